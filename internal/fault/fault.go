@@ -1,0 +1,119 @@
+// Package fault gives errors a kind: one table to exit codes and JSON.
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+)
+
+// Kind classifies an error for machines. Kinds are sent over sockets and
+// printed in JSON: add, never rename.
+type Kind string
+
+// The kinds, in the order of their exit codes.
+const (
+	Internal    Kind = "internal"
+	Usage       Kind = "usage"
+	NotFound    Kind = "not_found"
+	NotRunning  Kind = "not_running"
+	Busy        Kind = "busy"
+	Unreachable Kind = "unreachable"
+	Export      Kind = "export"
+	Storage     Kind = "storage"
+	Protocol    Kind = "protocol"
+	Unsupported Kind = "unsupported"
+	Timeout     Kind = "timeout"
+	Denied      Kind = "denied"
+	Waiting     Kind = "waiting"
+)
+
+var exitCodes = map[Kind]int{
+	Internal:    1,
+	Usage:       2,
+	NotFound:    3,
+	NotRunning:  4,
+	Busy:        5,
+	Unreachable: 6,
+	Export:      7,
+	Storage:     8,
+	Protocol:    9,
+	Unsupported: 10,
+	Timeout:     11,
+	Denied:      12,
+	Waiting:     13,
+}
+
+// An Error is an error with a kind and, where one helps, what to do next.
+type Error struct {
+	Kind Kind
+	Hint string // or empty
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf is fmt.Errorf with a kind attached.
+func Errorf(k Kind, format string, args ...any) error {
+	return &Error{Kind: k, Err: fmt.Errorf(format, args...)}
+}
+
+// Hintf returns err with what to do next attached. The kind is kept.
+func Hintf(err error, format string, args ...any) error {
+	return &Error{Kind: KindOf(err), Hint: fmt.Sprintf(format, args...), Err: err}
+}
+
+// KindOf returns the outermost kind in err's chain. Errors of the operating
+// system that mean one thing whoever meets them are classified too.
+func KindOf(err error) Kind {
+	var e *Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &e):
+		return e.Kind
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO):
+		return Storage
+	case errors.Is(err, fs.ErrPermission):
+		return Denied
+	}
+	return Internal
+}
+
+// HintOf returns the outermost hint in err's chain, or "".
+func HintOf(err error) string {
+	for err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			return ""
+		}
+		if e.Hint != "" {
+			return e.Hint
+		}
+		err = e.Err
+	}
+	return ""
+}
+
+// ExitCode is the only place where an error becomes a process status.
+func ExitCode(err error) int {
+	if err == nil {
+		return 0
+	}
+	if code, ok := exitCodes[KindOf(err)]; ok {
+		return code
+	}
+	return 1
+}
+
+// Known reports whether k is a kind of this build. A peer may be newer.
+func Known(k Kind) bool {
+	_, ok := exitCodes[k]
+	return ok
+}
