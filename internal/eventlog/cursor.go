@@ -1,0 +1,154 @@
+package eventlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/fault"
+)
+
+const (
+	firstBuffer = 64 << 10
+	maxHeader   = 1 << 20
+	// maxLine is far above the longest repaint, and keeps a file that is not
+	// a log from filling the memory.
+	maxLine = 1 << 30
+)
+
+// cursor reads one segment, as far as it has been written.
+type cursor struct {
+	f    *os.File
+	seg  Segment
+	buf  []byte
+	r, w int // buf[r:w] is read and not yet used
+	line int // lines used so far
+	seq  uint64
+	us   int64
+	head bool // the next event is the repaint
+	dec  decoder
+}
+
+// openCursor opens a segment and reads its header. While the header is not
+// whole, the error is io.ErrUnexpectedEOF.
+func openCursor(dir string, e entry) (*cursor, error) {
+	f, err := os.Open(filepath.Join(dir, e.name))
+	if err != nil {
+		return nil, err
+	}
+	c := &cursor{f: f, buf: make([]byte, firstBuffer)}
+	if err := c.readHeader(e); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *cursor) readHeader(e entry) error {
+	fi, err := c.f.Stat()
+	if err != nil {
+		return err
+	}
+	c.seg = Segment{Name: e.name, Index: e.index, Size: fi.Size()}
+	line, err := c.nextLine(maxHeader)
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		err = decodeHeader(line, &c.seg)
+	}
+	if err != nil {
+		if k := fault.KindOf(err); k == fault.Protocol {
+			return &fault.Error{Kind: k, Hint: fault.HintOf(err), Err: fmt.Errorf("log segment %s: %w", e.name, err)}
+		}
+		return err
+	}
+	c.seq, c.us, c.head = c.seg.Seq, c.seg.Elapsed.Microseconds(), c.seg.Repaint
+	return nil
+}
+
+func (c *cursor) close() { c.f.Close() }
+
+func (c *cursor) time() time.Duration { return time.Duration(c.us) * time.Microsecond }
+
+// next decodes the next event. io.EOF means that no whole line is there now;
+// a later call looks again. A line that makes no sense is a *Damage.
+func (c *cursor) next(ev *Event) error {
+	for {
+		line, err := c.nextLine(maxLine)
+		if err == io.EOF {
+			return err
+		}
+		if err != nil {
+			return c.damage(c.line+1, err)
+		}
+		if len(line) == 0 || line[0] == '#' || len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var raw raw
+		if err := c.dec.line(line, &raw); err != nil {
+			return c.damage(c.line, err)
+		}
+		c.us += raw.us
+		if c.us < 0 {
+			return c.damage(c.line, errors.New("time out of range"))
+		}
+		repaint := c.head
+		c.head = false
+		if !repaint {
+			c.seq++
+		}
+		*ev = Event{Seq: c.seq, Time: c.time(), Code: raw.code, Data: raw.data, Repaint: repaint}
+		return nil
+	}
+}
+
+func (c *cursor) damage(line int, err error) error {
+	return &Damage{Segment: c.seg.Name, Line: line, Seq: c.seq + 1, Err: err}
+}
+
+// nextLine returns the next whole line without its newline.
+func (c *cursor) nextLine(limit int) ([]byte, error) {
+	searched := 0
+	for {
+		if i := bytes.IndexByte(c.buf[c.r+searched:c.w], '\n'); i >= 0 {
+			line := c.buf[c.r : c.r+searched+i]
+			c.r += len(line) + 1
+			c.line++
+			return line, nil
+		}
+		searched = c.w - c.r
+		if searched > limit {
+			return nil, fmt.Errorf("line of more than %d bytes", limit)
+		}
+		if err := c.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// fill reads more into the buffer, making room first.
+func (c *cursor) fill() error {
+	if c.r > 0 {
+		copy(c.buf, c.buf[c.r:c.w])
+		c.r, c.w = 0, c.w-c.r
+	}
+	if c.w == len(c.buf) {
+		bigger := make([]byte, 2*len(c.buf))
+		copy(bigger, c.buf[:c.w])
+		c.buf = bigger
+	}
+	n, err := c.f.Read(c.buf[c.w:])
+	c.w += n
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.EOF
+	}
+	return err
+}

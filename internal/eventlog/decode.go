@@ -1,0 +1,245 @@
+package eventlog
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+// raw is a decoded line. Its data is the line's own memory or the decoder's.
+type raw struct {
+	us   int64 // since the line before
+	code string
+	data []byte
+}
+
+// decoder turns lines into events and keeps the memory that this takes.
+type decoder struct {
+	scratch []byte
+	binary  []byte
+}
+
+// codes saves a string a line for all codes of one byte.
+var codes = func() (t [utf8.RuneSelf]string) {
+	for i := range t {
+		t[i] = string(rune(i))
+	}
+	return t
+}()
+
+var errNotUTF8 = errors.New("not UTF-8")
+
+// line decodes one event line, given without its newline.
+func (d *decoder) line(b []byte, ev *raw) error {
+	if !d.fast(b, ev) {
+		if !utf8.Valid(b) {
+			return errNotUTF8 // encoding/json would put U+FFFD in and say nothing
+		}
+		if err := slow(b, ev); err != nil {
+			return err
+		}
+	}
+	if ev.code == OutputBytes || ev.code == InputBytes {
+		bin, err := base64.StdEncoding.AppendDecode(d.binary[:0], ev.data)
+		if err != nil {
+			return err
+		}
+		ev.data, d.binary = bin, bin
+	}
+	return nil
+}
+
+// fast decodes lines as den and asciinema write them. It returns false for all
+// others, right or wrong.
+func (d *decoder) fast(b []byte, ev *raw) bool {
+	us, i, ok := fastHead(b, ev)
+	if !ok || !bytes.HasSuffix(b[i:], []byte(`"]`)) {
+		return false
+	}
+	body := b[i : len(b)-2]
+	if !utf8.Valid(body) {
+		return false
+	}
+	ev.us = us
+	n := plain(body)
+	if n == len(body) {
+		ev.data = body
+		return true
+	}
+	ev.data, ok = d.unescape(body, n)
+	return ok
+}
+
+// fastHead decodes up to the data's opening quote and returns the index of the
+// byte behind it.
+func fastHead(b []byte, ev *raw) (us int64, i int, ok bool) {
+	if len(b) == 0 || b[0] != '[' {
+		return 0, 0, false
+	}
+	us, i, ok = fastSeconds(b, 1)
+	if !ok {
+		return 0, 0, false
+	}
+	if i, ok = fastQuote(b, i); !ok || len(b) < i+2 || b[i+1] != '"' {
+		return 0, 0, false
+	}
+	c := b[i]
+	if c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+		return 0, 0, false
+	}
+	ev.code = codes[c]
+	i, ok = fastQuote(b, i+2)
+	return us, i, ok
+}
+
+// fastSeconds reads digits with at most six behind the dot.
+func fastSeconds(b []byte, i int) (us int64, end int, ok bool) {
+	start := i
+	for i < len(b) && b[i]-'0' < 10 {
+		us = us*10 + int64(b[i]-'0')
+		i++
+	}
+	if i == start || i-start > 10 || i-start > 1 && b[start] == '0' {
+		return 0, 0, false
+	}
+	if i == len(b) || b[i] != '.' {
+		return us * 1e6, i, true
+	}
+	i++
+	start = i
+	for i < len(b) && b[i]-'0' < 10 {
+		us = us*10 + int64(b[i]-'0')
+		i++
+	}
+	digits := i - start
+	if digits == 0 || digits > 6 {
+		return 0, 0, false
+	}
+	for ; digits < 6; digits++ {
+		us *= 10
+	}
+	return us, i, true
+}
+
+// fastQuote steps over a comma, a space or none, and a quote.
+func fastQuote(b []byte, i int) (int, bool) {
+	if i < len(b) && b[i] == ',' {
+		i++
+		if i < len(b) && b[i] == ' ' {
+			i++
+		}
+		if i < len(b) && b[i] == '"' {
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// unescape decodes s, of which the first n bytes are plain.
+func (d *decoder) unescape(s []byte, n int) ([]byte, bool) {
+	out := d.scratch[:0]
+	for {
+		out = append(out, s[:n]...)
+		s = s[n:]
+		if len(s) == 0 {
+			d.scratch = out
+			return out, true
+		}
+		if s[0] != '\\' || len(s) < 2 {
+			return nil, false
+		}
+		skip := 2
+		switch c := s[1]; c {
+		case '"', '\\', '/':
+			out = append(out, c)
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'u':
+			r, ok := hexRune(s)
+			if !ok {
+				return nil, false
+			}
+			if r < utf8.RuneSelf {
+				out = append(out, byte(r))
+			} else {
+				out = utf8.AppendRune(out, r)
+			}
+			skip = 6
+		default:
+			return nil, false
+		}
+		s = s[skip:]
+		n = plain(s)
+	}
+}
+
+// hexRune decodes \uXXXX. Halves of surrogate pairs are left to encoding/json.
+func hexRune(s []byte) (rune, bool) {
+	if len(s) < 6 {
+		return 0, false
+	}
+	var r rune
+	for _, c := range s[2:6] {
+		switch {
+		case c-'0' < 10:
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, r < 0xd800 || r > 0xdfff
+}
+
+// slow decodes any line that the format allows.
+func slow(b []byte, ev *raw) error {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	if len(parts) < 3 {
+		return fmt.Errorf("event has %d elements, want 3", len(parts))
+	}
+	sec, err := strconv.ParseFloat(string(parts[0]), 64)
+	if err != nil {
+		return fmt.Errorf("interval %.40q is not a number", parts[0])
+	}
+	us := math.Round(sec * 1e6)
+	if !(us >= 0 && us < 1e18) {
+		return fmt.Errorf("interval %s is out of range", parts[0])
+	}
+	var code string
+	if err := json.Unmarshal(parts[1], &code); err != nil || code == "" {
+		return fmt.Errorf("code %.40q is not text", parts[1])
+	}
+	*ev = raw{us: int64(us), code: code}
+	if parts[2][0] != '"' {
+		switch code {
+		case Output, Input, Resize, Mark, Exit, OutputBytes, InputBytes:
+			return fmt.Errorf("data of a %q event is not text", code)
+		}
+		ev.data = parts[2] // a code of somebody else: kept as it stands
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(parts[2], &text); err != nil {
+		return err
+	}
+	ev.data = []byte(text)
+	return nil
+}

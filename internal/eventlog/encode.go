@@ -1,0 +1,59 @@
+package eventlog
+
+import (
+	"bytes"
+	"encoding/base64"
+	"unicode/utf8"
+)
+
+// appendText appends a line whose data is s, which must be valid UTF-8.
+func appendText(b []byte, us int64, code string, s []byte) []byte {
+	b = appendHead(b, us, code)
+	b = appendEscaped(b, s)
+	return append(b, "\"]\n"...)
+}
+
+// appendBinary appends a line whose data is s in base64.
+func appendBinary(b []byte, us int64, code string, s []byte) []byte {
+	b = appendHead(b, us, code)
+	b = base64.StdEncoding.AppendEncode(b, s)
+	return append(b, "\"]\n"...)
+}
+
+func appendHead(b []byte, us int64, code string) []byte {
+	b = append(b, '[')
+	b = appendSeconds(b, us)
+	b = append(b, `, "`...)
+	if len(code) == 1 && code[0] > ' ' && code[0] != '"' && code[0] != '\\' && code[0] < utf8.RuneSelf {
+		b = append(b, code[0])
+	} else {
+		b = appendEscaped(b, bytes.ToValidUTF8([]byte(code), []byte("?")))
+	}
+	return append(b, `", "`...)
+}
+
+// UTF8Prefix returns how many bytes of p come before a character that p's end
+// cuts in two: len(p) when none does. A host that keeps those few bytes for
+// its next read gives players whole characters.
+func UTF8Prefix(p []byte) int {
+	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
+		c := p[len(p)-i]
+		if utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(p[len(p)-i:]) {
+				return len(p) - i
+			}
+			break
+		}
+	}
+	return len(p)
+}
+
+// utf8Start returns how many bytes at the start of p can only be the rest of
+// a character that began before it.
+func utf8Start(p []byte) int {
+	n := 0
+	for n < len(p) && n < utf8.UTFMax-1 && !utf8.RuneStart(p[n]) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,40 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Damage is a part of a segment that cannot be read. An iterator yields it
+// once, leaves the rest of that segment out and goes on with the next one.
+type Damage struct {
+	Segment string // the file's name
+	Line    int    // counted from 1, the header
+	Seq     uint64 // the first event that could not be read
+	Err     error
+}
+
+func (d *Damage) Error() string {
+	return fmt.Sprintf("log segment %s is damaged at line %d (event %d): %v", d.Segment, d.Line, d.Seq, d.Err)
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// A Gap says that the events From to To, both included, are not in the log:
+// dropped under the size limit, or never recorded because the disk was full.
+// An iterator yields it in their place and goes on.
+type Gap struct {
+	From, To uint64
+}
+
+func (g *Gap) Error() string {
+	return fmt.Sprintf("events %d to %d are not in the log", g.From, g.To)
+}
+
+// Missing reports whether err is a [*Damage] or a [*Gap]: something is not
+// there, and the iterator that yielded err goes on behind it.
+func Missing(err error) bool {
+	var d *Damage
+	var g *Gap
+	return errors.As(err, &d) || errors.As(err, &g)
+}

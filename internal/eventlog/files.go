@@ -1,0 +1,53 @@
+package eventlog
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// file is what a Writer needs of a segment. Tests put failing ones in.
+type file interface {
+	Write(p []byte) (int, error)
+	Truncate(size int64) error
+	Sync() error
+	Stat() (os.FileInfo, error)
+	Close() error
+}
+
+// files makes segments.
+type files interface {
+	// create makes a file that must not exist.
+	create(path string) (file, error)
+	rename(from, to string) error
+	remove(path string) error
+	syncDir(dir string) error
+}
+
+type osFiles struct{}
+
+func (osFiles) create(path string) (file, error) {
+	return os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+}
+
+func (osFiles) rename(from, to string) error { return os.Rename(from, to) }
+
+func (osFiles) remove(path string) error { return os.Remove(path) }
+
+func (osFiles) syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+const unfinished = ".tmp"
+
+// removeUnfinished clears what a writer left that died while it began a segment.
+func removeUnfinished(dir string) {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+suffix+unfinished))
+	for _, path := range left {
+		os.Remove(path) // Best effort: nobody reads it.
+	}
+}

@@ -1,0 +1,69 @@
+package eventlog
+
+import (
+	"context"
+	"io"
+	"iter"
+)
+
+// Follow yields the events with a number above after that are in dir, and then
+// those that come. It ends when ctx does, or behind an exit event. Segments
+// that were dropped before they could be read are a [*Gap]; damage is a
+// [*Damage]; both are stepped over as in [Log.Events]. A directory without a
+// segment is waited for, one that does not exist or goes away is
+// fault.NotFound.
+//
+// It sleeps until the operating system reports a change. Only where that
+// cannot be had does it look at intervals.
+func Follow(ctx context.Context, dir string, after uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		// Before the first look, so that no change is between the two.
+		watch := newWatch(dir)
+		defer watch.close()
+		f := follower{walker: walker{log: &Log{dir: dir}}, last: after}
+		defer f.close()
+		if err := f.start(after); err != nil {
+			yield(Event{}, err)
+			return
+		}
+		for ctx.Err() == nil {
+			if !f.drain(ctx, yield) || f.exited || !watch.wait(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// follower is a walker that remembers what it has shown.
+type follower struct {
+	walker
+	last   uint64 // the event shown last
+	exited bool
+}
+
+// drain yields all that is there. It returns false when the iteration is over.
+func (f *follower) drain(ctx context.Context, yield func(Event, error) bool) bool {
+	for ctx.Err() == nil && !f.exited {
+		var ev Event
+		err := f.next(&ev)
+		switch {
+		case err == io.EOF:
+			return true
+		case err != nil:
+			if !yield(Event{}, err) || !Missing(err) {
+				return false
+			}
+		case ev.Repaint:
+		case ev.Seq <= f.last:
+			// The caller has seen the exit already: nothing more will come.
+			f.exited = ev.Code == Exit
+		default:
+			f.last = ev.Seq
+			f.exited = ev.Code == Exit
+			if !yield(ev, nil) {
+				return false
+			}
+		}
+	}
+	return ctx.Err() == nil
+}

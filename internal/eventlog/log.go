@@ -1,0 +1,204 @@
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"den/internal/fault"
+)
+
+const suffix = ".cast"
+
+// A Log reads the segments in a directory. It keeps no file open, needs no
+// write permission and sees what a writer adds.
+type Log struct {
+	dir  string
+	file string // the only segment, or empty for all in dir
+}
+
+// A Segment is one file of a log, as its header describes it.
+type Segment struct {
+	Name    string
+	Index   int
+	Seq     uint64        // of the last event before this segment
+	Elapsed time.Duration // when it began, since the session's start
+	Size    int64
+	Repaint bool // its first line repaints the terminal
+	Header  Header
+
+	numbered bool // it has den's own key; otherwise Seq and Elapsed are not known
+}
+
+// FirstSeq is the number of the segment's first event, should it have one.
+func (s Segment) FirstSeq() uint64 { return s.Seq + 1 }
+
+// Open opens the log in dir. Without a segment there, it is fault.NotFound.
+func Open(dir string) (*Log, error) {
+	l := &Log{dir: dir}
+	names, err := l.list()
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return nil, noSegments(dir)
+	}
+	return l, nil
+}
+
+// OpenFile opens one asciicast v3 file as a log of one segment.
+func OpenFile(path string) (*Log, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, notFound(err)
+	}
+	return &Log{dir: filepath.Dir(path), file: filepath.Base(path)}, nil
+}
+
+func noSegments(dir string) error {
+	return fault.Errorf(fault.NotFound, "no event log in %s: it has no segment (000001%s)", dir, suffix)
+}
+
+func notFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &fault.Error{Kind: fault.NotFound, Err: fmt.Errorf("read event log: %w", err)}
+	}
+	return fmt.Errorf("read event log: %w", err)
+}
+
+// entry is a segment's file, its header not read.
+type entry struct {
+	name  string
+	index int
+}
+
+// list returns the segments' files in order.
+func (l *Log) list() ([]entry, error) {
+	if l.file != "" {
+		return []entry{{l.file, 1}}, nil
+	}
+	d, err := os.Open(l.dir)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	names, err := d.Readdirnames(-1)
+	d.Close()
+	if err != nil {
+		return nil, fmt.Errorf("read event log: %w", err)
+	}
+	var found []entry
+	for _, name := range names {
+		if i, ok := segmentIndex(name); ok {
+			found = append(found, entry{name, i})
+		}
+	}
+	slices.SortFunc(found, func(a, b entry) int { return a.index - b.index })
+	return found, nil
+}
+
+func segmentName(index int) string { return fmt.Sprintf("%06d%s", index, suffix) }
+
+func segmentIndex(name string) (int, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok || len(digits) < 6 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	// The round trip refuses signs and a second name for one number.
+	return n, err == nil && n > 0 && segmentName(n) == name
+}
+
+// Segments describes all segments, from their headers alone. One whose header
+// cannot be read is left out; reading the events reports it.
+func (l *Log) Segments() ([]Segment, error) {
+	entries, err := l.list()
+	if err != nil {
+		return nil, err
+	}
+	segs := make([]Segment, 0, len(entries))
+	for _, e := range entries {
+		seg, err := l.segment(e)
+		if fault.KindOf(err) == fault.Protocol {
+			return nil, err
+		}
+		if err == nil {
+			segs = append(segs, seg)
+		}
+	}
+	return segs, nil
+}
+
+// segment reads one header. io.ErrUnexpectedEOF: it is not whole yet.
+func (l *Log) segment(e entry) (Segment, error) {
+	c, err := openCursor(l.dir, e)
+	if err != nil {
+		return Segment{}, err
+	}
+	defer c.close()
+	return c.seg, nil
+}
+
+// Header returns the header of the first segment kept.
+func (l *Log) Header() (Header, error) {
+	segs, err := l.Segments()
+	if err != nil {
+		return Header{}, err
+	}
+	if len(segs) == 0 {
+		return Header{}, noSegments(l.dir)
+	}
+	return segs[0].Header, nil
+}
+
+// Last returns where the log ends. It reads no more than the last segment that
+// has a header. When that is damaged, it returns the last position before the
+// damage, and the [*Damage].
+func (l *Log) Last() (Position, error) {
+	entries, err := l.list()
+	if err != nil {
+		return Position{}, err
+	}
+	for _, e := range slices.Backward(entries) {
+		c, err := openCursor(l.dir, e)
+		if fault.KindOf(err) == fault.Protocol {
+			return Position{}, err
+		}
+		if err != nil {
+			continue
+		}
+		if !c.seg.numbered && e.index > 1 {
+			c.close()
+			return l.lastByReading()
+		}
+		defer c.close()
+		var ev Event
+		for {
+			if err = c.next(&ev); err != nil {
+				break
+			}
+		}
+		if err == io.EOF {
+			err = nil
+		}
+		return Position{c.seq, c.time()}, err
+	}
+	return Position{}, noSegments(l.dir)
+}
+
+// lastByReading is for segments that do not say where they begin.
+func (l *Log) lastByReading() (p Position, err error) {
+	for ev, e := range l.Events(0) {
+		if e != nil {
+			err = e
+			continue
+		}
+		p, err = Position{ev.Seq, ev.Time}, nil
+	}
+	return p, err
+}

@@ -1,0 +1,152 @@
+package eventlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+// RotateIfFull begins a new segment when the newest one has its size. The
+// caller brings the emulator up to date first, so that the repaint is right.
+// It is also where a paused Writer tries again.
+func (w *Writer) RotateIfFull() error {
+	if w.closed {
+		return nil
+	}
+	if w.pause != nil {
+		w.retry(false)
+		return nil
+	}
+	size := w.kept[len(w.kept)-1].size + int64(len(w.pending))
+	if size < w.o.SegmentBytes || size < 2*w.base || w.o.Clock() < w.nextTry {
+		return nil
+	}
+	return w.Rotate()
+}
+
+// Rotate begins a new segment now. When that cannot be done the old one goes
+// on, and nothing is lost.
+func (w *Writer) Rotate() error {
+	if err := w.Flush(); err != nil || w.pause != nil {
+		return err
+	}
+	old := w.f
+	if err := w.begin(nil); err != nil {
+		w.nextTry = w.o.Clock() + retryEvery
+		return fmt.Errorf("begin log segment: %w", err)
+	}
+	w.syncLater(old)
+	return nil
+}
+
+// begin makes the next segment the newest, with these event lines in it from
+// the start. The old one stays open and is the caller's.
+func (w *Writer) begin(lines []byte) error {
+	index := 1
+	if n := len(w.kept); n > 0 {
+		index = w.kept[n-1].index + 1
+	} else if w.dropped > 0 {
+		index = w.dropped + 1
+	}
+	var repaint []byte
+	if w.o.Repaint != nil {
+		repaint = w.o.Repaint()
+	}
+	us := w.tick()
+	head, err := encodeHeader(w.o.Header, w.o.Now(), denJSON{
+		V: Version, Segment: index, Seq: w.seq, Elapsed: us, Repaint: len(repaint) > 0,
+	})
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(repaint) == 0:
+	case utf8.Valid(repaint):
+		head = appendText(head, 0, Output, repaint)
+	default:
+		head = appendBinary(head, 0, OutputBytes, repaint)
+	}
+	base := int64(len(head))
+	head = append(head, lines...)
+	f, err := w.makeSegment(segmentName(index), head)
+	if err != nil {
+		return err
+	}
+	w.f, w.base, w.prevUS = f, base, us
+	w.kept = append(w.kept, kept{index: index, seq: w.seq, size: int64(len(head))})
+	w.seq += uint64(bytes.Count(lines, []byte{'\n'}))
+	w.drop()
+	return nil
+}
+
+// makeSegment writes a segment's beginning aside and renames it, so that a
+// reader finds it whole or not at all.
+func (w *Writer) makeSegment(name string, head []byte) (file, error) {
+	path := filepath.Join(w.dir, name)
+	w.fs.remove(path + unfinished) // Best effort: left by a try that failed.
+	f, err := w.fs.create(path + unfinished)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = f.Write(head); err == nil {
+		err = w.fs.rename(path+unfinished, path)
+	}
+	if err != nil {
+		f.Close()
+		w.fs.remove(path + unfinished) // Best effort: it takes room and says nothing.
+		return nil, err
+	}
+	return f, nil
+}
+
+// drop removes the oldest segments so that the newest one can grow to its size
+// within the limit.
+func (w *Writer) drop() {
+	if w.o.LimitBytes <= 0 {
+		return
+	}
+	last := len(w.kept) - 1
+	total := max(w.kept[last].size, w.o.SegmentBytes)
+	for _, k := range w.kept[:last] {
+		total += k.size
+	}
+	for len(w.kept) > 1 && total > w.o.LimitBytes {
+		k := w.kept[0]
+		if err := w.fs.remove(filepath.Join(w.dir, segmentName(k.index))); err != nil && !errors.Is(err, errNotExist) {
+			return // Tried again at the next rotation.
+		}
+		w.kept = append(w.kept[:0], w.kept[1:]...)
+		w.dropped++
+		w.droppedBytes += k.size
+		total -= k.size
+	}
+}
+
+// syncLater syncs and closes a finished segment beside the caller's work. One
+// at a time: a disk that cannot keep up slows the writer down here.
+func (w *Writer) syncLater(f file) {
+	if err := w.awaitSync(); err != nil {
+		w.news = errors.Join(w.news, err)
+	}
+	done := make(chan error, 1) // one slot: the goroutine never waits
+	w.syncing = done
+	fs, dir := w.fs, w.dir
+	go func() { done <- syncClose(f, fs, dir) }()
+}
+
+// awaitSync waits until no segment is being synced.
+func (w *Writer) awaitSync() error {
+	if w.syncing == nil {
+		return nil
+	}
+	err := <-w.syncing
+	w.syncing = nil
+	return err
+}
+
+func syncClose(f file, fs files, dir string) error {
+	err := f.Sync()
+	return errors.Join(err, f.Close(), fs.syncDir(dir))
+}

@@ -1,0 +1,136 @@
+package eventlog
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+
+	"den/internal/fault"
+)
+
+// walker reads a log across its segments, as far as it has been written.
+type walker struct {
+	log     *Log
+	cur     *cursor // or nil between segments
+	index   int     // of the segment last opened or left out
+	seq     uint64  // the last event passed
+	known   bool    // seq is a number, not "wherever the log begins"
+	us      int64
+	skip    bool // the rest of cur is damaged
+	sealed  bool // a later segment exists, so cur will not grow
+	damaged bool // a *Damage already stands for what is missing before the next segment
+}
+
+func (w *walker) close() {
+	if w.cur != nil {
+		w.cur.close()
+		w.cur = nil
+	}
+}
+
+// start goes to the last segment that begins at or before seq after, or to the
+// first one.
+func (w *walker) start(after uint64) error {
+	entries, err := w.log.list()
+	if err != nil {
+		return err
+	}
+	w.seq, w.known = after, after > 0
+	for _, e := range slices.Backward(entries) {
+		seg, err := w.log.segment(e)
+		if fault.KindOf(err) == fault.Protocol {
+			return err
+		}
+		if err == nil && seg.numbered && seg.Seq <= after {
+			w.index = e.index - 1
+			return nil
+		}
+	}
+	return nil
+}
+
+// next decodes the next event, repaints too. io.EOF means that there is none
+// now. Behind a *Damage or a *Gap it goes on; any other error is final.
+func (w *walker) next(ev *Event) error {
+	for {
+		if w.cur == nil {
+			if err := w.open(); err != nil {
+				return err
+			}
+		}
+		err := io.EOF
+		if !w.skip {
+			err = w.cur.next(ev)
+		}
+		switch {
+		case err == nil:
+			w.seq, w.us = max(w.seq, ev.Seq), w.cur.us
+			return nil
+		case err != io.EOF:
+			w.skip, w.damaged = true, true
+			return err
+		case w.sealed:
+			// Read to its end after a later one was seen: all of it.
+			w.us = max(w.us, w.cur.us)
+			w.cur.close()
+			w.cur = nil
+		default:
+			later, err := w.later()
+			if err != nil {
+				return err
+			}
+			if len(later) == 0 {
+				return io.EOF
+			}
+			w.sealed = true
+		}
+	}
+}
+
+// later lists the segments behind the one at hand.
+func (w *walker) later() ([]entry, error) {
+	entries, err := w.log.list()
+	if err != nil {
+		return nil, err
+	}
+	i, _ := slices.BinarySearchFunc(entries, w.index+1, func(e entry, n int) int { return e.index - n })
+	return entries[i:], nil
+}
+
+// open opens the next segment, and says first if events are missing before it.
+func (w *walker) open() error {
+	entries, err := w.later()
+	if err != nil {
+		return err
+	}
+	for i, e := range entries {
+		last := i == len(entries)-1
+		c, err := openCursor(w.log.dir, e)
+		switch {
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist):
+			continue // dropped since it was listed
+		case last && errors.Is(err, io.ErrUnexpectedEOF):
+			return io.EOF
+		case fault.KindOf(err) == fault.Protocol, errors.Is(err, fs.ErrPermission):
+			return err
+		default:
+			w.index, w.damaged = e.index, true
+			return &Damage{Segment: e.name, Line: 1, Seq: w.seq + 1, Err: err}
+		}
+		if !c.seg.numbered {
+			c.seq, c.us = w.seq, w.us
+			c.seg.Seq, c.seg.Elapsed = c.seq, c.time()
+		}
+		w.cur, w.index, w.skip, w.sealed = c, e.index, false, !last
+		gap := c.seq > w.seq && w.known && !w.damaged
+		from := w.seq + 1
+		w.seq, w.known, w.damaged = max(w.seq, c.seq), true, false
+		if gap {
+			return &Gap{From: from, To: c.seq}
+		}
+		return nil
+	}
+	return io.EOF
+}

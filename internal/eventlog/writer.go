@@ -1,0 +1,247 @@
+package eventlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+	"unicode/utf8"
+
+	"den/internal/fault"
+)
+
+// A Writer appends to a log. It belongs to one goroutine.
+type Writer struct {
+	o   Options
+	dir string
+	fs  files
+
+	// The numbers of the event appended last.
+	seq uint64
+	us  int64
+
+	f       file // the newest segment
+	kept    []kept
+	base    int64  // bytes of the newest segment's header and repaint
+	pending []byte // whole lines, not yet written
+	fresh   bool   // events were appended since the last Flush
+	prevUS  int64  // the time that the next line's interval counts from
+
+	dropped      int
+	droppedBytes int64
+
+	pause     *pause // or nil while the disk takes what it is given
+	lost      lost
+	news      error // what the next Flush returns
+	nextTry   time.Duration
+	nextCheck time.Duration
+	syncing   chan error // of the segment being synced, or nil
+	closed    bool
+	recorded  Position // where the log of the writer before this one ended
+}
+
+// kept is a segment on the disk.
+type kept struct {
+	index int
+	seq   uint64 // of the last event before it
+	size  int64
+}
+
+// Create begins a log in dir, or goes on with one when o.After is not zero.
+func Create(dir string, o Options) (*Writer, error) {
+	return create(dir, o, osFiles{})
+}
+
+func create(dir string, o Options, fs files) (*Writer, error) {
+	if o.Sync == "" {
+		o.Sync = SyncRotate
+	}
+	if o.SegmentBytes <= 0 {
+		o.SegmentBytes = DefaultSegmentBytes
+		if o.LimitBytes > 0 {
+			o.SegmentBytes = min(o.SegmentBytes, max(o.LimitBytes/8, 1))
+		}
+	}
+	if o.Header.Cols < 1 || o.Header.Rows < 1 {
+		return nil, fault.Errorf(fault.Usage, "create event log: terminal of %dx%d", o.Header.Cols, o.Header.Rows)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create event log: %w", err)
+	}
+	w := &Writer{o: o, dir: dir, fs: fs, seq: o.After.Seq, us: o.After.Elapsed.Microseconds()}
+	if err := w.adopt(); err != nil {
+		return nil, fmt.Errorf("create event log: %w", err)
+	}
+	w.tick()
+	if err := w.begin(w.unnoted()); err != nil {
+		return nil, fmt.Errorf("create event log: %w", err)
+	}
+	return w, nil
+}
+
+// tick takes the time for an event. It never goes back, whatever the clock does.
+func (w *Writer) tick() int64 {
+	w.us = max(w.us, w.o.Clock().Microseconds())
+	return w.us
+}
+
+// Append adds an event and returns its number. The event is on its way to the
+// disk after the next Flush. Output and input that are not UTF-8 become events
+// of their own kinds; where only the first or last character is cut, the cut
+// parts do and the text between them stays text. The number returned is then
+// the last one's.
+func (w *Writer) Append(code string, data []byte) uint64 {
+	w.fresh = true
+	us := w.tick()
+	if code == Resize {
+		if cols, rows, ok := parseSize(string(data)); ok {
+			w.o.Header.Cols, w.o.Header.Rows = cols, rows
+		}
+	}
+	if w.pause != nil || w.closed {
+		w.lose(code, data)
+		return w.seq
+	}
+	switch {
+	case utf8.Valid(data):
+		w.text(us, code, data)
+	case code == Output:
+		w.mixed(us, Output, OutputBytes, data)
+	case code == Input:
+		w.mixed(us, Input, InputBytes, data)
+	case code == OutputBytes, code == InputBytes:
+		w.binary(us, code, data)
+	default:
+		w.text(us, code, bytes.ToValidUTF8(data, []byte("\uFFFD")))
+	}
+	if len(w.pending) >= maxPending {
+		w.write()
+	}
+	return w.seq
+}
+
+func (w *Writer) text(us int64, code string, data []byte) {
+	if code == OutputBytes || code == InputBytes {
+		w.binary(us, code, data)
+		return
+	}
+	w.pending = appendText(w.pending, us-w.prevUS, code, data)
+	w.prevUS = us
+	w.seq++
+}
+
+func (w *Writer) binary(us int64, code string, data []byte) {
+	w.pending = appendBinary(w.pending, us-w.prevUS, code, data)
+	w.prevUS = us
+	w.seq++
+}
+
+// mixed appends data that is not UTF-8 as a whole.
+func (w *Writer) mixed(us int64, text, binary string, data []byte) {
+	head, tail := utf8Start(data), UTF8Prefix(data)
+	if head >= tail || !utf8.Valid(data[head:tail]) {
+		w.binary(us, binary, data)
+		return
+	}
+	if head > 0 {
+		w.binary(us, binary, data[:head])
+	}
+	w.text(us, text, data[head:tail])
+	if tail < len(data) {
+		w.binary(us, binary, data[tail:])
+	}
+}
+
+// Flush writes everything appended since the last Flush, with one write. When
+// that cannot be done the Writer is paused: Flush says so once, and what comes
+// is counted and dropped until the disk takes it again.
+func (w *Writer) Flush() error {
+	if w.closed {
+		return os.ErrClosed
+	}
+	if w.pause != nil && !w.fresh {
+		w.retry(false)
+	}
+	w.fresh = false
+	w.write()
+	if w.pause == nil {
+		w.check()
+	}
+	if w.pause == nil && w.o.Sync == SyncAlways {
+		if err := w.f.Sync(); err != nil {
+			w.stop(err)
+		}
+	}
+	err := w.news
+	w.news = nil
+	return err
+}
+
+// write brings the pending lines to the newest segment.
+func (w *Writer) write() {
+	if len(w.pending) == 0 || w.pause != nil {
+		return
+	}
+	n, err := w.f.Write(w.pending)
+	if err != nil {
+		w.fail(n, err)
+	} else {
+		w.kept[len(w.kept)-1].size += int64(n)
+	}
+	w.pending = w.pending[:0]
+	if cap(w.pending) > keepPending {
+		w.pending = nil
+	}
+}
+
+// Close flushes, syncs and waits for all that the Writer started. The error
+// says what of the log may be missing. A paused Writer tries once more.
+func (w *Writer) Close() error {
+	if w.closed {
+		return nil
+	}
+	err := w.Flush()
+	if w.pause != nil {
+		w.retry(true)
+	}
+	if w.pause != nil {
+		err = w.pause.err
+	}
+	w.closed = true
+	err = errors.Join(err, w.awaitSync())
+	if w.f != nil {
+		err = errors.Join(err, syncClose(w.f, w.fs, w.dir))
+		w.f = nil
+	}
+	if err != nil {
+		return fmt.Errorf("close event log: %w", err)
+	}
+	return nil
+}
+
+// Position is where the log stands, with everything appended.
+func (w *Writer) Position() Position {
+	return Position{w.seq, time.Duration(w.us) * time.Microsecond}
+}
+
+// Stats describes the log. Bytes are those written, not those pending.
+func (w *Writer) Stats() Stats {
+	s := Stats{
+		Segments:        len(w.kept),
+		DroppedSegments: w.dropped,
+		DroppedBytes:    w.droppedBytes,
+		LostEvents:      w.lost.events,
+		LostBytes:       w.lost.bytes,
+	}
+	for _, k := range w.kept {
+		s.Bytes += k.size
+	}
+	if len(w.kept) > 0 {
+		s.FirstSeq = w.kept[0].seq + 1
+	}
+	if w.pause != nil {
+		s.Paused = w.pause.err.Error()
+	}
+	return s
+}
