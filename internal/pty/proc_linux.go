@@ -1,0 +1,122 @@
+package pty
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+)
+
+// procStat is what den needs of /proc/PID/stat.
+type procStat struct {
+	pid, ppid, pgrp, session int
+	state                    byte
+	threads                  int
+	comm                     string
+}
+
+// alive is false for a zombie. A zombie with threads left is a process whose
+// first thread ended before the others.
+func (p procStat) alive() bool {
+	return p.state != 'X' && p.state != 'x' && (p.state != 'Z' || p.threads > 1)
+}
+
+func taskPath(pid, tid int, file string) string {
+	return "/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(tid) + "/" + file
+}
+
+func readStat(pid int) (procStat, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return procStat{}, false
+	}
+	return parseStat(data)
+}
+
+// parseStat reads a stat line: PID (COMM) STATE PPID PGRP SESSION and so on.
+// COMM is the program's to choose: it may hold spaces and parentheses, so the last one counts.
+func parseStat(line []byte) (procStat, bool) {
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 1 || end < open {
+		return procStat{}, false
+	}
+	st := procStat{comm: string(line[open+1 : end])}
+	var ok bool
+	if st.pid, ok = atoi(bytes.TrimSpace(line[:open])); !ok {
+		return procStat{}, false
+	}
+	f := fields{rest: line[end+1:]}
+	state := f.next()
+	if len(state) != 1 {
+		return procStat{}, false
+	}
+	st.state = state[0]
+	for i := 4; i <= 20; i++ { // Numbered as in proc(5).
+		n, ok := atoi(f.next())
+		if !ok {
+			return procStat{}, false
+		}
+		switch i {
+		case 4:
+			st.ppid = n
+		case 5:
+			st.pgrp = n
+		case 6:
+			st.session = n
+		case 20:
+			st.threads = n
+		}
+	}
+	return st, true
+}
+
+// fields hands out the words of a line one at a time, without allocating.
+type fields struct{ rest []byte }
+
+func (f *fields) next() []byte {
+	f.rest = bytes.TrimLeft(f.rest, " \t\n")
+	end := bytes.IndexAny(f.rest, " \t\n")
+	if end < 0 {
+		end = len(f.rest)
+	}
+	word := f.rest[:end]
+	f.rest = f.rest[end:]
+	return word
+}
+
+// atoi is strconv.Atoi for bytes: decimal, with an optional minus.
+func atoi(b []byte) (int, bool) {
+	neg := len(b) > 0 && b[0] == '-'
+	if neg {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 18 {
+		// Longer ones exist (limits of 2^64-1); no field den reads has them.
+		return 0, len(b) > 18
+	}
+	n := 0
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+// tasks calls f for every thread of pid.
+func tasks(pid int, f func(tid int)) {
+	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil {
+			f(tid)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+// Package pty opens pseudo-terminals and asks the kernel what runs on them.
+//
+// A PTY is owned by one host. Reads and writes go through the master, which
+// is in Go's poller: deadlines work on it, and Close unblocks a reader. The
+// questions (Echo, ForegroundGroup, Probe, Resize) may be asked from any
+// goroutine at any time; after Close they answer with os.ErrClosed.
+package pty
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	creack "github.com/creack/pty"
+	"golang.org/x/sys/unix"
+
+	"den/internal/fault"
+)
+
+// Size is a terminal's size in cells.
+type Size struct{ Cols, Rows int }
+
+// maxSide is what the kernel's window size can hold.
+const maxSide = 1<<16 - 1
+
+func (s Size) check() error {
+	if s.Cols < 1 || s.Rows < 1 || s.Cols > maxSide || s.Rows > maxSide {
+		return fault.Errorf(fault.Usage, "terminal size %dx%d: columns and rows must be between 1 and %d", s.Cols, s.Rows, maxSide)
+	}
+	return nil
+}
+
+// A PTY is the master's side of a pseudo-terminal.
+type PTY struct {
+	master *os.File
+	raw    syscall.RawConn
+	id     slaveID // set once; which device the programs see
+	chunk  chunkReader
+
+	mu    sync.Mutex // guards the fields below
+	slave *os.File   // from Open until Start, else nil
+	roots []int      // where Probe looks for processes
+}
+
+// Open makes a new pseudo-terminal. The caller must Close it.
+func Open(size Size) (*PTY, error) {
+	if err := size.check(); err != nil {
+		return nil, err
+	}
+	m, slave, err := creack.Open()
+	if err != nil {
+		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	p, err := FromFile(m)
+	if err != nil {
+		m.Close()
+		slave.Close()
+		return nil, err
+	}
+	p.slave = slave
+	if err := p.prepare(size); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *PTY) prepare(size Size) error {
+	if err := p.Resize(size); err != nil {
+		return err
+	}
+	return p.control("set up the terminal", setUTF8)
+}
+
+// FromFile adopts the master of a pseudo-terminal that another process image
+// opened: a host that replaced itself by exec. The file is taken over and
+// closed on success; use Master from then on. Tell SetRoot which process runs there.
+func FromFile(master *os.File) (*PTY, error) {
+	// A duplicate, because a file that was ever asked for its Fd is out of the poller for good.
+	fd, err := unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
+	}
+	if err := checkMaster(fd); err != nil {
+		unix.Close(fd)
+		return nil, fault.Errorf(fault.Usage, "adopt terminal %s: not the master of a pseudo-terminal: %w", master.Name(), err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
+	}
+	f := os.NewFile(uintptr(fd), "/dev/ptmx")
+	raw, err := f.SyscallConn()
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
+	}
+	master.Close()
+	p := &PTY{master: f, raw: raw}
+	p.chunk.init(raw)
+	if err := p.control("name the terminal", func(fd int) (err error) {
+		p.id, err = identify(fd)
+		return err
+	}); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// Master is the file to write to and to set deadlines on. Never call its Fd:
+// that would take it out of the poller.
+func (p *PTY) Master() *os.File { return p.master }
+
+// Name is the path of the device that the programs see, such as "/dev/pts/3".
+func (p *PTY) Name() string { return p.id.name }
+
+// Resize tells the terminal its new size. The foreground programs get SIGWINCH.
+func (p *PTY) Resize(size Size) error {
+	if err := size.check(); err != nil {
+		return err
+	}
+	return p.control("resize the terminal", func(fd int) error {
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(size.Cols), Row: uint16(size.Rows)})
+	})
+}
+
+// Size asks the terminal for its size.
+func (p *PTY) Size() (size Size, err error) {
+	err = p.control("ask the terminal's size", func(fd int) error {
+		ws, err := unix.IoctlGetWinsize(fd, unix.TIOCGWINSZ)
+		if err == nil {
+			size = Size{Cols: int(ws.Col), Rows: int(ws.Row)}
+		}
+		return err
+	})
+	return size, err
+}
+
+// Echo reports whether the terminal echoes what is typed, and whether it
+// hands input to programs line by line. No echo in canonical mode is how
+// password prompts look; neither is how editors look.
+func (p *PTY) Echo() (echo, canonical bool, err error) {
+	err = p.control("ask the terminal's modes", func(fd int) error {
+		t, err := getTermios(fd)
+		if err == nil {
+			echo, canonical = t.Lflag&unix.ECHO != 0, t.Lflag&unix.ICANON != 0
+		}
+		return err
+	})
+	return echo, canonical, err
+}
+
+// ForegroundGroup is the process group that the terminal's Ctrl-C goes to,
+// or 0 when there is none.
+func (p *PTY) ForegroundGroup() (pgid int, err error) {
+	err = p.control("ask for the foreground process group", func(fd int) (err error) {
+		pgid, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		return err
+	})
+	return pgid, err
+}
+
+// Signal sends sig to the foreground process group, as the terminal's own
+// Ctrl-C does, and returns the group.
+func (p *PTY) Signal(sig syscall.Signal) (pgid int, err error) {
+	pgid, err = p.ForegroundGroup()
+	if err != nil {
+		return 0, err
+	}
+	if pgid <= 0 {
+		return 0, fault.Errorf(fault.NotRunning, "send %v: no process group is in the terminal's foreground", sig)
+	}
+	if err := unix.Kill(-pgid, sig); err != nil {
+		if errors.Is(err, unix.ESRCH) {
+			return pgid, fault.Errorf(fault.NotRunning, "send %v: process group %d is gone", sig, pgid)
+		}
+		return pgid, fmt.Errorf("send %v to process group %d: %w", sig, pgid, err)
+	}
+	return pgid, nil
+}
+
+// SetRoot says below which processes Probe finds those on the terminal.
+// Start sets it to the started process and this one, which is right for a
+// host that is a subreaper: orphans become its children.
+func (p *PTY) SetRoot(pids ...int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.roots = append([]int(nil), pids...)
+}
+
+// Close closes the master, which hangs the terminal up: the programs on it get SIGHUP.
+func (p *PTY) Close() error {
+	p.mu.Lock()
+	if p.slave != nil {
+		p.slave.Close()
+		p.slave = nil
+	}
+	p.mu.Unlock()
+	return p.master.Close()
+}
+
+// control runs ask with the master's descriptor, which stays in the poller
+// and cannot be closed meanwhile.
+func (p *PTY) control(what string, ask func(fd int) error) error {
+	var err error
+	if cerr := p.raw.Control(func(fd uintptr) { err = ask(int(fd)) }); cerr != nil {
+		err = cerr
+	}
+	if err != nil {
+		if errors.Is(err, os.ErrClosed) {
+			return fmt.Errorf("%s: %w", what, os.ErrClosed)
+		}
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package pty
+
+import "time"
+
+// ReadyState says whether a program waits for its user.
+type ReadyState string
+
+// The states. Unknown is an answer: the kernel does not tell.
+const (
+	Ready   ReadyState = "ready"   // nothing but terminal input makes the foreground group run
+	Busy    ReadyState = "busy"    // it runs, or waits for something that is not the terminal
+	Unknown ReadyState = "unknown" // it waits for the terminal and for more, or may not be looked at
+)
+
+// Readiness is one answer of Probe.
+//
+// Ready holds for the moment of the probe, with the terminal's input queue
+// empty and its output drained up to the master. What the caller has read
+// from the master and not yet handled is the caller's to know. To be sure
+// that a program rests, probe twice: with no output between and equal
+// Fingerprints, no thread of the group ran in between.
+type Readiness struct {
+	State ReadyState
+	Why   string // for people: "python3 (pid 12) waits in pselect6 for the terminal"
+
+	PID     int    // the process that decided, or 0
+	Command string // its command line in short, or ""
+	Group   int    // the foreground process group, or 0
+
+	Echo, Canonical bool          // the terminal's modes at the probe
+	Timeout         time.Duration // the reader gives up and runs on after this; 0 means it waits for ever
+	InputPending    bool          // the program has not read all that was typed
+	OutputPending   bool          // the master has output that nobody read
+
+	Fingerprint Fingerprint
+}
+
+// A Fingerprint changes when a thread of the foreground group runs, starts
+// or ends, and when the group changes. Compare with ==; the zero value is equal to none that a probe gave.
+type Fingerprint struct {
+	Group   int
+	Threads int
+	Sum     uint64
+}

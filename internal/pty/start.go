@@ -1,0 +1,82 @@
+package pty
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"den/internal/fault"
+)
+
+// A Command is a program to start on a terminal.
+type Command struct {
+	Argv []string // Argv[0] is looked up on the command's own PATH, from its own Dir
+	Env  []string // KEY=VALUE, the last of a key wins; nil means this process's environment
+	Dir  string   // where it starts; "" means here
+}
+
+// Start runs c as the leader of a new session whose controlling terminal is
+// p, and does not wait for it: the caller reaps. A PTY starts one command.
+//
+// The child gets descriptors 0, 1 and 2 and no other. For that, every
+// descriptor of this process from 3 up is marked close-on-exec, so a host
+// that means to hand some on by exec must clear the mark after its last Start.
+// The child's signals are at their defaults, even those this process ignores.
+func (p *PTY) Start(c Command) (pid int, err error) {
+	r, err := resolve(c)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slave == nil {
+		return 0, fault.Errorf(fault.Internal, "start %q: the terminal has its command already, or is closed", c.Argv[0])
+	}
+	if err := closeAllOnExec(); err != nil {
+		return 0, fmt.Errorf("start %q: close descriptors: %w", c.Argv[0], err)
+	}
+	catchIgnored()
+	fd := p.slave.Fd()
+	attr := &syscall.ProcAttr{
+		Dir:   c.Dir,
+		Env:   r.env,
+		Files: []uintptr{fd, fd, fd},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
+	}
+	pid, err = syscall.ForkExec(r.path, c.Argv, attr)
+	if errors.Is(err, syscall.ENOEXEC) {
+		// A script without a "#!" line: what shells and execvp do with it.
+		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", r.path}, c.Argv[1:]...), attr)
+	}
+	if err != nil {
+		return 0, r.explain(err)
+	}
+	p.slave.Close()
+	p.slave = nil
+	if p.roots == nil {
+		p.roots = []int{pid, os.Getpid()}
+	}
+	return pid, nil
+}
+
+// cleanEnv drops what a later entry of the same key overrides, because
+// programs disagree on which of two wins.
+func cleanEnv(env []string) []string {
+	out := make([]string, 0, len(env))
+	at := make(map[string]int, len(env))
+	for _, kv := range env {
+		key, _, ok := strings.Cut(kv, "=")
+		if !ok || key == "" {
+			continue
+		}
+		if i, dup := at[key]; dup {
+			out[i] = kv
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, kv)
+	}
+	return out
+}

@@ -1,0 +1,26 @@
+//go:build !linux
+
+package pty
+
+import (
+	"golang.org/x/sys/unix"
+)
+
+// slaveID tells one terminal device from all others. Only Linux needs more than its name.
+type slaveID struct{ name string }
+
+func checkMaster(fd int) error {
+	_, err := unix.IoctlGetTermios(fd, unix.TIOCGETA)
+	return err
+}
+
+func identify(int) (slaveID, error) { return slaveID{}, nil }
+
+func getTermios(fd int) (*unix.Termios, error) { return unix.IoctlGetTermios(fd, unix.TIOCGETA) }
+
+// setUTF8 does nothing here: the flag has no portable name and the master may
+// refuse it until a program has the other side open.
+func setUTF8(int) error { return nil }
+
+// closeAllOnExec relies on Go, which marks what it opens.
+func closeAllOnExec() error { return nil }
