@@ -94,7 +94,8 @@ func (c *cursor) next(ev *Event) error {
 			return c.damage(c.line, err)
 		}
 		c.us += raw.us
-		if c.us < 0 {
+		if c.us < 0 || c.us > maxElapsed {
+			c.us -= raw.us
 			return c.damage(c.line, errors.New("time out of range"))
 		}
 		repaint := c.head

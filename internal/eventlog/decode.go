@@ -104,7 +104,7 @@ func fastSeconds(b []byte, i int) (us int64, end int, ok bool) {
 		us = us*10 + int64(b[i]-'0')
 		i++
 	}
-	if i == start || i-start > 10 || i-start > 1 && b[start] == '0' {
+	if i == start || i-start > 9 || i-start > 1 && b[start] == '0' {
 		return 0, 0, false
 	}
 	if i == len(b) || b[i] != '.' {
@@ -196,8 +196,8 @@ func hexRune(s []byte) (rune, bool) {
 		switch {
 		case c-'0' < 10:
 			c -= '0'
-		case c|0x20 >= 'a' && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
+		case (c|0x20)-'a' < 6:
+			c = (c | 0x20) - 'a' + 10
 		default:
 			return 0, false
 		}
@@ -220,7 +220,7 @@ func slow(b []byte, ev *raw) error {
 		return fmt.Errorf("interval %.40q is not a number", parts[0])
 	}
 	us := math.Round(sec * 1e6)
-	if !(us >= 0 && us < 1e18) {
+	if !(us >= 0 && us <= maxElapsed) {
 		return fmt.Errorf("interval %s is out of range", parts[0])
 	}
 	var code string

@@ -6,7 +6,7 @@
 // A log is a directory of segments, 000001.cast, 000002.cast and so on. Each
 // is an asciicast v3 file that plays alone: a header, one output event that
 // repaints the whole terminal, then the events. The header carries den's own
-// key, "den": {"v", "segment", "seq", "elapsed_us", "repaint"}, from which a
+// key, "den": {"v", "segment", "seq", "elapsed_us", "repaint", "sum"}, from which a
 // segment's place in the session is known without reading the ones before it.
 // The events of a segment are numbered from seq+1 on, a line each; the repaint
 // and comments have no number. Codes of den's own are skipped by players.

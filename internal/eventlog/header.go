@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math"
 	"time"
 
 	"den/internal/fault"
@@ -12,6 +14,9 @@ import (
 
 // Version is the version of den's own key in a header. Readers refuse newer ones.
 const Version = 1
+
+// maxElapsed, in microseconds, still fits a time.Duration.
+const maxElapsed = math.MaxInt64 / 1000
 
 // A Header says what was recorded: asciicast's own fields.
 type Header struct {
@@ -47,6 +52,14 @@ type denJSON struct {
 	Seq     uint64 `json:"seq"`
 	Elapsed int64  `json:"elapsed_us"`
 	Repaint bool   `json:"repaint,omitempty"`
+	Sum     string `json:"sum"`
+}
+
+// sum guards the numbers by which readers find their way: a header that still
+// parses but lies would mislead them about other segments too.
+func (d denJSON) sum(term termJSON) string {
+	numbers := fmt.Sprint(d.V, d.Segment, d.Seq, d.Elapsed, d.Repaint, term.Cols, term.Rows)
+	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(numbers)))
 }
 
 // encodeHeader returns the header line with its newline.
@@ -54,9 +67,11 @@ func encodeHeader(h Header, now time.Time, den denJSON) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
+	term := termJSON{Cols: h.Cols, Rows: h.Rows, Type: h.Term}
+	den.Sum = den.sum(term)
 	err := enc.Encode(headerJSON{
 		Version:   3,
-		Term:      termJSON{Cols: h.Cols, Rows: h.Rows, Type: h.Term},
+		Term:      term,
 		Timestamp: json.Number(fmt.Sprint(max(now.Unix(), 0))),
 		Command:   h.Command,
 		Title:     h.Title,
@@ -78,6 +93,9 @@ func decodeHeader(line []byte, seg *Segment) error {
 	if err := json.Unmarshal(line, &v); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
+	if v.Version < 1 {
+		return errors.New("header: not of an asciicast")
+	}
 	if v.Version != 3 {
 		return fault.Errorf(fault.Protocol, "header: asciicast version %d, this build reads version 3", v.Version)
 	}
@@ -98,13 +116,16 @@ func decodeHeader(line []byte, seg *Segment) error {
 		Raw: bytes.Clone(line),
 	}
 	if sec, err := h.Timestamp.Float64(); err == nil && sec > 0 {
-		seg.Header.Timestamp = time.UnixMicro(int64(sec * 1e6))
+		seg.Header.Timestamp = time.UnixMicro(int64(min(sec, 1e12) * 1e6))
 	}
 	if h.Den == nil {
 		return nil
 	}
-	if h.Den.V < 1 || h.Den.Elapsed < 0 {
+	if h.Den.V < 1 || h.Den.Elapsed < 0 || h.Den.Elapsed > maxElapsed {
 		return errors.New(`header: "den" makes no sense`)
+	}
+	if h.Den.Sum != h.Den.sum(h.Term) {
+		return errors.New(`header: "den" does not match its sum`)
 	}
 	seg.numbered = true
 	seg.Seq = h.Den.Seq

@@ -51,7 +51,7 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 		if err != nil {
 			continue
 		}
-		if !seg.numbered && e.index > 1 {
+		if !seg.numbered && (e.index > 1 || first.Name != "") {
 			continue // it says nothing of where it begins
 		}
 		if seg.Seq <= seq && seg.Elapsed <= d {

@@ -19,6 +19,7 @@ type walker struct {
 	us      int64
 	skip    bool // the rest of cur is damaged
 	sealed  bool // a later segment exists, so cur will not grow
+	den     bool // the log is den's own: each segment says where it begins
 	damaged bool // a *Damage already stands for what is missing before the next segment
 }
 
@@ -42,7 +43,11 @@ func (w *walker) start(after uint64) error {
 		if fault.KindOf(err) == fault.Protocol {
 			return err
 		}
-		if err == nil && seg.numbered && seg.Seq <= after {
+		if err != nil || !seg.numbered {
+			continue
+		}
+		w.den = true
+		if seg.Seq <= after {
 			w.index = e.index - 1
 			return nil
 		}
@@ -88,6 +93,8 @@ func (w *walker) next(ev *Event) error {
 	}
 }
 
+var errNoPlace = errors.New("header does not say where in the session it begins")
+
 // later lists the segments behind the one at hand.
 func (w *walker) later() ([]entry, error) {
 	entries, err := w.log.list()
@@ -107,6 +114,10 @@ func (w *walker) open() error {
 	for i, e := range entries {
 		last := i == len(entries)-1
 		c, err := openCursor(w.log.dir, e)
+		if err == nil && !c.seg.numbered && w.den {
+			c.close()
+			err = errNoPlace
+		}
 		switch {
 		case err == nil:
 		case errors.Is(err, fs.ErrNotExist):
@@ -124,6 +135,7 @@ func (w *walker) open() error {
 			c.seg.Seq, c.seg.Elapsed = c.seq, c.time()
 		}
 		w.cur, w.index, w.skip, w.sealed = c, e.index, false, !last
+		w.den = w.den || c.seg.numbered
 		gap := c.seq > w.seq && w.known && !w.damaged
 		from := w.seq + 1
 		w.seq, w.known, w.damaged = max(w.seq, c.seq), true, false
