@@ -1,0 +1,69 @@
+package keys
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"den/internal/fault"
+)
+
+// unknownKey says what the nearest chord would be.
+func unknownKey(whole string, m mods, base string) error {
+	var b strings.Builder
+	for _, n := range modNames {
+		if m&n.bit != 0 {
+			b.WriteString(n.text)
+		}
+	}
+	if i := strings.IndexAny(base, "+-"); i > 0 && i < len(base)-1 {
+		if near, d := nearest(strings.ToLower(base[:i]), slices.Sorted(maps.Keys(modWords))); d <= 2 && len(near) > 1 {
+			fixed := b.String() + near + base[i:i+1] + base[i+1:]
+			if c, err := Parse(fixed); err == nil {
+				return fault.Errorf(fault.Usage, "unknown modifier %q in key %q; did you mean %q?", base[:i], whole, c)
+			}
+		}
+	}
+	near, d := nearest(fold(base), slices.Sorted(maps.Keys(named)))
+	if d > max(1, len(base)/2) {
+		return fault.Errorf(fault.Usage,
+			"unknown key %q: a key is one character, a name such as Enter, Up or F5, or either with modifiers (C-c, Alt+Up); to send text use type", whole)
+	}
+	c := named[near]
+	c.mods |= m
+	return fault.Errorf(fault.Usage, "unknown key %q; did you mean %q? (to send text use type)", whole, c)
+}
+
+// nearest is the word with the fewest edits to s, the first of equals.
+func nearest(s string, words []string) (best string, distance int) {
+	distance = 1 << 20
+	for _, w := range words {
+		if d := edits(s, w); d < distance {
+			best, distance = w, d
+		}
+	}
+	return best, distance
+}
+
+// edits is the Levenshtein distance, over bytes and of at most 32 of them.
+func edits(a, b string) int {
+	if len(a) > 32 {
+		return 1 << 10
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		diagonal := row[0]
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := diagonal
+			if a[i-1] != b[j-1] {
+				cost = 1 + min(diagonal, row[j], row[j-1])
+			}
+			diagonal, row[j] = row[j], cost
+		}
+	}
+	return row[len(b)]
+}
