@@ -1,0 +1,14 @@
+// Package vt is den's terminal emulator: bytes in, screen out.
+//
+// A [Terminal] does no I/O, reads no clock and starts no goroutine. What a
+// program asks of it comes back as bytes from [Terminal.TakeReplies]; what it
+// announces comes back from [Terminal.TakeMarks] and [Terminal.TakeNotes].
+// The same bytes and the same resizes always give the same terminal, however
+// the bytes were split into writes.
+//
+// A screen is rows of 8-byte cells. A cell holds a rune, or the number of an
+// interned grapheme cluster, and the number of an interned style. Rows that
+// leave the main screen at its top move, without a copy, into a ring: the
+// scrollback. Every table is bounded and swept of what no row uses, so no
+// input can grow a terminal beyond its size and scrollback.
+package vt

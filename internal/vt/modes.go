@@ -1,0 +1,121 @@
+package vt
+
+// modeSet is a set of the modes that are on or off.
+type modeSet uint64
+
+const (
+	modeInsert  modeSet = 1 << iota // IRM
+	modeNewLine                     // LNM
+	modeAppCursor
+	modeReverseVideo
+	modeAutoWrap
+	modeCursorBlink
+	modeCursorVisible
+	modeReverseWrap
+	modeAppKeypad
+	modeBackarrow
+	modeMargins // DECLRMM
+	modeFocus
+	modeAltScroll
+	modeBracketedPaste
+	modeSync
+	modeColumnSwitch // 40
+	mode132          // DECCOLM: remembered, never acted upon
+	modeSmoothScroll
+	modeAutoRepeat
+	modeMetaSendsEscape
+	modeDeleteSendsDEL
+)
+
+// MouseMode is which mouse events a program asked for.
+type MouseMode uint8
+
+const (
+	MouseNone   MouseMode = 0
+	MouseX10    MouseMode = 1 // presses (9)
+	MouseNormal MouseMode = 2 // presses and releases (1000)
+	MouseButton MouseMode = 3 // and drags (1002)
+	MouseAny    MouseMode = 4 // and all motion (1003)
+)
+
+// MouseEncoding is how mouse events are to be written.
+type MouseEncoding uint8
+
+const (
+	MouseDefault   MouseEncoding = 0
+	MouseUTF8      MouseEncoding = 1 // 1005
+	MouseSGR       MouseEncoding = 2 // 1006
+	MouseURxvt     MouseEncoding = 3 // 1015
+	MouseSGRPixels MouseEncoding = 4 // 1016
+)
+
+// modes is all switchable behaviour but origin mode, which DECSC saves with
+// the cursor.
+type modes struct {
+	bits          modeSet
+	mouse         MouseMode
+	mouseEncoding MouseEncoding
+	modifyOther   uint8 // XTMODKEYS resource 4
+	cursorShape   CursorShape
+}
+
+func newModes() modes {
+	return modes{bits: modeAutoWrap | modeCursorVisible | modeAutoRepeat}
+}
+
+func (m *modes) has(b modeSet) bool { return m.bits&b != 0 }
+
+func (m *modes) set(b modeSet, on bool) {
+	if on {
+		m.bits |= b
+	} else {
+		m.bits &^= b
+	}
+}
+
+// Modes is what key encoders, painters and observers need to know.
+type Modes struct {
+	AltScreen       bool
+	AppCursor       bool
+	AppKeypad       bool
+	BracketedPaste  bool
+	NewLine         bool // LNM
+	Focus           bool
+	Sync            bool // synchronised output: a frame is being drawn
+	ReverseVideo    bool
+	AutoWrap        bool
+	ReverseWrap     bool
+	Insert          bool
+	Origin          bool
+	BackarrowKey    bool
+	AltScroll       bool
+	Mouse           MouseMode
+	MouseEncoding   MouseEncoding
+	KittyFlags      int
+	ModifyOtherKeys int
+}
+
+// Modes returns the current modes.
+func (t *Terminal) Modes() Modes {
+	m := &t.modes
+	return Modes{
+		AltScreen:       t.altActive(),
+		AppCursor:       m.has(modeAppCursor),
+		AppKeypad:       m.has(modeAppKeypad),
+		BracketedPaste:  m.has(modeBracketedPaste),
+		NewLine:         m.has(modeNewLine),
+		Focus:           m.has(modeFocus),
+		Sync:            m.has(modeSync),
+		ReverseVideo:    m.has(modeReverseVideo),
+		AutoWrap:        m.has(modeAutoWrap),
+		ReverseWrap:     m.has(modeReverseWrap),
+		Insert:          m.has(modeInsert),
+		Origin:          t.cur.origin,
+		BackarrowKey:    m.has(modeBackarrow),
+		AltScroll:       m.has(modeAltScroll),
+		Mouse:           m.mouse,
+		MouseEncoding:   m.mouseEncoding,
+		KittyFlags:      int(t.screen.kitty.flags),
+		ModifyOtherKeys: int(m.modifyOther),
+	}
+}

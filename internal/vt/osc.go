@@ -1,0 +1,102 @@
+package vt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strconv"
+)
+
+// dispatchOSC executes an operating system command.
+func (t *Terminal) dispatchOSC(text []byte, terminator string) {
+	num, rest, _ := bytes.Cut(text, []byte{';'})
+	n, err := strconv.Atoi(string(num))
+	if err != nil {
+		return
+	}
+	switch n {
+	case 0:
+		t.names.title = cleanText(rest, maxTitle)
+		t.names.icon = t.names.title
+	case 1:
+		t.names.icon = cleanText(rest, maxTitle)
+	case 2:
+		t.names.title = cleanText(rest, maxTitle)
+	case 4:
+		t.paletteCommand(rest, terminator)
+	case 7:
+		t.names.dir = cleanText(rest, maxTitle)
+	case 8:
+		t.hyperlink(rest)
+	case 9, 99, 777:
+		t.note(NoteNotification, cleanText(rest, maxNoteText))
+	case 10, 11, 12:
+		t.dynamicColors(n, rest, terminator)
+	case 52:
+		t.clipboardCommand(rest, terminator)
+	case 104:
+		t.resetPalette(rest)
+	case 110:
+		t.colors.fg = t.colors.defaultFg
+	case 111:
+		t.colors.bg = t.colors.defaultBg
+	case 112:
+		t.colors.cursor = t.colors.defaultCursor
+	case 133:
+		t.shellMark(rest)
+	}
+}
+
+// hyperlink is OSC 8: parameters, semicolon, URI. An empty URI ends the link.
+func (t *Terminal) hyperlink(rest []byte) {
+	args, uri, ok := bytes.Cut(rest, []byte{';'})
+	if !ok {
+		return
+	}
+	l := link{uri: cleanText(uri, maxLinkBytes+1)}
+	for arg := range bytes.SplitSeq(args, []byte{':'}) {
+		if id, ok := bytes.CutPrefix(arg, []byte("id=")); ok {
+			l.id = cleanText(id, 256)
+		}
+	}
+	t.cur.pen.style.link = 0 // before the table is swept for room
+	t.cur.pen.style.link = t.linkID(l)
+	t.cur.pen.stale = true
+}
+
+// clipboardCommand is OSC 52. What is written is kept; a query is answered
+// with nothing, as no program may read the user's clipboard.
+func (t *Terminal) clipboardCommand(rest []byte, terminator string) {
+	which, data, ok := bytes.Cut(rest, []byte{';'})
+	if !ok {
+		return
+	}
+	if string(data) == "?" {
+		t.reply("\x1b]52;" + cleanText(which, 16) + ";" + terminator)
+		return
+	}
+	decoded := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
+	n, err := base64.StdEncoding.Decode(decoded, data)
+	if err != nil || n > maxClipboard {
+		return
+	}
+	t.names.clipboard = decoded[:n:n]
+	t.note(NoteClipboard, cleanText(which, 16))
+}
+
+// shellMark is OSC 133.
+func (t *Terminal) shellMark(rest []byte) {
+	if len(rest) == 0 || len(rest) > 1 && rest[1] != ';' {
+		return
+	}
+	m := Mark{Kind: rest[0], Line: t.ScreenLine() + int64(t.cur.y), Col: t.cur.x}
+	if m.Kind < 'A' || m.Kind > 'Z' {
+		return
+	}
+	if len(rest) > 2 {
+		m.Args = cleanText(rest[2:], maxNoteText)
+	}
+	if m.Kind <= 'D' {
+		t.row(t.cur.y).prompt |= PromptStart << (m.Kind - 'A')
+	}
+	t.mark(m)
+}

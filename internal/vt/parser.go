@@ -1,0 +1,378 @@
+package vt
+
+import "bytes"
+
+// state is where in a sequence the parser stands between two bytes.
+type state uint8
+
+const (
+	ground    state = iota
+	escape          // after ESC
+	escapeMid       // after ESC and an intermediate
+	csi             // in the numbers of a control sequence
+	csiMid          // after its intermediates
+	csiIgnore       // in a malformed one
+	dcs             // in the numbers of a device control string
+	dcsMid          // after its intermediates
+	osc             // in the text of an OSC
+	dcsText         // in the text of a DCS that den reads
+	apc             // in the text of an APC that may be den's own
+	oscIgnore       // in an OSC that den does not read
+	strIgnore       // in any other string that den does not read
+)
+
+// maxString bounds the text of an OSC, DCS or APC. Longer ones are ignored.
+const maxString = 1 << 20
+
+// parser is the state machine's memory.
+type parser struct {
+	state  state
+	prefix byte    // '<', '=', '>', '?' or 0
+	mid    [2]byte // intermediates; 0 = none
+	params params
+	final  byte // of the DCS whose text is being read
+	text   []byte
+
+	partial  [3]byte // first bytes of a rune that the last write cut
+	nPartial int
+}
+
+// Write feeds the terminal with output of the program. It never fails.
+func (t *Terminal) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	t.gen++
+	n := len(p)
+	for len(p) > 0 {
+		switch t.parser.state {
+		case ground:
+			p = t.writeGround(p)
+		case osc, dcsText, apc, oscIgnore, strIgnore:
+			p = t.writeString(p)
+		default:
+			t.step(p[0])
+			p = p[1:]
+		}
+	}
+	return n, nil
+}
+
+// writeGround handles text and whole sequences, and returns what is left when
+// the parser enters another state.
+func (t *Terminal) writeGround(p []byte) []byte {
+	if t.parser.nPartial > 0 {
+		if p = t.finishRune(p); len(p) == 0 {
+			return p
+		}
+	}
+	i := 0
+	for i < len(p) {
+		b := p[i]
+		switch {
+		case b >= 0x20 && b < 0x7f:
+			n := asciiRun(p[i:])
+			t.printASCII(p[i : i+n])
+			i += n
+		case b == 0x1b:
+			if n := t.wholeCSI(p[i:]); n > 0 {
+				i += n
+				continue
+			}
+			t.parser.state = escape
+			return p[i+1:]
+		case b < 0x20:
+			t.control(b)
+			i++
+		case b == 0x7f:
+			i++
+		default:
+			n := t.printUTF8(p[i:])
+			if n == 0 {
+				return nil // the rest is kept as a partial rune
+			}
+			i += n
+		}
+	}
+	return nil
+}
+
+// wholeCSI executes a control sequence that p holds from ESC to final byte,
+// and returns its length; 0 when it is cut or has an oddity, for step to see to.
+func (t *Terminal) wholeCSI(p []byte) int {
+	if len(p) < 3 || p[1] != '[' {
+		return 0
+	}
+	ps := &t.parser
+	ps.prefix, ps.mid = 0, [2]byte{}
+	q := &ps.params
+	q.reset()
+	i := 2
+	if b := p[2]; b >= '<' && b <= '?' {
+		ps.prefix = b
+		i = 3
+	}
+	n, v, seen := 0, int32(0), false
+	for ; i < len(p); i++ {
+		b := p[i]
+		if d := b - '0'; d <= 9 {
+			v = v*10 + int32(d)
+			if v > maxParam {
+				v = maxParam
+			}
+			seen = true
+			continue
+		}
+		if b == ';' || b == ':' {
+			if n == maxParams-1 {
+				return 0
+			}
+			q.v[n] = v
+			n++
+			if b == ':' {
+				q.colon |= 1 << n
+			}
+			v, seen = 0, true
+			continue
+		}
+		if b < 0x40 || b > 0x7e {
+			return 0
+		}
+		if seen {
+			q.v[n] = v
+			n++
+		}
+		q.n = n
+		t.dispatchCSI(b)
+		return i + 1
+	}
+	return 0
+}
+
+// step moves the parser by one byte inside an escape or control sequence.
+func (t *Terminal) step(b byte) {
+	ps := &t.parser
+	switch {
+	case b == 0x18 || b == 0x1a: // CAN, SUB
+		ps.state = ground
+		t.forgetLast()
+		return
+	case b == 0x1b:
+		ps.state = escape
+		return
+	case b < 0x20:
+		if ps.state != dcs && ps.state != dcsMid {
+			t.control(b)
+		}
+		return
+	case b == 0x7f:
+		return
+	case b >= 0x80:
+		// No sequence contains it: the sequence is broken, the text is text.
+		ps.state = ground
+		t.forgetLast()
+		if t.printUTF8([]byte{b}) == 0 {
+			return
+		}
+		return
+	}
+	switch ps.state {
+	case escape:
+		t.stepEscape(b)
+	case escapeMid:
+		if b < 0x30 {
+			ps.addMid(b)
+		} else {
+			ps.state = ground
+			t.dispatchEscape(b)
+		}
+	case csi, csiMid:
+		t.stepCSI(b)
+	case csiIgnore:
+		if b >= 0x40 {
+			ps.state = ground
+			t.forgetLast()
+		}
+	case dcs, dcsMid:
+		t.stepDCS(b)
+	}
+}
+
+func (ps *parser) begin(s state) {
+	ps.state, ps.prefix, ps.mid = s, 0, [2]byte{}
+	ps.params.reset()
+	ps.text = ps.text[:0]
+}
+
+// addMid keeps an intermediate. A third one makes the sequence unknown.
+func (ps *parser) addMid(b byte) {
+	switch {
+	case ps.mid[0] == 0:
+		ps.mid[0] = b
+	case ps.mid[1] == 0:
+		ps.mid[1] = b
+	default:
+		ps.mid[1] = 0xff
+	}
+}
+
+func (t *Terminal) stepEscape(b byte) {
+	ps := &t.parser
+	ps.begin(ground)
+	switch b {
+	case '[':
+		ps.state = csi
+	case ']':
+		ps.state = osc
+	case 'P':
+		ps.state = dcs
+	case '_':
+		ps.state = apc
+	case 'X', '^':
+		ps.state = strIgnore
+	case '\\':
+		// The end of a string, which ended at its ESC.
+	default:
+		if b < 0x30 {
+			ps.state = escapeMid
+			ps.addMid(b)
+		} else {
+			t.dispatchEscape(b)
+		}
+	}
+}
+
+func (t *Terminal) stepCSI(b byte) {
+	ps := &t.parser
+	switch {
+	case b >= 0x40:
+		ps.state = ground
+		t.dispatchCSI(b)
+	case b < 0x30:
+		ps.addMid(b)
+		ps.state = csiMid
+	case ps.state == csiMid:
+		ps.state = csiIgnore
+	case b <= '9':
+		ps.params.digit(b)
+	case b == ';' || b == ':':
+		ps.params.separator(b)
+	case ps.params.n > 0 || ps.prefix != 0:
+		ps.state = csiIgnore
+	default:
+		ps.prefix = b
+	}
+}
+
+func (t *Terminal) stepDCS(b byte) {
+	ps := &t.parser
+	switch {
+	case b >= 0x40:
+		ps.final = b
+		ps.state = t.beginDCS(b)
+	case b < 0x30:
+		ps.addMid(b)
+		ps.state = dcsMid
+	case ps.state == dcsMid:
+		ps.state = strIgnore
+	case b <= '9':
+		ps.params.digit(b)
+	case b == ';' || b == ':':
+		ps.params.separator(b)
+	case ps.params.n > 0 || ps.prefix != 0:
+		ps.state = strIgnore
+	default:
+		ps.prefix = b
+	}
+}
+
+// writeString reads the text of a string up to its end, and returns the rest.
+// Only ESC, BEL (in an OSC), CAN and SUB end it: 0x9c may be part of a rune.
+func (t *Terminal) writeString(p []byte) []byte {
+	ps := &t.parser
+	i := 0
+	for i < len(p) && p[i] >= 0x20 {
+		i++
+	}
+	ps.keep(p[:i])
+	if ps.state == osc && !oscReadable(ps.text) {
+		ps.ignore(oscIgnore)
+	}
+	if ps.state == apc && !t.apcReadable(ps.text) {
+		ps.ignore(strIgnore)
+	}
+	if i == len(p) {
+		return nil
+	}
+	switch b := p[i]; {
+	case b == 0x1b:
+		t.endString(stringTerminator)
+		ps.state = escape
+	case b == 0x07 && (ps.state == osc || ps.state == oscIgnore):
+		t.endString(bell)
+		ps.state = ground
+	case b == 0x18 || b == 0x1a:
+		ps.ignore(ground)
+	}
+	return p[i+1:]
+}
+
+// keep adds to the text, and gives the string up when it grows too long.
+func (ps *parser) keep(b []byte) {
+	switch ps.state {
+	case oscIgnore, strIgnore:
+		return
+	}
+	if len(ps.text)+len(b) <= maxString {
+		ps.text = append(ps.text, b...)
+	} else if ps.state == osc {
+		ps.ignore(oscIgnore)
+	} else {
+		ps.ignore(strIgnore)
+	}
+}
+
+// ignore drops the text read so far, and its memory where it is large.
+func (ps *parser) ignore(s state) {
+	ps.state = s
+	ps.text = ps.text[:0]
+	if cap(ps.text) > 4096 {
+		ps.text = nil
+	}
+}
+
+const (
+	bell             = "\a"
+	stringTerminator = "\x1b\\"
+)
+
+func (t *Terminal) endString(terminator string) {
+	ps := &t.parser
+	switch ps.state {
+	case osc:
+		t.dispatchOSC(ps.text, terminator)
+	case dcsText:
+		t.dispatchDCS(ps.text)
+	case apc:
+		t.dispatchAPC(ps.text)
+	}
+	ps.ignore(ground)
+}
+
+// oscReadable reports whether an OSC that begins like this can be one with a
+// number; others are not kept.
+func oscReadable(text []byte) bool {
+	n := bytes.IndexByte(text, ';')
+	if n < 0 {
+		n = len(text)
+	}
+	if n > 5 {
+		return false
+	}
+	for _, b := range text[:n] {
+		if b < '0' || b > '9' {
+			return false
+		}
+	}
+	return true
+}

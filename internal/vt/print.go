@@ -1,0 +1,301 @@
+package vt
+
+// lastChar remembers the character just printed, for REP and for runes that
+// join it. Every control but SGR and the strings forgets it.
+type lastChar struct {
+	content cell // with cellWide; 0 = none
+	join    joinState
+}
+
+// joinState says what the next rune could join.
+type joinState uint8
+
+const (
+	joinNone     joinState = iota
+	joinPlain              // a character: only marks join
+	joinPict               // a pictograph and marks
+	joinPictZWJ            // ... and a zero width joiner
+	joinRegional           // the first half of a flag
+)
+
+func (t *Terminal) forgetLast() { t.last = lastChar{} }
+
+// updateQuick recomputes whether printable ASCII can be copied to the row as
+// it is. Call it after changing insert mode, autowrap or charsets.
+func (t *Terminal) updateQuick() {
+	t.quick = t.modes.bits&(modeInsert|modeAutoWrap) == modeAutoWrap && t.cur.plain()
+}
+
+// printASCII prints a run of bytes 0x20 to 0x7e.
+func (t *Terminal) printASCII(p []byte) {
+	if !t.quick {
+		for _, b := range p {
+			r := t.cur.translate(b)
+			t.printRune(r)
+		}
+		if !t.quick {
+			t.updateQuick() // a single shift may be used up
+		}
+		return
+	}
+	bits := t.penBits()
+	t.last = lastChar{content: cell(p[len(p)-1]), join: joinPlain}
+	for len(p) > 0 {
+		if t.cur.pending {
+			t.wrap()
+		}
+		l := t.row(t.cur.y)
+		x, end := t.cur.x, t.lineEnd()
+		n := min(len(p), end-x)
+		if l.cells[x]&cellSpacer != 0 {
+			t.splitAt(l, x)
+		}
+		if x+n < len(l.cells) {
+			if l.cells[x+n]&cellSpacer != 0 {
+				t.splitAt(l, x+n)
+			}
+		} else {
+			l.endChanged()
+		}
+		dst := l.cells[x : x+n]
+		for i, b := range p[:n] {
+			dst[i] = bits | cell(b)
+		}
+		if x += n; x == end {
+			x--
+			t.cur.pending = true
+		}
+		t.cur.x = x
+		p = p[n:]
+	}
+}
+
+// wrap goes to the start of the next row, because the row is full.
+func (t *Terminal) wrap() {
+	t.cur.pending = false
+	y := t.cur.y
+	atEdge := t.cur.x == t.cols-1 && t.fullWidth()
+	scrolls := y == t.margins.bottom && (t.margins.top < y || y == 0)
+	t.lineFeed()
+	t.cur.x = t.lineStart()
+	if atEdge && (scrolls || t.cur.y > y) && t.cur.y > 0 {
+		t.row(t.cur.y - 1).wrapped = true
+	} else if atEdge && scrolls && t.cur.y == 0 {
+		// A region of one row at the top: the row went to the scrollback.
+		if l := t.hist.last(); l != nil && !t.altActive() {
+			l.wrapped = true
+		}
+	}
+}
+
+// printRune prints one rune that is no control.
+func (t *Terminal) printRune(r rune) {
+	p := propsOf(r)
+	w := p.width()
+	if w == 0 {
+		t.attach(r)
+		return
+	}
+	join := joinPlain
+	switch p & classMask {
+	case classPict:
+		if t.last.join == joinPictZWJ {
+			t.joinTo(r, joinPict)
+			return
+		}
+		join = joinPict
+	case classRegional:
+		if t.last.join == joinRegional {
+			t.joinTo(r, joinPlain)
+			return
+		}
+		join = joinRegional
+	case classModifier:
+		if t.last.join == joinPict {
+			t.joinTo(r, joinPict)
+			return
+		}
+		join = joinPict
+	}
+	content := cell(r)
+	if w == 2 {
+		content |= cellWide
+	}
+	t.put(content)
+	t.last = lastChar{content: content, join: join}
+}
+
+// put prints one character cell: content and width, in the current style.
+func (t *Terminal) put(content cell) {
+	w := 1
+	if content&cellWide != 0 {
+		if t.cols == 1 {
+			content &^= cellWide // no room at all: better narrow than lost
+		} else {
+			w = 2
+		}
+	}
+	bits := t.penBits()
+	wraps := t.modes.has(modeAutoWrap)
+	if t.cur.pending {
+		if wraps {
+			t.wrap()
+		} else {
+			t.cur.pending = false
+		}
+	}
+	end := t.lineEnd()
+	if w == 2 && t.cur.x == end-1 {
+		if wraps {
+			t.padEnd()
+			t.wrap()
+			end = t.lineEnd()
+		} else {
+			t.cur.x = max(end-2, 0)
+		}
+	}
+	l := t.row(t.cur.y)
+	x := t.cur.x
+	if t.modes.has(modeInsert) {
+		t.insertCells(l, x, w, end)
+	}
+	t.splitAt(l, x)
+	t.splitAt(l, x+w)
+	if x+w >= len(l.cells) {
+		l.endChanged()
+	}
+	l.cells[x] = bits | content
+	if w == 2 && x+1 < len(l.cells) {
+		l.cells[x+1] = bits | cellSpacer
+	}
+	if x += w; x >= end {
+		x = end - 1
+		t.cur.pending = true
+	}
+	t.cur.x = x
+}
+
+// padEnd leaves the last column blank, for a wide character that does not fit.
+func (t *Terminal) padEnd() {
+	l := t.row(t.cur.y)
+	x := t.cur.x
+	t.splitAt(l, x)
+	t.splitAt(l, x+1)
+	if x == len(l.cells)-1 {
+		l.endChanged()
+		l.cells[x] = 0
+		if t.fullWidth() {
+			l.cells[x] = cellPad
+		}
+	} else {
+		l.cells[x] = 0
+	}
+}
+
+// previous finds the cell that a joining rune belongs to: the one just left of
+// the cursor, or under it while a wrap is pending.
+func (t *Terminal) previous() (l *line, x int, ok bool) {
+	x = t.cur.x
+	if !t.cur.pending {
+		x--
+	}
+	if x < 0 {
+		return nil, 0, false
+	}
+	l = t.row(t.cur.y)
+	if l.cells[x]&cellSpacer != 0 && x > 0 {
+		x--
+	}
+	return l, x, true
+}
+
+// attach adds a rune without width of its own to the character before it.
+func (t *Terminal) attach(r rune) {
+	l, x, ok := t.previous()
+	if !ok {
+		return
+	}
+	c := &l.cells[x]
+	base := c.content()
+	if base == 0 {
+		base = ' '
+		*c &^= cellPad
+	}
+	joined := t.last.join != joinNone
+	widens := r == emojiSelector && joined && base&cellCluster == 0 &&
+		*c&cellWide == 0 && takesEmojiSelector(rune(base))
+	*c = *c&^contentMask | t.extend(base, r)
+	if !joined {
+		return
+	}
+	if r == zeroWidthJoiner && t.last.join == joinPict {
+		t.last.join = joinPictZWJ
+	} else if t.last.join != joinPict {
+		t.last.join = joinPlain
+	}
+	if widens {
+		t.widen(l, x)
+	}
+	t.last.content = t.last.content&cellWide | c.content()
+}
+
+// joinTo adds a rune with a width of its own, which the cluster swallows.
+func (t *Terminal) joinTo(r rune, next joinState) {
+	l, x, ok := t.previous()
+	if !ok || l.cells[x].blank() {
+		t.last.join = joinNone
+		return
+	}
+	c := &l.cells[x]
+	*c = *c&^contentMask | t.extend(c.content(), r)
+	t.last = lastChar{content: t.last.content&cellWide | c.content(), join: next}
+}
+
+// widen makes the narrow character at x two cells wide, after an emoji
+// selector. At the right edge it moves to the next row, as a wide character
+// printed there would have; without autowrap it stays narrow and joins nothing more.
+func (t *Terminal) widen(l *line, x int) {
+	c := l.cells[x]
+	if t.cur.pending {
+		if !t.modes.has(modeAutoWrap) || t.cols == 1 {
+			t.last.join = joinNone
+			return
+		}
+		t.cur.pending = false
+		t.cur.x = x
+		t.padEnd()
+		t.wrap()
+		l, x = t.row(t.cur.y), t.cur.x
+	} else {
+		t.cur.x = x
+	}
+	if t.modes.has(modeInsert) {
+		t.insertCells(l, x, 1, t.lineEnd())
+	}
+	t.splitAt(l, x)
+	t.splitAt(l, x+2)
+	end := t.lineEnd()
+	l.cells[x] = c | cellWide
+	l.cells[x+1] = c&^contentMask | cellSpacer
+	if x+2 >= len(l.cells) {
+		l.endChanged()
+	}
+	t.last.content |= cellWide
+	if t.cur.x = x + 2; t.cur.x >= end {
+		t.cur.x = end - 1
+		t.cur.pending = true
+	}
+}
+
+// repeat prints the last character n more times (REP). More than a screenful
+// changes nothing that a screenful does not.
+func (t *Terminal) repeat(n int) {
+	content := t.last.content
+	if content == 0 {
+		return
+	}
+	for range min(n, t.cols*t.rows) {
+		t.put(content)
+	}
+	t.last = lastChar{} // a REP repeats a character, not a REP
+}

@@ -1,0 +1,121 @@
+package vt
+
+import "fmt"
+
+// What den says it is: a VT220 with ANSI colour and clipboard access, which
+// claims no graphics.
+const (
+	deviceAttributes    = "\x1b[?62;22;52c"
+	secondaryAttributes = "\x1b[>1;10;0c"
+	tertiaryAttributes  = "\x1bP!|64656e00\x1b\\" // "den" and a zero, in hex
+)
+
+// The size of a cell that pixel reports pretend.
+const cellWidth, cellHeight = 8, 16
+
+func (t *Terminal) replyf(format string, args ...any) { t.reply(fmt.Sprintf(format, args...)) }
+
+// report answers the plain queries: DA1, DSR, window reports, DECREQTPARM.
+func (t *Terminal) report(final byte) {
+	p := &t.parser.params
+	n := p.get(0, 0)
+	switch final {
+	case 'c':
+		if n == 0 {
+			t.reply(deviceAttributes)
+		}
+	case 'n':
+		switch n {
+		case 5:
+			t.reply("\x1b[0n")
+		case 6:
+			x, y := t.reportedCursor()
+			t.replyf("\x1b[%d;%dR", y, x)
+		}
+	case 't':
+		t.window(n)
+	case 'x':
+		if n <= 1 {
+			t.replyf("\x1b[%d;1;1;128;128;1;0x", n+2)
+		}
+	}
+}
+
+// reportedCursor is the cursor's position as CPR gives it: from 1, and
+// relative to the margins under origin mode.
+func (t *Terminal) reportedCursor() (x, y int) {
+	x, y = t.cur.x+1, t.cur.y+1
+	if t.cur.origin {
+		x, y = x-t.margins.left, y-t.margins.top
+	}
+	return x, y
+}
+
+// window is XTWINOPS, as far as a terminal without a window can.
+func (t *Terminal) window(n int) {
+	which := t.parser.params.get(1, 0)
+	switch n {
+	case 11:
+		t.reply("\x1b[1t")
+	case 14:
+		t.replyf("\x1b[4;%d;%dt", t.rows*cellHeight, t.cols*cellWidth)
+	case 15:
+		t.replyf("\x1b[5;%d;%dt", t.rows*cellHeight, t.cols*cellWidth)
+	case 16:
+		t.replyf("\x1b[6;%d;%dt", cellHeight, cellWidth)
+	case 18:
+		t.replyf("\x1b[8;%d;%dt", t.rows, t.cols)
+	case 19:
+		t.replyf("\x1b[9;%d;%dt", t.rows, t.cols)
+	case 20:
+		t.reply("\x1b]L\x1b\\")
+	case 21:
+		t.reply("\x1b]l\x1b\\") // never the title: a program could make it type
+	case 22:
+		t.names.push(which)
+	case 23:
+		t.names.pop(which)
+	}
+}
+
+// reportDEC answers DSR with the prefix '?'.
+func (t *Terminal) reportDEC(n int) {
+	switch n {
+	case 6:
+		x, y := t.reportedCursor()
+		t.replyf("\x1b[?%d;%d;1R", y, x)
+	case 15:
+		t.reply("\x1b[?13n") // no printer
+	case 25:
+		t.reply("\x1b[?20n") // user keys unlocked
+	case 26:
+		t.reply("\x1b[?27;1;0;0n") // keyboard: North American
+	case 55:
+		t.reply("\x1b[?53n") // no locator
+	case 56:
+		t.reply("\x1b[?57;0n")
+	case 75:
+		t.reply("\x1b[?70n")
+	case 996:
+		t.reportColorScheme()
+	}
+}
+
+// reportColorScheme says whether the colours are dark (1) or light (2).
+func (t *Terminal) reportColorScheme() {
+	luma := func(c RGB) int { return 299*int(c.R) + 587*int(c.G) + 114*int(c.B) }
+	scheme := 1
+	if luma(t.colors.bg) > luma(t.colors.fg) {
+		scheme = 2
+	}
+	t.replyf("\x1b[?997;%dn", scheme)
+}
+
+// reportMode answers DECRQM.
+func (t *Terminal) reportMode(num int, dec bool) {
+	if dec {
+		t.replyf("\x1b[?%d;%d$y", num, t.decModeState(num))
+	} else {
+		t.replyf("\x1b[%d;%d$y", num, t.ansiModeState(num))
+	}
+}

@@ -1,0 +1,113 @@
+package vt
+
+// Row is a view of one row, valid until the next Write or Resize.
+type Row struct {
+	t *Terminal
+	l *line
+}
+
+// Cell is one character position.
+type Cell struct {
+	Text  string // "" = blank
+	Width int    // 0 = second half of a wide character, 1, 2
+	Style Style
+}
+
+// PromptMarks is the set of shell integration marks (OSC 133) that were given
+// while the cursor stood in a row.
+type PromptMarks uint8
+
+const (
+	PromptStart PromptMarks = 1 << iota // A
+	InputStart                          // B
+	OutputStart                         // C
+	CommandEnd                          // D
+)
+
+// Row returns row i: 0 is the top of the screen, -1 the newest row of the
+// scrollback, -ScrollbackLen() the oldest. Above the alternate screen is the
+// main screen's scrollback.
+func (t *Terminal) Row(i int) Row {
+	if i < 0 {
+		return Row{t, t.hist.at(t.hist.len() + i)}
+	}
+	return Row{t, t.row(i)}
+}
+
+// Len is the number of cells.
+func (r Row) Len() int { return len(r.l.cells) }
+
+// Cell returns the cell in column col.
+func (r Row) Cell(col int) Cell {
+	c := r.l.cells[col]
+	return Cell{Text: r.t.text(c), Width: c.width(), Style: r.t.StyleOf(c.style())}
+}
+
+// StyleID is the number of the style in column col; 0 is plain. Equal numbers
+// mean equal styles.
+func (r Row) StyleID(col int) uint32 { return r.l.cells[col].style() }
+
+// Width is the width of the cell in column col: 0, 1 or 2.
+func (r Row) Width(col int) int { return r.l.cells[col].width() }
+
+// Protected reports whether selective erase spares the cell in column col.
+func (r Row) Protected(col int) bool { return r.l.cells[col]&cellProtected != 0 }
+
+// Wrapped reports whether the row's text goes on in the next row.
+func (r Row) Wrapped() bool { return r.l.wrapped }
+
+// Prompt returns the row's shell integration marks.
+func (r Row) Prompt() PromptMarks { return r.l.prompt }
+
+// AppendCell appends the text of the cell in column col; a blank adds nothing.
+func (r Row) AppendCell(dst []byte, col int) []byte {
+	return r.t.appendContent(dst, r.l.cells[col])
+}
+
+// AppendText appends the row's text without trailing blanks and spaces.
+func (r Row) AppendText(dst []byte) []byte {
+	cells := r.l.cells
+	n := len(cells)
+	for n > 0 && (cells[n-1].blank() || cells[n-1].content() == ' ') {
+		n--
+	}
+	for _, c := range cells[:n] {
+		switch v := c.content(); {
+		case c&cellSpacer != 0:
+		case v == 0:
+			dst = append(dst, ' ')
+		case v < 0x80:
+			dst = append(dst, byte(v))
+		default:
+			dst = r.t.appendContent(dst, v)
+		}
+	}
+	return dst
+}
+
+// AppendText appends the canonical text of the screen: each row without
+// trailing blanks and spaces, rows joined by newlines, no empty rows at the end.
+func (t *Terminal) AppendText(dst []byte) []byte {
+	keep := len(dst)
+	for y := range t.rows {
+		if y > 0 {
+			dst = append(dst, '\n')
+		}
+		n := len(dst)
+		if dst = t.Row(y).AppendText(dst); len(dst) > n {
+			keep = len(dst)
+		}
+	}
+	return dst[:keep]
+}
+
+func (t *Terminal) text(c cell) string {
+	c = c.content()
+	switch {
+	case c == 0:
+		return ""
+	case c&cellCluster != 0:
+		return t.clusters.list[c&^cellCluster].text
+	}
+	return string(rune(c))
+}
