@@ -52,7 +52,8 @@ func (w *Writer) adopt() error {
 		}
 		w.kept = append(w.kept, k)
 	}
-	w.dropped = entries[0].index - 1
+	w.index = w.kept[len(w.kept)-1].index
+	w.dropped = w.kept[0].index - 1
 	return nil
 }
 

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"den/internal/fault"
 )
-
-var errNotExist = fs.ErrNotExist
 
 // errRemoved: a write to a file without a name succeeds and is gone.
 var errRemoved = errors.New("the log's segment was removed from its directory")
@@ -101,9 +102,14 @@ func (w *Writer) check() {
 		return
 	}
 	w.nextCheck = now + retryEvery
-	if fi, err := w.f.Stat(); err == nil && unlinked(fi) {
-		w.stop(errRemoved)
+	if fi, err := w.f.Stat(); err != nil || !unlinked(fi) {
+		return
 	}
+	w.kept = slices.DeleteFunc(w.kept, func(k kept) bool {
+		_, err := os.Lstat(filepath.Join(w.dir, segmentName(k.index)))
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	w.stop(errRemoved)
 }
 
 // Retry tries to record again when the Writer is paused, at most once a second

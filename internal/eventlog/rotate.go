@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"unicode/utf8"
 )
@@ -44,12 +45,7 @@ func (w *Writer) Rotate() error {
 // begin makes the next segment the newest, with these event lines in it from
 // the start. The old one stays open and is the caller's.
 func (w *Writer) begin(lines []byte) error {
-	index := 1
-	if n := len(w.kept); n > 0 {
-		index = w.kept[n-1].index + 1
-	} else if w.dropped > 0 {
-		index = w.dropped + 1
-	}
+	index := w.index + 1
 	var repaint []byte
 	if w.o.Repaint != nil {
 		repaint = w.o.Repaint()
@@ -74,7 +70,7 @@ func (w *Writer) begin(lines []byte) error {
 	if err != nil {
 		return err
 	}
-	w.f, w.base, w.prevUS = f, base, us
+	w.f, w.index, w.base, w.prevUS = f, index, base, us
 	w.kept = append(w.kept, kept{index: index, seq: w.seq, size: int64(len(head))})
 	w.seq += uint64(bytes.Count(lines, []byte{'\n'}))
 	w.drop()
@@ -114,7 +110,7 @@ func (w *Writer) drop() {
 	}
 	for len(w.kept) > 1 && total > w.o.LimitBytes {
 		k := w.kept[0]
-		if err := w.fs.remove(filepath.Join(w.dir, segmentName(k.index))); err != nil && !errors.Is(err, errNotExist) {
+		if err := w.fs.remove(filepath.Join(w.dir, segmentName(k.index))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return // Tried again at the next rotation.
 		}
 		w.kept = append(w.kept[:0], w.kept[1:]...)

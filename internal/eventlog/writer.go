@@ -22,6 +22,7 @@ type Writer struct {
 	us  int64
 
 	f       file // the newest segment
+	index   int  // its number, or of the newest segment found
 	kept    []kept
 	base    int64  // bytes of the newest segment's header and repaint
 	pending []byte // whole lines, not yet written
