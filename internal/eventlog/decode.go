@@ -3,10 +3,12 @@ package eventlog
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -66,12 +68,11 @@ func (d *decoder) fast(b []byte, ev *raw) bool {
 		return false
 	}
 	ev.us = us
-	n := plain(body)
-	if n == len(body) {
+	if plain(body) == len(body) {
 		ev.data = body
 		return true
 	}
-	ev.data, ok = d.unescape(body, n)
+	ev.data, ok = d.unescape(body)
 	return ok
 }
 
@@ -140,55 +141,66 @@ func fastQuote(b []byte, i int) (int, bool) {
 	return 0, false
 }
 
-// unescape decodes s, of which the first n bytes are plain.
-func (d *decoder) unescape(s []byte, n int) ([]byte, bool) {
-	out := d.scratch[:0]
+// unescape decodes s. As in escapeInto, plain bytes move eight at a time.
+func (d *decoder) unescape(s []byte) ([]byte, bool) {
+	// Nothing grows when it is unescaped; a store may write seven too many.
+	if cap(d.scratch) < len(s)+8 {
+		d.scratch = make([]byte, len(s)+len(s)/4+8)
+	}
+	out := d.scratch[:cap(d.scratch)]
+	j := 0
 	for {
-		out = append(out, s[:n]...)
-		s = s[n:]
+		for len(s) >= 8 {
+			x := binary.LittleEndian.Uint64(s)
+			binary.LittleEndian.PutUint64(out[j:], x)
+			if m := special(x); m != 0 {
+				n := bits.TrailingZeros64(m) / 8
+				s = s[n:]
+				j += n
+				break
+			}
+			s = s[8:]
+			j += 8
+		}
+		for len(s) > 0 && s[0] >= 0x20 && s[0] != '"' && s[0] != '\\' {
+			out[j] = s[0]
+			s = s[1:]
+			j++
+		}
 		if len(s) == 0 {
-			d.scratch = out
-			return out, true
+			return out[:j], true
 		}
 		if s[0] != '\\' || len(s) < 2 {
 			return nil, false
 		}
-		skip := 2
-		switch c := s[1]; c {
-		case '"', '\\', '/':
-			out = append(out, c)
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'u':
-			r, ok := hexRune(s)
-			if !ok {
-				return nil, false
-			}
-			if r < utf8.RuneSelf {
-				out = append(out, byte(r))
-			} else {
-				out = utf8.AppendRune(out, r)
-			}
-			skip = 6
-		default:
+		if c := unescapes[s[1]]; c != 0 {
+			out[j] = c
+			j++
+			s = s[2:]
+			continue
+		}
+		r, ok := hexRune(s)
+		if !ok {
 			return nil, false
 		}
-		s = s[skip:]
-		n = plain(s)
+		if r < utf8.RuneSelf {
+			out[j] = byte(r)
+			j++
+		} else {
+			j += utf8.EncodeRune(out[j:], r)
+		}
+		s = s[6:]
 	}
+}
+
+// unescapes maps the byte behind a backslash to what the two stand for.
+var unescapes = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f',
 }
 
 // hexRune decodes \uXXXX. Halves of surrogate pairs are left to encoding/json.
 func hexRune(s []byte) (rune, bool) {
-	if len(s) < 6 {
+	if len(s) < 6 || s[1] != 'u' {
 		return 0, false
 	}
 	var r rune

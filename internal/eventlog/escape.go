@@ -2,7 +2,9 @@ package eventlog
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
+	"slices"
 )
 
 const (
@@ -35,31 +37,76 @@ func plain(s []byte) int {
 	return i
 }
 
-const hex = "0123456789abcdef"
+// An escape is what stands for a byte inside a JSON string, in the low bytes
+// of a word, so that it is written with one store.
+type escape struct {
+	word uint64
+	len  int
+}
+
+var escapes = func() (t [256]escape) {
+	set := func(c byte, s string) {
+		var w [8]byte
+		copy(w[:], s)
+		t[c] = escape{binary.LittleEndian.Uint64(w[:]), len(s)}
+	}
+	for c := range byte(0x20) {
+		set(c, fmt.Sprintf(`\u%04x`, c))
+	}
+	set('\n', `\n`)
+	set('\r', `\r`)
+	set('\t', `\t`)
+	set('"', `\"`)
+	set('\\', `\\`)
+	return t
+}()
+
+// escapeBlock is how much is escaped before the room is looked at again.
+const escapeBlock = 4 << 10
 
 // appendEscaped appends s, which must be valid UTF-8, as the inside of a JSON
 // string. Only what JSON demands is escaped.
 func appendEscaped(b, s []byte) []byte {
-	for {
-		n := plain(s)
-		b = append(b, s[:n]...)
-		if n == len(s) {
-			return b
+	for len(s) > 0 {
+		block := s[:min(len(s), escapeBlock)]
+		s = s[len(block):]
+		// A byte becomes six at most, and a store may write seven too many.
+		b = slices.Grow(b, 6*len(block)+8)
+		b = b[:len(b)+escapeInto(b[len(b):cap(b)], block)]
+	}
+	return b
+}
+
+// escapeInto writes s escaped to dst, eight bytes at a time and without a call
+// for the short runs that terminals are full of. It returns how many it wrote.
+func escapeInto(dst, s []byte) int {
+	j := 0
+	for len(s) >= 8 {
+		x := binary.LittleEndian.Uint64(s)
+		binary.LittleEndian.PutUint64(dst[j:], x)
+		m := special(x)
+		if m == 0 {
+			s = s[8:]
+			j += 8
+			continue
 		}
-		switch c := s[n]; c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
+		n := bits.TrailingZeros64(m) / 8
+		e := &escapes[s[n]]
+		j += n
+		binary.LittleEndian.PutUint64(dst[j:], e.word)
+		j += e.len
 		s = s[n+1:]
 	}
+	for _, c := range s {
+		if e := &escapes[c]; e.len > 0 {
+			binary.LittleEndian.PutUint64(dst[j:], e.word)
+			j += e.len
+		} else {
+			dst[j] = c
+			j++
+		}
+	}
+	return j
 }
 
 // appendSeconds appends us microseconds as seconds, without trailing zeros.
