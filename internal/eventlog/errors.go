@@ -10,11 +10,14 @@ import (
 type Damage struct {
 	Segment string // the file's name
 	Line    int    // counted from 1, the header
-	Seq     uint64 // the first event that could not be read
+	Seq     uint64 // the first event that could not be read, or 0 if not known
 	Err     error
 }
 
 func (d *Damage) Error() string {
+	if d.Seq == 0 {
+		return fmt.Sprintf("log segment %s is damaged at line %d: %v", d.Segment, d.Line, d.Err)
+	}
 	return fmt.Sprintf("log segment %s is damaged at line %d (event %d): %v", d.Segment, d.Line, d.Seq, d.Err)
 }
 

@@ -1,7 +1,9 @@
 package eventlog
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
 	"slices"
@@ -14,6 +16,7 @@ import (
 // at or before it, and the events from there on.
 type Replay struct {
 	Segment Segment // its header has the size for a fresh emulator
+	Missing []error // a [*Damage] for each nearer segment that cannot be used
 
 	log  *Log
 	seq  uint64 // the last event wanted
@@ -43,21 +46,25 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 		return nil, err
 	}
 	var first Segment
-	for _, e := range slices.Backward(entries) {
+	var missing []error
+	for i, e := range slices.Backward(entries) {
 		seg, err := l.segment(e)
-		if fault.KindOf(err) == fault.Protocol {
+		if err == nil && !seg.numbered && (e.index > 1 || first.Name != "") {
+			err = errNoPlace
+		}
+		switch {
+		case err == nil && seg.Seq <= seq && seg.Elapsed <= d:
+			slices.Reverse(missing)
+			return &Replay{Segment: seg, Missing: missing, log: l, seq: seq, time: d}, nil
+		case err == nil:
+			first, missing = seg, nil // all after it are no concern of this point
+		case fault.KindOf(err) == fault.Protocol:
 			return nil, err
+		case i == len(entries)-1 && errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, fs.ErrNotExist):
+			// It has only begun, or was dropped since it was listed.
+		default:
+			missing = append(missing, &Damage{Segment: e.name, Line: 1, Err: err})
 		}
-		if err != nil {
-			continue
-		}
-		if !seg.numbered && (e.index > 1 || first.Name != "") {
-			continue // it says nothing of where it begins
-		}
-		if seg.Seq <= seq && seg.Elapsed <= d {
-			return &Replay{Segment: seg, log: l, seq: seq, time: d}, nil
-		}
-		first = seg
 	}
 	if first.Name == "" {
 		return nil, noSegments(l.dir)
