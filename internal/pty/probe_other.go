@@ -1,20 +1,15 @@
-//go:build !linux
+//go:build !linux || !(amd64 || arm64 || riscv64 || loong64)
 
 package pty
 
-// Probe answers unknown: only Linux says what a process waits for.
+// probing is empty where there is nothing to probe with.
+type probing struct{}
+
+// Probe answers unknown: only Linux, on the processors whose system calls den
+// knows, says what a process waits for.
 func (p *PTY) Probe() Readiness {
 	r := Readiness{State: Unknown, Why: "this system does not tell what a process waits for"}
 	r.Group, _ = p.ForegroundGroup()
 	r.Echo, r.Canonical, _ = p.Echo()
 	return r
 }
-
-// Descendants needs Linux's /proc; elsewhere it finds none.
-func Descendants(int) []int { return nil }
-
-// Marked needs Linux's /proc; elsewhere it finds none.
-func Marked(string) []int { return nil }
-
-// CommandLine needs Linux's /proc; elsewhere it is empty.
-func CommandLine(int) string { return "" }

@@ -11,6 +11,7 @@ type procStat struct {
 	pid, ppid, pgrp, session int
 	state                    byte
 	threads                  int
+	tty                      uint32 // the controlling terminal's device number
 	comm                     string
 }
 
@@ -62,6 +63,8 @@ func parseStat(line []byte) (procStat, bool) {
 			st.pgrp = n
 		case 6:
 			st.session = n
+		case 7:
+			st.tty = uint32(n)
 		case 20:
 			st.threads = n
 		}

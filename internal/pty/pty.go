@@ -38,6 +38,7 @@ type PTY struct {
 	raw    syscall.RawConn
 	id     slaveID // set once; which device the programs see
 	chunk  chunkReader
+	probe  probing
 
 	mu    sync.Mutex // guards the fields below
 	slave *os.File   // from Open until Start, else nil

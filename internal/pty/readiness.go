@@ -7,7 +7,7 @@ type ReadyState string
 
 // The states. Unknown is an answer: the kernel does not tell.
 const (
-	Ready   ReadyState = "ready"   // nothing but terminal input makes the foreground group run
+	Ready   ReadyState = "ready"   // nothing but terminal input makes the foreground group go on
 	Busy    ReadyState = "busy"    // it runs, or waits for something that is not the terminal
 	Unknown ReadyState = "unknown" // it waits for the terminal and for more, or may not be looked at
 )
@@ -27,16 +27,26 @@ type Readiness struct {
 	Command string // its command line in short, or ""
 	Group   int    // the foreground process group, or 0
 
-	Echo, Canonical bool          // the terminal's modes at the probe
-	Timeout         time.Duration // the reader gives up and runs on after this; 0 means it waits for ever
-	InputPending    bool          // the program has not read all that was typed
-	OutputPending   bool          // the master has output that nobody read
+	Echo, Canonical bool // the terminal's modes at the probe
 
+	// Timeout is when the reader goes on by itself; 0 means never. An editor
+	// that looks around every few seconds is ready all the same.
+	Timeout time.Duration
+	// OnlyTimers qualifies Unknown: the group waits for the terminal, and
+	// nothing else but its own timers can make it go on. An event loop with a
+	// timer looks the same whether it idles or sleeps on its user's behalf,
+	// so this is for callers that have another sign, such as a known prompt.
+	OnlyTimers bool
+
+	InputPending  bool // the program has not read all that was typed
+	OutputPending bool // the master has output that nobody read
+
+	// Fingerprint is zero when State is Busy: there is nothing to compare.
 	Fingerprint Fingerprint
 }
 
-// A Fingerprint changes when a thread of the foreground group runs, starts
-// or ends, and when the group changes. Compare with ==; the zero value is equal to none that a probe gave.
+// A Fingerprint changes when a thread of the foreground group runs, starts or
+// ends, and when another group takes its place. Compare with ==.
 type Fingerprint struct {
 	Group   int
 	Threads int

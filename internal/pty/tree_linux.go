@@ -15,7 +15,7 @@ import (
 // whose parent died is below whoever adopted it.
 func Descendants(root int) []int {
 	var w treeWalk
-	w.walk(root, nil)
+	w.walk(root)
 	out := make([]int, 0, len(w.found))
 	for _, p := range w.found {
 		if p.alive() {
@@ -32,11 +32,13 @@ type treeWalk struct {
 	scan  map[int][]int // parent to children, where the kernel has no children files
 }
 
-// walk adds the processes below root that it does not have yet. A process
-// that want refuses is passed over, but not what is below it.
-func (w *treeWalk) walk(root int, want func(procStat) bool) {
+// walk adds the processes below root that it does not have yet.
+func (w *treeWalk) walk(root int) {
 	queue := []int{root}
 	seen := map[int]bool{root: true}
+	for _, p := range w.found {
+		seen[p.pid] = true // And what is below it was found with it.
+	}
 	for len(queue) > 0 {
 		pid := queue[0]
 		queue = queue[1:]
@@ -51,11 +53,13 @@ func (w *treeWalk) walk(root int, want func(procStat) bool) {
 				continue
 			}
 			queue = append(queue, kid)
-			if want == nil || want(st) {
-				w.found = append(w.found, st)
-			}
+			w.found = append(w.found, st)
 		}
 	}
+}
+
+func (w *treeWalk) has(pid int) bool {
+	return slices.ContainsFunc(w.found, func(p procStat) bool { return p.pid == pid })
 }
 
 // children appends the children of all threads of pid.

@@ -1,0 +1,96 @@
+package pty
+
+import (
+	"fmt"
+	"time"
+)
+
+// A waitKind is what one thread of the foreground group is doing, as far as
+// it matters to whether the group waits for the terminal alone.
+type waitKind int
+
+const (
+	runs    waitKind = iota + 1 // it runs, or is about to, or cannot be interrupted
+	hidden                      // the kernel does not let us look
+	mixed                       // waits for the terminal and for something from outside
+	reads                       // waits for the terminal; the rest of what it waits for is its own
+	foreign                     // waits for something from outside
+	timed                       // goes on by itself after a time
+	parked                      // goes on only when another thread of the group does
+)
+
+// waiting is one thread's answer.
+type waiting struct {
+	pid  int
+	comm string
+	kind waitKind
+	call string // the system call's name, or ""
+	what string // what it waits for or why it is hidden, for people; or ""
+
+	timeout time.Duration // of reads and timed; 0 means none, or not known
+	loop    bool          // of reads: an event loop, which waits for more than the terminal
+}
+
+// shortest is how long a reader's timeout must at least be. A program that
+// wakes more often looks at its keyboard in passing, between steps of work.
+const shortest = 250 * time.Millisecond
+
+// decide is the rule. It is a function of its arguments: Ready means that
+// nothing but terminal input can make any of the threads go on.
+func decide(threads []waiting) (state ReadyState, why string, by waiting, onlyTimers bool) {
+	first := make(map[waitKind]waiting, 8)
+	for _, t := range threads {
+		if _, ok := first[t.kind]; !ok || t.kind == reads && t.timeout > 0 {
+			first[t.kind] = t // Of several readers the one with a timer decides.
+		}
+	}
+	reader, read := first[reads]
+	if t, ok := first[runs]; ok {
+		if t.what == "" {
+			t.what = "runs"
+		}
+		return Busy, fmt.Sprintf("%s (pid %d) %s", t.comm, t.pid, t.what), t, false
+	}
+	if t, ok := first[hidden]; ok {
+		return Unknown, fmt.Sprintf("%s (pid %d) may not be looked at: %s", t.comm, t.pid, t.what), t, false
+	}
+	if t, ok := first[mixed]; ok {
+		return Unknown, fmt.Sprintf("%s (pid %d) waits in %s for the terminal and for %s", t.comm, t.pid, t.call, t.what), t, false
+	}
+	if !read {
+		for _, kind := range []waitKind{foreign, timed, parked} {
+			if t, ok := first[kind]; ok {
+				return Busy, fmt.Sprintf("%s (pid %d) waits%s%s, not for the terminal", t.comm, t.pid, in(t.call), on(t.what)), t, false
+			}
+		}
+		return Unknown, "no process in the foreground", waiting{}, false
+	}
+	for _, kind := range []waitKind{foreign, timed} {
+		if t, ok := first[kind]; ok {
+			return Unknown, fmt.Sprintf("%s (pid %d) waits for the terminal, but %s (pid %d) may go on without it: it waits%s%s",
+				reader.comm, reader.pid, t.comm, t.pid, in(t.call), on(t.what)), reader, kind == timed
+		}
+	}
+	why = fmt.Sprintf("%s (pid %d) waits%s for the terminal", reader.comm, reader.pid, in(reader.call))
+	if reader.timeout > 0 {
+		if reader.loop || reader.timeout < shortest {
+			return Unknown, why + " and for a timer of " + reader.timeout.String(), reader, true
+		}
+		why += fmt.Sprintf(", at most %s", reader.timeout)
+	}
+	return Ready, why, reader, false
+}
+
+func in(call string) string {
+	if call == "" {
+		return ""
+	}
+	return " in " + call
+}
+
+func on(what string) string {
+	if what == "" {
+		return ""
+	}
+	return " for " + what
+}

@@ -1,0 +1,184 @@
+package pty_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/pty"
+)
+
+// Programs that wait for their user, and what they say while they do not.
+func TestProbePrograms(t *testing.T) {
+	file := script(t, "long.txt", strings.Repeat("a line of text\n", 500))
+	tests := []struct {
+		name  string
+		argv  []string
+		ready string // output that comes before the first rest
+		work  string // typed then; it keeps the program busy, or "" for none
+		stop  string // typed to end the work
+	}{
+		{"bash", []string{"bash", "--norc"}, `PROMPT> `, "sleep 100\r", "\x03"},
+		{"bash pipeline", []string{"bash", "--norc"}, `PROMPT> `, "sleep 100 | cat\r", "\x03"},
+		{"bash cat pipeline", []string{"bash", "--norc"}, `PROMPT> `, "sleep 100 | cat | cat\r", "\x03"},
+		{"bash builtin loop", []string{"bash", "--norc"}, `PROMPT> `, "while :; do :; done\r", "\x03"},
+		{"dash", []string{"dash", "-i"}, `PROMPT> `, "sleep 100\r", "\x03"},
+		{"zsh", []string{"zsh", "-f"}, `PROMPT> `, "sleep 100\r", "\x03"},
+		{"python3", []string{"python3", "-i"}, `>>> `, "while True: pass\r\r", "\x03"},
+		{"python3 -q", []string{"python3", "-q"}, `>>> `, "import time; time.sleep(100)\r", "\x03"},
+		{"python3 without readline", []string{"python3", "-q", "-i", "-c", "import sys; sys.modules['readline']=None"}, `>>> `, "while True: pass\r\r", "\x03"},
+		{"cat", []string{"cat"}, ``, "", ""},
+		{"less", []string{"less", file}, `a line`, "", ""},
+		{"vim", []string{"vim", "-u", "NONE", "-i", "NONE", "-n", file}, `a line`, ":sleep 100\r", "\x03"},
+		{"nano", []string{"nano", file}, `a line`, "", ""},
+		{"bc", []string{"bc", "-q"}, ``, "while (1) { x = 1 }\r", "\x03"},
+		{"dc", []string{"dc"}, ``, "", ""},
+		{"sqlite3", []string{"sqlite3"}, `sqlite> `, "with recursive c(x) as (select 1 union all select x+1 from c) select count(*) from c;\r", "\x03"},
+		{"gdb", []string{"gdb", "-q", "-nx"}, `\(gdb\) `, "shell sleep 100\r", "\x03"},
+		{"lua", []string{"lua"}, `> `, "while true do end\r", "\x03"},
+		{"irb", []string{"irb", "-f"}, `irb`, "sleep 100\r", "\x03"},
+		{"top", []string{"top", "-d", "50"}, `PID`, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			x := start(t, tt.argv...)
+			x.untilOutput(tt.ready)
+			r := x.untilState(pty.Ready)
+			t.Logf("at rest: %s; command %q; timeout %v; echo %v canonical %v", r.Why, r.Command, r.Timeout, r.Echo, r.Canonical)
+			if tt.work == "" {
+				return
+			}
+			x.write(tt.work)
+			x.neverReady("a while of work", after(300*time.Millisecond))
+			r = x.untilState(pty.Busy)
+			t.Logf("at work: %s", r.Why)
+			x.write(tt.stop)
+			x.untilState(pty.Ready)
+		})
+	}
+}
+
+// Node idles in an event loop; with a timer it cannot be told from one that
+// sleeps for its user, and then the answer is not ready.
+func TestProbeNode(t *testing.T) {
+	t.Parallel()
+	x := start(t, "node")
+	x.untilOutput(`> `)
+	var r pty.Readiness
+	x.until("rest", func() bool {
+		r = x.p.Probe()
+		return r.State == pty.Ready || r.OnlyTimers
+	})
+	t.Logf("at rest: %s (%s)", r.State, r.Why)
+	x.write("await new Promise(r => setTimeout(r, 1500)); 'do' + 'ne'\r")
+	x.neverReady("end of await", func() bool { return strings.Contains(x.output(), "done") })
+	x.write("while (true) {}\r")
+	x.neverReady("a while of work", after(300*time.Millisecond))
+	x.untilState(pty.Busy)
+	x.write("\x03")
+	x.until("rest", func() bool { r = x.p.Probe(); return r.State == pty.Ready || r.OnlyTimers })
+}
+
+func TestProbeReadBuiltin(t *testing.T) {
+	t.Parallel()
+	x := start(t, "sh", "-c", "printf 'name? '; read x; echo got $x; sleep 100")
+	x.untilOutput(`name\? `)
+	r := x.untilState(pty.Ready)
+	if !r.Echo || !r.Canonical {
+		t.Errorf("echo %v, canonical %v; want both", r.Echo, r.Canonical)
+	}
+	x.write("half a li") // Not a line yet: the program still waits for it.
+	x.untilState(pty.Ready)
+	x.write("ne\r")
+	x.untilOutput(`got half a line`)
+	x.neverReady("a while", after(100*time.Millisecond))
+}
+
+func TestProbePassword(t *testing.T) {
+	t.Parallel()
+	x := start(t, "sh", "-c", "stty -echo; printf 'Password: '; read x; stty echo; sleep 100")
+	x.untilOutput(`Password: `)
+	r := x.untilState(pty.Ready)
+	if r.Echo || !r.Canonical {
+		t.Errorf("echo %v, canonical %v; want no echo in canonical mode", r.Echo, r.Canonical)
+	}
+	x.write("secret\r")
+	x.neverReady("a while", after(100*time.Millisecond))
+}
+
+// What was typed ahead of a busy program makes nobody ready.
+func TestProbeTypeAhead(t *testing.T) {
+	t.Parallel()
+	x := start(t, "sh", "-c", "printf go; sleep 0.5; read x; echo got $x; read y")
+	x.untilOutput(`go`)
+	x.write("early\r")
+	x.neverReady("got early", func() bool { return strings.Contains(x.output(), "got early") })
+	x.untilState(pty.Ready)
+}
+
+// Between a write and the program's answer there is no moment of readiness.
+func TestProbeNeverBetweenInputAndAnswer(t *testing.T) {
+	t.Parallel()
+	x := start(t, "bash", "--norc")
+	x.untilOutput(`PROMPT> `)
+	for range 100 {
+		x.untilState(pty.Ready)
+		before := len(x.output())
+		x.write("echo an''swer\r")
+		r := x.p.Probe()
+		for ; r.State != pty.Ready; r = x.p.Probe() {
+		}
+		if got := x.rest(before); strings.Count(got, "answer") != 1 {
+			t.Fatalf("ready before the answer: %s; output %q", r.Why, got)
+		}
+	}
+}
+
+// rest is the output from an offset on, once the reader has nothing left to take.
+func (x *term) rest(from int) string {
+	x.t.Helper()
+	var last string
+	end := time.Now().Add(time.Second)
+	for time.Now().Before(end) {
+		last = x.output()[from:]
+		if strings.Contains(last, "answer\r\n") {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return last
+}
+
+// A stopped and continued program waits on in a restarted call.
+func TestProbeAfterStopAndContinue(t *testing.T) {
+	for _, argv := range [][]string{{"gdb", "-q", "-nx"}, {"cat"}} {
+		t.Run(argv[0], func(t *testing.T) {
+			t.Parallel()
+			x := start(t, argv...)
+			x.untilState(pty.Ready)
+			syscall.Kill(x.pid, syscall.SIGSTOP)
+			x.until("stop", func() bool { return x.p.Probe().State != pty.Ready })
+			syscall.Kill(x.pid, syscall.SIGCONT)
+			r := x.untilState(pty.Ready)
+			t.Log(r.Why)
+		})
+	}
+}
+
+func TestProbeHungUp(t *testing.T) {
+	t.Parallel()
+	x := start(t, "true")
+	x.wait()
+	<-x.done
+	for range 3 {
+		if r := x.p.Probe(); r.State != pty.Unknown {
+			t.Errorf("state of a dead terminal: %+v", r)
+		}
+	}
+	x.p.Close()
+	if r := x.p.Probe(); r.State != pty.Unknown || r.Why == "" {
+		t.Errorf("state of a closed terminal: %+v", r)
+	}
+}

@@ -1,0 +1,225 @@
+package pty_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/pty"
+)
+
+// patience is how long a condition may take on a loaded machine.
+const patience = 20 * time.Second
+
+// term is a program on a real terminal, as a host keeps it: its output is
+// read all the time and its processes are gone when the test is over.
+type term struct {
+	t   *testing.T
+	p   *pty.PTY
+	pid int
+
+	done chan struct{} // closed when the terminal hung up
+
+	mu   sync.Mutex // guards the fields below
+	out  []byte
+	seen int // chunks of output so far
+}
+
+func testEnv(t *testing.T) []string {
+	return []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=" + t.TempDir(), "TERM=xterm-256color", "LANG=C.UTF-8", "PS1=PROMPT> ", "PYTHONSTARTUP="}
+}
+
+func start(t *testing.T, argv ...string) *term {
+	t.Helper()
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		t.Skipf("%s is not installed; on Debian: apt-get install %s", argv[0], packageOf(argv[0]))
+	}
+	p, err := pty.Open(pty.Size{Cols: 80, Rows: 24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &term{t: t, p: p, done: make(chan struct{})}
+	x.pid, err = p.Start(pty.Command{Argv: argv, Env: testEnv(t), Dir: t.TempDir()})
+	if err != nil {
+		p.Close()
+		t.Fatal(err)
+	}
+	go x.read()
+	t.Cleanup(x.close)
+	return x
+}
+
+func packageOf(program string) string {
+	switch program {
+	case "python3":
+		return "python3"
+	case "node":
+		return "nodejs"
+	case "irb":
+		return "ruby"
+	case "psql":
+		return "postgresql-client"
+	case "lua":
+		return "lua5.4"
+	case "redis-cli":
+		return "redis-tools"
+	case "top":
+		return "procps"
+	}
+	return program
+}
+
+func (x *term) read() {
+	defer close(x.done)
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := x.p.ReadChunk(buf)
+		x.mu.Lock()
+		x.out = append(x.out, buf[:n]...)
+		x.seen++
+		x.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (x *term) close() {
+	for _, pid := range append(pty.Descendants(x.pid), x.pid) {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+	x.wait()
+	x.p.Close()
+	<-x.done
+	if x.t.Failed() {
+		x.t.Logf("terminal of %s: %q", x.p.Name(), x.output())
+	}
+}
+
+// wait reaps the program. A second call returns 0.
+func (x *term) wait() syscall.WaitStatus {
+	var ws syscall.WaitStatus
+	for {
+		_, err := syscall.Wait4(x.pid, &ws, 0, nil)
+		if err != syscall.EINTR {
+			return ws
+		}
+	}
+}
+
+func (x *term) output() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return string(x.out)
+}
+
+func (x *term) chunks() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.seen
+}
+
+func (x *term) write(s string) {
+	x.t.Helper()
+	if _, err := x.p.Master().WriteString(s); err != nil {
+		x.t.Fatalf("write %q: %v", s, err)
+	}
+}
+
+// until waits for cond, asking again and again.
+func (x *term) until(what string, cond func() bool) {
+	x.t.Helper()
+	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			x.t.Fatalf("no %s after %v; last probe %+v; output %q", what, patience, x.p.Probe(), x.output())
+		}
+	}
+}
+
+func (x *term) untilOutput(pattern string) {
+	x.t.Helper()
+	re := regexp.MustCompile(pattern)
+	x.until("output matching "+pattern, func() bool { return re.MatchString(x.output()) })
+}
+
+// untilState waits for two probes in a row that agree, with no output and
+// nothing run between them: what a host calls a rest.
+func (x *term) untilState(want pty.ReadyState) pty.Readiness {
+	x.t.Helper()
+	var r pty.Readiness
+	x.until(fmt.Sprintf("state %s", want), func() bool {
+		seen := x.chunks()
+		r = x.p.Probe()
+		if r.State != want {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+		again := x.p.Probe()
+		return again.State == want && again.Fingerprint == r.Fingerprint && x.chunks() == seen
+	})
+	return r
+}
+
+// neverReady probes hard until cond holds and fails if one probe says ready.
+func (x *term) neverReady(what string, cond func() bool) {
+	x.t.Helper()
+	n := 0
+	x.until(what, func() bool {
+		r := x.p.Probe()
+		n++
+		if r.State == pty.Ready {
+			if cond() {
+				return true // It became true while we looked.
+			}
+			x.t.Fatalf("probe %d says ready: %+v", n, r)
+		}
+		return cond()
+	})
+}
+
+// after makes a condition that holds when d has passed.
+func after(d time.Duration) func() bool {
+	end := time.Now().Add(d)
+	return func() bool { return time.Now().After(end) }
+}
+
+// script writes a program and returns its path.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMain makes sure that no test leaves a process behind, not even a dead one.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if left := children(os.Getpid()); code == 0 && len(left) > 0 {
+		fmt.Fprintf(os.Stderr, "tests left processes behind: %s\n", strings.Join(left, ", "))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// children lists the children of pid, dead ones included.
+func children(pid int) []string {
+	var out []string
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, f := range files {
+		data, _ := os.ReadFile(f)
+		for _, kid := range bytes.Fields(data) {
+			out = append(out, string(kid))
+		}
+	}
+	return out
+}
