@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/session"
+
+	"golang.org/x/term"
+)
+
+// Version is this build's version; the Makefile sets it.
+var Version = "dev"
+
+// app is what every verb needs of the world outside.
+type app struct {
+	name    string
+	environ []string
+	vars    map[string]string
+	stdin   *os.File
+	stdout  io.Writer
+	stderr  io.Writer
+
+	json     bool   // --json
+	homeFlag string // --home
+}
+
+func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Writer) *app {
+	a := &app{name: name, environ: environ, stdin: stdin, stdout: stdout, stderr: stderr, vars: map[string]string{}}
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		a.vars[k] = v
+	}
+	return a
+}
+
+func (a *app) getenv(key string) string { return a.vars[key] }
+
+func (a *app) home() (session.Home, error) {
+	return session.ResolveHome(a.homeFlag, a.getenv)
+}
+
+// reported is an error whose answer was printed already: only its exit code
+// is left to tell.
+type reported struct{ error }
+
+func (r reported) Unwrap() error { return r.error }
+
+// report prints an error and returns the process status.
+func (a *app) report(err error) int {
+	if err == nil {
+		return 0
+	}
+	if r, ok := err.(reported); ok {
+		return fault.ExitCode(r.error)
+	}
+	hint := fault.HintOf(err)
+	if a.json {
+		a.printJSON(struct {
+			Status string     `json:"status"`
+			Kind   fault.Kind `json:"kind"`
+			Output string     `json:"output"`
+			Hint   string     `json:"hint,omitempty"`
+		}{"error", fault.KindOf(err), err.Error(), hint})
+		return fault.ExitCode(err)
+	}
+	fmt.Fprintf(a.stderr, "den: %v\n", err)
+	if hint != "" {
+		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
+	}
+	return fault.ExitCode(err)
+}
+
+// printJSON writes the one object that a command answers with.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// answer prints v with --json, and otherwise lets text print for people.
+func (a *app) answer(v any, text func(w io.Writer)) error {
+	if a.json {
+		return a.printJSON(v)
+	}
+	if text != nil {
+		text(a.stdout)
+	}
+	return nil
+}
+
+// colour reports whether stdout takes colours.
+func (a *app) colour() bool {
+	f, ok := a.stdout.(*os.File)
+	return ok && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+// target resolves the session that a verb is for: the word given, else
+// DEN_SESSION, else the only active one.
+func (a *app) target(ref string) (session.Dir, error) {
+	home, err := a.home()
+	if err != nil {
+		return session.Dir{}, err
+	}
+	if ref == "" {
+		ref = a.getenv("DEN_SESSION")
+	}
+	if ref == "" {
+		return home.Only()
+	}
+	return home.Find(ref)
+}
+
+// optionalTarget splits the arguments of a verb whose SESSION may be left
+// out: with want words after it, a leading word more is the session.
+func (a *app) optionalTarget(args []string, want int) (session.Dir, []string, error) {
+	ref := ""
+	if len(args) > want {
+		ref, args = args[0], args[1:]
+	}
+	d, err := a.target(ref)
+	return d, args, err
+}
+
+// leadingTarget is for verbs that take any number of words: the first is the
+// session if there is one of that name, or if none is implied.
+func (a *app) leadingTarget(args []string) (session.Dir, []string, error) {
+	if len(args) == 0 {
+		d, err := a.target("")
+		return d, nil, err
+	}
+	named, err := a.target(args[0])
+	if err == nil {
+		return named, args[1:], nil
+	}
+	if len(args) == 1 || fault.KindOf(err) == fault.Usage {
+		if implied, ierr := a.target(""); ierr == nil {
+			return implied, args, nil
+		}
+	}
+	return session.Dir{}, nil, err
+}
+
+// dial reaches the session's host.
+func (a *app) dial(ctx context.Context, d session.Dir) (*session.Client, error) {
+	c, err := d.Dial(ctx, Version)
+	if fault.KindOf(err) == fault.NotRunning {
+		// A lost session's processes are ended by whoever notices first.
+		if _, rerr := d.Reconcile(); rerr != nil {
+			fmt.Fprintln(a.stderr, "den:", rerr)
+		}
+	}
+	return c, err
+}
+
+// call asks the session's host for one thing.
+func (a *app) call(ctx context.Context, d session.Dir, method string, params, result any) error {
+	c, err := a.dial(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Call(ctx, method, params, result)
+}

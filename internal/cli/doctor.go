@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// check is one thing that doctor looked at.
+type check struct {
+	Name    string `json:"name"`
+	Status  string `json:"status"` // ok, warn or fail
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+	MS      int64  `json:"duration_ms"`
+}
+
+func (a *app) doctorCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "doctor",
+		Short:   "Check that den can work here, and say what to do where it cannot",
+		Example: "  den doctor",
+		GroupID: groupMachine,
+		Args:    args(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
+	}
+}
+
+func (a *app) runDoctor(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var checks []check
+	failed := 0
+	for _, c := range []struct {
+		name string
+		look func(context.Context) (status, message, fix string)
+	}{
+		{"home", a.checkHome}, {"disk", a.checkDisk}, {"terminal", a.checkPTY},
+		{"session", a.checkSession}, {"readiness", a.checkReadiness}, {"hosts", a.checkHosts},
+	} {
+		begun := time.Now()
+		status, message, fix := c.look(ctx)
+		checks = append(checks, check{c.name, status, message, fix, time.Since(begun).Milliseconds()})
+		if status == "fail" {
+			failed++
+		}
+	}
+	err := a.answer(map[string]any{"ok": failed == 0, "checks": checks}, func(w io.Writer) {
+		for _, c := range checks {
+			fmt.Fprintf(w, "%-4s  %-9s  %s\n", c.Status, c.Name, c.Message)
+			if c.Fix != "" {
+				fmt.Fprintf(w, "                 fix: %s\n", c.Fix)
+			}
+		}
+	})
+	if err == nil && failed > 0 {
+		return reported{fault.Errorf(fault.Internal, "%d checks failed", failed)}
+	}
+	return err
+}
+
+func (a *app) checkHome(context.Context) (status, message, fix string) {
+	home, err := a.home()
+	if err != nil {
+		return "fail", err.Error(), fault.HintOf(err)
+	}
+	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+		return "fail", err.Error(), "choose a directory that you may write to with --home DIR or DEN_HOME"
+	}
+	fi, err := os.Stat(home.Path)
+	if err != nil {
+		return "fail", err.Error(), ""
+	}
+	probe := filepath.Join(home.Path, ".doctor")
+	if err := atomicfile.Write(probe, []byte("ok\n")); err != nil {
+		return "warn", fmt.Sprintf("%s cannot be written: %v; sessions can be read only", home.Path, err), "choose another with --home DIR or DEN_HOME"
+	}
+	os.Remove(probe) // Best effort.
+	if fi.Mode().Perm()&0o077 != 0 {
+		return "warn", fmt.Sprintf("%s is open to other users (mode %04o)", home.Path, fi.Mode().Perm()), "chmod 700 " + home.Path
+	}
+	return "ok", home.Path, ""
+}
+
+func (a *app) checkDisk(context.Context) (status, message, fix string) {
+	home, err := a.home()
+	if err != nil {
+		return "fail", err.Error(), ""
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(home.Path, &st); err != nil {
+		return "warn", fmt.Sprintf("free space of %s is not known: %v", home.Path, err), ""
+	}
+	free := int64(st.Bavail) * int64(st.Bsize)
+	message = formatBytes(free) + " free for event logs"
+	if free < 512<<20 {
+		return "warn", message, "'den gc' removes the logs of sessions that are over"
+	}
+	return "ok", message, ""
+}
+
+func (a *app) checkPTY(context.Context) (status, message, fix string) {
+	tty, err := pty.Open(pty.Size{Cols: 80, Rows: 24})
+	if err != nil {
+		return "fail", err.Error(), "mount devpts on /dev/pts, and raise kernel.pty.max if all are in use"
+	}
+	if err := tty.Close(); err != nil {
+		return "warn", err.Error(), ""
+	}
+	return "ok", "a pseudo-terminal opens", ""
+}
+
+// checkSession runs a whole small session in a Home of its own.
+func (a *app) checkSession(ctx context.Context) (status, message, fix string) {
+	dir, err := os.MkdirTemp("", "den-doctor-")
+	if err != nil {
+		return "fail", err.Error(), "make the temporary directory writable"
+	}
+	defer os.RemoveAll(dir)
+	binary, err := os.Executable()
+	if err != nil {
+		return "fail", err.Error(), ""
+	}
+	begun := time.Now()
+	home := session.Home{Path: dir, Explicit: true}
+	d, _, err := home.Create(ctx, session.Spec{
+		Name: "doctor", Command: []string{"/bin/sh", "-c", "echo den-doctor; read x"}, Cwd: "/", Env: a.environ,
+		Term: "xterm-256color", Cols: 80, Rows: 24, RecordInput: "auto",
+	}, binary)
+	if err != nil {
+		return "fail", err.Error(), fault.HintOf(err)
+	}
+	text := "den-doctor"
+	_, err = a.wait(ctx, d, wire.Wait{Text: &text, Timeout: 5 * time.Second})
+	err = errors.Join(err, a.call(ctx, d, wire.MethodKill, wire.Kill{Grace: time.Second}, nil))
+	if err != nil {
+		return "fail", err.Error(), fault.HintOf(err)
+	}
+	return "ok", fmt.Sprintf("a session starts, prints, is waited for and ends in %d ms", time.Since(begun).Milliseconds()), ""
+}
+
+func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) {
+	tty, err := pty.Open(pty.Size{Cols: 80, Rows: 24})
+	if err != nil {
+		return "fail", err.Error(), ""
+	}
+	defer tty.Close()
+	pid, err := tty.Start(pty.Command{Argv: []string{"/bin/cat"}, Env: a.environ, Dir: "/"})
+	if err != nil {
+		return "warn", err.Error(), ""
+	}
+	defer func() {
+		unix.Kill(pid, unix.SIGKILL) // Best effort: it may have ended.
+		var ws unix.WaitStatus
+		unix.Wait4(pid, &ws, 0, nil) // Best effort: only this process is its parent.
+	}()
+	tty.SetRoot(pid)
+	var r pty.Readiness
+	for begun := time.Now(); time.Since(begun) < time.Second; {
+		if r = tty.Probe(); r.State == pty.Ready {
+			return "ok", "the kernel tells when a program waits for input", ""
+		}
+		select {
+		case <-ctx.Done():
+			return "warn", ctx.Err().Error(), ""
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return "warn", "'wait --ready' cannot be answered here: " + r.Why, "use --text, --stable or --idle; on Linux, mount /proc without hidepid"
+}
+
+// checkHosts looks for sessions whose host is gone or does not answer.
+func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
+	home, err := a.home()
+	if err != nil {
+		return "fail", err.Error(), ""
+	}
+	dirs, err := home.All()
+	if err != nil {
+		return "fail", err.Error(), ""
+	}
+	active, old := 0, 0
+	for _, d := range dirs {
+		m, err := d.Inspect()
+		if err != nil {
+			return "fail", err.Error(), fault.HintOf(err)
+		}
+		if !m.Status.Active() {
+			continue
+		}
+		active++
+		var s wire.Status
+		if err := a.call(ctx, d, wire.MethodStatus, nil, &s); err != nil {
+			return "fail", err.Error(), "den kill " + m.Name
+		}
+		if s.HostVersion != Version {
+			old++
+		}
+	}
+	message = fmt.Sprintf("%d active sessions, all answer", active)
+	if old > 0 {
+		return "warn", fmt.Sprintf("%s; %d run another version of den", message, old), "den host upgrade --all"
+	}
+	return "ok", message, ""
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) gcCmd() *cobra.Command {
+	var older duration
+	var o session.GCOptions
+	cmd := &cobra.Command{
+		Use:   "gc",
+		Short: "Remove the directories of sessions that are over",
+		Long: `Remove the directories of sessions that are over, with their event logs and
+artifacts. An active session is never touched. Without --home or DEN_HOME all known
+Homes are swept, and those that are gone are forgotten.`,
+		Example: "  den gc --older-than 24h\n  den gc --keep 10 --dry-run",
+		GroupID: groupMachine,
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			o.OlderThan = time.Duration(older)
+			return a.runGC(o)
+		},
+	}
+	f := cmd.Flags()
+	f.Var(&older, "older-than", "only those that ended at least this long ago")
+	f.IntVar(&o.Keep, "keep", 0, "keep the newest `N` in each Home")
+	f.BoolVar(&o.DryRun, "dry-run", false, "only tell what would be removed")
+	return cmd
+}
+
+func (a *app) runGC(o session.GCOptions) error {
+	homes, registry, err := a.sweepScope()
+	if err != nil {
+		return err
+	}
+	removed, bytes := []session.Collected{}, int64(0)
+	var errs []error
+	for _, home := range homes {
+		got, err := home.Collect(time.Now(), o)
+		errs = append(errs, err)
+		for _, c := range got {
+			removed = append(removed, c)
+			bytes += c.Bytes
+		}
+		if _, err := os.Stat(home.Path); errors.Is(err, fs.ErrNotExist) && !o.DryRun {
+			_, err := registry.Remove(home.Path)
+			errs = append(errs, err)
+		}
+	}
+	err = a.answer(map[string]any{"removed": removed, "bytes": bytes, "dry_run": o.DryRun}, func(w io.Writer) {
+		for _, c := range removed {
+			fmt.Fprintf(w, "%s\t%s\t%s\n", c.Session, c.Status, formatBytes(c.Bytes))
+		}
+		verb := "removed"
+		if o.DryRun {
+			verb = "would be removed"
+		}
+		fmt.Fprintf(w, "%d sessions, %s %s\n", len(removed), formatBytes(bytes), verb)
+	})
+	return errors.Join(append(errs, err)...)
+}
+
+// sweepScope is the Home that the user named, or all that are known.
+func (a *app) sweepScope() ([]session.Home, session.Registry, error) {
+	registry := session.NewRegistry(a.getenv)
+	home, err := a.home()
+	if err != nil {
+		return nil, registry, err
+	}
+	homes := []session.Home{home}
+	if home.Explicit {
+		return homes, registry, nil
+	}
+	known, err := registry.Homes()
+	if err != nil {
+		return nil, registry, err
+	}
+	for _, k := range known {
+		if k.Path != home.Path {
+			homes = append(homes, session.Home{Path: k.Path})
+		}
+	}
+	return homes, registry, nil
+}
+
+// listedHome is a Home as homes shows it.
+type listedHome struct {
+	Path     string    `json:"path"`
+	Active   int       `json:"active"`
+	Sessions int       `json:"sessions"`
+	LastSeen time.Time `json:"last_seen"`
+	Missing  bool      `json:"missing,omitempty"`
+}
+
+func (a *app) homesCmd() *cobra.Command {
+	var all bool
+	list := func(*cobra.Command, []string) error { return a.runHomes(all) }
+	cmd := &cobra.Command{
+		Use:     "homes",
+		Short:   "List the Homes of this machine",
+		Long:    "List the Homes that have hosted a session on this machine: those with an active\nsession, or with --all every one that is known.",
+		Example: "  den homes\n  den homes --all -j\n  den homes rm ~/old-project/.den",
+		GroupID: groupMachine,
+		Args:    unknownVerb,
+		RunE:    list,
+	}
+	cmd.PersistentFlags().BoolVar(&all, "all", false, "also Homes without an active session")
+	cmd.AddCommand(&cobra.Command{
+		Use: "ls", Short: "List the Homes of this machine", Example: "  den homes ls --all", Args: args(0, 0), RunE: list,
+	}, &cobra.Command{
+		Use: "rm PATH", Short: "Forget a Home; nothing in it is touched", Example: "  den homes rm ~/old-project/.den",
+		Args: args(1, 1), RunE: func(_ *cobra.Command, args []string) error { return a.forgetHome(args[0]) },
+	})
+	return cmd
+}
+
+func (a *app) runHomes(all bool) error {
+	known, err := session.NewRegistry(a.getenv).Homes()
+	if err != nil {
+		return err
+	}
+	homes := []listedHome{}
+	for _, k := range known {
+		h := listedHome{Path: k.Path, LastSeen: k.LastSeen}
+		dirs, err := session.Home{Path: k.Path}.All()
+		if err != nil {
+			fmt.Fprintf(a.stderr, "den: %s: %v\n", k.Path, err)
+		}
+		if _, err := os.Stat(k.Path); errors.Is(err, fs.ErrNotExist) {
+			h.Missing = true
+		}
+		for _, d := range dirs {
+			h.Sessions++
+			if m, err := d.Inspect(); err == nil && m.Status.Active() {
+				h.Active++
+			}
+		}
+		if all || h.Active > 0 {
+			homes = append(homes, h)
+		}
+	}
+	return a.answer(map[string]any{"homes": homes}, func(w io.Writer) { printHomes(w, homes, all) })
+}
+
+func printHomes(w io.Writer, homes []listedHome, all bool) {
+	if len(homes) == 0 {
+		if all {
+			fmt.Fprintln(w, "no Homes are known")
+		} else {
+			fmt.Fprintln(w, "no Home has an active session; 'den homes --all' lists all that are known")
+		}
+		return
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "HOME\tACTIVE\tSESSIONS\tLAST SEEN")
+	for _, h := range homes {
+		path := h.Path
+		if h.Missing {
+			path += " (gone)"
+		}
+		fmt.Fprintf(tw, "%s\t%d\t%d\t%s ago\n", path, h.Active, h.Sessions, formatAge(time.Since(h.LastSeen)))
+	}
+	tw.Flush() // to stdout: as good as Fprintln
+}
+
+func (a *app) forgetHome(path string) error {
+	home, err := session.ResolveHome(path, a.getenv)
+	if err != nil {
+		return err
+	}
+	found, err := session.NewRegistry(a.getenv).Remove(home.Path)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return fault.Hintf(fault.Errorf(fault.NotFound, "no Home '%s' is registered", home.Path), "'den homes --all' lists them")
+	}
+	return a.answer(map[string]any{"path": home.Path, "forgotten": true}, func(w io.Writer) { fmt.Fprintln(w, "forgotten", home.Path) })
+}

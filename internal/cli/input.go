@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+
+	"den/internal/fault"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) typeCmd() *cobra.Command {
+	var enter bool
+	cmd := &cobra.Command{
+		Use:     "type [SESSION] TEXT",
+		Short:   "Type literal text",
+		Long:    "Type TEXT as a person would: nothing in it is interpreted, and a newline is the Enter key.",
+		Example: "  den type work 'make test' --enter",
+		GroupID: groupSession,
+		Args:    args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.optionalTarget(args, 1)
+			if err != nil {
+				return err
+			}
+			return a.sendInput(cmd, d, wire.Input{Text: &rest[0], Enter: enter})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	cmd.Flags().BoolVar(&enter, "enter", false, "press Enter afterwards")
+	return cmd
+}
+
+func (a *app) pasteCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "paste [SESSION] [TEXT|-]",
+		Short: "Paste text, bracketed where the program asked for it",
+		Long: `Paste TEXT, or what comes from stdin ('-' or nothing), as a terminal pastes the
+clipboard: wrapped in paste brackets if the program asked for them.`,
+		Example: "  den paste work \"$(cat script.py)\"\n  den paste work - < script.py",
+		GroupID: groupSession,
+		Args:    args(0, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.leadingTarget(args)
+			if err != nil {
+				return err
+			}
+			text, err := a.textOrStdin(rest)
+			if err != nil {
+				return err
+			}
+			return a.sendInput(cmd, d, wire.Input{Paste: &text})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+}
+
+// textOrStdin returns the one word given, or all of stdin.
+func (a *app) textOrStdin(args []string) (string, error) {
+	if len(args) == 1 && args[0] != "-" {
+		return args[0], nil
+	}
+	raw, err := io.ReadAll(io.LimitReader(a.stdin, wire.MaxRequest/2+1))
+	if err != nil {
+		return "", fmt.Errorf("read stdin: %w", err)
+	}
+	if len(raw) > wire.MaxRequest/2 {
+		return "", fault.Errorf(fault.Usage, "stdin is longer than %s; paste it in parts", formatBytes(wire.MaxRequest/2))
+	}
+	return string(raw), nil
+}
+
+func (a *app) keysCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "keys [SESSION] CHORD...",
+		Aliases: []string{"send-keys"},
+		Short:   "Press keys, or move and click the mouse",
+		Long: `Press each CHORD in turn, encoded as the program's current terminal modes ask for.
+
+Keys: a, A, é, Enter, Tab, S-Tab, Esc, Backspace, Space, Up, Home, PgUp, F5, KP5, ...
+With modifiers: C-c or Ctrl+C, M-x or Alt+X, S-Up, C-M-Left; repeated: Down*5.
+Mouse, rows and columns from 0: Click:ROW,COL RightClick:ROW,COL Drag:ROW,COL-ROW,COL
+WheelUp:ROW,COL WheelDown:ROW,COL (the program must have asked for mouse events).`,
+		Example: "  den keys work C-c\n  den keys editor Esc : w q Enter\n  den keys menu Down*3 Enter\n  den keys mc Click:0,5",
+		GroupID: groupSession,
+		Args:    args(1, -1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.leadingTarget(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) == 0 {
+				return fault.Errorf(fault.Usage, "keys needs at least one chord, such as Enter or C-c")
+			}
+			return a.sendInput(cmd, d, wire.Input{Keys: rest})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+}
+
+func (a *app) sendInput(cmd *cobra.Command, d session.Dir, in wire.Input) error {
+	return a.callSeq(cmd, d, wire.MethodInput, in)
+}
+
+// callSeq asks for something whose whole answer is the seq of its event.
+func (a *app) callSeq(cmd *cobra.Command, d session.Dir, method string, params any) error {
+	var seq wire.Seq
+	if err := a.call(cmd.Context(), d, method, params, &seq); err != nil {
+		return err
+	}
+	return a.answer(seq, nil)
+}
+
+func (a *app) resizeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "resize [SESSION] COLS ROWS",
+		Short:   "Change the terminal's size",
+		Example: "  den resize work 200 50",
+		GroupID: groupSession,
+		Args:    args(2, 3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.optionalTarget(args, 2)
+			if err != nil {
+				return err
+			}
+			cols, err1 := strconv.Atoi(rest[0])
+			rows, err2 := strconv.Atoi(rest[1])
+			if err1 != nil || err2 != nil {
+				return fault.Errorf(fault.Usage, "size '%s %s': columns and rows are whole numbers", rest[0], rest[1])
+			}
+			return a.callSeq(cmd, d, wire.MethodResize, wire.Resize{Cols: cols, Rows: rows})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+}
+
+func (a *app) signalCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "signal [SESSION] SIG",
+		Short:   "Send a signal to the foreground job",
+		Long:    "Send SIG (INT, TERM, HUP, USR1, KILL, ...) to the process group in the terminal's foreground.",
+		Example: "  den signal work INT",
+		GroupID: groupSession,
+		Args:    args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.optionalTarget(args, 1)
+			if err != nil {
+				return err
+			}
+			return a.callSeq(cmd, d, wire.MethodSignal, wire.Signal{Signal: rest[0]})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+}
+
+func (a *app) markCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "mark [SESSION] LABEL",
+		Short:   "Put a label into the event log",
+		Example: "  den mark work 'before the upgrade'",
+		GroupID: groupSession,
+		Args:    args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.optionalTarget(args, 1)
+			if err != nil {
+				return err
+			}
+			return a.callSeq(cmd, d, wire.MethodMark, wire.Mark{Label: rest[0]})
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+}
+
+// args checks the number of words; most < 0 means any.
+func args(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		return fault.Hintf(fault.Errorf(fault.Usage, "%s: %d words given", cmd.CommandPath(), len(args)), "usage: %s", cmd.UseLine())
+	}
+}
+
+// completeSession completes the first word with the names of active sessions.
+func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	home, err := a.home()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	dirs, err := home.All()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, d := range dirs {
+		if m, err := d.Inspect(); err == nil && m.Status.Active() {
+			names = append(names, m.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"github.com/spf13/cobra"
+)
+
+// listed is one session as ls shows it.
+type listed struct {
+	Session    string         `json:"session"`
+	ID         string         `json:"id"`
+	Status     session.Status `json:"status"`
+	Command    []string       `json:"command"`
+	Cols       int            `json:"cols"`
+	Rows       int            `json:"rows"`
+	PID        int            `json:"pid"`
+	Created    time.Time      `json:"created"`
+	LastOutput *time.Time     `json:"last_output,omitempty"`
+	ExitCode   *int           `json:"exit_code,omitempty"`
+	ExitSignal string         `json:"exit_signal,omitempty"`
+}
+
+func (a *app) lsCmd() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List the sessions of a Home",
+		Example: "  den ls\n  den ls --all -j",
+		GroupID: groupSession,
+		Args:    args(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			home, err := a.home()
+			if err != nil {
+				return err
+			}
+			sessions, err := a.list(home, all)
+			if err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"sessions": sessions}, func(w io.Writer) { printSessions(w, sessions, all) })
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
+	return cmd
+}
+
+// list returns the sessions, oldest first. A record that cannot be read is
+// reported and does not hide the others.
+func (a *app) list(home session.Home, all bool) ([]listed, error) {
+	dirs, err := home.All()
+	if err != nil {
+		return nil, err
+	}
+	sessions := []listed{}
+	for _, d := range dirs {
+		m, err := d.Reconcile()
+		if err != nil {
+			fmt.Fprintf(a.stderr, "den: %v\n", err)
+			continue
+		}
+		if !all && !m.Status.Active() {
+			continue
+		}
+		l := listed{
+			Session: m.Name, ID: m.ID, Status: m.Status, Command: m.Command, Cols: m.Cols, Rows: m.Rows,
+			PID: m.PID, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+		}
+		if t, err := d.LastWrite(); err == nil {
+			t = t.UTC()
+			l.LastOutput = &t
+		}
+		sessions = append(sessions, l)
+	}
+	return sessions, nil
+}
+
+func printSessions(w io.Writer, sessions []listed, all bool) {
+	if len(sessions) == 0 {
+		if all {
+			fmt.Fprintln(w, "no sessions")
+		} else {
+			fmt.Fprintln(w, "no active sessions")
+		}
+		return
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "SESSION\tSTATUS\tPID\tSIZE\tAGE\tCOMMAND")
+	for _, s := range sessions {
+		status := string(s.Status)
+		switch {
+		case s.ExitSignal != "":
+			status += " (" + s.ExitSignal + ")"
+		case s.ExitCode != nil:
+			status += fmt.Sprintf(" (%d)", *s.ExitCode)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%dx%d\t%s\t%s\n", s.Session, status, s.PID, s.Cols, s.Rows,
+			formatAge(time.Since(s.Created)), oneLine(strings.Join(s.Command, " "), 60))
+	}
+	tw.Flush() // to stdout: as good as Fprintln
+}
+
+// oneLine makes text fit a table: no control characters, at most n runes.
+func oneLine(s string, n int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+func (a *app) statusCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "status [SESSION]",
+		Aliases: []string{"inspect"},
+		Short:   "Tell all that is known of a session",
+		Long: `Tell all that is known of a session: its program, what runs in the foreground,
+whether it waits for input and how that is known, sizes, and how the recording goes.`,
+		Example: "  den status work -j",
+		GroupID: groupSession,
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, _, err := a.optionalTarget(args, 0)
+			if err != nil {
+				return err
+			}
+			s, err := a.status(cmd, d)
+			if err != nil {
+				return err
+			}
+			s.Home = d.Home.Path
+			return a.answer(s, func(w io.Writer) { printStatus(w, s) })
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+}
+
+// status asks the host, or reads the record of a session that is over.
+func (a *app) status(cmd *cobra.Command, d session.Dir) (*wire.Status, error) {
+	m, err := d.Reconcile()
+	if err != nil {
+		return nil, err
+	}
+	if m.Status.Active() {
+		var s wire.Status
+		err := a.call(cmd.Context(), d, wire.MethodStatus, nil, &s)
+		if err == nil {
+			return &s, nil
+		}
+		if m, _ = d.Inspect(); m == nil || m.Status.Active() {
+			return nil, err
+		}
+	}
+	return a.deadStatus(d, m)
+}
+
+func (a *app) deadStatus(d session.Dir, m *session.Manifest) (*wire.Status, error) {
+	s := &wire.Status{
+		Session: m.Name, ID: m.ID, Status: string(m.Status), Failure: m.Failure,
+		Command: m.Command, Cwd: m.Cwd, Term: m.Term, Labels: m.Labels, Cols: m.Cols, Rows: m.Rows,
+		HostVersion: m.Host, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+		Seq: m.FinalSeq, ScreenHash: m.ScreenHash, RecordInput: m.RecordInput,
+	}
+	if !m.Ended.IsZero() {
+		s.Ended = &m.Ended
+	}
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		fmt.Fprintf(a.stderr, "den: %v\n", err)
+		return s, nil // the record is an answer of its own
+	}
+	segments, err := log.Segments()
+	if err != nil {
+		fmt.Fprintf(a.stderr, "den: %v\n", err)
+		return s, nil
+	}
+	for i, seg := range segments {
+		s.Log.Segments++
+		s.Log.Bytes += seg.Size
+		if i == 0 {
+			s.Log.FirstSeq = seg.FirstSeq()
+		}
+	}
+	if s.ScreenHash == "" { // lost: nobody wrote it down
+		if shot, err := pastSnapshot(d, point{}, 0); err == nil {
+			s.Seq, s.ScreenHash = shot.Seq, shot.Screen.Hash
+			s.Title, s.AltScreen = shot.Screen.Title, shot.Screen.AltScreen
+		} else {
+			fmt.Fprintf(a.stderr, "den: %v\n", err)
+		}
+	}
+	return s, nil
+}
+
+func printStatus(w io.Writer, s *wire.Status) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(k, format string, v ...any) { fmt.Fprintf(tw, "%s\t%s\n", k, fmt.Sprintf(format, v...)) }
+	line("session", "%s (%s)", s.Session, s.ID)
+	status := s.Status
+	if s.ExitCode != nil {
+		status += fmt.Sprintf(" (status %d%s)", *s.ExitCode, strings.TrimSuffix(", "+s.ExitSignal, ", "))
+	}
+	if s.Failure != "" {
+		status += ": " + s.Failure
+	}
+	line("status", "%s", status)
+	line("command", "%s", oneLine(strings.Join(s.Command, " "), 200))
+	line("directory", "%s", s.Cwd)
+	if s.Foreground != nil {
+		line("foreground", "%s (pid %d)", oneLine(s.Foreground.Command, 120), s.Foreground.PID)
+	}
+	if s.Ready != nil {
+		line("input", "%s: %s", s.Ready.State, s.Ready.Why)
+	}
+	screenWord := "main"
+	if s.AltScreen {
+		screenWord = "alternate"
+	}
+	line("terminal", "%dx%d, %s screen, %s", s.Cols, s.Rows, screenWord, s.Term)
+	if s.Title != "" {
+		line("title", "%s", oneLine(s.Title, 120))
+	}
+	line("screen", "%s at seq %d", s.ScreenHash, s.Seq)
+	line("log", "%s in %d segments, from seq %d", formatBytes(s.Log.Bytes), s.Log.Segments, s.Log.FirstSeq)
+	if s.Log.DroppedSegments > 0 {
+		line("", "%d older segments (%s) were dropped under the limit", s.Log.DroppedSegments, formatBytes(s.Log.DroppedBytes))
+	}
+	if s.Log.Paused != "" {
+		line("", "NOT RECORDING: %s (%d events lost)", s.Log.Paused, s.Log.LostEvents)
+	} else if s.Log.LostEvents > 0 {
+		line("", "%d events were lost while it could not be written", s.Log.LostEvents)
+	}
+	line("created", "%s (%s ago)", s.Created.Local().Format(time.DateTime), formatAge(time.Since(s.Created)))
+	if s.LastOutput != nil {
+		line("last output", "%s ago", formatAge(time.Since(*s.LastOutput)))
+	}
+	if s.HostPID != 0 {
+		line("host", "pid %d, den %s, %d clients, %d attached", s.HostPID, s.HostVersion, s.Clients, s.Attached)
+	}
+	tw.Flush() // to stdout: as good as Fprintln
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+
+	"github.com/spf13/cobra"
+)
+
+//go:embed skills
+var skillFiles embed.FS
+
+// agentDirs are where coding agents look for skills, below the user's home
+// and below a project.
+var agentDirs = []string{".claude/skills", ".agents/skills"}
+
+type skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Content     string `json:"content,omitempty"`
+}
+
+func (a *app) skillsCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "skills",
+		Short:   "Teach a coding agent to use den",
+		Example: "  den skills get den\n  den skills install --project",
+		GroupID: groupMachine,
+		Args:    unknownVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var project bool
+	var to string
+	install := &cobra.Command{
+		Use:   "install [NAME]",
+		Short: "Put a skill where coding agents look",
+		Long: `Put a skill (default: den) where coding agents look for skills: below your home
+directory, with --project below this directory, or below the directory given with --to.`,
+		Example: "  den skills install\n  den skills install --project",
+		Args:    args(0, 1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.installSkill(args, project, to) },
+	}
+	install.Flags().BoolVar(&project, "project", false, "for this project only")
+	install.Flags().StringVar(&to, "to", "", "a directory of skills (`DIR`/den/SKILL.md is written)")
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the skills", Example: "  den skills list -j", Args: args(0, 0),
+		RunE: func(*cobra.Command, []string) error { return a.listSkills() },
+	}, &cobra.Command{
+		Use: "get NAME", Short: "Print a skill", Example: "  den skills get den", Args: args(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.getSkill(args[0]) },
+	}, install)
+	return cmd
+}
+
+func loadSkill(name string) (skill, error) {
+	raw, err := skillFiles.ReadFile(path.Join("skills", name, "SKILL.md"))
+	if err != nil {
+		return skill{}, fault.Hintf(fault.Errorf(fault.NotFound, "no skill '%s'", name), "'den skills list' lists them")
+	}
+	s := skill{Name: name, Content: string(raw)}
+	for line := range strings.Lines(s.Content) {
+		if d, ok := strings.CutPrefix(line, "description: "); ok {
+			s.Description = strings.TrimSpace(d)
+		}
+	}
+	return s, nil
+}
+
+func (a *app) listSkills() error {
+	entries, err := skillFiles.ReadDir("skills")
+	if err != nil {
+		return err
+	}
+	var all []skill
+	for _, e := range entries {
+		s, err := loadSkill(e.Name())
+		if err != nil {
+			return err
+		}
+		s.Content = ""
+		all = append(all, s)
+	}
+	return a.answer(map[string]any{"skills": all}, func(w io.Writer) {
+		for _, s := range all {
+			fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Description)
+		}
+	})
+}
+
+func (a *app) getSkill(name string) error {
+	s, err := loadSkill(name)
+	if err != nil {
+		return err
+	}
+	return a.answer(s, func(w io.Writer) { fmt.Fprint(w, s.Content) })
+}
+
+func (a *app) installSkill(args []string, project bool, to string) error {
+	name := "den"
+	if len(args) == 1 {
+		name = args[0]
+	}
+	s, err := loadSkill(name)
+	if err != nil {
+		return err
+	}
+	var dirs []string
+	switch {
+	case to != "":
+		dirs = []string{to}
+	case project:
+		dirs = agentDirs
+	default:
+		home := a.getenv("HOME")
+		if home == "" {
+			return fault.Hintf(fault.Errorf(fault.Usage, "HOME is not set"), "say where with --to DIR")
+		}
+		for _, d := range agentDirs {
+			dirs = append(dirs, filepath.Join(home, d))
+		}
+	}
+	var written []string
+	for _, dir := range dirs {
+		target := filepath.Join(dir, name)
+		if err := os.MkdirAll(target, 0o755); err != nil {
+			return fmt.Errorf("install skill '%s': %w", name, err)
+		}
+		file := filepath.Join(target, "SKILL.md")
+		if err := atomicfile.Write(file, []byte(s.Content)); err != nil {
+			return fmt.Errorf("install skill '%s': %w", name, err)
+		}
+		written = append(written, file)
+	}
+	return a.answer(map[string]any{"installed": written}, func(w io.Writer) {
+		for _, f := range written {
+			fmt.Fprintln(w, f)
+		}
+	})
+}

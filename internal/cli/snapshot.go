@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/screen"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"github.com/spf13/cobra"
+)
+
+type snapshotOptions struct {
+	format     string
+	scrollback string
+	at         string
+	seq        uint64
+}
+
+func (a *app) snapshotCmd() *cobra.Command {
+	var o snapshotOptions
+	cmd := &cobra.Command{
+		Use:   "snapshot [SESSION]",
+		Short: "Read the screen, now or at an earlier moment",
+		Long: `Read the screen of a session, running or over. --at takes a time of day, a date and
+time, or a duration: 90s is a minute and a half after the start, -10s ten seconds ago.
+What was answered is also kept as an artifact in the session's directory.`,
+		Example: "  den snapshot work\n  den snapshot work --format json --scrollback 100 -j\n  den snapshot work --at -30s\n  den snapshot work --format html > screen.html",
+		GroupID: groupSession,
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, _, err := a.optionalTarget(args, 0)
+			if err != nil {
+				return err
+			}
+			return a.runSnapshot(cmd, d, o)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.format, "format", "text", "text, json (styled runs), ansi or html")
+	f.StringVar(&o.scrollback, "scrollback", "0", "also `N` lines above the screen, or all")
+	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
+	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
+	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+	return cmd
+}
+
+// snapshotAnswer is what the caller gets, and what the artifact holds.
+type snapshotAnswer struct {
+	Session    string        `json:"session"`
+	Seq        uint64        `json:"seq"`
+	Cols       int           `json:"cols"`
+	Rows       int           `json:"rows"`
+	Cursor     screen.Cursor `json:"cursor"`
+	Format     string        `json:"format"`
+	Text       *string       `json:"text,omitempty"` // also ansi and html
+	Cells      []screen.Line `json:"cells,omitempty"`
+	Scrollback []screen.Line `json:"scrollback,omitempty"`
+	Title      string        `json:"title"`
+	AltScreen  bool          `json:"alt_screen"`
+	ScreenHash string        `json:"screen_hash"`
+	Artifact   string        `json:"artifact,omitempty"`
+}
+
+func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) error {
+	lines, err := parseScrollback(o.scrollback)
+	if err != nil {
+		return err
+	}
+	switch o.format {
+	case "text", "json", "ansi", "html":
+	default:
+		return fault.Errorf(fault.Usage, "--format is text, json, ansi or html, not '%s'", o.format)
+	}
+	m, err := d.Inspect()
+	if err != nil {
+		return err
+	}
+	p, err := parsePoint(o, m, time.Now(), cmd.Flags().Changed("seq"))
+	if err != nil {
+		return err
+	}
+	shot, err := a.capture(cmd.Context(), d, p, lines)
+	if err != nil {
+		return err
+	}
+	ans := answerFor(m.Name, shot, o.format)
+	if ans.Artifact, err = d.ArtifactPath(fmt.Sprintf("snapshot-%d-%s.json", shot.Seq, o.format)); err == nil {
+		var raw []byte
+		if raw, err = json.Marshal(ans); err == nil {
+			err = d.SaveArtifact(ans.Artifact, "snapshot", shot.Seq, raw)
+		}
+	}
+	if err != nil {
+		// The answer is good all the same: a reader need not be able to write.
+		ans.Artifact = ""
+		if kind := fault.KindOf(err); kind != fault.Denied && kind != fault.Storage {
+			fmt.Fprintf(a.stderr, "den: the artifact was not kept: %v\n", err)
+		}
+	}
+	return a.answer(ans, func(w io.Writer) { printSnapshot(w, ans) })
+}
+
+func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
+	s := shot.Screen
+	ans := snapshotAnswer{
+		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format,
+		Title: s.Title, AltScreen: s.AltScreen, ScreenHash: s.Hash,
+	}
+	var text string
+	switch format {
+	case "json":
+		ans.Cells, ans.Scrollback = s.Lines, s.Scrollback
+		return ans
+	case "ansi":
+		text = s.ANSI()
+	case "html":
+		text = s.HTML()
+	default:
+		text = s.PlainText()
+	}
+	ans.Text = &text
+	return ans
+}
+
+func printSnapshot(w io.Writer, ans snapshotAnswer) {
+	if ans.Text != nil {
+		fmt.Fprintln(w, *ans.Text)
+		return
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(ans) // to stdout: as good as Fprintln
+}
+
+// capture reads the screen: from the host when it is the present of a living
+// session, from the log otherwise.
+func (a *app) capture(ctx context.Context, d session.Dir, p point, scrollback int) (*wire.Snapshot, error) {
+	if p == (point{}) {
+		var shot wire.Snapshot
+		err := a.call(ctx, d, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
+		if err == nil {
+			return &shot, nil
+		}
+		if kind := fault.KindOf(err); kind != fault.NotRunning && kind != fault.Unreachable {
+			return nil, err
+		}
+	}
+	return pastSnapshot(d, p, scrollback)
+}
+
+func parseScrollback(s string) (int, error) {
+	if s == "all" {
+		return -1, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0, fault.Errorf(fault.Usage, "--scrollback is a number of lines or all, not '%s'", s)
+	}
+	return n, nil
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/screen"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"github.com/spf13/cobra"
+)
+
+type waitOptions struct {
+	text, regex, gone, cursor, changed string
+	stable, idle, timeout              duration
+	ready, exit                        bool
+	after                              uint64
+}
+
+func (a *app) waitCmd() *cobra.Command {
+	o := waitOptions{timeout: duration(30 * time.Second)}
+	cmd := &cobra.Command{
+		Use:   "wait [SESSION] COND...",
+		Short: "Wait until the screen is as asked",
+		Long: `Wait until all the conditions hold for one and the same screen. They are checked
+when the screen changes, not now and then. On a timeout (exit 11) the answer tells
+which condition failed and what the screen shows.
+
+With --after SEQ only a screen counts that shows output later than that event: give
+the seq that 'type', 'paste' or 'keys' answered, so that what was there before cannot
+match. Text is also found where the terminal wrapped it.`,
+		Example: "  den wait work --text 'Build finished' -t 5m\n  den wait work --ready\n  den wait work --regex '\\$ $' --stable 300ms\n  den wait job --exit -t 1h",
+		GroupID: groupSession,
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := o.request(cmd)
+			if err != nil {
+				return err
+			}
+			d, _, err := a.optionalTarget(args, 0)
+			if err != nil {
+				return err
+			}
+			return a.runWait(cmd.Context(), d, w)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.text, "text", "", "the screen shows `S`")
+	f.StringVar(&o.regex, "regex", "", "the screen matches the regular expression `R` (Go syntax)")
+	f.StringVar(&o.gone, "gone", "", "the screen does not show `S`")
+	f.StringVar(&o.cursor, "cursor", "", "the cursor is at `R,C`, row and column from 0")
+	f.Var(&o.stable, "stable", "the visible text has not changed for this long")
+	f.Var(&o.idle, "idle", "no output and no input for this long")
+	f.BoolVar(&o.ready, "ready", false, "the program waits for input (Linux: known from the kernel)")
+	f.StringVar(&o.changed, "changed", "", "the screen's hash is no longer `HASH`")
+	f.BoolVar(&o.exit, "exit", false, "the program has ended")
+	f.Uint64Var(&o.after, "after", 0, "only what the screen shows after event `SEQ` counts")
+	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: for ever")
+	return cmd
+}
+
+// request turns the flags that were given into conditions.
+func (o *waitOptions) request(cmd *cobra.Command) (wire.Wait, error) {
+	w := wire.Wait{
+		Stable: time.Duration(o.stable), Idle: time.Duration(o.idle), Ready: o.ready, Exit: o.exit,
+		After: o.after, Timeout: time.Duration(o.timeout),
+	}
+	given := cmd.Flags().Changed
+	for _, s := range []struct {
+		flag string
+		from *string
+		to   **string
+	}{{"text", &o.text, &w.Text}, {"regex", &o.regex, &w.Regex}, {"gone", &o.gone, &w.Gone}, {"changed", &o.changed, &w.Changed}} {
+		if !given(s.flag) {
+			continue
+		}
+		if *s.from == "" {
+			return w, fault.Errorf(fault.Usage, "--%s is empty", s.flag)
+		}
+		*s.to = s.from
+	}
+	if w.Regex != nil {
+		if _, err := regexp.Compile(*w.Regex); err != nil {
+			return w, fault.Errorf(fault.Usage, "--regex: %w", err)
+		}
+	}
+	if given("cursor") {
+		p, err := parsePosition(o.cursor)
+		if err != nil {
+			return w, err
+		}
+		w.Cursor = &p
+	}
+	none := w.Text == nil && w.Regex == nil && w.Gone == nil && w.Cursor == nil && w.Changed == nil &&
+		w.Stable == 0 && w.Idle == 0 && !w.Ready && !w.Exit && w.After == 0
+	if none {
+		return w, fault.Hintf(fault.Errorf(fault.Usage, "wait needs a condition"), "for example --text 'done', --ready, --stable 500ms or --exit")
+	}
+	return w, nil
+}
+
+func parsePosition(s string) (screen.Point, error) {
+	r, c, _ := strings.Cut(s, ",")
+	row, err1 := strconv.Atoi(strings.TrimSpace(r))
+	col, err2 := strconv.Atoi(strings.TrimSpace(c))
+	if err1 != nil || err2 != nil || row < 0 || col < 0 {
+		return screen.Point{}, fault.Errorf(fault.Usage, "position '%s' is not ROW,COL", s)
+	}
+	return screen.Point{Row: row, Col: col}, nil
+}
+
+func (a *app) runWait(ctx context.Context, d session.Dir, w wire.Wait) error {
+	result, err := a.wait(ctx, d, w)
+	if err != nil {
+		return err
+	}
+	switch result.Status {
+	case wire.WaitMatched:
+		return a.answer(result, func(out io.Writer) { printMatched(out, result) })
+	case wire.WaitEnded:
+		err = fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %s", strings.Join(result.Unmet, ", "))
+	default:
+		err = fault.Errorf(fault.Timeout, "the condition did not come within %v: %s", w.Timeout, strings.Join(result.Unmet, ", "))
+	}
+	if a.json {
+		if err := a.printJSON(result); err != nil {
+			return err
+		}
+		return reported{err}
+	}
+	fmt.Fprintf(a.stderr, "den: %v\n", err)
+	if len(result.LastLines) > 0 {
+		fmt.Fprintf(a.stderr, "the screen (%s) ends with:\n  %s\n", result.ScreenHash, strings.Join(result.LastLines, "\n  "))
+	}
+	return reported{err}
+}
+
+func printMatched(out io.Writer, r *wire.WaitResult) {
+	switch {
+	case r.Text != "":
+		fmt.Fprintln(out, r.Text)
+	case r.ExitSignal != "":
+		fmt.Fprintln(out, "exited by", r.ExitSignal)
+	case r.ExitCode != nil:
+		fmt.Fprintln(out, "exited with status", *r.ExitCode)
+	default:
+		fmt.Fprintln(out, "matched")
+	}
+}
+
+// wait asks the host; where the session is over, its last screen decides. A
+// host that replaces its binary meanwhile is asked again for what is left.
+func (a *app) wait(ctx context.Context, d session.Dir, w wire.Wait) (*wire.WaitResult, error) {
+	begun := time.Now()
+	limit := w.Timeout
+	for {
+		if limit > 0 {
+			w.Timeout = max(time.Millisecond, limit-time.Since(begun))
+		}
+		c, err := a.dial(ctx, d)
+		if fault.KindOf(err) == fault.NotRunning {
+			return waitPast(d, w, begun)
+		}
+		if err != nil {
+			return nil, err
+		}
+		var r wire.WaitResult
+		err = c.Call(ctx, wire.MethodWait, w, &r)
+		c.Close()
+		if fault.KindOf(err) == fault.NotRunning {
+			return waitPast(d, w, begun)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if r.Status == wire.WaitUpgrade {
+			continue
+		}
+		r.ElapsedMS = time.Since(begun).Milliseconds()
+		return &r, nil
+	}
+}

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"den/internal/fault"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+type sessionManifest = session.Manifest
+
+// attachedSizes decides the terminal's size while people are attached: the
+// largest that fits all of their terminals. When the last leaves, the size
+// that the session had before comes back: an agent's screen does not change
+// its shape because somebody looked in.
+type attachedSizes struct {
+	mu    sync.Mutex // guards the fields below
+	own   wire.Resize
+	terms map[*follower]wire.Resize
+}
+
+func (a *attachedSizes) setOwn(r wire.Resize) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.own = r
+}
+
+// set enters, changes or (with nil) removes one terminal, and returns the
+// size that the session should have.
+func (a *attachedSizes) set(f *follower, r *wire.Resize) wire.Resize {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r == nil {
+		delete(a.terms, f)
+	} else {
+		if a.terms == nil {
+			a.terms = map[*follower]wire.Resize{}
+		}
+		a.terms[f] = *r
+	}
+	if len(a.terms) == 0 {
+		return a.own
+	}
+	var want wire.Resize
+	for _, t := range a.terms {
+		if want.Cols == 0 || t.Cols < want.Cols {
+			want.Cols = t.Cols
+		}
+		if want.Rows == 0 || t.Rows < want.Rows {
+			want.Rows = t.Rows
+		}
+	}
+	return want
+}
+
+func (a *attachedSizes) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.terms)
+}
+
+// fit brings the terminal to the size that suits those attached.
+func (h *Host) fit(f *follower, r *wire.Resize) {
+	want := h.sizes.set(f, r)
+	if cols, rows := h.core.size(); want.Cols != cols || want.Rows != rows {
+		h.applySize(want)
+	}
+}
+
+// attach streams the screen to a person's terminal and takes its input.
+func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessage, more <-chan wire.Request) error {
+	var a wire.Attach
+	if err := json.Unmarshal(params, &a); err != nil {
+		return conn.Write(wire.Response{Error: wire.FromError(fault.Errorf(fault.Protocol, "parameters of attach are not understood: %w", err))})
+	}
+	if err := h.requireRunning(); err != nil {
+		return conn.Write(wire.Response{Error: wire.FromError(err)})
+	}
+	f := newFollower()
+	if !a.ReadOnly {
+		if err := CheckSize(a.Cols, a.Rows); err != nil {
+			return conn.Write(wire.Response{Error: wire.FromError(err)})
+		}
+		h.fit(f, &wire.Resize{Cols: a.Cols, Rows: a.Rows})
+		defer h.leaveAttach(f)
+	}
+	h.core.follow(f)
+	defer h.core.unfollow(f)
+	f.poke() // the first paint
+	for {
+		select {
+		case <-f.wake:
+			frames, done := h.core.take(f)
+			for i, frame := range frames {
+				if err := conn.Write(wire.Response{Stream: !done || i < len(frames)-1, Result: wire.Params(frame)}); err != nil {
+					return err
+				}
+			}
+			if done {
+				return nil
+			}
+		case req, ok := <-more:
+			if !ok {
+				return ctx.Err()
+			}
+			if err := h.attachedRequest(f, a.ReadOnly, req); err != nil {
+				return conn.Write(wire.Response{Error: wire.FromError(err)})
+			}
+		case <-h.upgrading:
+			f.end(wire.Frame{Upgrade: true})
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (h *Host) leaveAttach(f *follower) {
+	want := h.sizes.set(f, nil)
+	if h.requireRunning() != nil {
+		return
+	}
+	if cols, rows := h.core.size(); want.Cols != cols || want.Rows != rows {
+		h.applySize(want)
+	}
+}
+
+// attachedRequest takes a person's keys and the changes of their terminal's
+// size. There is no answer: what they cause shows on the screen.
+func (h *Host) attachedRequest(f *follower, readOnly bool, req wire.Request) error {
+	if readOnly {
+		return fault.Errorf(fault.Denied, "attached read-only: input is not taken")
+	}
+	switch req.Method {
+	case wire.MethodInput:
+		_, err := call(req, h.sendInput)
+		if fault.KindOf(err) == fault.NotRunning {
+			return nil // the last frame tells
+		}
+		return err
+	case wire.MethodResize:
+		_, err := call(req, func(r wire.Resize) (any, error) {
+			if err := CheckSize(r.Cols, r.Rows); err != nil {
+				return nil, err
+			}
+			h.fit(f, &r)
+			return nil, nil
+		})
+		return err
+	}
+	return fault.Errorf(fault.Protocol, "method %q does not go with an attached terminal", req.Method)
+}
+
+func (c *core) follow(f *follower) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.followers[f] = struct{}{}
+	if c.ended != nil {
+		f.end(wire.Frame{Exited: c.ended, Seq: c.log.Position().Seq})
+	}
+}
+
+func (c *core) unfollow(f *follower) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.followers, f)
+}

@@ -1,0 +1,171 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/vt"
+	"den/internal/wire"
+
+	"golang.org/x/sys/unix"
+)
+
+// Main is the host process: it reads its bootstrap from stdin, starts the
+// program, says on stdout that it is ready, and serves until the end.
+func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
+	settle()
+	h, err := boot(version, stdin)
+	ready := session.Ready{}
+	if err != nil {
+		ready.Error = wire.FromError(err)
+	}
+	if werr := json.NewEncoder(stdout).Encode(ready); werr != nil && err == nil {
+		log.Printf("tell the creator: %v", werr) // it went away; the session lives on
+	}
+	if err != nil {
+		return err
+	}
+	detach(stdout)
+	return h.serve(ctx)
+}
+
+// settle makes this process what a host must be: small, and deaf to the
+// signals of whoever started it.
+func settle() {
+	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
+	log.SetPrefix("host: ")
+	debug.SetGCPercent(50)
+	unix.Umask(0o077)
+}
+
+// detach lets go of the pipe to the creator, and of its directory.
+func detach(stdout io.Closer) {
+	if err := stdout.Close(); err != nil {
+		log.Printf("close bootstrap pipe: %v", err)
+	}
+	// Descriptors 0 and 1 must not be taken by what is opened later: a stray
+	// write to stdout would go there.
+	if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {
+		for fd := range 2 {
+			_ = unix.Dup2(int(null.Fd()), fd) // Best effort.
+		}
+		null.Close()
+	}
+}
+
+// boot takes the session over from its creator and starts the program.
+func boot(version string, stdin io.Reader) (*Host, error) {
+	var b session.Bootstrap
+	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
+		return nil, fault.Errorf(fault.Protocol, "read bootstrap: %w", err)
+	}
+	if b.V != session.BootstrapVersion {
+		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, session.BootstrapVersion)
+	}
+	unix.CloseOnExec(session.LockFD)
+	h := newHost(b.Home.Dir(b.ID), version)
+	h.lock = os.NewFile(session.LockFD, "lock")
+	h.syncAlways = b.SyncAlways
+	m, err := h.dir.Load()
+	if err != nil {
+		return nil, err
+	}
+	h.record = m
+	if err := becomeSubreaper(); err != nil {
+		log.Print(err) // what outlives its parents is then init's
+	}
+	if err := h.begin(b.Env); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func newHost(dir session.Dir, version string) *Host {
+	return &Host{
+		dir: dir, version: version,
+		killing: make(chan struct{}), upgrading: make(chan struct{}),
+	}
+}
+
+// begin opens the terminal, the log and the socket, and starts the program
+// last, when nothing can go wrong any more.
+func (h *Host) begin(env []string) error {
+	m := h.record
+	tty, err := pty.Open(pty.Size{Cols: m.Cols, Rows: m.Rows})
+	if err != nil {
+		return err
+	}
+	h.tty = tty
+	start := time.Now()
+	clock := func() time.Duration { return time.Since(start) }
+	if err := h.open(clock, eventlog.Position{}, newTerminal(m, h.version)); err != nil {
+		return err
+	}
+	listener, err := listen(m.Socket)
+	if err != nil {
+		return err
+	}
+	h.server = &server{host: h, listener: listener}
+	pid, err := tty.Start(pty.Command{Argv: m.Command, Env: env, Dir: m.Cwd})
+	if err != nil {
+		listener.Close()
+		return err
+	}
+	h.adopt(pid)
+	h.advance(session.Running, func(m *session.Manifest) {
+		m.PID, m.HostPID, m.Host = pid, os.Getpid(), h.version
+	})
+	return nil
+}
+
+func newTerminal(m *session.Manifest, version string) *vt.Terminal {
+	return vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: Scrollback, Version: version})
+}
+
+// open begins the log, or goes on with it after an upgrade.
+func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *vt.Terminal) error {
+	m := h.record
+	sync := eventlog.SyncRotate
+	if h.syncAlways {
+		sync = eventlog.SyncAlways
+	}
+	c := &core{
+		clock: clock, term: term,
+		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
+		paused: make(chan struct{}, 1),
+	}
+	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
+		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},
+		LimitBytes: m.LogLimit,
+		Sync:       sync,
+		Clock:      clock,
+		Now:        time.Now,
+		Repaint:    func() []byte { return c.term.Dump() },
+		After:      after,
+	})
+	if err != nil {
+		return fmt.Errorf("begin event log: %w", err)
+	}
+	c.log = w
+	h.core = c
+	h.sizes.setOwn(wire.Resize{Cols: m.Cols, Rows: m.Rows})
+	return nil
+}
+
+// adopt takes charge of the program.
+func (h *Host) adopt(pid int) {
+	h.proc = newProcesses(pid)
+	h.input = newInputQueue(h.tty)
+	h.tty.SetRoot(pid, os.Getpid())
+}

@@ -1,0 +1,226 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"log"
+	"strconv"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"den/internal/eventlog"
+	"den/internal/screen"
+	"den/internal/vt"
+	"den/internal/wire"
+)
+
+// core is the session's truth and its picture: the event log, the emulator,
+// and those who wait for either to change. One mutex guards all of it; nobody
+// calls out while holding it, but for the log's write to its file.
+type core struct {
+	clock func() time.Duration // monotonic, since the session's start
+
+	mu   sync.Mutex // guards the fields below
+	log  *eventlog.Writer
+	term *vt.Terminal
+	held []byte // the begun UTF-8 character at the end of the output
+
+	outputSeq  uint64        // seq of the last output
+	lastOutput time.Duration // when it came
+	lastInput  time.Duration
+	activity   uint64        // counts outputs and inputs
+	syncSince  time.Duration // when the program began a synchronised update
+
+	waiters   map[*waiter]struct{}
+	followers map[*follower]struct{}
+	ended     *wire.Exit // or nil while the program runs
+
+	paused chan struct{} // set once; room for one token: the log cannot be written
+}
+
+// output takes what the program wrote: first the log, then the screen, then
+// those who wait. It returns what the terminal answers to the program.
+func (c *core) output(chunk []byte) (replies []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.held) > 0 {
+		chunk = append(c.held, chunk...)
+		c.held = nil
+	}
+	// A character cut by the end of a read waits for its rest: it shows
+	// nothing yet, and the log stays text.
+	if n := unfinished(chunk); n > 0 {
+		c.held = append([]byte(nil), chunk[len(chunk)-n:]...)
+		chunk = chunk[:len(chunk)-n]
+	}
+	c.outputLocked(chunk)
+	return c.term.TakeReplies()
+}
+
+func (c *core) outputLocked(chunk []byte) {
+	if len(chunk) == 0 {
+		return
+	}
+	c.outputSeq = c.log.Append(eventlog.Output, chunk)
+	c.flushLocked()
+	wasSync := c.term.Modes().Sync
+	c.term.Write(chunk) // never fails
+	c.lastOutput = c.clock()
+	if !wasSync {
+		c.syncSince = c.lastOutput
+	}
+	c.activity++
+	c.rotateLocked()
+	for f := range c.followers {
+		f.push(chunk, c.outputSeq)
+	}
+	c.wakeLocked()
+}
+
+// unfinished returns the length of an incomplete but so far valid UTF-8
+// character at the end of p.
+func unfinished(p []byte) int {
+	for n := 1; n <= min(len(p), utf8.UTFMax-1); n++ {
+		if c := p[len(p)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(p[len(p)-n:]) {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// append writes one event that is not output and returns its seq.
+func (c *core) append(code string, data []byte) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.appendLocked(code, data)
+}
+
+func (c *core) appendLocked(code string, data []byte) uint64 {
+	seq := c.log.Append(code, data)
+	c.flushLocked()
+	c.rotateLocked()
+	return seq
+}
+
+// note writes a word of the host itself into the log.
+func (c *core) note(v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // notes are plain values
+	}
+	c.append(eventlog.Note, raw)
+}
+
+// flushLocked brings the log up to date. A log that cannot be written does
+// not stop the session: the writer is paused, status tells, and recording
+// goes on in a new segment when it can.
+func (c *core) flushLocked() {
+	if err := c.log.Flush(); err != nil {
+		c.pausedBy(err)
+	}
+}
+
+func (c *core) rotateLocked() {
+	if err := c.log.RotateIfFull(); err != nil {
+		c.pausedBy(err)
+	}
+}
+
+func (c *core) pausedBy(err error) {
+	log.Printf("recording paused: %v", err)
+	select {
+	case c.paused <- struct{}{}:
+	default: // a token lies there already
+	}
+}
+
+// retryLog tries to record again and reports whether it must be tried later.
+func (c *core) retryLog() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.log.Retry(); err != nil {
+		log.Printf("recording stays paused: %v", err)
+	}
+	if c.log.Stats().Paused != "" {
+		return true
+	}
+	log.Print("recording again")
+	return false
+}
+
+// lastActivity counts the program's output and input so far.
+func (c *core) lastActivity() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.activity
+}
+
+// resize changes the emulator and the log together, before the program hears
+// of it: what it draws for the new size then comes after the resize in the log.
+func (c *core) resize(cols, rows int) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seq := c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
+	c.flushLocked()
+	c.term.Resize(cols, rows)
+	c.activity++
+	c.rotateLocked()
+	for f := range c.followers {
+		f.markRepaint()
+	}
+	c.wakeLocked()
+	return seq
+}
+
+// end closes the log with how the program ended and tells all who wait. The
+// last segment begins with the last screen, so a look at it costs no replay.
+func (c *core) end(exit wire.Exit) (hash string, seq uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := c.held
+	c.held = nil
+	c.outputLocked(held) // a character that will never be finished
+	if err := c.log.Rotate(); err != nil {
+		c.pausedBy(err)
+	}
+	seq = c.log.Append(eventlog.Exit, strconv.AppendInt(nil, int64(exit.Code), 10))
+	if err := c.log.Close(); err != nil {
+		log.Printf("close event log: %v", err)
+	}
+	hash = screen.Hash(screen.Text(c.term))
+	return hash, seq
+}
+
+// announce tells all who wait that the program ended.
+func (c *core) announce(exit wire.Exit) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = &exit
+	c.wakeLocked()
+	for f := range c.followers {
+		f.end(wire.Frame{Exited: &exit, Seq: c.log.Position().Seq})
+	}
+}
+
+// snapshot captures the screen.
+func (c *core) snapshot(scrollback int) wire.Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return wire.Snapshot{Seq: c.log.Position().Seq, Screen: screen.Capture(c.term, scrollback)}
+}
+
+func (c *core) modes() vt.Modes {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.term.Modes()
+}
+
+func (c *core) size() (cols, rows int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.term.Size()
+}

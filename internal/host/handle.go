@@ -1,0 +1,141 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"syscall"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/pty"
+	"den/internal/vt"
+	"den/internal/wire"
+
+	"golang.org/x/sys/unix"
+)
+
+// handle answers one request that is not a stream.
+func (h *Host) handle(ctx context.Context, req wire.Request) (any, error) {
+	switch req.Method {
+	case wire.MethodStatus:
+		return h.status(), nil
+	case wire.MethodInput:
+		return call(req, h.sendInput)
+	case wire.MethodResize:
+		return call(req, h.resize)
+	case wire.MethodSignal:
+		return call(req, h.signal)
+	case wire.MethodMark:
+		return call(req, h.mark)
+	case wire.MethodWait:
+		return call(req, func(w wire.Wait) (*wire.WaitResult, error) { return h.wait(ctx, w) })
+	case wire.MethodSnapshot:
+		return call(req, func(s wire.SnapshotRequest) (wire.Snapshot, error) { return h.core.snapshot(s.Scrollback), nil })
+	case wire.MethodKill:
+		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace), nil })
+	case wire.MethodUpgrade:
+		return call(req, h.requestUpgrade)
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the host does not know the method %q", req.Method), "'den host upgrade' brings an older host up to date")
+}
+
+// call decodes a request's parameters for the function that takes them.
+func call[P, R any](req wire.Request, f func(P) (R, error)) (any, error) {
+	var params P
+	if len(req.Params) > 0 {
+		if err := json.Unmarshal(req.Params, &params); err != nil {
+			return nil, fault.Errorf(fault.Protocol, "parameters of %s are not understood: %w", req.Method, err)
+		}
+	}
+	return f(params)
+}
+
+// sendInput logs input and queues it for the program.
+func (h *Host) sendInput(in wire.Input) (wire.Seq, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Seq{}, err
+	}
+	pieces, recorded, err := encode(in, h.core.modes())
+	if err != nil {
+		return wire.Seq{}, err
+	}
+	if err := h.input.room(len(recorded)); err != nil {
+		return wire.Seq{}, err
+	}
+	echo, _, err := h.tty.Echo()
+	if err != nil {
+		echo = false // cannot ask: rather keep less than a password
+	}
+	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded)
+	if err := h.input.push(pieces...); err != nil {
+		return wire.Seq{}, err
+	}
+	return wire.Seq{Seq: seq}, nil
+}
+
+// resize is a caller's wish; attached terminals may override it later.
+func (h *Host) resize(r wire.Resize) (wire.Seq, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Seq{}, err
+	}
+	if err := CheckSize(r.Cols, r.Rows); err != nil {
+		return wire.Seq{}, err
+	}
+	h.sizes.setOwn(r)
+	return wire.Seq{Seq: h.applySize(r)}, nil
+}
+
+// CheckSize refuses a terminal that no program can use.
+func CheckSize(cols, rows int) error {
+	if cols < 1 || rows < 1 || cols > vt.MaxCols || rows > vt.MaxRows {
+		return fault.Errorf(fault.Usage, "size %dx%d: columns go from 1 to %d, rows from 1 to %d", cols, rows, vt.MaxCols, vt.MaxRows)
+	}
+	return nil
+}
+
+// applySize makes the terminal this size, if it is not already.
+func (h *Host) applySize(r wire.Resize) uint64 {
+	seq := h.core.resize(r.Cols, r.Rows)
+	if err := h.tty.Resize(pty.Size{Cols: r.Cols, Rows: r.Rows}); err != nil {
+		h.core.note(map[string]string{"error": "resize: " + err.Error()})
+	}
+	h.edit(func(m *sessionManifest) { m.Cols, m.Rows = r.Cols, r.Rows })
+	return seq
+}
+
+// signal goes to the foreground job, as a key would, not to the shell.
+func (h *Host) signal(s wire.Signal) (wire.Seq, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Seq{}, err
+	}
+	sig, err := ParseSignal(s.Signal)
+	if err != nil {
+		return wire.Seq{}, err
+	}
+	seq := h.core.append(eventlog.Signal, []byte(unix.SignalName(sig)))
+	if _, err := h.tty.Signal(sig); err != nil {
+		return wire.Seq{}, err
+	}
+	return wire.Seq{Seq: seq}, nil
+}
+
+// ParseSignal reads INT, SIGINT or sigint.
+func ParseSignal(name string) (syscall.Signal, error) {
+	full := strings.ToUpper(name)
+	if !strings.HasPrefix(full, "SIG") {
+		full = "SIG" + full
+	}
+	if sig := unix.SignalNum(full); sig != 0 {
+		return sig, nil
+	}
+	return 0, fault.Hintf(fault.Errorf(fault.Usage, "no signal '%s'", name), "use a name such as INT, TERM, HUP, USR1 or KILL")
+}
+
+// mark puts a label into the log.
+func (h *Host) mark(m wire.Mark) (wire.Seq, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Seq{}, err
+	}
+	return wire.Seq{Seq: h.core.append(eventlog.Mark, []byte(m.Label))}, nil
+}

@@ -1,0 +1,254 @@
+// Package host is the per-session process: a PTY, its event log and its
+// screen behind one socket.
+//
+// One goroutine reads the terminal and, for every chunk, runs one turn: append
+// to the log, feed the emulator, wake those who wait. One goroutine writes
+// queued input to the terminal. One reaps children. Each client has two, one
+// that reads its requests and one that answers them. All state that they
+// share is in core, under one mutex. Run owns every goroutine: when it
+// returns, none is left.
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// Host owns one session.
+type Host struct {
+	dir     session.Dir
+	version string
+
+	tty    *pty.PTY
+	core   *core
+	input  *inputQueue
+	proc   *processes
+	server *server
+	lock   *os.File // held open until the end: it says that we live
+
+	sizes attachedSizes
+
+	mu     sync.Mutex // guards record
+	record *session.Manifest
+
+	killing   chan struct{} // closed when a kill begins
+	killOnce  sync.Once
+	upgrading chan struct{} // closed when the binary is about to be replaced
+	takeover  upgradeRequest
+	upgrades  int // how often that happened
+
+	syncAlways bool // the log is synced at every turn
+}
+
+// Scrollback is how many lines above the screen the emulator keeps.
+const Scrollback = 10_000
+
+// manifest returns a copy of the record.
+func (h *Host) manifest() session.Manifest {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return *h.record
+}
+
+// edit changes the record and writes it down. A record that cannot be
+// written does not stop the session.
+func (h *Host) edit(change func(*session.Manifest)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	change(h.record)
+	if err := h.dir.Save(h.record); err != nil {
+		log.Printf("write record: %v", err)
+	}
+}
+
+// advance moves the session to another status.
+func (h *Host) advance(to session.Status, also func(*session.Manifest)) {
+	h.edit(func(m *session.Manifest) {
+		status, err := m.Status.Advance(to)
+		if err != nil {
+			log.Print(err) // cannot happen; the record keeps its status
+			return
+		}
+		m.Status = status
+		if also != nil {
+			also(m)
+		}
+	})
+}
+
+// serve runs until the session's end, over as many binaries as it takes.
+func (h *Host) serve(ctx context.Context) error {
+	for {
+		if err := h.run(ctx); err != nil || !h.isUpgrading() {
+			return err
+		}
+		if !h.proc.isOver() {
+			// Returns only when the new binary could not be run.
+			log.Printf("upgrade: %v", h.replaceBinary())
+		}
+		if err := h.goOn(); err != nil {
+			return err
+		}
+	}
+}
+
+// run serves the session until its program has ended and its record is
+// closed, or until the binary is to be replaced.
+func (h *Host) run(ctx context.Context) error {
+	stop := make(chan struct{})
+	var workers, clients sync.WaitGroup
+	read := make(chan struct{})
+	workers.Go(func() { defer close(read); h.readTerminal() })
+	workers.Go(func() { h.input.run(stop) })
+	workers.Go(func() { h.proc.reap(stop) })
+	clientCtx, cutClients := context.WithCancel(ctx)
+	defer cutClients()
+	workers.Go(func() { h.server.accept(clientCtx, &clients) })
+	h.resumeRecording(stop, &workers)
+
+	end := func() {
+		h.server.stop()
+		close(stop)
+		h.tty.Master().SetDeadline(time.Now()) // breaks off reads and writes
+		workers.Wait()
+	}
+	select {
+	case <-h.proc.ended:
+	case <-h.upgrading:
+		end()
+		drained(&clients, cutClients)
+		return nil
+	}
+	exit := h.proc.exit()
+	h.drainTerminal(read)
+	if h.isKilled() {
+		h.finishKill()
+	} else {
+		h.advance(session.Exiting, nil)
+	}
+	h.closeRecord(exit)
+	end()
+	drained(&clients, cutClients)
+	return h.tty.Close()
+}
+
+// drained gives clients the time to take their last answers.
+func drained(clients *sync.WaitGroup, cut context.CancelFunc) {
+	gone := make(chan struct{})
+	go func() { clients.Wait(); close(gone) }()
+	t := time.AfterFunc(time.Second, cut) // a client that does not read holds nobody up
+	defer t.Stop()
+	<-gone
+}
+
+// readTerminal runs a turn for every chunk until the terminal hangs up.
+func (h *Host) readTerminal() {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := h.tty.ReadChunk(buf)
+		if n > 0 {
+			replies := h.core.output(buf[:n])
+			if len(replies) > 0 {
+				// A program that asks without end and never reads the
+				// answers loses them.
+				_ = h.input.push(piece{data: replies})
+			}
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
+				log.Printf("read terminal: %v", err)
+			}
+			return
+		}
+	}
+}
+
+// drainQuiet is how long a terminal that something still holds open must be
+// silent after the program's end.
+const drainQuiet = 50 * time.Millisecond
+
+// drainTerminal waits until all that the program wrote was read. As a rule
+// the terminal hangs up with the program; where a process that outlives it
+// holds the terminal open, silence decides.
+func (h *Host) drainTerminal(read <-chan struct{}) {
+	for {
+		before := h.core.lastActivity()
+		select {
+		case <-read:
+			return
+		case <-time.After(drainQuiet):
+			if h.core.lastActivity() == before || h.isKilled() {
+				return
+			}
+			if time.Since(h.proc.endTime()) > time.Second {
+				return // an orphan that floods the terminal is not waited for
+			}
+		}
+	}
+}
+
+// closeRecord writes down how it ended: first the log, then the record, then
+// the answers to those who wait.
+func (h *Host) closeRecord(exit wire.Exit) {
+	hash, seq := h.core.end(exit)
+	to := session.Exited
+	if h.isKilled() {
+		to = session.Destroyed
+	}
+	h.advance(to, func(m *session.Manifest) {
+		code := exit.Code
+		m.ExitCode, m.ExitSignal = &code, exit.Signal
+		m.Ended = time.Now().UTC()
+		m.FinalSeq, m.ScreenHash = seq, hash
+	})
+	h.core.announce(exit)
+	h.proc.finish()
+}
+
+// resumeRecording tries to write the log again while it cannot be written.
+func (h *Host) resumeRecording(stop <-chan struct{}, workers *sync.WaitGroup) {
+	workers.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-h.core.paused:
+			}
+			for again := true; again; {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Second):
+					again = h.core.retryLog()
+				}
+			}
+		}
+	})
+}
+
+func describeExit(e wire.Exit) string {
+	if e.Signal != "" {
+		return e.Signal
+	}
+	return fmt.Sprintf("status %d", e.Code)
+}
+
+// requireRunning refuses commands for a session that is about to end.
+func (h *Host) requireRunning() error {
+	m := h.manifest()
+	if !m.Status.Commandable() {
+		return fault.Errorf(fault.NotRunning, "session '%s' is %s", m.Name, m.Status)
+	}
+	return nil
+}

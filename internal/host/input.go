@@ -1,0 +1,268 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/keys"
+	"den/internal/pty"
+	"den/internal/vt"
+	"den/internal/wire"
+)
+
+// maxQueued bounds the bytes that wait for a program that does not read. At
+// the bound more input is refused as busy.
+const maxQueued = 32 << 20
+
+// Between two chords the program gets the chance to read the first: programs
+// that take one read for one key press would drop the second. The wait ends
+// when the terminal's input queue is empty, or after keySettle. After a lone
+// Escape it lasts escapeGap, so that Escape and a letter are not taken for Alt.
+const (
+	keySettle = 100 * time.Millisecond
+	escapeGap = 60 * time.Millisecond
+)
+
+// piece is one write to the terminal.
+type piece struct {
+	data  []byte
+	apart bool // the program should read it before the next piece comes
+}
+
+// inputQueue holds what is to be written to the terminal, in order. A program
+// may leave its input unread for hours; its host must not block on it.
+type inputQueue struct {
+	tty *pty.PTY
+
+	mu     sync.Mutex // guards the fields below
+	pieces []piece
+	bytes  int
+	wake   chan struct{} // has room for one token
+}
+
+func newInputQueue(tty *pty.PTY) *inputQueue {
+	return &inputQueue{tty: tty, wake: make(chan struct{}, 1)}
+}
+
+// push queues pieces, all or none.
+func (q *inputQueue) push(pieces ...piece) error {
+	n := 0
+	for _, p := range pieces {
+		n += len(p.data)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err := q.roomLocked(n); err != nil {
+		return err
+	}
+	q.pieces = append(q.pieces, pieces...)
+	q.bytes += n
+	select {
+	case q.wake <- struct{}{}:
+	default: // a token lies there already
+	}
+	return nil
+}
+
+// room refuses n more bytes where there is none for them, so that input which
+// will not be sent is not logged either.
+func (q *inputQueue) room(n int) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.roomLocked(n)
+}
+
+func (q *inputQueue) roomLocked(n int) error {
+	if q.bytes+n <= maxQueued {
+		return nil
+	}
+	err := fault.Errorf(fault.Busy, "the program does not read its input: %d bytes wait already", q.bytes)
+	return fault.Hintf(err, "see what it does with 'den snapshot', interrupt it with 'den keys C-c'")
+}
+
+// run writes what is queued until stop is closed. What is left then stays in
+// the queue.
+func (q *inputQueue) run(stop <-chan struct{}) {
+	for {
+		p, ok := q.next()
+		if !ok {
+			select {
+			case <-q.wake:
+				continue
+			case <-stop:
+				return
+			}
+		}
+		n, err := q.tty.Master().Write(p.data)
+		q.wrote(n, err == nil)
+		if err != nil {
+			// Either the terminal hung up, and nobody will read this any
+			// more, or stop broke the write off by a deadline.
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				q.drop()
+			}
+			select {
+			case <-stop:
+				return
+			default:
+				continue
+			}
+		}
+		if p.apart && q.more() {
+			q.settle(p.data, stop)
+		}
+	}
+}
+
+func (q *inputQueue) next() (piece, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.pieces) == 0 {
+		return piece{}, false
+	}
+	return q.pieces[0], true
+}
+
+func (q *inputQueue) more() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.pieces) > 0
+}
+
+// wrote takes n written bytes off the first piece.
+func (q *inputQueue) wrote(n int, whole bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes -= n
+	if whole {
+		q.pieces = slices.Delete(q.pieces, 0, 1)
+		return
+	}
+	q.pieces[0].data = q.pieces[0].data[n:]
+}
+
+func (q *inputQueue) drop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pieces, q.bytes = nil, 0
+}
+
+// rest returns all that was not written, for the host that takes over.
+func (q *inputQueue) rest() []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []byte
+	for _, p := range q.pieces {
+		all = append(all, p.data...)
+	}
+	return all
+}
+
+// settle waits until the program has read what was written. A terminal in
+// line mode holds input until Enter anyway, and cooks it one line at a time.
+func (q *inputQueue) settle(last []byte, stop <-chan struct{}) {
+	if _, canonical, err := q.tty.Echo(); err != nil || canonical {
+		return
+	}
+	least := time.Duration(0)
+	if len(last) == 1 && last[0] == 0x1b {
+		least = escapeGap
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for begun := time.Now(); time.Since(begun) < keySettle; {
+		if n, err := q.tty.InputQueued(); (err != nil || n == 0) && time.Since(begun) >= least {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-stop:
+			return
+		}
+	}
+}
+
+// encode turns a request into the writes that it means under the terminal's
+// modes, and into what the log may hold of it.
+func encode(in wire.Input, m vt.Modes) (pieces []piece, recorded []byte, err error) {
+	switch {
+	case in.Text != nil:
+		text := keys.Text(*in.Text)
+		if len(text) > 0 {
+			pieces = append(pieces, piece{data: text, apart: in.Enter})
+		}
+		if in.Enter {
+			enter, err := encodeKey("Enter", m)
+			if err != nil {
+				return nil, nil, err
+			}
+			pieces = append(pieces, enter...)
+		}
+	case in.Paste != nil:
+		pieces = []piece{{data: keys.Paste([]byte(*in.Paste), m)}}
+	case in.Raw != nil:
+		pieces = []piece{{data: in.Raw}}
+	default:
+		for _, name := range in.Keys {
+			presses, err := encodeKey(name, m)
+			if err != nil {
+				return nil, nil, err
+			}
+			pieces = append(pieces, presses...)
+		}
+	}
+	for _, p := range pieces {
+		recorded = append(recorded, p.data...)
+	}
+	if len(pieces) == 0 {
+		return nil, nil, fault.Errorf(fault.Usage, "nothing to send: the text is empty")
+	}
+	return pieces, recorded, nil
+}
+
+// encodeKey returns one piece a press.
+func encodeKey(name string, m vt.Modes) ([]piece, error) {
+	chord, err := keys.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := chord.Once().Encode(m)
+	if err != nil {
+		return nil, err
+	}
+	pieces := make([]piece, chord.Times())
+	for i := range pieces {
+		pieces[i] = piece{data: data, apart: true}
+	}
+	return pieces, nil
+}
+
+// The values of record_input.
+const (
+	RecordAuto = "auto" // not while the terminal's echo is off
+	RecordAll  = "all"
+	RecordNone = "none"
+)
+
+// recordInput writes input into the log before the program gets it. What is
+// typed while echo is off may be a password: then only its length is kept.
+func (c *core) recordInput(policy string, echo bool, data []byte) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lastInput = c.clock()
+	c.activity++
+	if policy == RecordAll || policy == RecordAuto && echo {
+		return c.appendLocked(eventlog.Input, data)
+	}
+	raw, err := json.Marshal(map[string]int{"bytes": len(data)})
+	if err != nil {
+		panic(err) // a map of ints always encodes
+	}
+	return c.appendLocked(eventlog.Hidden, raw)
+}

@@ -1,0 +1,192 @@
+package host
+
+import (
+	"log"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"golang.org/x/sys/unix"
+)
+
+// processes is the program and all that it started. The host is a subreaper:
+// whatever its session leaves behind becomes its child, so the tree below the
+// host is the whole of it.
+type processes struct {
+	program int
+
+	mu     sync.Mutex // guards the fields below
+	status unix.WaitStatus
+	when   time.Time
+	over   bool
+
+	ended  chan struct{} // closed when the program has ended
+	reaped chan struct{} // room for one token: a child was reaped
+	done   chan struct{} // closed when the record is closed
+}
+
+func newProcesses(program int) *processes {
+	return &processes{program: program, ended: make(chan struct{}), reaped: make(chan struct{}, 1), done: make(chan struct{})}
+}
+
+// reap collects children as they end. The host starts processes only through
+// pty.Start, so nobody else waits for them.
+func (p *processes) reap(stop <-chan struct{}) {
+	sigchld := make(chan os.Signal, 1)
+	signal.Notify(sigchld, unix.SIGCHLD)
+	defer signal.Stop(sigchld)
+	for {
+		p.collect()
+		select {
+		case <-sigchld:
+		case <-stop:
+			return
+		}
+	}
+}
+
+func (p *processes) collect() {
+	for {
+		var ws unix.WaitStatus
+		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || pid <= 0 {
+			return
+		}
+		if pid == p.program {
+			p.mu.Lock()
+			if !p.over {
+				p.status, p.when, p.over = ws, time.Now(), true
+				close(p.ended)
+			}
+			p.mu.Unlock()
+		}
+		select {
+		case p.reaped <- struct{}{}:
+		default: // a token lies there already
+		}
+	}
+}
+
+func (p *processes) exit() wire.Exit {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status.Signaled() {
+		sig := p.status.Signal()
+		return wire.Exit{Code: 128 + int(sig), Signal: unix.SignalName(sig)}
+	}
+	return wire.Exit{Code: p.status.ExitStatus()}
+}
+
+func (p *processes) endTime() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.when
+}
+
+func (p *processes) isOver() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.over
+}
+
+// finish says that the record is closed.
+func (p *processes) finish() { close(p.done) }
+
+// tree returns the session's processes: all below the host, but for hosts
+// that were started inside it and what belongs to them.
+func (p *processes) tree() []int {
+	all := pty.Descendants(os.Getpid())
+	foreign := map[int]bool{}
+	for _, pid := range all {
+		if pty.HasEnv(pid, session.HostMark) {
+			foreign[pid] = true
+			for _, below := range pty.Descendants(pid) {
+				foreign[below] = true
+			}
+		}
+	}
+	mine := all[:0]
+	for _, pid := range all {
+		if !foreign[pid] {
+			mine = append(mine, pid)
+		}
+	}
+	return mine
+}
+
+// killAll ends the tree: each stage asks harder, lasts until the tree is empty
+// or its time is up, and the last one does not ask. It returns how many
+// processes had to be killed, and whether all are gone.
+func (p *processes) killAll(grace time.Duration) (killed int, gone bool) {
+	stages := []struct {
+		signals []syscall.Signal
+		limit   time.Duration
+	}{
+		{[]syscall.Signal{unix.SIGHUP, unix.SIGCONT}, grace}, // a stopped job must run to hear of it
+		{[]syscall.Signal{unix.SIGTERM, unix.SIGCONT}, grace},
+	}
+	for _, stage := range stages {
+		if p.send(stage.signals...) == 0 {
+			return 0, true
+		}
+		if p.emptyWithin(stage.limit) {
+			return 0, true
+		}
+	}
+	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
+		n := p.send(unix.SIGKILL) // again each time: one may fork while others die
+		if n == 0 {
+			return killed, true
+		}
+		killed = max(killed, n)
+		if p.emptyWithin(killRound) {
+			return killed, true
+		}
+	}
+	log.Printf("kill: processes %v do not end", p.tree())
+	return killed, false
+}
+
+// The last stage: SIGKILL again every killRound for killLimit. Only a process
+// stuck in the kernel outlives that.
+const (
+	killLimit = 5 * time.Second
+	killRound = 50 * time.Millisecond
+)
+
+func (p *processes) send(signals ...syscall.Signal) int {
+	tree := p.tree()
+	for _, pid := range tree {
+		for _, sig := range signals {
+			unix.Kill(pid, sig) // Best effort: it may have ended.
+		}
+	}
+	return len(tree)
+}
+
+// emptyWithin waits until the tree is empty. Every process of it becomes a
+// child of the host before the last one ends, so a reaped child is the only
+// moment at which to look.
+func (p *processes) emptyWithin(limit time.Duration) bool {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for {
+		if len(p.tree()) == 0 {
+			return true
+		}
+		select {
+		case <-p.reaped:
+		case <-deadline.C:
+			return false
+		}
+	}
+}

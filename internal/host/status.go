@@ -1,0 +1,57 @@
+package host
+
+import (
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/pty"
+	"den/internal/screen"
+	"den/internal/wire"
+)
+
+// status tells all that is known of the living session.
+func (h *Host) status() wire.Status {
+	s := h.core.status()
+	m := h.manifest()
+	s.Session, s.ID, s.Status = m.Name, m.ID, string(m.Status)
+	s.Command, s.Cwd, s.Term, s.Labels = m.Command, m.Cwd, m.Term, m.Labels
+	s.PID, s.HostPID, s.HostVersion = m.PID, m.HostPID, h.version
+	s.Upgrades = h.upgrades
+	s.Created, s.RecordInput = m.Created, m.RecordInput
+	if !s.LastOutputTime.IsZero() {
+		s.LastOutput = &s.LastOutputTime
+	}
+	probe := h.tty.Probe()
+	s.Ready = &wire.Readiness{State: string(probe.State), Why: probe.Why}
+	if pgid, err := h.tty.ForegroundGroup(); err == nil && pgid > 0 {
+		s.Foreground = &wire.Process{PID: pgid, Command: pty.CommandLine(pgid)}
+	}
+	s.Clients, s.Attached = h.server.count(), h.sizes.count()
+	return s
+}
+
+func (c *core) status() wire.Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cols, rows := c.term.Size()
+	modes := c.term.Modes()
+	s := wire.Status{
+		Cols: cols, Rows: rows,
+		Title: c.term.Title(), AltScreen: modes.AltScreen,
+		Seq:        c.log.Position().Seq,
+		ScreenHash: screen.Hash(screen.Text(c.term)),
+		Log:        logStatus(c.log.Stats()),
+	}
+	if c.outputSeq > 0 {
+		s.LastOutputTime = time.Now().Add(c.lastOutput - c.clock()).UTC()
+	}
+	return s
+}
+
+func logStatus(s eventlog.Stats) wire.LogStatus {
+	return wire.LogStatus{
+		Bytes: s.Bytes, Segments: s.Segments, FirstSeq: s.FirstSeq,
+		DroppedSegments: s.DroppedSegments, DroppedBytes: s.DroppedBytes,
+		Paused: s.Paused, LostEvents: s.LostEvents, LostBytes: s.LostBytes,
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package host
+
+// becomeSubreaper has no counterpart here: orphans go to init.
+func becomeSubreaper() error { return nil }

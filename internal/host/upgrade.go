@@ -1,0 +1,256 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"golang.org/x/sys/unix"
+)
+
+// A host replaces its own binary by exec: the process, its children, the
+// terminal, the socket and the lock stay as they are, and what was in memory
+// goes through a file without a name. Clients that wait are told to ask again;
+// the socket keeps them in its queue meanwhile.
+
+// handoverVersion is that of handover. The new binary may be a newer den.
+const handoverVersion = 1
+
+// handover is the state that crosses an exec.
+type handover struct {
+	V          int               `json:"v"`
+	Home       session.Home      `json:"home"`
+	ID         string            `json:"id"`
+	Program    int               `json:"program"`
+	Position   eventlog.Position `json:"position"`
+	OutputSeq  uint64            `json:"output_seq"`
+	LastOutput time.Duration     `json:"last_output"`
+	LastInput  time.Duration     `json:"last_input"`
+	Held       []byte            `json:"held,omitempty"`
+	Input      []byte            `json:"input,omitempty"`
+	Screen     []byte            `json:"screen"`
+	Cols       int               `json:"cols"`
+	Rows       int               `json:"rows"`
+	Own        wire.Resize       `json:"own"`
+	SyncAlways bool              `json:"sync_always,omitempty"`
+	Upgrades   int               `json:"upgrades"`
+
+	TTY    int `json:"tty"` // descriptors
+	Socket int `json:"socket"`
+	Lock   int `json:"lock"`
+}
+
+// upgradeRequest is set once, before upgrading is closed.
+type upgradeRequest struct {
+	once   sync.Once
+	binary string
+}
+
+// requestUpgrade checks the new binary and begins the replacement. The answer
+// only says that it began: the new host tells its version in its hello.
+func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Upgraded{}, err
+	}
+	if !filepath.IsAbs(u.Binary) {
+		return wire.Upgraded{}, fault.Errorf(fault.Usage, "binary '%s' is not an absolute path", u.Binary)
+	}
+	fi, err := os.Stat(u.Binary)
+	if err != nil {
+		return wire.Upgraded{}, fault.Errorf(fault.Usage, "upgrade: %w", err)
+	}
+	if !fi.Mode().IsRegular() || unix.Access(u.Binary, unix.X_OK) != nil {
+		return wire.Upgraded{}, fault.Errorf(fault.Usage, "upgrade: %s is not an executable file", u.Binary)
+	}
+	h.takeover.once.Do(func() {
+		h.takeover.binary = u.Binary
+		close(h.upgrading)
+	})
+	return wire.Upgraded{From: h.version, Upgrades: h.upgrades}, nil
+}
+
+func (h *Host) isUpgrading() bool {
+	select {
+	case <-h.upgrading:
+		return true
+	default:
+		return false
+	}
+}
+
+// goOn undoes a begun upgrade: the new binary could not be run, or the
+// program ended first.
+func (h *Host) goOn() error {
+	h.upgrading, h.takeover = make(chan struct{}), upgradeRequest{}
+	if err := h.tty.Master().SetDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("go on after upgrade: %w", err)
+	}
+	if err := h.server.listener.SetDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("go on after upgrade: %w", err)
+	}
+	return nil
+}
+
+// replaceBinary hands all to the new binary. It returns only when it failed.
+func (h *Host) replaceBinary() error {
+	binary := h.takeover.binary
+	state, err := h.handover()
+	if err != nil {
+		return err
+	}
+	fd, err := stateFile(state)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	inherited := []int{fd, state.TTY, state.Socket, state.Lock}
+	for _, fd := range inherited {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
+			return fmt.Errorf("hand over descriptor %d: %w", fd, err)
+		}
+	}
+	argv := []string{"den", "host", h.manifest().Name, h.dir.ID, "--resume", strconv.Itoa(fd)}
+	err = syscall.Exec(binary, argv, os.Environ())
+	for _, fd := range inherited {
+		unix.CloseOnExec(fd)
+	}
+	return fmt.Errorf("run %s: %w", binary, err)
+}
+
+// handover collects the state. All goroutines that could change it have ended.
+func (h *Host) handover() (handover, error) {
+	c := h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.flushLocked()
+	cols, rows := c.term.Size()
+	s := handover{
+		V: handoverVersion, Home: h.dir.Home, ID: h.dir.ID, Program: h.proc.program,
+		Position: c.log.Position(), OutputSeq: c.outputSeq, LastOutput: c.lastOutput, LastInput: c.lastInput,
+		Held: c.held, Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
+		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1,
+	}
+	s.Position.Elapsed = c.clock()
+	for _, part := range []struct {
+		fd   *int
+		from syscall.Conn
+	}{{&s.TTY, h.tty.Master()}, {&s.Socket, h.server.listener}, {&s.Lock, h.lock}} {
+		fd, err := descriptor(part.from)
+		if err != nil {
+			return s, err
+		}
+		*part.fd = fd
+	}
+	return s, nil
+}
+
+// descriptor returns a file's descriptor without changing its mode, as Fd would.
+func descriptor(f syscall.Conn) (int, error) {
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return 0, fmt.Errorf("hand over: %w", err)
+	}
+	fd := -1
+	if err := raw.Control(func(p uintptr) { fd = int(p) }); err != nil {
+		return 0, fmt.Errorf("hand over: %w", err)
+	}
+	return fd, nil
+}
+
+// Resume is Main for a host that took over from another binary.
+func Resume(ctx context.Context, version string, stateFD int) error {
+	settle()
+	h, err := resume(version, stateFD)
+	if err != nil {
+		// The session cannot be saved: say so where somebody will look.
+		log.Printf("resume after upgrade: %v", err)
+		return err
+	}
+	return h.serve(ctx)
+}
+
+func resume(version string, stateFD int) (*Host, error) {
+	f := os.NewFile(uintptr(stateFD), "state")
+	var s handover
+	err := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40)).Decode(&s)
+	f.Close()
+	if err != nil {
+		return nil, fmt.Errorf("read state: %w", err)
+	}
+	if s.V > handoverVersion {
+		return nil, fault.Errorf(fault.Protocol, "state has version %d, this den knows %d", s.V, handoverVersion)
+	}
+	for _, fd := range []int{s.TTY, s.Socket, s.Lock} {
+		unix.CloseOnExec(fd)
+	}
+	h := newHost(s.Home.Dir(s.ID), version)
+	h.lock = os.NewFile(uintptr(s.Lock), "lock")
+	h.syncAlways, h.upgrades = s.SyncAlways, s.Upgrades
+	if h.record, err = h.dir.Load(); err != nil {
+		return nil, err
+	}
+	h.record.Cols, h.record.Rows = s.Cols, s.Rows
+	if h.tty, err = pty.FromFile(os.NewFile(uintptr(s.TTY), "tty")); err != nil {
+		return nil, err
+	}
+	if err := h.resumeCore(s); err != nil {
+		return nil, err
+	}
+	if err := h.resumeSocket(s.Socket); err != nil {
+		return nil, err
+	}
+	h.adopt(s.Program)
+	if len(s.Input) > 0 {
+		if err := h.input.push(piece{data: s.Input}); err != nil {
+			return nil, err
+		}
+	}
+	h.edit(func(m *session.Manifest) { m.Host = version })
+	h.core.note(map[string]string{"upgraded": version})
+	return h, nil
+}
+
+func (h *Host) resumeCore(s handover) error {
+	term := newTerminal(h.record, h.version)
+	term.Write(s.Screen) // never fails
+	start := time.Now().Add(-s.Position.Elapsed)
+	clock := func() time.Duration { return time.Since(start) }
+	if err := h.open(clock, s.Position, term); err != nil {
+		return err
+	}
+	c := h.core
+	c.outputSeq, c.lastOutput, c.lastInput, c.held = s.OutputSeq, s.LastOutput, s.LastInput, s.Held
+	h.sizes.setOwn(s.Own)
+	return nil
+}
+
+func (h *Host) resumeSocket(fd int) error {
+	f := os.NewFile(uintptr(fd), "socket")
+	defer f.Close() // FileListener works on a copy
+	l, err := net.FileListener(f)
+	if err != nil {
+		return fmt.Errorf("take over socket: %w", err)
+	}
+	unixListener, ok := l.(*net.UnixListener)
+	if !ok {
+		return fmt.Errorf("take over socket: it is a %T", l)
+	}
+	unixListener.SetUnlinkOnClose(true)
+	h.server = &server{host: h, listener: unixListener}
+	return nil
+}

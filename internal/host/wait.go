@@ -1,0 +1,277 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"den/internal/screen"
+	"den/internal/wire"
+)
+
+// syncPatience is how long a synchronised update may hide the screen from
+// waits. A program that forgets to end one does not stop them for ever.
+const syncPatience = 200 * time.Millisecond
+
+// lastLines is how much of the screen a timeout's answer carries.
+const lastLines = 10
+
+// waiter is one caller's conditions. Conditions on the screen are checked in
+// the turn that changed it, by whoever made the change; those on time by the
+// waiter's own goroutine, when they can have become true.
+type waiter struct {
+	wire.Wait
+	matcher *screen.Matcher
+	begun   time.Duration
+	notify  chan struct{} // room for one token: look again
+
+	// guarded by core.mu
+	text      string        // canonical, at the last look
+	textSince time.Duration // since when it has stood
+	looked    bool
+	found     string        // what text or regex matched
+	recheck   time.Duration // 0, or after which time to look again
+	unmet     []string
+	result    *wire.WaitResult // set once
+}
+
+func newWaiter(w wire.Wait, now time.Duration) (*waiter, error) {
+	m, err := screen.NewMatcher(w.Conditions())
+	if err != nil {
+		return nil, err
+	}
+	return &waiter{Wait: w, matcher: m, begun: now, notify: make(chan struct{}, 1)}, nil
+}
+
+// view is the screen in one turn.
+type view struct {
+	screen.View
+	c   *core
+	now time.Duration
+}
+
+func (c *core) viewLocked() *view {
+	return &view{View: screen.View{Terminal: c.term}, c: c, now: c.clock()}
+}
+
+// wakeLocked lets every waiter look at the screen as it is now.
+func (c *core) wakeLocked() {
+	if len(c.waiters) == 0 {
+		return
+	}
+	v := c.viewLocked()
+	for w := range c.waiters {
+		w.look(v)
+	}
+}
+
+// look checks the conditions on one screen. When all hold that can be checked
+// here, it either sets the result or, for readiness, leaves the rest to the
+// waiter's goroutine.
+func (w *waiter) look(v *view) {
+	if w.result != nil {
+		return
+	}
+	w.recheck = 0
+	w.unmet = w.check(v)
+	if len(w.unmet) == 0 && !w.Ready {
+		w.finish(v, wire.WaitMatched)
+	}
+	select {
+	case w.notify <- struct{}{}:
+	default: // a token lies there already
+	}
+}
+
+// check returns the names of the conditions that do not hold.
+func (w *waiter) check(v *view) (unmet []string) {
+	c := v.c
+	fail := func(ok bool, name string) {
+		if !ok {
+			unmet = append(unmet, name)
+		}
+	}
+	ended := c.ended != nil
+	if c.term.Modes().Sync && !ended {
+		if left := c.syncSince + syncPatience - v.now; left > 0 {
+			w.recheck = left
+			return []string{"end of a synchronised update"}
+		}
+	}
+	if w.Exit {
+		fail(ended, "exit")
+	}
+	if w.After > 0 && !ended {
+		fail(c.outputSeq > w.After, "output after the baseline")
+	}
+	w.found, unmet = w.matcher.Match(&v.View, unmet)
+	if w.Idle > 0 {
+		fail(w.quietFor(v, w.Idle, max(c.lastOutput, c.lastInput)), "idle")
+	}
+	if w.Stable > 0 {
+		fail(w.quietFor(v, w.Stable, w.standsSince(v)), "stable")
+	}
+	return unmet
+}
+
+// standsSince returns since when the visible text has not changed. Before the
+// waiter's first look only the last output is known, and the text has
+// certainly stood since then. Input counts as a change about to come.
+func (w *waiter) standsSince(v *view) time.Duration {
+	text := v.Text()
+	if !w.looked {
+		w.looked, w.text, w.textSince = true, text, v.c.lastOutput
+	} else if text != w.text {
+		w.text, w.textSince = text, v.now
+	}
+	return max(w.textSince, v.c.lastInput)
+}
+
+func (w *waiter) quietFor(v *view, d, since time.Duration) bool {
+	left := since + d - v.now
+	if left <= 0 || v.c.ended != nil {
+		return true
+	}
+	w.recheck = max(w.recheck, left)
+	return false
+}
+
+func (w *waiter) finish(v *view, status string) {
+	w.result = &wire.WaitResult{
+		Status:     status,
+		Matched:    status == wire.WaitMatched,
+		Seq:        v.c.log.Position().Seq,
+		ScreenHash: screen.Hash(v.Text()),
+		ElapsedMS:  (v.now - w.begun).Milliseconds(),
+	}
+	if status == wire.WaitMatched {
+		w.result.Text = w.found
+	} else {
+		w.result.Unmet = w.unmet
+		w.result.LastLines = screen.LastLines(v.Text(), lastLines)
+	}
+	if v.c.ended != nil {
+		code := v.c.ended.Code
+		w.result.ExitCode, w.result.ExitSignal = &code, v.c.ended.Signal
+	}
+}
+
+// wait blocks until the conditions hold, their time is up, the session ends,
+// or the caller goes away.
+func (h *Host) wait(ctx context.Context, req wire.Wait) (*wire.WaitResult, error) {
+	c := h.core
+	w, err := newWaiter(req, c.clock())
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.waiters[w] = struct{}{}
+	w.look(c.viewLocked())
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiters, w)
+		c.mu.Unlock()
+	}()
+	return h.await(ctx, w)
+}
+
+func (h *Host) await(ctx context.Context, w *waiter) (*wire.WaitResult, error) {
+	var deadline <-chan time.Time
+	if w.Timeout > 0 {
+		t := time.NewTimer(w.Timeout)
+		defer t.Stop()
+		deadline = t.C
+	}
+	again := time.NewTimer(time.Hour)
+	defer again.Stop()
+	again.Stop()
+	ready := h.newReadyCheck()
+	for {
+		select {
+		case <-w.notify:
+		case <-again.C:
+		case <-deadline:
+			return h.conclude(w, wire.WaitTimeout), nil
+		case <-h.upgrading:
+			return h.conclude(w, wire.WaitUpgrade), nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		state := h.relook(w)
+		if state.result != nil {
+			return state.result, nil
+		}
+		if state.ended {
+			return h.conclude(w, wire.WaitEnded), nil
+		}
+		pause := state.recheck
+		if w.Ready && len(state.unmet) == 0 {
+			if ready.seen(state.activity) && h.confirm(w, state.activity) {
+				continue // the result is set; the token lies there
+			}
+			pause = ready.backoff()
+		}
+		if pause > 0 {
+			again.Reset(pause)
+		}
+	}
+}
+
+// waitState is what a waiter's goroutine needs to decide what to do next.
+type waitState struct {
+	result   *wire.WaitResult
+	ended    bool
+	unmet    []string
+	recheck  time.Duration
+	activity uint64
+}
+
+// relook checks again where time has passed, and reports.
+func (h *Host) relook(w *waiter) waitState {
+	c := h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.result == nil {
+		v := c.viewLocked()
+		w.recheck = 0
+		w.unmet = w.check(v)
+		if len(w.unmet) == 0 && (!w.Ready || c.ended != nil) {
+			w.finish(v, wire.WaitMatched)
+		}
+	}
+	return waitState{result: w.result, ended: c.ended != nil, unmet: w.unmet, recheck: w.recheck, activity: c.activity}
+}
+
+// confirm sets the result of a readiness wait unless something happened since
+// the probe.
+func (h *Host) confirm(w *waiter, activity uint64) bool {
+	c := h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v := c.viewLocked()
+	if c.activity != activity || len(w.check(v)) > 0 {
+		return false
+	}
+	w.finish(v, wire.WaitMatched)
+	select {
+	case w.notify <- struct{}{}:
+	default: // a token lies there already
+	}
+	return true
+}
+
+// conclude ends a wait that did not match.
+func (h *Host) conclude(w *waiter, status string) *wire.WaitResult {
+	c := h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w.result == nil {
+		v := c.viewLocked()
+		w.unmet = w.check(v)
+		if w.Ready && len(w.unmet) == 0 {
+			w.unmet = []string{"ready"}
+		}
+		w.finish(v, status)
+	}
+	return w.result
+}

@@ -1,0 +1,112 @@
+package screen
+
+import (
+	"regexp"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/vt"
+)
+
+// Conditions are what a screen can be asked. Those that are nil do not count.
+type Conditions struct {
+	Text, Regex, Gone *string
+	Changed           *string // a hash
+	Cursor            *Point
+}
+
+// Point is a place on the screen, from 0.
+type Point struct {
+	Row int `json:"row"`
+	Col int `json:"col"`
+}
+
+// Matcher checks conditions on one screen after another.
+type Matcher struct {
+	Conditions
+	regex *regexp.Regexp // or nil
+}
+
+// NewMatcher prepares conditions.
+func NewMatcher(c Conditions) (*Matcher, error) {
+	m := &Matcher{Conditions: c}
+	if c.Regex != nil {
+		re, err := regexp.Compile(*c.Regex)
+		if err != nil {
+			return nil, fault.Errorf(fault.Usage, "regular expression %q: %w", *c.Regex, err)
+		}
+		m.regex = re
+	}
+	return m, nil
+}
+
+// View is one screen; its texts are made once, and only if asked for.
+type View struct {
+	Terminal  *vt.Terminal
+	text      string
+	unwrapped string
+	made      bool
+	joined    bool
+}
+
+// Text returns the canonical text.
+func (v *View) Text() string {
+	if !v.made {
+		v.text, v.made = Text(v.Terminal), true
+	}
+	return v.text
+}
+
+// Contains searches the canonical text, and also the text as the program
+// printed it, before the terminal wrapped it.
+func (v *View) Contains(s string) bool {
+	if strings.Contains(v.Text(), s) {
+		return true
+	}
+	if !v.joined {
+		v.unwrapped, v.joined = Unwrapped(v.Terminal), true
+	}
+	return strings.Contains(v.unwrapped, s)
+}
+
+// Match returns what text or regex found, and appends the names of the
+// conditions that do not hold to unmet.
+func (m *Matcher) Match(v *View, unmet []string) (found string, _ []string) {
+	fail := func(ok bool, name string) {
+		if !ok {
+			unmet = append(unmet, name)
+		}
+	}
+	if m.Text != nil {
+		found = *m.Text
+		fail(v.Contains(*m.Text), "text")
+	}
+	if m.regex != nil {
+		at := m.regex.FindStringIndex(v.Text())
+		fail(at != nil, "regex")
+		if at != nil {
+			found = v.Text()[at[0]:at[1]]
+		}
+	}
+	if m.Gone != nil {
+		fail(!v.Contains(*m.Gone), "gone")
+	}
+	if m.Cursor != nil {
+		cur := v.Terminal.Cursor()
+		fail(cur.Row == m.Cursor.Row && cur.Col == m.Cursor.Col, "cursor")
+	}
+	if m.Changed != nil {
+		fail(Hash(v.Text()) != *m.Changed, "changed")
+	}
+	return found, unmet
+}
+
+// Check matches conditions on one screen.
+func Check(t *vt.Terminal, c Conditions) (found string, unmet []string, err error) {
+	m, err := NewMatcher(c)
+	if err != nil {
+		return "", nil, err
+	}
+	found, unmet = m.Match(&View{Terminal: t}, nil)
+	return found, unmet, nil
+}

@@ -1,0 +1,154 @@
+package screen
+
+import "den/internal/vt"
+
+// Snapshot is what a terminal showed at one moment, free of the emulator.
+type Snapshot struct {
+	Cols      int    `json:"cols"`
+	Rows      int    `json:"rows"`
+	Cursor    Cursor `json:"cursor"`
+	Title     string `json:"title"`
+	AltScreen bool   `json:"alt_screen"`
+	Cwd       string `json:"cwd,omitempty"` // as the program last told it (OSC 7)
+	// Lines are the visible rows; Scrollback the asked rows above, oldest first.
+	Lines           []Line `json:"lines"`
+	Scrollback      []Line `json:"scrollback,omitempty"`
+	ScrollbackTotal int    `json:"scrollback_total"`
+	// Text is the canonical text and Hash its digest.
+	Text string `json:"text"`
+	Hash string `json:"screen_hash"`
+	// Foreground and Background are the default colours, "#rrggbb".
+	Foreground string `json:"foreground"`
+	Background string `json:"background"`
+	// Palette holds the numbered colours that the runs use.
+	Palette map[int]string `json:"palette,omitempty"`
+}
+
+// Cursor is where the next character goes, from 0.
+type Cursor struct {
+	Row     int    `json:"row"`
+	Col     int    `json:"col"`
+	Visible bool   `json:"visible"`
+	Shape   string `json:"shape"`
+	Blink   bool   `json:"blink"`
+}
+
+// Line is one row.
+type Line struct {
+	Runs    []Run `json:"runs,omitempty"`
+	Wrapped bool  `json:"wrapped,omitempty"` // goes on in the next row
+}
+
+// Run is neighbouring cells of one style.
+type Run struct {
+	Col   int    `json:"col"`
+	Width int    `json:"width"` // in cells
+	Text  string `json:"text"`
+	Style
+}
+
+// Style is how a run looks. Colours are "" (default), "0" to "255", or "#rrggbb".
+type Style struct {
+	FG             string `json:"fg,omitempty"`
+	BG             string `json:"bg,omitempty"`
+	Bold           bool   `json:"bold,omitempty"`
+	Dim            bool   `json:"dim,omitempty"`
+	Italic         bool   `json:"italic,omitempty"`
+	Underline      string `json:"underline,omitempty"` // single double curly dotted dashed
+	UnderlineColor string `json:"underline_color,omitempty"`
+	Blink          bool   `json:"blink,omitempty"`
+	Inverse        bool   `json:"inverse,omitempty"`
+	Hidden         bool   `json:"hidden,omitempty"`
+	Strike         bool   `json:"strike,omitempty"`
+	Overline       bool   `json:"overline,omitempty"`
+	Link           string `json:"link,omitempty"`
+}
+
+// Capture takes a snapshot with the given number of scrollback lines; a
+// negative number means all.
+func Capture(t *vt.Terminal, scrollback int) Snapshot {
+	cols, rows := t.Size()
+	cur := t.Cursor()
+	text := Text(t)
+	total := t.ScrollbackLen()
+	if scrollback < 0 || scrollback > total {
+		scrollback = total
+	}
+	fg, bg := t.DefaultColors()
+	s := Snapshot{
+		Cols: cols, Rows: rows,
+		Cursor:    Cursor{Row: cur.Row, Col: cur.Col, Visible: cur.Visible, Shape: cur.Shape.String(), Blink: cur.Blink},
+		Title:     t.Title(),
+		AltScreen: t.Modes().AltScreen,
+		Cwd:       t.WorkingDir(),
+		Text:      text, Hash: Hash(text),
+		ScrollbackTotal: total,
+		Foreground:      hexColor(fg), Background: hexColor(bg),
+	}
+	styles := map[uint32]Style{}
+	s.Scrollback = lines(t, -scrollback, 0, styles)
+	s.Lines = lines(t, 0, rows, styles)
+	s.Palette = paletteOf(t, styles)
+	return s
+}
+
+func lines(t *vt.Terminal, from, to int, styles map[uint32]Style) []Line {
+	if from == to {
+		return nil
+	}
+	out := make([]Line, 0, to-from)
+	for i := from; i < to; i++ {
+		row := t.Row(i)
+		out = append(out, Line{Runs: runs(t, row, styles), Wrapped: row.Wrapped()})
+	}
+	return out
+}
+
+// runs groups a row's cells by style; trailing blank cells of the default
+// style are left out.
+func runs(t *vt.Terminal, row vt.Row, styles map[uint32]Style) []Run {
+	var out []Run
+	var text []byte
+	open, id := false, uint32(0)
+	flush := func() {
+		if open {
+			out[len(out)-1].Text = string(text)
+			text = text[:0]
+		}
+	}
+	for col := range visibleLen(row) {
+		cell := row.Cell(col)
+		if cell.Width == 0 && open {
+			out[len(out)-1].Width++ // the second half of a wide character
+			continue
+		}
+		if cid := row.StyleID(col); !open || cid != id {
+			flush()
+			open, id = true, cid
+			style, ok := styles[cid]
+			if !ok {
+				style = styleOf(t.StyleOf(cid))
+				styles[cid] = style
+			}
+			out = append(out, Run{Col: col, Style: style})
+		}
+		out[len(out)-1].Width++
+		if cell.Text == "" {
+			text = append(text, ' ')
+		} else {
+			text = append(text, cell.Text...)
+		}
+	}
+	flush()
+	return out
+}
+
+func visibleLen(row vt.Row) int {
+	n := row.Len()
+	for n > 0 && row.StyleID(n-1) == 0 && blank(row.Cell(n-1)) {
+		n--
+	}
+	return n
+}
+
+func blank(c vt.Cell) bool { return c.Width == 1 && (c.Text == "" || c.Text == " ") }

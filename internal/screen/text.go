@@ -1,0 +1,49 @@
+// Package screen is the semantic snapshot of an emulator: canonical text,
+// hash, search, and the forms in which callers read it.
+package screen
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"den/internal/vt"
+)
+
+// Text returns the canonical text of the visible screen: rows without their
+// trailing blanks, joined by newlines, without trailing empty rows. Waits,
+// stability and the hash all use it, so they never disagree.
+func Text(t *vt.Terminal) string {
+	return string(t.AppendText(nil))
+}
+
+// Hash is the digest of a canonical text. It changes exactly when the text
+// does; cursor, style and scrollback have no part in it.
+func Hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Unwrapped returns the visible text with rows that the terminal wrapped
+// joined again, so that a search finds what a program printed as one line.
+func Unwrapped(t *vt.Terminal) string {
+	_, rows := t.Size()
+	var b []byte
+	for i := range rows {
+		row := t.Row(i)
+		b = row.AppendText(b)
+		if !row.Wrapped() {
+			b = append(b, '\n')
+		}
+	}
+	return strings.TrimRight(string(b), "\n")
+}
+
+// LastLines returns up to n of the last lines of a canonical text.
+func LastLines(text string, n int) []string {
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	return lines[max(0, len(lines)-n):]
+}

@@ -1,0 +1,181 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// Client speaks with one session's host. It is for one goroutine at a time.
+type Client struct {
+	conn *wire.Conn
+	dir  Dir
+	name string
+}
+
+// dialTimeout bounds how long a host may take to say hello: it answers in
+// microseconds unless the machine is out of breath.
+const dialTimeout = 10 * time.Second
+
+// Dial reaches the session's host. A session that is over is NotRunning and
+// a host that does not answer is Unreachable.
+func (d Dir) Dial(ctx context.Context, version string) (*Client, error) {
+	m, err := d.Inspect()
+	if err != nil {
+		return nil, err
+	}
+	if m.Status.Final() {
+		return nil, notRunning(m)
+	}
+	raw, err := new(net.Dialer).DialContext(ctx, "unix", m.Socket)
+	if err != nil {
+		return nil, d.dialError(m, err)
+	}
+	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), dir: d, name: m.Name}
+	if err := c.hello(version); err != nil {
+		raw.Close()
+		if kind := fault.KindOf(err); kind == fault.Protocol || kind == fault.Denied {
+			return nil, err
+		}
+		return nil, d.dialError(m, err)
+	}
+	return c, nil
+}
+
+func (c *Client) hello(version string) error {
+	if err := c.conn.Raw().SetDeadline(time.Now().Add(dialTimeout)); err != nil {
+		return err
+	}
+	if err := c.conn.Write(wire.Hello{V: wire.Version, Den: version}); err != nil {
+		return err
+	}
+	var theirs struct {
+		wire.Hello
+		Error *wire.Error `json:"error"`
+	}
+	if err := c.conn.Read(&theirs); err != nil {
+		return err
+	}
+	switch {
+	case theirs.Error != nil:
+		return theirs.Error.Err()
+	case theirs.V != wire.Version:
+		return fault.Hintf(fault.Errorf(fault.Protocol, "the host of session '%s' (den %s) speaks protocol %d, this den speaks %d", c.name, theirs.Den, theirs.V, wire.Version),
+			"'den host upgrade %s' with the newer den brings the host up to date", c.name)
+	case theirs.ID != c.dir.ID:
+		return fault.Errorf(fault.Unreachable, "another session answers for '%s'", c.name)
+	}
+	return c.conn.Raw().SetDeadline(time.Time{})
+}
+
+// dialError says why a host that should be there was not reached: it may have
+// ended between the look at its record and the call.
+func (d Dir) dialError(m *Manifest, err error) error {
+	if now, ierr := d.Inspect(); ierr == nil && now.Status.Final() {
+		return notRunning(now)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fault.Errorf(fault.Denied, "reach the host of session '%s': %w", m.Name, err)
+	}
+	if errors.Is(err, syscall.ENOENT) {
+		return fault.Hintf(fault.Errorf(fault.Unreachable, "reach the host of session '%s': its socket %s is gone", m.Name, m.Socket),
+			"the host (pid %d) still runs; 'den kill %s' ends it", m.HostPID, m.Name)
+	}
+	return fault.Hintf(fault.Errorf(fault.Unreachable, "reach the host of session '%s': %w", m.Name, err), "'den doctor' looks for the cause")
+}
+
+// notRunning says in what way a session is over.
+func notRunning(m *Manifest) error {
+	err := fault.Errorf(fault.NotRunning, "session '%s' is %s", m.Name, m.Ending())
+	return fault.Hintf(err, "'den snapshot %s' shows its last screen", m.Name)
+}
+
+// Ending is the status in words, with how the program ended.
+func (m *Manifest) Ending() string {
+	switch {
+	case m.Status == Lost:
+		return "lost: its host died without a word"
+	case m.Status == Failed:
+		return "failed: " + m.Failure
+	case m.Status == Exited && m.ExitSignal != "":
+		return "exited by " + m.ExitSignal
+	case m.Status == Exited && m.ExitCode != nil:
+		return fmt.Sprintf("exited with status %d", *m.ExitCode)
+	}
+	return string(m.Status)
+}
+
+// Close ends the connection, and with it what it was asked for.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Call asks for one thing and decodes the answer into result, unless nil.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return c.Stream(ctx, method, params, func(raw json.RawMessage) error {
+		if result == nil {
+			return nil
+		}
+		if err := json.Unmarshal(raw, result); err != nil {
+			return fault.Errorf(fault.Protocol, "answer to %s is not understood: %w", method, err)
+		}
+		return nil
+	})
+}
+
+// Stream asks for one thing and calls each with every part of the answer.
+func (c *Client) Stream(ctx context.Context, method string, params any, each func(json.RawMessage) error) error {
+	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
+	defer stop()
+	if err := c.Send(method, params); err != nil {
+		return c.broken(ctx, err)
+	}
+	for {
+		var resp wire.Response
+		if err := c.conn.Read(&resp); err != nil {
+			return c.broken(ctx, err)
+		}
+		if resp.Error != nil {
+			return resp.Error.Err()
+		}
+		if err := each(resp.Result); err != nil {
+			return err
+		}
+		if !resp.Stream {
+			return nil
+		}
+	}
+}
+
+// Send asks without waiting for an answer: for input within a stream.
+func (c *Client) Send(method string, params any) error {
+	req := wire.Request{Method: method}
+	if params != nil {
+		req.Params = wire.Params(params)
+	}
+	return c.conn.Write(req)
+}
+
+// broken explains a connection that ended in the middle.
+func (c *Client) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if fault.KindOf(err) == fault.Protocol {
+		return err
+	}
+	if m, ierr := c.dir.Inspect(); ierr == nil && m.Status.Final() {
+		return notRunning(m)
+	}
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it closed the connection")
+	}
+	return fault.Errorf(fault.Unreachable, "host of session '%s': %w", c.name, err)
+}

@@ -1,0 +1,239 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/ident"
+	"den/internal/wire"
+)
+
+// Spec is what a user asks of a new session.
+type Spec struct {
+	Name        string
+	Command     []string
+	Cwd         string
+	Env         []string // the program's whole environment
+	Term        string
+	Cols, Rows  int
+	Labels      map[string]string
+	Prompt      string
+	RecordInput string
+	LogLimit    int64
+	SyncAlways  bool // sync the log at every turn, not only when it must be
+}
+
+// Bootstrap is the one message that a starting host reads from its stdin.
+// The environment goes this way because a command line is public.
+type Bootstrap struct {
+	V          int      `json:"v"`
+	Home       Home     `json:"home"`
+	ID         string   `json:"id"`
+	Env        []string `json:"env"`
+	SyncAlways bool     `json:"sync_always,omitempty"`
+}
+
+// BootstrapVersion is that of Bootstrap and Ready: both ends are the same
+// binary as a rule, but an upgrade may happen between the two.
+const BootstrapVersion = 1
+
+// Ready is the one message that a host writes when it serves, or cannot.
+type Ready struct {
+	Error *wire.Error `json:"error,omitempty"`
+}
+
+// LockFD is the descriptor on which a host inherits its session's lock.
+const LockFD = 3
+
+// Create makes a session and starts its host with the given den binary. It
+// returns when the session takes commands; on an error nothing is left.
+func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manifest, error) {
+	if err := ident.Check("session", spec.Name); err != nil {
+		return Dir{}, nil, err
+	}
+	now := time.Now()
+	d := h.Dir(ident.New(now))
+	if err := h.makeDirs(); err != nil {
+		return Dir{}, nil, err
+	}
+	socket, err := socketPath(h, d.ID, os.Getenv)
+	if err != nil {
+		return Dir{}, nil, err
+	}
+	lock, err := d.prepare(&Manifest{
+		ID: d.ID, Name: spec.Name, Status: Starting,
+		Command: spec.Command, Cwd: spec.Cwd, Term: spec.Term, Cols: spec.Cols, Rows: spec.Rows,
+		Created: now.UTC().Round(0), Labels: spec.Labels, Prompt: spec.Prompt,
+		RecordInput: spec.RecordInput, LogLimit: spec.LogLimit, Socket: socket,
+	})
+	if err != nil {
+		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
+	}
+	defer lock.Close()
+	undo, err := h.claimName(spec.Name, d)
+	if err != nil {
+		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
+	}
+	env := append(slices.Clone(spec.Env), "DEN_SESSION="+spec.Name, ProgramMark+"="+d.ID)
+	boot := Bootstrap{V: BootstrapVersion, Home: h, ID: d.ID, Env: env, SyncAlways: spec.SyncAlways}
+	if err := d.launch(ctx, spec.Name, binary, boot, lock); err != nil {
+		undo()
+		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
+	}
+	m, err := d.Load()
+	if err != nil {
+		return Dir{}, nil, err
+	}
+	return d, m, nil
+}
+
+// prepare makes the directory, its lock and its first record, in this order:
+// a record without a held lock would look lost to others.
+func (d Dir) prepare(m *Manifest) (*os.File, error) {
+	for _, dir := range []string{d.Path, d.Log(), d.Artifacts()} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, fault.Errorf(fault.KindOf(err), "create session directory: %w", err)
+		}
+	}
+	lock, err := takeLock(d.lock())
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Save(m); err != nil {
+		lock.Close() // Best effort: the directory goes.
+		return nil, err
+	}
+	return lock, nil
+}
+
+// claimName makes names/NAME point to d unless an active session has the
+// name. The returned func gives the name back to its last owner.
+func (h Home) claimName(name string, d Dir) (undo func(), err error) {
+	link := filepath.Join(h.namesDir(), name)
+	unlock, err := waitLock(filepath.Join(h.namesDir(), ".lock"))
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
+	}
+	defer unlock()
+	old, err := os.Readlink(link)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
+	}
+	if err == nil {
+		if m, err := h.Dir(filepath.Base(old)).Inspect(); err == nil && m.Status.Active() {
+			return nil, fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, m.Status), "choose another name, or end it with 'den kill %s'", name)
+		}
+	}
+	if err := relink(filepath.Join("..", "sessions", d.ID), link); err != nil {
+		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
+	}
+	return func() {
+		unlock, err := waitLock(filepath.Join(h.namesDir(), ".lock"))
+		if err != nil {
+			return // Best effort: a link to nothing is as good as none.
+		}
+		defer unlock()
+		if now, err := os.Readlink(link); err != nil || filepath.Base(now) != d.ID {
+			return // taken over by a later session
+		}
+		if old == "" {
+			os.Remove(link) // Best effort, as above.
+			return
+		}
+		_ = relink(old, link) // Best effort, as above.
+	}, nil
+}
+
+func relink(target, link string) error {
+	tmp := filepath.Join(filepath.Dir(link), "."+filepath.Base(target)+".tmp")
+	if err := os.Symlink(target, tmp); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, link); err != nil {
+		os.Remove(tmp) // Best effort.
+		return err
+	}
+	return nil
+}
+
+// launch starts the host detached and waits for its word.
+func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lock *os.File) error {
+	stderr, err := os.OpenFile(d.HostLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fault.Errorf(fault.Storage, "start host: %w", err)
+	}
+	defer stderr.Close()
+	bootR, bootW, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("start host: %w", err)
+	}
+	defer bootW.Close()
+	readyR, readyW, err := os.Pipe()
+	if err != nil {
+		bootR.Close()
+		return fmt.Errorf("start host: %w", err)
+	}
+	defer readyR.Close()
+	proc, err := os.StartProcess(binary, []string{"den", "host", name, d.ID}, &os.ProcAttr{
+		Dir: "/",
+		Env: []string{
+			// Inner hosts are nobody's children: killing the session in
+			// which one was started must not end it. This marks them.
+			HostMark + "=" + d.ID,
+			"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
+		},
+		Files: []*os.File{bootR, readyW, stderr, lock}, // lock is LockFD
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	bootR.Close()
+	readyW.Close()
+	if err != nil {
+		return fmt.Errorf("start host: %w", err)
+	}
+	go json.NewEncoder(bootW).Encode(boot) // A host that dies before it has read all ends the pipe.
+	stop := context.AfterFunc(ctx, func() {
+		proc.Kill()    // Best effort: it may have ended.
+		readyR.Close() // unblocks the read below
+	})
+	defer stop()
+	var ready Ready
+	if err := json.NewDecoder(readyR).Decode(&ready); err != nil {
+		proc.Kill() // Best effort, as above.
+		if ctx.Err() != nil {
+			return fmt.Errorf("start host: %w", ctx.Err())
+		}
+		return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %s", tail(d.HostLog()))
+	}
+	if ready.Error != nil {
+		return ready.Error.Err()
+	}
+	return proc.Release()
+}
+
+// HostMark is the environment variable that marks a host process.
+const HostMark = "DEN_HOST"
+
+// ProgramMark is the environment variable that marks the processes of a
+// session, so that they are found when their host was killed.
+const ProgramMark = "DEN_SESSION_ID"
+
+// tail returns the end of a small log for an error message.
+func tail(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil || len(raw) == 0 {
+		return "it left no word"
+	}
+	if len(raw) > 2000 {
+		raw = raw[len(raw)-2000:]
+	}
+	return string(raw)
+}

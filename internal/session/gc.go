@@ -1,0 +1,106 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/fault"
+)
+
+// GCOptions says which final sessions go.
+type GCOptions struct {
+	OlderThan time.Duration // since they ended
+	Keep      int           // the newest final sessions that stay
+	DryRun    bool
+}
+
+// Collected is one session that gc removed, or would remove.
+type Collected struct {
+	Session string `json:"session"`
+	ID      string `json:"id"`
+	Status  Status `json:"status"`
+	Home    string `json:"home"`
+	Bytes   int64  `json:"bytes"`
+}
+
+// Collect removes the directories of final sessions of a Home, never that of
+// an active one. What it could not remove is in the error.
+func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
+	all, err := h.All()
+	if err != nil {
+		return nil, err
+	}
+	var removed []Collected
+	var errs []error
+	kept := 0
+	for i := len(all) - 1; i >= 0; i-- { // the newest first: they are kept
+		d := all[i]
+		m, err := d.Inspect()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if m.Status.Active() {
+			continue
+		}
+		if kept < o.Keep || now.Sub(m.endTime()) < o.OlderThan {
+			kept++
+			continue
+		}
+		c := Collected{Session: m.Name, ID: d.ID, Status: m.Status, Home: h.Path, Bytes: d.size()}
+		if !o.DryRun {
+			if err := d.remove(m); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		removed = append(removed, c)
+	}
+	return removed, errors.Join(errs...)
+}
+
+func (m *Manifest) endTime() time.Time {
+	if m.Ended.IsZero() {
+		return m.Created // lost: nobody wrote down when
+	}
+	return m.Ended
+}
+
+// remove deletes a final session's directory and frees its name. The record
+// goes first, so that nobody finds half a session.
+func (d Dir) remove(m *Manifest) error {
+	d.Sweep()
+	if err := os.Remove(d.manifest()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.Storage, "remove session '%s': %w", m.Name, err)
+	}
+	link := filepath.Join(d.Home.namesDir(), m.Name)
+	if unlock, err := waitLock(filepath.Join(d.Home.namesDir(), ".lock")); err == nil {
+		if target, err := os.Readlink(link); err == nil && filepath.Base(target) == d.ID {
+			os.Remove(link) // Best effort: a link to nothing is as good as none.
+		}
+		unlock()
+	}
+	if err := os.RemoveAll(d.Path); err != nil {
+		return fault.Errorf(fault.Storage, "remove session '%s': %w", m.Name, err)
+	}
+	return nil
+}
+
+// size returns the bytes of a session's files.
+func (d Dir) size() int64 {
+	var total int64
+	// Best effort: a file that vanishes meanwhile counts nothing.
+	_ = filepath.WalkDir(d.Path, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil
+		}
+		if fi, err := e.Info(); err == nil {
+			total += fi.Size()
+		}
+		return nil
+	})
+	return total
+}

@@ -1,0 +1,131 @@
+// Package session knows the session directory, its status table, Homes and
+// their registry, the client of a host, and gc.
+//
+// A Home is laid out as
+//
+//	sessions/ID/session.json   the record, replaced atomically
+//	sessions/ID/lock           held by the host for as long as it lives
+//	sessions/ID/log/           the event log
+//	sessions/ID/artifacts/     what snapshots and exports left
+//	sessions/ID/host.log       the host's own words, empty as a rule
+//	names/NAME                 a link to the newest session of that name
+//
+// Nobody asks whether a session lives by a PID: the lock tells. Readers need
+// no write access to a Home.
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"den/internal/fault"
+	"den/internal/ident"
+)
+
+// Home is a state root.
+type Home struct {
+	Path string // absolute
+	// Explicit says that the user named it, by flag or DEN_HOME.
+	Explicit bool
+}
+
+// ResolveHome picks the Home: the flag, else DEN_HOME, else ~/.den.
+func ResolveHome(flag string, getenv func(string) string) (Home, error) {
+	path, explicit := flag, true
+	if path == "" {
+		path = getenv("DEN_HOME")
+	}
+	if path == "" {
+		user := getenv("HOME")
+		if user == "" {
+			return Home{}, fault.Hintf(fault.Errorf(fault.Usage, "no Home: HOME is not set"), "give one with --home DIR or DEN_HOME")
+		}
+		path, explicit = filepath.Join(user, ".den"), false
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return Home{}, fmt.Errorf("resolve Home %q: %w", path, err)
+	}
+	return Home{Path: abs, Explicit: explicit}, nil
+}
+
+func (h Home) sessionsDir() string { return filepath.Join(h.Path, "sessions") }
+func (h Home) namesDir() string    { return filepath.Join(h.Path, "names") }
+
+// Dir returns the directory of the session with this id.
+func (h Home) Dir(id string) Dir {
+	return Dir{Path: filepath.Join(h.sessionsDir(), id), ID: id, Home: h}
+}
+
+// Find resolves what a user calls a session, its name or its id.
+func (h Home) Find(ref string) (Dir, error) {
+	if ident.IsID(ref) {
+		if d := h.Dir(ref); d.exists() {
+			return d, nil
+		}
+	}
+	if err := ident.Check("session", ref); err != nil {
+		return Dir{}, err
+	}
+	target, err := os.Readlink(filepath.Join(h.namesDir(), ref))
+	if err == nil {
+		if d := h.Dir(filepath.Base(target)); d.exists() {
+			return d, nil
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return Dir{}, fault.Errorf(fault.Storage, "look up session '%s': %w", ref, err)
+	}
+	return Dir{}, fault.Hintf(fault.Errorf(fault.NotFound, "no session '%s'", ref), "'den ls --all' lists the sessions of %s", h.Path)
+}
+
+// All returns the directories of all sessions, oldest first.
+func (h Home) All() ([]Dir, error) {
+	entries, err := os.ReadDir(h.sessionsDir()) // sorted; ids sort by time
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "list sessions: %w", err)
+	}
+	var dirs []Dir
+	for _, e := range entries {
+		if e.IsDir() && ident.IsID(e.Name()) {
+			dirs = append(dirs, h.Dir(e.Name()))
+		}
+	}
+	return dirs, nil
+}
+
+// Only returns the one active session of the Home.
+func (h Home) Only() (Dir, error) {
+	all, err := h.All()
+	if err != nil {
+		return Dir{}, err
+	}
+	var found []Dir
+	for _, d := range all {
+		if m, err := d.Inspect(); err == nil && m.Status.Active() {
+			found = append(found, d)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return Dir{}, fault.Hintf(fault.Errorf(fault.NotFound, "no session is active in %s", h.Path), "start one with 'den new NAME'")
+	}
+	return Dir{}, fault.Hintf(fault.Errorf(fault.Usage, "%d sessions are active in %s", len(found), h.Path), "name one of them; 'den ls' lists them")
+}
+
+// makeDirs creates what a Home needs, closed to other users.
+func (h Home) makeDirs() error {
+	for _, dir := range []string{h.Path, h.sessionsDir(), h.namesDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fault.Hintf(fault.Errorf(fault.KindOf(err), "create Home %s: %w", h.Path, err), "choose a directory that you may write to with --home DIR or DEN_HOME")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// manifestVersion is that of session.json. A newer one is refused.
+const manifestVersion = 1
+
+// Manifest is the record of a session. Its host writes it, and after the
+// host's end whoever closes the record.
+type Manifest struct {
+	V       int       `json:"v"`
+	ID      string    `json:"id"`
+	Name    string    `json:"session"`
+	Status  Status    `json:"status"`
+	Failure string    `json:"failure,omitempty"` // why it failed
+	Command []string  `json:"command"`
+	Cwd     string    `json:"cwd"`
+	Term    string    `json:"term"`
+	Cols    int       `json:"cols"`
+	Rows    int       `json:"rows"`
+	Created time.Time `json:"created"`
+	Ended   time.Time `json:"ended,omitzero"`
+
+	Labels      map[string]string `json:"labels,omitempty"`
+	Prompt      string            `json:"prompt,omitempty"`
+	RecordInput string            `json:"record_input"`
+	LogLimit    int64             `json:"log_limit"`
+
+	PID     int    `json:"pid,omitempty"` // of the program
+	HostPID int    `json:"host_pid,omitempty"`
+	Host    string `json:"host,omitempty"` // the host's version
+	Socket  string `json:"socket,omitempty"`
+
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	ExitSignal string `json:"exit_signal,omitempty"`
+	// Final is the last seq and ScreenHash the last screen's hash, known once
+	// the session is over.
+	FinalSeq   uint64 `json:"final_seq,omitempty"`
+	ScreenHash string `json:"screen_hash,omitempty"`
+
+	unknown map[string]json.RawMessage // keys of a newer build, kept on write
+}
+
+// Dir is one session's directory.
+type Dir struct {
+	Path string
+	ID   string
+	Home Home
+}
+
+// Log returns the event log's directory.
+func (d Dir) Log() string { return filepath.Join(d.Path, "log") }
+
+// Artifacts returns the directory of what was made from this session.
+func (d Dir) Artifacts() string { return filepath.Join(d.Path, "artifacts") }
+
+// HostLog returns the file that takes the host's stderr.
+func (d Dir) HostLog() string { return filepath.Join(d.Path, "host.log") }
+
+func (d Dir) manifest() string { return filepath.Join(d.Path, "session.json") }
+func (d Dir) lock() string     { return filepath.Join(d.Path, "lock") }
+
+func (d Dir) exists() bool {
+	_, err := os.Stat(d.manifest())
+	return err == nil
+}
+
+// Load reads the record as it stands, which may claim more life than there is.
+func (d Dir) Load() (*Manifest, error) {
+	raw, err := os.ReadFile(d.manifest())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Errorf(fault.NotFound, "no session '%s'", d.ID)
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "read session '%s': %w", d.ID, err)
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read session '%s': %s is damaged: %w", d.ID, d.manifest(), err), "its event log in %s may still be whole", d.Log())
+	}
+	if m.V > manifestVersion {
+		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "session '%s' was recorded by a newer den: version %d, this one knows %d", d.ID, m.V, manifestVersion), "use the newer den")
+	}
+	if err := json.Unmarshal(raw, &m.unknown); err != nil {
+		return nil, fault.Errorf(fault.Storage, "read session '%s': %w", d.ID, err)
+	}
+	for f := range reflect.TypeFor[Manifest]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		delete(m.unknown, name)
+	}
+	return m, nil
+}
+
+// Save replaces the record.
+func (d Dir) Save(m *Manifest) error {
+	m.V = manifestVersion
+	known, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("encode session '%s': %w", d.ID, err)
+	}
+	if len(m.unknown) == 0 {
+		return atomicfile.WriteJSON(d.manifest(), json.RawMessage(known))
+	}
+	all := maps.Clone(m.unknown)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(known, &fields); err != nil {
+		return fmt.Errorf("encode session '%s': %w", d.ID, err)
+	}
+	maps.Copy(all, fields)
+	return atomicfile.WriteJSON(d.manifest(), all)
+}
+
+// Inspect returns the record with the status that is true now: a session
+// whose host no longer holds the lock is lost. It writes nothing.
+func (d Dir) Inspect() (*Manifest, error) {
+	m, err := d.Load()
+	if err != nil || m.Status.Final() {
+		return m, err
+	}
+	held, err := lockHeld(d.lock())
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "inspect session '%s': %w", d.ID, err)
+	}
+	if held {
+		return m, nil
+	}
+	// The host may have written its last record between the two looks.
+	if m, err = d.Load(); err != nil || m.Status.Final() {
+		return m, err
+	}
+	if m.Status == Destroying {
+		m.Status = Destroyed
+	} else {
+		m.Status = Lost
+	}
+	return m, nil
+}
+
+// LastWrite returns when the event log last grew.
+func (d Dir) LastWrite() (time.Time, error) {
+	entries, err := os.ReadDir(d.Log()) // sorted: the newest segment is last
+	if err != nil {
+		return time.Time{}, err
+	}
+	if len(entries) == 0 {
+		return time.Time{}, fs.ErrNotExist
+	}
+	fi, err := entries[len(entries)-1].Info()
+	if err != nil {
+		return time.Time{}, err
+	}
+	return fi.ModTime(), nil
+}

@@ -1,0 +1,54 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Status is where a session is in its life.
+type Status string
+
+// The statuses. They stand in files and in JSON: add, never rename.
+const (
+	Starting   Status = "starting"
+	Running    Status = "running"
+	Exiting    Status = "exiting"
+	Exited     Status = "exited"
+	Failed     Status = "failed"
+	Destroying Status = "destroying"
+	Destroyed  Status = "destroyed"
+	// Lost: the host died without a word. Not a guess at exited.
+	Lost Status = "lost"
+)
+
+// next lists the only legal moves. A status missing here is final, but for
+// the move to destroyed, which closes the record of any final session.
+var next = map[Status][]Status{
+	Starting:   {Running, Failed, Lost},
+	Running:    {Exiting, Exited, Destroying, Failed, Lost},
+	Exiting:    {Exited, Destroying, Failed, Lost},
+	Destroying: {Destroyed, Lost},
+	Exited:     {Destroyed},
+	Failed:     {Destroyed},
+	Lost:       {Destroyed},
+}
+
+// Advance returns the new status, or an error naming both ends.
+func (s Status) Advance(to Status) (Status, error) {
+	if slices.Contains(next[s], to) {
+		return to, nil
+	}
+	return s, fmt.Errorf("session status %s to %s: not allowed", s, to)
+}
+
+// Active reports whether a host may still be at work.
+func (s Status) Active() bool {
+	return s == Starting || s == Running || s == Exiting || s == Destroying
+}
+
+// Commandable reports whether the session takes input.
+func (s Status) Commandable() bool { return s == Running }
+
+// Final reports whether the session is over: gc may collect it, and its
+// screen is read by replay.
+func (s Status) Final() bool { return !s.Active() }

@@ -1,0 +1,238 @@
+package wire
+
+import (
+	"encoding/json"
+	"time"
+
+	"den/internal/screen"
+)
+
+// The methods of a session host.
+const (
+	MethodStatus   = "status"
+	MethodInput    = "input"
+	MethodResize   = "resize"
+	MethodSignal   = "signal"
+	MethodMark     = "mark"
+	MethodWait     = "wait"
+	MethodSnapshot = "snapshot"
+	MethodAttach   = "attach"
+	MethodKill     = "kill"
+	MethodUpgrade  = "upgrade"
+)
+
+// Input is text, a paste or chords for the program. One of the three is set.
+type Input struct {
+	Text  *string  `json:"text,omitempty"`
+	Enter bool     `json:"enter,omitempty"` // after Text
+	Paste *string  `json:"paste,omitempty"`
+	Keys  []string `json:"keys,omitempty"`
+	// Raw is bytes of a person's terminal, passed on as they are.
+	Raw []byte `json:"raw,omitempty"`
+}
+
+// Resize is a new size of the terminal.
+type Resize struct {
+	Cols int `json:"cols"`
+	Rows int `json:"rows"`
+}
+
+// Signal names a signal for the foreground process group.
+type Signal struct {
+	Signal string `json:"signal"`
+}
+
+// Mark puts a label into the log.
+type Mark struct {
+	Label string `json:"label"`
+}
+
+// Seq answers what changed the log.
+type Seq struct {
+	Seq uint64 `json:"seq"`
+}
+
+// Wait holds the conditions that must all be true of one screen.
+type Wait struct {
+	Text    *string       `json:"text,omitempty"`
+	Regex   *string       `json:"regex,omitempty"`
+	Gone    *string       `json:"gone,omitempty"`
+	Cursor  *screen.Point `json:"cursor,omitempty"`
+	Stable  time.Duration `json:"stable_ns,omitempty"`
+	Idle    time.Duration `json:"idle_ns,omitempty"`
+	Ready   bool          `json:"ready,omitempty"`
+	Changed *string       `json:"changed,omitempty"` // a screen hash
+	Exit    bool          `json:"exit,omitempty"`
+
+	// After is the baseline: only a screen that shows output of a later event counts.
+	After   uint64        `json:"after,omitempty"`
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
+}
+
+// Conditions returns those that the screen alone decides.
+func (w Wait) Conditions() screen.Conditions {
+	return screen.Conditions{Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed, Cursor: w.Cursor}
+}
+
+// WaitResult says what a wait saw last.
+type WaitResult struct {
+	Status     string `json:"status"` // WaitMatched, WaitTimeout or WaitUpgrade
+	Matched    bool   `json:"matched"`
+	Text       string `json:"text,omitempty"` // what matched --text or --regex
+	Seq        uint64 `json:"seq"`
+	ScreenHash string `json:"screen_hash"`
+	ElapsedMS  int64  `json:"elapsed_ms"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	ExitSignal string `json:"exit_signal,omitempty"`
+
+	// Unmet names the conditions that were false at the end, and LastLines is
+	// the bottom of the screen then: what a caller needs to see why.
+	Unmet     []string `json:"unmet,omitempty"`
+	LastLines []string `json:"last_lines,omitempty"`
+}
+
+// The values of WaitResult.Status.
+const (
+	WaitMatched = "matched"
+	WaitTimeout = "timeout"
+	// WaitEnded: the session is over, so the condition can no longer come.
+	WaitEnded = "ended"
+	// WaitUpgrade never reaches a user: the host replaces its own binary, and
+	// the client asks the new one for what is left of the wait.
+	WaitUpgrade = "upgrade"
+)
+
+// SnapshotRequest asks for the screen.
+type SnapshotRequest struct {
+	Scrollback int `json:"scrollback,omitempty"` // lines above the screen; -1: all
+}
+
+// Snapshot is the screen at a point of the log.
+type Snapshot struct {
+	Seq    uint64          `json:"seq"`
+	Screen screen.Snapshot `json:"screen"`
+}
+
+// Attach joins a person's terminal to a session.
+type Attach struct {
+	Cols     int  `json:"cols"`
+	Rows     int  `json:"rows"`
+	ReadOnly bool `json:"read_only,omitempty"`
+}
+
+// Frame is one part of the attach stream.
+type Frame struct {
+	// Repaint, when set, replaces all that came before: a fresh emulator of
+	// this size that is fed these bytes shows the screen.
+	Repaint bool   `json:"repaint,omitempty"`
+	Cols    int    `json:"cols,omitempty"`
+	Rows    int    `json:"rows,omitempty"`
+	Data    []byte `json:"data,omitempty"`
+	Seq     uint64 `json:"seq"`
+	// Exited, on the last frame, says how the program ended.
+	Exited *Exit `json:"exited,omitempty"`
+	// Lagged, on the last frame, says that the client read too slowly; it may
+	// attach again and gets a repaint.
+	Lagged bool `json:"lagged,omitempty"`
+	// Upgrade, on the last frame, says that the host replaces its binary.
+	Upgrade bool `json:"upgrade,omitempty"`
+}
+
+// Exit says how a program ended.
+type Exit struct {
+	Code   int    `json:"code"`
+	Signal string `json:"signal,omitempty"`
+}
+
+// Kill ends the session and all its processes.
+type Kill struct {
+	Grace time.Duration `json:"grace_ns"`
+}
+
+// Killed says how that went.
+type Killed struct {
+	Status string `json:"status"`
+	Killed int    `json:"killed"` // processes that had to be killed
+}
+
+// Upgrade makes the host replace itself.
+type Upgrade struct {
+	Binary string `json:"binary"`
+}
+
+// Params encodes a request's parameters.
+func Params(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // the types above always encode
+	}
+	return raw
+}
+
+// Status is all that is known of a session.
+type Status struct {
+	Session    string            `json:"session"`
+	ID         string            `json:"id"`
+	Status     string            `json:"status"`
+	Failure    string            `json:"failure,omitempty"`
+	Command    []string          `json:"command"`
+	Cwd        string            `json:"cwd"`
+	Term       string            `json:"term"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Cols       int               `json:"cols"`
+	Rows       int               `json:"rows"`
+	Title      string            `json:"title"`
+	AltScreen  bool              `json:"alt_screen"`
+	Foreground *Process          `json:"foreground,omitempty"`
+	Ready      *Readiness        `json:"ready,omitempty"`
+
+	PID         int        `json:"pid,omitempty"`
+	HostPID     int        `json:"host_pid,omitempty"`
+	HostVersion string     `json:"host_version,omitempty"`
+	Upgrades    int        `json:"upgrades,omitempty"` // how often the host replaced its binary
+	Home        string     `json:"home,omitempty"`
+	Created     time.Time  `json:"created"`
+	Ended       *time.Time `json:"ended,omitempty"`
+	LastOutput  *time.Time `json:"last_output,omitempty"`
+	ExitCode    *int       `json:"exit_code,omitempty"`
+	ExitSignal  string     `json:"exit_signal,omitempty"`
+
+	Seq         uint64    `json:"seq"`
+	ScreenHash  string    `json:"screen_hash"`
+	RecordInput string    `json:"record_input"`
+	Log         LogStatus `json:"log"`
+	Clients     int       `json:"clients"`
+	Attached    int       `json:"attached"`
+
+	LastOutputTime time.Time `json:"-"`
+}
+
+// Process is one program that runs.
+type Process struct {
+	PID     int    `json:"pid"`
+	Command string `json:"command"`
+}
+
+// Readiness says whether the program waits for input, and how that is known.
+type Readiness struct {
+	State string `json:"state"` // ready, busy or unknown
+	Why   string `json:"why"`
+}
+
+// LogStatus is how the recording goes.
+type LogStatus struct {
+	Bytes           int64  `json:"bytes"`
+	Segments        int    `json:"segments"`
+	FirstSeq        uint64 `json:"first_seq"`
+	DroppedSegments int    `json:"dropped_segments,omitempty"`
+	DroppedBytes    int64  `json:"dropped_bytes,omitempty"`
+	Paused          string `json:"paused,omitempty"` // why nothing is recorded now
+	LostEvents      uint64 `json:"lost_events,omitempty"`
+	LostBytes       int64  `json:"lost_bytes,omitempty"`
+}
+
+// Upgraded says that the host is about to replace itself.
+type Upgraded struct {
+	From     string `json:"from"`
+	Upgrades int    `json:"upgrades"` // before this one
+}
