@@ -1,8 +1,20 @@
 package vt
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"unicode/utf8"
+)
 
+// apcMark begins den's own APC strings, which a dump uses for what no standard
+// sequence can say. Programs can write them too, so each is checked and gives
+// no more than other sequences do.
 const apcMark = "den;"
+
+// maxFirstLine keeps absolute row numbers exact in JSON.
+const maxFirstLine = 1 << 53
 
 // apcReadable reports whether an APC that begins like this may be den's own.
 // Kitty graphics are noted as they begin.
@@ -11,8 +23,143 @@ func (t *Terminal) apcReadable(text []byte) bool {
 		t.note(NoteImage, "kitty")
 	}
 	n := min(len(text), len(apcMark))
-	return bytes.Equal(text[:n], []byte(apcMark)[:n])
+	return string(text[:n]) == apcMark[:n]
 }
 
 func (t *Terminal) dispatchAPC(text []byte) {
+	text, ok := bytes.CutPrefix(text, []byte(apcMark))
+	if !ok {
+		return
+	}
+	fields := bytes.Split(text, []byte{';'})
+	args := fields[1:]
+	switch string(fields[0]) {
+	case "wrap":
+		t.cur.pending = true
+	case "prompt":
+		if n, ok := number(args, 0, 10); ok && n < uint64(CommandEnd)<<1 {
+			t.row(t.cur.y).prompt = PromptMarks(n)
+		}
+	case "first":
+		// Row numbers may skip ahead, as after much output, never back.
+		if n, ok := number(args, 0, 10); ok && n <= maxFirstLine && int64(n) > t.hist.first {
+			t.hist.first = int64(n)
+		}
+	case "anchor":
+		up, ok1 := number(args, 0, 10)
+		col, ok2 := number(args, 1, 10)
+		if ok1 && ok2 && up <= uint64(t.hist.len()) && col < uint64(t.cols) {
+			t.anchor = anchor{int(up), int(col)}
+		}
+	case "at":
+		y, ok1 := number(args, 0, 10)
+		x, ok2 := number(args, 1, 10)
+		if ok1 && ok2 && x < uint64(t.cols) && y < uint64(t.rows) {
+			t.moveTo(int(x), int(y))
+			t.forgetLast()
+		}
+	case "tabs":
+		t.privateTabs(args)
+	case "modes":
+		known, ok1 := number(args, 0, 16)
+		on, ok2 := number(args, 1, 16)
+		if ok1 && ok2 && known>>len(decModes) == 0 && on&^known == 0 {
+			t.saved = savedModes{known, on}
+		}
+	case "clip":
+		t.privateClipboard(args)
+	case "last":
+		t.privateLast(args)
+	}
+}
+
+func number(args [][]byte, i, base int) (uint64, bool) {
+	if i >= len(args) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(args[i]), base, 64)
+	return n, err == nil
+}
+
+func (t *Terminal) privateTabs(args [][]byte) {
+	var s tabStops
+	for i := range s {
+		w, ok := number(args, i, 16)
+		if !ok {
+			return
+		}
+		s[i] = w
+	}
+	t.tabs = s
+}
+
+func (t *Terminal) privateClipboard(args [][]byte) {
+	if len(args) != 1 {
+		return
+	}
+	data, err := base64.StdEncoding.DecodeString(string(args[0]))
+	if err == nil && len(data) <= maxClipboard {
+		t.names.clipboard = data
+	}
+}
+
+// privateLast sets the character that REP repeats and that runes may join. It
+// must be one that printing can make, and to be joined the one before the cursor.
+func (t *Terminal) privateLast(args [][]byte) {
+	join, ok1 := number(args, 0, 10)
+	wide, ok2 := number(args, 1, 10)
+	if !ok1 || !ok2 || len(args) != 3 || join > uint64(joinRegional) {
+		return
+	}
+	text, err := hex.DecodeString(string(args[2]))
+	if err != nil || !utf8.Valid(text) {
+		return
+	}
+	content, state, ok := t.internText(string(text))
+	if !ok {
+		return
+	}
+	base, n := utf8.DecodeRune(text)
+	second, _ := utf8.DecodeRune(text[n:])
+	canWiden := second == emojiSelector && takesEmojiSelector(base)
+	if isWide := propsOf(base).width() == 2; isWide != (wide == 1) && !canWiden {
+		return
+	}
+	if wide == 1 {
+		content |= cellWide
+	}
+	t.last = lastChar{content: content}
+	l, x, ok := t.previous()
+	if ok && joinState(join) == state && l.cells[x].content() == content.content() {
+		t.last.join = state
+	}
+}
+
+// internText returns the content for a text that is one character, as
+// printing its runes in a row would make it, and what could join it then.
+func (t *Terminal) internText(text string) (content cell, join joinState, ok bool) {
+	if utf8.RuneCountInString(text) > maxClusterRunes {
+		return 0, 0, false
+	}
+	for i, r := range text {
+		p := propsOf(r)
+		switch {
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+			return 0, 0, false
+		case i == 0:
+			if p.width() == 0 {
+				return 0, 0, false
+			}
+			content, join = cell(r), startsJoin(p&classMask)
+			continue
+		case p.width() == 0:
+			join = join.withMark(r)
+		case join.takes(p & classMask):
+			join = join.with(p & classMask)
+		default:
+			return 0, 0, false
+		}
+		content = t.extend(content, r)
+	}
+	return content, join, content != 0
 }

@@ -118,3 +118,13 @@ func (t *Terminal) appendContent(dst []byte, c cell) []byte {
 	}
 	return utf8.AppendRune(dst, rune(c))
 }
+
+// firstRune is the rune that a cell's content begins with.
+func (t *Terminal) firstRune(c cell) rune {
+	c = c.content()
+	if c&cellCluster == 0 {
+		return rune(c)
+	}
+	r, _ := utf8.DecodeRuneInString(t.clusters.list[c&^cellCluster].text)
+	return r
+}

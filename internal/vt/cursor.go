@@ -91,6 +91,7 @@ func (t *Terminal) blank() cell {
 
 func (t *Terminal) saveCursor() {
 	t.screen.saved = savedCursor{set: true, cursor: t.cur}
+	t.screen.saved.single = 0
 }
 
 func (t *Terminal) restoreCursor() {

@@ -36,7 +36,7 @@ func (t *Terminal) reportSetting(what string) {
 	var value string
 	switch what {
 	case "m":
-		value = strings.TrimSuffix(string(appendSGR(nil, t.cur.pen.style)), "m")
+		value = strings.TrimSuffix(strings.TrimPrefix(string(appendSGR(nil, t.cur.pen.style)), "\x1b["), "m")
 	case "r":
 		value = fmt.Sprintf("%d;%d", m.top+1, m.bottom+1)
 	case "s":

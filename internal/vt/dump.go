@@ -1,67 +1,293 @@
 package vt
 
-import "strconv"
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"slices"
+)
 
-// Dump returns bytes that give a fresh terminal of the same size and Config
-// this terminal's state.
+// Dump returns bytes that, fed to a fresh terminal of the same size and
+// Config, give an equal terminal: Diff finds nothing. They begin with a reset,
+// so they can also be played on any other terminal in any state, and all that
+// can be seen comes from standard sequences. What no standard sequence can say
+// stands in APC strings of den's own, which other terminals swallow.
+//
+// Feeding a dump makes no replies, marks or notes.
 func (t *Terminal) Dump() []byte {
-	return t.AppendText([]byte("\x1bc"))
+	d := dumper{t: t, b: make([]byte, 0, 4096)}
+	// CAN ends whatever sequence the terminal was in.
+	d.add("\x18\x1bc\x1b[3J")
+	d.mainScreen()
+	d.altScreen()
+	d.namesAndColors()
+	d.tabStops()
+	d.marginsAndCursor()
+	d.modes()
+	d.charsets(&t.cur.charsets)
+	if t.cur.single != 0 {
+		d.add("\x1b" + string('N'+rune(t.cur.single-2)))
+	}
+	d.setPen(t.cur.pen)
+	d.private()
+	return t.parser.appendPending(d.b)
 }
 
-// appendSGR appends the parameters, and the final byte, that give a plain pen
-// the style s.
-func appendSGR(dst []byte, s style) []byte {
-	dst = append(dst, '0')
-	add := func(n string) { dst = append(append(dst, ';'), n...) }
-	for i, code := range [...]string{"1", "2", "3", "5", "7", "8", "9", "53"} {
-		if s.attrs>>i&1 != 0 {
-			add(code)
-		}
-	}
-	switch s.underline {
-	case UnderlineNone:
-	case UnderlineSingle:
-		add("4")
-	default:
-		add("4:" + strconv.Itoa(int(s.underline)))
-	}
-	dst = appendColor(dst, s.fg, 30)
-	dst = appendColor(dst, s.bg, 40)
-	dst = appendColor(dst, s.ul, 50)
-	return append(dst, 'm')
+// dumper writes a dump and keeps track of what the terminal that reads it
+// has come to.
+type dumper struct {
+	t    *Terminal
+	b    []byte
+	pen  pen       // style and protected only
+	join joinState // what the next rune could join by mistake
 }
 
-// appendColor appends a colour as SGR numbers around base: 30 for the
-// foreground, 40 for the background, 50 for the underline.
-func appendColor(dst []byte, c Color, base int64) []byte {
-	num := func(n int64, sep byte) { dst = strconv.AppendInt(append(dst, sep), n, 10) }
-	i := int64(c.Index())
-	switch {
-	case c == 0:
-	case c.Kind() == ColorIndexed && i < 8 && base < 50:
-		num(base+i, ';')
-	case c.Kind() == ColorIndexed && i < 16 && base < 50:
-		num(base+60+i-8, ';')
-	default:
-		// Old terminals read the underline's colour only with colons.
-		sep := byte(';')
-		if base == 50 {
-			sep = ':'
-		}
-		num(base+8, ';')
-		if c.Kind() == ColorIndexed {
-			num(5, sep)
-			num(i, sep)
-			break
-		}
-		num(2, sep)
-		if sep == ':' {
-			dst = append(dst, sep) // the colour space, left out
-		}
-		v := c.RGB()
-		num(int64(v.R), sep)
-		num(int64(v.G), sep)
-		num(int64(v.B), sep)
+func (d *dumper) add(s string) { d.b = append(d.b, s...) }
+
+func (d *dumper) addf(format string, args ...any) { d.b = fmt.Appendf(d.b, format, args...) }
+
+func (d *dumper) mainScreen() {
+	lines := make([]*line, 0, d.t.hist.len()+d.t.rows)
+	for i := range d.t.hist.len() {
+		lines = append(lines, d.t.hist.at(i))
 	}
-	return dst
+	d.lines(append(lines, d.t.main.rows...))
+	d.perScreen(&d.t.main)
+}
+
+// altScreen draws the alternate screen, where there is anything on it. It is
+// entered by mode 47, the only one that does nothing else.
+func (d *dumper) altScreen() {
+	t := d.t
+	if !t.altActive() && !t.alt.saved.set && t.alt.kitty.empty() &&
+		!slices.ContainsFunc(t.alt.rows, func(l *line) bool { return !l.empty() }) {
+		return
+	}
+	d.setPen(pen{})
+	d.add("\x1b[?47h\x1b[H")
+	d.lines(t.altRows())
+	d.perScreen(&t.alt)
+	if !t.altActive() {
+		d.add("\x1b[?47l")
+	}
+}
+
+// perScreen restores the saved cursor and the keyboard flags of the screen
+// that is shown. Margins are still the whole screen, so positions are absolute.
+func (d *dumper) perScreen(b *buffer) {
+	if s := &b.saved; s.set {
+		if s.origin {
+			d.add("\x1b[?6h")
+		}
+		d.addf("\x1b[%d;%dH", s.y+1, s.x+1)
+		if s.pending {
+			d.add("\x1b_den;wrap\x1b\\")
+		}
+		d.charsets(&s.charsets)
+		d.setPen(s.pen)
+		d.add("\x1b7")
+		plain := newCharsets()
+		if s.charsets != plain {
+			d.add("\x1b(B\x1b)B\x1b*B\x1b+B\x0f")
+		}
+		if s.origin {
+			d.add("\x1b[?6l")
+		}
+	}
+	if k := &b.kitty; !k.empty() {
+		first := k.flags
+		if len(k.stack) > 0 {
+			first = k.stack[0]
+		}
+		d.addf("\x1b[=%d;1u", first)
+		for _, flags := range append(slices.Clone(k.stack), k.flags)[1:] {
+			d.addf("\x1b[>%du", flags)
+		}
+	}
+}
+
+func (k *kittyStack) empty() bool { return k.flags == 0 && len(k.stack) == 0 }
+
+// charsets designates and invokes what differs from the power-on state.
+func (d *dumper) charsets(c *charsets) {
+	for i, set := range c.g {
+		if set != charsetASCII {
+			d.b = append(d.b, 0x1b, "()*+"[i], byte(set))
+		}
+	}
+	d.add([...]string{"", "\x0e", "\x1bn", "\x1bo"}[c.gl])
+}
+
+func (d *dumper) namesAndColors() {
+	n, c := &d.t.names, &d.t.colors
+	osc := func(num int, text string) { d.addf("\x1b]%d;%s\x1b\\", num, text) }
+	for _, s := range n.titleStack {
+		osc(2, s)
+		d.add("\x1b[22;2t")
+	}
+	for _, s := range n.iconStack {
+		osc(1, s)
+		d.add("\x1b[22;1t")
+	}
+	if n.title != "" || len(n.titleStack) > 0 {
+		osc(2, n.title)
+	}
+	if n.icon != "" || len(n.iconStack) > 0 {
+		osc(1, n.icon)
+	}
+	if n.dir != "" {
+		osc(7, n.dir)
+	}
+	for _, i := range slices.Sorted(maps.Keys(c.palette)) {
+		osc(4, fmt.Sprintf("%d;%s", i, c.palette[i].spec()))
+	}
+	if c.fg != c.defaultFg {
+		osc(10, c.fg.spec())
+	}
+	if c.bg != c.defaultBg {
+		osc(11, c.bg.spec())
+	}
+	if c.cursor != c.defaultCursor {
+		osc(12, c.cursor.spec())
+	}
+}
+
+// tabStops sets stops and clears them where they differ from the usual ones.
+// Those beyond the right edge, which a resize will show, cannot be reached so.
+func (d *dumper) tabStops() {
+	var usual, reached tabStops
+	usual.reset()
+	reached.reset()
+	if d.t.tabs == usual {
+		return
+	}
+	if d.t.tabs == (tabStops{}) {
+		d.add("\x1b[3g")
+		return
+	}
+	for x := range d.t.cols {
+		if d.t.tabs.has(x) == usual.has(x) {
+			continue
+		}
+		d.addf("\x1b[1;%dH", x+1)
+		if d.t.tabs.has(x) {
+			d.add("\x1bH")
+			reached.set(x)
+		} else {
+			d.add("\x1b[g")
+			reached.clear(x)
+		}
+	}
+	if reached != d.t.tabs {
+		d.add("\x1b_den;tabs")
+		for _, w := range d.t.tabs {
+			d.addf(";%x", w)
+		}
+		d.add("\x1b\\")
+	}
+}
+
+func (d *dumper) marginsAndCursor() {
+	t := d.t
+	m, c := &t.margins, &t.cur
+	if t.modes.has(modeMargins) {
+		d.add("\x1b[?69h")
+		if !t.fullWidth() {
+			d.addf("\x1b[%d;%ds", m.left+1, m.right+1)
+		}
+	}
+	if m.top != 0 || m.bottom != t.rows-1 {
+		d.addf("\x1b[%d;%dr", m.top+1, m.bottom+1)
+	}
+	x, y := c.x, c.y
+	if c.origin {
+		d.add("\x1b[?6h")
+		x, y = x-m.left, y-m.top
+	}
+	if c.pending {
+		// Other terminals wait to wrap only after a character was printed here.
+		l := t.row(c.y)
+		if prev := c.x - l.cells[c.x].half(); l.cells[c.x].blank() || l.wrapped || c.x != t.lineEnd()-1 {
+			d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x, 0)+1)
+		} else {
+			d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x-(c.x-prev), 0)+1)
+			d.cells(l, prev, c.x+1)
+			d.add(breakJoin)
+		}
+	} else {
+		d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x, 0)+1)
+	}
+	if c.origin && !t.inMargins() {
+		d.addf("\x1b_den;at;%d;%d\x1b\\", c.y, c.x)
+	}
+	if c.pending {
+		d.add("\x1b_den;wrap\x1b\\")
+	}
+}
+
+// half is 1 in the second half of a wide character.
+func (c cell) half() int {
+	if c&cellSpacer != 0 {
+		return 1
+	}
+	return 0
+}
+
+func (d *dumper) modes() {
+	m, usual := &d.t.modes, newModes()
+	if m.cursorShape != usual.cursorShape || m.has(modeCursorBlink) {
+		d.addf("\x1b[%d q", d.t.cursorStyle())
+	}
+	for _, mode := range decModes {
+		if on := m.has(mode.bit); mode.bit != modeMargins && mode.bit != modeCursorBlink && on != usual.has(mode.bit) {
+			d.addf("\x1b[?%d%c", mode.num, hl(on))
+		}
+	}
+	if m.has(modeInsert) {
+		d.add("\x1b[4h")
+	}
+	if m.has(modeNewLine) {
+		d.add("\x1b[20h")
+	}
+	if m.mouse != MouseNone {
+		d.addf("\x1b[?%dh", [...]int{0, 9, 1000, 1002, 1003}[m.mouse])
+	}
+	if m.mouseEncoding != MouseDefault {
+		d.addf("\x1b[?%dh", [...]int{0, 1005, 1006, 1015, 1016}[m.mouseEncoding])
+	}
+	if m.modifyOther != 0 {
+		d.addf("\x1b[>4;%dm", m.modifyOther)
+	}
+}
+
+func hl(on bool) byte {
+	if on {
+		return 'h'
+	}
+	return 'l'
+}
+
+// private writes what only den understands. The last character comes last, as
+// any other control would make the reader forget it.
+func (d *dumper) private() {
+	t := d.t
+	if t.hist.first != 0 {
+		d.addf("\x1b_den;first;%d\x1b\\", t.hist.first)
+	}
+	if t.anchor != (anchor{}) {
+		d.addf("\x1b_den;anchor;%d;%d\x1b\\", t.anchor.up, t.anchor.col)
+	}
+	if t.saved != (savedModes{}) {
+		d.addf("\x1b_den;modes;%x;%x\x1b\\", t.saved.known, t.saved.on)
+	}
+	if t.names.clipboard != nil {
+		d.addf("\x1b_den;clip;%s\x1b\\", base64.StdEncoding.EncodeToString(t.names.clipboard))
+	}
+	if t.last != (lastChar{}) {
+		wide := 0
+		if t.last.content&cellWide != 0 {
+			wide = 1
+		}
+		d.addf("\x1b_den;last;%d;%d;%x\x1b\\", t.last.join, wide, t.text(t.last.content))
+	}
 }

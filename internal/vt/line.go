@@ -28,6 +28,9 @@ func (t *Terminal) splitAt(l *line, x int) {
 	if x > 0 && x < len(l.cells) && l.cells[x]&cellSpacer != 0 {
 		l.cells[x-1] = t.blankOf(l.cells[x-1])
 		l.cells[x] = t.blankOf(l.cells[x])
+		if x == len(l.cells)-1 {
+			l.endChanged()
+		}
 	}
 }
 

@@ -39,21 +39,19 @@ func (t *Terminal) Clipboard() (data []byte, ok bool) {
 // cleanText makes a program's string safe to store and to send back: valid
 // UTF-8, no controls, bounded.
 func cleanText(b []byte, limit int) string {
-	if len(b) > limit {
-		b = b[:limit]
-		for len(b) > 0 && !utf8.RuneStart(b[len(b)-1]) {
-			b = b[:len(b)-1]
-		}
-		if len(b) > 0 && b[len(b)-1] >= utf8.RuneSelf {
-			b = b[:len(b)-1]
-		}
-	}
-	return strings.Map(func(r rune) rune {
+	s := strings.Map(func(r rune) rune {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 {
 			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(string(b), "\uFFFD"))
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
 }
 
 func pushName(stack []string, s string) []string {

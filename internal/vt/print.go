@@ -18,6 +18,49 @@ const (
 	joinRegional           // the first half of a flag
 )
 
+// startsJoin is the state after a character of a class.
+func startsJoin(class props) joinState {
+	switch class {
+	case classPict, classModifier:
+		return joinPict
+	case classRegional:
+		return joinRegional
+	}
+	return joinPlain
+}
+
+// takes reports whether a rune that has a width of its own joins.
+func (j joinState) takes(class props) bool {
+	switch class {
+	case classPict:
+		return j == joinPictZWJ
+	case classRegional:
+		return j == joinRegional
+	case classModifier:
+		return j == joinPict
+	}
+	return false
+}
+
+// with is the state after such a rune joined.
+func (j joinState) with(class props) joinState {
+	if class == classRegional {
+		return joinPlain // a flag is complete
+	}
+	return joinPict
+}
+
+// withMark is the state after a rune without width joined.
+func (j joinState) withMark(r rune) joinState {
+	switch {
+	case j == joinPict && r == zeroWidthJoiner:
+		return joinPictZWJ
+	case j == joinPict || j == joinNone:
+		return j
+	}
+	return joinPlain
+}
+
 func (t *Terminal) forgetLast() { t.last = lastChar{} }
 
 // updateQuick recomputes whether printable ASCII can be copied to the row as
@@ -70,22 +113,28 @@ func (t *Terminal) printASCII(p []byte) {
 	}
 }
 
-// wrap goes to the start of the next row, because the row is full.
-func (t *Terminal) wrap() {
+// wrap goes to the start of the next row, because the row is full. It returns
+// the row that now runs on, or nil where none does.
+func (t *Terminal) wrap() *line {
 	t.cur.pending = false
 	y := t.cur.y
 	atEdge := t.cur.x == t.cols-1 && t.fullWidth()
 	scrolls := y == t.margins.bottom && (t.margins.top < y || y == 0)
 	t.lineFeed()
 	t.cur.x = t.lineStart()
-	if atEdge && (scrolls || t.cur.y > y) && t.cur.y > 0 {
-		t.row(t.cur.y - 1).wrapped = true
-	} else if atEdge && scrolls && t.cur.y == 0 {
-		// A region of one row at the top: the row went to the scrollback.
-		if l := t.hist.last(); l != nil && !t.altActive() {
-			l.wrapped = true
-		}
+	if !atEdge || !scrolls && t.cur.y == y {
+		return nil
 	}
+	var l *line
+	if t.cur.y > 0 {
+		l = t.row(t.cur.y - 1)
+	} else if !t.altActive() {
+		l = t.hist.last() // a region of one row at the top
+	}
+	if l != nil {
+		l.wrapped = true
+	}
+	return l
 }
 
 // printRune prints one rune that is no control.
@@ -96,33 +145,17 @@ func (t *Terminal) printRune(r rune) {
 		t.attach(r)
 		return
 	}
-	join := joinPlain
-	switch p & classMask {
-	case classPict:
-		if t.last.join == joinPictZWJ {
-			t.joinTo(r, joinPict)
-			return
-		}
-		join = joinPict
-	case classRegional:
-		if t.last.join == joinRegional {
-			t.joinTo(r, joinPlain)
-			return
-		}
-		join = joinRegional
-	case classModifier:
-		if t.last.join == joinPict {
-			t.joinTo(r, joinPict)
-			return
-		}
-		join = joinPict
+	class := p & classMask
+	if t.last.join.takes(class) {
+		t.joinTo(r, t.last.join.with(class))
+		return
 	}
 	content := cell(r)
 	if w == 2 {
 		content |= cellWide
 	}
 	t.put(content)
-	t.last = lastChar{content: content, join: join}
+	t.last = lastChar{content: content, join: startsJoin(class)}
 }
 
 // put prints one character cell: content and width, in the current style.
@@ -147,8 +180,7 @@ func (t *Terminal) put(content cell) {
 	end := t.lineEnd()
 	if w == 2 && t.cur.x == end-1 {
 		if wraps {
-			t.padEnd()
-			t.wrap()
+			t.wrapWide()
 			end = t.lineEnd()
 		} else {
 			t.cur.x = max(end-2, 0)
@@ -175,21 +207,24 @@ func (t *Terminal) put(content cell) {
 	t.cur.x = x
 }
 
-// padEnd leaves the last column blank, for a wide character that does not fit.
-func (t *Terminal) padEnd() {
-	l := t.row(t.cur.y)
-	x := t.cur.x
+// wrapWide leaves the last column blank, for a wide character that does not
+// fit, and wraps.
+func (t *Terminal) wrapWide() {
+	t.eraseEnd()
+	if l := t.wrap(); l != nil {
+		l.cells[len(l.cells)-1] = cellPad
+	}
+}
+
+// eraseEnd blanks the cell under the cursor.
+func (t *Terminal) eraseEnd() {
+	l, x := t.row(t.cur.y), t.cur.x
 	t.splitAt(l, x)
 	t.splitAt(l, x+1)
 	if x == len(l.cells)-1 {
 		l.endChanged()
-		l.cells[x] = 0
-		if t.fullWidth() {
-			l.cells[x] = cellPad
-		}
-	} else {
-		l.cells[x] = 0
 	}
+	l.cells[x] = 0
 }
 
 // previous finds the cell that a joining rune belongs to: the one just left of
@@ -228,11 +263,7 @@ func (t *Terminal) attach(r rune) {
 	if !joined {
 		return
 	}
-	if r == zeroWidthJoiner && t.last.join == joinPict {
-		t.last.join = joinPictZWJ
-	} else if t.last.join != joinPict {
-		t.last.join = joinPlain
-	}
+	t.last.join = t.last.join.withMark(r)
 	if widens {
 		t.widen(l, x)
 	}
@@ -263,8 +294,7 @@ func (t *Terminal) widen(l *line, x int) {
 		}
 		t.cur.pending = false
 		t.cur.x = x
-		t.padEnd()
-		t.wrap()
+		t.wrapWide()
 		l, x = t.row(t.cur.y), t.cur.x
 	} else {
 		t.cur.x = x

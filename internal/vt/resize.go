@@ -5,27 +5,132 @@ package vt
 // brings these rows back.
 type anchor struct{ up, col int }
 
-// Resize changes the size.
+// Resize changes the size. The main screen and its scrollback are wrapped
+// anew, and the cursor stays with its character. The alternate screen is cut
+// or padded: its program will redraw it. Margins are reset.
 func (t *Terminal) Resize(cols, rows int) {
 	cols, rows = clampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
 		return
 	}
 	t.gen++
-	t.main.rows = t.clipped(t.main.rows, cols, rows)
-	t.hist.clear()
+	t.forgetLast()
+	alt := t.altActive()
+	t.resizeMain(cols, rows)
 	if t.alt.rows != nil {
-		t.alt.rows = t.clipped(t.alt.rows, cols, rows)
+		t.alt.rows = t.clip(t.alt.rows, cols, rows)
+	}
+	if s := &t.alt.saved; s.set {
+		s.x, s.y = min(s.x, cols-1), min(s.y, rows-1)
+	}
+	if cols != t.cols {
+		t.alt.saved.pending = false
+		if alt {
+			t.cur.pending = false
+		}
 	}
 	t.cols, t.rows = cols, rows
+	t.cfg.Cols, t.cfg.Rows = cols, rows
 	t.margins = margins{bottom: rows - 1, right: cols - 1}
-	t.moveTo(t.cur.x, t.cur.y)
+	t.cur.x, t.cur.y = min(t.cur.x, cols-1), min(t.cur.y, rows-1)
 }
 
-func (t *Terminal) clipped(rows []*line, cols, n int) []*line {
+// clip cuts or pads the rows of the alternate screen.
+func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 	out := newLines(n, cols)
 	for y, l := range rows[:min(len(rows), n)] {
-		copy(out[y].cells, l.cells)
+		cells := l.cells
+		if cols != t.cols {
+			l.endChanged()
+			if t.cols == 1 {
+				cells = t.widened(cells)
+			}
+			t.splitCells(cells, cols)
+		}
+		copy(out[y].cells, cells)
+		out[y].wrapped, out[y].prompt = l.wrapped, l.prompt
 	}
+	out[n-1].wrapped = false
 	return out
+}
+
+// splitCells blanks a wide character that stands across column x.
+func (t *Terminal) splitCells(cells []cell, x int) {
+	if x < len(cells) && cells[x]&cellSpacer != 0 {
+		cells[x-1], cells[x] = t.blankOf(cells[x-1]), t.blankOf(cells[x])
+	}
+}
+
+// resizeMain wraps the main screen and its scrollback anew and divides the
+// result between them.
+func (t *Terminal) resizeMain(cols, rows int) {
+	hist := t.hist.len()
+	lines := make([]*line, 0, hist+t.rows)
+	for i := range hist {
+		lines = append(lines, t.hist.at(i))
+	}
+	lines = append(lines, t.main.rows...)
+
+	top := point{row: hist - t.anchor.up, col: t.anchor.col}
+	saved := &t.main.saved
+	savedAt := point{row: hist + min(saved.y, t.rows-1), col: min(saved.x, t.cols-1), after: saved.pending}
+	cursor := point{row: hist + t.cur.y, col: t.cur.x, after: t.cur.pending}
+	if t.altActive() {
+		cursor = savedAt
+		if !saved.set {
+			cursor = point{row: hist}
+		}
+	}
+	if cols != t.cols {
+		w := rewrap{t: t, lines: lines, from: t.cols, to: cols, points: []*point{&top, &savedAt, &cursor}}
+		lines = w.run()
+	}
+
+	used := cursor.row
+	for i := len(lines) - 1; i > used; i-- {
+		if !lines[i].empty() {
+			used = i
+		}
+	}
+	// The old top stays the top if all fits below it; the cursor stays in sight.
+	first := max(0, min(max(top.row, used-rows+1), cursor.row))
+	t.anchor = anchor{up: max(first-top.row, 0), col: top.col}
+	t.setMain(lines, first, cols, rows)
+
+	savedAt.row = min(max(savedAt.row-first, 0), rows-1)
+	saved.x, saved.y, saved.pending = savedAt.col, savedAt.row, savedAt.after
+	if !t.altActive() {
+		t.cur.x, t.cur.y, t.cur.pending = cursor.col, cursor.row-first, cursor.after
+	}
+}
+
+// setMain makes lines[first:] the main screen, padded or cut to the number of
+// rows, and what is before it the scrollback.
+func (t *Terminal) setMain(lines []*line, first, cols, rows int) {
+	screen := lines[first:]
+	if n := rows - len(screen); n > 0 {
+		screen = append(screen[:len(screen):len(screen)], newLines(n, cols)...)
+	}
+	t.main.rows = append([]*line(nil), screen[:rows]...)
+	t.main.rows[rows-1].endChanged()
+
+	h := &t.hist
+	above := lines[:first]
+	if n := len(above) - h.max; n > 0 {
+		h.first += int64(n)
+		above = above[n:]
+	}
+	h.ring = append([]*line(nil), above...)
+	h.head, h.n, h.spare = 0, len(above), nil
+	t.anchor.up = min(t.anchor.up, h.n)
+}
+
+// empty reports that nothing was ever written to the row, or all was erased.
+func (l *line) empty() bool {
+	for _, c := range l.cells {
+		if c != 0 {
+			return false
+		}
+	}
+	return l.prompt == 0
 }

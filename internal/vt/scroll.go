@@ -69,9 +69,6 @@ func (t *Terminal) pushTop(blank cell) {
 	if bottom > 0 && bottom < t.rows-1 {
 		rows[bottom-1].endChanged()
 	}
-	if t.anchor.up > t.hist.len() {
-		t.anchor = anchor{}
-	}
 }
 
 // scrollDown moves the scrolling region's rows down.

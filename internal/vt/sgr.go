@@ -7,7 +7,7 @@ func (t *Terminal) sgr() {
 	pen.stale = true
 	s := &pen.style
 	if p.n == 0 {
-		*s = style{}
+		*s = style{link: s.link}
 		return
 	}
 	for i := 0; i < p.n; i++ {

@@ -1,0 +1,93 @@
+package vt
+
+import "strconv"
+
+// attrCodes are the SGR numbers of the attributes, in the order of their bits.
+var attrCodes = [...]string{"1", "2", "3", "5", "7", "8", "9", "53"}
+
+// appendSGR appends the SGR that gives any pen the style s: CSI, numbers and
+// final byte. The link is not SGR's business.
+func appendSGR(dst []byte, s style) []byte {
+	dst = append(dst, "\x1b[0"...)
+	return append(appendStyle(dst, style{}, s), 'm')
+}
+
+// appendSGRChange appends the shortest SGR that leads from one style to another.
+func appendSGRChange(dst []byte, from, to style) []byte {
+	to.link = from.link
+	if to == (style{link: to.link}) {
+		return append(dst, "\x1b[m"...)
+	}
+	removes := from.attrs&^to.attrs != 0 ||
+		from.underline != 0 && to.underline == 0 ||
+		from.fg != 0 && to.fg == 0 || from.bg != 0 && to.bg == 0 || from.ul != 0 && to.ul == 0
+	if removes {
+		return appendSGR(dst, to)
+	}
+	at := len(dst) + len("\x1b[")
+	dst = appendStyle(append(dst, "\x1b["...), from, to)
+	dst = append(dst[:at], dst[at+1:]...) // the first semicolon
+	return append(dst, 'm')
+}
+
+// appendStyle appends the numbers of what to adds to from, each after a semicolon.
+func appendStyle(dst []byte, from, to style) []byte {
+	for i, code := range attrCodes {
+		if (to.attrs&^from.attrs)>>i&1 != 0 {
+			dst = append(append(dst, ';'), code...)
+		}
+	}
+	if to.underline != from.underline {
+		dst = append(dst, ";4"...)
+		if to.underline != UnderlineSingle {
+			dst = strconv.AppendInt(append(dst, ':'), int64(to.underline), 10)
+		}
+	}
+	if to.fg != from.fg {
+		dst = appendColor(dst, to.fg, 30)
+	}
+	if to.bg != from.bg {
+		dst = appendColor(dst, to.bg, 40)
+	}
+	if to.ul != from.ul {
+		dst = appendColor(dst, to.ul, 50)
+	}
+	return dst
+}
+
+// appendColor appends a colour's numbers around base: 30 for the foreground,
+// 40 for the background, 50 for the underline.
+func appendColor(dst []byte, c Color, base int64) []byte {
+	num := func(n int64, sep byte) { dst = strconv.AppendInt(append(dst, sep), n, 10) }
+	i := int64(c.Index())
+	switch {
+	case c == 0:
+		return dst
+	case c.Kind() == ColorIndexed && i < 8 && base < 50:
+		num(base+i, ';')
+		return dst
+	case c.Kind() == ColorIndexed && i < 16 && base < 50:
+		num(base+60+i-8, ';')
+		return dst
+	}
+	// The underline's colour is widely read with colons only.
+	sep := byte(';')
+	if base == 50 {
+		sep = ':'
+	}
+	num(base+8, ';')
+	if c.Kind() == ColorIndexed {
+		num(5, sep)
+		num(i, sep)
+		return dst
+	}
+	num(2, sep)
+	if sep == ':' {
+		dst = append(dst, sep) // the colour space, left out
+	}
+	v := c.RGB()
+	num(int64(v.R), sep)
+	num(int64(v.G), sep)
+	num(int64(v.B), sep)
+	return dst
+}

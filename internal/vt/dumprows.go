@@ -1,0 +1,157 @@
+package vt
+
+import "unicode/utf8"
+
+// breakJoin is a control that changes nothing, but ends the cluster that a
+// next rune might otherwise join: autowrap, which is on anyway.
+const breakJoin = "\x1b[?7h"
+
+// lines draws rows one after the other from the top of an empty screen, so
+// that those which do not fit scroll away.
+func (d *dumper) lines(lines []*line) {
+	for i, l := range lines {
+		end := l.drawnEnd()
+		d.cells(l, 0, end)
+		if l.prompt != 0 {
+			d.addf("\x1b_den;prompt;%d\x1b\\", l.prompt)
+		}
+		switch {
+		case i == len(lines)-1:
+		case l.wrapped:
+			d.wrapTo(l, end, lines[i+1])
+		default:
+			if d.pen.style.bg != 0 {
+				d.setPen(pen{}) // a new row takes the background
+			}
+			d.add("\r\n")
+			d.join = joinNone
+		}
+	}
+}
+
+// drawnEnd is one past the last cell that is not as an empty row has it.
+func (l *line) drawnEnd() int {
+	n := len(l.cells)
+	for n > 0 && l.cells[n-1]&^cellPad == 0 {
+		n--
+	}
+	return n
+}
+
+// wrapTo makes the reader wrap from l, drawn up to end, to next. Where the
+// next row's own first character cannot do it, something else is printed and
+// erased again.
+func (d *dumper) wrapTo(l *line, end int, next *line) {
+	filler := " "
+	if n := len(l.cells); l.cells[n-1]&cellPad != 0 {
+		if end < n-1 {
+			d.addf("\x1b[%dC", n-1-end)
+			d.join = joinNone
+		}
+		filler = "\u3000" // a wide character that does not fit
+	} else if c := next.cells[0]; !c.blank() && d.t.styles.list[c.style()].bg == 0 {
+		if r := d.t.firstRune(c); !d.join.takes(propsOf(r) & classMask) {
+			return
+		}
+	}
+	d.setPen(pen{})
+	d.add(filler + "\r\x1b[K")
+	d.join = joinNone
+}
+
+// cells draws columns [from, to) of a row; the reader's cursor stands at from.
+func (d *dumper) cells(l *line, from, to int) {
+	for x := from; x < to; {
+		c := l.cells[x]
+		if !c.blank() {
+			d.char(c)
+			x += c.width()
+			continue
+		}
+		n := 1
+		for x+n < to && l.cells[x+n]&^cellPad == c&^cellPad {
+			n++
+		}
+		d.join = joinNone
+		if c&^cellPad != 0 {
+			d.setPen(pen{style: style{bg: d.t.styles.list[c.style()].bg}})
+			if x+n == len(l.cells) {
+				d.add("\x1b[K")
+				return
+			}
+			d.control('X', n)
+		}
+		if x += n; x < to {
+			d.control('C', n)
+		}
+	}
+}
+
+// control writes CSI n final; 1 is left out.
+func (d *dumper) control(final byte, n int) {
+	if n == 1 {
+		d.addf("\x1b[%c", final)
+	} else {
+		d.addf("\x1b[%d%c", n, final)
+	}
+}
+
+// char prints one character in its style.
+func (d *dumper) char(c cell) {
+	d.setPen(pen{style: d.t.styles.list[c.style()], protected: c&cellProtected != 0})
+	if c.content() < utf8.RuneSelf {
+		d.b = append(d.b, byte(c.content()))
+		d.join = joinPlain
+		return
+	}
+	base := d.t.firstRune(c)
+	class := propsOf(base) & classMask
+	if d.join.takes(class) {
+		d.add(breakJoin)
+	}
+	d.b = utf8.AppendRune(d.b, base)
+	d.join = startsJoin(class)
+	if c&cellCluster == 0 {
+		return
+	}
+	text := d.t.text(c)[utf8.RuneLen(base):]
+	if r, _ := utf8.DecodeRuneInString(text); r == emojiSelector && c&cellWide == 0 && takesEmojiSelector(base) {
+		d.add(breakJoin) // the selector came without making the character wide
+		d.join = joinNone
+	}
+	d.add(text)
+	for _, r := range text {
+		if p := propsOf(r); p.width() == 0 {
+			d.join = d.join.withMark(r)
+		} else {
+			d.join = d.join.with(p & classMask)
+		}
+	}
+}
+
+// setPen writes the SGR, OSC 8 and DECSCA that the next characters need.
+func (d *dumper) setPen(want pen) {
+	have := &d.pen
+	if want.style.link != have.style.link {
+		l := d.t.styles.link(want.style.link)
+		if l.id != "" {
+			d.addf("\x1b]8;id=%s;%s\x1b\\", l.id, l.uri)
+		} else {
+			d.addf("\x1b]8;;%s\x1b\\", l.uri)
+		}
+		have.style.link = want.style.link
+	}
+	if want.style != have.style {
+		d.b = appendSGRChange(d.b, have.style, want.style)
+		have.style = want.style
+	}
+	if want.protected != have.protected {
+		if want.protected {
+			d.add("\x1b[1\"q")
+		} else {
+			d.add("\x1b[0\"q")
+		}
+		have.protected = want.protected
+		d.join = joinNone
+	}
+}

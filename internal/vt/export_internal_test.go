@@ -1,0 +1,83 @@
+package vt
+
+import "fmt"
+
+// Check looks for states that no input may lead to.
+func (t *Terminal) Check() error {
+	if t.cur.x < 0 || t.cur.x >= t.cols || t.cur.y < 0 || t.cur.y >= t.rows {
+		return fmt.Errorf("cursor at %d,%d outside %dx%d", t.cur.x, t.cur.y, t.cols, t.rows)
+	}
+	m := t.margins
+	if m.top < 0 || m.top > m.bottom || m.bottom >= t.rows || m.left < 0 || m.left > m.right || m.right >= t.cols {
+		return fmt.Errorf("margins %+v", m)
+	}
+	if t.hist.len() > t.hist.max || t.anchor.up > t.hist.len() {
+		return fmt.Errorf("scrollback %d of %d, anchor %+v", t.hist.len(), t.hist.max, t.anchor)
+	}
+	for i := range t.hist.len() {
+		if err := t.checkLine(t.hist.at(i), false); err != nil {
+			return fmt.Errorf("row %d: %w", i-t.hist.len(), err)
+		}
+	}
+	for _, b := range []*buffer{&t.main, &t.alt} {
+		if b.rows != nil && len(b.rows) != t.rows {
+			return fmt.Errorf("%d rows of %d", len(b.rows), t.rows)
+		}
+		for y, l := range b.rows {
+			if err := t.checkLine(l, y == t.rows-1); err != nil {
+				return fmt.Errorf("row %d: %w", y, err)
+			}
+		}
+	}
+	if n := len(t.styles.list); n > maxStyles {
+		return fmt.Errorf("%d styles", n)
+	}
+	if n := len(t.clusters.list); n > maxClusters {
+		return fmt.Errorf("%d clusters", n)
+	}
+	if n := len(t.outbox.replies); n > maxReplies {
+		return fmt.Errorf("%d bytes of replies", n)
+	}
+	return nil
+}
+
+func (t *Terminal) checkLine(l *line, last bool) error {
+	if len(l.cells) != t.cols {
+		return fmt.Errorf("%d columns of %d", len(l.cells), t.cols)
+	}
+	if l.wrapped && last {
+		return fmt.Errorf("the last row wraps")
+	}
+	if end := l.cells[t.cols-1]; l.wrapped && end.blank() && end&cellPad == 0 {
+		return fmt.Errorf("a wrapped row ends in a blank")
+	}
+	for x, c := range l.cells {
+		if int(c.style()) >= len(t.styles.list) {
+			return fmt.Errorf("column %d: style %d of %d", x, c.style(), len(t.styles.list))
+		}
+		if c&cellCluster != 0 && t.clusters.list[c.content()&^cellCluster].n == 0 {
+			return fmt.Errorf("column %d: swept cluster", x)
+		}
+		if c&cellPad != 0 && (!l.wrapped || x != t.cols-1) {
+			return fmt.Errorf("column %d: stray pad", x)
+		}
+		if c.blank() {
+			if s := t.styles.list[c.style()]; s != (style{bg: s.bg}) || c&(cellWide|cellProtected) != 0 {
+				return fmt.Errorf("column %d: blank %x with style %+v", x, uint64(c), s)
+			}
+		}
+		lead := x > 0 && l.cells[x-1]&cellWide != 0
+		if c&cellSpacer != 0 != lead {
+			return fmt.Errorf("column %d: half of a wide character", x)
+		}
+		if c&cellWide != 0 && x == t.cols-1 {
+			return fmt.Errorf("column %d: wide character cut by the edge", x)
+		}
+	}
+	return nil
+}
+
+// Tables returns how many styles and clusters the tables hold, free places included.
+func (t *Terminal) Tables() (styles, clusters int) {
+	return len(t.styles.list), len(t.clusters.list)
+}

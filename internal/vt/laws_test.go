@@ -1,0 +1,166 @@
+package vt_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"den/internal/vt"
+)
+
+func config(cols, rows, scrollback int) vt.Config {
+	return vt.Config{Cols: cols, Rows: rows, Scrollback: scrollback, Version: "1.2.3"}
+}
+
+// randomSize leans to sizes at which everything is an edge.
+func randomSize(r *rand.Rand) (cols, rows int) {
+	sizes := [][2]int{{80, 24}, {20, 6}, {10, 4}, {7, 3}, {2, 2}, {1, 1}, {1, 5}, {3, 1}, {33, 10}}
+	s := sizes[r.IntN(len(sizes))]
+	return s[0], s[1]
+}
+
+// randomSteps is writes with resizes between them.
+func randomSteps(g generator) []step {
+	var steps []step
+	for range 1 + g.r.IntN(8) {
+		steps = append(steps, step{data: g.stream(1 + g.r.IntN(40))})
+		if g.r.IntN(4) == 0 {
+			cols, rows := randomSize(g.r)
+			steps = append(steps, step{cols: cols, rows: rows})
+		}
+	}
+	return steps
+}
+
+// dumpLaw: after every step, a fresh terminal fed with the dump is equal.
+func dumpLaw(cfg vt.Config) func([]step) string {
+	return func(steps []step) string {
+		term := vt.New(cfg)
+		for _, s := range steps {
+			s.do(term)
+			if err := term.Check(); err != nil {
+				return err.Error()
+			}
+			if d := dumpDiff(term, cfg); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+}
+
+func dumpDiff(term *vt.Terminal, cfg vt.Config) string {
+	cfg.Cols, cfg.Rows = term.Size()
+	dump := term.Dump()
+	again := vt.New(cfg)
+	again.Write(dump)
+	if d := vt.Diff(term, again); d != "" {
+		return fmt.Sprintf("%s\ndump is %q", d, dump)
+	}
+	if r, m, n := again.TakeReplies(), again.TakeMarks(), again.TakeNotes(); r != nil || m != nil || n != nil {
+		return fmt.Sprintf("dump %q made replies %q, marks %v, notes %v", dump, r, m, n)
+	}
+	if err := again.Check(); err != nil {
+		return "after dump: " + err.Error()
+	}
+	return ""
+}
+
+// splitLaw: how the bytes are cut into writes makes no difference.
+func splitLaw(cfg vt.Config, seed uint64) func([]step) string {
+	return func(steps []step) string {
+		r := rand.New(rand.NewPCG(seed, 2))
+		whole, split := vt.New(cfg), vt.New(cfg)
+		for _, s := range steps {
+			s.do(whole)
+			if s.cols > 0 {
+				s.do(split)
+			}
+			for rest := s.data; len(rest) > 0; {
+				n := min(1+r.IntN(9), len(rest))
+				split.Write(rest[:n])
+				rest = rest[n:]
+			}
+		}
+		return pairDiff(whole, split)
+	}
+}
+
+// pairDiff is "" when both terminals are equal and have the same to say.
+func pairDiff(a, b *vt.Terminal) string {
+	if d := vt.Diff(a, b); d != "" {
+		return d
+	}
+	if x, y := a.TakeReplies(), b.TakeReplies(); !bytes.Equal(x, y) {
+		return fmt.Sprintf("replies %q and %q", x, y)
+	}
+	if x, y := a.TakeMarks(), b.TakeMarks(); !slices.Equal(x, y) {
+		return fmt.Sprintf("marks %v and %v", x, y)
+	}
+	if x, y := a.TakeNotes(), b.TakeNotes(); !slices.Equal(x, y) {
+		return fmt.Sprintf("notes %v and %v", x, y)
+	}
+	return ""
+}
+
+// textLaw: the canonical text is the rows' texts.
+func textLaw(cfg vt.Config) func([]step) string {
+	return func(steps []step) string {
+		term := vt.New(cfg)
+		for _, s := range steps {
+			s.do(term)
+		}
+		_, rows := term.Size()
+		var lines []string
+		for y := range rows {
+			var line []byte
+			row := term.Row(y)
+			for x := range row.Len() {
+				if c := row.Cell(x); c.Text == "" && c.Width > 0 {
+					line = append(line, ' ')
+				} else {
+					line = append(line, c.Text...)
+				}
+			}
+			lines = append(lines, strings.TrimRight(string(line), " "))
+		}
+		want := strings.TrimRight(strings.Join(lines, "\n"), "\n")
+		if got := string(term.AppendText(nil)); got != want {
+			return fmt.Sprintf("text %q, rows %q", got, want)
+		}
+		return ""
+	}
+}
+
+// hold checks a law for many seeds and shrinks the first input that breaks it.
+func hold(t *testing.T, n int, law func(vt.Config, uint64) func([]step) string) {
+	t.Helper()
+	if testing.Short() {
+		n /= 10
+	}
+	for seed := range n {
+		g := newGenerator(uint64(seed))
+		cols, rows := randomSize(g.r)
+		cfg := config(cols, rows, g.r.IntN(3)*20)
+		steps := randomSteps(g)
+		check := law(cfg, uint64(seed))
+		if check(steps) != "" {
+			steps = shrink(steps, check)
+			t.Fatalf("seed %d, %dx%d with %d rows of scrollback:\n%safter which: %s",
+				seed, cols, rows, cfg.Scrollback, describe(steps), check(steps))
+		}
+	}
+}
+
+func TestDumpGivesAnEqualTerminal(t *testing.T) {
+	hold(t, 3000, func(cfg vt.Config, _ uint64) func([]step) string { return dumpLaw(cfg) })
+}
+
+func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 2000, splitLaw) }
+
+func TestCanonicalTextIsTheRows(t *testing.T) {
+	hold(t, 1000, func(cfg vt.Config, _ uint64) func([]step) string { return textLaw(cfg) })
+}

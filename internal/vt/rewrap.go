@@ -1,0 +1,167 @@
+package vt
+
+// point is a place in a list of rows that follows its character when the rows
+// are wrapped anew.
+type point struct {
+	row, col int
+	after    bool // just past col: a wrap is pending there
+	settled  bool // row and col are those of the new rows
+}
+
+// rewrap joins rows that were wrapped at one width and wraps them at another.
+type rewrap struct {
+	t        *Terminal
+	lines    []*line
+	from, to int
+	points   []*point
+
+	out    []*line
+	spare  []*line
+	joined []cell // the logical line at hand
+	places []place
+}
+
+// place is a point, or the start of an old row, as an offset into a logical line.
+type place struct {
+	point  *point // or nil
+	offset int
+	prompt PromptMarks // of the old row that begins here
+}
+
+func (w *rewrap) run() []*line {
+	w.out = make([]*line, 0, len(w.lines))
+	for i := 0; i < len(w.lines); {
+		i = w.join(i)
+		w.wrap()
+	}
+	return w.out
+}
+
+// join collects the logical line that begins at row i and returns the row after it.
+func (w *rewrap) join(i int) int {
+	w.joined, w.places = w.joined[:0], w.places[:0]
+	for {
+		l := w.lines[i]
+		start := len(w.joined)
+		if l.prompt != 0 {
+			w.places = append(w.places, place{offset: start, prompt: l.prompt})
+		}
+		for _, p := range w.points {
+			if p.row == i && !p.settled {
+				at := start + p.col
+				if p.after {
+					at++
+				}
+				w.places = append(w.places, place{point: p, offset: at})
+			}
+		}
+		cells := l.cells
+		if n := len(cells); cells[n-1]&cellPad != 0 {
+			cells = cells[:n-1]
+		}
+		if w.from == 1 {
+			cells = w.t.widened(cells)
+		}
+		if w.to == 1 {
+			cells = narrowed(cells)
+		}
+		w.joined = append(w.joined, cells...)
+		i++
+		if !l.wrapped || i == len(w.lines) {
+			return i
+		}
+	}
+}
+
+// wrap writes the logical line at the new width. Its trailing blanks do not
+// count, but their background goes on to the end of its last row.
+func (w *rewrap) wrap() {
+	cells := w.joined
+	n := len(cells)
+	var rest cell
+	if n > 0 && cells[n-1].blank() {
+		rest = cells[n-1]
+	}
+	for n > 0 && cells[n-1].blank() {
+		n--
+	}
+	cells = cells[:n]
+	pos := 0
+	for {
+		l := w.newLine()
+		k := min(w.to, len(cells)-pos)
+		if pos+k < len(cells) && cells[pos+k]&cellSpacer != 0 {
+			k-- // a wide character does not fit
+		}
+		copy(l.cells, cells[pos:pos+k])
+		last := pos+k == len(cells)
+		switch {
+		case last:
+			fill(l.cells[k:], rest)
+		case k < w.to:
+			l.cells[k] = cellPad
+		}
+		l.wrapped = !last
+		w.settle(l, pos, k, last)
+		pos += k
+		if last {
+			return
+		}
+	}
+}
+
+// settle gives the places in [pos, pos+k), and in the last row all after it,
+// their new row and column.
+func (w *rewrap) settle(l *line, pos, k int, last bool) {
+	row := len(w.out) - 1
+	for _, pl := range w.places {
+		if pl.offset < pos || pl.offset >= pos+k && !last {
+			continue
+		}
+		if pl.point == nil {
+			l.prompt |= pl.prompt
+			continue
+		}
+		x := pl.offset - pos
+		*pl.point = point{row: row, col: min(x, w.to-1), settled: true}
+		// Just past a full row's text is where a wrap is pending.
+		if x == w.to && k == w.to {
+			pl.point.after = true
+		}
+	}
+}
+
+func (w *rewrap) newLine() *line {
+	if len(w.spare) == 0 {
+		w.spare = newLines(64, w.to)
+	}
+	l := w.spare[0]
+	w.spare = w.spare[1:]
+	w.out = append(w.out, l)
+	return l
+}
+
+// widened gives wide characters that a screen of one column held in one cell
+// their second cell back.
+func (t *Terminal) widened(cells []cell) []cell {
+	out := make([]cell, 0, 2*len(cells))
+	for _, c := range cells {
+		if !c.blank() && propsOf(t.firstRune(c)).width() == 2 {
+			out = append(out, c|cellWide, c&^contentMask|cellSpacer)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// narrowed is the opposite.
+func narrowed(cells []cell) []cell {
+	out := make([]cell, 0, len(cells))
+	for _, c := range cells {
+		if c&cellSpacer == 0 {
+			out = append(out, c&^cellWide)
+		}
+	}
+	return out
+}
