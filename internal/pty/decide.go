@@ -2,6 +2,7 @@ package pty
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -36,8 +37,9 @@ type waiting struct {
 const shortest = 250 * time.Millisecond
 
 // decide is the rule. It is a function of its arguments: Ready means that
-// nothing but terminal input can make any of the threads go on.
-func decide(threads []waiting) (state ReadyState, why string, by waiting, onlyTimers bool) {
+// nothing but terminal input can make any of the threads go on. raw says that
+// the terminal hands over every key as it comes.
+func decide(threads []waiting, raw bool) (state ReadyState, why string, by waiting, onlyTimers bool) {
 	first := make(map[waitKind]waiting, 8)
 	for _, t := range threads {
 		if _, ok := first[t.kind]; !ok || t.kind == reads && t.timeout > 0 {
@@ -56,6 +58,11 @@ func decide(threads []waiting) (state ReadyState, why string, by waiting, onlyTi
 	}
 	if t, ok := first[mixed]; ok {
 		return Unknown, fmt.Sprintf("%s (pid %d) waits in %s for the terminal and for %s", t.comm, t.pid, t.call, t.what), t, false
+	}
+	if t, ok := first[foreign]; ok && !read && raw && strings.HasPrefix(t.what, "socket:") {
+		// A client that handed the terminal to its server looks like this; a
+		// program that merely waits for the network leaves the terminal as it is.
+		return Unknown, fmt.Sprintf("%s (pid %d) waits in %s for %s with the terminal in raw mode: somebody else may read it", t.comm, t.pid, t.call, t.what), t, false
 	}
 	if !read {
 		for _, kind := range []waitKind{foreign, timed, parked} {

@@ -48,7 +48,12 @@ func (w *probing) add(set *waitSet, t *thread, fd int, writing bool) {
 	case link == "anon_inode:[timerfd]":
 		set.own++
 		data, err := readInto(w.buf[:], procFD(t.proc.pid, "fdinfo", fd))
-		set.timer = set.timer || err != nil || timerArmed(data)
+		if err != nil {
+			set.unreadable(err, "its timer")
+		}
+		if left := timerLeft(data); left > 0 && (set.timer == 0 || left < set.timer) {
+			set.timer = left
+		}
 	case strings.HasPrefix(link, "pipe:["):
 		switch ends := w.pipeEnds(t.proc.pid, link, true); {
 		case ends.others > 0:

@@ -81,7 +81,7 @@ func (p *PTY) Probe() Readiness {
 		}
 	}
 	var by waiting
-	r.State, r.Why, by, r.OnlyTimers = decide(w.waits)
+	r.State, r.Why, by, r.OnlyTimers = decide(w.waits, !r.Canonical)
 	r.PID, r.Timeout = by.pid, by.timeout
 	if by.kind != reads {
 		r.Timeout = 0

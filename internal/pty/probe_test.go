@@ -27,7 +27,7 @@ func TestProbePrograms(t *testing.T) {
 		{"zsh", []string{"zsh", "-f"}, `PROMPT> `, "sleep 100\r", "\x03"},
 		{"python3", []string{"python3", "-i"}, `>>> `, "while True: pass\r\r", "\x03"},
 		{"python3 -q", []string{"python3", "-q"}, `>>> `, "import time; time.sleep(100)\r", "\x03"},
-		{"python3 without readline", []string{"python3", "-q", "-i", "-c", "import sys; sys.modules['readline']=None"}, `>>> `, "while True: pass\r\r", "\x03"},
+		{"python3 without readline", []string{"python3", "-I", "-q"}, `>>> `, "while True: pass\r\r", "\x03"},
 		{"cat", []string{"cat"}, ``, "", ""},
 		{"less", []string{"less", file}, `a line`, "", ""},
 		{"vim", []string{"vim", "-u", "NONE", "-i", "NONE", "-n", file}, `a line`, ":sleep 100\r", "\x03"},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +51,9 @@ func parseHex(word []byte) (uint64, error) {
 	return strconv.ParseUint(strings.TrimPrefix(string(word), "0x"), 16, 64)
 }
 
+// year, in seconds, is as long as a timer needs to be told from for ever.
+const year = 365 * 24 * 3600
+
 // epollEntry is one descriptor that an epoll set watches.
 type epollEntry struct {
 	fd     int
@@ -75,11 +79,17 @@ func parseEpoll(fdinfo []byte) []epollEntry {
 	return out
 }
 
-// timerArmed tells from a timerfd's fdinfo whether it will go off.
-func timerArmed(fdinfo []byte) bool {
-	_, rest, ok := bytes.Cut(fdinfo, []byte("it_value: "))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	return !ok || string(bytes.TrimSpace(line)) != "(0, 0)"
+// timerLeft tells from a timerfd's fdinfo when it goes off; 0 means never.
+func timerLeft(fdinfo []byte) time.Duration {
+	_, rest, ok := bytes.Cut(fdinfo, []byte("it_value: ("))
+	line, _, _ := bytes.Cut(rest, []byte(")"))
+	s, ns, ok2 := bytes.Cut(line, []byte(", "))
+	sec, ok3 := atoi(s)
+	nsec, ok4 := atoi(ns)
+	if !ok || !ok2 || !ok3 || !ok4 {
+		return time.Nanosecond // Not known to be off.
+	}
+	return time.Duration(min(sec, year))*time.Second + time.Duration(nsec)
 }
 
 // accessMode tells from any fdinfo whether the descriptor is open for reading and for writing.

@@ -7,11 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"den/internal/pty"
 )
@@ -35,6 +38,14 @@ type term struct {
 
 func testEnv(t *testing.T) []string {
 	return []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=" + t.TempDir(), "TERM=xterm-256color", "LANG=C.UTF-8", "PS1=PROMPT> ", "PYTHONSTARTUP="}
+}
+
+// startPython runs a Python program that prints "go" when it is set up.
+func startPython(t *testing.T, code string) *term {
+	t.Helper()
+	x := start(t, "python3", "-u", "-c", code)
+	x.untilOutput("go")
+	return x
 }
 
 func start(t *testing.T, argv ...string) *term {
@@ -93,8 +104,12 @@ func (x *term) read() {
 }
 
 func (x *term) close() {
-	for _, pid := range append(pty.Descendants(x.pid), x.pid) {
-		syscall.Kill(pid, syscall.SIGKILL)
+	below := pty.Descendants(x.pid)
+	// What is below the program, and orphans of its session, which this process adopted.
+	for _, pid := range append(pty.Descendants(os.Getpid()), x.pid) {
+		if sid, err := unix.Getsid(pid); err == nil && sid == x.pid || slices.Contains(below, pid) {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 	x.wait()
 	x.p.Close()
@@ -201,10 +216,21 @@ func script(t *testing.T, name, text string) string {
 	return path
 }
 
-// TestMain makes sure that no test leaves a process behind, not even a dead one.
+// TestMain makes this process adopt orphans, as a host does, and makes sure
+// that no test leaves a process behind.
 func TestMain(m *testing.M) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		fmt.Fprintln(os.Stderr, "become a subreaper:", err)
+		os.Exit(1)
+	}
 	code := m.Run()
-	if left := children(os.Getpid()); code == 0 && len(left) > 0 {
+	left := children(os.Getpid())
+	for end := time.Now().Add(5 * time.Second); len(left) > 0 && time.Now().Before(end); left = children(os.Getpid()) {
+		if pid, _ := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	if code == 0 && len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "tests left processes behind: %s\n", strings.Join(left, ", "))
 		code = 1
 	}

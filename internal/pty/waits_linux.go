@@ -105,16 +105,16 @@ func (w *probing) classifyCall(wt *waiting, t *thread, kind callKind) {
 
 // waitSet is what one call waits for, put together.
 type waitSet struct {
-	terminal, own, sibling int    // how many descriptors of each
-	outside                string // the first that is none of these, or ""
-	timer                  bool   // an armed timer is among its own
-	unread                 string // why the set is not known, or ""
+	terminal, own, sibling int           // how many descriptors of each
+	outside                string        // the first that is none of these, or ""
+	timer                  time.Duration // of an armed timer among its own, or 0
+	unread                 string        // why the set is not known, or ""
 }
 
 // sum turns a set into the thread's answer.
 func (s *waitSet) sum(wt *waiting) {
-	if s.timer && wt.timeout == 0 {
-		wt.timeout = time.Nanosecond // Some time; which one is the timer's own affair.
+	if s.timer > 0 && (wt.timeout == 0 || s.timer < wt.timeout) {
+		wt.timeout = s.timer
 	}
 	switch {
 	case s.unread != "":
@@ -233,7 +233,6 @@ func (w *probing) timespec(set *waitSet, t *thread, addr uint64) time.Duration {
 	if info, ok := archCalls[t.call.number]; ok && info.kind == callSelect {
 		sub *= 1000
 	}
-	const year = 365 * 24 * 3600
 	return max(time.Duration(min(sec, year))*time.Second+time.Duration(min(sub, 1e9)), time.Nanosecond)
 }
 
