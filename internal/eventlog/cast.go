@@ -39,37 +39,24 @@ type header2JSON struct {
 }
 
 func writeCast(out io.Writer, l *Log, o CastOptions, version int) (missing []error, err error) {
-	w := walker{log: l}
-	defer w.close()
-	if err := w.start(0); err != nil {
+	h, err := l.Header()
+	if err != nil {
 		return nil, err
 	}
 	c := caster{out: bufio.NewWriterSize(out, 64<<10), version: version, input: o.Input}
-	for {
-		var ev Event
-		err := w.next(&ev)
+	c.header(h)
+	for ev, err := range l.Play() {
 		switch {
-		case err == io.EOF:
-			if w.cur == nil && !c.begun {
-				return missing, noSegments(l.dir)
-			}
-			if !c.begun {
-				c.begin(w.cur.seg)
-			}
-			c.finish()
-			return missing, c.flush()
-		case err != nil && !Missing(err):
-			return missing, err
-		case err != nil:
+		case err == nil:
+			c.event(ev)
+		case Missing(err):
 			missing = append(missing, err)
-			c.torn = true
-			continue
+		default:
+			return missing, err
 		}
-		if !c.begun {
-			c.begin(w.cur.seg)
-		}
-		c.event(ev, w.cur.seg)
 	}
+	c.finish()
+	return missing, c.flush()
 }
 
 // caster writes one cast.
@@ -79,8 +66,6 @@ type caster struct {
 	input   bool
 
 	begun bool
-	shown bool          // an event was written
-	torn  bool          // something is missing, so the next repaint is needed
 	start time.Duration // the log's time at which the cast begins
 	last  time.Duration // of the event written last
 	carry []byte        // the beginning of a character
@@ -88,10 +73,7 @@ type caster struct {
 	err   error
 }
 
-func (c *caster) begin(seg Segment) {
-	c.begun = true
-	c.start, c.last = seg.Elapsed, seg.Elapsed
-	h := seg.Header
+func (c *caster) header(h Header) {
 	stamp := max(h.Timestamp.Unix(), 0)
 	env := map[string]string{}
 	for k, v := range h.Env {
@@ -114,22 +96,25 @@ func (c *caster) begin(seg Segment) {
 	c.note(enc.Encode(v))
 }
 
-func (c *caster) event(ev Event, seg Segment) {
-	if out, ok := ev.Output(); ok {
-		if ev.Repaint && c.torn && c.shown {
-			c.carry = c.carry[:0]
-			c.write(ev.Time, Resize, fmt.Appendf(nil, "%dx%d", seg.Header.Cols, seg.Header.Rows))
-			c.write(ev.Time, Output, []byte("\x1bc")) // a repaint is meant for a fresh terminal
-		} else if ev.Repaint && c.shown {
-			return // a player that has seen the rest does not need it
+func (c *caster) event(ev Event) {
+	if !c.begun {
+		c.begun = true
+		c.start, c.last = ev.Time, ev.Time
+		if ev.Repaint && ev.Code == Resize {
+			return // the header has it
 		}
-		c.torn = false
+	}
+	if out, ok := ev.Output(); ok {
 		c.output(ev.Time, out)
 		return
 	}
 	switch ev.Code {
 	case Resize, Mark:
 		c.write(ev.Time, ev.Code, ev.Data)
+		if ev.Repaint {
+			c.carry = c.carry[:0]
+			c.write(ev.Time, Output, []byte("\x1bc")) // a fresh terminal
+		}
 	case Input, InputBytes:
 		if c.input {
 			c.write(ev.Time, Input, bytes.ToValidUTF8(ev.Data, []byte("\uFFFD")))
@@ -163,7 +148,7 @@ func (c *caster) write(t time.Duration, code string, data []byte) {
 	if c.version == 3 {
 		at = t - c.last
 	}
-	c.last, c.shown = t, true
+	c.last = t
 	c.line = appendText(c.line[:0], at.Microseconds(), code, data)
 	_, err := c.out.Write(c.line)
 	c.note(err)

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	firstBuffer = 64 << 10
-	maxHeader   = 1 << 20
+	headerBuffer = 2 << 10
+	readBuffer   = 64 << 10
+	maxHeader    = 1 << 20
 	// maxLine is far above the longest repaint, and keeps a file that is not
 	// a log from filling the memory.
 	maxLine = 1 << 30
@@ -40,7 +41,7 @@ func openCursor(dir string, e entry) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cursor{f: f, buf: make([]byte, firstBuffer)}
+	c := &cursor{f: f, buf: make([]byte, headerBuffer)}
 	if err := c.readHeader(e); err != nil {
 		f.Close()
 		return nil, err
@@ -74,6 +75,15 @@ func (c *cursor) readHeader(e entry) error {
 func (c *cursor) close() { c.f.Close() }
 
 func (c *cursor) time() time.Duration { return time.Duration(c.us) * time.Microsecond }
+
+// size is the resize that a fresh terminal needs for this segment.
+func (c *cursor) size() Event {
+	h := c.seg.Header
+	return Event{
+		Seq: c.seg.Seq, Time: c.seg.Elapsed, Repaint: true,
+		Code: Resize, Data: fmt.Appendf(nil, "%dx%d", h.Cols, h.Rows),
+	}
+}
 
 // next decodes the next event. io.EOF means that no whole line is there now;
 // a later call looks again. A line that makes no sense is a *Damage.
@@ -138,8 +148,8 @@ func (c *cursor) fill() error {
 		copy(c.buf, c.buf[c.r:c.w])
 		c.r, c.w = 0, c.w-c.r
 	}
-	if c.w == len(c.buf) {
-		bigger := make([]byte, 2*len(c.buf))
+	if c.w == len(c.buf) || c.line > 0 && len(c.buf) < readBuffer {
+		bigger := make([]byte, max(2*len(c.buf), readBuffer))
 		copy(bigger, c.buf[:c.w])
 		c.buf = bigger
 	}

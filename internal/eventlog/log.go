@@ -134,7 +134,8 @@ func (l *Log) Segments() ([]Segment, error) {
 	return segs, nil
 }
 
-// segment reads one header. io.ErrUnexpectedEOF: it is not whole yet.
+// segment reads one header. While it is not whole, the error is
+// io.ErrUnexpectedEOF.
 func (l *Log) segment(e entry) (Segment, error) {
 	c, err := openCursor(l.dir, e)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	// without waiting for a Flush.
 	maxPending = 1 << 20
 	// keepPending is what a quiet Writer keeps of its buffer.
-	keepPending = 256 << 10
+	keepPending = 512 << 10
 	// retryEvery is how often a paused Writer tries the disk again.
 	retryEvery = time.Second
 )

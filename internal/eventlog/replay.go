@@ -21,6 +21,7 @@ type Replay struct {
 	log  *Log
 	seq  uint64 // the last event wanted
 	time time.Duration
+	next uint64 // the last event before the next segment, or 0 without one
 }
 
 // ReplaySeq prepares a replay up to and with event seq. A seq behind the end
@@ -55,7 +56,7 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 		switch {
 		case err == nil && seg.Seq <= seq && seg.Elapsed <= d:
 			slices.Reverse(missing)
-			return &Replay{Segment: seg, Missing: missing, log: l, seq: seq, time: d}, nil
+			return &Replay{Segment: seg, Missing: missing, log: l, seq: seq, time: d, next: first.Seq}, nil
 		case err == nil:
 			first, missing = seg, nil // all after it are no concern of this point
 		case fault.KindOf(err) == fault.Protocol:
@@ -75,7 +76,8 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 }
 
 // Events yields the segment's repaint, if it has one, and the events up to the
-// point. Damage ends it: what comes after cannot be known from this segment.
+// point. A [*Damage] or a [*Gap] ends it: the point lies behind something that
+// is missing, and what was reached is earlier.
 func (r *Replay) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		c, err := openCursor(r.log.dir, entry{r.Segment.Name, r.Segment.Index})
@@ -88,6 +90,9 @@ func (r *Replay) Events() iter.Seq2[Event, error] {
 			var ev Event
 			err := c.next(&ev)
 			switch {
+			case err == io.EOF && c.seq < min(r.seq, r.next):
+				yield(Event{}, &Gap{From: c.seq + 1, To: r.next})
+				return
 			case err == io.EOF:
 				return
 			case err != nil:

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"unicode/utf8"
+
+	"den/internal/fault"
 )
 
 // RotateIfFull begins a new segment when the newest one has its size. The
@@ -143,6 +145,9 @@ func (w *Writer) awaitSync() error {
 }
 
 func syncClose(f file, fs files, dir string) error {
-	err := f.Sync()
-	return errors.Join(err, f.Close(), fs.syncDir(dir))
+	err := errors.Join(f.Sync(), f.Close(), fs.syncDir(dir))
+	if err != nil {
+		return &fault.Error{Kind: fault.Storage, Err: fmt.Errorf("sync log segment: %w", err)}
+	}
+	return nil
 }

@@ -163,4 +163,17 @@ func TestSegmentTakenAway(t *testing.T) {
 	if len(missing) != 1 || *missing[0].(*eventlog.Gap) != (eventlog.Gap{From: 11, To: 20}) {
 		t.Errorf("missing %v", missing)
 	}
+	for seq, want := range map[uint64]bool{10: false, 11: true, 19: true, 20: false, 30: false} {
+		r, err := open(t, dir).ReplaySeq(seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gap := false
+		for _, err := range r.Events() {
+			gap = gap || eventlog.Missing(err)
+		}
+		if gap != want {
+			t.Errorf("ReplaySeq(%d) says that something is missing: %v, want %v", seq, gap, want)
+		}
+	}
 }
