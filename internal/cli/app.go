@@ -77,8 +77,10 @@ func (a *app) report(err error) int {
 }
 
 // printJSON writes the one object that a command answers with.
-func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.stdout)
+func (a *app) printJSON(v any) error { return encodeJSON(a.stdout, v) }
+
+func encodeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }

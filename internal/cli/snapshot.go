@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,9 @@ func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) 
 	}
 	ans := answerFor(m.Name, shot, o.format)
 	if ans.Artifact, err = d.ArtifactPath(fmt.Sprintf("snapshot-%d-%s.json", shot.Seq, o.format)); err == nil {
-		var raw []byte
-		if raw, err = json.Marshal(ans); err == nil {
-			err = d.SaveArtifact(ans.Artifact, "snapshot", shot.Seq, raw)
+		var kept bytes.Buffer
+		if err = encodeJSON(&kept, ans); err == nil {
+			err = d.SaveArtifact(ans.Artifact, "snapshot", shot.Seq, kept.Bytes())
 		}
 	}
 	if err != nil {

@@ -102,6 +102,9 @@ func (l *lineWatch) print(until int64) error {
 		return nil
 	}
 	l.next = max(l.next, l.term.FirstLine())
+	if l.next > l.term.ScreenLine() && l.cleared() {
+		l.next = l.term.ScreenLine() // a fresh screen: its lines are new ones
+	}
 	var line []byte
 	for l.next < until {
 		// A line that the terminal wrapped is printed whole, once its end is there.
@@ -121,6 +124,18 @@ func (l *lineWatch) print(until int64) error {
 		}
 	}
 	return nil
+}
+
+// cleared reports whether the lines that were printed are gone from the screen.
+func (l *lineWatch) cleared() bool {
+	top := l.term.ScreenLine()
+	_, rows := l.term.Size()
+	for at := top; at < min(l.next, top+int64(rows)); at++ {
+		if len(l.term.Row(int(at-top)).AppendText(nil)) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // finish prints what the session ended with.

@@ -23,7 +23,9 @@ func (h *Host) status() wire.Status {
 	}
 	probe := h.tty.Probe()
 	s.Ready = &wire.Readiness{State: string(probe.State), Why: probe.Why}
-	if pgid, err := h.tty.ForegroundGroup(); err == nil && pgid > 0 {
+	if probe.PID > 0 { // the very process, where the kernel told
+		s.Foreground = &wire.Process{PID: probe.PID, Command: probe.Command}
+	} else if pgid, err := h.tty.ForegroundGroup(); err == nil && pgid > 0 {
 		s.Foreground = &wire.Process{PID: pgid, Command: pty.CommandLine(pgid)}
 	}
 	s.Clients, s.Attached = h.server.count(), h.sizes.count()

@@ -1,0 +1,56 @@
+# den: `make help` lists everything.
+GO      ?= go
+BIN     := bin/den
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X den/internal/cli.Version=$(VERSION)
+PREFIX  ?= /usr/local
+FUZZTIME ?= 10m
+
+# What the tests and the demo run for real. Debian's package names.
+PACKAGES := tmux vim-nox nano less htop mc git asciinema bc sqlite3 gdb python3 zsh fish
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z][a-z-]*:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: setup
+setup: ## install the tools that the tests drive (apt-get, where it may)
+	@sh scripts/setup $(PACKAGES)
+
+.PHONY: build
+build: ## build bin/den, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/den
+
+.PHONY: install
+install: build ## install den, its manual and its completions below PREFIX
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/den
+	$(BIN) man --dir $(DESTDIR)$(PREFIX)/share/man/man1
+	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/den
+
+.PHONY: demo
+demo: build ## see it work: a session driven, waited on, read and ended
+	@sh examples/demo.sh $(BIN)
+
+.PHONY: lint
+lint: ## gofmt, go vet, staticcheck, and a build for other systems
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	GOOS=darwin $(GO) vet ./...
+
+.PHONY: test
+test: setup lint build ## everything that must hold: lint, tests with the race detector, whole-binary scripts
+	$(GO) test -race -timeout 12m ./...
+
+.PHONY: bench
+bench: setup build ## den and its peers side by side, in one run
+	cd bench && $(GO) run . -den ../$(BIN)
+
+.PHONY: fuzz
+fuzz: ## each fuzzer for FUZZTIME (default 10m)
+	@sh scripts/fuzz $(FUZZTIME)
+
+.PHONY: soak
+soak: build ## kill hosts at random under output, 500 times
+	DEN_SOAK=500 $(GO) test -count 1 -timeout 60m -run TestKilledHosts -v ./acceptance/

@@ -1,0 +1,194 @@
+// Package acceptance drives the whole binary as users do: by scripts.
+package acceptance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/cli"
+	"den/internal/pty"
+	"den/internal/session"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"den": func() {
+			os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		Setup:               setup,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Condition: func(cond string) (bool, error) {
+			switch cond {
+			case "linux":
+				return os.PathSeparator == '/' && exists("/proc/self/stat"), nil
+			case "asuser": // not root: file modes hold
+				return os.Getuid() != 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"code":       code,
+			"jset":       jset,
+			"kill-host":  killHost,
+			"alive":      alive,
+			"eventually": eventually,
+		},
+	})
+}
+
+// setup gives each script a Home of its own, and leaves no process behind.
+func setup(env *testscript.Env) error {
+	run, err := os.MkdirTemp("/tmp", "den-t-") // short: sockets go here
+	if err != nil {
+		return err
+	}
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("DEN_HOME", home)
+	env.Setenv("DEN_RUN_DIR", run)
+	env.Setenv("HOME", filepath.Join(env.WorkDir, "user"))
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+	env.Setenv("SHELL", "/bin/bash")
+	env.Setenv("PS1", "$ ")
+	env.Setenv("LC_ALL", "C.UTF-8")
+	t := env.T().(testing.TB)
+	env.Defer(func() {
+		endSessions(t, session.Home{Path: home})
+		os.RemoveAll(run)
+	})
+	return nil
+}
+
+// endSessions kills what a test left and looks for what must not be there:
+// surviving processes and data races in hosts.
+func endSessions(t testing.TB, home session.Home) {
+	dirs, err := home.All()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, d := range dirs {
+		if raw, err := os.ReadFile(d.HostLog()); err == nil && strings.Contains(string(raw), "DATA RACE") {
+			t.Errorf("host of %s:\n%s", d.ID, raw)
+		}
+		if m, err := d.Inspect(); err == nil && m.Status.Active() {
+			c, err := d.Dial(t.Context(), "test")
+			if err != nil {
+				continue // ended meanwhile
+			}
+			c.Call(t.Context(), "kill", map[string]any{"grace_ns": time.Second}, nil) // what is left is found below
+			c.Close()
+		}
+		if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+			t.Errorf("session %s left processes %v", d.ID, left)
+			d.Sweep()
+		}
+	}
+}
+
+// code runs a command and demands its exit code: code 11 den wait ...
+func code(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N command...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// jset sets a variable from a field of the last command's JSON: jset SEQ seq
+func jset(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: jset VAR field")
+	}
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &v))
+	for key := range strings.SplitSeq(args[1], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			ts.Check(err)
+			v = at[i]
+		default:
+			ts.Fatalf("no field %s", args[1])
+		}
+	}
+	if f, ok := v.(float64); ok {
+		ts.Setenv(args[0], strconv.FormatInt(int64(f), 10))
+		return
+	}
+	ts.Setenv(args[0], fmt.Sprint(v))
+}
+
+// killHost kills a session's host without a word.
+func killHost(ts *testscript.TestScript, neg bool, args []string) {
+	d, err := session.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
+	ts.Check(err)
+	m, err := d.Load()
+	ts.Check(err)
+	ts.Check(syscall.Kill(m.HostPID, syscall.SIGKILL))
+	for exists(fmt.Sprintf("/proc/%d/fd/0", m.HostPID)) { // a zombie has none
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// alive demands that a process lives, or with ! that it does not.
+func alive(ts *testscript.TestScript, neg bool, args []string) {
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	lives := exists(fmt.Sprintf("/proc/%d/fd", pid)) && syscall.Kill(pid, 0) == nil
+	if raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil {
+		_, state, _ := strings.Cut(string(raw), ") ")
+		lives = lives && !strings.HasPrefix(state, "Z")
+	}
+	if lives == neg {
+		ts.Fatalf("process %d: alive is %v", pid, lives)
+	}
+}
+
+// eventually waits for a file to appear.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		if fi, err := os.Stat(ts.MkAbs(args[0])); err == nil && fi.Size() > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s did not appear", args[0])
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
