@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// denHome is a Home of its own, and the den that works in it.
+type denHome struct {
+	bin, dir, run string
+	env           []string
+}
+
+func (b *bench) newHome() (*denHome, error) {
+	dir, err := os.MkdirTemp(b.tmp, "d")
+	if err != nil {
+		return nil, err
+	}
+	h := &denHome{bin: b.den, dir: filepath.Join(dir, "h"), run: filepath.Join(dir, "r")}
+	h.env = cleanEnv("DEN_HOME="+h.dir, "DEN_RUN_DIR="+h.run)
+	return h, nil
+}
+
+func (h *denHome) do(args ...string) error {
+	_, err := capture(h.env, append([]string{h.bin}, args...)...)
+	return err
+}
+
+func (h *denHome) timed(args ...string) (float64, error) {
+	return timed(h.env, append([]string{h.bin}, args...)...)
+}
+
+// ask runs a verb with --json and decodes its answer.
+func (h *denHome) ask(answer any, args ...string) error {
+	raw, err := capture(h.env, append(append([]string{h.bin}, args[0], "-j"), args[1:]...)...)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, answer)
+}
+
+// status is the part of `den status` that is of use here.
+type status struct {
+	ID      string `json:"id"`
+	PID     int    `json:"pid"`
+	HostPID int    `json:"host_pid"`
+	Seq     uint64 `json:"seq"`
+}
+
+func (h *denHome) status(name string) (status, error) {
+	var s status
+	err := h.ask(&s, "status", name)
+	return s, err
+}
+
+func (h *denHome) logDir(id string) string {
+	return filepath.Join(h.dir, "sessions", id, "log")
+}
+
+func (h *denHome) names() ([]string, error) {
+	var ls struct {
+		Sessions []struct {
+			Session string `json:"session"`
+		} `json:"sessions"`
+	}
+	if err := h.ask(&ls, "ls"); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range ls.Sessions {
+		names = append(names, s.Session)
+	}
+	return names, nil
+}
+
+// close ends every session and removes the Home.
+func (h *denHome) close() error {
+	names, err := h.names()
+	for _, n := range names {
+		err = errors.Join(err, h.do("kill", n, "--grace", "1s"))
+	}
+	return errors.Join(err, os.RemoveAll(filepath.Dir(h.dir)))
+}
+
+// settle waits until a process has not run for a moment, at most for limit.
+func settle(pid int, limit time.Duration) error {
+	deadline := time.Now().Add(limit)
+	for {
+		before, err := switches(pid)
+		if err != nil {
+			return err
+		}
+		time.Sleep(500 * time.Millisecond)
+		after, err := switches(pid)
+		if err != nil {
+			return err
+		}
+		if after == before {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d does not come to rest", pid)
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// idle measures what a session costs while nothing happens in it.
+func idle(b *bench) (err error) {
+	home, err := b.newHome()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, home.close()) }()
+	tmux, err := b.newTmux()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tmux.close()) }()
+
+	var hosts []int
+	grow := func(to int) error {
+		for i := len(hosts); i < to; i++ {
+			name := fmt.Sprintf("s%d", i)
+			if err := home.do("new", name, "cat", "-"); err != nil {
+				return err
+			}
+			s, err := home.status(name)
+			if err != nil {
+				return err
+			}
+			hosts = append(hosts, s.HostPID)
+			if tmux != nil && i > 0 { // the server has its first one
+				if err := tmux.do("new-session", "-d", "-s", name, "cat", "-"); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	const few = 20
+	for _, n := range []int{1, few} {
+		if err := grow(n); err != nil {
+			return err
+		}
+		if err := b.idleFor(n, hosts, tmux); err != nil {
+			return err
+		}
+	}
+	if err := b.afterFlood(home); err != nil {
+		return err
+	}
+	b.out.note("PSS counts the pages of the binary that the host touched, shared evenly among those who map it")
+	b.out.note("agent-tty 0.5.0, measured earlier, elsewhere: 158 MB PSS for one idle host, 110 MB each for 15")
+	return nil
+}
+
+// idleFor reads memory and wake-ups with n sessions.
+func (b *bench) idleFor(n int, hosts []int, tmux *tmuxServer) error {
+	window := 10 * time.Second
+	if b.quick {
+		window = 3 * time.Second
+	}
+	for _, pid := range hosts {
+		if err := settle(pid, 20*time.Second); err != nil {
+			b.out.note("%v", err)
+		}
+	}
+	was, err := activity(hosts)
+	if err != nil {
+		return err
+	}
+	var tmuxWas active
+	if tmux != nil {
+		if tmuxWas, err = activity([]int{tmux.pid}); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-time.After(window):
+	case <-b.ctx.Done():
+		return b.ctx.Err()
+	}
+	now, err := activity(hosts)
+	if err != nil {
+		return err
+	}
+	of := fmt.Sprintf("%d sessions", n)
+	per := "each host"
+	if n == 1 {
+		of, per = "1 session", "host"
+	}
+	den := b.memory(of, "den, "+per, hosts)
+	woke := float64(now.switches - was.switches)
+	b.out.one(of+", wake-ups", "den", fmt.Sprintf("in %v", window), woke)
+	b.out.one(of+", CPU", "den", "ms", float64((now.cpu - was.cpu).Milliseconds()))
+	b.out.aim(fmt.Sprintf("%s: under 6 MB PSS a host", of), den < 6, "%s MB", number(den))
+	b.out.aim(fmt.Sprintf("%s: no wake-ups", of), woke == 0, "%.0f in %v", woke, window)
+	if tmux == nil {
+		return nil
+	}
+	tmuxNow, err := activity([]int{tmux.pid})
+	if err != nil {
+		return err
+	}
+	b.memory(of, "tmux, server", []int{tmux.pid})
+	b.out.one(of+", wake-ups", "tmux", fmt.Sprintf("in %v", window), float64(tmuxNow.switches-tmuxWas.switches))
+	b.out.one(of+", CPU", "tmux", "ms", float64((tmuxNow.cpu - tmuxWas.cpu).Milliseconds()))
+	return nil
+}
+
+// memory adds the lines on memory for some processes and returns the median PSS.
+func (b *bench) memory(of, who string, pids []int) float64 {
+	pss := b.out.series(of+", PSS", who, "MB", false)
+	rss := b.out.series(of+", RSS", who, "MB", false)
+	private := b.out.series(of+", private", who, "MB", false)
+	for _, pid := range pids {
+		m, err := readMemory(pid)
+		if err != nil {
+			b.out.note("memory of %s: %v", who, err)
+			continue
+		}
+		pss.add(m.pss)
+		rss.add(m.rss)
+		private.add(m.private)
+	}
+	return pss.median()
+}
+
+type active struct {
+	switches int
+	cpu      time.Duration
+}
+
+func activity(pids []int) (active, error) {
+	var a active
+	for _, pid := range pids {
+		n, err := switches(pid)
+		if err != nil {
+			return a, err
+		}
+		user, system, err := cpuOf(pid)
+		if err != nil {
+			return a, err
+		}
+		a.switches += n
+		a.cpu += user + system
+	}
+	return a, nil
+}
+
+// afterFlood measures a host whose scrollback is full.
+func (b *bench) afterFlood(home *denHome) error {
+	file, err := b.textFile(10_000_000)
+	if err != nil {
+		return err
+	}
+	if err := home.do("new", "flood", "--", "sh", "-c", `cat "$1"; echo over-and-out; exec cat`, "sh", file); err != nil {
+		return err
+	}
+	if err := home.do("wait", "flood", "--text", "over-and-out"); err != nil {
+		return err
+	}
+	s, err := home.status("flood")
+	if err != nil {
+		return err
+	}
+	if err := settle(s.HostPID, 20*time.Second); err != nil {
+		b.out.note("%v", err)
+	}
+	b.memory("after 10 MB of output", "den, host of 21", []int{s.HostPID})
+	return nil
+}

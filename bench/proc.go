@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// memory is what a process holds, in MB (10^6 bytes).
+type memory struct {
+	pss     float64 // its own pages, and its share of those that others map too
+	rss     float64
+	private float64 // what its end would free
+}
+
+func readMemory(pid int) (memory, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return memory{}, err
+	}
+	var m memory
+	for line := range strings.Lines(string(raw)) {
+		f := strings.Fields(line)
+		if len(f) < 3 || f[2] != "kB" {
+			continue
+		}
+		kb, err := strconv.ParseFloat(f[1], 64)
+		if err != nil {
+			return memory{}, fmt.Errorf("smaps_rollup: %w", err)
+		}
+		mb := kb * 1024 / 1e6
+		switch f[0] {
+		case "Pss:":
+			m.pss = mb
+		case "Rss:":
+			m.rss = mb
+		case "Private_Clean:", "Private_Dirty:":
+			m.private += mb
+		}
+	}
+	return m, nil
+}
+
+// cpuOf returns the user and system time that a process has used.
+func cpuOf(pid int) (user, system time.Duration, err error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	// The name, in parentheses, may hold anything.
+	f := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
+	if len(f) < 13 {
+		return 0, 0, fmt.Errorf("/proc/%d/stat is cut", pid)
+	}
+	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
+	u, err1 := strconv.Atoi(f[11])
+	s, err2 := strconv.Atoi(f[12])
+	if err1 != nil || err2 != nil {
+		return 0, 0, fmt.Errorf("/proc/%d/stat: %q", pid, f[11:13])
+	}
+	return time.Duration(u) * tick, time.Duration(s) * tick, nil
+}
+
+// switches counts how often the threads of a process were put on a CPU: what
+// an idle process should not need.
+func switches(pid int) (int, error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("process %d is gone", pid)
+	}
+	sum := 0
+	for _, name := range files {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread ended
+		}
+		for line := range strings.Lines(string(raw)) {
+			if f := strings.Fields(line); len(f) == 2 && strings.HasSuffix(f[0], "voluntary_ctxt_switches:") {
+				n, _ := strconv.Atoi(f[1])
+				sum += n
+			}
+		}
+	}
+	return sum, nil
+}
+
+func isAlive(pid int) bool {
+	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return err == nil
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// report collects the figures and prints each suite when it is done.
+type report struct {
+	machine machine
+	Suites  []*suiteReport
+	current *suiteReport
+}
+
+// suiteReport is what one suite found.
+type suiteReport struct {
+	Name    string    `json:"suite"`
+	Load    string    `json:"load_before"`
+	Seconds float64   `json:"seconds"`
+	Series  []*series `json:"series"`
+	Aims    []aim     `json:"aims,omitempty"`
+	Notes   []string  `json:"notes,omitempty"`
+	begun   time.Time
+}
+
+// aim is a bound that den should keep. Missing it is news, not an error.
+type aim struct {
+	Text  string `json:"aim"`
+	Found string `json:"found"`
+	Met   bool   `json:"met"`
+}
+
+func newReport() *report { return &report{} }
+
+func (r *report) begin(name, load string) {
+	r.current = &suiteReport{Name: name, Load: load, begun: time.Now()}
+	r.Suites = append(r.Suites, r.current)
+	fmt.Printf("\n== %s (before: %s)\n", name, load)
+}
+
+// series starts a line of the table.
+func (r *report) series(of, who, unit string, higher bool) *series {
+	s := &series{Case: of, Who: who, Unit: unit, Higher: higher}
+	r.current.Series = append(r.current.Series, s)
+	return s
+}
+
+// one is a line with a single figure.
+func (r *report) one(of, who, unit string, value float64) *series {
+	s := r.series(of, who, unit, false)
+	s.add(value)
+	return s
+}
+
+// compare notes how den does against each peer.
+func compare(den *series, peers ...*series) {
+	for _, p := range peers {
+		if p != nil && len(p.Values) > 0 && len(den.Values) > 0 {
+			p.Ratio = den.against(p)
+		}
+	}
+}
+
+func (r *report) note(format string, args ...any) {
+	r.current.Notes = append(r.current.Notes, fmt.Sprintf(format, args...))
+}
+
+func (r *report) aim(text string, met bool, format string, args ...any) {
+	r.current.Aims = append(r.current.Aims, aim{text, fmt.Sprintf(format, args...), met})
+}
+
+// end prints the suite.
+func (r *report) end() {
+	s := r.current
+	s.Seconds = time.Since(s.begun).Seconds()
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "case\twho\tmedian\tp10 .. p90\tn\tden is\t")
+	last := ""
+	for _, f := range s.Series {
+		if len(f.Values) == 0 {
+			continue
+		}
+		of := f.Case
+		if of == last {
+			of = ""
+		}
+		last = f.Case
+		spread, n := "", ""
+		if len(f.Values) > 1 {
+			spread = number(f.quantile(0.1)) + " .. " + number(f.quantile(0.9))
+			n = fmt.Sprint(len(f.Values))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", of, f.Who, number(f.median()), f.Unit, spread, n, ratio(f.Ratio), f.Note)
+	}
+	w.Flush()
+	for _, n := range s.Notes {
+		fmt.Println("  " + n)
+	}
+	for _, a := range s.Aims {
+		fmt.Println("  " + a.String())
+	}
+	fmt.Printf("  (%.0f s)\n", s.Seconds)
+}
+
+func (a aim) String() string {
+	word := "missed"
+	if a.Met {
+		word = "met"
+	}
+	return fmt.Sprintf("%-7s %s: %s", word, a.Text, a.Found)
+}
+
+// summary repeats all aims at the end, where they are looked for.
+func (r *report) summary() {
+	fmt.Println("\n== aims")
+	for _, s := range r.Suites {
+		for _, a := range s.Aims {
+			fmt.Printf("%-9s %s\n", s.Name, a)
+		}
+	}
+}
+
+func (r *report) writeJSON(path string) error {
+	raw, err := json.MarshalIndent(map[string]any{"v": 1, "machine": r.machine, "suites": r.Suites}, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
+}
+
+func ratio(x float64) string {
+	switch {
+	case x == 0 || math.IsInf(x, 0) || math.IsNaN(x):
+		return ""
+	case x >= 1:
+		return fmt.Sprintf("%.1f x better", x)
+	}
+	return fmt.Sprintf("%.1f x worse", 1/x)
+}
+
+// number prints three digits that count, and no more.
+func number(x float64) string {
+	switch a := math.Abs(x); {
+	case math.IsNaN(x):
+		return "-"
+	case a == 0 || a >= 100:
+		return fmt.Sprintf("%.0f", x)
+	case a >= 10:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.2f", x), ".00")
+}
