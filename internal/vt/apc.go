@@ -36,6 +36,14 @@ func (t *Terminal) dispatchAPC(text []byte) {
 	switch string(fields[0]) {
 	case "wrap":
 		t.cur.pending = true
+		t.forgetLast()
+	case "join":
+		// The row above the cursor runs on into the cursor's.
+		if t.cur.y > 0 {
+			t.row(t.cur.y - 1).wrapped = true
+		} else if l := t.hist.last(); l != nil && !t.altActive() {
+			l.wrapped = true
+		}
 	case "prompt":
 		if n, ok := number(args, 0, 10); ok && n < uint64(CommandEnd)<<1 {
 			t.row(t.cur.y).prompt = PromptMarks(n)

@@ -10,14 +10,13 @@ const breakJoin = "\x1b[?7h"
 // that those which do not fit scroll away.
 func (d *dumper) lines(lines []*line) {
 	for i, l := range lines {
-		end := l.drawnEnd()
-		d.cells(l, 0, end)
+		end := d.cells(l, 0, l.drawnEnd())
 		if l.prompt != 0 {
 			d.addf("\x1b_den;prompt;%d\x1b\\", l.prompt)
 		}
 		switch {
 		case i == len(lines)-1:
-		case l.wrapped:
+		case l.wrapped && !l.endsBlank():
 			d.wrapTo(l, end, lines[i+1])
 		default:
 			if d.pen.style.bg != 0 {
@@ -25,6 +24,9 @@ func (d *dumper) lines(lines []*line) {
 			}
 			d.add("\r\n")
 			d.join = joinNone
+			if l.wrapped {
+				d.add("\x1b_den;join\x1b\\")
+			}
 		}
 	}
 }
@@ -38,7 +40,14 @@ func (l *line) drawnEnd() int {
 	return n
 }
 
-// wrapTo makes the reader wrap from l, drawn up to end, to next. Where the
+// endsBlank reports a blank last cell that no wide character made. Only
+// rewrapping makes such a row run on.
+func (l *line) endsBlank() bool {
+	c := l.cells[len(l.cells)-1]
+	return c.blank() && c&cellPad == 0
+}
+
+// wrapTo makes the reader, whose cursor stands at end, wrap from l to next. Where the
 // next row's own first character cannot do it, something else is printed and
 // erased again.
 func (d *dumper) wrapTo(l *line, end int, next *line) {
@@ -59,8 +68,9 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 	d.join = joinNone
 }
 
-// cells draws columns [from, to) of a row; the reader's cursor stands at from.
-func (d *dumper) cells(l *line, from, to int) {
+// cells draws columns [from, to) of a row; the reader's cursor stands at from,
+// and in the end at the column returned.
+func (d *dumper) cells(l *line, from, to int) int {
 	for x := from; x < to; {
 		c := l.cells[x]
 		if !c.blank() {
@@ -77,14 +87,17 @@ func (d *dumper) cells(l *line, from, to int) {
 			d.setPen(pen{style: style{bg: d.t.styles.list[c.style()].bg}})
 			if x+n == len(l.cells) {
 				d.add("\x1b[K")
-				return
+				return x
 			}
 			d.control('X', n)
 		}
-		if x += n; x < to {
-			d.control('C', n)
+		if x+n >= to {
+			return x
 		}
+		d.control('C', n)
+		x += n
 	}
+	return to
 }
 
 // control writes CSI n final; 1 is left out.

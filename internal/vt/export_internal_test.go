@@ -1,6 +1,9 @@
 package vt
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Check looks for states that no input may lead to.
 func (t *Terminal) Check() error {
@@ -48,9 +51,6 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 	if l.wrapped && last {
 		return fmt.Errorf("the last row wraps")
 	}
-	if end := l.cells[t.cols-1]; l.wrapped && end.blank() && end&cellPad == 0 {
-		return fmt.Errorf("a wrapped row ends in a blank")
-	}
 	for x, c := range l.cells {
 		if int(c.style()) >= len(t.styles.list) {
 			return fmt.Errorf("column %d: style %d of %d", x, c.style(), len(t.styles.list))
@@ -80,4 +80,36 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 // Tables returns how many styles and clusters the tables hold, free places included.
 func (t *Terminal) Tables() (styles, clusters int) {
 	return len(t.styles.list), len(t.clusters.list)
+}
+
+// Logical returns the main screen's text with its scrollback, wrapped rows
+// joined, trailing blanks and empty lines left out.
+func (t *Terminal) Logical() []string {
+	var lines []*line
+	for i := range t.hist.len() {
+		lines = append(lines, t.hist.at(i))
+	}
+	lines = append(lines, t.main.rows...)
+	var out []string
+	keep := 0
+	for i := 0; i < len(lines); {
+		end := logicalEnd(lines, i)
+		var b []byte
+		for ; i <= end; i++ {
+			for _, c := range unpadded(lines, i) {
+				switch {
+				case c&cellSpacer != 0:
+				case c.blank():
+					b = append(b, ' ')
+				default:
+					b = t.appendContent(b, c)
+				}
+			}
+		}
+		s := strings.TrimRight(string(b), " ")
+		if out = append(out, s); s != "" {
+			keep = len(out)
+		}
+	}
+	return out[:keep]
 }

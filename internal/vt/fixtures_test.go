@@ -11,7 +11,10 @@ import (
 )
 
 // expectedToDiffer names the fixtures whose expectation den does not share.
-var expectedToDiffer = map[string]string{}
+var expectedToDiffer = map[string]string{
+	"t0060-DECSC": "expects DECRC to forget a pending wrap; DEC STD 070 and today's xterm restore it",
+	"t0084-CBT":   "expects CBT to leave a wrap pending away from the edge, so that the next character jumps to the next row",
+}
 
 func TestXtermFixtures(t *testing.T) {
 	files, err := filepath.Glob("testdata/xterm/*.in")

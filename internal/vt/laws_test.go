@@ -127,9 +127,47 @@ func textLaw(cfg vt.Config) func([]step) string {
 			}
 			lines = append(lines, strings.TrimRight(string(line), " "))
 		}
+		if err := term.Check(); err != nil {
+			return err.Error()
+		}
 		want := strings.TrimRight(strings.Join(lines, "\n"), "\n")
 		if got := string(term.AppendText(nil)); got != want {
 			return fmt.Sprintf("text %q, rows %q", got, want)
+		}
+		return ""
+	}
+}
+
+// resizeLaw: a resize there and back loses no text and moves nothing, where
+// the scrollback is long enough and the cursor stands below all text.
+func resizeLaw(cfg vt.Config, seed uint64) func([]step) string {
+	cfg.Scrollback = 20000
+	return func(steps []step) string {
+		r := rand.New(rand.NewPCG(seed, 3))
+		term := vt.New(cfg)
+		for _, s := range steps {
+			s.do(term)
+		}
+		term.Write([]byte("\x18\x1b[!p\x1b[?1049l\x1b[r\x1b[?6l\x1b[9999;1H\r\n"))
+		cols, rows := term.Size()
+		before, screen, cursor := term.Logical(), string(term.AppendText(nil)), term.Cursor()
+		toCols, toRows := randomSize(r)
+		term.Resize(toCols, toRows)
+		if err := term.Check(); err != nil {
+			return err.Error()
+		}
+		if got := term.Logical(); !slices.Equal(got, before) {
+			return fmt.Sprintf("at %dx%d: text %q, was %q", toCols, toRows, got, before)
+		}
+		term.Resize(cols, rows)
+		if got := term.Logical(); !slices.Equal(got, before) {
+			return fmt.Sprintf("over %dx%d and back: text %q, was %q", toCols, toRows, got, before)
+		}
+		if got := string(term.AppendText(nil)); got != screen {
+			return fmt.Sprintf("over %dx%d and back: screen %q, was %q", toCols, toRows, got, screen)
+		}
+		if got := term.Cursor(); got != cursor {
+			return fmt.Sprintf("over %dx%d and back: cursor %+v, was %+v", toCols, toRows, got, cursor)
 		}
 		return ""
 	}
@@ -164,3 +202,5 @@ func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 2000, splitLaw) 
 func TestCanonicalTextIsTheRows(t *testing.T) {
 	hold(t, 1000, func(cfg vt.Config, _ uint64) func([]step) string { return textLaw(cfg) })
 }
+
+func TestResizeThereAndBackLosesNothing(t *testing.T) { hold(t, 2000, resizeLaw) }

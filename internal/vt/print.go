@@ -259,15 +259,16 @@ func (t *Terminal) attach(r rune) {
 	joined := t.last.join != joinNone
 	widens := r == emojiSelector && joined && base&cellCluster == 0 &&
 		*c&cellWide == 0 && takesEmojiSelector(rune(base))
-	*c = *c&^contentMask | t.extend(base, r)
+	content := t.extend(base, r)
+	*c = *c&^contentMask | content
 	if !joined {
 		return
 	}
+	t.last.content = t.last.content&cellWide | content
 	t.last.join = t.last.join.withMark(r)
 	if widens {
 		t.widen(l, x)
 	}
-	t.last.content = t.last.content&cellWide | c.content()
 }
 
 // joinTo adds a rune with a width of its own, which the cluster swallows.

@@ -1,5 +1,7 @@
 package vt
 
+import "unicode/utf8"
+
 // point is a place in a list of rows that follows its character when the rows
 // are wrapped anew.
 type point struct {
@@ -37,40 +39,78 @@ func (w *rewrap) run() []*line {
 	return w.out
 }
 
+// fit makes cells fit to, or from, a screen of one column, which holds wide
+// characters in one cell.
+func (w *rewrap) fit(cells []cell) []cell {
+	if w.from == 1 {
+		cells = w.t.widened(cells)
+	}
+	if w.to == 1 {
+		cells = narrowed(cells)
+	}
+	return cells
+}
+
+// logicalEnd returns the last row of the logical line that begins at row i.
+// Rows that were erased since are no continuation: joined, they would vanish.
+func logicalEnd(lines []*line, i int) int {
+	end := i
+	for lines[end].wrapped && end+1 < len(lines) {
+		end++
+	}
+	for end > i && lines[end].textless() {
+		end--
+	}
+	return end
+}
+
+// unpadded returns row i's cells without the blank that a wide character left
+// at the end by going to the next row, if it still stands there.
+func unpadded(lines []*line, i int) []cell {
+	cells := lines[i].cells
+	n := len(cells)
+	if cells[n-1]&cellPad != 0 && i+1 < len(lines) && lines[i+1].cells[0]&cellWide != 0 {
+		return cells[:n-1]
+	}
+	return cells
+}
+
+func (l *line) textless() bool {
+	for _, c := range l.cells {
+		if !c.blank() {
+			return false
+		}
+	}
+	return true
+}
+
 // join collects the logical line that begins at row i and returns the row after it.
 func (w *rewrap) join(i int) int {
 	w.joined, w.places = w.joined[:0], w.places[:0]
-	for {
+	end := logicalEnd(w.lines, i)
+	for ; i <= end; i++ {
 		l := w.lines[i]
 		start := len(w.joined)
 		if l.prompt != 0 {
 			w.places = append(w.places, place{offset: start, prompt: l.prompt})
 		}
+		cells := unpadded(w.lines, i)
 		for _, p := range w.points {
 			if p.row == i && !p.settled {
-				at := start + p.col
+				before := min(p.col, len(cells)-1)
 				if p.after {
-					at++
+					before++
 				}
-				w.places = append(w.places, place{point: p, offset: at})
+				w.places = append(w.places, place{point: p, offset: start + len(w.fit(cells[:before]))})
 			}
 		}
-		cells := l.cells
-		if n := len(cells); cells[n-1]&cellPad != 0 {
-			cells = cells[:n-1]
-		}
-		if w.from == 1 {
-			cells = w.t.widened(cells)
-		}
-		if w.to == 1 {
-			cells = narrowed(cells)
-		}
+		cells = w.fit(cells)
 		w.joined = append(w.joined, cells...)
-		i++
-		if !l.wrapped || i == len(w.lines) {
-			return i
+		if n := len(w.joined); n > 0 {
+			w.joined[n-1] &^= cellPad
 		}
 	}
+	return i
 }
 
 // wrap writes the logical line at the new width. Its trailing blanks do not
@@ -146,13 +186,24 @@ func (w *rewrap) newLine() *line {
 func (t *Terminal) widened(cells []cell) []cell {
 	out := make([]cell, 0, 2*len(cells))
 	for _, c := range cells {
-		if !c.blank() && propsOf(t.firstRune(c)).width() == 2 {
+		if !c.blank() && t.naturallyWide(c) {
 			out = append(out, c|cellWide, c&^contentMask|cellSpacer)
 			continue
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// naturallyWide reports whether printing a cell's content makes it wide.
+func (t *Terminal) naturallyWide(c cell) bool {
+	text := t.text(c)
+	base, n := utf8.DecodeRuneInString(text)
+	if propsOf(base).width() == 2 {
+		return true
+	}
+	second, _ := utf8.DecodeRuneInString(text[n:])
+	return second == emojiSelector && takesEmojiSelector(base)
 }
 
 // narrowed is the opposite.

@@ -66,6 +66,7 @@ func (t *Terminal) pushTop(blank cell) {
 	copy(rows[:bottom], rows[1:bottom+1])
 	fresh.clear(blank)
 	rows[bottom] = fresh
+	t.anchor.col = 0
 	if bottom > 0 && bottom < t.rows-1 {
 		rows[bottom-1].endChanged()
 	}

@@ -38,7 +38,14 @@ func describe(steps []step) string {
 
 // shrink looks for a smaller list of steps that still breaks the law, where
 // the law returns "" for what keeps it.
-func shrink(steps []step, law func([]step) string) []step {
+func shrink(steps []step, breaks func([]step) string) []step {
+	tries := 0
+	law := func(s []step) string {
+		if tries++; tries > 5000 {
+			return "" // small enough
+		}
+		return breaks(s)
+	}
 	for again := true; again; {
 		again = false
 		for n := len(steps); n > 0; n /= 2 {
