@@ -1,7 +1,6 @@
 package pty
 
 import (
-	"errors"
 	"io"
 	"os"
 	"syscall"
@@ -61,8 +60,8 @@ func (p *PTY) ReadChunk(buf []byte) (int, error) {
 	case c.n > 0:
 		return c.n, nil // An error that came after these bytes comes again.
 	case err != nil:
-		if errors.Is(err, os.ErrClosed) {
-			return 0, os.ErrClosed
+		if p.closed.Load() {
+			err = os.ErrClosed // The poller has an error of its own for it.
 		}
 		return 0, err
 	}

@@ -54,7 +54,15 @@ func TestProbePrograms(t *testing.T) {
 			x.neverReady("a while of work", after(300*time.Millisecond))
 			r = x.untilState(pty.Busy)
 			t.Logf("at work: %s", r.Why)
-			x.write(tt.stop)
+			// A program that has only just started may miss its signal.
+			again := after(0)
+			x.until("rest", func() bool {
+				if again() {
+					x.write(tt.stop)
+					again = after(3 * time.Second)
+				}
+				return x.p.Probe().State == pty.Ready
+			})
 			x.untilState(pty.Ready)
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	creack "github.com/creack/pty"
@@ -38,6 +39,7 @@ type PTY struct {
 	raw    syscall.RawConn
 	id     slaveID // set once; which device the programs see
 	chunk  chunkReader
+	closed atomic.Bool
 	probe  probing
 
 	mu    sync.Mutex // guards the fields below
@@ -200,6 +202,7 @@ func (p *PTY) Close() error {
 		p.slave = nil
 	}
 	p.mu.Unlock()
+	p.closed.Store(true)
 	return p.master.Close()
 }
 
@@ -210,10 +213,10 @@ func (p *PTY) control(what string, ask func(fd int) error) error {
 	if cerr := p.raw.Control(func(fd uintptr) { err = ask(int(fd)) }); cerr != nil {
 		err = cerr
 	}
+	if err != nil && p.closed.Load() {
+		err = os.ErrClosed // The poller has an error of its own for it.
+	}
 	if err != nil {
-		if errors.Is(err, os.ErrClosed) {
-			return fmt.Errorf("%s: %w", what, os.ErrClosed)
-		}
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

@@ -1,0 +1,207 @@
+package pty_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"den/internal/fault"
+	"den/internal/pty"
+)
+
+func TestOpenChecksTheSize(t *testing.T) {
+	for _, size := range []pty.Size{{}, {80, 0}, {-1, 24}, {1 << 16, 24}} {
+		if p, err := pty.Open(size); fault.KindOf(err) != fault.Usage {
+			t.Errorf("Open(%v) = %v, %v; want a usage error", size, p, err)
+		}
+	}
+}
+
+func TestReadChunkReadsOn(t *testing.T) {
+	p := open(t)
+	// Raw, so that no carriage return is added.
+	pid, err := p.Start(pty.Command{Argv: []string{"sh", "-c", "stty raw -echo; head -c 8000 /dev/zero | tr '\\0' x; read x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Wait4(pid, nil, 0, nil)
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	for end := time.Now().Add(patience); !p.Probe().OutputPending; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no output: %+v", p.Probe())
+		}
+	}
+	buf := make([]byte, 64<<10)
+	total, reads := 0, 0
+	for total < 8000 {
+		n, err := p.ReadChunk(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+		reads++
+	}
+	if total != 8000 || reads > 2 {
+		t.Errorf("%d bytes in %d reads; want 8000 in one or two", total, reads)
+	}
+}
+
+func TestReadChunkIsExactToTheEnd(t *testing.T) {
+	p := open(t)
+	pid, err := p.Start(pty.Command{Argv: []string{"sh", "-c", "stty -opost; seq 1 200000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := readAll(t, p)
+	syscall.Wait4(pid, nil, 0, nil)
+	if len(out) != 1288895 || !strings.HasSuffix(out, "\n200000\n") {
+		t.Errorf("read %d bytes, want 1288895, up to the last line", len(out))
+	}
+	if n, err := p.ReadChunk(make([]byte, 10)); n != 0 || err != io.EOF {
+		t.Errorf("after the end: %d, %v; want 0, EOF", n, err)
+	}
+}
+
+func TestReadChunkDeadlineAndClose(t *testing.T) {
+	x := start(t, "sleep", "1000")
+	p := open(t)
+	pid, err := p.Start(pty.Command{Argv: []string{"sleep", "1000"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Wait4(pid, nil, 0, nil)
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	if err := p.Master().SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.ReadChunk(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("at the deadline: %v", err)
+	}
+	p.Master().SetReadDeadline(time.Time{})
+	got := make(chan error)
+	go func() {
+		_, err := p.ReadChunk(make([]byte, 10))
+		got <- err
+	}()
+	p.Close()
+	if err := <-got; !errors.Is(err, os.ErrClosed) {
+		t.Errorf("at Close: %v", err)
+	}
+	if _, _, err := p.Echo(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Echo after Close: %v", err)
+	}
+	if err := x.p.Resize(pty.Size{Cols: 10, Rows: 5}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReadChunkAllocatesNothing(t *testing.T) {
+	p := open(t)
+	buf := make([]byte, 4096)
+	// The terminal echoes what is written to it.
+	if n := testing.AllocsPerRun(100, func() {
+		if _, err := p.Master().Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.ReadChunk(buf); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 {
+		t.Errorf("%v allocations a chunk", n)
+	}
+}
+
+func TestResizeTellsTheProgram(t *testing.T) {
+	t.Parallel()
+	x := start(t, "bash", "--norc", "-c", `trap 'stty size' WINCH; stty size; while :; do read -t 1 x; done`)
+	x.untilOutput(`24 80\r\n`)
+	if err := x.p.Resize(pty.Size{Cols: 132, Rows: 43}); err != nil {
+		t.Fatal(err)
+	}
+	x.untilOutput(`43 132\r\n`)
+	if size, err := x.p.Size(); err != nil || size != (pty.Size{Cols: 132, Rows: 43}) {
+		t.Errorf("Size = %v, %v", size, err)
+	}
+}
+
+// inherit makes a file of the master's descriptor as a new process image finds it.
+func inherit(t *testing.T, p *pty.PTY) *os.File {
+	t.Helper()
+	raw, err := p.Master().SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f *os.File
+	raw.Control(func(fd uintptr) {
+		var dup int
+		if dup, err = unix.Dup(int(fd)); err == nil {
+			f = os.NewFile(uintptr(dup), "inherited")
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFromFileTakesOver(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	pid, err := p.Start(pty.Command{Argv: []string{"cat"}, Env: testEnv(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := pty.FromFile(inherit(t, p))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	q.SetRoot(pid)
+	x := &term{t: t, p: q, pid: pid, done: make(chan struct{})}
+	go x.read()
+	t.Cleanup(x.close)
+	x.untilState(pty.Ready)
+	x.write("hello\r")
+	x.untilOutput(`hello\r\nhello\r\n`)
+	x.untilState(pty.Ready)
+}
+
+func TestFromFileRefusesWhatIsNoMaster(t *testing.T) {
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := pty.FromFile(f); fault.KindOf(err) != fault.Usage {
+		t.Errorf("FromFile(/dev/null) = %v, want a usage error", err)
+	}
+}
+
+func BenchmarkProbe(b *testing.B) {
+	p, err := pty.Open(pty.Size{Cols: 80, Rows: 24})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	pid, err := p.Start(pty.Command{Argv: []string{"cat"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer syscall.Wait4(pid, nil, 0, nil)
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	for p.Probe().State != pty.Ready {
+		time.Sleep(time.Millisecond)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := p.Probe(); r.State != pty.Ready {
+			b.Fatal(r)
+		}
+	}
+}
