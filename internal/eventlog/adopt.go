@@ -23,9 +23,9 @@ func (w *Writer) adopt() error {
 		removeUnfinished(w.dir)
 		return nil
 	}
-	if _, err := Mend(w.dir); err != nil {
-		return err
-	}
+	// Best effort: where it cannot be done, readers pass over the torn end of
+	// a segment that is not the last.
+	Mend(w.dir)
 	if entries, err = l.list(); err != nil {
 		return err
 	}

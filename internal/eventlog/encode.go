@@ -48,12 +48,25 @@ func UTF8Prefix(p []byte) int {
 	return len(p)
 }
 
-// utf8Start returns how many bytes at the start of p can only be the rest of
-// a character that began before it.
-func utf8Start(p []byte) int {
-	n := 0
-	for n < len(p) && n < utf8.UTFMax-1 && !utf8.RuneStart(p[n]) {
-		n++
+// splitUTF8 returns how many bytes at the start of p are UTF-8, and how many
+// behind those are not.
+func splitUTF8(p []byte) (good, bad int) {
+	// The usual case is a character cut at the end.
+	if n := UTF8Prefix(p); utf8.Valid(p[:n]) {
+		return n, len(p) - n
 	}
-	return n
+	for good < len(p) {
+		r, size := utf8.DecodeRune(p[good:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		good += size
+	}
+	for good+bad < len(p) {
+		if r, size := utf8.DecodeRune(p[good+bad:]); r != utf8.RuneError || size != 1 {
+			break
+		}
+		bad++
+	}
+	return good, bad
 }

@@ -59,7 +59,7 @@ func (e Event) Size() (cols, rows int, ok bool) {
 // A Position is a point in a session: the number and the time of an event.
 type Position struct {
 	Seq     uint64        `json:"seq"`
-	Elapsed time.Duration `json:"elapsed"`
+	Elapsed time.Duration `json:"elapsed_ns"`
 }
 
 // maxSide bounds a terminal's columns and rows: the kernel's winsize has 16 bits.

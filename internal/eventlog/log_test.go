@@ -153,9 +153,28 @@ func TestCutCharacters(t *testing.T) {
 	for _, ev := range whole(t, dir, 0) {
 		got = append(got, ev.Code+":"+string(ev.Data))
 	}
-	want := []string{"o:price: ", "b:\xe2", "b:\x82\xac", "o: 5 ", "b:\xe2\x82", "b:\xac", "b:latin \xe9 one"}
+	want := []string{"o:price: ", "b:\xe2", "b:\x82\xac", "o: 5 ", "b:\xe2\x82", "b:\xac", "o:latin ", "b:\xe9", "o: one"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// TestBinaryStaysCompact: what is not text at all does not become many events.
+func TestBinaryStaysCompact(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir, options(&clock{}))
+	data := bytes.Repeat([]byte("a\xff"), 10_000)
+	if seq := w.Append("o", data); seq > 20 {
+		t.Errorf("%d events", seq)
+	}
+	closed(t, w)
+	var got []byte
+	for _, ev := range whole(t, dir, 0) {
+		out, _ := ev.Output()
+		got = append(got, out...)
+	}
+	if !bytes.Equal(got, data) {
+		t.Error("output differs")
 	}
 }
 

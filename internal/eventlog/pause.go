@@ -144,5 +144,7 @@ func (w *Writer) retry(now bool) {
 		return
 	}
 	w.nextTry, w.pause = 0, nil
-	old.Close() // Best effort: its last write failed already.
+	if old != nil {
+		old.Close() // Best effort: its last write failed already.
+	}
 }

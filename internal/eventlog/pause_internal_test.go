@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +21,9 @@ type disk struct {
 	osFiles
 	room int   // bytes that still fit
 	err  error // what every operation returns, or nil
+
+	syncErr error
+	syncs   atomic.Int32
 }
 
 func (d *disk) create(path string) (file, error) {
@@ -46,6 +50,11 @@ func (f *diskFile) Write(p []byte) (int, error) {
 		err = syscall.ENOSPC
 	}
 	return n, err
+}
+
+func (f *diskFile) Sync() error {
+	f.d.syncs.Add(1)
+	return f.d.syncErr
 }
 
 func testOptions(now *time.Duration) Options {
@@ -189,6 +198,100 @@ func TestCloseWhilePaused(t *testing.T) {
 	}
 	if err := w.Flush(); err == nil {
 		t.Error("Flush after Close says nothing")
+	}
+}
+
+// TestContinueOnAFullDisk: a host that replaces itself goes on all the same.
+func TestContinueOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	var now time.Duration
+	d := &disk{room: 1 << 20}
+	o := testOptions(&now)
+	w, err := create(dir, o, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Append(Output, []byte("one"))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d.room = 0
+	if _, err := create(t.TempDir(), o, d); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a new log on a full disk: %v", err)
+	}
+	o.After = w.Position()
+	if w, err = create(dir, o, d); err != nil {
+		t.Fatal(err)
+	}
+	w.Append(Output, []byte("two"))
+	if err := w.Flush(); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("Flush = %v, want ENOSPC", err)
+	}
+	d.room = 1 << 20
+	now += 2 * time.Second
+	if err := w.Retry(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, _ := Open(dir)
+	if p, err := l.Last(); err != nil || p.Seq != 3 {
+		t.Errorf("Last = %v, %v, want the note at 3", p, err)
+	}
+}
+
+// TestSyncPolicies counts how often each policy forces the disk.
+func TestSyncPolicies(t *testing.T) {
+	for policy, want := range map[SyncPolicy]int{SyncRotate: 2, SyncAlways: 2 + 5 + 1} {
+		var now time.Duration
+		d := &disk{room: 1 << 20}
+		o := testOptions(&now)
+		o.Sync = policy
+		w, err := create(t.TempDir(), o, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			w.Append(Output, []byte("x"))
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Rotate(); err != nil { // flushes too
+			t.Fatal(err)
+		}
+		if err := w.awaitSync(); err != nil {
+			t.Fatal(err)
+		}
+		w.o.Sync = SyncRotate
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := int(d.syncs.Load()); got != want {
+			t.Errorf("%s: %d syncs, want %d", policy, got, want)
+		}
+	}
+}
+
+// TestSyncFails: the error of a sync beside the work reaches the caller.
+func TestSyncFails(t *testing.T) {
+	var now time.Duration
+	d := &disk{room: 1 << 20, syncErr: syscall.EIO}
+	w, err := create(t.TempDir(), testOptions(&now), d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := w.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); !errors.Is(err, syscall.EIO) || fault.KindOf(err) != fault.Storage {
+		t.Errorf("Flush = %v, want the sync's EIO", err)
+	}
+	if err := w.Close(); !errors.Is(err, syscall.EIO) {
+		t.Errorf("Close = %v, want EIO", err)
 	}
 }
 

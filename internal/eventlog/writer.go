@@ -49,7 +49,10 @@ type kept struct {
 	size  int64
 }
 
-// Create begins a log in dir, or goes on with one when o.After is not zero.
+// Create begins a log in dir, or goes on with one when o.After is not zero. A
+// session that lives already must not end because of its log: when going on
+// fails for want of room or the like, the Writer begins paused, and the first
+// Flush says so.
 func Create(dir string, o Options) (*Writer, error) {
 	return create(dir, o, osFiles{})
 }
@@ -76,7 +79,10 @@ func create(dir string, o Options, fs files) (*Writer, error) {
 	}
 	w.tick()
 	if err := w.begin(w.unnoted()); err != nil {
-		return nil, fmt.Errorf("create event log: %w", err)
+		if o.After == (Position{}) {
+			return nil, fmt.Errorf("create event log: %w", err)
+		}
+		w.stop(err)
 	}
 	return w, nil
 }
@@ -88,10 +94,9 @@ func (w *Writer) tick() int64 {
 }
 
 // Append adds an event and returns its number. The event is on its way to the
-// disk after the next Flush. Output and input that are not UTF-8 become events
-// of their own kinds; where only the first or last character is cut, the cut
-// parts do and the text between them stays text. The number returned is then
-// the last one's.
+// disk after the next Flush. Output and input that are not UTF-8 become several
+// events, of text and of bytes, and the number returned is the last one's. A
+// caller that reads in chunks avoids that with [UTF8Prefix].
 func (w *Writer) Append(code string, data []byte) uint64 {
 	w.fresh = true
 	us := w.tick()
@@ -138,19 +143,28 @@ func (w *Writer) binary(us int64, code string, data []byte) {
 	w.seq++
 }
 
-// mixed appends data that is not UTF-8 as a whole.
+// maxPieces bounds the events that one Append can become.
+const maxPieces = 16
+
+// mixed appends data that is not UTF-8 as a whole: text where it is text, so
+// that a player shows it, and bytes where it is not. What has too many changes
+// between the two for that is bytes to its end.
 func (w *Writer) mixed(us int64, text, binary string, data []byte) {
-	head, tail := utf8Start(data), UTF8Prefix(data)
-	if head >= tail || !utf8.Valid(data[head:tail]) {
+	for range maxPieces / 2 {
+		if len(data) == 0 {
+			return
+		}
+		good, bad := splitUTF8(data)
+		if good > 0 {
+			w.text(us, text, data[:good])
+		}
+		if bad > 0 {
+			w.binary(us, binary, data[good:good+bad])
+		}
+		data = data[good+bad:]
+	}
+	if len(data) > 0 {
 		w.binary(us, binary, data)
-		return
-	}
-	if head > 0 {
-		w.binary(us, binary, data[:head])
-	}
-	w.text(us, text, data[head:tail])
-	if tail < len(data) {
-		w.binary(us, binary, data[tail:])
 	}
 }
 
