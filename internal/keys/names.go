@@ -143,6 +143,16 @@ var named = func() map[string]Chord {
 	return m
 }()
 
+// Names lists the named keys in the spelling that String uses, mouse actions
+// left out: for help and completion.
+func Names() []string {
+	names := make([]string, 0, len(table))
+	for _, r := range table[1:] {
+		names = append(names, r.name)
+	}
+	return append(names, "Space")
+}
+
 // fold makes "Page_Up", "page-up" and "PAGEUP" one name. A sign that is a key of the keypad stays.
 func fold(name string) string {
 	name = strings.ToLower(name)

@@ -25,6 +25,17 @@ func Parse(chord string) (Chord, error) {
 	if !oneCharacter(s) {
 		s = strings.TrimSpace(s)
 	}
+	c, err := parse(chord, s)
+	if err != nil && s != "" && strings.HasSuffix(chord, " ") {
+		if spaced, err := parse(chord, s+" "); err == nil {
+			return spaced, nil // "C- " and the like.
+		}
+	}
+	return c, err
+}
+
+// parse reads s, which is whole without what may surround it.
+func parse(whole, s string) (Chord, error) {
 	if s == "" {
 		return Chord{}, fault.Errorf(fault.Usage, "empty key: give a name such as Enter, C-c, Alt+x or Space")
 	}
@@ -35,7 +46,7 @@ func Parse(chord string) (Chord, error) {
 	if err != nil {
 		return Chord{}, err
 	}
-	c, err := parseOne(chord, body)
+	c, err := parseOne(whole, body)
 	if err != nil {
 		return Chord{}, err
 	}

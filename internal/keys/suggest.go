@@ -25,7 +25,7 @@ func unknownKey(whole string, m mods, base string) error {
 		}
 	}
 	near, d := nearest(fold(base), slices.Sorted(maps.Keys(named)))
-	if d > max(1, len(base)/2) {
+	if len(fold(base)) < 2 || d > max(1, len(base)/2) {
 		return fault.Errorf(fault.Usage,
 			"unknown key %q: a key is one character, a name such as Enter, Up or F5, or either with modifiers (C-c, Alt+Up); to send text use type", whole)
 	}
@@ -34,12 +34,17 @@ func unknownKey(whole string, m mods, base string) error {
 	return fault.Errorf(fault.Usage, "unknown key %q; did you mean %q? (to send text use type)", whole, c)
 }
 
-// nearest is the word with the fewest edits to s, the first of equals.
+// nearest is the word with the fewest edits to s, of equals the one that
+// begins most like it.
 func nearest(s string, words []string) (best string, distance int) {
-	distance = 1 << 20
+	distance, alike := 1<<20, 0
 	for _, w := range words {
-		if d := edits(s, w); d < distance {
-			best, distance = w, d
+		d, a := edits(s, w), 0
+		for a < min(len(s), len(w)) && s[a] == w[a] {
+			a++
+		}
+		if d < distance || d == distance && a > alike {
+			best, distance, alike = w, d, a
 		}
 	}
 	return best, distance
