@@ -68,6 +68,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("SHELL", "/bin/bash")
 	env.Setenv("PS1", "$ ")
 	env.Setenv("LC_ALL", "C.UTF-8")
+	env.Setenv("GORACE", "atexit_sleep_ms=0") // or every command takes a second to exit
 	t := env.T().(testing.TB)
 	env.Defer(func() {
 		endSessions(t, session.Home{Path: home})

@@ -87,8 +87,10 @@ type viewer struct {
 
 	mu       sync.Mutex // guards the fields below
 	emulator *vt.Terminal
-	client   *session.Client // or nil between two hosts
-	once     sync.Once
+	client   *session.Client // or nil before the host's first word
+	unsent   []byte          // what was typed meanwhile
+
+	once sync.Once
 }
 
 func newViewer(in, out *os.File) (*viewer, error) {
@@ -163,8 +165,7 @@ func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Co
 		return wire.Frame{}, err
 	}
 	defer c.Close()
-	v.setClient(c)
-	defer v.setClient(nil)
+	defer v.disconnect()
 	cols, rows, err := term.GetSize(int(v.out.Fd()))
 	if err != nil {
 		return wire.Frame{}, err
@@ -179,7 +180,7 @@ func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Co
 		if err := json.Unmarshal(raw, &last); err != nil {
 			return fault.Errorf(fault.Protocol, "frame is not understood: %w", err)
 		}
-		v.take(last)
+		v.take(last, c)
 		select {
 		case dirty <- struct{}{}:
 		default: // a token lies there already
@@ -191,14 +192,9 @@ func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Co
 	return last, err
 }
 
-func (v *viewer) setClient(c *session.Client) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.client = c
-}
-
-// take feeds one frame to the emulator.
-func (v *viewer) take(f wire.Frame) {
+// take feeds one frame to the emulator. After the first one the host takes
+// what is typed.
+func (v *viewer) take(f wire.Frame, from *session.Client) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if f.Repaint {
@@ -207,6 +203,30 @@ func (v *viewer) take(f wire.Frame) {
 	if v.emulator != nil {
 		v.emulator.Write(f.Data) // never fails
 		v.emulator.TakeReplies() // the host answers the program
+	}
+	if v.client == nil {
+		v.client = from
+		v.sendLocked(v.unsent)
+		v.unsent = nil
+	}
+}
+
+func (v *viewer) disconnect() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.client = nil
+}
+
+// maxUnsent bounds what may be typed while there is no host to take it.
+const maxUnsent = 64 << 10
+
+func (v *viewer) sendLocked(typed []byte) {
+	switch {
+	case len(typed) == 0:
+	case v.client != nil:
+		v.client.Send(wire.MethodInput, wire.Input{Raw: typed}) // a broken connection shows in the stream
+	case len(v.unsent)+len(typed) <= maxUnsent:
+		v.unsent = append(v.unsent, typed...)
 	}
 }
 
@@ -273,13 +293,10 @@ func (v *viewer) readKeys(readOnly bool, keys *detachKeys, detached chan<- struc
 	for {
 		n, err := v.in.Read(buf)
 		send, leave := keys.filter(buf[:n])
-		if len(send) > 0 && !readOnly {
+		if !readOnly {
 			v.mu.Lock()
-			client := v.client
+			v.sendLocked(send)
 			v.mu.Unlock()
-			if client != nil {
-				client.Send(wire.MethodInput, wire.Input{Raw: send}) // a broken connection shows in the stream
-			}
 		}
 		if leave || err != nil && err != io.EOF || n == 0 {
 			return

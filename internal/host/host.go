@@ -61,11 +61,15 @@ func (h *Host) manifest() session.Manifest {
 	return *h.record
 }
 
-// edit changes the record and writes it down. A record that cannot be
-// written does not stop the session.
+// edit changes the record and writes it down, until it is closed: gc may
+// remove it any time then. A record that cannot be written does not stop the
+// session.
 func (h *Host) edit(change func(*session.Manifest)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.record.Status.Final() {
+		return
+	}
 	change(h.record)
 	if err := h.dir.Save(h.record); err != nil {
 		log.Printf("write record: %v", err)

@@ -1,0 +1,223 @@
+package acceptance
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/pty"
+	"den/internal/screen"
+	"den/internal/vt"
+
+	"golang.org/x/sys/unix"
+)
+
+// person is somebody at a real terminal: a PTY whose screen is emulated.
+type person struct {
+	t   testing.TB
+	tty *pty.PTY
+	pid int
+
+	mu   sync.Mutex
+	term *vt.Terminal
+	raw  []byte
+	gone chan struct{} // closed when the terminal hung up
+}
+
+// sit starts a command on a terminal of that size.
+func (w *world) sit(cols, rows int, argv ...string) *person {
+	w.t.Helper()
+	tty, err := pty.Open(pty.Size{Cols: cols, Rows: rows})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	p := &person{t: w.t, tty: tty, term: vt.New(vt.Config{Cols: cols, Rows: rows}), gone: make(chan struct{})}
+	if p.pid, err = tty.Start(pty.Command{Argv: argv, Env: w.env, Dir: "/"}); err != nil {
+		w.t.Fatal(err)
+	}
+	go func() {
+		defer close(p.gone)
+		buf := make([]byte, 1<<16)
+		for {
+			n, err := tty.ReadChunk(buf)
+			p.mu.Lock()
+			p.term.Write(buf[:n])
+			p.raw = append(p.raw, buf[:n]...)
+			p.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	w.t.Cleanup(func() {
+		syscall.Kill(-p.pid, syscall.SIGKILL)
+		var ws unix.WaitStatus
+		unix.Wait4(p.pid, &ws, 0, nil)
+		tty.Close()
+		<-p.gone
+	})
+	return p
+}
+
+func (p *person) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return screen.Text(p.term)
+}
+
+func (p *person) types(s string) {
+	p.t.Helper()
+	if _, err := p.tty.Master().Write([]byte(s)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// sees waits until the person's screen is as asked.
+func (p *person) sees(what string, ok func(text string) bool) {
+	p.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !ok(p.text()) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the screen never shows %s:\n%s", what, p.text())
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (p *person) seesText(s string) {
+	p.t.Helper()
+	p.sees(fmt.Sprintf("%q", s), func(text string) bool { return strings.Contains(text, s) })
+}
+
+func (p *person) resize(cols, rows int) {
+	p.t.Helper()
+	p.mu.Lock()
+	p.term.Resize(cols, rows)
+	p.mu.Unlock()
+	if err := p.tty.Resize(pty.Size{Cols: cols, Rows: rows}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+const detach = "\x1c\x1c"
+
+func TestAttachTypeResizeDetach(t *testing.T) {
+	w := newWorld(t)
+	w.do("new", "s", "bash", "--norc")
+	w.do("wait", "s", "--ready")
+	w.do("type", "s", "echo be''fore", "--enter")
+	w.do("wait", "s", "--text", "before")
+
+	p := w.sit(90, 20, "sh", "-c", "stty -a | head -1; "+w.den+" attach s; echo left; stty -a | grep -c -- -icanon; read x")
+	p.seesText("before")
+	p.types("echo $COLUMNS columns\r")
+	p.seesText("90 columns")
+	p.resize(70, 15)
+	p.types("stty size\r")
+	p.seesText("15 70")
+	p.types("\x1c") // half of the detach keys goes to the program with what follows
+	p.types("echo on\r")
+	p.seesText("\non\n")
+	p.types(detach)
+	p.seesText("[detached from session 's']")
+	p.seesText("left\n0") // the terminal is in line mode again
+	if !strings.Contains(string(p.raw), "\x1b[?1049l") {
+		t.Error("the alternate screen was not left")
+	}
+	// The session has its own size again and goes on.
+	w.do("type", "s", "stty size", "--enter")
+	w.do("wait", "s", "--text", "40 120")
+}
+
+func TestAttachTwoOfDifferentSizes(t *testing.T) {
+	w := newWorld(t)
+	w.do("new", "s", "bash", "--norc")
+	w.do("wait", "s", "--ready")
+	a := w.sit(100, 30, w.den, "attach", "s")
+	a.types("stty size\r")
+	a.seesText("30 100")
+	b := w.sit(80, 40, w.den, "attach", "s")
+	b.types("clear; stty size\r")
+	b.seesText("30 80")
+	a.seesText("30 80")
+	onlooker := w.sit(40, 10, w.den, "attach", "s", "--read-only")
+	onlooker.types("not taken\r")
+	b.types("clear; echo seen by all\r")
+	for _, p := range []*person{a, b, onlooker} {
+		p.seesText("seen by all")
+	}
+	b.types(detach)
+	b.seesText("detached")
+	a.types("clear; stty size\r")
+	a.seesText("30 100")
+	if strings.Contains(a.text(), "not taken") {
+		t.Error("a read-only terminal sent input")
+	}
+	a.types("exit 4\r")
+	a.seesText("program exited with status 4, detached")
+	onlooker.seesText("program exited with status 4")
+}
+
+func TestAttachRestoresTerminalWhenKilled(t *testing.T) {
+	w := newWorld(t)
+	w.do("new", "s", "cat")
+	q := w.sit(80, 24, w.den, "attach", "s")
+	w.do("type", "s", "hello", "--enter")
+	q.seesText("hello")
+	syscall.Kill(q.pid, syscall.SIGTERM)
+	q.sees("the end of the alternate screen", func(string) bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		return strings.Contains(string(q.raw), "\x1b[?1049l")
+	})
+}
+
+func TestAttachSurvivesUpgradeAndFlood(t *testing.T) {
+	w := newWorld(t)
+	w.do("new", "s", "bash", "--norc")
+	w.do("wait", "s", "--ready")
+	p := w.sit(80, 24, w.den, "attach", "s")
+	p.types("seq 1 200000; echo flooded\r")
+	p.seesText("200000\nflooded")
+	w.do("host", "upgrade", "s")
+	p.types("clear; echo still attached\r")
+	p.seesText("still attached")
+	p.types(detach)
+	p.seesText("detached")
+}
+
+// Vim and htop through attach show what a fresh emulator of the log shows.
+func TestAttachFullScreenPrograms(t *testing.T) {
+	for _, program := range []string{"vim", "htop"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not installed; 'make setup' installs it", program)
+		}
+	}
+	w := newWorld(t)
+	w.do("new", "ed", "vim", "-u", "NONE", "-N")
+	p := w.sit(80, 24, w.den, "attach", "ed")
+	p.types("iline one\rline two")
+	p.seesText("line two")
+	p.resize(60, 16)
+	p.types("\x1b:set ruler\r")
+	p.seesText("2,8")
+	p.types(detach)
+	p.seesText("detached")
+	again := w.sit(80, 24, w.den, "attach", "ed")
+	again.seesText("line one\nline two")
+	again.types(":q!\r")
+	again.seesText("program exited with status 0")
+
+	w.do("new", "top", "htop")
+	h := w.sit(100, 30, w.den, "attach", "top")
+	h.seesText("Load average")
+	h.seesText("F10Quit")
+	h.resize(120, 40)
+	h.seesText("F10Quit")
+	h.types("q")
+	h.seesText("program exited with status 0")
+}

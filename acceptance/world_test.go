@@ -1,0 +1,94 @@
+package acceptance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"den/internal/session"
+)
+
+// world is a Home of its own and the binary to use it with.
+type world struct {
+	t    testing.TB
+	home session.Home
+	env  []string
+	den  string // the test binary, under the name den
+	uid  uint32 // who runs it; 0 is the one who runs the tests
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	dir := t.TempDir()
+	return newWorldAt(t, filepath.Join(dir, "home"))
+}
+
+func newWorldAt(t testing.TB, home string) *world {
+	t.Helper()
+	run, err := os.MkdirTemp("/tmp", "den-t-") // short: sockets go here
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, home: session.Home{Path: home, Explicit: true}}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.den = filepath.Join(t.TempDir(), "den")
+	if err := os.Symlink(self, w.den); err != nil {
+		t.Fatal(err)
+	}
+	w.env = append(os.Environ(), "DEN_HOME="+w.home.Path, "DEN_RUN_DIR="+run, "HOME="+t.TempDir(),
+		"XDG_STATE_HOME="+t.TempDir(), "SHELL=/bin/bash", "PS1=$ ", "GORACE=atexit_sleep_ms=0", "DEN_SESSION=", "TERM=xterm-256color")
+	t.Cleanup(func() {
+		endSessions(t, w.home)
+		os.RemoveAll(run)
+	})
+	return w
+}
+
+// try runs den and returns its output and exit code.
+func (w *world) try(args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
+	cmd := exec.Command(w.den, args...)
+	cmd.Env = w.env
+	if w.uid != 0 {
+		cmd.Dir = "/"
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: w.uid, Gid: w.uid}}
+	}
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		w.t.Fatal(err)
+	}
+	return out.String(), errOut.String(), cmd.ProcessState.ExitCode()
+}
+
+// do runs den, which must succeed.
+func (w *world) do(args ...string) string {
+	w.t.Helper()
+	out, errOut, code := w.try(args...)
+	if code != 0 {
+		w.t.Fatalf("den %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+	}
+	return out
+}
+
+// ask runs den with --json and decodes the answer.
+func (w *world) ask(args ...string) map[string]any {
+	w.t.Helper()
+	out := w.do(append(args, "-j")...)
+	var v map[string]any
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		w.t.Fatalf("den %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return v
+}
