@@ -89,7 +89,7 @@ func TestAt(t *testing.T) {
 	h.turn("o", []byte("one\r\n"))
 	h.turn("r", []byte("40x10"))
 	h.turn("i", []byte("typed"))
-	h.turn("o", []byte("two \xff\r\n"))
+	h.turn("b", []byte("two \xff\r\n")) // one event
 	h.turn("x", []byte("3"))
 	l := h.open()
 
