@@ -1,0 +1,155 @@
+// Package den_test holds the rules that the whole tree keeps: they are
+// programs, so a change that breaks one is a visible edit here.
+package den_test
+
+import (
+	"encoding/json"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed maps a package to the packages of ours that it may import. A
+// package with no row may import none. Arrows go down this list, never up.
+var allowed = map[string][]string{
+	"cmd/den": {"internal/cli"},
+
+	"internal/fault":      {},
+	"internal/ident":      {"internal/fault"},
+	"internal/atomicfile": {},
+
+	"internal/vt":       {},
+	"internal/keys":     {"internal/fault", "internal/vt"},
+	"internal/pty":      {"internal/fault"},
+	"internal/eventlog": {"internal/fault", "internal/ident", "internal/atomicfile"},
+	"internal/screen":   {"internal/fault", "internal/vt"},
+
+	"internal/wire":    {"internal/fault", "internal/screen"},
+	"internal/session": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
+	"internal/host": {
+		"internal/fault", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
+		"internal/wire", "internal/session",
+	},
+	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
+
+	"internal/cli": {
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
+		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/host", "internal/replay",
+	},
+	"acceptance": {},
+}
+
+// outside maps a module that is not ours to the only packages that may use it.
+var outside = map[string][]string{
+	"github.com/creack/pty":           {"internal/pty"},
+	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
+	"github.com/spf13/cobra":          {"internal/cli"},
+	"github.com/spf13/pflag":          {"internal/cli"},
+	"golang.org/x/sys":                {"internal/pty", "internal/session", "internal/host", "internal/eventlog", "internal/cli"},
+	"golang.org/x/term":               {"internal/cli"},
+	"github.com/rogpeppe/go-internal": {}, // tests only
+}
+
+// unlinked must not be in the den binary: it starts in milliseconds and a
+// host is small because they are not.
+var unlinked = []string{"net/http", "crypto/tls", "k8s.io", "plugin", "testing", "go/ast", "database/sql"}
+
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Doc        string
+	Name       string
+}
+
+func listPackages(t *testing.T, args ...string) []goPackage {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-json=ImportPath,Imports,Doc,Name"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []goPackage
+	dec := json.NewDecoder(strings.NewReader(string(out)))
+	for {
+		var p goPackage
+		if err := dec.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestArrows(t *testing.T) {
+	for _, p := range listPackages(t, "./...") {
+		path, ours := strings.CutPrefix(p.ImportPath, "den/")
+		if !ours {
+			continue // the root: only this test
+		}
+		row, ok := allowed[path]
+		if !ok {
+			t.Errorf("%s: no row in the arrow table", path)
+		}
+		for _, imp := range p.Imports {
+			if to, ours := strings.CutPrefix(imp, "den/"); ours {
+				if !slices.Contains(row, to) {
+					t.Errorf("%s imports %s: not in the arrow table", path, to)
+				}
+				continue
+			}
+			checkOutside(t, path, imp)
+		}
+	}
+}
+
+func checkOutside(t *testing.T, path, imp string) {
+	t.Helper()
+	if first, _, _ := strings.Cut(imp, "/"); !strings.Contains(first, ".") {
+		return // the standard library
+	}
+	for module, users := range outside {
+		if imp == module || strings.HasPrefix(imp, module+"/") {
+			if !slices.Contains(users, path) {
+				t.Errorf("%s imports %s: only %v may", path, imp, users)
+			}
+			return
+		}
+	}
+	t.Errorf("%s imports %s: not in the table of outside modules", path, imp)
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for _, p := range listPackages(t, "./...") {
+		if p.Name == "main" {
+			if !strings.HasPrefix(p.Doc, "Command ") {
+				t.Errorf("%s: the comment begins with %q, want \"Command\"", p.ImportPath, firstWord(p.Doc))
+			}
+			continue
+		}
+		if strings.HasPrefix(p.ImportPath, "den/internal/") && !strings.HasPrefix(p.Doc, "Package "+p.Name+" ") {
+			t.Errorf("%s: no package comment", p.ImportPath)
+		}
+	}
+}
+
+func firstWord(s string) string {
+	w, _, _ := strings.Cut(s, " ")
+	return w
+}
+
+func TestDenStaysSmall(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./cmd/den").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for dep := range strings.Lines(string(out)) {
+		dep = strings.TrimSpace(dep)
+		for _, no := range unlinked {
+			if dep == no || strings.HasPrefix(dep, no+"/") {
+				t.Errorf("den links %s", dep)
+			}
+		}
+	}
+}
