@@ -51,6 +51,8 @@ func BenchmarkAppend(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+			st := w.Stats()
+			b.ReportMetric(float64(st.Bytes+st.DroppedBytes)/float64(b.N*len(s.data)), "log-B/B")
 		})
 	}
 }

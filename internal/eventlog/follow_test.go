@@ -1,6 +1,7 @@
 package eventlog_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -280,6 +281,41 @@ func TestFollowTornLine(t *testing.T) {
 	}
 	if fmt.Sprint(got) != "[whole 0]" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestFollowDamage: a bad line costs a follower the rest of its segment, and
+// it says so while it waits for the next one.
+func TestFollowDamage(t *testing.T) {
+	noLeak(t)
+	dir := t.TempDir()
+	w := create(t, dir, options(&clock{}))
+	w.Append("o", []byte("1"))
+	w.Append("o", []byte("2"))
+	flush(t, w)
+	path := segmentFiles(t, dir)[0]
+	put(t, path, bytes.Replace(read(t, path), []byte(`"2"]`), []byte(`"2"!`), 1))
+	var got []string
+	for ev, err := range eventlog.Follow(deadline(t), dir, 0) {
+		if err == nil {
+			got = append(got, string(ev.Data))
+			continue
+		}
+		var d *eventlog.Damage
+		if !errors.As(err, &d) || d.Seq != 2 || d.Line != 3 {
+			t.Fatal(err)
+		}
+		got = append(got, "damage")
+		w.Append("o", []byte("3")) // into the segment that is given up
+		if err := w.Rotate(); err != nil {
+			t.Fatal(err)
+		}
+		w.Append("o", []byte("4"))
+		w.Append("x", []byte("0"))
+		flush(t, w)
+	}
+	if want := "[1 damage 4 0]"; fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
 	}
 }
 

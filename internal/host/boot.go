@@ -143,7 +143,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	c := &core{
 		clock: clock, term: term,
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
-		paused: make(chan struct{}, 1),
+		active: make(chan struct{}, 1), paused: make(chan struct{}, 1),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
 		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},

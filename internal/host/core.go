@@ -36,6 +36,7 @@ type core struct {
 	followers map[*follower]struct{}
 	ended     *wire.Exit // or nil while the program runs
 
+	active chan struct{} // set once; room for one token: something happened
 	paused chan struct{} // set once; room for one token: the log cannot be written
 }
 
@@ -70,7 +71,7 @@ func (c *core) outputLocked(chunk []byte) {
 	if !wasSync {
 		c.syncSince = c.lastOutput
 	}
-	c.activity++
+	c.happenedLocked()
 	c.rotateLocked()
 	for f := range c.followers {
 		f.push(chunk, c.outputSeq)
@@ -152,6 +153,14 @@ func (c *core) retryLog() bool {
 	return false
 }
 
+func (c *core) happenedLocked() {
+	c.activity++
+	select {
+	case c.active <- struct{}{}:
+	default: // a token lies there already
+	}
+}
+
 // lastActivity counts the program's output and input so far.
 func (c *core) lastActivity() uint64 {
 	c.mu.Lock()
@@ -167,7 +176,7 @@ func (c *core) resize(cols, rows int) uint64 {
 	seq := c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
 	c.flushLocked()
 	c.term.Resize(cols, rows)
-	c.activity++
+	c.happenedLocked()
 	c.rotateLocked()
 	for f := range c.followers {
 		f.markRepaint()

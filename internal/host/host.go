@@ -116,6 +116,7 @@ func (h *Host) run(ctx context.Context) error {
 	workers.Go(func() { defer close(read); h.readTerminal() })
 	workers.Go(func() { h.input.run(stop) })
 	workers.Go(func() { h.proc.reap(stop) })
+	workers.Go(func() { h.trim(stop) })
 	clientCtx, cutClients := context.WithCancel(ctx)
 	defer cutClients()
 	workers.Go(func() { h.server.accept(clientCtx, &clients) })

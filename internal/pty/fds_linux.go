@@ -3,7 +3,6 @@
 package pty
 
 import (
-	"os"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func procFD(pid int, dir string, fd int) string {
-	return "/proc/" + strconv.Itoa(pid) + "/" + dir + "/" + strconv.Itoa(fd)
+	return procPath(pid, dir) + "/" + strconv.Itoa(fd)
 }
 
 // link is what a thread's descriptor leads to, as /proc names it.
@@ -106,8 +105,8 @@ type pipeHolders struct{ own, members, others int }
 // end of one that was made on this terminal is there.
 func (w *probing) pipeEnds(pid int, link string, writing bool) pipeHolders {
 	var h pipeHolders
-	for i := range w.procs {
-		p := &w.procs[i]
+	for i := range w.walk.found {
+		p := &w.walk.found[i]
 		if !p.alive() || !holds(p.pid, link, writing) {
 			continue
 		}
@@ -141,14 +140,9 @@ func holds(pid int, link string, writing bool) bool {
 
 // eachFD calls f for every descriptor of a process until f returns false.
 func eachFD(pid int, f func(fd int) bool) {
-	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/fd")
-	if err != nil {
-		return
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if fd, err := strconv.Atoi(name); err == nil && !f(fd) {
+	var buf [2048]byte
+	for _, fd := range listNumbers(nil, buf[:], procPath(pid, "fd")) {
+		if !f(fd) {
 			return
 		}
 	}
@@ -167,8 +161,8 @@ func (w *probing) ownSocket(pid int, link string) bool {
 	}
 	peerLink := "socket:[" + strconv.FormatUint(uint64(peer), 10) + "]"
 	own := false
-	for i := range w.procs {
-		p := &w.procs[i]
+	for i := range w.walk.found {
+		p := &w.walk.found[i]
 		if !p.alive() {
 			continue
 		}

@@ -47,7 +47,7 @@ func TestParseFdinfo(t *testing.T) {
 		"tfd:       15 events:       19 data:               f  pos:0 ino:41f1 sdev:e\n" +
 		"tfd:       21 events: 80000019 data:              15  pos:0 ino:3 sdev:17\n"
 	got := parseEpoll([]byte(epoll))
-	if len(got) != 2 || got[0] != (epollEntry{15, 0x19}) || got[1] != (epollEntry{21, 0x80000019}) {
+	if len(got) != 2 || got[0] != (epollEntry{15, 0x19, 0x41f1}) || got[1] != (epollEntry{21, 0x80000019, 3}) {
 		t.Errorf("parseEpoll = %+v", got)
 	}
 	if left := timerLeft([]byte("clockid: 1\nticks: 0\nsettime flags: 00\nit_value: (2, 500000000)\nit_interval: (0, 0)\n")); left != 2500*time.Millisecond {

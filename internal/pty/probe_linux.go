@@ -18,16 +18,17 @@ type probing struct {
 
 	id      slaveID
 	group   int
-	procs   []procStat // below the roots, of any group
+	walk    treeWalk   // the processes below the roots, of any group
 	members []procStat // of the foreground group
 	threads []thread
+	tids    []int
 	waits   []waiting
 	termios unix.Termios
 }
 
 // thread is one thread of the foreground group.
 type thread struct {
-	proc  *procStat
+	proc  procStat
 	tid   int
 	state byte
 	call  syscallLine
@@ -62,12 +63,16 @@ func (p *PTY) Probe() Readiness {
 		return r
 	}
 	w.id, w.group = p.id, r.Group
-	w.findMembers(p.probeRoots())
+	roots := p.probeRoots()
+	by, running := w.findMembers(roots)
 	if len(w.members) == 0 {
 		r.State, r.Why = Unknown, fmt.Sprintf("process group %d has no process below this host", r.Group)
 		return r
 	}
-	if by, running := w.findThreads(); running {
+	if !running {
+		by, running = w.findThreads()
+	}
+	if running {
 		r.State, r.PID = Busy, by.pid
 		r.Why = fmt.Sprintf("%s (pid %d) runs", by.comm, by.pid)
 		r.Command = CommandLine(by.pid)
@@ -80,30 +85,35 @@ func (p *PTY) Probe() Readiness {
 			w.waits = append(w.waits, wt)
 		}
 	}
-	var by waiting
-	r.State, r.Why, by, r.OnlyTimers = decide(w.waits, !r.Canonical)
-	r.PID, r.Timeout = by.pid, by.timeout
-	if by.kind != reads {
+	var one waiting
+	r.State, r.Why, one, r.OnlyTimers = decide(w.waits, !r.Canonical)
+	r.PID, r.Timeout = one.pid, one.timeout
+	if one.kind != reads {
 		r.Timeout = 0
 	}
-	if by.pid != 0 {
-		r.Command = CommandLine(by.pid)
+	if one.pid != 0 {
+		r.Command = CommandLine(one.pid)
 	}
 	if r.State == Busy {
 		return r
 	}
 	r.Fingerprint = before
 	if r.State == Ready || r.OnlyTimers {
-		p.settle(&r, ok, by)
+		p.settle(&r, ok, one, roots)
 	}
 	return r
 }
 
-// settle looks at the terminal's queues, and then at the threads again: had
-// one run since the first look, what was seen would not be one moment.
-func (p *PTY) settle(r *Readiness, counted bool, by waiting) {
+// settle looks at the terminal's queues, and then at the group again: had one
+// of its threads run or started another since the first look, what was seen
+// would not be one moment. The count of threads comes before the count of
+// their turns, so that whoever starts one in between is caught at the latter.
+func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
 	w := &p.probe
 	r.InputPending, r.OutputPending = p.pending()
+	before := w.census()
+	_, running := w.findMembers(roots)
+	grown := running || w.census() != before
 	after, ok := w.fingerprint()
 	group, err := p.ForegroundGroup()
 	who := fmt.Sprintf("%s (pid %d)", by.comm, by.pid)
@@ -114,7 +124,7 @@ func (p *PTY) settle(r *Readiness, counted bool, by waiting) {
 		r.State, r.Why = Busy, who+" waits for the terminal, but its output is not read yet"
 	case !counted || !ok:
 		r.State, r.Why = Unknown, "the kernel does not count when "+who+" runs"
-	case after != r.Fingerprint || err != nil || group != r.Group:
+	case grown || after != r.Fingerprint || err != nil || group != r.Group:
 		r.State, r.Why = Busy, who+" ran during the probe"
 	}
 	if r.State == Busy {
@@ -157,25 +167,41 @@ func (p *PTY) probeRoots() []int {
 	return p.roots
 }
 
-// findMembers fills procs and members.
-func (w *probing) findMembers(roots []int) {
-	var walk treeWalk
-	walk.found = w.procs[:0]
+// findMembers fills walk and members. It stops at a member that runs, which
+// decides: below a parallel build there may be thousands.
+func (w *probing) findMembers(roots []int) (by procStat, running bool) {
+	w.walk.reset()
+	enough := func(st procStat) bool {
+		if st.pgrp == w.group && (st.state == 'R' || st.state == 'D') {
+			by, running = st, true
+		}
+		return running
+	}
 	self := os.Getpid()
 	for _, root := range roots {
-		if root != self {
-			if st, ok := readStat(root); ok && !walk.has(root) {
-				walk.found = append(walk.found, st)
-			}
+		if root != self && !running {
+			w.walk.add(root)
 		}
-		walk.walk(root)
+		if !running {
+			w.walk.walk(root, enough)
+		}
 	}
-	w.procs, w.members = walk.found, w.members[:0]
-	for _, st := range w.procs {
+	w.members = w.members[:0]
+	for _, st := range w.walk.found {
 		if st.pgrp == w.group && st.alive() {
 			w.members = append(w.members, st)
 		}
 	}
+	return by, running
+}
+
+// census sums up who is in the group and with how many threads.
+func (w *probing) census() uint64 {
+	var sum uint64
+	for _, m := range w.members {
+		sum += mix(uint64(m.pid)<<20 + uint64(m.threads))
+	}
+	return sum
 }
 
 // findThreads fills threads and stops at the first that runs.
@@ -183,13 +209,14 @@ func (w *probing) findThreads() (by procStat, running bool) {
 	w.threads = w.threads[:0]
 	for i := range w.members {
 		m := &w.members[i]
-		if m.threads == 1 && m.state != 'Z' {
-			running = w.addThread(m, m.pid)
-		} else {
-			tasks(m.pid, func(tid int) { running = running || w.addThread(m, tid) })
+		w.tids = append(w.tids[:0], m.pid)
+		if m.threads != 1 || m.state == 'Z' {
+			w.tids = listNumbers(w.tids[:0], w.buf[:], procPath(m.pid, "task"))
 		}
-		if running {
-			return *m, true
+		for _, tid := range w.tids {
+			if w.addThread(m, tid) {
+				return *m, true
+			}
 		}
 	}
 	return procStat{}, false
@@ -197,7 +224,7 @@ func (w *probing) findThreads() (by procStat, running bool) {
 
 // addThread reports whether the thread runs.
 func (w *probing) addThread(m *procStat, tid int) (running bool) {
-	t := thread{proc: m, tid: tid, state: m.state}
+	t := thread{proc: *m, tid: tid, state: m.state}
 	if tid != m.pid || m.threads != 1 {
 		data, err := readInto(w.buf[:], taskPath(m.pid, tid, "stat"))
 		st, ok := parseStat(data)

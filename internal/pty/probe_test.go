@@ -1,10 +1,15 @@
 package pty_test
 
 import (
+	"bufio"
+	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"den/internal/pty"
 )
@@ -38,6 +43,9 @@ func TestProbePrograms(t *testing.T) {
 		{"gdb", []string{"gdb", "-q", "-nx"}, `\(gdb\) `, "shell sleep 100\r", "\x03"},
 		{"lua", []string{"lua"}, `> `, "while true do end\r", "\x03"},
 		{"irb", []string{"irb", "-f"}, `irb`, "sleep 100\r", "\x03"},
+		{"redis-cli", []string{"redis-cli", "-p", "1"}, `not connected> `, "", ""},
+		{"fzf", []string{"sh", "-c", "seq 1000 | fzf"}, `1000/1000`, "", ""},
+		{"go program", []string{os.Args[0], "-test.run=^TestHelperReadsLines$"}, `go`, "", ""},
 		{"top", []string{"top", "-d", "50"}, `PID`, "", ""},
 	}
 	for _, tt := range tests {
@@ -65,6 +73,18 @@ func TestProbePrograms(t *testing.T) {
 			})
 			x.untilState(pty.Ready)
 		})
+	}
+}
+
+// TestHelperReadsLines is a program, not a test, when it runs on a terminal
+// of another test: a line reader in Go, with its runtime's threads.
+func TestHelperReadsLines(t *testing.T) {
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil || os.Getenv("PS1") != "PROMPT> " {
+		t.Skip("a part of TestProbePrograms")
+	}
+	fmt.Println("go")
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		fmt.Println("line", lines.Text())
 	}
 }
 

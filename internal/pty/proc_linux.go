@@ -2,8 +2,10 @@ package pty
 
 import (
 	"bytes"
-	"os"
+	"encoding/binary"
 	"strconv"
+
+	"golang.org/x/sys/unix"
 )
 
 // procStat is what den needs of /proc/PID/stat.
@@ -21,12 +23,15 @@ func (p procStat) alive() bool {
 	return p.state != 'X' && p.state != 'x' && (p.state != 'Z' || p.threads > 1)
 }
 
+func procPath(pid int, file string) string { return "/proc/" + strconv.Itoa(pid) + "/" + file }
+
 func taskPath(pid, tid int, file string) string {
 	return "/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(tid) + "/" + file
 }
 
 func readStat(pid int) (procStat, bool) {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	var buf [1024]byte
+	data, err := readInto(buf[:], procPath(pid, "stat"))
 	if err != nil {
 		return procStat{}, false
 	}
@@ -109,17 +114,57 @@ func atoi(b []byte) (int, bool) {
 	return n, true
 }
 
-// tasks calls f for every thread of pid.
-func tasks(pid int, f func(tid int)) {
-	dir, err := os.Open("/proc/" + strconv.Itoa(pid) + "/task")
+// readInto reads a small file of /proc without allocating for its content.
+func readInto(buf []byte, path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return
+		return nil, err
 	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	for _, name := range names {
-		if tid, err := strconv.Atoi(name); err == nil {
-			f(tid)
+	defer unix.Close(fd)
+	n := 0
+	for n < len(buf) {
+		m, err := unix.Read(fd, buf[n:])
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if m == 0 {
+			break
+		}
+		n += m
+	}
+	return buf[:n], nil
+}
+
+// listNumbers appends the entries of a directory that are numbers: processes,
+// threads, descriptors.
+func listNumbers(to []int, buf []byte, dir string) []int {
+	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return to
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Getdents(fd, buf)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return to
+		}
+		// struct linux_dirent64: inode, offset, length at 16, type, name at 19.
+		for b := buf[:n]; len(b) > 19; {
+			size := int(binary.NativeEndian.Uint16(b[16:]))
+			if size < 19 || size > len(b) {
+				return to
+			}
+			name, _, _ := bytes.Cut(b[19:size], []byte{0})
+			if k, ok := atoi(name); ok {
+				to = append(to, k)
+			}
+			b = b[size:]
 		}
 	}
 }

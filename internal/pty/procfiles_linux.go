@@ -54,10 +54,12 @@ func parseHex(word []byte) (uint64, error) {
 // year, in seconds, is as long as a timer needs to be told from for ever.
 const year = 365 * 24 * 3600
 
-// epollEntry is one descriptor that an epoll set watches.
+// epollEntry is one descriptor that an epoll set watches. fd is its number
+// when it was put there; ino tells whether that is still the same file.
 type epollEntry struct {
 	fd     int
 	events uint32
+	ino    uint64
 }
 
 // parseEpoll reads the "tfd:" lines of an epoll set's fdinfo.
@@ -74,7 +76,13 @@ func parseEpoll(fdinfo []byte) []epollEntry {
 		if !ok || err != nil {
 			continue
 		}
-		out = append(out, epollEntry{fd, uint32(events)})
+		e := epollEntry{fd: fd, events: uint32(events)}
+		for word := f.next(); len(word) > 0; word = f.next() {
+			if v, ok := bytes.CutPrefix(word, []byte("ino:")); ok {
+				e.ino, _ = strconv.ParseUint(string(v), 16, 64)
+			}
+		}
+		out = append(out, e)
 	}
 	return out
 }
@@ -137,28 +145,4 @@ func parseSwitches(status []byte) (uint64, bool) {
 		found = true
 	}
 	return sum, found
-}
-
-// readInto reads a small file of /proc in one go, without allocating for its content.
-func readInto(buf []byte, path string) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	n := 0
-	for n < len(buf) {
-		m, err := unix.Read(fd, buf[n:])
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		if m == 0 {
-			break
-		}
-		n += m
-	}
-	return buf[:n], nil
 }

@@ -81,7 +81,7 @@ func (r *resolved) search(dir string) error {
 			r.path, r.seen = file, below(dir, file)
 			return nil
 		}
-		if denied == nil && !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) {
+		if denied == nil && err == errNotExecutable {
 			denied = fault.Errorf(fault.Usage, "start %q: %s: %w", r.name, file, err)
 		}
 	}
@@ -101,6 +101,8 @@ func below(dir, file string) string {
 	return filepath.Join(dir, file)
 }
 
+var errNotExecutable = errors.New("is not executable (chmod +x may help)")
+
 func executable(file string) error {
 	st, err := os.Stat(file)
 	switch {
@@ -110,7 +112,7 @@ func executable(file string) error {
 		return errors.New("is a directory")
 	}
 	if err := unix.Access(file, unix.X_OK); err != nil || st.Mode()&0o111 == 0 {
-		return errors.New("is not executable (chmod +x may help)")
+		return errNotExecutable
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package pty
 import (
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -15,7 +14,8 @@ import (
 // whose parent died is below whoever adopted it.
 func Descendants(root int) []int {
 	var w treeWalk
-	w.walk(root)
+	w.reset()
+	w.walk(root, nil)
 	out := make([]int, 0, len(w.found))
 	for _, p := range w.found {
 		if p.alive() {
@@ -25,48 +25,62 @@ func Descendants(root int) []int {
 	return out
 }
 
-// treeWalk collects processes by parent links.
+// treeWalk collects processes by parent links. It may be used again after reset.
 type treeWalk struct {
 	found []procStat
+	queue []int
 	kids  []int
+	tids  []int
+	seen  map[int]bool
 	scan  map[int][]int // parent to children, where the kernel has no children files
+	buf   [8192]byte
 }
 
-// walk adds the processes below root that it does not have yet.
-func (w *treeWalk) walk(root int) {
-	queue := []int{root}
-	seen := map[int]bool{root: true}
-	for _, p := range w.found {
-		seen[p.pid] = true // And what is below it was found with it.
+func (w *treeWalk) reset() {
+	w.found, w.scan = w.found[:0], nil
+	if w.seen == nil {
+		w.seen = make(map[int]bool)
 	}
-	for len(queue) > 0 {
-		pid := queue[0]
-		queue = queue[1:]
-		w.kids = w.children(pid, w.kids[:0])
+	clear(w.seen)
+}
+
+// add adds one process.
+func (w *treeWalk) add(pid int) {
+	if w.seen[pid] {
+		return
+	}
+	w.seen[pid] = true
+	data, err := readInto(w.buf[:], procPath(pid, "stat"))
+	if err != nil {
+		return
+	}
+	if st, ok := parseStat(data); ok {
+		w.found = append(w.found, st)
+		w.queue = append(w.queue, pid)
+	}
+}
+
+// walk adds the processes below root that it does not have yet, nearest
+// first, until enough says so.
+func (w *treeWalk) walk(root int, enough func(procStat) bool) {
+	w.queue = append(w.queue[:0], root)
+	w.seen[root] = true
+	for next := 0; next < len(w.queue); next++ {
+		w.kids = w.children(w.queue[next], w.kids[:0])
 		for _, kid := range w.kids {
-			if seen[kid] {
-				continue
+			n := len(w.found)
+			w.add(kid)
+			if len(w.found) > n && enough != nil && enough(w.found[n]) {
+				return
 			}
-			seen[kid] = true
-			st, ok := readStat(kid)
-			if !ok {
-				continue
-			}
-			queue = append(queue, kid)
-			w.found = append(w.found, st)
 		}
 	}
-}
-
-func (w *treeWalk) has(pid int) bool {
-	return slices.ContainsFunc(w.found, func(p procStat) bool { return p.pid == pid })
 }
 
 // children appends the children of all threads of pid.
 func (w *treeWalk) children(pid int, to []int) []int {
 	if w.scan == nil {
-		kids, ok := childrenFiles(pid, to)
-		if ok {
+		if kids, ok := w.childrenFiles(pid, to); ok {
 			return kids
 		}
 		w.scan = parentLinks()
@@ -75,24 +89,31 @@ func (w *treeWalk) children(pid int, to []int) []int {
 }
 
 // childrenFiles reads /proc/PID/task/*/children. It reports false where the kernel has none.
-func childrenFiles(pid int, to []int) ([]int, bool) {
-	ok := true
-	tasks(pid, func(tid int) {
-		data, err := os.ReadFile(taskPath(pid, tid, "children"))
+func (w *treeWalk) childrenFiles(pid int, to []int) ([]int, bool) {
+	w.tids = listNumbers(w.tids[:0], w.buf[:], procPath(pid, "task"))
+	for _, tid := range w.tids {
+		data, err := readInto(w.buf[:], taskPath(pid, tid, "children"))
 		if err != nil {
 			// A kernel without these files has none for us either.
 			if _, self := os.Stat("/proc/thread-self/children"); self != nil {
-				ok = false
+				return to, false
 			}
-			return
+			continue
 		}
-		for _, f := range strings.Fields(string(data)) {
-			if kid, err := strconv.Atoi(f); err == nil {
-				to = append(to, kid)
+		if len(data) == len(w.buf) { // A thousand children and more.
+			if data, err = os.ReadFile(taskPath(pid, tid, "children")); err != nil {
+				continue
 			}
 		}
-	})
-	return to, ok
+		for f := (fields{rest: data}); ; {
+			kid, ok := atoi(f.next())
+			if !ok {
+				break
+			}
+			to = append(to, kid)
+		}
+	}
+	return to, true
 }
 
 // parentLinks scans all of /proc once.
@@ -107,18 +128,8 @@ func parentLinks() map[int][]int {
 }
 
 func allPIDs() []int {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
-	pids := make([]int, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			pids = append(pids, pid)
-		}
-	}
+	var buf [8192]byte
+	pids := listNumbers(nil, buf[:], "/proc")
 	slices.Sort(pids)
 	return pids
 }
@@ -134,11 +145,11 @@ func Marked(env string) []int {
 	var out []int
 	for _, pid := range allPIDs() {
 		var st unix.Stat_t
-		dir := "/proc/" + strconv.Itoa(pid)
+		dir := procPath(pid, "")
 		if pid == self || unix.Stat(dir, &st) != nil || st.Uid != uid {
 			continue
 		}
-		data, err := os.ReadFile(dir + "/environ")
+		data, err := os.ReadFile(dir + "environ")
 		if err != nil || !hasEntry(string(data), env) {
 			continue
 		}
@@ -164,7 +175,7 @@ const maxCommandLine = 80
 // CommandLine is what pid runs, in short and for people: "python3 -i". It is
 // empty when there is no such process.
 func CommandLine(pid int) string {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	data, err := os.ReadFile(procPath(pid, "cmdline"))
 	if err != nil {
 		return ""
 	}

@@ -73,10 +73,7 @@ func (w *probing) classifyCall(wt *waiting, t *thread, kind callKind) {
 		w.addEpoll(&set, t, int(int32(a[0])), 0)
 		wt.timeout = w.timespec(&set, t, a[3])
 	case callFutex:
-		wt.kind = parked
-		if a[3] != 0 {
-			wt.kind = timed
-		}
+		w.classifyFutex(wt, t)
 		return
 	case callChild:
 		w.classifyChild(wt, t)
@@ -208,6 +205,12 @@ func (w *probing) addEpoll(set *waitSet, t *thread, epfd, depth int) {
 		if e.events&unix.EPOLLONESHOT != 0 && e.events&^epollPrivate == 0 {
 			continue // It reported once and is off until it is armed again.
 		}
+		var st unix.Stat_t
+		if err := unix.Stat(procFD(t.proc.pid, "fd", e.fd), &st); err != nil || e.ino != 0 && st.Ino != e.ino {
+			// Its number was closed, or is another file's by now, but it is watched on.
+			set.unreadable(unix.EBADF, "a descriptor in its epoll set")
+			return
+		}
 		if kind, _ := w.link(t, e.fd); kind == "anon_inode:[eventpoll]" {
 			w.addEpoll(set, t, e.fd, depth+1)
 			continue
@@ -233,7 +236,7 @@ func (w *probing) timespec(set *waitSet, t *thread, addr uint64) time.Duration {
 	if info, ok := archCalls[t.call.number]; ok && info.kind == callSelect {
 		sub *= 1000
 	}
-	return max(time.Duration(min(sec, year))*time.Second+time.Duration(min(sub, 1e9)), time.Nanosecond)
+	return max(time.Duration(min(sec, 200*year))*time.Second+time.Duration(min(sub, 1e9)), time.Nanosecond)
 }
 
 func milliseconds(arg uint64) time.Duration {
@@ -244,11 +247,42 @@ func milliseconds(arg uint64) time.Duration {
 	return max(time.Duration(ms)*time.Millisecond, time.Nanosecond)
 }
 
+// housekeeping is from when on a thread that waits for another one, but not
+// for ever, counts as waiting for that other one: runtimes keep such threads
+// (Go's monitor looks up once a minute), programs seldom mean a pause by it.
+const housekeeping = 20 * time.Second
+
+func (w *probing) classifyFutex(wt *waiting, t *thread) {
+	wt.kind = parked
+	if t.call.args[3] == 0 {
+		return
+	}
+	var set waitSet
+	left := w.timespec(&set, t, t.call.args[3])
+	const relative, command, realtime = 0, 0x7f, 0x100
+	if op := t.call.args[1]; op&command != relative {
+		clock := int32(unix.CLOCK_MONOTONIC)
+		if op&realtime != 0 {
+			clock = unix.CLOCK_REALTIME
+		}
+		var now unix.Timespec
+		if err := unix.ClockGettime(clock, &now); err != nil {
+			set.unreadable(err, "the clock")
+		}
+		left -= time.Duration(now.Nano())
+	}
+	if set.unread != "" {
+		wt.kind, wt.what = hidden, set.unread
+	} else if left < housekeeping {
+		wt.kind = timed
+	}
+}
+
 // classifyChild: a thread that waits for children of the group is as far as
 // they are. One that waits for a child elsewhere goes on when that ends.
 func (w *probing) classifyChild(wt *waiting, t *thread) {
 	wt.kind, wt.what = parked, "its child"
-	for _, p := range w.procs {
+	for _, p := range w.walk.found {
 		if p.ppid == t.proc.pid && p.alive() && p.pgrp != w.group {
 			wt.kind, wt.what = foreign, fmt.Sprintf("its child %s (pid %d) in another process group", p.comm, p.pid)
 			return
@@ -296,7 +330,7 @@ func (w *probing) restarted(t *thread) callInfo {
 
 // readMemory fills buf from a program's memory.
 func readMemory(t *thread, addr uint64, buf []byte) error {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(t.proc.pid)+"/mem", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(procPath(t.proc.pid, "mem"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}

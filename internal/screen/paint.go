@@ -85,6 +85,8 @@ func (p *Painter) scrollTo(t *vt.Terminal) {
 
 func follow(at, cursor, view, size int) int {
 	switch {
+	case cursor < view:
+		at = 0 // the beginning is what people expect to see
 	case cursor < at:
 		at = cursor
 	case cursor >= at+view:

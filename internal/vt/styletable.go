@@ -21,8 +21,10 @@ type styleTable struct {
 	spared  int      // interns refused since the last sweep of a full table
 	cache   [styleCacheSize]styleEntry
 
-	links     []link // number 0 is no link
-	linkIndex map[link]uint32
+	links       []link // number 0 is no link
+	linkIndex   map[link]uint32
+	freeLinks   []uint32
+	linksSpared int
 }
 
 type styleEntry struct {
@@ -133,21 +135,25 @@ func (t *Terminal) linkID(l link) uint32 {
 		tab.linkIndex = map[link]uint32{}
 		tab.links = []link{{}}
 	}
-	if len(tab.linkIndex) < maxLinks && len(tab.links) <= maxLinks {
-		n := uint32(len(tab.links))
-		tab.links = append(tab.links, l)
-		tab.linkIndex[l] = n
-		return n
-	}
-	if len(tab.linkIndex) >= maxLinks {
-		t.sweep()
-	}
-	for n := 1; n < len(tab.links); n++ {
-		if tab.links[n] == (link{}) {
-			tab.links[n] = l
-			tab.linkIndex[l] = uint32(n)
-			return uint32(n)
+	if len(tab.freeLinks) == 0 && len(tab.links) > maxLinks {
+		if tab.linksSpared > 0 {
+			tab.linksSpared--
+			return 0
+		}
+		if t.sweep(); len(tab.freeLinks) < maxLinks/4 {
+			tab.linksSpared = maxLinks / 4
 		}
 	}
-	return 0
+	var n uint32
+	if free := len(tab.freeLinks); free > 0 {
+		n, tab.freeLinks = tab.freeLinks[free-1], tab.freeLinks[:free-1]
+		tab.links[n] = l
+	} else if len(tab.links) <= maxLinks {
+		n = uint32(len(tab.links))
+		tab.links = append(tab.links, l)
+	} else {
+		return 0
+	}
+	tab.linkIndex[l] = n
+	return n
 }

@@ -78,10 +78,12 @@ func (t *Terminal) sweepStyles(live []bool) {
 	keep(t.cur.pen.style.link)
 	keep(t.main.saved.pen.style.link)
 	keep(t.alt.saved.pen.style.link)
+	tab.freeLinks = tab.freeLinks[:0]
 	for n := 1; n < len(links); n++ {
 		if !links[n] {
 			delete(tab.linkIndex, tab.links[n])
 			tab.links[n] = link{}
+			tab.freeLinks = append(tab.freeLinks, uint32(n))
 		}
 	}
 }

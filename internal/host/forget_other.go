@@ -1,0 +1,6 @@
+//go:build !linux
+
+package host
+
+// forgetBinary is a saving that only Linux is asked for.
+func forgetBinary() {}

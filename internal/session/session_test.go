@@ -1,0 +1,231 @@
+package session_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/ident"
+	"den/internal/session"
+)
+
+var statuses = []session.Status{
+	session.Starting, session.Running, session.Exiting, session.Exited,
+	session.Failed, session.Destroying, session.Destroyed, session.Lost,
+}
+
+func TestStatusTable(t *testing.T) {
+	for _, s := range statuses {
+		if s.Active() == s.Final() {
+			t.Errorf("%s is active %v and final %v", s, s.Active(), s.Final())
+		}
+		if s.Commandable() && !s.Active() {
+			t.Errorf("%s takes commands but is not active", s)
+		}
+		if s.Final() && s != session.Destroyed {
+			if _, err := s.Advance(session.Destroyed); err != nil {
+				t.Errorf("a final session cannot be closed: %v", err)
+			}
+			if got, err := s.Advance(session.Running); err == nil || got != s {
+				t.Errorf("%s came back to life", s)
+			}
+		}
+	}
+	if _, err := session.Destroyed.Advance(session.Lost); err == nil {
+		t.Error("destroyed is not the end")
+	}
+}
+
+// record makes a session directory with a record in the given status.
+func record(t *testing.T, home session.Home, m session.Manifest) session.Dir {
+	t.Helper()
+	if m.ID == "" {
+		m.ID = ident.New(time.Now())
+	}
+	d := home.Dir(m.ID)
+	for _, dir := range []string{d.Log(), d.Artifacts(), filepath.Join(home.Path, "names")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Save(&m); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestRecordWithoutHostIsLost(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	for from, want := range map[session.Status]session.Status{
+		session.Starting: session.Lost, session.Running: session.Lost, session.Exiting: session.Lost,
+		session.Destroying: session.Destroyed, session.Exited: session.Exited, session.Failed: session.Failed,
+	} {
+		d := record(t, home, session.Manifest{Name: "x", Status: from})
+		m, err := d.Inspect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Status != want {
+			t.Errorf("%s without a host is %s, want %s", from, m.Status, want)
+		}
+		if onDisk, err := d.Load(); err != nil || onDisk.Status != from {
+			t.Errorf("Inspect wrote %s (%v)", onDisk.Status, err)
+		}
+		if m, err = d.Reconcile(); err != nil || m.Status != want {
+			t.Errorf("Reconcile = %v, %v", m.Status, err)
+		}
+		if onDisk, err := d.Load(); err != nil || onDisk.Status != want {
+			t.Errorf("Reconcile left %s on disk (%v)", onDisk.Status, err)
+		}
+	}
+}
+
+func TestRecordKeepsWhatItDoesNotKnow(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	d := record(t, home, session.Manifest{Name: "x", Status: session.Exited, Failure: "old"})
+	path := filepath.Join(d.Path, "session.json")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = []byte(strings.Replace(string(raw), `"v": 1`, `"v": 1, "from_the_future": {"a":[1,2]}`, 1))
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m, err := d.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Failure = ""
+	if _, err := d.Close(m); err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	raw, _ = os.ReadFile(path)
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got["from_the_future"] == nil || got["status"] != "destroyed" || got["failure"] != nil {
+		t.Errorf("the record became %s", raw)
+	}
+}
+
+func TestNewerRecordIsRefused(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	d := record(t, home, session.Manifest{Name: "x", Status: session.Exited})
+	os.WriteFile(filepath.Join(d.Path, "session.json"), []byte(`{"v":99}`), 0o600)
+	if _, err := d.Load(); fault.KindOf(err) != fault.Protocol || !strings.Contains(err.Error(), "99") {
+		t.Errorf("Load = %v", err)
+	}
+	os.WriteFile(filepath.Join(d.Path, "session.json"), []byte(`{"v":`), 0o600)
+	if _, err := d.Load(); fault.KindOf(err) != fault.Storage {
+		t.Errorf("Load of a damaged record = %v", err)
+	}
+}
+
+func TestCollectKeepsActiveYoungAndNewest(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	now := time.Now()
+	for i, s := range []struct {
+		name  string
+		ended time.Duration
+	}{{"oldest", 3 * time.Hour}, {"old", 2 * time.Hour}, {"young", time.Minute}} {
+		record(t, home, session.Manifest{
+			ID: ident.New(now.Add(time.Duration(i) * time.Second)), Name: s.name, Status: session.Exited, Ended: now.Add(-s.ended),
+		})
+	}
+	names := func(o session.GCOptions) string {
+		o.DryRun = true
+		got, err := home.Collect(now, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for _, c := range got {
+			out = append(out, c.Session)
+		}
+		return strings.Join(out, " ")
+	}
+	for want, o := range map[string]session.GCOptions{
+		"young old oldest": {},
+		"old oldest":       {OlderThan: time.Hour},
+		"oldest":           {OlderThan: time.Hour, Keep: 2},
+		"":                 {Keep: 3},
+	} {
+		if got := names(o); got != want {
+			t.Errorf("Collect(%+v) = %q, want %q", o, got, want)
+		}
+	}
+	if _, err := home.Collect(now, session.GCOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := home.All(); len(left) != 0 {
+		t.Errorf("%d sessions are left", len(left))
+	}
+}
+
+func TestRegistryLosesNoUpdate(t *testing.T) {
+	dir := t.TempDir()
+	r := session.NewRegistry(func(k string) string { return map[string]string{"XDG_STATE_HOME": dir}[k] })
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := r.Add(session.Home{Path: filepath.Join("/homes", string(rune('a'+i)))}, time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	homes, err := r.Homes()
+	if err != nil || len(homes) != 20 {
+		t.Fatalf("%d Homes (%v), want 20", len(homes), err)
+	}
+	if found, err := r.Remove("/homes/c"); !found || err != nil {
+		t.Errorf("Remove = %v, %v", found, err)
+	}
+	if found, _ := r.Remove("/homes/c"); found {
+		t.Error("removed twice")
+	}
+	os.WriteFile(r.Path, []byte("garbage"), 0o600)
+	if homes, err := r.Homes(); err != nil || len(homes) != 0 {
+		t.Errorf("a damaged registry: %v, %v", homes, err)
+	}
+}
+
+func TestArtifactsAreBounded(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	d := record(t, home, session.Manifest{Name: "x", Status: session.Exited})
+	for i := range 210 {
+		path, err := d.ArtifactPath("snapshot-" + ident.New(time.Now()) + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.SaveArtifact(path, "snapshot", uint64(i), []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := filepath.Glob(filepath.Join(d.Artifacts(), "snapshot-*"))
+	if err != nil || len(got) != 200 {
+		t.Errorf("%d artifacts (%v), want 200", len(got), err)
+	}
+	if _, err := d.ArtifactPath("../x"); err == nil {
+		t.Error("an artifact may leave its directory")
+	}
+}
+
+func TestFindRefusesPaths(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	for _, ref := range []string{"../x", "a/b", "..", ""} {
+		if _, err := home.Find(ref); fault.KindOf(err) != fault.Usage {
+			t.Errorf("Find(%q) = %v", ref, err)
+		}
+	}
+	if _, err := home.Find("nosuch"); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("Find = %v", err)
+	}
+}
