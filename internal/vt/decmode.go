@@ -54,6 +54,14 @@ func (t *Terminal) setDECMode(num int, on bool) {
 		} else {
 			t.restoreCursor()
 		}
+	case 3:
+		t.modes.set(mode132, on)
+		if t.modes.has(modeColumnSwitch) {
+			// The width is the owner's, but what else DECCOLM does is done.
+			t.margins = margins{bottom: t.rows - 1, right: t.cols - 1}
+			t.eraseInDisplay(2, false)
+			t.home()
+		}
 	case 69:
 		t.modes.set(modeMargins, on)
 		t.margins.left, t.margins.right = 0, t.cols-1

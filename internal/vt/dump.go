@@ -239,9 +239,12 @@ func (d *dumper) modes() {
 		d.addf("\x1b[%d q", d.t.cursorStyle())
 	}
 	for _, mode := range decModes {
-		if on := m.has(mode.bit); mode.bit != modeMargins && mode.bit != modeCursorBlink && on != usual.has(mode.bit) {
+		if on := m.has(mode.bit); mode.bit != modeMargins && mode.bit != modeCursorBlink && mode.bit != modeColumnSwitch && on != usual.has(mode.bit) {
 			d.addf("\x1b[?%d%c", mode.num, hl(on))
 		}
+	}
+	if m.has(modeColumnSwitch) { // after DECCOLM, which would clear the screen
+		d.add("\x1b[?40h")
 	}
 	if m.has(modeInsert) {
 		d.add("\x1b[4h")

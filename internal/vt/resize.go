@@ -8,7 +8,12 @@ type anchor struct{ up, col int }
 // Resize changes the size. The main screen and its scrollback are wrapped
 // anew, and the cursor stays with its character. The alternate screen is cut
 // or padded: its program will redraw it. Margins are reset.
-func (t *Terminal) Resize(cols, rows int) {
+func (t *Terminal) Resize(cols, rows int) { t.ResizeFollowing(cols, rows) }
+
+// ResizeFollowing is Resize for a caller who remembers absolute row numbers:
+// each is changed to where its row's text went. Marks that were not yet taken
+// follow by themselves.
+func (t *Terminal) ResizeFollowing(cols, rows int, lines ...*int64) {
 	cols, rows = clampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
 		return
@@ -16,7 +21,10 @@ func (t *Terminal) Resize(cols, rows int) {
 	t.gen++
 	t.forgetLast()
 	alt := t.altActive()
-	t.resizeMain(cols, rows)
+	for i := range t.outbox.marks {
+		lines = append(lines, &t.outbox.marks[i].Line)
+	}
+	t.resizeMain(cols, rows, lines)
 	if t.alt.rows != nil {
 		t.alt.rows = t.clip(t.alt.rows, cols, rows)
 	}
@@ -63,7 +71,7 @@ func (t *Terminal) splitCells(cells []cell, x int) {
 
 // resizeMain wraps the main screen and its scrollback anew and divides the
 // result between them.
-func (t *Terminal) resizeMain(cols, rows int) {
+func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	hist := t.hist.len()
 	lines := make([]*line, 0, hist+t.rows)
 	for i := range hist {
@@ -83,7 +91,15 @@ func (t *Terminal) resizeMain(cols, rows int) {
 	}
 	if cols != t.cols {
 		w := rewrap{t: t, lines: lines, from: t.cols, to: cols, points: []*point{&top, &savedAt, &cursor}}
+		for _, n := range follow {
+			if at := *n - t.hist.first; at >= 0 && at < int64(len(lines)) {
+				w.points = append(w.points, &point{row: int(at), follows: n})
+			}
+		}
 		lines = w.run()
+		for _, p := range w.points[3:] {
+			*p.follows = t.hist.first + int64(p.row)
+		}
 	}
 
 	used := cursor.row

@@ -6,8 +6,8 @@ import "unicode/utf8"
 // are wrapped anew.
 type point struct {
 	row, col int
-	after    bool // just past col: a wrap is pending there
-	settled  bool // row and col are those of the new rows
+	after    bool   // just past col: a wrap is pending there
+	follows  *int64 // the caller's row number, or nil
 }
 
 // rewrap joins rows that were wrapped at one width and wraps them at another.
@@ -21,6 +21,7 @@ type rewrap struct {
 	spare  []*line
 	joined []cell // the logical line at hand
 	places []place
+	byRow  map[int][]*point // points by their old row
 }
 
 // place is a point, or the start of an old row, as an offset into a logical line.
@@ -32,6 +33,10 @@ type place struct {
 
 func (w *rewrap) run() []*line {
 	w.out = make([]*line, 0, len(w.lines))
+	w.byRow = map[int][]*point{}
+	for _, p := range w.points {
+		w.byRow[p.row] = append(w.byRow[p.row], p)
+	}
 	for i := 0; i < len(w.lines); {
 		i = w.join(i)
 		w.wrap()
@@ -95,14 +100,12 @@ func (w *rewrap) join(i int) int {
 			w.places = append(w.places, place{offset: start, prompt: l.prompt})
 		}
 		cells := unpadded(w.lines, i)
-		for _, p := range w.points {
-			if p.row == i && !p.settled {
-				before := min(p.col, len(cells)-1)
-				if p.after {
-					before++
-				}
-				w.places = append(w.places, place{point: p, offset: start + len(w.fit(cells[:before]))})
+		for _, p := range w.byRow[i] {
+			before := min(p.col, len(cells)-1)
+			if p.after {
+				before++
 			}
+			w.places = append(w.places, place{point: p, offset: start + len(w.fit(cells[:before]))})
 		}
 		cells = w.fit(cells)
 		w.joined = append(w.joined, cells...)
@@ -162,12 +165,10 @@ func (w *rewrap) settle(l *line, pos, k int, last bool) {
 			l.prompt |= pl.prompt
 			continue
 		}
-		x := pl.offset - pos
-		*pl.point = point{row: row, col: min(x, w.to-1), settled: true}
+		x, p := pl.offset-pos, pl.point
+		p.row, p.col = row, min(x, w.to-1)
 		// Just past a full row's text is where a wrap is pending.
-		if x == w.to && k == w.to {
-			pl.point.after = true
-		}
+		p.after = x == w.to && k == w.to
 	}
 }
 
