@@ -56,7 +56,14 @@ func newWorldAt(t testing.TB, home string) *world {
 // try runs den and returns its output and exit code.
 func (w *world) try(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
+	return w.tryStdin("", args...)
+}
+
+// tryStdin is try with words on stdin.
+func (w *world) tryStdin(stdin string, args ...string) (stdout, stderr string, code int) {
+	w.t.Helper()
 	cmd := exec.Command(w.den, args...)
+	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Env = w.env
 	if w.uid != 0 {
 		cmd.Dir = "/"
@@ -91,4 +98,11 @@ func (w *world) ask(args ...string) map[string]any {
 		w.t.Fatalf("den %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return v
+}
+
+func (w *world) pasteIn(name, text string) {
+	w.t.Helper()
+	if _, stderr, code := w.tryStdin(text, "paste", name, "-"); code != 0 {
+		w.t.Fatalf("paste: exit %d: %s", code, stderr)
+	}
 }

@@ -43,7 +43,8 @@ func (d Dir) Dial(ctx context.Context, version string) (*Client, error) {
 	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), dir: d, name: m.Name}
 	if err := c.hello(version); err != nil {
 		raw.Close()
-		if kind := fault.KindOf(err); kind == fault.Protocol || kind == fault.Denied {
+		switch fault.KindOf(err) {
+		case fault.Protocol, fault.Denied, fault.Busy: // the host's own word
 			return nil, err
 		}
 		return nil, d.dialError(m, err)
