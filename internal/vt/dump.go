@@ -204,18 +204,17 @@ func (d *dumper) marginsAndCursor() {
 		d.add("\x1b[?6h")
 		x, y = x-m.left, y-m.top
 	}
-	if c.pending {
-		// Other terminals wait to wrap only after a character was printed here.
-		l := t.row(c.y)
-		if prev := c.x - l.cells[c.x].half(); l.cells[c.x].blank() || l.wrapped || c.x != t.lineEnd()-1 {
-			d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x, 0)+1)
-		} else {
-			d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x-(c.x-prev), 0)+1)
-			d.cells(l, prev, c.x+1)
-			d.add(breakJoin)
-		}
-	} else {
-		d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x, 0)+1)
+	l := t.row(c.y)
+	start := c.x - l.cells[c.x].half() // of the character that was just written
+	// Other terminals wait to wrap only after a character was printed here.
+	reprint := c.pending && c.x == t.lineEnd()-1 && !l.cells[c.x].blank() && !l.wrapped && (!c.origin || t.inMargins())
+	if reprint {
+		x -= c.x - start
+	}
+	d.addf("\x1b[%d;%dH", max(y, 0)+1, max(x, 0)+1)
+	if reprint {
+		d.cells(l, start, c.x+1)
+		d.add(breakJoin)
 	}
 	if c.origin && !t.inMargins() {
 		d.addf("\x1b_den;at;%d;%d\x1b\\", c.y, c.x)

@@ -78,7 +78,15 @@ func FuzzWrite(f *testing.F) {
 func FuzzSplit(f *testing.F) { fuzzLaw(f, splitLaw) }
 
 func FuzzDump(f *testing.F) {
-	fuzzLaw(f, func(cfg vt.Config, _ uint64) func([]step) string { return dumpLaw(cfg) })
+	fuzzLaw(f, func(cfg vt.Config, seed uint64) func([]step) string {
+		dumps, goesOn := dumpLaw(cfg), continueLaw(cfg, seed)
+		return func(steps []step) string {
+			if d := dumps(steps); d != "" {
+				return d
+			}
+			return goesOn(steps)
+		}
+	})
 }
 
 func FuzzResize(f *testing.F) { fuzzLaw(f, resizeLaw) }

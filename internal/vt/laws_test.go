@@ -89,6 +89,31 @@ func splitLaw(cfg vt.Config, seed uint64) func([]step) string {
 	}
 }
 
+// continueLaw: a terminal made from a dump goes on like the original.
+func continueLaw(cfg vt.Config, seed uint64) func([]step) string {
+	return func(steps []step) string {
+		term := vt.New(cfg)
+		for _, s := range steps[:len(steps)/2] {
+			s.do(term)
+		}
+		now := cfg
+		now.Cols, now.Rows = term.Size()
+		again := vt.New(now)
+		again.Write(term.Dump())
+		term.TakeReplies()
+		term.TakeMarks()
+		term.TakeNotes()
+		for _, s := range steps[len(steps)/2:] {
+			s.do(term)
+			s.do(again)
+			if d := pairDiff(term, again); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+}
+
 // pairDiff is "" when both terminals are equal and have the same to say.
 func pairDiff(a, b *vt.Terminal) string {
 	if d := vt.Diff(a, b); d != "" {
@@ -196,6 +221,8 @@ func hold(t *testing.T, n int, law func(vt.Config, uint64) func([]step) string) 
 func TestDumpGivesAnEqualTerminal(t *testing.T) {
 	hold(t, 3000, func(cfg vt.Config, _ uint64) func([]step) string { return dumpLaw(cfg) })
 }
+
+func TestDumpedTerminalGoesOnTheSame(t *testing.T) { hold(t, 2000, continueLaw) }
 
 func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 2000, splitLaw) }
 

@@ -71,6 +71,32 @@ func TestProgramsInLiveTmux(t *testing.T) {
 	}
 }
 
+// TestDumpsPlayInTmux plays dumps, taken in the middle of recordings, on a
+// terminal that is not den's and that shows something already.
+func TestDumpsPlayInTmux(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("needs tmux on the PATH")
+	}
+	for i, file := range recordings(t) {
+		name := strings.TrimSuffix(filepath.Base(file), ".bin")
+		t.Run(name, func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			term := vt.New(config(80, 24, 100))
+			term.Write(data[:len(data)*(i%4+1)/4])
+			played := append([]byte("dirt\x1b[5;9r\x1b[?6h\x1b[7m\x1b(0\x1b]2;cut"), term.Dump()...)
+			tmp := filepath.Join(t.TempDir(), "dump")
+			if err := os.WriteFile(tmp, played, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			den := string(term.AppendText(nil))
+			compareScreens(t, den, tmuxScreen(t, tmp, den))
+		})
+	}
+}
+
 func compareScreens(t *testing.T, got, want string) {
 	t.Helper()
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
