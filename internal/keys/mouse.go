@@ -95,6 +95,10 @@ const (
 	noKey  = 3
 )
 
+// The size of a cell that vt pretends when a program asks: in pixels, a
+// click goes to a cell's middle.
+const cellWidth, cellHeight = 8, 16
+
 // encodeMouse sends only what the program asked for: fewer events where its
 // mode has fewer, and an error where nothing would be left.
 func (c Chord) encodeMouse(m vt.Modes) (string, error) {
@@ -152,6 +156,9 @@ func (c Chord) report(m vt.Modes, button int, p point, release bool) (string, er
 		}
 	}
 	x, y := p.col+1, p.row+1
+	if m.MouseEncoding == vt.MouseSGRPixels {
+		x, y = p.col*cellWidth+cellWidth/2, p.row*cellHeight+cellHeight/2
+	}
 	switch m.MouseEncoding {
 	case vt.MouseSGR, vt.MouseSGRPixels:
 		final := "M"

@@ -88,6 +88,25 @@ func decide(threads []waiting, raw bool) (state ReadyState, why string, by waiti
 	return Ready, why, reader, false
 }
 
+// quiet is how long a reader that waits for moments at a time must have been
+// silent to count as ready: two turns of its loop, and some. Zero when it is
+// something else that keeps the group from being ready.
+func quiet(threads []waiting, onlyTimers bool) time.Duration {
+	var longest time.Duration
+	for _, t := range threads {
+		if t.kind == timed || t.kind == reads && t.timeout >= shortest {
+			return 0
+		}
+		if t.kind == reads {
+			longest = max(longest, t.timeout)
+		}
+	}
+	if !onlyTimers || longest == 0 {
+		return 0
+	}
+	return 2*longest + 50*time.Millisecond
+}
+
 func in(call string) string {
 	if call == "" {
 		return ""

@@ -113,6 +113,13 @@ func TestDecide(t *testing.T) {
 		if state != tt.want || timers != tt.timers || why == "" {
 			t.Errorf("%s: %s (%s), only timers %v; want %s, %v", tt.name, state, why, timers, tt.want, tt.timers)
 		}
+		wantQuiet := time.Duration(0)
+		if tt.name == "looks in passing" {
+			wantQuiet = 150 * time.Millisecond
+		}
+		if got := quiet(tt.threads, timers); got != wantQuiet {
+			t.Errorf("%s: quiet %v, want %v", tt.name, got, wantQuiet)
+		}
 	}
 }
 

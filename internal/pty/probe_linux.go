@@ -91,6 +91,7 @@ func (p *PTY) Probe() Readiness {
 	if one.kind != reads {
 		r.Timeout = 0
 	}
+	r.Quiet = quiet(w.waits, r.OnlyTimers)
 	if one.pid != 0 {
 		r.Command = CommandLine(one.pid)
 	}
@@ -128,7 +129,7 @@ func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
 		r.State, r.Why = Busy, who+" ran during the probe"
 	}
 	if r.State == Busy {
-		r.OnlyTimers, r.Timeout, r.Fingerprint = false, 0, Fingerprint{}
+		r.OnlyTimers, r.Quiet, r.Timeout, r.Fingerprint = false, 0, 0, Fingerprint{}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,9 +43,7 @@ func TestProbePrograms(t *testing.T) {
 		{"sqlite3", []string{"sqlite3"}, `sqlite> `, "with recursive c(x) as (select 1 union all select x+1 from c) select count(*) from c;\r", "\x03"},
 		{"gdb", []string{"gdb", "-q", "-nx"}, `\(gdb\) `, "shell sleep 100\r", "\x03"},
 		{"lua", []string{"lua"}, `> `, "while true do end\r", "\x03"},
-		{"irb", []string{"irb", "-f"}, `irb`, "sleep 100\r", "\x03"},
 		{"redis-cli", []string{"redis-cli", "-p", "1"}, `not connected> `, "", ""},
-		{"fzf", []string{"sh", "-c", "seq 1000 | fzf"}, `1000/1000`, "", ""},
 		{"go program", []string{os.Args[0], "-test.run=^TestHelperReadsLines$"}, `go`, "", ""},
 		{"top", []string{"top", "-d", "50"}, `PID`, "", ""},
 	}
@@ -74,6 +73,36 @@ func TestProbePrograms(t *testing.T) {
 			x.untilState(pty.Ready)
 		})
 	}
+}
+
+// fzf looks around ten times a second, so it is never claimed to rest.
+func TestProbeFzf(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("fzf"); err != nil {
+		t.Skip("fzf is not installed; on Debian: apt-get install fzf")
+	}
+	x := start(t, "sh", "-c", "seq 1000 | fzf")
+	x.untilOutput(`1000/1000`)
+	var r pty.Readiness
+	x.until("a wait for the terminal and timers", func() bool { r = x.p.Probe(); return r.OnlyTimers })
+	t.Log(r.Why)
+	x.neverReady("a while", after(200*time.Millisecond))
+}
+
+// irb looks away from its terminal ten times a second and draws nothing
+// meanwhile: not claimed, but told apart from a spinner by its silence.
+func TestProbeIrb(t *testing.T) {
+	t.Parallel()
+	x := start(t, "irb", "-f")
+	x.untilOutput(`irb`)
+	var r pty.Readiness
+	rest := func() bool { r = x.p.Probe(); return r.OnlyTimers && r.Quiet > 0 }
+	x.until("rest", rest)
+	t.Log(r.Why, r.Quiet)
+	x.write("sleep 1; 'do' + 'ne'\r")
+	x.until("work", func() bool { return x.p.Probe().State == pty.Busy })
+	x.neverReady("the answer", func() bool { return strings.Contains(x.output(), "done") })
+	x.until("rest", rest)
 }
 
 // TestHelperReadsLines is a program, not a test, when it runs on a terminal

@@ -130,10 +130,10 @@ func readInto(buf []byte, path string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m == 0 {
-			break
-		}
 		n += m
+		if m < 1024 {
+			break // The kernel hands out these files by the page; less than that is the end.
+		}
 	}
 	return buf[:n], nil
 }

@@ -18,7 +18,9 @@ const (
 // empty and its output drained up to the master. What the caller has read
 // from the master and not yet handled is the caller's to know. To be sure
 // that a program rests, probe twice: with no output between and equal
-// Fingerprints, no thread of the group ran in between.
+// Fingerprints, no thread of the group ran in between. A program that asked
+// the terminal something (where the cursor is, what kind it is) waits for the
+// answer as it waits for a key, so the caller must have answered.
 type Readiness struct {
 	State ReadyState
 	Why   string // for people: "python3 (pid 12) waits in pselect6 for the terminal"
@@ -38,6 +40,13 @@ type Readiness struct {
 	// so this is for callers that have another sign, such as a known prompt.
 	OnlyTimers bool
 
+	// Quiet qualifies OnlyTimers: the reader waits for the terminal for
+	// moments at a time. When every probe for so long has said this and no
+	// output came, it is as good as ready (irb); what draws a spinner between
+	// looks never is. Zero means that no silence tells.
+	Quiet time.Duration
+
+	// Looked at only when the processes give no other reason to be Busy.
 	InputPending  bool // the program has not read all that was typed
 	OutputPending bool // the master has output that nobody read
 

@@ -97,6 +97,9 @@ func (x *term) read() {
 		x.out = append(x.out, buf[:n]...)
 		x.seen++
 		x.mu.Unlock()
+		if bytes.Contains(buf[:n], []byte("\x1b[6n")) {
+			x.p.Master().WriteString("\x1b[1;1R") // Where is the cursor? Somebody must answer.
+		}
 		if err != nil {
 			return
 		}
