@@ -4,7 +4,7 @@ package vt
 //
 //	bits  0-20  content: a rune, or a cluster number; 0 = blank
 //	bit   21    the content is a cluster number
-//	bit   22    first half of a wide character
+//	bit   22    first half of a wide character, or all of it on a screen of one column
 //	bit   23    second half of a wide character (no content)
 //	bit   24    protected from selective erase
 //	bit   25    left blank at a row's end because a wide character did not fit

@@ -70,7 +70,7 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 		if c&cellSpacer != 0 != lead {
 			return fmt.Errorf("column %d: half of a wide character", x)
 		}
-		if c&cellWide != 0 && x == t.cols-1 {
+		if c&cellWide != 0 && x == t.cols-1 && t.cols > 1 {
 			return fmt.Errorf("column %d: wide character cut by the edge", x)
 		}
 	}

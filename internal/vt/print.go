@@ -161,12 +161,8 @@ func (t *Terminal) printRune(r rune) {
 // put prints one character cell: content and width, in the current style.
 func (t *Terminal) put(content cell) {
 	w := 1
-	if content&cellWide != 0 {
-		if t.cols == 1 {
-			content &^= cellWide // no room at all: better narrow than lost
-		} else {
-			w = 2
-		}
+	if content&cellWide != 0 && t.cols > 1 {
+		w = 2 // in one column a wide character is squeezed rather than lost
 	}
 	bits := t.penBits()
 	wraps := t.modes.has(modeAutoWrap)
@@ -288,8 +284,13 @@ func (t *Terminal) joinTo(r rune, next joinState) {
 // printed there would have; without autowrap it stays narrow and joins nothing more.
 func (t *Terminal) widen(l *line, x int) {
 	c := l.cells[x]
+	if t.cols == 1 {
+		l.cells[x] |= cellWide
+		t.last.content |= cellWide
+		return
+	}
 	if t.cur.pending {
-		if !t.modes.has(modeAutoWrap) || t.cols == 1 {
+		if !t.modes.has(modeAutoWrap) {
 			t.last.join = joinNone
 			return
 		}

@@ -71,7 +71,7 @@ func (t *Terminal) copyArea(top, left, bottom, right int) {
 		if half := &source[at]; *half&cellSpacer != 0 {
 			*half = t.blankOf(*half)
 		}
-		if half := &source[len(source)-1]; *half&cellWide != 0 {
+		if half := &source[len(source)-1]; *half&cellWide != 0 && t.cols > 1 {
 			*half = t.blankOf(*half)
 		}
 	}

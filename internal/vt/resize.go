@@ -51,9 +51,13 @@ func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 		if cols != t.cols {
 			l.endChanged()
 			if t.cols == 1 {
-				cells = t.widened(cells)
+				cells = widened(cells)
 			}
-			t.splitCells(cells, cols)
+			if cols == 1 {
+				cells = narrowed(cells)
+			} else {
+				t.splitCells(cells, cols)
+			}
 		}
 		copy(out[y].cells, cells)
 		out[y].wrapped, out[y].prompt = l.wrapped, l.prompt

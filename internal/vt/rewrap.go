@@ -1,7 +1,5 @@
 package vt
 
-import "unicode/utf8"
-
 // point is a place in a list of rows that follows its character when the rows
 // are wrapped anew.
 type point struct {
@@ -48,7 +46,7 @@ func (w *rewrap) run() []*line {
 // characters in one cell.
 func (w *rewrap) fit(cells []cell) []cell {
 	if w.from == 1 {
-		cells = w.t.widened(cells)
+		cells = widened(cells)
 	}
 	if w.to == 1 {
 		cells = narrowed(cells)
@@ -182,37 +180,24 @@ func (w *rewrap) newLine() *line {
 	return l
 }
 
-// widened gives wide characters that a screen of one column held in one cell
-// their second cell back.
-func (t *Terminal) widened(cells []cell) []cell {
+// widened gives wide characters their second cell, which a screen of one
+// column does not have; narrowed takes it away.
+func widened(cells []cell) []cell {
 	out := make([]cell, 0, 2*len(cells))
 	for _, c := range cells {
-		if !c.blank() && t.naturallyWide(c) {
-			out = append(out, c|cellWide, c&^contentMask|cellSpacer)
-			continue
-		}
 		out = append(out, c)
+		if c&cellWide != 0 {
+			out = append(out, c&^(contentMask|cellWide)|cellSpacer)
+		}
 	}
 	return out
 }
 
-// naturallyWide reports whether printing a cell's content makes it wide.
-func (t *Terminal) naturallyWide(c cell) bool {
-	text := t.text(c)
-	base, n := utf8.DecodeRuneInString(text)
-	if propsOf(base).width() == 2 {
-		return true
-	}
-	second, _ := utf8.DecodeRuneInString(text[n:])
-	return second == emojiSelector && takesEmojiSelector(base)
-}
-
-// narrowed is the opposite.
 func narrowed(cells []cell) []cell {
 	out := make([]cell, 0, len(cells))
 	for _, c := range cells {
 		if c&cellSpacer == 0 {
-			out = append(out, c&^cellWide)
+			out = append(out, c)
 		}
 	}
 	return out

@@ -40,7 +40,7 @@ func (r Row) Len() int { return len(r.l.cells) }
 // Cell returns the cell in column col.
 func (r Row) Cell(col int) Cell {
 	c := r.l.cells[col]
-	return Cell{Text: r.t.text(c), Width: c.width(), Style: r.t.StyleOf(c.style())}
+	return Cell{Text: r.t.text(c), Width: r.Width(col), Style: r.t.StyleOf(c.style())}
 }
 
 // StyleID is the number of the style in column col; 0 is plain. Equal numbers
@@ -48,7 +48,7 @@ func (r Row) Cell(col int) Cell {
 func (r Row) StyleID(col int) uint32 { return r.l.cells[col].style() }
 
 // Width is the width of the cell in column col: 0, 1 or 2.
-func (r Row) Width(col int) int { return r.l.cells[col].width() }
+func (r Row) Width(col int) int { return min(r.l.cells[col].width(), len(r.l.cells)) }
 
 // Protected reports whether selective erase spares the cell in column col.
 func (r Row) Protected(col int) bool { return r.l.cells[col]&cellProtected != 0 }
