@@ -175,22 +175,57 @@ func TestProbeTypeAhead(t *testing.T) {
 	x.untilState(pty.Ready)
 }
 
-// Between a write and the program's answer there is no moment of readiness.
+// Between a write and the program's answer there is no moment of readiness,
+// whoever gives the answer: one probe is enough to tell.
 func TestProbeNeverBetweenInputAndAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		name, line string
+		argv       []string
+	}{
+		{"builtin", "echo an''swer\r", []string{"bash", "--norc"}},
+		{"program", "/bin/echo an''swer\r", []string{"bash", "--norc"}},
+		{"pipeline", "/bin/echo an''swer | cat | cat\r", []string{"bash", "--norc"}},
+		{"subshell", "(true; (true; echo an''swer))\r", []string{"bash", "--norc"}},
+		{"substitution", "x=$(true; echo an''swer); echo $x\r", []string{"bash", "--norc"}},
+		{"shell without job control", "true; (echo an''swer | cat)\r", []string{"dash", "+m", "-i"}},
+		{"python", "print('ans' + 'wer')\r", []string{"python3", "-q"}},
+		{"python's child", "import os; s = os.system('echo an''swer')\r", []string{"python3", "-q"}},
+		{"python's thread", "import threading; x = threading.Thread(target=lambda: print('ans' + 'wer')); x.start(); x.join()\r", []string{"python3", "-q"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			x := start(t, tt.argv...)
+			x.untilOutput(`> `)
+			for range 30 {
+				x.untilState(pty.Ready)
+				before := len(x.output())
+				x.write(tt.line)
+				r := x.p.Probe()
+				for ; r.State != pty.Ready; r = x.p.Probe() {
+				}
+				if got := x.rest(before); strings.Count(got, "answer\r\n") != 1 {
+					t.Fatalf("ready before the answer: %s; output %q", r.Why, got)
+				}
+				// Had the answer been given after the probe, somebody would have run since.
+				if now := x.p.Probe(); now.Fingerprint != r.Fingerprint {
+					t.Fatalf("ready before the answer: %+v, then %+v", r, now)
+				}
+			}
+		})
+	}
+}
+
+// A rest leaves its fingerprint alone; anything that runs changes it.
+func TestProbeFingerprint(t *testing.T) {
 	t.Parallel()
 	x := start(t, "bash", "--norc")
-	x.untilOutput(`PROMPT> `)
-	for range 100 {
-		x.untilState(pty.Ready)
-		before := len(x.output())
-		x.write("echo an''swer\r")
-		r := x.p.Probe()
-		for ; r.State != pty.Ready; r = x.p.Probe() {
-		}
-		if got := x.rest(before); strings.Count(got, "answer") != 1 {
-			t.Fatalf("ready before the answer: %s; output %q", r.Why, got)
-		}
+	a := x.untilState(pty.Ready)
+	b := x.untilState(pty.Ready)
+	if a.Fingerprint != b.Fingerprint || a.Fingerprint == (pty.Fingerprint{}) {
+		t.Errorf("at rest: %+v, then %+v", a.Fingerprint, b.Fingerprint)
 	}
+	x.write("\x01") // The cursor is at the start of the line already: no output.
+	x.until("a change", func() bool { r := x.p.Probe(); return r.State == pty.Ready && r.Fingerprint != a.Fingerprint })
 }
 
 // rest is the output from an offset on, once the reader has nothing left to take.
