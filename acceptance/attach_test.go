@@ -103,6 +103,20 @@ func (p *person) resize(cols, rows int) {
 	}
 }
 
+// hasSize waits until the session has the size that those attached asked for.
+func (w *world) hasSize(name string, cols, rows int) {
+	w.t.Helper()
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		s := w.ask("status", name)
+		if s["cols"] == float64(cols) && s["rows"] == float64(rows) {
+			return
+		}
+		if time.Since(begun) > 20*time.Second {
+			w.t.Fatalf("the session is %vx%v, want %dx%d", s["cols"], s["rows"], cols, rows)
+		}
+	}
+}
+
 const detach = "\x1c\x1c"
 
 func TestAttachTypeResizeDetach(t *testing.T) {
@@ -117,6 +131,7 @@ func TestAttachTypeResizeDetach(t *testing.T) {
 	p.types("echo $COLUMNS columns\r")
 	p.seesText("90 columns")
 	p.resize(70, 15)
+	w.hasSize("s", 70, 15)
 	p.types("stty size\r")
 	p.seesText("15 70")
 	p.types("\x1c") // half of the detach keys goes to the program with what follows
@@ -125,6 +140,7 @@ func TestAttachTypeResizeDetach(t *testing.T) {
 	p.types(detach)
 	p.seesText("[detached from session 's']")
 	p.seesText("left\n0") // the terminal is in line mode again
+	w.hasSize("s", 120, 40)
 	if !strings.Contains(string(p.raw), "\x1b[?1049l") {
 		t.Error("the alternate screen was not left")
 	}
@@ -138,9 +154,11 @@ func TestAttachTwoOfDifferentSizes(t *testing.T) {
 	w.do("new", "s", "bash", "--norc")
 	w.do("wait", "s", "--ready")
 	a := w.sit(100, 30, w.den, "attach", "s")
+	w.hasSize("s", 100, 30)
 	a.types("stty size\r")
 	a.seesText("30 100")
 	b := w.sit(80, 40, w.den, "attach", "s")
+	w.hasSize("s", 80, 30)
 	b.types("clear; stty size\r")
 	b.seesText("30 80")
 	a.seesText("30 80")
@@ -152,6 +170,7 @@ func TestAttachTwoOfDifferentSizes(t *testing.T) {
 	}
 	b.types(detach)
 	b.seesText("detached")
+	w.hasSize("s", 100, 30)
 	a.types("clear; stty size\r")
 	a.seesText("30 100")
 	if strings.Contains(a.text(), "not taken") {
@@ -203,6 +222,7 @@ func TestAttachFullScreenPrograms(t *testing.T) {
 	p.types("iline one\rline two")
 	p.seesText("line two")
 	p.resize(60, 16)
+	w.hasSize("ed", 60, 16)
 	p.types("\x1b:set ruler\r")
 	p.seesText("2,8")
 	p.types(detach)

@@ -54,7 +54,8 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 			err = errNoPlace
 		}
 		switch {
-		case err == nil && seg.Seq <= seq && seg.Elapsed <= d:
+		// The first segment is also what was before it began: nothing.
+		case err == nil && seg.Seq <= seq && (seg.Elapsed <= d || seg.Seq == 0 && d >= 0):
 			slices.Reverse(missing)
 			return &Replay{Segment: seg, Missing: missing, log: l, seq: seq, time: d, next: first.Seq}, nil
 		case err == nil:

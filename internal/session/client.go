@@ -56,19 +56,20 @@ func (c *Client) hello(version string) error {
 	if err := c.conn.Raw().SetDeadline(time.Now().Add(dialTimeout)); err != nil {
 		return err
 	}
-	if err := c.conn.Write(wire.Hello{V: wire.Version, Den: version}); err != nil {
-		return err
-	}
+	// A host that refuses closes at once; what it said is still to be read.
+	sent := c.conn.Write(wire.Hello{V: wire.Version, Den: version})
 	var theirs struct {
 		wire.Hello
 		Error *wire.Error `json:"error"`
 	}
 	if err := c.conn.Read(&theirs); err != nil {
-		return err
+		return errors.Join(sent, err)
 	}
 	switch {
 	case theirs.Error != nil:
 		return theirs.Error.Err()
+	case sent != nil:
+		return sent
 	case theirs.V != wire.Version:
 		return fault.Hintf(fault.Errorf(fault.Protocol, "the host of session '%s' (den %s) speaks protocol %d, this den speaks %d", c.name, theirs.Den, theirs.V, wire.Version),
 			"'den host upgrade %s' with the newer den brings the host up to date", c.name)
