@@ -25,12 +25,16 @@ func (l *line) endChanged() {
 // splitAt makes sure that no wide character stands across the border left of
 // column x; one that does becomes two blanks.
 func (t *Terminal) splitAt(l *line, x int) {
-	if x > 0 && x < len(l.cells) && l.cells[x]&cellSpacer != 0 {
-		l.cells[x-1] = t.blankOf(l.cells[x-1])
-		l.cells[x] = t.blankOf(l.cells[x])
-		if x == len(l.cells)-1 {
-			l.endChanged()
-		}
+	if x < len(l.cells) && l.cells[x]&cellSpacer != 0 {
+		t.split(l, x)
+	}
+}
+
+func (t *Terminal) split(l *line, x int) {
+	l.cells[x-1] = t.blankOf(l.cells[x-1])
+	l.cells[x] = t.blankOf(l.cells[x])
+	if x == len(l.cells)-1 {
+		l.endChanged()
 	}
 }
 

@@ -90,14 +90,9 @@ func (t *Terminal) printASCII(p []byte) {
 		l := t.row(t.cur.y)
 		x, end := t.cur.x, t.lineEnd()
 		n := min(len(p), end-x)
-		if l.cells[x]&cellSpacer != 0 {
-			t.splitAt(l, x)
-		}
-		if x+n < len(l.cells) {
-			if l.cells[x+n]&cellSpacer != 0 {
-				t.splitAt(l, x+n)
-			}
-		} else {
+		t.splitAt(l, x)
+		t.splitAt(l, x+n)
+		if x+n == len(l.cells) {
 			l.endChanged()
 		}
 		dst := l.cells[x : x+n]

@@ -32,7 +32,7 @@ func asciiRun(p []byte) int {
 func (t *Terminal) printUTF8(p []byte) int {
 	i := 0
 	for i < len(p) && p[i] >= utf8.RuneSelf {
-		r, n := utf8.DecodeRune(p[i:])
+		r, n := decodeRune(p[i:])
 		if r == utf8.RuneError && n <= 1 {
 			if n = subpart(p[i:]); i+n == len(p) && !utf8.FullRune(p[i:]) {
 				if i > 0 {
@@ -48,6 +48,19 @@ func (t *Terminal) printUTF8(p []byte) int {
 		i += n
 	}
 	return i
+}
+
+// decodeRune is utf8.DecodeRune, with a short way for most runes of two and
+// three bytes. The first byte is >= 0x80.
+func decodeRune(p []byte) (rune, int) {
+	b := p[0]
+	if b >= 0xe1 && b <= 0xef && b != 0xed && len(p) >= 3 && p[1]&0xc0 == 0x80 && p[2]&0xc0 == 0x80 {
+		return rune(b&0x0f)<<12 | rune(p[1]&0x3f)<<6 | rune(p[2]&0x3f), 3
+	}
+	if b >= 0xc2 && b <= 0xdf && len(p) >= 2 && p[1]&0xc0 == 0x80 {
+		return rune(b&0x1f)<<6 | rune(p[1]&0x3f), 2
+	}
+	return utf8.DecodeRune(p)
 }
 
 // finishRune completes the rune that an earlier write cut, and returns the
