@@ -18,13 +18,14 @@ const (
 // it when two probes in a row say so and nothing ran in between.
 type readyCheck struct {
 	tty      *pty.PTY
+	input    *inputQueue
 	pause    time.Duration
 	activity uint64
 	last     pty.Readiness
 }
 
 func (h *Host) newReadyCheck() *readyCheck {
-	return &readyCheck{tty: h.tty, pause: firstProbePause}
+	return &readyCheck{tty: h.tty, input: h.input, pause: firstProbePause}
 }
 
 // seen probes once and reports whether the program was ready now and at the
@@ -32,6 +33,10 @@ func (h *Host) newReadyCheck() *readyCheck {
 func (r *readyCheck) seen(activity uint64) bool {
 	if r.activity != activity {
 		r.activity, r.pause, r.last = activity, firstProbePause, pty.Readiness{}
+	}
+	if r.input.more() { // it has yet to see what was sent
+		r.last = pty.Readiness{}
+		return false
 	}
 	now := r.tty.Probe()
 	settled := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
