@@ -109,6 +109,9 @@ func TestEncodeMouse(t *testing.T) {
 		want  string
 	}{
 		{"Click:0,0", legacy, no},
+		{"WheelUp:0,0", vt.Modes{AltScreen: true, AltScroll: true, AppCursor: true}, "\x1bOA\x1bOA\x1bOA"},
+		{"WheelDown:0,0", vt.Modes{AltScreen: true, AltScroll: true}, "\x1b[B\x1b[B\x1b[B"},
+		{"WheelUp:0,0", vt.Modes{AltScroll: true}, no},
 		{"Click:4,9", sgr, "\x1b[<0;10;5M\x1b[<0;10;5m"},
 		{"RightClick:0,0", sgr, "\x1b[<2;1;1M\x1b[<2;1;1m"},
 		{"MiddleClick:0,0", sgr, "\x1b[<1;1;1M\x1b[<1;1;1m"},
@@ -155,6 +158,15 @@ func TestEncodeMouse(t *testing.T) {
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s in mode %d encoding %d = %q, %v; want %q", tt.chord, tt.m.Mouse, tt.m.MouseEncoding, got, err, tt.want)
 		}
+	}
+}
+
+// The cell that pixel clicks count in is the one that the emulator tells programs of.
+func TestPixelsAgreeWithTheEmulator(t *testing.T) {
+	term := vt.New(vt.Config{Cols: 80, Rows: 24})
+	term.Write([]byte("\x1b[16t"))
+	if got := string(term.TakeReplies()); got != "\x1b[6;16;8t" {
+		t.Errorf("the emulator says its cells are %q, clicks assume 16 by 8", got)
 	}
 }
 

@@ -103,6 +103,9 @@ const cellWidth, cellHeight = 8, 16
 // mode has fewer, and an error where nothing would be left.
 func (c Chord) encodeMouse(m vt.Modes) (string, error) {
 	a := actions[c.mouse]
+	if m.Mouse == vt.MouseNone && m.AltScreen && m.AltScroll && (a.name == "WheelUp" || a.name == "WheelDown") {
+		return wheelKeys(a.name, m)
+	}
 	if m.Mouse == vt.MouseNone {
 		return "", c.unsupported("the program did not ask for mouse events")
 	}
@@ -140,6 +143,17 @@ func (c Chord) encodeMouse(m vt.Modes) (string, error) {
 		}
 	}
 	return b.String(), nil
+}
+
+// wheelKeys is the wheel for a full-screen program that knows no mouse but
+// left alternate scroll mode on: cursor keys, three a notch as most terminals have it.
+func wheelKeys(wheel string, m vt.Modes) (string, error) {
+	c := named["up"]
+	if wheel == "WheelDown" {
+		c = named["down"]
+	}
+	one, err := c.encodeOnce(m)
+	return strings.Repeat(one, 3), err
 }
 
 // report is one event in the encoding that the program chose.

@@ -36,8 +36,9 @@ type thread struct {
 }
 
 // Probe asks the kernel whether the program in the foreground waits for its
-// user. It never blocks, reads nothing but the foreground group's files, and
-// starts nothing. See Readiness for what the answer means.
+// user. It waits for nothing and starts nothing. It looks at the processes
+// below the roots and, closely, at those of the foreground group, not at all
+// of /proc. See Readiness for what the answer means.
 func (p *PTY) Probe() Readiness {
 	w := &p.probe
 	w.mu.Lock()

@@ -175,6 +175,13 @@ func TestProbeTypeAhead(t *testing.T) {
 	x.untilState(pty.Ready)
 }
 
+func TestInputQueued(t *testing.T) {
+	t.Parallel()
+	x := start(t, "sleep", "1000")
+	x.write("early\rnot yet a line")
+	x.until("queued input", func() bool { n, err := x.p.InputQueued(); return err == nil && n == len("early\n") })
+}
+
 // Between a write and the program's answer there is no moment of readiness,
 // whoever gives the answer: one probe is enough to tell.
 func TestProbeNeverBetweenInputAndAnswer(t *testing.T) {

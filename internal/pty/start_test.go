@@ -249,6 +249,9 @@ func TestDescendantsAndMarks(t *testing.T) {
 		slices.Sort(all)
 		return len(all) >= 4 && slices.Equal(pty.Marked(mark), all)
 	})
+	if !pty.HasEnv(pid, "DEN_TEST_MARK") || pty.HasEnv(pid, "DEN_TEST_MAR") || pty.HasEnv(pid, "TEST_MARK") || pty.HasEnv(1<<30, "PATH") {
+		t.Error("HasEnv finds what is not there, or not what is")
+	}
 	for _, wrong := range []string{mark[:len(mark)-1], mark + "x", "DEN_TEST_MARK", "=", ""} {
 		if got := pty.Marked(wrong); len(got) > 0 {
 			t.Errorf("Marked(%q) = %v", wrong, got)
