@@ -10,8 +10,6 @@ import (
 
 	"den/internal/fault"
 	"den/internal/session"
-
-	"golang.org/x/term"
 )
 
 // Version is this build's version; the Makefile sets it.
@@ -94,12 +92,6 @@ func (a *app) answer(v any, text func(w io.Writer)) error {
 		text(a.stdout)
 	}
 	return nil
-}
-
-// colour reports whether stdout takes colours.
-func (a *app) colour() bool {
-	f, ok := a.stdout.(*os.File)
-	return ok && a.getenv("NO_COLOR") == "" && a.getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
 // target resolves the session that a verb is for: the word given, else

@@ -19,7 +19,7 @@ func (d *duration) Set(s string) error {
 	v, err := time.ParseDuration(s)
 	if err != nil {
 		secs, ferr := strconv.ParseFloat(s, 64)
-		if ferr != nil || secs > 1e9 {
+		if ferr != nil || !(secs <= 1e9) {
 			return fmt.Errorf("'%s' is not a duration such as 500ms, 30s or 30", s)
 		}
 		v = time.Duration(secs * float64(time.Second))
@@ -49,7 +49,7 @@ func parseBytes(s string) (int64, error) {
 		}
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if err != nil || v < 0 || v*float64(unit) > 1<<60 {
+	if err != nil || !(v >= 0) || v*float64(unit) > 1<<60 {
 		return 0, fault.Errorf(fault.Usage, "'%s' is not a size such as 256MiB", s)
 	}
 	return int64(v * float64(unit)), nil

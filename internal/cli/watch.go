@@ -72,6 +72,7 @@ func (a *app) runWatch(ctx context.Context, d session.Dir) error {
 type lineWatch struct {
 	term *vt.Terminal
 	next int64 // the first line that was not printed, counted from the start
+	text bool  // one of the printed lines was not empty
 	emit func(string) error
 }
 
@@ -102,8 +103,8 @@ func (l *lineWatch) print(until int64) error {
 		return nil
 	}
 	l.next = max(l.next, l.term.FirstLine())
-	if l.next > l.term.ScreenLine() && l.cleared() {
-		l.next = l.term.ScreenLine() // a fresh screen: its lines are new ones
+	if l.text && l.next > l.term.ScreenLine() && l.cleared() {
+		l.next, l.text = l.term.ScreenLine(), false // a fresh screen: its lines are new ones
 	}
 	var line []byte
 	for l.next < until {
@@ -119,6 +120,7 @@ func (l *lineWatch) print(until int64) error {
 			}
 		}
 		l.next = at
+		l.text = l.text || len(line) > 0
 		if err := l.emit(string(line)); err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"os"
@@ -240,13 +239,6 @@ func (h *Host) resumeRecording(stop <-chan struct{}, workers *sync.WaitGroup) {
 			}
 		}
 	})
-}
-
-func describeExit(e wire.Exit) string {
-	if e.Signal != "" {
-		return e.Signal
-	}
-	return fmt.Sprintf("status %d", e.Code)
 }
 
 // requireRunning refuses commands for a session that is about to end.
