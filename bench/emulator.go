@@ -54,6 +54,7 @@ func (b *bench) emulatorStream(name string, tmux *tmuxServer) error {
 		allocs[c.name] = b.out.series(name+" allocations", c.name, "/MB", false)
 	}
 	for range b.rounds(7, 2) {
+		b.calm.await()
 		for _, c := range contestants {
 			res, err := b.emulate(c.name, file, c.warm, c.bytes)
 			if b.ctx.Err() != nil {

@@ -63,6 +63,7 @@ func latency(b *bench) (err error) {
 				f.Values = nil
 			}
 		}
+		b.calm.await()
 		if err := b.life(i, all, home, tmux, floor, cold); err != nil {
 			return err
 		}

@@ -55,29 +55,44 @@ func firstLine(raw []byte, err error) string {
 	return line
 }
 
-// awaitCalm waits, up to limit, for a second in which the machine is nearly
-// idle, and says how busy it was. A benchmark on a busy machine still runs:
-// its ratios hold better than its figures.
-func awaitCalm(ctx context.Context, limit time.Duration) string {
-	const calm = 0.15
-	var busy float64
-	for begun := time.Now(); ; {
+// calm waits for quiet moments of the machine, so that samples fall into them.
+// A benchmark on a busy machine still runs: its ratios hold better than its
+// figures, and the report says how busy it was.
+type calm struct {
+	ctx    context.Context
+	limit  time.Duration // of all waiting in a suite
+	waited time.Duration
+	looks  int
+	busy   float64 // sum over the looks
+}
+
+// await waits until the CPUs are nearly idle for a moment, or the suite has
+// waited long enough.
+func (c *calm) await() {
+	const moment, enough = 100 * time.Millisecond, 0.2
+	for c.ctx.Err() == nil {
 		was := readCPU()
 		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
+		case <-c.ctx.Done():
+		case <-time.After(moment):
 		}
 		now := readCPU()
-		busy = (now.busy - was.busy) / max(now.total-was.total, 1)
-		if busy < calm || time.Since(begun) > limit || ctx.Err() != nil {
-			break
+		busy := (now.busy - was.busy) / max(now.total-was.total, 1)
+		if busy < enough || c.waited >= c.limit {
+			c.looks++
+			c.busy += busy
+			return
 		}
+		c.waited += moment
 	}
+}
+
+func (c *calm) String() string {
 	load := firstLine(os.ReadFile("/proc/loadavg"))
 	if f := strings.Fields(load); len(f) > 3 {
 		load = strings.Join(f[:3], " ")
 	}
-	return fmt.Sprintf("CPUs %.0f %% busy with other work, load %s", 100*busy, load)
+	return fmt.Sprintf("other work kept the CPUs %.0f %% busy when samples began; waited %.0f s for calm; load %s", 100*c.busy/float64(max(c.looks, 1)), c.waited.Seconds(), load)
 }
 
 type cpuTime struct{ busy, total float64 } // in ticks, of all CPUs

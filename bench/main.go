@@ -42,6 +42,7 @@ type bench struct {
 	self  string // this binary, to be started again as a child
 	tmp   string // everything is below it, and it goes at the end
 	quick bool
+	calm  *calm
 	out   *report
 }
 
@@ -60,7 +61,7 @@ func run() (err error) {
 	only := flag.String("only", "", "run only these suites, by name, separated by commas")
 	quick := flag.Bool("quick", false, "fewer samples, smaller inputs")
 	jsonFile := flag.String("json", "", "also write all figures to this file")
-	calm := flag.Duration("calm", 30*time.Second, "how long to wait for a calm machine before each suite")
+	patience := flag.Duration("calm", time.Minute, "how long each suite may wait for moments in which the machine is calm")
 	flag.Parse()
 
 	// A second signal kills at once; the first one lets the suites clean up.
@@ -91,11 +92,13 @@ func run() (err error) {
 		if !wanted(*only, s.name) {
 			continue
 		}
-		b.out.begin(s.name, awaitCalm(ctx, *calm))
+		b.out.begin(s.name)
+		b.calm = &calm{ctx: ctx, limit: *patience}
+		b.calm.await()
 		if err := s.run(b); err != nil {
 			return fmt.Errorf("suite %s: %w", s.name, err)
 		}
-		b.out.end()
+		b.out.end(b.calm.String())
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -57,6 +57,7 @@ func many(b *bench) (err error) {
 		}
 	}
 	for range b.rounds(15, 3) {
+		b.calm.await()
 		ms, err := home.timed("ls")
 		if err != nil {
 			return err

@@ -73,6 +73,7 @@ func (b *bench) play(name, dir string) error {
 	decode := b.out.series("decode only "+name, "den", "MB/s of log", true)
 	var output, events int
 	for range b.rounds(7, 2) {
+		b.calm.await()
 		t := vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: scrollback})
 		output, events = 0, 0
 		begun := time.Now()

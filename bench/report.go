@@ -20,7 +20,7 @@ type report struct {
 // suiteReport is what one suite found.
 type suiteReport struct {
 	Name    string    `json:"suite"`
-	Load    string    `json:"load_before"`
+	Load    string    `json:"load"`
 	Seconds float64   `json:"seconds"`
 	Series  []*series `json:"series"`
 	Aims    []aim     `json:"aims,omitempty"`
@@ -37,10 +37,10 @@ type aim struct {
 
 func newReport() *report { return &report{} }
 
-func (r *report) begin(name, load string) {
-	r.current = &suiteReport{Name: name, Load: load, begun: time.Now()}
+func (r *report) begin(name string) {
+	r.current = &suiteReport{Name: name, begun: time.Now()}
 	r.Suites = append(r.Suites, r.current)
-	fmt.Printf("\n== %s (before: %s)\n", name, load)
+	fmt.Printf("\n== %s\n", name)
 }
 
 // series starts a line of the table.
@@ -75,8 +75,9 @@ func (r *report) aim(text string, met bool, format string, args ...any) {
 }
 
 // end prints the suite.
-func (r *report) end() {
+func (r *report) end(load string) {
 	s := r.current
+	s.Load = load
 	s.Seconds = time.Since(s.begun).Seconds()
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "case\twho\tmedian\tp10 .. p90\tn\tden is\t")
@@ -104,7 +105,7 @@ func (r *report) end() {
 	for _, a := range s.Aims {
 		fmt.Println("  " + a.String())
 	}
-	fmt.Printf("  (%.0f s)\n", s.Seconds)
+	fmt.Printf("  %.0f s; %s\n", s.Seconds, s.Load)
 }
 
 func (a aim) String() string {

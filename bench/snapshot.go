@@ -95,6 +95,7 @@ func (b *bench) look(home *denHome, sizes []*logSize, of string, n int, args fun
 		lines = append(lines, b.out.series(of, "den, log of "+s.name, "ms", false))
 	}
 	for range n {
+		b.calm.await()
 		for i, s := range sizes {
 			ms, err := home.timed(args(s)...)
 			if err != nil {

@@ -52,6 +52,7 @@ func through(b *bench) (err error) {
 			if p.tmux == nil && l.who[:4] == "tmux" {
 				continue
 			}
+			b.calm.await()
 			begun := time.Now()
 			if err := l.run(n); err != nil {
 				return fmt.Errorf("%s: %w", l.who, err)

@@ -49,7 +49,7 @@ func (t *Terminal) plainCSI(final byte) {
 		t.up(p.get(0, 1))
 	case 'B':
 		t.down(p.get(0, 1))
-	case 'C', 'a':
+	case 'C':
 		t.right(p.get(0, 1))
 	case 'D':
 		t.left(p.get(0, 1))
@@ -63,8 +63,16 @@ func (t *Terminal) plainCSI(final byte) {
 		t.column(p.get(0, 1) - 1)
 	case 'd':
 		t.line(p.get(0, 1) - 1)
-	case 'e':
-		t.moveTo(t.cur.x, t.cur.y+p.get(0, 1))
+	case 'a', 'e': // HPR, VPR: held by the margins only under origin mode
+		x, y := t.cur.x, t.cur.y
+		if t.cur.origin {
+			x, y = x-t.margins.left, y-t.margins.top
+		}
+		if final == 'a' {
+			t.column(x + p.get(0, 1))
+		} else {
+			t.line(y + p.get(0, 1))
+		}
 	case '@':
 		t.insertChars(p.get(0, 1))
 	case 'P':

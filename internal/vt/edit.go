@@ -68,12 +68,12 @@ func (t *Terminal) deleteLines(n int) {
 }
 
 // insertColumns is DECIC, and SR when x is the left margin: n blank columns
-// at x in every row of the scrolling region.
+// at x in every row of the scrolling region. A pending wrap stays, as when
+// scrolling up and down.
 func (t *Terminal) insertColumns(x, n int) {
 	if !t.inMargins() {
 		return
 	}
-	t.cur.pending = false
 	for y := t.margins.top; y <= t.margins.bottom; y++ {
 		t.insertCells(t.row(y), x, n, t.margins.right+1)
 	}
@@ -84,7 +84,6 @@ func (t *Terminal) deleteColumns(x, n int) {
 	if !t.inMargins() {
 		return
 	}
-	t.cur.pending = false
 	for y := t.margins.top; y <= t.margins.bottom; y++ {
 		t.deleteCells(t.row(y), x, n, t.margins.right+1)
 	}

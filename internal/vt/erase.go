@@ -40,7 +40,9 @@ func (t *Terminal) eraseRange(l *line, from, to int, selective bool) {
 // eraseInLine is EL and DECSEL.
 func (t *Terminal) eraseInLine(how int, selective bool) {
 	l := t.row(t.cur.y)
-	t.cur.pending = false
+	if how <= 2 {
+		t.cur.pending = false
+	}
 	switch how {
 	case 0:
 		t.eraseRange(l, t.cur.x, t.cols, selective)
