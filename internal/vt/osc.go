@@ -28,6 +28,9 @@ func (t *Terminal) dispatchOSC(text []byte, terminator string) {
 	case 8:
 		t.hyperlink(rest)
 	case 9, 99, 777:
+		if n == 9 && bytes.HasPrefix(rest, []byte("4;")) {
+			return // a progress bar, not a message
+		}
 		t.note(NoteNotification, cleanText(rest, maxNoteText))
 	case 10, 11, 12:
 		t.dynamicColors(n, rest, terminator)

@@ -1,6 +1,6 @@
 package vt
 
-//go:generate go run gen_runeprops.go
+//go:generate go test -run RuneTable -update
 
 // props says how wide a rune is and what it can join.
 type props uint8
