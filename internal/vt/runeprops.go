@@ -1,6 +1,6 @@
 package vt
 
-//go:generate go test -run RuneTable -update
+//go:generate go -C testdata/runetable run .
 
 // props says how wide a rune is and what it can join.
 type props uint8
