@@ -205,7 +205,7 @@ func TestProbeNeverBetweenInputAndAnswer(t *testing.T) {
 			t.Parallel()
 			x := start(t, tt.argv...)
 			x.untilOutput(`> `)
-			for range 30 {
+			for range 15 {
 				x.untilState(pty.Ready)
 				before := len(x.output())
 				x.write(tt.line)

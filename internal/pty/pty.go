@@ -100,7 +100,6 @@ func FromFile(master *os.File) (*PTY, error) {
 		f.Close()
 		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
 	}
-	master.Close()
 	p := &PTY{master: f, raw: raw}
 	p.chunk.init(raw)
 	if err := p.control("name the terminal", func(fd int) (err error) {
@@ -110,6 +109,7 @@ func FromFile(master *os.File) (*PTY, error) {
 		f.Close()
 		return nil, err
 	}
+	master.Close()
 	return p, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -182,6 +183,34 @@ func TestFromFileRefusesWhatIsNoMaster(t *testing.T) {
 	defer f.Close()
 	if _, err := pty.FromFile(f); fault.KindOf(err) != fault.Usage {
 		t.Errorf("FromFile(/dev/null) = %v, want a usage error", err)
+	}
+}
+
+// Any goroutine may ask at any time, and Close may come in between.
+func TestQuestionsRaceWithClose(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		p := open(t)
+		pid, err := p.Start(pty.Command{Argv: []string{"cat"}, Env: testEnv(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				for range 5 {
+					p.Probe()
+					p.Echo()
+					p.Resize(pty.Size{Cols: 90, Rows: 30})
+					p.SetRoot(pid)
+				}
+			})
+		}
+		wg.Go(func() { p.ReadChunk(make([]byte, 100)) })
+		wg.Go(func() { p.Close() })
+		wg.Wait()
+		syscall.Kill(pid, syscall.SIGKILL)
+		syscall.Wait4(pid, nil, 0, nil)
 	}
 }
 
