@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,28 +34,8 @@ func (w *world) raw(name string) (net.Conn, *bufio.Reader) {
 	return c, bufio.NewReader(c)
 }
 
-func (w *world) hostRSS(name string) int {
-	w.t.Helper()
-	pid := int(w.ask("status", name)["host_pid"].(float64))
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for line := range strings.Lines(string(status)) {
-		if f := strings.Fields(line); f[0] == "VmRSS:" {
-			kb, err := strconv.Atoi(f[1])
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			return kb
-		}
-	}
-	w.t.Fatal("no VmRSS")
-	return 0
-}
-
-// A client that does not read neither slows the session nor grows the host;
-// when it reads again it gets the screen as it is.
+// A client that does not read does not hold the session up; when it reads
+// again it gets the screen as it is.
 func TestSlowClientCatchesUp(t *testing.T) {
 	w := newWorld(t)
 	w.do("new", "s", "bash", "--norc")
@@ -65,14 +43,8 @@ func TestSlowClientCatchesUp(t *testing.T) {
 	c, in := w.raw("s")
 	fmt.Fprintln(c, `{"v":1,"den":"test"}`)
 	fmt.Fprintln(c, `{"method":"attach","params":{"cols":80,"rows":24,"read_only":true}}`)
-	w.do("type", "s", "seq 1 100000", "--enter")
-	w.do("wait", "s", "--text", "100000")
-	before := w.hostRSS("s")
 	w.do("type", "s", "seq 1 2000000; echo all''done", "--enter")
 	w.do("wait", "s", "--text", "alldone", "-t", "120s")
-	if after := w.hostRSS("s"); after > before+24<<10 {
-		t.Errorf("the host grew from %d to %d KiB", before, after)
-	}
 	// Now read all there is.
 	term := vt.New(vt.Config{Cols: 120, Rows: 40})
 	deadline := time.Now().Add(20 * time.Second)
