@@ -21,12 +21,10 @@ var benchStreams = []struct {
 	{"ascii", asciiChunk}, {"sgr", sgrChunk}, {"redraw", redrawChunk}, {"utf8", utf8Chunk},
 }
 
-const benchStreamSize = 4 << 20
-
-func benchStream(chunk func(*bytes.Buffer, *rand.Rand)) []byte {
+func benchStream(chunk func(*bytes.Buffer, *rand.Rand), size int) []byte {
 	var w bytes.Buffer
 	r := rand.New(rand.NewPCG(42, 42))
-	for w.Len() < benchStreamSize {
+	for w.Len() < size {
 		chunk(&w, r)
 	}
 	return w.Bytes()
@@ -35,7 +33,7 @@ func benchStream(chunk func(*bytes.Buffer, *rand.Rand)) []byte {
 func BenchmarkWrite(b *testing.B) {
 	for _, s := range benchStreams {
 		b.Run(s.name, func(b *testing.B) {
-			stream := benchStream(s.make)
+			stream := benchStream(s.make, 4<<20)
 			term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: 10000})
 			write := func() {
 				for p := stream; len(p) > 0; {
@@ -72,7 +70,7 @@ func BenchmarkDump(b *testing.B) {
 	for _, s := range benchStreams {
 		b.Run(s.name, func(b *testing.B) {
 			term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: 10000})
-			term.Write(benchStream(s.make))
+			term.Write(benchStream(s.make, 4<<20))
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
@@ -85,7 +83,7 @@ func BenchmarkDump(b *testing.B) {
 
 func BenchmarkResize(b *testing.B) {
 	term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: 10000})
-	term.Write(benchStream(asciiChunk))
+	term.Write(benchStream(asciiChunk, 4<<20))
 	b.ReportAllocs()
 	for b.Loop() {
 		term.Resize(100, 30)
