@@ -1,6 +1,9 @@
 package vt
 
-import "unicode/utf8"
+import (
+	"strconv"
+	"unicode/utf8"
+)
 
 // breakJoin is a control that changes nothing, but ends the cluster that a
 // next rune might otherwise join: autowrap, which is on anyway.
@@ -73,6 +76,10 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 func (d *dumper) cells(l *line, from, to int) int {
 	for x := from; x < to; {
 		c := l.cells[x]
+		if n := d.ascii(l.cells[x:to]); n > 0 {
+			x += n
+			continue
+		}
 		if !c.blank() {
 			d.char(c)
 			x += c.width()
@@ -102,21 +109,40 @@ func (d *dumper) cells(l *line, from, to int) int {
 
 // control writes CSI n final; 1 is left out.
 func (d *dumper) control(final byte, n int) {
-	if n == 1 {
-		d.addf("\x1b[%c", final)
-	} else {
-		d.addf("\x1b[%d%c", n, final)
+	d.b = append(d.b, "\x1b["...)
+	if n != 1 {
+		d.b = strconv.AppendInt(d.b, int64(n), 10)
 	}
+	d.b = append(d.b, final)
+}
+
+// ascii prints the ASCII characters of one style that cells begin with, and
+// returns how many there are.
+func (d *dumper) ascii(cells []cell) int {
+	n := 0
+	for _, c := range cells {
+		if v := c & (1<<styleShift - 1) &^ cellProtected; v == 0 || v >= utf8.RuneSelf || (c^cells[0])&^contentMask != 0 {
+			break
+		}
+		if n == 0 {
+			d.setStyleOf(c)
+		}
+		d.b = append(d.b, byte(c))
+		n++
+	}
+	if n > 0 {
+		d.join = joinPlain
+	}
+	return n
+}
+
+func (d *dumper) setStyleOf(c cell) {
+	d.setPen(pen{style: d.t.styles.list[c.style()], protected: c&cellProtected != 0})
 }
 
 // char prints one character in its style.
 func (d *dumper) char(c cell) {
-	d.setPen(pen{style: d.t.styles.list[c.style()], protected: c&cellProtected != 0})
-	if c.content() < utf8.RuneSelf {
-		d.b = append(d.b, byte(c.content()))
-		d.join = joinPlain
-		return
-	}
+	d.setStyleOf(c)
 	base := d.t.firstRune(c)
 	class := propsOf(base) & classMask
 	if d.join.takes(class) {
