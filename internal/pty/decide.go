@@ -88,13 +88,17 @@ func decide(threads []waiting, raw bool) (state ReadyState, why string, by waiti
 	return Ready, why, reader, false
 }
 
+// longestTurn is up to when a timeout is taken for a habit of the reader's
+// loop. Beyond it may well be a pause that the user asked for.
+const longestTurn = time.Second
+
 // quiet is how long a reader that waits for moments at a time must have been
-// silent to count as ready: two turns of its loop, and some. Zero when it is
+// silent to be taken for resting: two turns of its loop, and some. Zero when it is
 // something else that keeps the group from being ready.
 func quiet(threads []waiting, onlyTimers bool) time.Duration {
 	var longest time.Duration
 	for _, t := range threads {
-		if t.kind == timed || t.kind == reads && t.timeout >= shortest {
+		if t.kind == timed || t.kind == reads && t.timeout > longestTurn {
 			return 0
 		}
 		if t.kind == reads {

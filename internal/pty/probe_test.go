@@ -46,6 +46,7 @@ func TestProbePrograms(t *testing.T) {
 		{"gdb", []string{"gdb", "-q", "-nx"}, `\(gdb\) `, "shell sleep 100\r", "\x03"},
 		{"lua", []string{"lua"}, `> `, "while true do end\r", "\x03"},
 		{"redis-cli", []string{"redis-cli", "-p", "1"}, `not connected> `, "", ""},
+		{"perl debugger", []string{"perl", "-de", "0"}, `DB<1>`, "sleep 100\r", "\x03"},
 		{"go program", []string{os.Args[0], "-test.run=^TestHelperReadsLines$"}, `go`, "", ""},
 		{"top", []string{"top", "-d", "50"}, `PID`, "", ""},
 	}

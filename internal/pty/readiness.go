@@ -42,8 +42,8 @@ type Readiness struct {
 
 	// Quiet qualifies OnlyTimers: the reader waits for the terminal for
 	// moments at a time. When every probe for so long has said this and no
-	// output came, it is as good as ready (irb); what draws a spinner between
-	// looks never is. Zero means that no silence tells.
+	// output came, it most likely rests (irb, ipython); what draws a spinner
+	// between looks never does. Zero means that no silence tells.
 	Quiet time.Duration
 
 	// Looked at only when the processes give no other reason to be Busy.
