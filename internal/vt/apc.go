@@ -9,9 +9,38 @@ import (
 )
 
 // apcMark begins den's own APC strings, which a dump uses for what no standard
-// sequence can say. Programs can write them too, so each is checked and gives
+// sequence can say.
+//
+// They are obeyed only inside a dump: from a fresh terminal's very first bytes,
+// which must be dumpIntro, to the string "end". What a program prints later,
+// be it a recording that holds a dump, has no such power. A program could
+// still begin with dumpIntro, so each string is checked all the same and gives
 // no more than other sequences do.
 const apcMark = "den;"
+
+// dumpIntro begins a dump: CAN ends whatever sequence a terminal is in, RIS
+// resets it, ED 3 empties its scrollback.
+const dumpIntro = "\x18\x1bc\x1b[3J"
+
+// restore is how far a terminal is in reading a dump.
+type restore struct {
+	matched int  // bytes of dumpIntro seen; -1 once other bytes came
+	open    bool // den's own strings are obeyed
+}
+
+// watch looks for dumpIntro in the first bytes that a terminal is fed.
+func (r *restore) watch(p []byte) {
+	for _, b := range p {
+		if b != dumpIntro[r.matched] {
+			r.matched = -1
+			return
+		}
+		if r.matched++; r.matched == len(dumpIntro) {
+			r.matched, r.open = -1, true
+			return
+		}
+	}
+}
 
 // maxFirstLine keeps absolute row numbers exact in JSON.
 const maxFirstLine = 1 << 53
@@ -28,12 +57,14 @@ func (t *Terminal) apcReadable(text []byte) bool {
 
 func (t *Terminal) dispatchAPC(text []byte) {
 	text, ok := bytes.CutPrefix(text, []byte(apcMark))
-	if !ok {
+	if !ok || !t.restore.open {
 		return
 	}
 	fields := bytes.Split(text, []byte{';'})
 	args := fields[1:]
 	switch string(fields[0]) {
+	case "end":
+		t.restore.open = false
 	case "wrap":
 		t.cur.pending = true
 		t.forgetLast()

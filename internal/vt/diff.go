@@ -109,6 +109,7 @@ func diffState(a, b *Terminal) string {
 		differ("clipboard written", a.names.clipboard != nil, b.names.clipboard != nil),
 		differ("title stack", fmt.Sprintf("%q", a.names.titleStack), fmt.Sprintf("%q", b.names.titleStack)),
 		differ("icon name stack", fmt.Sprintf("%q", a.names.iconStack), fmt.Sprintf("%q", b.names.iconStack)),
+		differ("reading a dump", a.restore.open, b.restore.open),
 		differ("unfinished sequence", fmt.Sprintf("%q", a.parser.appendPending(nil)), fmt.Sprintf("%q", b.parser.appendPending(nil))),
 	} {
 		if d != "" {

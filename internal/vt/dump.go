@@ -16,8 +16,7 @@ import (
 // Feeding a dump makes no replies, marks or notes.
 func (t *Terminal) Dump() []byte {
 	d := dumper{t: t, b: make([]byte, 0, 4096)}
-	// CAN ends whatever sequence the terminal was in.
-	d.add("\x18\x1bc\x1b[3J")
+	d.add(dumpIntro)
 	d.mainScreen()
 	d.altScreen()
 	d.namesAndColors()
@@ -291,5 +290,8 @@ func (d *dumper) private() {
 			wide = 1
 		}
 		d.addf("\x1b_den;last;%d;%d;%x\x1b\\", t.last.join, wide, t.text(t.last.content))
+	}
+	if !t.restore.open {
+		d.add("\x1b_den;end\x1b\\")
 	}
 }

@@ -38,7 +38,7 @@ var tricky = []string{
 	"\x1b[?1049h\x1b[42mabc\x1b[2J\x1b[?1049l", "\x1b[?47hleft\x1b[?47l", "\x1b7\x1b[5;5H\x1b8\x1b[s\x1b[u", "\x1b(0lqqk\x1b(B\x0elqk\x0f\x1bNx\x1bOx",
 	"\x1b[41m\x1b[K\x1b[2;3H\x1b[5X\x1b[2@\x1b[3P", "\x1b[?7lxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx日❤️", "\x1b[4hab\x1b[H日❤️x",
 	"\x1b]8;id=1;http://example.com/\x1b\\link\x1b]8;;\x1b\\", "\x1b]133;A\a$ \x1b]133;B\aecho\r\n\x1b]133;C\ahi\r\n\x1b]133;D;0\a",
-	"\x1b[1\"qkeep\x1b[0\"qdrop\x1b[?2K\x1b[?2J", "\x1b[5;2;2;4;8$x\x1b[1;1;2;2;1;3;3;1$v\x1b[2;2;9;9$z\x1b[1;1;9;9${", "\x1b_den;last;3;1;f09f91a9e2808d\x1b\\👩",
+	"\x1b[1\"qkeep\x1b[0\"qdrop\x1b[?2K\x1b[?2J", "\x1b[5;2;2;4;8$x\x1b[1;1;2;2;1;3;3;1$v\x1b[2;2;9;9$z\x1b[1;1;9;9${", intro + "\x1b_den;last;3;1;f09f91a9e2808d\x1b\\👩",
 	"\x1bP$qm\x1b\\\x1bP+q544e\x1b\\\x1b[c\x1b[>c\x1b[=c\x1b[6n\x1b[?6n\x1b[>q\x1b]11;?\a", "\x1b[>1u\x1b[>3u\x1b[?u\x1b[<u\x1b[=5;2u", "\x1b[3g\x1b[5GX\x1bH\tY\x1b[ZZ\x1b[2I",
 	"\x1b[?1;7;25;1000;1006s\x1b[?7l\x1b[?7r", "\x1b[22;0t\x1b]2;a\a\x1b[23t", "a\nb\nc\nd\ne\nf\ng\nh\x1b[3J\x1b[2J", "\x1b#8\x1b[2;4r\x1bM\x1bD\x1bE",
 }
@@ -53,6 +53,9 @@ func fuzzSteps(data []byte, seed uint64, size uint8) (vt.Config, []step) {
 		data = data[:1<<16]
 	}
 	steps := []step{{data: data}}
+	if size&8 != 0 {
+		steps = append([]step{write(intro)}, steps...)
+	}
 	if seed != 0 {
 		steps = append(steps, randomSteps(g)...)
 	}

@@ -25,6 +25,9 @@ func randomSize(r *rand.Rand) (cols, rows int) {
 // randomSteps is writes with resizes between them.
 func randomSteps(g generator) []step {
 	var steps []step
+	if g.r.IntN(3) == 0 {
+		steps = append(steps, step{data: []byte(intro)}) // den's own strings count
+	}
 	for range 1 + g.r.IntN(8) {
 		steps = append(steps, step{data: g.stream(1 + g.r.IntN(40))})
 		if g.r.IntN(4) == 0 {
@@ -93,8 +96,13 @@ func splitLaw(cfg vt.Config, seed uint64) func([]step) string {
 func continueLaw(cfg vt.Config, seed uint64) func([]step) string {
 	return func(steps []step) string {
 		term := vt.New(cfg)
+		fed := 0
 		for _, s := range steps[:len(steps)/2] {
 			s.do(term)
+			fed += len(s.data)
+		}
+		if fed < len(intro) {
+			term.Write(make([]byte, len(intro))) // it could still be fed a dump, a copy could not
 		}
 		now := cfg
 		now.Cols, now.Rows = term.Size()

@@ -43,6 +43,9 @@ func (t *Terminal) Write(p []byte) (int, error) {
 		return 0, nil
 	}
 	t.gen++
+	if t.restore.matched >= 0 {
+		t.restore.watch(p)
+	}
 	n := len(p)
 	for len(p) > 0 {
 		switch t.parser.state {

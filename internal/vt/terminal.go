@@ -23,7 +23,8 @@ type Terminal struct {
 	cols, rows int
 	gen        uint64
 
-	parser parser
+	parser  parser
+	restore restore
 
 	screen *buffer // the active one: &main or &alt
 	main   buffer
