@@ -65,6 +65,7 @@ func (t *Terminal) dispatchAPC(text []byte) {
 	switch string(fields[0]) {
 	case "end":
 		t.restore.open = false
+		t.privatePartial(args)
 	case "wrap":
 		t.cur.pending = true
 		t.forgetLast()
@@ -118,6 +119,18 @@ func number(args [][]byte, i, base int) (uint64, bool) {
 	}
 	n, err := strconv.ParseUint(string(args[i]), base, 64)
 	return n, err == nil
+}
+
+// privatePartial sets the first bytes of a rune, to be finished by what comes
+// after the string.
+func (t *Terminal) privatePartial(args [][]byte) {
+	if len(args) != 1 {
+		return
+	}
+	b, err := hex.DecodeString(string(args[0]))
+	if err == nil && len(b) > 0 && !utf8.FullRune(b) && subpart(b) == len(b) {
+		t.parser.nPartial = copy(t.parser.partial[:], b)
+	}
 }
 
 func (t *Terminal) privateTabs(args [][]byte) {

@@ -13,7 +13,8 @@ import (
 // can be seen comes from standard sequences. What no standard sequence can say
 // stands in APC strings of den's own, which other terminals swallow.
 //
-// Feeding a dump makes no replies, marks or notes.
+// Feeding a dump makes no replies, marks or notes. It is valid UTF-8 unless
+// the terminal is inside a string, such as a title, that is not.
 func (t *Terminal) Dump() []byte {
 	d := dumper{t: t, b: make([]byte, 0, 4096)}
 	d.add(dumpIntro)
@@ -29,6 +30,9 @@ func (t *Terminal) Dump() []byte {
 	}
 	d.setPen(t.cur.pen)
 	d.private()
+	if t.parser.state == ground && !t.restore.open {
+		return d.b
+	}
 	return t.parser.appendPending(d.b)
 }
 
@@ -292,6 +296,8 @@ func (d *dumper) private() {
 		d.addf("\x1b_den;last;%d;%d;%x\x1b\\", t.last.join, wide, t.text(t.last.content))
 	}
 	if !t.restore.open {
-		d.add("\x1b_den;end\x1b\\")
+		// Half a rune goes into the string, so that the dump is whole text,
+		// which recordings want.
+		d.addf("\x1b_den;end;%x\x1b\\", t.parser.partial[:t.parser.nPartial])
 	}
 }

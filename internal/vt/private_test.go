@@ -2,6 +2,7 @@ package vt_test
 
 import (
 	"testing"
+	"unicode/utf8"
 
 	"den/internal/vt"
 )
@@ -32,6 +33,20 @@ func TestPrivateStringsNeedADump(t *testing.T) {
 	fresh.Write([]byte("\x1b_den;first;1000\x1b\\\x1b_den;clip;eHg=\x1b\\\x1b_den;wrap\x1b\\"))
 	if data, _ := fresh.Clipboard(); string(data) != "hi" || fresh.FirstLine() != before || fresh.Cursor().PendingWrap {
 		t.Error("a private string after the dump was obeyed")
+	}
+}
+
+// A dump cut inside a rune is still text.
+func TestDumpIsValidUTF8(t *testing.T) {
+	term := vt.New(config(20, 3, 10))
+	for _, b := range []byte("日本語 \xff é 👩‍👩‍👧 \x1b[1m\xe2\x82") {
+		term.Write([]byte{b})
+		if dump := term.Dump(); !utf8.Valid(dump) {
+			t.Fatalf("%q", dump)
+		}
+		if d := dumpDiff(term, config(20, 3, 10)); d != "" {
+			t.Fatal(d)
+		}
 	}
 }
 
