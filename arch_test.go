@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"internal/vt":       {},
 	"internal/keys":     {"internal/fault", "internal/vt"},
 	"internal/pty":      {"internal/fault"},
-	"internal/eventlog": {"internal/fault", "internal/ident", "internal/atomicfile"},
+	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
 	"internal/wire":    {"internal/fault", "internal/screen"},
@@ -47,7 +47,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/pty", "internal/session", "internal/host", "internal/eventlog", "internal/cli"},
+	"golang.org/x/sys":                {"internal/pty", "internal/session", "internal/host", "internal/cli"},
 	"golang.org/x/term":               {"internal/cli"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,12 +60,7 @@ func (a *app) report(err error) int {
 	}
 	hint := fault.HintOf(err)
 	if a.json {
-		a.printJSON(struct {
-			Status string     `json:"status"`
-			Kind   fault.Kind `json:"kind"`
-			Output string     `json:"output"`
-			Hint   string     `json:"hint,omitempty"`
-		}{"error", fault.KindOf(err), err.Error(), hint})
+		a.printJSON(errorObject(err)) // to stdout: there is nobody else to tell
 		return fault.ExitCode(err)
 	}
 	fmt.Fprintf(a.stderr, "den: %v\n", err)
@@ -72,6 +68,18 @@ func (a *app) report(err error) int {
 		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
 	}
 	return fault.ExitCode(err)
+}
+
+// failure is an error as --json shows it.
+type failure struct {
+	Status string     `json:"status"`
+	Kind   fault.Kind `json:"kind"`
+	Output string     `json:"output"`
+	Hint   string     `json:"hint,omitempty"`
+}
+
+func errorObject(err error) failure {
+	return failure{"error", fault.KindOf(err), err.Error(), fault.HintOf(err)}
 }
 
 // printJSON writes the one object that a command answers with.
@@ -92,6 +100,19 @@ func (a *app) answer(v any, text func(w io.Writer)) error {
 		text(a.stdout)
 	}
 	return nil
+}
+
+// answerPartly answers for a command that did some of its work: with --json
+// what failed stands in the same object.
+func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer)) error {
+	if failed == nil || !a.json {
+		return errors.Join(a.answer(v, text), failed)
+	}
+	v["error"] = errorObject(failed)
+	if err := a.printJSON(v); err != nil {
+		return err
+	}
+	return reported{failed}
 }
 
 // target resolves the session that a verb is for: the word given, else
@@ -122,8 +143,9 @@ func (a *app) optionalTarget(args []string, want int) (session.Dir, []string, er
 }
 
 // leadingTarget is for verbs that take any number of words: the first is the
-// session if there is one of that name, or if none is implied.
-func (a *app) leadingTarget(args []string) (session.Dir, []string, error) {
+// session if there is one of that name, unless it can be one of the words and
+// a session is implied.
+func (a *app) leadingTarget(args []string, isWord func(string) bool) (session.Dir, []string, error) {
 	if len(args) == 0 {
 		d, err := a.target("")
 		return d, nil, err
@@ -132,7 +154,7 @@ func (a *app) leadingTarget(args []string) (session.Dir, []string, error) {
 	if err == nil {
 		return named, args[1:], nil
 	}
-	if len(args) == 1 || fault.KindOf(err) == fault.Usage {
+	if isWord(args[0]) {
 		if implied, ierr := a.target(""); ierr == nil {
 			return implied, args, nil
 		}

@@ -58,7 +58,7 @@ func (a *app) runGC(o session.GCOptions) error {
 			errs = append(errs, err)
 		}
 	}
-	err = a.answer(map[string]any{"removed": removed, "bytes": bytes, "dry_run": o.DryRun}, func(w io.Writer) {
+	return a.answerPartly(errors.Join(errs...), map[string]any{"removed": removed, "bytes": bytes, "dry_run": o.DryRun}, func(w io.Writer) {
 		for _, c := range removed {
 			fmt.Fprintf(w, "%s\t%s\t%s\n", c.Session, c.Status, formatBytes(c.Bytes))
 		}
@@ -68,7 +68,6 @@ func (a *app) runGC(o session.GCOptions) error {
 		}
 		fmt.Fprintf(w, "%d sessions, %s %s\n", len(removed), formatBytes(bytes), verb)
 	})
-	return errors.Join(append(errs, err)...)
 }
 
 // sweepScope is the Home that the user named, or all that are known.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"den/internal/fault"
+	"den/internal/keys"
 	"den/internal/session"
 	"den/internal/wire"
 
@@ -44,7 +45,7 @@ clipboard: wrapped in paste brackets if the program asked for them.`,
 		GroupID: groupSession,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.leadingTarget(args)
+			d, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
 			if err != nil {
 				return err
 			}
@@ -88,7 +89,7 @@ WheelUp:ROW,COL WheelDown:ROW,COL (the program must have asked for mouse events)
 		GroupID: groupSession,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.leadingTarget(args)
+			d, rest, err := a.leadingTarget(args, func(word string) bool { _, err := keys.Parse(word); return err == nil })
 			if err != nil {
 				return err
 			}

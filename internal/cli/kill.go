@@ -44,7 +44,13 @@ the event log stay until 'den gc' removes them.`,
 // kill asks the host; the record of a session that is over is closed here.
 func (a *app) kill(cmd *cobra.Command, d session.Dir, grace time.Duration) (wire.Killed, error) {
 	var killed wire.Killed
-	err := a.call(cmd.Context(), d, wire.MethodKill, wire.Kill{Grace: grace}, &killed)
+	var err error
+	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err = a.call(cmd.Context(), d, wire.MethodKill, wire.Kill{Grace: grace}, &killed)
+		if fault.KindOf(err) != fault.Busy || time.Since(begun) > 5*time.Second {
+			break // not because the host just replaces its binary
+		}
+	}
 	if fault.KindOf(err) != fault.NotRunning {
 		return killed, err
 	}

@@ -196,7 +196,7 @@ func (a *app) deadStatus(d session.Dir, m *session.Manifest) (*wire.Status, erro
 		}
 	}
 	if s.ScreenHash == "" { // lost: nobody wrote it down
-		if shot, err := pastSnapshot(d, point{}, 0); err == nil {
+		if shot, err := a.pastSnapshot(d, point{}, 0); err == nil {
 			s.Seq, s.ScreenHash = shot.Seq, shot.Screen.Hash
 			s.Title, s.AltScreen = shot.Screen.Title, shot.Screen.AltScreen
 		} else {

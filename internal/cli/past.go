@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -70,10 +71,13 @@ func parseAt(at string, created, now time.Time) (time.Duration, error) {
 }
 
 // pastSnapshot replays the log up to the point.
-func pastSnapshot(d session.Dir, p point, scrollback int) (*wire.Snapshot, error) {
+func (a *app) pastSnapshot(d session.Dir, p point, scrollback int) (*wire.Snapshot, error) {
 	r, err := replayTo(d, p)
 	if err != nil {
 		return nil, err
+	}
+	for _, missing := range r.Missing { // what is shown is earlier than what was asked for
+		fmt.Fprintf(a.stderr, "den: the screen after event %d is the last that is known: %v\n", r.Position.Seq, missing)
 	}
 	return &wire.Snapshot{Seq: r.Position.Seq, Screen: screen.Capture(r.Terminal, scrollback)}, nil
 }
@@ -90,6 +94,26 @@ func replayTo(d session.Dir, p point) (*replay.Result, error) {
 		return replay.At(log, replay.Time(p.since))
 	}
 	return replay.At(log, replay.End())
+}
+
+// outputAfter reports whether the program wrote anything after an event.
+func outputAfter(d session.Dir, seq uint64) (bool, error) {
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		return false, err
+	}
+	for ev, err := range log.Events(seq) {
+		if eventlog.Missing(err) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if _, ok := ev.Output(); ok {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // waitPast lets the last screen of a session that is over decide. What needs
@@ -112,17 +136,23 @@ func waitPast(d session.Dir, w wire.Wait, begun time.Time) (*wire.WaitResult, er
 	if err != nil {
 		return nil, err
 	}
-	if w.After >= r.Position.Seq {
-		res.Unmet = append(res.Unmet, "output after the baseline")
+	if w.After > 0 && !w.Exit {
+		later, err := outputAfter(d, w.After)
+		if err != nil {
+			return nil, err
+		}
+		if !later {
+			res.Unmet = append(res.Unmet, "output after the baseline")
+		}
+	}
+	if w.Idle > 0 {
+		res.Unmet = append(res.Unmet, wire.UnprovenIdle)
+	}
+	if w.Stable > 0 {
+		res.Unmet = append(res.Unmet, wire.UnprovenStable)
 	}
 	if w.Ready {
 		res.Unmet = append(res.Unmet, "ready")
-	}
-	if w.Stable > 0 {
-		res.Unmet = append(res.Unmet, "stable (a session that is over cannot prove it)")
-	}
-	if w.Idle > 0 {
-		res.Unmet = append(res.Unmet, "idle (a session that is over cannot prove it)")
 	}
 	if len(res.Unmet) > 0 {
 		res.Status, res.Text = wire.WaitEnded, ""

@@ -93,7 +93,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) 
 		return err
 	}
 	ans := answerFor(m.Name, shot, o.format)
-	if ans.Artifact, err = d.ArtifactPath(fmt.Sprintf("snapshot-%d-%s.json", shot.Seq, o.format)); err == nil {
+	if ans.Artifact, err = d.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
 		var kept bytes.Buffer
 		if err = encodeJSON(&kept, ans); err == nil {
 			err = d.SaveArtifact(ans.Artifact, "snapshot", shot.Seq, kept.Bytes())
@@ -107,6 +107,14 @@ func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) 
 		}
 	}
 	return a.answer(ans, func(w io.Writer) { printSnapshot(w, ans) })
+}
+
+// artifactName tells apart what differs at one seq.
+func artifactName(seq uint64, o snapshotOptions) string {
+	if o.scrollback == "0" {
+		return fmt.Sprintf("snapshot-%d-%s.json", seq, o.format)
+	}
+	return fmt.Sprintf("snapshot-%d-%s-%s.json", seq, o.format, o.scrollback)
 }
 
 func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
@@ -155,7 +163,7 @@ func (a *app) capture(ctx context.Context, d session.Dir, p point, scrollback in
 			return nil, err
 		}
 	}
-	return pastSnapshot(d, p, scrollback)
+	return a.pastSnapshot(d, p, scrollback)
 }
 
 func parseScrollback(s string) (int, error) {

@@ -73,12 +73,11 @@ func (a *app) runUpgrade(ctx context.Context, args []string, all bool) error {
 		}
 		done = append(done, u)
 	}
-	err = a.answer(map[string]any{"upgraded": done}, func(w io.Writer) {
+	return a.answerPartly(errors.Join(errs...), map[string]any{"upgraded": done}, func(w io.Writer) {
 		for _, u := range done {
 			fmt.Fprintf(w, "%s\t%s -> %s\n", u.Session, u.From, u.To)
 		}
 	})
-	return errors.Join(append(errs, err)...)
 }
 
 func (a *app) upgradeScope(args []string, all bool) ([]session.Dir, error) {

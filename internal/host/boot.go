@@ -51,16 +51,20 @@ func settle() {
 
 // detach lets go of the pipe to the creator, and of its directory.
 func detach(stdout io.Closer) {
-	if err := stdout.Close(); err != nil {
-		log.Printf("close bootstrap pipe: %v", err)
-	}
 	// Descriptors 0 and 1 must not be taken by what is opened later: a stray
-	// write to stdout would go there.
-	if null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0); err == nil {
-		for fd := range 2 {
-			_ = unix.Dup2(int(null.Fd()), fd) // Best effort.
+	// write to stdout would go there. So the null device takes their place,
+	// which also ends the pipes.
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		log.Printf("let go of the creator: %v", err)
+		stdout.Close() // Best effort: the creator has had its word.
+		return
+	}
+	defer null.Close()
+	for fd := range 2 {
+		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
+			log.Printf("let go of the creator: %v", err)
 		}
-		null.Close()
 	}
 }
 

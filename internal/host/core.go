@@ -228,6 +228,12 @@ func (c *core) modes() vt.Modes {
 	return c.term.Modes()
 }
 
+func (c *core) position() eventlog.Position {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.log.Position()
+}
+
 func (c *core) size() (cols, rows int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

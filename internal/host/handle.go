@@ -33,7 +33,7 @@ func (h *Host) handle(ctx context.Context, req wire.Request) (any, error) {
 	case wire.MethodSnapshot:
 		return call(req, func(s wire.SnapshotRequest) (wire.Snapshot, error) { return h.core.snapshot(s.Scrollback), nil })
 	case wire.MethodKill:
-		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace), nil })
+		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace) })
 	case wire.MethodUpgrade:
 		return call(req, h.requestUpgrade)
 	}
@@ -60,12 +60,14 @@ func (h *Host) sendInput(in wire.Input) (wire.Seq, error) {
 	if err != nil {
 		return wire.Seq{}, err
 	}
-	if err := h.input.room(len(recorded)); err != nil {
-		return wire.Seq{}, err
-	}
+	h.typing.Lock() // what the log says came first is written first
+	defer h.typing.Unlock()
 	echo, _, err := h.tty.Echo()
 	if err != nil {
 		echo = false // cannot ask: rather keep less than a password
+	}
+	if err := h.input.room(len(recorded)); err != nil {
+		return wire.Seq{}, err
 	}
 	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded)
 	if err := h.input.push(pieces...); err != nil {
@@ -94,8 +96,14 @@ func CheckSize(cols, rows int) error {
 	return nil
 }
 
-// applySize makes the terminal this size, if it is not already.
+// applySize makes the terminal this size, if it is not already. The emulator
+// and the PTY change together, whoever else asks meanwhile.
 func (h *Host) applySize(r wire.Resize) uint64 {
+	h.resizing.Lock()
+	defer h.resizing.Unlock()
+	if cols, rows := h.core.size(); cols == r.Cols && rows == r.Rows {
+		return h.core.position().Seq
+	}
 	seq := h.core.resize(r.Cols, r.Rows)
 	if err := h.tty.Resize(pty.Size{Cols: r.Cols, Rows: r.Rows}); err != nil {
 		h.core.note(map[string]string{"error": "resize: " + err.Error()})

@@ -41,11 +41,14 @@ type Host struct {
 	mu     sync.Mutex // guards record
 	record *session.Manifest
 
+	typing   sync.Mutex // one input at a time from the log to the queue
+	resizing sync.Mutex // one size at a time for emulator and PTY
+	turning  sync.Mutex // one of killing and upgrading begins, never both
+
 	killing   chan struct{} // closed when a kill begins
-	killOnce  sync.Once
 	upgrading chan struct{} // closed when the binary is about to be replaced
-	takeover  upgradeRequest
-	upgrades  int // how often that happened
+	newBinary string        // set before upgrading is closed
+	upgrades  int           // how often that happened
 
 	syncAlways bool // the log is synced at every turn
 }
@@ -136,15 +139,25 @@ func (h *Host) run(ctx context.Context) error {
 	}
 	exit := h.proc.exit()
 	h.drainTerminal(read)
-	if h.isKilled() {
-		h.finishKill()
-	} else {
-		h.advance(session.Exiting, nil)
-	}
+	h.beginEnd()
 	h.closeRecord(exit)
 	end()
 	drained(&clients, cutClients)
 	return h.tty.Close()
+}
+
+// beginEnd tells that the program has ended, or waits for what outlives it in
+// a session that is killed.
+func (h *Host) beginEnd() {
+	if h.isKilled() {
+		h.proc.emptyWithin(killLimit)
+		return
+	}
+	h.turning.Lock()
+	defer h.turning.Unlock()
+	if !h.isKilled() {
+		h.advance(session.Exiting, nil)
+	}
 }
 
 // drained gives clients the time to take their last answers.
@@ -206,11 +219,13 @@ func (h *Host) drainTerminal(read <-chan struct{}) {
 // the answers to those who wait.
 func (h *Host) closeRecord(exit wire.Exit) {
 	hash, seq := h.core.end(exit)
-	to := session.Exited
-	if h.isKilled() {
-		to = session.Destroyed
-	}
-	h.advance(to, func(m *session.Manifest) {
+	h.edit(func(m *session.Manifest) {
+		// Decided here, under the record's lock: a kill may just have begun.
+		if m.Status == session.Destroying {
+			m.Status = session.Destroyed
+		} else {
+			m.Status = session.Exited
+		}
 		code := exit.Code
 		m.ExitCode, m.ExitSignal = &code, exit.Signal
 		m.Ended = time.Now().UTC()

@@ -3,20 +3,41 @@ package host
 import (
 	"time"
 
+	"den/internal/fault"
 	"den/internal/session"
 	"den/internal/wire"
 )
 
 // kill ends the session and all its processes, and answers when its record
 // is closed.
-func (h *Host) kill(grace time.Duration) wire.Killed {
-	h.killOnce.Do(func() {
-		h.advance(session.Destroying, nil)
-		close(h.killing)
-	})
+func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
+	if err := h.beginKill(); err != nil {
+		return wire.Killed{}, err
+	}
 	killed, _ := h.proc.killAll(grace) // what does not end is in the host's log
 	<-h.proc.done
-	return wire.Killed{Status: string(session.Destroyed), Killed: killed}
+	if m := h.manifest(); m.Status != session.Destroyed {
+		// It ended by itself a moment before; the caller closes its record.
+		return wire.Killed{}, fault.Errorf(fault.NotRunning, "session '%s' is %s", m.Name, m.Ending())
+	}
+	return wire.Killed{Status: string(session.Destroyed), Killed: killed}, nil
+}
+
+// beginKill turns the session towards its end. Once a kill has begun, the
+// binary is not replaced any more, and the other way round.
+func (h *Host) beginKill() error {
+	h.turning.Lock()
+	defer h.turning.Unlock()
+	if h.isUpgrading() {
+		return fault.Hintf(fault.Errorf(fault.Busy, "the host of session '%s' replaces its binary", h.manifest().Name), "ask again in a moment")
+	}
+	if !h.isKilled() {
+		if !h.manifest().Status.Final() {
+			h.advance(session.Destroying, nil)
+		}
+		close(h.killing)
+	}
+	return nil
 }
 
 func (h *Host) isKilled() bool {
@@ -26,9 +47,4 @@ func (h *Host) isKilled() bool {
 	default:
 		return false
 	}
-}
-
-// finishKill waits for what outlives the program itself.
-func (h *Host) finishKill() {
-	h.proc.emptyWithin(killLimit)
 }

@@ -25,14 +25,14 @@ type processes struct {
 	status unix.WaitStatus
 	when   time.Time
 	over   bool
+	reaped chan struct{} // closed, and replaced, when a child was reaped
 
-	ended  chan struct{} // closed when the program has ended
-	reaped chan struct{} // room for one token: a child was reaped
-	done   chan struct{} // closed when the record is closed
+	ended chan struct{} // closed when the program has ended
+	done  chan struct{} // closed when the record is closed
 }
 
 func newProcesses(program int) *processes {
-	return &processes{program: program, ended: make(chan struct{}), reaped: make(chan struct{}, 1), done: make(chan struct{})}
+	return &processes{program: program, ended: make(chan struct{}), reaped: make(chan struct{}), done: make(chan struct{})}
 }
 
 // reap collects children as they end. The host starts processes only through
@@ -61,18 +61,14 @@ func (p *processes) collect() {
 		if err != nil || pid <= 0 {
 			return
 		}
-		if pid == p.program {
-			p.mu.Lock()
-			if !p.over {
-				p.status, p.when, p.over = ws, time.Now(), true
-				close(p.ended)
-			}
-			p.mu.Unlock()
+		p.mu.Lock()
+		if pid == p.program && !p.over {
+			p.status, p.when, p.over = ws, time.Now(), true
+			close(p.ended)
 		}
-		select {
-		case p.reaped <- struct{}{}:
-		default: // a token lies there already
-		}
+		close(p.reaped)
+		p.reaped = make(chan struct{})
+		p.mu.Unlock()
 	}
 }
 
@@ -173,6 +169,12 @@ func (p *processes) send(signals ...syscall.Signal) int {
 	return len(tree)
 }
 
+func (p *processes) nextReaped() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reaped
+}
+
 // emptyWithin waits until the tree is empty. Every process of it becomes a
 // child of the host before the last one ends, so a reaped child is the only
 // moment at which to look.
@@ -180,11 +182,12 @@ func (p *processes) emptyWithin(limit time.Duration) bool {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()
 	for {
+		next := p.nextReaped() // before the look, so that none is missed
 		if len(p.tree()) == 0 {
 			return true
 		}
 		select {
-		case <-p.reaped:
+		case <-next:
 		case <-deadline.C:
 			return false
 		}

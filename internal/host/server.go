@@ -28,6 +28,9 @@ const requestQueue = 64
 // off. It can come back: nothing that it was owed is lost, the log has it.
 const writeLimit = 30 * time.Second
 
+// helloLimit is how long a client may hold a place without a word.
+const helloLimit = 10 * time.Second
+
 // server accepts clients on the session's socket.
 type server struct {
 	host     *Host
@@ -115,7 +118,12 @@ func (s *server) serve(ctx context.Context, raw *net.UnixConn) {
 	stop := context.AfterFunc(ctx, func() { raw.Close() })
 	defer stop()
 	requests := make(chan wire.Request, requestQueue)
-	go func() { // ends with the connection, which ends with serve
+	var reader sync.WaitGroup
+	defer func() {
+		raw.Close() // unblocks the reader
+		reader.Wait()
+	}()
+	reader.Go(func() {
 		defer close(requests)
 		defer cancel()
 		for {
@@ -132,7 +140,7 @@ func (s *server) serve(ctx context.Context, raw *net.UnixConn) {
 				return
 			}
 		}
-	}()
+	})
 	for req := range requests {
 		if err := s.answer(ctx, conn, req, requests); err != nil {
 			return
@@ -158,7 +166,13 @@ func (s *server) welcome(conn *wire.Conn, raw *net.UnixConn) error {
 		return err
 	}
 	var theirs wire.Hello
+	if err := raw.SetReadDeadline(time.Now().Add(helloLimit)); err != nil {
+		return err
+	}
 	if err := conn.Read(&theirs); err != nil {
+		return err
+	}
+	if err := raw.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
 	if theirs.V != wire.Version {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"time"
 
@@ -55,18 +54,9 @@ type handover struct {
 	Lock   int `json:"lock"`
 }
 
-// upgradeRequest is set once, before upgrading is closed.
-type upgradeRequest struct {
-	once   sync.Once
-	binary string
-}
-
 // requestUpgrade checks the new binary and begins the replacement. The answer
 // only says that it began: the new host tells its version in its hello.
 func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
-	if err := h.requireRunning(); err != nil {
-		return wire.Upgraded{}, err
-	}
 	if !filepath.IsAbs(u.Binary) {
 		return wire.Upgraded{}, fault.Errorf(fault.Usage, "binary '%s' is not an absolute path", u.Binary)
 	}
@@ -77,10 +67,15 @@ func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 	if !fi.Mode().IsRegular() || unix.Access(u.Binary, unix.X_OK) != nil {
 		return wire.Upgraded{}, fault.Errorf(fault.Usage, "upgrade: %s is not an executable file", u.Binary)
 	}
-	h.takeover.once.Do(func() {
-		h.takeover.binary = u.Binary
+	h.turning.Lock()
+	defer h.turning.Unlock()
+	if err := h.requireRunning(); err != nil {
+		return wire.Upgraded{}, err
+	}
+	if !h.isUpgrading() {
+		h.newBinary = u.Binary
 		close(h.upgrading)
-	})
+	}
 	return wire.Upgraded{From: h.version, Upgrades: h.upgrades}, nil
 }
 
@@ -96,7 +91,7 @@ func (h *Host) isUpgrading() bool {
 // goOn undoes a begun upgrade: the new binary could not be run, or the
 // program ended first.
 func (h *Host) goOn() error {
-	h.upgrading, h.takeover = make(chan struct{}), upgradeRequest{}
+	h.upgrading, h.newBinary = make(chan struct{}), ""
 	if err := h.tty.Master().SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("go on after upgrade: %w", err)
 	}
@@ -108,7 +103,7 @@ func (h *Host) goOn() error {
 
 // replaceBinary hands all to the new binary. It returns only when it failed.
 func (h *Host) replaceBinary() error {
-	binary := h.takeover.binary
+	binary := h.newBinary
 	state, err := h.handover()
 	if err != nil {
 		return err

@@ -100,15 +100,24 @@ func (w *waiter) check(v *view) (unmet []string) {
 	if w.Exit {
 		fail(ended, "exit")
 	}
-	if w.After > 0 && !ended {
+	if w.After > 0 && !(w.Exit && ended) {
 		fail(c.outputSeq > w.After, "output after the baseline")
 	}
 	w.found, unmet = w.matcher.Match(&v.View, unmet)
-	if w.Idle > 0 {
+	switch {
+	case w.Idle > 0 && ended:
+		fail(false, wire.UnprovenIdle)
+	case w.Idle > 0:
 		fail(w.quietFor(v, w.Idle, max(c.lastOutput, c.lastInput)), "idle")
 	}
-	if w.Stable > 0 {
+	switch {
+	case w.Stable > 0 && ended:
+		fail(false, wire.UnprovenStable)
+	case w.Stable > 0:
 		fail(w.quietFor(v, w.Stable, w.standsSince(v)), "stable")
+	}
+	if w.Ready && ended {
+		fail(false, "ready") // nobody waits for input any more
 	}
 	return unmet
 }
@@ -128,7 +137,7 @@ func (w *waiter) standsSince(v *view) time.Duration {
 
 func (w *waiter) quietFor(v *view, d, since time.Duration) bool {
 	left := since + d - v.now
-	if left <= 0 || v.c.ended != nil {
+	if left <= 0 {
 		return true
 	}
 	w.recheck = max(w.recheck, left)
@@ -235,7 +244,7 @@ func (h *Host) relook(w *waiter) waitState {
 		v := c.viewLocked()
 		w.recheck = 0
 		w.unmet = w.check(v)
-		if len(w.unmet) == 0 && (!w.Ready || c.ended != nil) {
+		if len(w.unmet) == 0 && !w.Ready {
 			w.finish(v, wire.WaitMatched)
 		}
 	}

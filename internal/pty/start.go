@@ -34,7 +34,7 @@ func (p *PTY) Start(c Command) (pid int, err error) {
 	if p.slave == nil {
 		return 0, fault.Errorf(fault.Internal, "start %q: the terminal has its command already, or is closed", c.Argv[0])
 	}
-	if err := closeAllOnExec(); err != nil {
+	if err := CloseOnExec(); err != nil {
 		return 0, fmt.Errorf("start %q: close descriptors: %w", c.Argv[0], err)
 	}
 	catchIgnored()

@@ -64,9 +64,9 @@ func setUTF8(fd int) error {
 	return unix.IoctlSetTermios(fd, unix.TCSETS, t)
 }
 
-// closeAllOnExec marks every descriptor from 3 up, so that none that this
+// CloseOnExec marks every descriptor from 3 up, so that none that this
 // process inherited by mistake reaches a child.
-func closeAllOnExec() error {
+func CloseOnExec() error {
 	err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {
 		return nil

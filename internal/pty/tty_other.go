@@ -22,5 +22,5 @@ func getTermios(fd int) (*unix.Termios, error) { return unix.IoctlGetTermios(fd,
 // refuse it until a program has the other side open.
 func setUTF8(int) error { return nil }
 
-// closeAllOnExec relies on Go, which marks what it opens.
-func closeAllOnExec() error { return nil }
+// CloseOnExec relies on Go, which marks what it opens.
+func CloseOnExec() error { return nil }

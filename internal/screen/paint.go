@@ -32,9 +32,6 @@ func (p *Painter) Resize(cols, rows int) {
 	p.valid = false
 }
 
-// Invalidate makes the next Paint draw everything.
-func (p *Painter) Invalidate() { p.valid = false }
-
 // Enter prepares the other terminal: an alternate screen of our own.
 func (p *Painter) Enter(dst []byte) []byte {
 	return append(dst, "\x1b[?1049h\x1b[22;0t\x1b[0m\x1b[H\x1b[2J"...)
@@ -197,6 +194,7 @@ func (p *Painter) appendModes(dst []byte, m vt.Modes) []byte {
 	set(was.AppCursor, m.AppCursor, "1")
 	set(was.BracketedPaste, m.BracketedPaste, "2004")
 	set(was.Focus, m.Focus, "1004")
+	set(was.ReverseVideo, m.ReverseVideo, "5")
 	// Off before on: a terminal has one mouse mode, and any "off" clears it.
 	set(was.Mouse != vt.MouseNone && was.Mouse != m.Mouse, false, mouseModes[was.Mouse])
 	set(false, was.Mouse != m.Mouse && m.Mouse != vt.MouseNone, mouseModes[m.Mouse])
@@ -204,6 +202,9 @@ func (p *Painter) appendModes(dst []byte, m vt.Modes) []byte {
 	set(false, was.MouseEncoding != m.MouseEncoding && m.MouseEncoding != vt.MouseDefault, mouseEncodings[m.MouseEncoding])
 	if was.AppKeypad != m.AppKeypad {
 		dst = append(dst, map[bool]string{true: "\x1b=", false: "\x1b>"}[m.AppKeypad]...)
+	}
+	if was.ModifyOtherKeys != m.ModifyOtherKeys {
+		dst = fmt.Appendf(dst, "\x1b[>4;%dm", m.ModifyOtherKeys)
 	}
 	switch {
 	case was.KittyFlags == m.KittyFlags:

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 )
 
 // maxArtifacts bounds the artifacts of one kind in a session. At the bound
-// the oldest goes: an agent that looks every second must not fill the disk.
+// the oldest go: an agent that looks every second must not fill the disk.
 const maxArtifacts = 200
 
 // artifactEntry is a line of the artifacts' manifest.
@@ -52,7 +53,7 @@ func (d Dir) SaveArtifact(path, kind string, seq uint64, data []byte) error {
 		return fmt.Errorf("write artifact manifest: %w", err)
 	}
 	// One short append is whole: writers in other processes do not mix in.
-	f, err := os.OpenFile(filepath.Join(d.Artifacts(), "manifest.jsonl"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(d.artifactList(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("write artifact manifest: %w", err)
 	}
@@ -60,8 +61,7 @@ func (d Dir) SaveArtifact(path, kind string, seq uint64, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// prune removes the oldest artifacts of a kind beyond the bound. Lines of the
-// manifest stay: they say what there was.
+// prune removes the oldest artifacts of a kind beyond the bound.
 func (d Dir) prune(kind string) error {
 	entries, err := os.ReadDir(d.Artifacts())
 	if err != nil {
@@ -80,10 +80,35 @@ func (d Dir) prune(kind string) error {
 			files = append(files, aged{e.Name(), fi.ModTime()})
 		}
 	}
-	slices.SortFunc(files, func(a, b aged) int { return a.when.Compare(b.when) })
-	for len(files) > maxArtifacts {
-		os.Remove(filepath.Join(d.Artifacts(), files[0].name)) // Best effort: another writer may prune too.
-		files = files[1:]
+	if len(files) <= maxArtifacts {
+		return nil
 	}
-	return nil
+	slices.SortFunc(files, func(a, b aged) int { return a.when.Compare(b.when) })
+	// A tenth at once, so that the list is not written anew every time.
+	for _, f := range files[:len(files)-maxArtifacts+maxArtifacts/10] {
+		os.Remove(filepath.Join(d.Artifacts(), f.name)) // Best effort: another writer may prune too.
+	}
+	return d.pruneList()
 }
+
+// pruneList drops the lines of artifacts that are gone. A line that another
+// process appends in this moment may be lost; its artifact is not.
+func (d Dir) pruneList() error {
+	raw, err := os.ReadFile(d.artifactList())
+	if err != nil {
+		return fmt.Errorf("prune artifacts: %w", err)
+	}
+	var kept []byte
+	for line := range bytes.Lines(raw) {
+		var e artifactEntry
+		if json.Unmarshal(line, &e) != nil {
+			continue // torn by a full disk
+		}
+		if _, err := os.Stat(filepath.Join(d.Artifacts(), filepath.Base(e.File))); err == nil {
+			kept = append(kept, line...)
+		}
+	}
+	return atomicfile.Write(d.artifactList(), kept)
+}
+
+func (d Dir) artifactList() string { return filepath.Join(d.Artifacts(), "manifest.jsonl") }

@@ -82,7 +82,7 @@ func (c *Client) hello(version string) error {
 // dialError says why a host that should be there was not reached: it may have
 // ended between the look at its record and the call.
 func (d Dir) dialError(m *Manifest, err error) error {
-	if now, ierr := d.Inspect(); ierr == nil && now.Status.Final() {
+	if now := d.over(); now != nil {
 		return notRunning(now)
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -93,6 +93,26 @@ func (d Dir) dialError(m *Manifest, err error) error {
 			"the host (pid %d) still runs; 'den kill %s' ends it", m.HostPID, m.Name)
 	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "reach the host of session '%s': %w", m.Name, err), "'den doctor' looks for the cause")
+}
+
+// dying is how long a host that broke a connection may take to let go of its
+// lock, if it broke it because it ends.
+const dying = 500 * time.Millisecond
+
+// over returns the record of a session that is over, or about to be, and nil
+// for one that lives on.
+func (d Dir) over() *Manifest {
+	if gone, err := d.Gone(); err == nil {
+		select {
+		case <-gone:
+		case <-time.After(dying):
+			return nil
+		}
+	}
+	if m, err := d.Inspect(); err == nil && m.Status.Final() {
+		return m
+	}
+	return nil
 }
 
 // notRunning says in what way a session is over.
@@ -173,7 +193,7 @@ func (c *Client) broken(ctx context.Context, err error) error {
 	if fault.KindOf(err) == fault.Protocol {
 		return err
 	}
-	if m, ierr := c.dir.Inspect(); ierr == nil && m.Status.Final() {
+	if m := c.dir.over(); m != nil {
 		return notRunning(m)
 	}
 	if errors.Is(err, io.EOF) {

@@ -14,6 +14,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/ident"
+	"den/internal/pty"
 	"den/internal/wire"
 )
 
@@ -183,6 +184,12 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 		return fmt.Errorf("start host: %w", err)
 	}
 	defer readyR.Close()
+	// Nothing that this process inherited by accident goes on to the host.
+	if err := pty.CloseOnExec(); err != nil {
+		bootR.Close()
+		readyW.Close()
+		return fmt.Errorf("start host: %w", err)
+	}
 	proc, err := os.StartProcess(binary, []string{"den", "host", name, d.ID}, &os.ProcAttr{
 		Dir: "/",
 		Env: []string{

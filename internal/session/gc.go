@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/ident"
 )
 
 // GCOptions says which final sessions go.
@@ -59,7 +60,34 @@ func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 		}
 		removed = append(removed, c)
 	}
+	if !o.DryRun {
+		errs = append(errs, h.removeDebris(now))
+	}
 	return removed, errors.Join(errs...)
+}
+
+// debrisAge is how old a session directory without a record must be before it
+// is no longer taken for one that is being made.
+const debrisAge = time.Minute
+
+// removeDebris deletes what creators that died half-way left.
+func (h Home) removeDebris(now time.Time) error {
+	entries, err := os.ReadDir(h.sessionsDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.Storage, "remove debris: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		d := h.Dir(e.Name())
+		fi, err := e.Info()
+		if err != nil || !e.IsDir() || !ident.IsID(e.Name()) || d.exists() || now.Sub(fi.ModTime()) < debrisAge {
+			continue
+		}
+		if held, err := lockHeld(d.lock()); err == nil && !held {
+			errs = append(errs, os.RemoveAll(d.Path))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (m *Manifest) endTime() time.Time {

@@ -92,8 +92,9 @@ func (h Home) All() ([]Dir, error) {
 	}
 	var dirs []Dir
 	for _, e := range entries {
-		if e.IsDir() && ident.IsID(e.Name()) {
-			dirs = append(dirs, h.Dir(e.Name()))
+		// One without a record is being made, or was when its maker died.
+		if d := h.Dir(e.Name()); e.IsDir() && ident.IsID(e.Name()) && d.exists() {
+			dirs = append(dirs, d)
 		}
 	}
 	return dirs, nil

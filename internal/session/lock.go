@@ -41,6 +41,27 @@ func openLocked(path string, lock func(*os.File) error) (*os.File, error) {
 	}
 }
 
+// Gone returns a channel that is closed when the session's host has ended. It
+// is for commands that follow a session: its goroutine ends with the host or
+// with the process.
+func (d Dir) Gone() (<-chan struct{}, error) {
+	f, err := os.Open(d.lock())
+	if err != nil {
+		return nil, fmt.Errorf("watch the host: %w", err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer f.Close()
+		for {
+			if err := lockShared(f); !errors.Is(err, unix.EINTR) {
+				close(gone)
+				return
+			}
+		}
+	}()
+	return gone, nil
+}
+
 // lockHeld reports whether somebody holds the lock. A missing file is not
 // held, and a look needs no write access.
 func lockHeld(path string) (bool, error) {

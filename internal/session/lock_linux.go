@@ -19,6 +19,10 @@ func lockWait(f *os.File) error {
 	return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLKW, &unix.Flock_t{Type: unix.F_WRLCK})
 }
 
+func lockShared(f *os.File) error {
+	return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLKW, &unix.Flock_t{Type: unix.F_RDLCK})
+}
+
 func lockedByOther(f *os.File) (bool, error) {
 	whole := unix.Flock_t{Type: unix.F_WRLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &whole); err != nil {

@@ -13,6 +13,8 @@ func lockNow(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|uni
 
 func lockWait(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX) }
 
+func lockShared(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH) }
+
 // lockedByOther takes a shared lock for a moment, which is harmless: a
 // session's lock is taken once, before its record exists.
 func lockedByOther(f *os.File) (bool, error) {

@@ -76,7 +76,7 @@ func (w Wait) Conditions() screen.Conditions {
 
 // WaitResult says what a wait saw last.
 type WaitResult struct {
-	Status     string `json:"status"` // WaitMatched, WaitTimeout or WaitUpgrade
+	Status     string `json:"status"` // WaitMatched, WaitTimeout, WaitEnded or WaitUpgrade
 	Matched    bool   `json:"matched"`
 	Text       string `json:"text,omitempty"` // what matched --text or --regex
 	Seq        uint64 `json:"seq"`
@@ -90,6 +90,12 @@ type WaitResult struct {
 	Unmet     []string `json:"unmet,omitempty"`
 	LastLines []string `json:"last_lines,omitempty"`
 }
+
+// What a session that is over cannot show, in Unmet.
+const (
+	UnprovenStable = "stable (a session that is over cannot prove it)"
+	UnprovenIdle   = "idle (a session that is over cannot prove it)"
+)
 
 // The values of WaitResult.Status.
 const (
@@ -131,9 +137,6 @@ type Frame struct {
 	Seq     uint64 `json:"seq"`
 	// Exited, on the last frame, says how the program ended.
 	Exited *Exit `json:"exited,omitempty"`
-	// Lagged, on the last frame, says that the client read too slowly; it may
-	// attach again and gets a repaint.
-	Lagged bool `json:"lagged,omitempty"`
 	// Upgrade, on the last frame, says that the host replaces its binary.
 	Upgrade bool `json:"upgrade,omitempty"`
 }
