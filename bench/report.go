@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -82,7 +83,7 @@ func (r *report) end(load string) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "case\twho\tmedian\tp10 .. p90\tn\tden is\t")
 	last := ""
-	for _, f := range s.Series {
+	for _, f := range byCase(s.Series) {
 		if len(f.Values) == 0 {
 			continue
 		}
@@ -106,6 +107,17 @@ func (r *report) end(load string) {
 		fmt.Println("  " + a.String())
 	}
 	fmt.Printf("  %.0f s; %s\n", s.Seconds, s.Load)
+}
+
+// byCase puts the lines of one case together, in the order of the first ones.
+func byCase(all []*series) []*series {
+	first := map[string]int{}
+	for i, s := range all {
+		if _, ok := first[s.Case]; !ok {
+			first[s.Case] = i
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b *series) int { return first[a.Case] - first[b.Case] })
 }
 
 func (a aim) String() string {
