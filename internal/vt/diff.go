@@ -21,7 +21,7 @@ func Diff(a, b *Terminal) string {
 		}
 	}
 	for i := range a.hist.len() {
-		if d := diffLines(a, b, a.hist.at(i), b.hist.at(i)); d != "" {
+		if d := diffLines(a, b, a.histLine(i), b.histLine(i)); d != "" {
 			return fmt.Sprintf("row %d: %s", i-a.hist.len(), d)
 		}
 	}

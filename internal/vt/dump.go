@@ -50,11 +50,16 @@ func (d *dumper) add(s string) { d.b = append(d.b, s...) }
 func (d *dumper) addf(format string, args ...any) { d.b = fmt.Appendf(d.b, format, args...) }
 
 func (d *dumper) mainScreen() {
-	lines := make([]*line, 0, d.t.hist.len()+d.t.rows)
-	for i := range d.t.hist.len() {
-		lines = append(lines, d.t.hist.at(i))
-	}
-	d.lines(append(lines, d.t.main.rows...))
+	t, above := d.t, d.t.hist.len()
+	cells := make([]cell, 2*t.cols)
+	// Two rows are looked at at a time.
+	scratch := [2]line{{cells: cells[:t.cols]}, {cells: cells[t.cols:]}}
+	d.lines(above+t.rows, func(i int) *line {
+		if i >= above {
+			return t.main.rows[i-above]
+		}
+		return t.hist.at(i, &scratch[i%2])
+	})
 	d.perScreen(&d.t.main)
 }
 
@@ -68,7 +73,8 @@ func (d *dumper) altScreen() {
 	}
 	d.setPen(pen{})
 	d.add("\x1b[?47h\x1b[H")
-	d.lines(t.altRows())
+	rows := t.altRows()
+	d.lines(t.rows, func(i int) *line { return rows[i] })
 	d.perScreen(&t.alt)
 	if !t.altActive() {
 		d.add("\x1b[?47l")

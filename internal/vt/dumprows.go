@@ -9,18 +9,23 @@ import (
 // next rune might otherwise join: autowrap, which is on anyway.
 const breakJoin = "\x1b[?7h"
 
-// lines draws rows one after the other from the top of an empty screen, so
+// lines draws n rows one after the other from the top of an empty screen, so
 // that those which do not fit scroll away.
-func (d *dumper) lines(lines []*line) {
-	for i, l := range lines {
+func (d *dumper) lines(n int, at func(i int) *line) {
+	next := at(0)
+	for i := range n {
+		l := next
+		if i+1 < n {
+			next = at(i + 1)
+		}
 		end := d.cells(l, 0, l.drawnEnd())
 		if l.prompt != 0 {
 			d.addf("\x1b_den;prompt;%d\x1b\\", l.prompt)
 		}
 		switch {
-		case i == len(lines)-1:
+		case i == n-1:
 		case l.wrapped && !l.endsBlank():
-			d.wrapTo(l, end, lines[i+1])
+			d.wrapTo(l, end, next)
 		default:
 			if d.pen.style.bg != 0 {
 				d.setPen(pen{}) // a new row takes the background

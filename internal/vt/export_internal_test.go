@@ -18,7 +18,7 @@ func (t *Terminal) Check() error {
 		return fmt.Errorf("scrollback %d of %d, anchor %+v", t.hist.len(), t.hist.max, t.anchor)
 	}
 	for i := range t.hist.len() {
-		if err := t.checkLine(t.hist.at(i), false); err != nil {
+		if err := t.checkLine(t.histLine(i), false); err != nil {
 			return fmt.Errorf("row %d: %w", i-t.hist.len(), err)
 		}
 	}
@@ -67,6 +67,9 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 			}
 		}
 		lead := x > 0 && l.cells[x-1]&cellWide != 0
+		if same := ^(contentMask | cellWide | cellSpacer); lead && (c^l.cells[x-1])&same != 0 {
+			return fmt.Errorf("column %d: halves of a wide character differ", x)
+		}
 		if c&cellSpacer != 0 != lead {
 			return fmt.Errorf("column %d: half of a wide character", x)
 		}
@@ -87,7 +90,7 @@ func (t *Terminal) Tables() (styles, clusters int) {
 func (t *Terminal) Logical() []string {
 	var lines []*line
 	for i := range t.hist.len() {
-		lines = append(lines, t.hist.at(i))
+		lines = append(lines, t.histLine(i))
 	}
 	lines = append(lines, t.main.rows...)
 	var out []string

@@ -79,7 +79,7 @@ func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	hist := t.hist.len()
 	lines := make([]*line, 0, hist+t.rows)
 	for i := range hist {
-		lines = append(lines, t.hist.at(i))
+		lines = append(lines, t.histLine(i))
 	}
 	lines = append(lines, t.main.rows...)
 
@@ -134,15 +134,8 @@ func (t *Terminal) setMain(lines []*line, first, cols, rows int) {
 	t.main.rows = append([]*line(nil), screen[:rows]...)
 	t.main.rows[rows-1].endChanged()
 
-	h := &t.hist
-	above := lines[:first]
-	if n := len(above) - h.max; n > 0 {
-		h.first += int64(n)
-		above = above[n:]
-	}
-	h.ring = append([]*line(nil), above...)
-	h.head, h.n, h.spare = 0, len(above), nil
-	t.anchor.up = min(t.anchor.up, h.n)
+	t.hist.load(lines[:first])
+	t.anchor.up = min(t.anchor.up, t.hist.len())
 }
 
 // empty reports that nothing was ever written to the row, or all was erased.

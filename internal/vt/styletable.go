@@ -39,10 +39,11 @@ func newStyleTable() styleTable {
 	}
 }
 
-func (s style) hash() uint32 {
-	h := uint32(s.fg)*0x9E3779B1 ^ uint32(s.bg)*0x85EBCA6B ^ uint32(s.ul)*0x27D4EB2F
-	h ^= (uint32(s.attrs) | uint32(s.underline)<<16 | s.link<<20) * 0xC2B2AE35
-	return h ^ h>>15
+// slot is the place of a style in the cache.
+func (s *style) slot() uint64 {
+	h := (uint64(s.fg) | uint64(s.bg)<<32) * 0x9E3779B97F4A7C15
+	h ^= (uint64(s.ul) | uint64(s.attrs)<<32 | uint64(s.underline)<<44 | uint64(s.link)<<48) * 0xC2B2AE3D27D4EB4F
+	return (h ^ h>>29) * 0x9E3779B97F4A7C15 >> 58 % styleCacheSize
 }
 
 // styleID interns s.
@@ -50,7 +51,7 @@ func (t *Terminal) styleID(s style) uint32 {
 	if s == (style{}) {
 		return 0
 	}
-	e := &t.styles.cache[s.hash()%styleCacheSize]
+	e := &t.styles.cache[s.slot()]
 	if e.id != 0 && e.style == s {
 		return e.id
 	}

@@ -13,8 +13,9 @@ func (t *Terminal) sweep(inHand ...cell) {
 		m.content(c)
 	}
 	m.content(t.last.content)
+	scratch := line{cells: make([]cell, t.cols)}
 	for i := range t.hist.len() {
-		m.line(t.hist.at(i))
+		m.line(t.hist.at(i, &scratch))
 	}
 	for _, l := range t.main.rows {
 		m.line(l)

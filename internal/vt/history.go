@@ -1,0 +1,95 @@
+package vt
+
+// hotRows is how many rows at the end of the scrollback stay as they are. The
+// newest may still change, when text wraps from it to the screen or no longer
+// does; older ones never do, and are packed.
+const hotRows = 16
+
+// history is the rows above the main screen, oldest first.
+type history struct {
+	cold  coldRows
+	hot   [hotRows]*line // ring of the newest rows
+	head  int            // index of the oldest of them
+	nHot  int
+	max   int   // most rows kept
+	first int64 // absolute number of the oldest row kept
+	spare []*line
+}
+
+func (h *history) len() int { return h.cold.n + h.nHot }
+
+// at returns row i, 0 being the oldest. A packed row is unpacked into the line
+// given.
+func (h *history) at(i int, into *line) *line {
+	if i >= h.cold.n {
+		return h.hot[(h.head+i-h.cold.n)%hotRows]
+	}
+	into.unpack(h.cold.at(i))
+	return into
+}
+
+// histLine returns row i of the scrollback, 0 being the oldest.
+func (t *Terminal) histLine(i int) *line {
+	return t.hist.at(i, &line{cells: make([]cell, t.cols)})
+}
+
+// last returns the newest row, or nil.
+func (h *history) last() *line {
+	if h.nHot == 0 {
+		return nil
+	}
+	return h.hot[(h.head+h.nHot-1)%hotRows]
+}
+
+// push takes l as the newest row and returns a row to be used in its place,
+// its content undefined.
+func (h *history) push(l *line) *line {
+	if h.max == 0 {
+		h.first++
+		return l
+	}
+	full := h.len() == h.max
+	if full {
+		h.first++
+	}
+	var fresh *line
+	switch {
+	case h.nHot == min(hotRows, h.max):
+		fresh = h.hot[h.head]
+		h.head = (h.head + 1) % hotRows
+		h.nHot--
+		if h.max > hotRows {
+			h.cold.push(fresh)
+		}
+		if full && h.max > hotRows {
+			h.cold.drop()
+		}
+	default:
+		if len(h.spare) == 0 {
+			h.spare = newLines(min(hotRows, h.max), len(l.cells))
+		}
+		fresh = h.spare[len(h.spare)-1]
+		h.spare = h.spare[:len(h.spare)-1]
+	}
+	h.hot[(h.head+h.nHot)%hotRows] = l
+	h.nHot++
+	return fresh
+}
+
+// load makes lines, oldest first, all that is kept. They are the history's then.
+func (h *history) load(lines []*line) {
+	*h = history{max: h.max, first: h.first}
+	if n := len(lines) - h.max; n > 0 {
+		h.first += int64(n)
+		lines = lines[n:]
+	}
+	for ; len(lines) > hotRows; lines = lines[1:] {
+		h.cold.push(lines[0])
+	}
+	h.nHot = copy(h.hot[:], lines)
+}
+
+// clear forgets all rows; their numbers are not used again.
+func (h *history) clear() {
+	*h = history{max: h.max, first: h.first + int64(h.len())}
+}

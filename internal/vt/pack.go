@@ -1,0 +1,160 @@
+package vt
+
+import (
+	"encoding/binary"
+	"slices"
+	"unicode/utf8"
+)
+
+// A packed row is a byte of flags, the number of its cells up to the last that
+// is not empty, its styles unless all are plain (how many cells, which style),
+// and then what else is in the cells: a byte for each where all of it is ASCII,
+// else four. The loops have few branches, as all that scrolls away is packed.
+const (
+	packWrapped = 1 << iota
+	packStyled
+	packBytes
+	packPrompt // the lowest of the four bits of the prompt marks
+)
+
+// pageRows is how many packed rows share one piece of memory.
+const pageRows = 64
+
+// coldRows is packed rows, oldest first.
+type coldRows struct {
+	pages   []*page // all but the last are full
+	dropped int     // rows of the first page that are gone
+	n       int
+	spare   *page // a page to use again, or nil
+}
+
+type page struct {
+	data []byte
+	ends [pageRows]uint32 // of each row in data
+	n    int
+}
+
+func (c *coldRows) push(l *line) {
+	if len(c.pages) == 0 || c.pages[len(c.pages)-1].n == pageRows {
+		p := c.spare
+		if c.spare = nil; p == nil {
+			p = &page{data: make([]byte, 0, 1024)}
+		}
+		p.data, p.n = p.data[:0], 0
+		c.pages = append(c.pages, p)
+	}
+	p := c.pages[len(c.pages)-1]
+	p.data = l.appendPacked(p.data)
+	p.ends[p.n] = uint32(len(p.data))
+	p.n++
+	c.n++
+}
+
+// drop forgets the oldest row.
+func (c *coldRows) drop() {
+	c.n--
+	if c.dropped++; c.dropped == pageRows {
+		c.spare, c.dropped = c.pages[0], 0
+		copy(c.pages, c.pages[1:])
+		c.pages = c.pages[:len(c.pages)-1]
+	}
+}
+
+func (c *coldRows) at(i int) []byte {
+	i += c.dropped
+	p := c.pages[i/pageRows]
+	start := uint32(0)
+	if i %= pageRows; i > 0 {
+		start = p.ends[i-1]
+	}
+	return p.data[start:p.ends[i]]
+}
+
+func (l *line) appendPacked(dst []byte) []byte {
+	cells := l.cells[:l.drawnLen()]
+	all := cell(0)
+	for _, c := range cells {
+		all |= c
+	}
+	flags := byte(l.prompt) * packPrompt
+	if l.wrapped {
+		flags |= packWrapped
+	}
+	if all.style() != 0 {
+		flags |= packStyled
+	}
+	if uint32(all) < utf8.RuneSelf {
+		flags |= packBytes
+	}
+	dst = binary.AppendUvarint(append(dst, flags), uint64(len(cells)))
+	if flags&packStyled != 0 {
+		start := 0
+		for i, c := range cells {
+			if c.style() != cells[start].style() {
+				dst = binary.AppendUvarint(dst, uint64(i-start))
+				dst = binary.AppendUvarint(dst, uint64(cells[start].style()))
+				start = i
+			}
+		}
+		dst = binary.AppendUvarint(dst, uint64(len(cells)-start))
+		dst = binary.AppendUvarint(dst, uint64(cells[start].style()))
+	}
+	at := len(dst)
+	if flags&packBytes != 0 {
+		dst = slices.Grow(dst, len(cells))[:at+len(cells)]
+		text := dst[at:]
+		for i, c := range cells {
+			text[i] = byte(c)
+		}
+		return dst
+	}
+	dst = slices.Grow(dst, 4*len(cells))[:at+4*len(cells)]
+	text := dst[at:]
+	for i, c := range cells {
+		binary.LittleEndian.PutUint32(text[4*i:], uint32(c))
+	}
+	return dst
+}
+
+// drawnLen is one past the last cell that is not empty.
+func (l *line) drawnLen() int {
+	c := l.cells
+	n := len(c)
+	for n >= 4 && c[n-1]|c[n-2]|c[n-3]|c[n-4] == 0 {
+		n -= 4
+	}
+	for n > 0 && c[n-1] == 0 {
+		n--
+	}
+	return n
+}
+
+// unpack makes l the row that was packed as p.
+func (l *line) unpack(p []byte) {
+	number := func() int {
+		v, n := binary.Uvarint(p)
+		p = p[n:]
+		return int(v)
+	}
+	flags := p[0]
+	p = p[1:]
+	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)
+	cells := l.cells[:number()]
+	clear(l.cells)
+	if flags&packStyled != 0 {
+		for x := 0; x < len(cells); {
+			n := number()
+			fill(cells[x:x+n], cell(number())<<styleShift)
+			x += n
+		}
+	}
+	if flags&packBytes != 0 {
+		for i := range cells {
+			cells[i] |= cell(p[i])
+		}
+		return
+	}
+	for i := range cells {
+		cells[i] |= cell(binary.LittleEndian.Uint32(p[4*i:]))
+	}
+}
