@@ -22,7 +22,7 @@ func TestPackedRowsUnpack(t *testing.T) {
 		got := line{cells: slices.Repeat([]cell{'?'}, cols), wrapped: !l.wrapped, prompt: 15}
 		got.unpack(l.appendPacked(nil))
 		if got.wrapped != l.wrapped || got.prompt != l.prompt || !slices.Equal(got.cells, l.cells) {
-			t.Errorf("%x became %x", l, got)
+			t.Errorf("%v became %v", l, got)
 		}
 	}
 }
