@@ -35,21 +35,26 @@ func readOnly(err error) bool {
 	return kind == fault.Storage || kind == fault.Denied
 }
 
+// sweepLimit bounds how long Sweep waits for what it killed: only a process
+// stuck in the kernel takes longer.
+const sweepLimit = 2 * time.Second
+
 // Sweep kills the processes of a session whose host is gone: those that
-// survived the hang-up of their terminal, found by their environment.
+// survived the hang-up of their terminal, found by their environment. It
+// returns when they are gone, with their number.
 func (d Dir) Sweep() int {
 	killed := map[int]bool{}
-	for range 10 { // a process may fork while it is killed
-		found := false
+	for begun := time.Now(); time.Since(begun) < sweepLimit; time.Sleep(time.Millisecond) {
+		left := 0
 		for _, pid := range pty.Marked(ProgramMark + "=" + d.ID) {
-			if pid == os.Getpid() || killed[pid] {
+			if pid == os.Getpid() {
 				continue
 			}
-			found = true
+			left++
 			killed[pid] = true
 			syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
 		}
-		if !found {
+		if left == 0 {
 			break
 		}
 	}
