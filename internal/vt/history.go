@@ -3,7 +3,7 @@ package vt
 // hotRows is how many rows at the end of the scrollback stay as they are. The
 // newest may still change, when text wraps from it to the screen or no longer
 // does; older ones never do, and are packed.
-const hotRows = 16
+const hotRows = 16 // a power of two
 
 // history is the rows above the main screen, oldest first.
 type history struct {
@@ -22,7 +22,7 @@ func (h *history) len() int { return h.cold.n + h.nHot }
 // given.
 func (h *history) at(i int, into *line) *line {
 	if i >= h.cold.n {
-		return h.hot[(h.head+i-h.cold.n)%hotRows]
+		return h.hot[(h.head+i-h.cold.n)&(hotRows-1)]
 	}
 	into.unpack(h.cold.at(i))
 	return into
@@ -38,7 +38,7 @@ func (h *history) last() *line {
 	if h.nHot == 0 {
 		return nil
 	}
-	return h.hot[(h.head+h.nHot-1)%hotRows]
+	return h.hot[(h.head+h.nHot-1)&(hotRows-1)]
 }
 
 // push takes l as the newest row and returns a row to be used in its place,
@@ -56,7 +56,7 @@ func (h *history) push(l *line) *line {
 	switch {
 	case h.nHot == min(hotRows, h.max):
 		fresh = h.hot[h.head]
-		h.head = (h.head + 1) % hotRows
+		h.head = (h.head + 1) & (hotRows - 1)
 		h.nHot--
 		if h.max > hotRows {
 			h.cold.push(fresh)
@@ -71,7 +71,7 @@ func (h *history) push(l *line) *line {
 		fresh = h.spare[len(h.spare)-1]
 		h.spare = h.spare[:len(h.spare)-1]
 	}
-	h.hot[(h.head+h.nHot)%hotRows] = l
+	h.hot[(h.head+h.nHot)&(hotRows-1)] = l
 	h.nHot++
 	return fresh
 }

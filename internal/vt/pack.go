@@ -88,16 +88,14 @@ func (l *line) appendPacked(dst []byte) []byte {
 	}
 	dst = binary.AppendUvarint(append(dst, flags), uint64(len(cells)))
 	if flags&packStyled != 0 {
-		start := 0
+		start, style := 0, cells[0].style()
 		for i, c := range cells {
-			if c.style() != cells[start].style() {
-				dst = binary.AppendUvarint(dst, uint64(i-start))
-				dst = binary.AppendUvarint(dst, uint64(cells[start].style()))
-				start = i
+			if c.style() != style {
+				dst = appendRun(dst, i-start, style)
+				start, style = i, c.style()
 			}
 		}
-		dst = binary.AppendUvarint(dst, uint64(len(cells)-start))
-		dst = binary.AppendUvarint(dst, uint64(cells[start].style()))
+		dst = appendRun(dst, len(cells)-start, style)
 	}
 	at := len(dst)
 	if flags&packBytes != 0 {
@@ -114,6 +112,13 @@ func (l *line) appendPacked(dst []byte) []byte {
 		binary.LittleEndian.PutUint32(text[4*i:], uint32(c))
 	}
 	return dst
+}
+
+func appendRun(dst []byte, n int, style uint32) []byte {
+	if n < 0x80 && style < 0x80 {
+		return append(dst, byte(n), byte(style))
+	}
+	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(n)), uint64(style))
 }
 
 // drawnLen is one past the last cell that is not empty.
