@@ -50,6 +50,36 @@ func TestProgramsLookAsInTmux(t *testing.T) {
 	}
 }
 
+// TestProgramsKeepTheLaws holds the laws against real output: cut into writes
+// of several sizes, and dumped on the way.
+func TestProgramsKeepTheLaws(t *testing.T) {
+	for _, file := range recordings(t) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg := config(80, 24, 100)
+		whole := vt.New(cfg)
+		whole.Write(data)
+		for _, n := range []int{1, 7, 64, 4096} {
+			cut := vt.New(cfg)
+			for i, p := 0, data; len(p) > 0; i++ {
+				k := min(n, len(p))
+				cut.Write(p[:k])
+				p = p[k:]
+				if i%97 == 0 {
+					if d := dumpDiff(cut, cfg); d != "" {
+						t.Fatalf("%s: %s", file, d)
+					}
+				}
+			}
+			if d := vt.Diff(whole, cut); d != "" {
+				t.Errorf("%s, %d bytes at a time: %s", file, n, d)
+			}
+		}
+	}
+}
+
 // TestProgramsInLiveTmux feeds every recording through a real tmux, and writes
 // the golden screens with -update.
 func TestProgramsInLiveTmux(t *testing.T) {

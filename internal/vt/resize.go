@@ -78,8 +78,8 @@ func (t *Terminal) splitCells(cells []cell, x int) {
 func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	hist := t.hist.len()
 	lines := make([]*line, 0, hist+t.rows)
-	for i := range hist {
-		lines = append(lines, t.histLine(i))
+	for i, l := range newLines(hist, t.cols) {
+		lines = append(lines, t.hist.at(i, l))
 	}
 	lines = append(lines, t.main.rows...)
 
