@@ -3,10 +3,8 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // denHome is a Home of its own, and the den that works in it.
@@ -84,26 +82,4 @@ func (h *denHome) close() error {
 		err = errors.Join(err, h.do("kill", n, "--grace", "1s"))
 	}
 	return errors.Join(err, os.RemoveAll(filepath.Dir(h.dir)))
-}
-
-// settle waits until a process has not run for a moment, at most for limit.
-func settle(pid int, limit time.Duration) error {
-	deadline := time.Now().Add(limit)
-	for {
-		before, err := switches(pid)
-		if err != nil {
-			return err
-		}
-		time.Sleep(500 * time.Millisecond)
-		after, err := switches(pid)
-		if err != nil {
-			return err
-		}
-		if after == before {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("process %d does not come to rest", pid)
-		}
-	}
 }

@@ -47,6 +47,11 @@ func idle(b *bench) (err error) {
 		if err := b.idleFor(n, hosts, tmux); err != nil {
 			return err
 		}
+		if n == 1 {
+			if err := b.afterLook(home, hosts); err != nil {
+				return err
+			}
+		}
 	}
 	if err := b.afterFlood(home); err != nil {
 		return err
@@ -62,10 +67,8 @@ func (b *bench) idleFor(n int, hosts []int, tmux *tmuxServer) error {
 	if b.quick {
 		window = 3 * time.Second
 	}
-	for _, pid := range hosts {
-		if err := settle(pid, 20*time.Second); err != nil {
-			b.out.note("%v", err)
-		}
+	if err := settle(hosts, time.Minute); err != nil {
+		b.out.note("%v", err)
 	}
 	was, err := activity(hosts)
 	if err != nil {
@@ -150,6 +153,19 @@ func activity(pids []int) (active, error) {
 	return a, nil
 }
 
+// afterLook measures a host at rest that was asked for its screen: no input
+// and no output, and yet it had to run.
+func (b *bench) afterLook(home *denHome, hosts []int) error {
+	if err := home.do("snapshot", "s0"); err != nil {
+		return err
+	}
+	if err := settle(hosts, time.Minute); err != nil {
+		b.out.note("%v", err)
+	}
+	b.memory("1 session, after a snapshot", "den, host", hosts)
+	return nil
+}
+
 // afterFlood measures a host whose scrollback is full.
 func (b *bench) afterFlood(home *denHome) error {
 	file, err := b.textFile(10_000_000)
@@ -166,7 +182,7 @@ func (b *bench) afterFlood(home *denHome) error {
 	if err != nil {
 		return err
 	}
-	if err := settle(s.HostPID, 20*time.Second); err != nil {
+	if err := settle([]int{s.HostPID}, time.Minute); err != nil {
 		b.out.note("%v", err)
 	}
 	b.memory("after 10 MB of output", "den, host of 21", []int{s.HostPID})

@@ -91,3 +91,22 @@ func isAlive(pid int) bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	return err == nil
 }
+
+// settle waits until none of the processes has run for a while, longer than
+// a host waits before it tidies up, and at most for limit.
+func settle(pids []int, limit time.Duration) error {
+	const quiet = 4 * time.Second
+	before, err := activity(pids)
+	since := time.Now()
+	for deadline := since.Add(limit); err == nil && time.Since(since) < quiet; {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes do not come to rest within %v", limit)
+		}
+		time.Sleep(200 * time.Millisecond)
+		var now active
+		if now, err = activity(pids); now.switches != before.switches {
+			before, since = now, time.Now()
+		}
+	}
+	return err
+}
