@@ -227,15 +227,15 @@ func hold(t *testing.T, n int, law func(vt.Config, uint64) func([]step) string) 
 }
 
 func TestDumpGivesAnEqualTerminal(t *testing.T) {
-	hold(t, 1500, func(cfg vt.Config, _ uint64) func([]step) string { return dumpLaw(cfg) })
+	hold(t, 800, func(cfg vt.Config, _ uint64) func([]step) string { return dumpLaw(cfg) })
 }
 
-func TestDumpedTerminalGoesOnTheSame(t *testing.T) { hold(t, 1000, continueLaw) }
+func TestDumpedTerminalGoesOnTheSame(t *testing.T) { hold(t, 600, continueLaw) }
 
-func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 1000, splitLaw) }
+func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 600, splitLaw) }
 
 func TestCanonicalTextIsTheRows(t *testing.T) {
-	hold(t, 1000, func(cfg vt.Config, _ uint64) func([]step) string { return textLaw(cfg) })
+	hold(t, 600, func(cfg vt.Config, _ uint64) func([]step) string { return textLaw(cfg) })
 }
 
-func TestResizeThereAndBackLosesNothing(t *testing.T) { hold(t, 1000, resizeLaw) }
+func TestResizeThereAndBackLosesNothing(t *testing.T) { hold(t, 600, resizeLaw) }
