@@ -33,6 +33,8 @@ type core struct {
 	syncSince  time.Duration // when the program began a synchronised update
 
 	waiters   map[*waiter]struct{}
+	lastLook  time.Duration // when the waiters last looked at the screen
+	lookDue   bool          // they will look again in a moment
 	followers map[*follower]struct{}
 	ended     *wire.Exit // or nil while the program runs
 
@@ -209,7 +211,7 @@ func (c *core) announce(exit wire.Exit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = &exit
-	c.wakeLocked()
+	c.lookLocked()
 	for f := range c.followers {
 		f.end(wire.Frame{Exited: &exit, Seq: c.log.Position().Seq})
 	}

@@ -53,12 +53,32 @@ func (c *core) viewLocked() *view {
 	return &view{View: screen.View{Terminal: c.term}, c: c, now: c.clock()}
 }
 
-// wakeLocked lets every waiter look at the screen as it is now.
+// lookEvery bounds how often a flood of output lets the waiters look: the
+// first change is looked at at once, the last at most this much later.
+const lookEvery = time.Millisecond
+
+// wakeLocked lets every waiter look at the screen as it is now, or very soon
+// if they have just looked.
 func (c *core) wakeLocked() {
-	if len(c.waiters) == 0 {
+	if len(c.waiters) == 0 || c.lookDue {
 		return
 	}
+	if since := c.clock() - c.lastLook; since < lookEvery && c.lastLook > 0 {
+		c.lookDue = true
+		time.AfterFunc(lookEvery-since, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.lookLocked()
+		})
+		return
+	}
+	c.lookLocked()
+}
+
+// lookLocked lets every waiter look now.
+func (c *core) lookLocked() {
 	v := c.viewLocked()
+	c.lookDue, c.lastLook = false, v.now
 	for w := range c.waiters {
 		w.look(v)
 	}

@@ -265,3 +265,5 @@ func TestCharactersCutByReads(t *testing.T) {
 		}
 	})
 }
+
+func waitFor(text string) wire.Wait { return wire.Wait{Text: &text} }
