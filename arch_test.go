@@ -26,17 +26,18 @@ var allowed = map[string][]string{
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
+	"internal/cell":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
 	"internal/wire":    {"internal/fault", "internal/screen"},
 	"internal/session": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
 	"internal/host": {
 		"internal/fault", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/session",
+		"internal/wire", "internal/session", "internal/cell",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
-		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/host", "internal/replay",
+		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
 	},
 	"acceptance": {},
 }

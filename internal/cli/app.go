@@ -55,6 +55,9 @@ func (a *app) report(err error) int {
 	if err == nil {
 		return 0
 	}
+	if status, ok := asExitStatus(err); ok {
+		return status
+	}
 	if r, ok := err.(reported); ok {
 		return fault.ExitCode(r.error)
 	}

@@ -103,8 +103,8 @@ func (a *app) watchEvents(lw *lineWatch, events iter.Seq2[eventlog.Event, error]
 type lineWatch struct {
 	term *vt.Terminal
 	seq  uint64 // of the last event
-	next int64 // the first line that was not printed, counted from the start
-	text bool  // one of the printed lines was not empty
+	next int64  // the first line that was not printed, counted from the start
+	text bool   // one of the printed lines was not empty
 	emit func(string) error
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/pty"
@@ -98,7 +99,7 @@ func boot(version string, stdin io.Reader) (*Host, error) {
 func newHost(dir session.Dir, version string) *Host {
 	return &Host{
 		dir: dir, version: version,
-		killing: make(chan struct{}), upgrading: make(chan struct{}),
+		killing: make(chan struct{}), upgrading: make(chan struct{}), stopCells: make(chan struct{}),
 	}
 }
 
@@ -172,4 +173,5 @@ func (h *Host) adopt(pid int) {
 	h.proc = newProcesses(pid)
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
+	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}}
 }

@@ -36,6 +36,8 @@ type core struct {
 	lastLook  time.Duration // when the waiters last looked at the screen
 	lookDue   bool          // they will look again in a moment
 	followers map[*follower]struct{}
+	shell     shellMarks
+	cell      *cellTurn  // or nil while no cell runs
 	ended     *wire.Exit // or nil while the program runs
 
 	active chan struct{} // set once; room for one token: something happened
@@ -68,7 +70,7 @@ func (c *core) outputLocked(chunk []byte) {
 	c.outputSeq = c.log.Append(eventlog.Output, chunk)
 	c.flushLocked()
 	wasSync := c.term.Modes().Sync
-	c.term.Write(chunk) // never fails
+	c.feedLocked(chunk)
 	c.lastOutput = c.clock()
 	if !wasSync {
 		c.syncSince = c.lastOutput

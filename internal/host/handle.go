@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/pty"
@@ -34,6 +35,10 @@ func (h *Host) handle(ctx context.Context, req wire.Request) (any, error) {
 		return call(req, func(s wire.SnapshotRequest) (wire.Snapshot, error) { return h.core.snapshot(s.Scrollback), nil })
 	case wire.MethodKill:
 		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace) })
+	case wire.MethodRun:
+		return call(req, func(r wire.Run) (cell.Result, error) { return h.cells.run(ctx, r) })
+	case wire.MethodInt:
+		return h.cells.interrupt(ctx)
 	case wire.MethodUpgrade:
 		return call(req, h.requestUpgrade)
 	}

@@ -33,6 +33,7 @@ type Host struct {
 	core   *core
 	input  *inputQueue
 	proc   *processes
+	cells  *cells
 	server *server
 	lock   *os.File // held open until the end: it says that we live
 
@@ -45,6 +46,7 @@ type Host struct {
 	resizing sync.Mutex // one size at a time for emulator and PTY
 	turning  sync.Mutex // one of killing and upgrading begins, never both
 
+	stopCells chan struct{} // closed when cells go to another binary
 	killing   chan struct{} // closed when a kill begins
 	upgrading chan struct{} // closed when the binary is about to be replaced
 	newBinary string        // set before upgrading is closed

@@ -133,7 +133,7 @@ func traffic(r *rand.Rand) []byte {
 		"plain text ", "\r\n", "\x1b[1;31mred\x1b[0m", "\x1b[H", "\x1b[2J", "日本語", "é€", "\x1b[5;10H", "\x1b[?1049h", "\x1b[?1049l",
 		"\x1b[3;20r", "\x1b[r", "\x1b[L", "\x1b[M", "\x1b[K", "\t", "\b", "\x1b]0;title\x07", "\x1b7", "\x1b8", "\x1b[?25l", "\x1b[?25h",
 		"\x1b(0lqk\x1b(B", "\x1b[38;2;10;20;30mtrue\x1b[m", "👩‍👩‍👧", "\x1b[4:3mcurly\x1b[m", "\x1b[?7l", "\x1b[?7h", "\x1b[S", "\x1bM", "\xff\xfe",
-		"\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\", "\x1b[?2004h", "\x1b[10X", "\x1b[3g", "\x1bH",
+		"\x1b]8;;https://example.org\x1b\\link\x1b]8;;\x1b\\", "\x1b[?2004h", "\x1b[10X", "\x1b[3g", "\x1bH", "\x1b[?6h", "\x1b[?6l",
 	}
 	var b []byte
 	for range 1 + r.IntN(30) {

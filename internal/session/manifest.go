@@ -65,6 +65,9 @@ type Dir struct {
 // Log returns the event log's directory.
 func (d Dir) Log() string { return filepath.Join(d.Path, "log") }
 
+// Cells returns the directory of the cells' results.
+func (d Dir) Cells() string { return filepath.Join(d.Path, "cells") }
+
 // Artifacts returns the directory of what was made from this session.
 func (d Dir) Artifacts() string { return filepath.Join(d.Path, "artifacts") }
 

@@ -19,6 +19,9 @@ const (
 	MethodAttach   = "attach"
 	MethodKill     = "kill"
 	MethodUpgrade  = "upgrade"
+	MethodRun      = "run"
+	MethodInt      = "int"
+	MethodNotify   = "notify"
 )
 
 // Input is text, a paste or chords for the program. One of the three is set.
@@ -238,4 +241,20 @@ type LogStatus struct {
 type Upgraded struct {
 	From     string `json:"from"`
 	Upgrades int    `json:"upgrades"` // before this one
+}
+
+// Run gives code to the program. The answer is a cell's result.
+type Run struct {
+	Code    string        `json:"code"`
+	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
+	// Fire answers as soon as the cell exists.
+	Fire bool `json:"fire,omitempty"`
+	// KeepWaiting does not answer when the program asks something.
+	KeepWaiting bool `json:"keep_waiting,omitempty"`
+}
+
+// Notify is a message for whoever listens to the session's events.
+type Notify struct {
+	Message string `json:"message"`
+	From    string `json:"from"`
 }

@@ -1,0 +1,75 @@
+package cell
+
+import (
+	"time"
+
+	"den/internal/fault"
+	"den/internal/ident"
+)
+
+// Status is where a cell is in its life.
+type Status string
+
+// The statuses. They stand in files and in JSON: add, never rename.
+const (
+	Fired    Status = "fired"
+	Running  Status = "running"
+	Done     Status = "done"
+	TimedOut Status = "timeout" // for its caller: the cell runs on
+	Failed   Status = "error"
+)
+
+// By names what decided that a cell was done.
+type By string
+
+// The ways to know, the surest first.
+const (
+	ByHook    By = "hook"
+	ByPrompt  By = "prompt"
+	ByShell   By = "shell"
+	ByReady   By = "ready"
+	ByLearned By = "prompt-learned"
+	ByQuiet   By = "quiet"
+	ByExit    By = "exit"      // the program ended
+	ByInt     By = "interrupt" // somebody pressed Ctrl-C for it
+)
+
+// What a running cell may wait for.
+const (
+	ForInput        = "input"        // the program asks something
+	ForContinuation = "continuation" // the code is not complete
+)
+
+// Result is a cell as its callers see it, now or at its end.
+type Result struct {
+	CellID     string `json:"cell_id"`
+	Status     Status `json:"status"`
+	Output     string `json:"output"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+	By         By     `json:"by,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+	WaitingFor string `json:"waiting_for,omitempty"`
+	Truncated  bool   `json:"truncated,omitempty"`
+	OutputFile string `json:"output_file,omitempty"`
+}
+
+// Record is what is kept of a cell on disk.
+type Record struct {
+	V int `json:"v"`
+	Result
+	Code     string    `json:"code"`
+	Started  time.Time `json:"started"`
+	StartSeq uint64    `json:"start_seq"`
+	EndSeq   uint64    `json:"end_seq,omitempty"`
+}
+
+// Final reports whether the cell is over.
+func (r Result) Final() bool { return r.Status == Done || r.Status == Failed }
+
+// CheckID refuses what cannot be a cell's id: it becomes a file name.
+func CheckID(id string) error {
+	if !ident.IsID(id) {
+		return fault.Errorf(fault.Usage, "'%s' is not a cell id", id)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package cell
+
+import (
+	"strings"
+
+	"den/internal/vt"
+)
+
+// rowText returns the cells of a row in [from, to), with what the program
+// wrote as blanks kept, and without what it never wrote at the end.
+func rowText(row vt.Row, from, to int) string {
+	var b []byte
+	end := 0
+	for col := from; col < min(to, row.Len()); col++ {
+		if row.Width(col) == 0 {
+			continue
+		}
+		n := len(b)
+		if b = row.AppendCell(b, col); len(b) == n {
+			b = append(b, ' ')
+			continue
+		}
+		end = len(b)
+	}
+	return string(b[:end])
+}
+
+// Collector takes a cell's output from the emulator: rows that scrolled off
+// as they go, because they cannot change any more, and the rest at the end.
+type Collector struct {
+	sink *Sink
+	next int64 // the first row that was not taken, counted from the start
+	col  int   // where in it the output begins
+	line []byte
+	echo *string // what was typed: the first line, if the program echoes it
+}
+
+// NewCollector begins at a place of the screen.
+func NewCollector(sink *Sink, line int64, col int) *Collector {
+	return &Collector{sink: sink, next: line, col: col}
+}
+
+// Scrolled takes the rows that left the screen. It must be called before more
+// rows scroll off than the emulator keeps.
+func (c *Collector) Scrolled(t *vt.Terminal) {
+	if t.Modes().AltScreen {
+		return
+	}
+	c.takeUntil(t, t.ScreenLine())
+}
+
+func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
+	for c.next = max(c.next, t.FirstLine()); c.next < until; c.next++ {
+		row := t.Row(int(c.next - t.ScreenLine()))
+		c.line = append(c.line, rowText(row, c.col, row.Len())...)
+		c.col = 0
+		if !row.Wrapped() {
+			c.flush()
+		}
+	}
+}
+
+func (c *Collector) flush() {
+	echo := c.echo
+	c.echo = nil
+	if echo == nil || strings.TrimRight(string(c.line), " ") != *echo {
+		c.sink.Line(c.line)
+	}
+	c.line = c.line[:0]
+}
+
+// Expect says what the terminal or the program will echo: if it is the first
+// line, it is left out.
+func (c *Collector) Expect(typed string) {
+	typed = strings.TrimRight(typed, " ")
+	c.echo = &typed
+}
+
+// Above moves the beginning up: the program cleared the screen and writes
+// where older text stood.
+func (c *Collector) Above(line int64) {
+	if line < c.next {
+		c.next, c.col = line, 0
+	}
+}
+
+// Finish takes what is on the screen before the given place. Text that the
+// program left without a newline counts.
+func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
+	c.takeUntil(t, line)
+	if c.next == line {
+		row := t.Row(int(line - t.ScreenLine()))
+		c.line = append(c.line, rowText(row, c.col, col)...)
+	}
+	if len(c.line) > 0 {
+		c.flush()
+	}
+}
+
+// Peek returns what Finish would take, and takes nothing.
+func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
+	copied := *c
+	copied.sink = NewSink("")
+	copied.line = append([]byte(nil), c.line...)
+	copied.Finish(t, line, col)
+	return string(copied.sink.mem)
+}

@@ -1,0 +1,47 @@
+package cell
+
+import (
+	"regexp"
+	"strings"
+
+	"den/internal/vt"
+)
+
+// PromptAt returns the text left of the cursor: where a program waits for
+// input, that is its prompt.
+func PromptAt(t *vt.Terminal) string {
+	cur := t.Cursor()
+	return rowText(t.Row(cur.Row), 0, cur.Col)
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// SamePrompt reports whether two prompts differ only in their numbers, as
+// those that count or tell the time do.
+func SamePrompt(a, b string) bool {
+	return a == b || digits.ReplaceAllString(a, "0") == digits.ReplaceAllString(b, "0")
+}
+
+// continuation matches the prompts by which programs ask for the rest of an
+// input: "... ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
+var continuation = regexp.MustCompile(`^\s*(\.\.\.+[>:]?|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
+
+// IsContinuation reports whether a prompt asks for the rest of an input.
+// primary is the program's ordinary one.
+func IsContinuation(prompt, primary string) bool {
+	return !SamePrompt(prompt, primary) && continuation.MatchString(prompt)
+}
+
+// InBlock reports whether a prompt asks for more of a block that an empty
+// line ends, as Python's does.
+func InBlock(prompt, primary string) bool {
+	return strings.TrimSpace(prompt) == "..." && strings.TrimSpace(primary) == ">>>"
+}
+
+// EndsBlock reports whether a line is the last of a block that an empty line
+// would end, and not the inside of an open string or bracket.
+func EndsBlock(line string) bool {
+	trimmed := strings.TrimRight(line, " \t")
+	indented := line != "" && (line[0] == ' ' || line[0] == '\t')
+	return trimmed != "" && (indented || strings.HasSuffix(trimmed, ":"))
+}

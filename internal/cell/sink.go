@@ -1,0 +1,166 @@
+package cell
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+)
+
+// The bounds of a cell's output. Up to maxMemory it is kept in memory only,
+// up to maxFile in a file; beyond that the middle is lost and the result says
+// so. Up to maxAnswer it is given to the caller whole.
+const (
+	maxMemory = 256 << 10
+	maxFile   = 256 << 20
+	maxAnswer = 8 << 20
+	endLines  = 200 // of an output that is too long, at each end
+)
+
+// Sink collects lines.
+type Sink struct {
+	path string
+	mem  []byte
+	file *os.File
+	out  *bufio.Writer
+	size int64
+	lost bool
+	tail [][]byte // the newest lines once the file is full
+	err  error
+}
+
+// NewSink collects into memory, and into the file once it is much.
+func NewSink(path string) *Sink { return &Sink{path: path} }
+
+// Line adds one line.
+func (s *Sink) Line(line []byte) {
+	s.size += int64(len(line)) + 1
+	switch {
+	case s.err != nil || s.size > maxFile:
+		s.lost = true
+		if s.tail = append(s.tail, bytes.Clone(line)); len(s.tail) > endLines {
+			s.tail = s.tail[1:]
+		}
+		return
+	case s.file == nil && s.size <= maxMemory:
+		s.mem = append(append(s.mem, line...), '\n')
+		return
+	case s.file == nil:
+		if s.err = s.spill(); s.err != nil {
+			s.lost = true
+			return
+		}
+	}
+	s.out.Write(line) // bufio keeps the first error for Flush
+	s.err = s.out.WriteByte('\n')
+}
+
+// spill moves what is in memory to the file.
+func (s *Sink) spill() error {
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("keep a cell's output: %w", err)
+	}
+	s.file, s.out = f, bufio.NewWriterSize(f, 64<<10)
+	_, err = s.out.Write(s.mem)
+	s.mem = nil
+	return err
+}
+
+// Close ends the collection and fills in what a result says of its output.
+func (s *Sink) Close(r *Result) error {
+	if s.file == nil {
+		r.Output = string(bytes.TrimSuffix(s.mem, []byte("\n")))
+		return s.err
+	}
+	err := s.out.Flush()
+	if cerr := s.file.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	r.OutputFile = s.path
+	r.Output, r.Truncated, err = s.read()
+	return err
+}
+
+// read returns the output for an answer: whole, or its two ends.
+func (s *Sink) read() (text string, truncated bool, err error) {
+	if s.size <= maxAnswer && !s.lost {
+		raw, err := os.ReadFile(s.path)
+		return string(bytes.TrimSuffix(raw, []byte("\n"))), false, err
+	}
+	raw, err := readEnds(s.path, maxAnswer/4)
+	if err != nil {
+		return "", true, err
+	}
+	head, tail := firstLines(raw[0], endLines), lastLines(raw[1], endLines)
+	if len(s.tail) > 0 {
+		tail = bytes.Join(s.tail, []byte("\n"))
+	}
+	return fmt.Sprintf("%s\n[... %d bytes in all; the middle is left out ...]\n%s", head, s.size, tail), true, nil
+}
+
+func readEnds(path string, n int64) (ends [2][]byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return ends, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return ends, err
+	}
+	n = min(n, fi.Size())
+	for i, at := range []int64{0, fi.Size() - n} {
+		ends[i] = make([]byte, n)
+		if _, err := f.ReadAt(ends[i], at); err != nil {
+			return ends, err
+		}
+	}
+	return ends, nil
+}
+
+func firstLines(p []byte, n int) []byte {
+	at := 0
+	for range n {
+		i := bytes.IndexByte(p[at:], '\n')
+		if i < 0 {
+			return p
+		}
+		at += i + 1
+	}
+	return p[:at-1]
+}
+
+func lastLines(p []byte, n int) []byte {
+	p = bytes.TrimSuffix(p, []byte("\n"))
+	at := len(p)
+	for range n {
+		i := bytes.LastIndexByte(p[:at], '\n')
+		if i < 0 {
+			return p
+		}
+		at = i
+	}
+	return p[at+1:]
+}
+
+// Cut keeps the two ends of a text that has more than max lines, and says what
+// it left out.
+func Cut(text string, max int) (string, bool) {
+	total := bytes.Count([]byte(text), []byte("\n")) + 1
+	if max <= 0 || total <= max {
+		return text, false
+	}
+	head := firstLines([]byte(text), (max+1)/2)
+	tail := lastLines([]byte(text), max/2)
+	left := total - (max+1)/2 - max/2
+	return fmt.Sprintf("%s\n[... %d lines left out ...]\n%s", head, left, tail), true
+}
+
+// SoFar returns what was collected, as far as it is in memory, and rest.
+func (s *Sink) SoFar(rest string) string {
+	return string(bytes.TrimSuffix(append(bytes.Clone(s.mem), rest...), []byte("\n")))
+}

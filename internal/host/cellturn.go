@@ -1,0 +1,93 @@
+package host
+
+import (
+	"bytes"
+
+	"den/internal/cell"
+	"den/internal/vt"
+)
+
+// cellTurn is a cell's part in core: it takes the output while it passes by.
+// All of it is guarded by core.mu.
+type cellTurn struct {
+	sink  *cell.Sink
+	take  *cell.Collector // or nil before the output began
+	ends  int             // of shellMarks, when the code was sent
+	over  bool            // the shell said that the command ended
+	moved chan struct{}   // room for one token: there was output
+}
+
+// cellPart bounds what is fed to the emulator at once while a cell runs: no
+// more rows than its scrollback may pass unseen.
+const cellPart = 4 << 10
+
+// feedLocked gives output to the emulator, in parts where a cell watches.
+func (c *core) feedLocked(chunk []byte) {
+	if c.cell == nil {
+		c.term.Write(chunk) // never fails
+		c.marksLocked()
+		return
+	}
+	for len(chunk) > 0 {
+		n := partLen(chunk)
+		c.term.Write(chunk[:n]) // never fails
+		chunk = chunk[n:]
+		c.marksLocked()
+		c.cell.follow(c.term)
+	}
+	select {
+	case c.cell.moved <- struct{}{}:
+	default: // a token lies there already
+	}
+}
+
+// partLen ends a part behind a sequence that may move the cursor up: where it
+// lands must be seen.
+func partLen(p []byte) int {
+	p = p[:min(len(p), cellPart)]
+	for at := 0; ; {
+		i := bytes.IndexByte(p[at:], 0x1b)
+		if i < 0 {
+			return len(p)
+		}
+		at += i + 1
+		if at >= len(p) || p[at] != '[' {
+			continue
+		}
+		end := at + 1
+		for end < len(p) && (p[end] >= '0' && p[end] <= '?') {
+			end++
+		}
+		if end < len(p) && (p[end] == 'H' || p[end] == 'J' || p[end] == 'f') {
+			return end + 1
+		}
+	}
+}
+
+// marksLocked takes the marks that the last bytes held.
+func (c *core) marksLocked() {
+	for _, m := range c.term.TakeMarks() {
+		if !c.shell.take(m) || c.cell == nil {
+			continue
+		}
+		switch {
+		case m.Kind == 'C' && c.cell.take == nil:
+			c.cell.take = cell.NewCollector(c.cell.sink, m.Line, m.Col)
+		case m.Kind == 'D' && c.shell.ends > c.cell.ends && !c.cell.over:
+			c.cell.over = true
+			if c.cell.take != nil {
+				c.cell.take.Above(m.Line)
+				c.cell.take.Finish(c.term, m.Line, m.Col)
+			}
+		}
+	}
+}
+
+// follow takes the rows that scrolled off.
+func (t *cellTurn) follow(term *vt.Terminal) {
+	if t.take == nil || t.over || term.Modes().AltScreen {
+		return
+	}
+	t.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
+	t.take.Scrolled(term)
+}

@@ -1,0 +1,274 @@
+package host
+
+import (
+	"strings"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/keys"
+	"den/internal/pty"
+	"den/internal/wire"
+)
+
+// The pauses of the last resorts: how long a learned prompt must stand, and
+// how long a program of which nothing is known must be silent.
+const (
+	promptRest = 100 * time.Millisecond
+	quietRest  = 1500 * time.Millisecond
+)
+
+// drive brings a cell to its end: it waits until the program can take the
+// code, sends it, and watches for the end.
+func (r *running) drive() {
+	h := r.cells.h
+	check := h.newReadyCheck()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	sent := false
+	for {
+		select {
+		case <-r.turn.moved:
+		case <-pause.C:
+		case <-h.proc.done:
+			r.finishExit()
+			return
+		case <-h.stopCells:
+			return // the host replaces its binary, and takes the cell along
+		}
+		s := r.see(check)
+		switch {
+		case !sent:
+			if s.can() {
+				r.send(s)
+				sent = true
+			}
+		case r.over(s):
+			return
+		}
+		pause.Reset(check.backoff())
+	}
+}
+
+// seen is what is known of the program at one moment.
+type seen struct {
+	shell    shellMarks
+	over     bool // the shell said that the command ended
+	ready    bool // two probes agree, with nothing between
+	probe    pty.Readiness
+	prompt   prompt
+	line     int64 // of the cursor
+	quiet    time.Duration
+	bracket  bool
+	altShown bool
+}
+
+func (r *running) see(check *readyCheck) seen {
+	c := r.cells.h.core
+	c.mu.Lock()
+	activity := c.activity
+	s := seen{shell: c.shell, over: r.turn.over, quiet: c.clock() - max(c.lastOutput, c.lastInput)}
+	cur := c.term.Cursor()
+	s.prompt = prompt{cell.PromptAt(c.term), cur.Col}
+	s.line = c.term.ScreenLine() + int64(cur.Row)
+	m := c.term.Modes()
+	s.bracket, s.altShown = m.BracketedPaste, m.AltScreen
+	c.mu.Unlock()
+	s.ready = check.seen(activity)
+	s.probe = check.last
+	return s
+}
+
+// can reports whether the program takes code now.
+func (s seen) can() bool {
+	return s.shell.atPrompt() || s.ready || s.probe.State == pty.Unknown && s.quiet > promptRest
+}
+
+// send types the code, whole into a shell with marks, and otherwise the first
+// of its lines.
+func (r *running) send(s seen) {
+	c := r.cells.h.core
+	code := strings.TrimRight(r.record.Code, "\n")
+	r.prompt = r.cells.learn(s.prompt)
+	byShell := s.shell.atPrompt()
+	r.lines = strings.Split(code, "\n")
+	c.mu.Lock()
+	r.turn.ends = c.shell.ends
+	c.cell = r.turn
+	c.mu.Unlock()
+	if byShell && (len(r.lines) == 1 || s.bracket) {
+		r.lines = nil
+		r.submit(code, s.bracket)
+		return
+	}
+	r.next(s)
+}
+
+// next types one more line of the code.
+func (r *running) next(s seen) {
+	line := r.lines[0]
+	r.lines, r.typed = r.lines[1:], line
+	c := r.cells.h.core
+	c.mu.Lock()
+	r.turn.take = cell.NewCollector(r.turn.sink, s.line, s.prompt.col)
+	r.turn.take.Expect(line)
+	c.mu.Unlock()
+	r.submit(line, s.bracket)
+}
+
+// submit sends text and Enter. In paste brackets a tab completes nothing.
+func (r *running) submit(text string, bracket bool) {
+	h := r.cells.h
+	in := wire.Input{Text: &text, Enter: true}
+	if bracket && strings.ContainsAny(text, "\t\n") {
+		raw := keys.Paste([]byte(text), h.core.modes())
+		in = wire.Input{Raw: append(raw, '\r')}
+	}
+	if _, err := h.sendInput(in); err != nil {
+		r.finish(cell.Result{Status: cell.Failed, Output: "send failed: " + err.Error()})
+	}
+}
+
+// over decides whether the cell has ended, and ends it.
+func (r *running) over(s seen) bool {
+	switch {
+	case s.over && s.shell.atPrompt():
+		code := s.shell.exit
+		r.finish(cell.Result{Status: cell.Done, By: cell.ByShell, ExitCode: &code})
+		return true
+	case s.over:
+		return false // the prompt is about to come
+	case r.turn.ends != s.shell.ends || s.shell.token != "" && s.shell.last == 'C' && r.turn.take == nil:
+		return false
+	case s.ready:
+		return r.atRest(s)
+	case s.probe.State != pty.Unknown || s.altShown:
+		r.setWaiting("")
+		return false
+	case r.prompt.text != "" && cell.SamePrompt(s.prompt.text, r.prompt.text) && s.quiet > promptRest:
+		return r.rested(s, cell.ByLearned)
+	case s.quiet > quietRest:
+		return r.rested(s, cell.ByQuiet)
+	}
+	return false
+}
+
+// atRest decides for a program that certainly waits for input.
+func (r *running) atRest(s seen) bool {
+	inShell := s.shell.token != "" && s.shell.last == 'C'
+	switch {
+	case inShell && s.probe.Group == r.cells.h.proc.program && !s.probe.Canonical:
+		r.setWaiting(cell.ForContinuation)
+	case inShell:
+		r.setWaiting(cell.ForInput)
+	case s.shell.token != "" && s.shell.last == 'B' && len(r.lines) == 0:
+		r.setWaiting(cell.ForContinuation) // typed at the prompt, and nothing began
+	default:
+		return r.rested(s, cell.ByReady)
+	}
+	return false
+}
+
+// rested is for a program that reads a line at a time and wants the next: it
+// gets more of the code, or has ended it, or asks something.
+func (r *running) rested(s seen, by cell.By) bool {
+	r.takeLine(s)
+	inBlock := cell.InBlock(s.prompt.text, r.prompt.text)
+	if len(r.lines) > 0 {
+		r.feedBlock(inBlock)
+		r.next(s)
+		return false
+	}
+	switch {
+	case inBlock && cell.EndsBlock(r.typed):
+		r.lines = []string{""} // an empty line ends a block
+		r.next(s)
+		return false
+	case cell.SamePrompt(s.prompt.text, r.prompt.text), by == cell.ByQuiet:
+	case cell.IsContinuation(s.prompt.text, r.prompt.text):
+		r.setWaiting(cell.ForContinuation)
+		return false
+	case strings.HasSuffix(s.prompt.text, r.prompt.text) && r.prompt.text != "":
+	default:
+		r.setWaiting(cell.ForInput)
+		return false
+	}
+	r.finish(cell.Result{Status: cell.Done, By: by})
+	return true
+}
+
+// feedBlock makes Python's REPL take what a file would mean: empty lines
+// inside a block do not end it, and a line at the margin does.
+func (r *running) feedBlock(inBlock bool) {
+	if !inBlock {
+		return
+	}
+	for len(r.lines) > 1 && strings.TrimSpace(r.lines[0]) == "" {
+		r.lines = r.lines[1:]
+	}
+	first := r.lines[0]
+	margin := first != "" && first[0] != ' ' && first[0] != '\t'
+	for _, more := range []string{"else", "elif", "except", "finally", "case", ")", "]", "}", "#"} {
+		margin = margin && !strings.HasPrefix(first, more)
+	}
+	if margin {
+		r.lines = append([]string{""}, r.lines...)
+	}
+}
+
+// takeLine takes what the last line of code printed: all before the prompt.
+func (r *running) takeLine(s seen) {
+	c := r.cells.h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.turn.take == nil {
+		return
+	}
+	col := 0
+	if p := r.prompt; p.text != "" && s.prompt.text != p.text && strings.HasSuffix(s.prompt.text, p.text) {
+		col = s.prompt.col - p.col // output without a newline stands before it
+	}
+	r.turn.take.Finish(c.term, s.line, max(col, 0))
+	r.turn.take = cell.NewCollector(r.turn.sink, s.line, s.prompt.col)
+}
+
+// setWaiting notes what the program waits for, "" for nothing.
+func (r *running) setWaiting(what string) {
+	res, _ := r.look()
+	if res.WaitingFor == what {
+		return
+	}
+	text := r.outputSoFar()
+	r.update(func(rec *cell.Record) {
+		rec.WaitingFor = what
+		if what != "" {
+			rec.Output = text
+		}
+	})
+}
+
+// finishExit ends the cell with its session.
+func (r *running) finishExit() {
+	c := r.cells.h.core
+	exit := r.cells.h.proc.exit()
+	c.mu.Lock()
+	if r.turn.take != nil && !r.turn.over {
+		cur := c.term.Cursor()
+		r.turn.take.Finish(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
+	}
+	c.mu.Unlock()
+	code := exit.Code
+	r.finish(cell.Result{Status: cell.Done, By: cell.ByExit, ExitCode: &code})
+}
+
+// outputSoFar is what the cell printed up to now, without disturbing it.
+func (r *running) outputSoFar() string {
+	c := r.cells.h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.turn.take == nil || r.turn.over {
+		return r.turn.sink.SoFar("")
+	}
+	cur := c.term.Cursor()
+	rest := r.turn.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
+	return r.turn.sink.SoFar(rest)
+}

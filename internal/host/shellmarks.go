@@ -1,0 +1,57 @@
+package host
+
+import (
+	"strconv"
+	"strings"
+
+	"den/internal/vt"
+)
+
+// shellMarks follows the prompt marks (OSC 133) of a shell that den started
+// with its own start file. Marks without the session's token were printed by
+// somebody else and mean nothing.
+type shellMarks struct {
+	token string
+	last  byte    // kind of the last mark, 0 before the first
+	ends  int     // commands that ended
+	start vt.Mark // where the last command's output began (C)
+	end   vt.Mark // where it ended (D)
+	exit  int
+	began bool // there was a C since the last D
+}
+
+// take notes one mark and reports whether it was the shell's.
+func (s *shellMarks) take(m vt.Mark) bool {
+	args := strings.Split(m.Args, ";")
+	if s.token == "" || !contains(args, "den="+s.token) {
+		return false
+	}
+	s.last = m.Kind
+	switch m.Kind {
+	case 'C':
+		if !s.began { // of several commands on one line the first counts
+			s.start, s.began = m, true
+		}
+	case 'D':
+		s.ends++
+		s.end = m
+		if !s.began {
+			s.start = m
+		}
+		s.began = false
+		s.exit, _ = strconv.Atoi(args[0]) // our own start file writes a number
+	}
+	return true
+}
+
+func contains(list []string, s string) bool {
+	for _, have := range list {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// atPrompt reports whether the shell shows its prompt and waits for a command.
+func (s *shellMarks) atPrompt() bool { return s.last == 'B' }
