@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"den/internal/eventlog"
 	"den/internal/replay"
@@ -44,7 +43,7 @@ func replays(b *bench) (err error) {
 			return err
 		}
 	}
-	b.out.note("wall time of reading, decoding and emulating all events, file cache warm; agent-tty's log, measured elsewhere: 86 bytes for one byte a write")
+	b.out.note("CPU time of reading, decoding and emulating all events, file cache warm; agent-tty's log, measured elsewhere: 86 bytes for one byte a write")
 	return nil
 }
 
@@ -76,7 +75,7 @@ func (b *bench) play(name, dir string) error {
 		b.calm.await()
 		t := vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: scrollback})
 		output, events = 0, 0
-		begun := time.Now()
+		begun := ownCPU()
 		for ev, err := range log.Events(0) {
 			if err != nil {
 				return err
@@ -87,14 +86,14 @@ func (b *bench) play(name, dir string) error {
 				events++
 			}
 		}
-		speed.add(size / 1e6 / time.Since(begun).Seconds())
-		begun = time.Now()
+		speed.add(size / 1e6 / (ownCPU() - begun).Seconds())
+		begun = ownCPU()
 		for _, err := range log.Events(0) {
 			if err != nil {
 				return err
 			}
 		}
-		decode.add(size / 1e6 / time.Since(begun).Seconds())
+		decode.add(size / 1e6 / (ownCPU() - begun).Seconds())
 	}
 	line := b.out.one("log bytes per byte, "+name, "den", "", size/float64(output))
 	line.Note = fmt.Sprintf("%d output events of %.0f bytes on average", events, float64(output)/float64(max(events, 1)))
