@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"internal/wire":    {"internal/fault", "internal/screen"},
 	"internal/session": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
 	"internal/host": {
-		"internal/fault", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
+		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/session", "internal/cell",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},

@@ -10,14 +10,20 @@ import (
 )
 
 // Write puts data into path with mode 0600: a temporary file beside it,
-// synced, then renamed over it.
-func Write(path string, data []byte) error {
+// synced, then renamed over it. It is there after a loss of power.
+func Write(path string, data []byte) error { return write(path, data, true) }
+
+// Replace is Write without the wait for the disk: for what survives a crash of
+// programs, and is worth nothing after one of the machine.
+func Replace(path string, data []byte) error { return write(path, data, false) }
+
+func write(path string, data []byte, sync bool) error {
 	dir, base := filepath.Split(path)
 	f, err := os.CreateTemp(dir, "."+base+".tmp-*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err := fill(f, data); err != nil {
+	if err := fill(f, data, sync); err != nil {
 		os.Remove(f.Name()) // Best effort: the write has failed already.
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -28,9 +34,9 @@ func Write(path string, data []byte) error {
 	return nil
 }
 
-func fill(f *os.File, data []byte) error {
+func fill(f *os.File, data []byte, sync bool) error {
 	_, err := f.Write(data)
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if cerr := f.Close(); err == nil {
@@ -40,10 +46,15 @@ func fill(f *os.File, data []byte) error {
 }
 
 // WriteJSON is Write of v's JSON, indented for people.
-func WriteJSON(path string, v any) error {
+func WriteJSON(path string, v any) error { return writeJSON(path, v, true) }
+
+// ReplaceJSON is Replace of v's JSON, indented for people.
+func ReplaceJSON(path string, v any) error { return writeJSON(path, v, false) }
+
+func writeJSON(path string, v any, sync bool) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	return Write(path, append(data, '\n'))
+	return write(path, append(data, '\n'), sync)
 }

@@ -1,3 +1,5 @@
+// Package cell is code given to a session, and what is needed to know that it is
+// done: prompts, output, results.
 package cell
 
 import (

@@ -3,6 +3,7 @@ package cell
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"den/internal/vt"
 )
@@ -14,22 +15,26 @@ func PromptAt(t *vt.Terminal) string {
 	return rowText(t.Row(cur.Row), 0, cur.Col)
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
+// The patterns are compiled when they are first needed: every command of den
+// links this package, and few run a cell.
+var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
 
 // SamePrompt reports whether two prompts differ only in their numbers, as
 // those that count or tell the time do.
 func SamePrompt(a, b string) bool {
-	return a == b || digits.ReplaceAllString(a, "0") == digits.ReplaceAllString(b, "0")
+	return a == b || digits().ReplaceAllString(a, "0") == digits().ReplaceAllString(b, "0")
 }
 
 // continuation matches the prompts by which programs ask for the rest of an
 // input: "... ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
-var continuation = regexp.MustCompile(`^\s*(\.\.\.+[>:]?|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
+var continuation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(\.\.\.+[>:]?|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
+})
 
 // IsContinuation reports whether a prompt asks for the rest of an input.
 // primary is the program's ordinary one.
 func IsContinuation(prompt, primary string) bool {
-	return !SamePrompt(prompt, primary) && continuation.MatchString(prompt)
+	return !SamePrompt(prompt, primary) && continuation().MatchString(prompt)
 }
 
 // InBlock reports whether a prompt asks for more of a block that an empty

@@ -31,10 +31,10 @@ func (s Store) Save(r Record) error {
 		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
 	r.V = recordVersion
-	if err := atomicfile.WriteJSON(s.path(r.CellID), r); err != nil {
+	if err := atomicfile.ReplaceJSON(s.path(r.CellID), r); err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(s.Dir, "last"), []byte(r.CellID))
+	return atomicfile.Replace(filepath.Join(s.Dir, "last"), []byte(r.CellID))
 }
 
 // Load reads a cell's record; an empty id means the last cell.

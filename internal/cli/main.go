@@ -26,6 +26,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if a.getenv(session.HostMark) != "" && len(args) > 3 && args[1] == "host" {
 		return a.hostMain(args[2:])
 	}
+	if status, ok := a.asK(args); ok {
+		return status
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	root := newRoot(a)
@@ -93,7 +96,7 @@ A first look:
 		a.newCmd(), a.lsCmd(), a.statusCmd(),
 		a.typeCmd(), a.pasteCmd(), a.keysCmd(), a.resizeCmd(), a.signalCmd(), a.markCmd(),
 		a.waitCmd(), a.snapshotCmd(), a.attachCmd(), a.watchCmd(), a.historyCmd(), a.killCmd(),
-		a.runCmd(), a.fireCmd(), a.pollCmd(), a.intCmd(),
+		a.runCmd(), a.fireCmd(), a.pollCmd(), a.intCmd(), a.notifyCmd(), a.eventsCmd(), a.batchCmd(),
 		a.gcCmd(), a.homesCmd(), a.doctorCmd(), a.versionCmd(), a.skillsCmd(), a.hostCmd(), a.manCmd(),
 	)
 	root.AddCommand(helpTopics()...)

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"iter"
 
 	"den/internal/eventlog"
 	"den/internal/host"
@@ -48,63 +46,18 @@ func (a *app) runWatch(ctx context.Context, d session.Dir) error {
 			return a.answer(map[string]string{"line": line}, func(w io.Writer) { fmt.Fprintln(w, line) })
 		},
 	}
-	// A host that dies without a word writes no last event: then what is there
-	// is all that there will be.
-	gone, err := d.Gone()
-	if err != nil {
-		return err
-	}
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-gone:
-			stop()
-		case <-following.Done():
-		}
-	}()
-	if err := a.watchEvents(lw, eventlog.Follow(following, d.Log(), 0)); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	log, err := eventlog.Open(d.Log())
-	if err != nil {
-		return err
-	}
-	if err := a.watchEvents(lw, log.Events(lw.seq)); err != nil {
+	if err := a.followSession(ctx, d, 0, lw.event); err != nil {
 		return err
 	}
 	return lw.finish()
-}
-
-func (a *app) watchEvents(lw *lineWatch, events iter.Seq2[eventlog.Event, error]) error {
-	for ev, err := range events {
-		switch {
-		case eventlog.Missing(err):
-			fmt.Fprintln(a.stderr, "den:", err)
-			continue
-		case errors.Is(err, context.Canceled):
-			return nil
-		case err != nil:
-			return err
-		}
-		lw.seq = ev.Seq
-		if err := lw.event(ev); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lineWatch turns events into finished lines: those above the cursor on the
 // main screen.
 type lineWatch struct {
 	term *vt.Terminal
-	seq  uint64 // of the last event
-	next int64  // the first line that was not printed, counted from the start
-	text bool   // one of the printed lines was not empty
+	next int64 // the first line that was not printed, counted from the start
+	text bool  // one of the printed lines was not empty
 	emit func(string) error
 }
 

@@ -173,5 +173,5 @@ func (h *Host) adopt(pid int) {
 	h.proc = newProcesses(pid)
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
-	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}}
+	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}, given: strings.TrimRight(h.record.Prompt, " ")}
 }

@@ -19,6 +19,7 @@ import (
 type cells struct {
 	h     *Host
 	store cell.Store
+	given string         // the prompt by which cells end, or ""
 	work  sync.WaitGroup // the goroutine of the active cell
 
 	mu      sync.Mutex // guards active, learned and the records of cells; taken before core.mu
@@ -32,9 +33,10 @@ type running struct {
 	begun time.Duration
 	turn  *cellTurn
 
-	lines  []string // what is still to be typed, for programs that take a line at a time
-	typed  string   // the line that was typed last
-	prompt prompt   // what stood left of the cursor when the code was sent
+	lines   []string // what is still to be typed, for programs that take a line at a time
+	typed   string   // the line that was typed last
+	sentSeq uint64   // of the last output when the code was sent
+	prompt  prompt   // what stood left of the cursor when the code was sent
 
 	// guarded by cells.mu
 	record  cell.Record

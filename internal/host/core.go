@@ -159,6 +159,11 @@ func (c *core) retryLog() bool {
 
 func (c *core) happenedLocked() {
 	c.activity++
+	c.stir()
+}
+
+// stir wakes who gives memory back at rest.
+func (c *core) stir() {
 	select {
 	case c.active <- struct{}{}:
 	default: // a token lies there already

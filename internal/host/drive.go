@@ -58,6 +58,7 @@ type seen struct {
 	prompt   prompt
 	line     int64 // of the cursor
 	quiet    time.Duration
+	answered uint64 // seq of the last output
 	bracket  bool
 	altShown bool
 }
@@ -66,7 +67,7 @@ func (r *running) see(check *readyCheck) seen {
 	c := r.cells.h.core
 	c.mu.Lock()
 	activity := c.activity
-	s := seen{shell: c.shell, over: r.turn.over, quiet: c.clock() - max(c.lastOutput, c.lastInput)}
+	s := seen{shell: c.shell, over: r.turn.over, answered: c.outputSeq, quiet: c.clock() - max(c.lastOutput, c.lastInput)}
 	cur := c.term.Cursor()
 	s.prompt = prompt{cell.PromptAt(c.term), cur.Col}
 	s.line = c.term.ScreenLine() + int64(cur.Row)
@@ -89,11 +90,12 @@ func (r *running) send(s seen) {
 	c := r.cells.h.core
 	code := strings.TrimRight(r.record.Code, "\n")
 	r.prompt = r.cells.learn(s.prompt)
-	byShell := s.shell.atPrompt()
+	byShell := s.shell.atPrompt() && r.cells.given == ""
 	r.lines = strings.Split(code, "\n")
 	c.mu.Lock()
 	r.turn.ends = c.shell.ends
 	c.cell = r.turn
+	r.sentSeq = c.outputSeq
 	c.mu.Unlock()
 	if byShell && (len(r.lines) == 1 || s.bracket) {
 		r.lines = nil
@@ -130,6 +132,9 @@ func (r *running) submit(text string, bracket bool) {
 
 // over decides whether the cell has ended, and ends it.
 func (r *running) over(s seen) bool {
+	if given := r.cells.given; given != "" {
+		return r.overByPrompt(s, given)
+	}
 	switch {
 	case s.over && s.shell.atPrompt():
 		code := s.shell.exit
@@ -148,6 +153,30 @@ func (r *running) over(s seen) bool {
 		return r.rested(s, cell.ByLearned)
 	case s.quiet > quietRest:
 		return r.rested(s, cell.ByQuiet)
+	}
+	return false
+}
+
+// overByPrompt decides by the prompt that the user gave. It does not count
+// while the kernel says that the program works: output may hold it too.
+func (r *running) overByPrompt(s seen, given string) bool {
+	shown := strings.TrimRight(s.prompt.text, " ")
+	switch {
+	case s.probe.State == pty.Busy || s.answered == r.sentSeq:
+	case strings.HasSuffix(shown, given) && (s.ready || s.quiet > promptRest):
+		r.prompt = prompt{given, len([]rune(given)) + s.prompt.col - len([]rune(shown))}
+		r.takeLine(s)
+		if len(r.lines) > 0 {
+			r.next(s)
+			return false
+		}
+		r.finish(cell.Result{Status: cell.Done, By: cell.ByPrompt})
+		return true
+	case s.ready && len(r.lines) > 0:
+		r.takeLine(s)
+		r.next(s)
+	case s.ready:
+		r.setWaiting(cell.ForInput)
 	}
 	return false
 }

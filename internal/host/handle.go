@@ -39,6 +39,8 @@ func (h *Host) handle(ctx context.Context, req wire.Request) (any, error) {
 		return call(req, func(r wire.Run) (cell.Result, error) { return h.cells.run(ctx, r) })
 	case wire.MethodInt:
 		return h.cells.interrupt(ctx)
+	case wire.MethodNotify:
+		return call(req, h.notify)
 	case wire.MethodUpgrade:
 		return call(req, h.requestUpgrade)
 	}
@@ -143,6 +145,18 @@ func ParseSignal(name string) (syscall.Signal, error) {
 		return sig, nil
 	}
 	return 0, fault.Hintf(fault.Errorf(fault.Usage, "no signal '%s'", name), "use a name such as INT, TERM, HUP, USR1 or KILL")
+}
+
+// notify writes a message for whoever follows the session's events.
+func (h *Host) notify(n wire.Notify) (wire.Seq, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Seq{}, err
+	}
+	raw, err := json.Marshal(map[string]wire.Notify{"notify": n})
+	if err != nil {
+		return wire.Seq{}, err
+	}
+	return wire.Seq{Seq: h.core.append(eventlog.Note, raw)}, nil
 }
 
 // mark puts a label into the log.

@@ -187,6 +187,7 @@ func (s *server) answer(ctx context.Context, conn *wire.Conn, req wire.Request, 
 	if req.Method == wire.MethodAttach {
 		return s.host.attach(ctx, conn, req.Params, more)
 	}
+	s.host.core.stir() // answering needs memory too
 	result, err := s.host.handle(ctx, req)
 	if ctx.Err() != nil {
 		return ctx.Err() // the client left

@@ -162,7 +162,12 @@ func fold(name string) string {
 			return name
 		}
 	}
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(name)
+	return strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return r
+	}, name)
 }
 
 // character is the key that types text on a US keyboard.

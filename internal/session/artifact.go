@@ -40,7 +40,7 @@ func (d Dir) ArtifactPath(name string) (string, error) {
 func (d Dir) SaveArtifact(path, kind string, seq uint64, data []byte) error {
 	_, err := os.Stat(path)
 	fresh := errors.Is(err, os.ErrNotExist)
-	if err := atomicfile.Write(path, data); err != nil {
+	if err := atomicfile.Replace(path, data); err != nil {
 		return err
 	}
 	if fresh {

@@ -108,15 +108,20 @@ func (d Dir) Load() (*Manifest, error) {
 	return m, nil
 }
 
-// Save replaces the record.
+// Save replaces the record. Only a final one must outlive the machine: after a
+// loss of power no session is anything but lost.
 func (d Dir) Save(m *Manifest) error {
+	write := atomicfile.ReplaceJSON
+	if m.Status.Final() {
+		write = atomicfile.WriteJSON
+	}
 	m.V = manifestVersion
 	known, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("encode session '%s': %w", d.ID, err)
 	}
 	if len(m.unknown) == 0 {
-		return atomicfile.WriteJSON(d.manifest(), json.RawMessage(known))
+		return write(d.manifest(), json.RawMessage(known))
 	}
 	all := maps.Clone(m.unknown)
 	var fields map[string]json.RawMessage
@@ -124,7 +129,7 @@ func (d Dir) Save(m *Manifest) error {
 		return fmt.Errorf("encode session '%s': %w", d.ID, err)
 	}
 	maps.Copy(all, fields)
-	return atomicfile.WriteJSON(d.manifest(), all)
+	return write(d.manifest(), all)
 }
 
 // Inspect returns the record with the status that is true now: a session

@@ -1,0 +1,337 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/keys"
+	"den/internal/session"
+	"den/internal/wire"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) batchCmd() *cobra.Command {
+	var keepGoing bool
+	cmd := &cobra.Command{
+		Use:   "batch [SESSION] [FILE|-|JSON]",
+		Short: "Run steps, one after the other, in one session",
+		Long: `Run steps, one after the other, in one session that is resolved once. Steps are a JSON
+array, or one object a line:
+
+  {"type":"text","enter":true}   {"paste":"text"}   {"keys":["Esc",":","w","Enter"]}
+  {"run":"make test","timeout":"5m"}
+  {"wait":{"text":"ok","stable":"300ms","timeout":"10s"}}   (text regex gone cursor changed stable idle ready exit)
+  {"snapshot":{"scrollback":20}}
+
+All steps are checked before the first is sent. A wait sees only what comes after the
+last input step. The first step that fails ends the batch, unless --keep-going; what was
+sent is not undone. A record a step is printed, and on Ctrl-C those that are known.`,
+		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",
+		GroupID: groupCell,
+		Args:    args(0, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, rest, err := a.leadingTarget(args, func(word string) bool { return len(args) == 1 })
+			if err != nil {
+				return err
+			}
+			return a.runBatch(cmd.Context(), d, append(rest, "")[0], keepGoing)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "go on after a step that fails")
+	return cmd
+}
+
+// step is one action; exactly one of the verbs is set.
+type step struct {
+	Type     *string       `json:"type"`
+	Enter    bool          `json:"enter"`
+	Paste    *string       `json:"paste"`
+	Keys     []string      `json:"keys"`
+	Run      *string       `json:"run"`
+	Timeout  *jsonDuration `json:"timeout"` // of run
+	Wait     *waitStep     `json:"wait"`
+	Snapshot *struct {
+		Scrollback int `json:"scrollback"`
+	} `json:"snapshot"`
+}
+
+// waitStep is the conditions of a wait.
+type waitStep struct {
+	Text    *string       `json:"text"`
+	Regex   *string       `json:"regex"`
+	Gone    *string       `json:"gone"`
+	Cursor  *string       `json:"cursor"`
+	Changed *string       `json:"changed"`
+	Stable  jsonDuration  `json:"stable"`
+	Idle    jsonDuration  `json:"idle"`
+	Ready   bool          `json:"ready"`
+	Exit    bool          `json:"exit"`
+	Timeout *jsonDuration `json:"timeout"`
+}
+
+// jsonDuration is a duration as flags take it, or a number of seconds.
+type jsonDuration time.Duration
+
+// UnmarshalJSON reads "300ms", "5" or 5.
+func (d *jsonDuration) UnmarshalJSON(raw []byte) error {
+	return (*duration)(d).Set(string(bytes.Trim(raw, `"`)))
+}
+
+func parseSteps(raw []byte) ([]step, error) {
+	var steps []step
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
+		if err := dec.Decode(&steps); err != nil {
+			return nil, fault.Errorf(fault.Usage, "steps are not understood: %w", err)
+		}
+	} else {
+		for dec.More() {
+			var s step
+			if err := dec.Decode(&s); err != nil {
+				return nil, fault.Errorf(fault.Usage, "step %d is not understood: %w", len(steps), err)
+			}
+			steps = append(steps, s)
+		}
+	}
+	if len(steps) == 0 {
+		return nil, fault.Errorf(fault.Usage, "there are no steps")
+	}
+	for i, s := range steps {
+		if err := s.check(); err != nil {
+			return nil, fault.Errorf(fault.Usage, "step %d: %w", i, err)
+		}
+	}
+	return steps, nil
+}
+
+// kind names the step's verb.
+func (s step) kind() string {
+	for name, set := range s.verbs() {
+		if set {
+			return name
+		}
+	}
+	return ""
+}
+
+func (s step) verbs() map[string]bool {
+	return map[string]bool{
+		"type": s.Type != nil, "paste": s.Paste != nil, "keys": len(s.Keys) > 0,
+		"run": s.Run != nil, "wait": s.Wait != nil, "snapshot": s.Snapshot != nil,
+	}
+}
+
+// check refuses what would fail later, before anything is sent.
+func (s step) check() error {
+	n := 0
+	for _, set := range s.verbs() {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		return errors.New("exactly one of type, paste, keys, run, wait and snapshot is needed")
+	}
+	for _, k := range s.Keys {
+		if _, err := keys.Parse(k); err != nil {
+			return err
+		}
+	}
+	if s.Wait != nil {
+		_, err := s.Wait.request(0)
+		return err
+	}
+	return nil
+}
+
+// request turns the step into conditions with the batch's baseline.
+func (w *waitStep) request(after uint64) (wire.Wait, error) {
+	req := wire.Wait{
+		Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed,
+		Stable: time.Duration(w.Stable), Idle: time.Duration(w.Idle), Ready: w.Ready, Exit: w.Exit,
+		After: after, Timeout: 30 * time.Second,
+	}
+	if w.Timeout != nil {
+		req.Timeout = time.Duration(*w.Timeout)
+	}
+	if w.Regex != nil {
+		if _, err := regexp.Compile(*w.Regex); err != nil {
+			return req, err
+		}
+	}
+	if w.Cursor != nil {
+		p, err := parsePosition(*w.Cursor)
+		if err != nil {
+			return req, err
+		}
+		req.Cursor = &p
+	}
+	return req, nil
+}
+
+// stepRecord is what became of a step.
+type stepRecord struct {
+	Index      int              `json:"index"`
+	Kind       string           `json:"kind"`
+	Status     string           `json:"status"` // completed, failed, interrupted or not-run
+	DurationMS int64            `json:"duration_ms"`
+	Seq        uint64           `json:"seq,omitempty"`
+	Baseline   uint64           `json:"baseline,omitempty"`
+	Wait       *wire.WaitResult `json:"wait,omitempty"`
+	Cell       *cell.Result     `json:"cell,omitempty"`
+	Snapshot   *snapshotAnswer  `json:"snapshot,omitempty"`
+	Error      *failure         `json:"error,omitempty"`
+}
+
+func (a *app) runBatch(ctx context.Context, d session.Dir, arg string, keepGoing bool) error {
+	raw, err := a.readSteps(arg)
+	if err != nil {
+		return err
+	}
+	steps, err := parseSteps(raw)
+	if err != nil {
+		return err
+	}
+	b := &batch{app: a, dir: d}
+	records, failed := b.runAll(ctx, steps, keepGoing)
+	done := 0
+	for _, r := range records {
+		if r.Status == "completed" {
+			done++
+		}
+		if !a.json {
+			b.printStep(r)
+		}
+	}
+	if a.json {
+		if err := a.printJSON(map[string]any{"steps": records, "completed": done}); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if failed != nil {
+		return reported{failed}
+	}
+	return nil
+}
+
+// batch drives steps through one session.
+type batch struct {
+	*app
+	dir      session.Dir
+	baseline uint64 // the seq of the last input step
+}
+
+// runAll runs the steps and returns a record for each, and the first failure.
+func (b *batch) runAll(ctx context.Context, steps []step, keepGoing bool) ([]stepRecord, error) {
+	var failed error
+	records := make([]stepRecord, len(steps))
+	for i, s := range steps {
+		r := &records[i]
+		r.Index, r.Kind, r.Status = i, s.kind(), "not-run"
+		if ctx.Err() != nil || failed != nil && !keepGoing {
+			continue
+		}
+		begun := time.Now()
+		err := b.run(ctx, s, r)
+		r.DurationMS = time.Since(begun).Milliseconds()
+		switch {
+		case err == nil:
+			r.Status = "completed"
+		case ctx.Err() != nil:
+			r.Status = "interrupted"
+		default:
+			r.Status = "failed"
+			f := errorObject(err)
+			r.Error = &f
+			if failed == nil {
+				failed = err
+			}
+		}
+	}
+	return records, failed
+}
+
+func (b *batch) run(ctx context.Context, s step, r *stepRecord) error {
+	switch {
+	case s.Wait != nil:
+		return b.wait(ctx, s.Wait, r)
+	case s.Snapshot != nil:
+		shot, err := b.capture(ctx, b.dir, point{}, s.Snapshot.Scrollback)
+		if err != nil {
+			return err
+		}
+		ans := answerFor("", shot, "text")
+		r.Snapshot, r.Seq = &ans, shot.Seq
+		return nil
+	case s.Run != nil:
+		return b.cell(ctx, s, r)
+	}
+	in := wire.Input{Text: s.Type, Enter: s.Enter, Paste: s.Paste, Keys: s.Keys}
+	var seq wire.Seq
+	if err := b.call(ctx, b.dir, wire.MethodInput, in, &seq); err != nil {
+		return err
+	}
+	r.Seq, b.baseline = seq.Seq, seq.Seq
+	return nil
+}
+
+func (b *batch) wait(ctx context.Context, w *waitStep, r *stepRecord) error {
+	req, err := w.request(b.baseline)
+	if err != nil {
+		return err
+	}
+	r.Baseline = b.baseline
+	r.Wait, err = b.app.wait(ctx, b.dir, req)
+	switch {
+	case err != nil:
+		return err
+	case r.Wait.Status == wire.WaitEnded:
+		return fault.Errorf(fault.NotRunning, "the session is over and the condition did not come: %v", r.Wait.Unmet)
+	case !r.Wait.Matched:
+		return fault.Errorf(fault.Timeout, "the condition did not come: %v", r.Wait.Unmet)
+	}
+	r.Seq = r.Wait.Seq
+	return nil
+}
+
+func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
+	limit := 30 * time.Second
+	if s.Timeout != nil {
+		limit = time.Duration(*s.Timeout)
+	}
+	var res cell.Result
+	if err := b.call(ctx, b.dir, wire.MethodRun, wire.Run{Code: *s.Run, Timeout: limit}, &res); err != nil {
+		return err
+	}
+	r.Cell = &res
+	if rec, err := (cell.Store{Dir: b.dir.Cells()}).Load(res.CellID); err == nil {
+		r.Seq, b.baseline = rec.StartSeq, rec.StartSeq
+	}
+	return cellError(res)
+}
+
+// printStep is one step for people.
+func (b *batch) printStep(r stepRecord) {
+	fmt.Fprintf(b.stdout, "%d\t%s\t%s\t%d ms\n", r.Index, r.Kind, r.Status, r.DurationMS)
+	switch {
+	case r.Error != nil:
+		fmt.Fprintf(b.stderr, "den: step %d: %s\n", r.Index, r.Error.Output)
+	case r.Snapshot != nil:
+		fmt.Fprintln(b.stdout, *r.Snapshot.Text)
+	case r.Cell != nil && r.Cell.Output != "":
+		fmt.Fprintln(b.stdout, r.Cell.Output)
+	}
+}
