@@ -40,6 +40,9 @@ const (
 const (
 	ForInput        = "input"        // the program asks something
 	ForContinuation = "continuation" // the code is not complete
+	// ForHost never reaches a user: the host replaces its binary, and the
+	// client asks the new one.
+	ForHost = "host"
 )
 
 // Result is a cell as its callers see it, now or at its end.

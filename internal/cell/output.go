@@ -105,3 +105,21 @@ func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied.Finish(t, line, col)
 	return string(copied.sink.mem)
 }
+
+// CollectorState is a collector as it crosses from one host binary to another.
+type CollectorState struct {
+	Next int64   `json:"next"`
+	Col  int     `json:"col"`
+	Line []byte  `json:"line,omitempty"`
+	Echo *string `json:"echo,omitempty"`
+}
+
+// State returns the collector's state.
+func (c *Collector) State() CollectorState {
+	return CollectorState{Next: c.next, Col: c.col, Line: c.line, Echo: c.echo}
+}
+
+// ResumeCollector goes on where another stopped.
+func ResumeCollector(sink *Sink, s CollectorState) *Collector {
+	return &Collector{sink: sink, next: s.Next, col: s.Col, line: s.Line, echo: s.Echo}
+}

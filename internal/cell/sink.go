@@ -164,3 +164,36 @@ func Cut(text string, max int) (string, bool) {
 func (s *Sink) SoFar(rest string) string {
 	return string(bytes.TrimSuffix(append(bytes.Clone(s.mem), rest...), []byte("\n")))
 }
+
+// SinkState is a sink as it crosses from one host binary to another.
+type SinkState struct {
+	Mem  []byte   `json:"mem,omitempty"`
+	Size int64    `json:"size"`
+	File bool     `json:"file,omitempty"`
+	Lost bool     `json:"lost,omitempty"`
+	Tail [][]byte `json:"tail,omitempty"`
+}
+
+// State brings the file up to date and returns the sink's state.
+func (s *Sink) State() (SinkState, error) {
+	if s.out != nil {
+		if err := s.out.Flush(); err != nil {
+			return SinkState{}, fmt.Errorf("keep a cell's output: %w", err)
+		}
+	}
+	return SinkState{Mem: s.mem, Size: s.size, File: s.file != nil, Lost: s.lost, Tail: s.tail}, nil
+}
+
+// ResumeSink goes on where another stopped.
+func ResumeSink(path string, st SinkState) (*Sink, error) {
+	s := &Sink{path: path, mem: st.Mem, size: st.Size, lost: st.Lost, tail: st.Tail}
+	if !st.File {
+		return s, nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("keep a cell's output: %w", err)
+	}
+	s.file, s.out = f, bufio.NewWriterSize(f, 64<<10)
+	return s, nil
+}

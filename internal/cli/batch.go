@@ -312,8 +312,8 @@ func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
 	if s.Timeout != nil {
 		limit = time.Duration(*s.Timeout)
 	}
-	var res cell.Result
-	if err := b.call(ctx, b.dir, wire.MethodRun, wire.Run{Code: *s.Run, Timeout: limit}, &res); err != nil {
+	res, err := b.runCell(ctx, b.dir, wire.Run{Code: *s.Run, Timeout: limit})
+	if err != nil {
 		return err
 	}
 	r.Cell = &res

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -82,8 +83,7 @@ func (a *app) cellCode(args []string, file string) (session.Dir, string, error) 
 }
 
 func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOptions) error {
-	var r cell.Result
-	err := a.call(cmd.Context(), d, wire.MethodRun, wire.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting}, &r)
+	r, err := a.runCell(cmd.Context(), d, wire.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting})
 	if err != nil {
 		return err
 	}
@@ -106,6 +106,24 @@ func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOption
 		return exitStatus(*r.ExitCode)
 	}
 	return nil
+}
+
+// runCell runs a cell, over as many binaries of its host as it takes.
+func (a *app) runCell(ctx context.Context, d session.Dir, req wire.Run) (cell.Result, error) {
+	begun, limit := time.Now(), req.Timeout
+	for {
+		var r cell.Result
+		if err := a.call(ctx, d, wire.MethodRun, req, &r); err != nil {
+			return r, err
+		}
+		if r.WaitingFor != cell.ForHost {
+			return r, nil
+		}
+		req.Cell = r.CellID
+		if limit > 0 {
+			req.Timeout = max(time.Millisecond, limit-time.Since(begun))
+		}
+	}
 }
 
 // keepOutput puts an output that is printed in part where it can be read whole.

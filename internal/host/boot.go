@@ -99,7 +99,7 @@ func boot(version string, stdin io.Reader) (*Host, error) {
 func newHost(dir session.Dir, version string) *Host {
 	return &Host{
 		dir: dir, version: version,
-		killing: make(chan struct{}), upgrading: make(chan struct{}), stopCells: make(chan struct{}),
+		killing: make(chan struct{}), upgrading: make(chan struct{}), ending: make(chan struct{}), stopCells: make(chan struct{}),
 	}
 }
 

@@ -35,6 +35,7 @@ type running struct {
 
 	lines   []string // what is still to be typed, for programs that take a line at a time
 	typed   string   // the line that was typed last
+	sent    bool     // the code, or its first line
 	sentSeq uint64   // of the last output when the code was sent
 	prompt  prompt   // what stood left of the cursor when the code was sent
 
@@ -66,12 +67,27 @@ func (cs *cells) learn(p prompt) prompt {
 // run gives code to the program and waits for its end, for a question of the
 // program, or for the end of the caller's patience.
 func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
+	if req.Cell != "" {
+		return cs.rejoin(ctx, req)
+	}
 	r, err := cs.begin(req)
 	if err != nil {
 		return cell.Result{}, err
 	}
 	if req.Fire {
 		return cell.Result{CellID: r.record.CellID, Status: cell.Fired}, nil
+	}
+	return r.await(ctx, req.Timeout, !req.KeepWaiting)
+}
+
+// rejoin waits for a cell that was begun before the host replaced its binary.
+func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) {
+	cs.mu.Lock()
+	r := cs.active
+	cs.mu.Unlock()
+	if r == nil || r.record.CellID != req.Cell {
+		rec, err := cs.store.Load(req.Cell)
+		return rec.Result, err
 	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
@@ -143,7 +159,8 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 		case <-ctx.Done():
 			return res, ctx.Err()
 		case <-r.cells.h.upgrading:
-			return res, fault.Errorf(fault.Unreachable, "the host replaces its binary")
+			res.WaitingFor = cell.ForHost
+			return res, nil
 		}
 	}
 }

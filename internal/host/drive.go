@@ -24,12 +24,11 @@ func (r *running) drive() {
 	check := h.newReadyCheck()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	sent := false
 	for {
 		select {
 		case <-r.turn.moved:
 		case <-pause.C:
-		case <-h.proc.done:
+		case <-h.ending:
 			r.finishExit()
 			return
 		case <-h.stopCells:
@@ -37,10 +36,10 @@ func (r *running) drive() {
 		}
 		s := r.see(check)
 		switch {
-		case !sent:
+		case !r.sent:
 			if s.can() {
+				r.sent = true
 				r.send(s)
-				sent = true
 			}
 		case r.over(s):
 			return

@@ -46,7 +46,8 @@ type Host struct {
 	resizing sync.Mutex // one size at a time for emulator and PTY
 	turning  sync.Mutex // one of killing and upgrading begins, never both
 
-	stopCells chan struct{} // closed when cells go to another binary
+	ending    chan struct{} // closed when the program has ended and all was read
+	stopCells chan struct{} // closed when the cell goes to another binary
 	killing   chan struct{} // closed when a kill begins
 	upgrading chan struct{} // closed when the binary is about to be replaced
 	newBinary string        // set before upgrading is closed
@@ -135,6 +136,8 @@ func (h *Host) run(ctx context.Context) error {
 	select {
 	case <-h.proc.ended:
 	case <-h.upgrading:
+		close(h.stopCells)
+		h.cells.work.Wait()
 		end()
 		drained(&clients, cutClients)
 		return nil
@@ -142,6 +145,8 @@ func (h *Host) run(ctx context.Context) error {
 	exit := h.proc.exit()
 	h.drainTerminal(read)
 	h.beginEnd()
+	close(h.ending)
+	h.cells.work.Wait()
 	h.closeRecord(exit)
 	end()
 	drained(&clients, cutClients)

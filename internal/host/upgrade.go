@@ -47,6 +47,7 @@ type handover struct {
 	Rows       int               `json:"rows"`
 	Own        wire.Resize       `json:"own"`
 	SyncAlways bool              `json:"sync_always,omitempty"`
+	Cells      cellsState        `json:"cells"`
 	Upgrades   int               `json:"upgrades"`
 
 	TTY    int `json:"tty"` // descriptors
@@ -92,6 +93,8 @@ func (h *Host) isUpgrading() bool {
 // program ended first.
 func (h *Host) goOn() error {
 	h.upgrading, h.newBinary = make(chan struct{}), ""
+	h.stopCells = make(chan struct{})
+	h.cells.goOn()
 	if err := h.tty.Master().SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("go on after upgrade: %w", err)
 	}
@@ -139,6 +142,10 @@ func (h *Host) handover() (handover, error) {
 		Position: c.log.Position(), OutputSeq: c.outputSeq, LastOutput: c.lastOutput, LastInput: c.lastInput,
 		Held: c.held, Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
 		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1,
+	}
+	var err error
+	if s.Cells, err = h.cells.stateLocked(); err != nil {
+		return s, err
 	}
 	s.Position.Elapsed = c.clock()
 	for _, part := range []struct {
@@ -214,6 +221,9 @@ func resume(version string, stateFD int) (*Host, error) {
 		if err := h.input.push(piece{data: s.Input}); err != nil {
 			return nil, err
 		}
+	}
+	if err := h.cells.resume(s.Cells); err != nil {
+		return nil, err
 	}
 	h.edit(func(m *session.Manifest) { m.Host = version })
 	h.core.note(map[string]string{"upgraded": version})

@@ -245,7 +245,9 @@ type Upgraded struct {
 
 // Run gives code to the program. The answer is a cell's result.
 type Run struct {
-	Code    string        `json:"code"`
+	Code string `json:"code"`
+	// Cell, when set, is a cell to go on waiting for; Code is not sent.
+	Cell    string        `json:"cell_id,omitempty"`
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
 	// Fire answers as soon as the cell exists.
 	Fire bool `json:"fire,omitempty"`
