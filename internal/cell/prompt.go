@@ -2,6 +2,7 @@ package cell
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -48,5 +49,9 @@ func InBlock(prompt, primary string) bool {
 func EndsBlock(line string) bool {
 	trimmed := strings.TrimRight(line, " \t")
 	indented := line != "" && (line[0] == ' ' || line[0] == '\t')
-	return trimmed != "" && (indented || strings.HasSuffix(trimmed, ":"))
+	word, _, _ := strings.Cut(trimmed, " ")
+	return trimmed != "" && (indented || strings.HasSuffix(trimmed, ":") || slices.Contains(blockWords, word))
 }
+
+// blockWords begin a Python statement that an empty line ends.
+var blockWords = []string{"for", "while", "if", "with", "def", "class", "try:", "async", "match"}

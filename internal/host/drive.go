@@ -199,16 +199,16 @@ func (r *running) atRest(s seen) bool {
 // rested is for a program that reads a line at a time and wants the next: it
 // gets more of the code, or has ended it, or asks something.
 func (r *running) rested(s seen, by cell.By) bool {
-	r.takeLine(s)
 	inBlock := cell.InBlock(s.prompt.text, r.prompt.text)
-	if len(r.lines) > 0 {
+	switch {
+	case len(r.lines) > 0:
 		r.feedBlock(inBlock)
+		r.takeLine(s)
 		r.next(s)
 		return false
-	}
-	switch {
 	case inBlock && cell.EndsBlock(r.typed):
 		r.lines = []string{""} // an empty line ends a block
+		r.takeLine(s)
 		r.next(s)
 		return false
 	case cell.SamePrompt(s.prompt.text, r.prompt.text), by == cell.ByQuiet:
@@ -220,6 +220,7 @@ func (r *running) rested(s seen, by cell.By) bool {
 		r.setWaiting(cell.ForInput)
 		return false
 	}
+	r.takeLine(s)
 	r.finish(cell.Result{Status: cell.Done, By: by})
 	return true
 }
