@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/ident"
 	"den/internal/pty"
 	"den/internal/session"
 	"den/internal/vt"
@@ -122,7 +124,8 @@ func (h *Host) begin(env []string) error {
 		return err
 	}
 	h.server = &server{host: h, listener: listener}
-	pid, err := tty.Start(pty.Command{Argv: m.Command, Env: env, Dir: m.Cwd})
+	argv, env := h.integrate(m.Command, env)
+	pid, err := tty.Start(pty.Command{Argv: argv, Env: env, Dir: m.Cwd})
 	if err != nil {
 		listener.Close()
 		return err
@@ -132,6 +135,22 @@ func (h *Host) begin(env []string) error {
 		m.PID, m.HostPID, m.Host = pid, os.Getpid(), h.version
 	})
 	return nil
+}
+
+// integrate makes a shell tell where its prompts and commands begin and end.
+// A shell that cannot be made to is started as it is: cells then end by what
+// the kernel knows.
+func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
+	token := ident.New(time.Now())
+	in, err := cell.Integrate(argv, env, filepath.Join(h.dir.Path, "shell"), token)
+	if err != nil {
+		log.Printf("integrate shell: %v", err)
+		return argv, env
+	}
+	if in.Shell != "" {
+		h.core.shell.token, h.core.shell.silent = token, in.Shell == "sh"
+	}
+	return in.Argv, in.Env
 }
 
 func newTerminal(m *session.Manifest, version string) *vt.Terminal {

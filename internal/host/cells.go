@@ -36,6 +36,7 @@ type running struct {
 	lines   []string // what is still to be typed, for programs that take a line at a time
 	typed   string   // the line that was typed last
 	sent    bool     // the code, or its first line
+	byShell bool     // it was sent at the prompt of a shell with marks
 	sentSeq uint64   // of the last output when the code was sent
 	prompt  prompt   // what stood left of the cursor when the code was sent
 

@@ -20,13 +20,14 @@ type promptState struct {
 }
 
 type shellState struct {
-	Token string  `json:"token"`
-	Last  byte    `json:"last"`
-	Ends  int     `json:"ends"`
-	Start vt.Mark `json:"start"`
-	End   vt.Mark `json:"end"`
-	Exit  int     `json:"exit"`
-	Began bool    `json:"began"`
+	Token  string  `json:"token"`
+	Silent bool    `json:"silent,omitempty"`
+	Last   byte    `json:"last"`
+	Ends   int     `json:"ends"`
+	Start  vt.Mark `json:"start"`
+	End    vt.Mark `json:"end"`
+	Exit   int     `json:"exit"`
+	Began  bool    `json:"began"`
 }
 
 // activeState is a cell that runs.
@@ -36,6 +37,7 @@ type activeState struct {
 	Lines   []string             `json:"lines,omitempty"`
 	Typed   string               `json:"typed"`
 	Sent    bool                 `json:"sent"`
+	ByShell bool                 `json:"by_shell"`
 	SentSeq uint64               `json:"sent_seq"`
 	Prompt  promptState          `json:"prompt"`
 	Late    bool                 `json:"late"`
@@ -52,7 +54,7 @@ func (cs *cells) stateLocked() (cellsState, error) {
 	sh := cs.h.core.shell
 	s := cellsState{
 		Learned: promptState{cs.learned.text, cs.learned.col},
-		Shell:   shellState{sh.token, sh.last, sh.ends, sh.start, sh.end, sh.exit, sh.began},
+		Shell:   shellState{sh.token, sh.silent, sh.last, sh.ends, sh.start, sh.end, sh.exit, sh.began},
 	}
 	r := cs.active
 	if r == nil {
@@ -63,7 +65,7 @@ func (cs *cells) stateLocked() (cellsState, error) {
 		return s, err
 	}
 	s.Active = &activeState{
-		Record: r.record, Begun: r.begun, Lines: r.lines, Typed: r.typed, Sent: r.sent, SentSeq: r.sentSeq,
+		Record: r.record, Begun: r.begun, Lines: r.lines, Typed: r.typed, Sent: r.sent, ByShell: r.byShell, SentSeq: r.sentSeq,
 		Prompt: promptState{r.prompt.text, r.prompt.col}, Late: r.late, Pressed: r.pressed, Ends: r.turn.ends, Over: r.turn.over, Sink: sink,
 	}
 	if r.turn.take != nil {
@@ -78,7 +80,7 @@ func (cs *cells) resume(s cellsState) error {
 	cs.learned = prompt{s.Learned.Text, s.Learned.Col}
 	sh := s.Shell
 	c := cs.h.core
-	c.shell = shellMarks{sh.Token, sh.Last, sh.Ends, sh.Start, sh.End, sh.Exit, sh.Began}
+	c.shell = shellMarks{sh.Token, sh.Silent, sh.Last, sh.Ends, sh.Start, sh.End, sh.Exit, sh.Began}
 	a := s.Active
 	if a == nil {
 		return nil
@@ -92,7 +94,7 @@ func (cs *cells) resume(s cellsState) error {
 		turn.take = cell.ResumeCollector(sink, *a.Take)
 	}
 	cs.active = &running{
-		cells: cs, begun: a.Begun, turn: turn, lines: a.Lines, typed: a.Typed, sent: a.Sent, sentSeq: a.SentSeq,
+		cells: cs, begun: a.Begun, turn: turn, lines: a.Lines, typed: a.Typed, sent: a.Sent, byShell: a.ByShell, sentSeq: a.SentSeq,
 		prompt: prompt{a.Prompt.Text, a.Prompt.Col}, record: a.Record, late: a.Late, pressed: a.Pressed, changed: make(chan struct{}),
 	}
 	if a.Sent {

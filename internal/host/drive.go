@@ -80,6 +80,9 @@ func (r *running) see(check *readyCheck) seen {
 
 // can reports whether the program takes code now.
 func (s seen) can() bool {
+	if s.shell.token != "" && s.shell.last == 0 {
+		return s.ready // a shell that has yet to show its first prompt
+	}
 	return s.shell.atPrompt() || s.ready || s.probe.State == pty.Unknown && s.quiet > promptRest
 }
 
@@ -89,14 +92,14 @@ func (r *running) send(s seen) {
 	c := r.cells.h.core
 	code := strings.TrimRight(r.record.Code, "\n")
 	r.prompt = r.cells.learn(s.prompt)
-	byShell := s.shell.atPrompt() && r.cells.given == ""
+	r.byShell = s.shell.atPrompt() && r.cells.given == ""
 	r.lines = strings.Split(code, "\n")
 	c.mu.Lock()
 	r.turn.ends = c.shell.ends
 	c.cell = r.turn
 	r.sentSeq = c.outputSeq
 	c.mu.Unlock()
-	if byShell && (len(r.lines) == 1 || s.bracket) {
+	if r.byShell && !s.shell.silent && (len(r.lines) == 1 || s.bracket) {
 		r.lines = nil
 		r.submit(code, s.bracket)
 		return
@@ -135,16 +138,22 @@ func (r *running) over(s seen) bool {
 		return r.overByPrompt(s, given)
 	}
 	switch {
+	case s.over && s.shell.atPrompt() && len(r.lines) > 0:
+		r.nextCommand(s)
+		return false
 	case s.over && s.shell.atPrompt():
 		code := s.shell.exit
 		r.finish(cell.Result{Status: cell.Done, By: cell.ByShell, ExitCode: &code})
 		return true
 	case s.over:
 		return false // the prompt is about to come
-	case r.turn.ends != s.shell.ends || s.shell.token != "" && s.shell.last == 'C' && r.turn.take == nil:
-		return false
 	case s.ready:
 		return r.atRest(s)
+	case r.byShell && s.shell.last == 'B' && s.probe.State == pty.Unknown && s.quiet > quietRest/3:
+		r.setWaiting(cell.ForContinuation) // an editor of its own (fish), and nothing began
+		return false
+	case r.byShell:
+		return false // it will tell
 	case s.probe.State != pty.Unknown || s.altShown:
 		r.setWaiting("")
 		return false
@@ -182,18 +191,27 @@ func (r *running) overByPrompt(s seen, given string) bool {
 
 // atRest decides for a program that certainly waits for input.
 func (r *running) atRest(s seen) bool {
-	inShell := s.shell.token != "" && s.shell.last == 'C'
 	switch {
-	case inShell && s.probe.Group == r.cells.h.proc.program && !s.probe.Canonical:
-		r.setWaiting(cell.ForContinuation)
-	case inShell:
-		r.setWaiting(cell.ForInput)
-	case s.shell.token != "" && s.shell.last == 'B' && len(r.lines) == 0:
-		r.setWaiting(cell.ForContinuation) // typed at the prompt, and nothing began
-	default:
+	case !r.byShell:
 		return r.rested(s, cell.ByReady)
+	case s.shell.last == 'P' && len(r.lines) > 0:
+		r.takeLine(s)
+		r.next(s)
+	case s.shell.last == 'P':
+		r.setWaiting(cell.ForContinuation)
+	default:
+		r.setWaiting(cell.ForInput)
 	}
 	return false
+}
+
+// nextCommand types one more line of the code at the shell's prompt.
+func (r *running) nextCommand(s seen) {
+	c := r.cells.h.core
+	c.mu.Lock()
+	r.turn.over, r.turn.ends = false, c.shell.ends
+	c.mu.Unlock()
+	r.next(s)
 }
 
 // rested is for a program that reads a line at a time and wants the next: it

@@ -1,9 +1,7 @@
 package host
 
 import (
-	"strconv"
-	"strings"
-
+	"den/internal/cell"
 	"den/internal/vt"
 )
 
@@ -11,19 +9,23 @@ import (
 // with its own start file. Marks without the session's token were printed by
 // somebody else and mean nothing.
 type shellMarks struct {
-	token string
-	last  byte    // kind of the last mark, 0 before the first
-	ends  int     // commands that ended
-	start vt.Mark // where the last command's output began (C)
-	end   vt.Mark // where it ended (D)
-	exit  int
-	began bool // there was a C since the last D
+	token  string
+	silent bool    // it does not tell where output begins (sh)
+	last   byte    // kind of the last mark, 0 before the first
+	ends   int     // commands that ended
+	start  vt.Mark // where the last command's output began (C)
+	end    vt.Mark // where it ended (D)
+	exit   int
+	began  bool // there was a C since the last D
 }
 
 // take notes one mark and reports whether it was the shell's.
 func (s *shellMarks) take(m vt.Mark) bool {
-	args := strings.Split(m.Args, ";")
-	if s.token == "" || !contains(args, "den="+s.token) {
+	if s.token == "" {
+		return false
+	}
+	status, own := cell.OwnMark(m, s.token)
+	if !own {
 		return false
 	}
 	s.last = m.Kind
@@ -39,18 +41,9 @@ func (s *shellMarks) take(m vt.Mark) bool {
 			s.start = m
 		}
 		s.began = false
-		s.exit, _ = strconv.Atoi(args[0]) // our own start file writes a number
+		s.exit = status
 	}
 	return true
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 // atPrompt reports whether the shell shows its prompt and waits for a command.
