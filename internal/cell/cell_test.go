@@ -1,0 +1,189 @@
+package cell_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/ident"
+	"den/internal/vt"
+)
+
+func TestPrompts(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{">>> ", ">>> ", true}, {"In [1]: ", "In [27]: ", true}, {"12:03 $ ", "14:59 $ ", true},
+		{">>> ", "... ", false}, {"sqlite> ", "   ...> ", false}, {"$ ", "name? ", false},
+	} {
+		if got := cell.SamePrompt(c.a, c.b); got != c.same {
+			t.Errorf("SamePrompt(%q, %q) = %v", c.a, c.b, got)
+		}
+	}
+	for prompt, primary := range map[string]string{"... ": ">>> ", "> ": "$ ", "   ...> ": "sqlite> ", "dquote> ": "% ", "db-# ": "db=# ", "    -> ": "mysql> "} {
+		if !cell.IsContinuation(prompt, primary) {
+			t.Errorf("%q after %q is not seen as a continuation", prompt, primary)
+		}
+	}
+	for prompt, primary := range map[string]string{">>> ": ">>> ", "name? ": ">>> ", "Password: ": "$ ", "(gdb) ": "$ "} {
+		if cell.IsContinuation(prompt, primary) {
+			t.Errorf("%q after %q is taken for a continuation", prompt, primary)
+		}
+	}
+	for line, want := range map[string]bool{"    return y": true, "for i in x: print(i)": true, "if a:": true, `s = """open`: false, "f(": false, "": false} {
+		if got := cell.EndsBlock(line); got != want {
+			t.Errorf("EndsBlock(%q) = %v", line, got)
+		}
+	}
+}
+
+// collect feeds output in parts, as a host does, and returns what a cell that
+// began at the cursor printed.
+func collect(t *testing.T, before, output string, scrollback, part int, echo *string) cell.Result {
+	t.Helper()
+	term := vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: scrollback})
+	term.Write([]byte(before))
+	sink := cell.NewSink(filepath.Join(t.TempDir(), "out"))
+	c := cell.NewCollector(sink, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
+	if echo != nil {
+		c.Expect(*echo)
+	}
+	for out := []byte(output); len(out) > 0; {
+		n := min(part, len(out))
+		term.Write(out[:n])
+		out = out[n:]
+		c.Scrolled(term)
+	}
+	c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
+	var r cell.Result
+	if err := sink.Close(&r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCollector(t *testing.T) {
+	var many strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&many, "%d\r\n", i)
+	}
+	want := strings.TrimSuffix(strings.ReplaceAll(many.String(), "\r", ""), "\n")
+	echo := "the code"
+	for name, c := range map[string]struct {
+		before, output, want string
+		echo                 *string
+	}{
+		"lines":            {"$ x\r\n", "one\r\n\r\n  two  \r\n", "one\n\n  two  ", nil},
+		"no newline":       {"", "abc", "abc", nil},
+		"nothing":          {"$ ", "", "", nil},
+		"wrapped":          {"", strings.Repeat("x", 47) + "\r\ny", strings.Repeat("x", 47) + "\ny", nil},
+		"redrawn":          {"", "1%\r50%\r100%\r\ndone", "100%\ndone", nil},
+		"scrolled":         {"old\r\n", many.String(), want, nil},
+		"wide":             {"", "日本 é\r\n", "日本 é", nil},
+		"echo":             {">>> ", "the code\r\nresult\r\n", "result", &echo},
+		"echo off":         {">>> ", "result\r\n", "result", &echo},
+		"same as the echo": {">>> ", "the code\r\nthe code\r\n", "the code", &echo},
+	} {
+		for _, part := range []int{1, 7, 64} {
+			if got := collect(t, c.before, c.output, 1000, part, c.echo); got.Output != c.want {
+				t.Errorf("%s in parts of %d: %q, want %q", name, part, got.Output, c.want)
+			}
+		}
+	}
+}
+
+func TestSinkKeepsMuchInAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	s := cell.NewSink(path)
+	var want bytes.Buffer
+	for i := range 200_000 {
+		fmt.Fprintf(&want, "line %d\n", i)
+		s.Line(fmt.Appendf(nil, "line %d", i))
+	}
+	var r cell.Result
+	if err := s.Close(&r); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(kept, want.Bytes()) {
+		t.Fatalf("the file has %d bytes (%v), want %d", len(kept), err, want.Len())
+	}
+	if r.OutputFile != path || r.Truncated || r.Output+"\n" != want.String() {
+		t.Errorf("result: file %q, truncated %v, %d bytes", r.OutputFile, r.Truncated, len(r.Output))
+	}
+}
+
+func TestSinkCrossesToAnotherBinary(t *testing.T) {
+	for _, lines := range []int{10, 50_000} {
+		path := filepath.Join(t.TempDir(), "out")
+		s := cell.NewSink(path)
+		var want strings.Builder
+		for i := range lines {
+			if i == lines/2 {
+				state, err := s.State()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s, err = cell.ResumeSink(path, state); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fmt.Fprintf(&want, "line %d\n", i)
+			s.Line(fmt.Appendf(nil, "line %d", i))
+		}
+		var r cell.Result
+		if err := s.Close(&r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Output+"\n" != want.String() {
+			t.Errorf("%d lines became %d bytes, want %d", lines, len(r.Output)+1, want.Len())
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		max  int
+		want string
+	}{
+		{"a\nb\nc", 0, "a\nb\nc"}, {"a\nb\nc", 3, "a\nb\nc"},
+		{"a\nb\nc\nd\ne", 3, "a\nb\n[... 2 lines left out ...]\ne"},
+		{"a\nb\nc\nd\ne", 4, "a\nb\n[... 1 lines left out ...]\nd\ne"},
+	} {
+		if got, _ := cell.Cut(c.text, c.max); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q", c.text, c.max, got)
+		}
+	}
+}
+
+func TestStore(t *testing.T) {
+	s := cell.Store{Dir: filepath.Join(t.TempDir(), "cells")}
+	if _, err := s.Load(""); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("no cell yet: %v", err)
+	}
+	id := ident.New(time.Now())
+	if err := s.Save(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, Output: "x"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range []string{"", id} {
+		if r, err := s.Load(ref); err != nil || r.Output != "x" {
+			t.Errorf("Load(%q) = %+v, %v", ref, r, err)
+		}
+	}
+	for _, bad := range []string{"../x", "x", "last"} {
+		if _, err := s.Load(bad); fault.KindOf(err) != fault.Usage {
+			t.Errorf("Load(%q) = %v", bad, err)
+		}
+	}
+	if _, err := s.Load(ident.New(time.Now())); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("an unknown cell: %v", err)
+	}
+}
