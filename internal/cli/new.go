@@ -15,6 +15,7 @@ import (
 	"den/internal/session"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 type newOptions struct {
@@ -131,11 +132,34 @@ func (a *app) spec(home session.Home, name string, command []string, o newOption
 	if len(command) == 0 {
 		command = []string{a.shell()}
 	}
+	if o.prompt, err = hookPath(o.prompt); err != nil {
+		return spec, err
+	}
 	return session.Spec{
 		Name: name, Command: command, Cwd: cwd, Term: o.term, Cols: o.cols, Rows: o.rows,
 		Env: a.programEnv(home, o, cwd), Labels: labels, Prompt: o.prompt,
 		RecordInput: o.recordInput, LogLimit: limit, SyncAlways: o.logSync == "always",
 	}, nil
+}
+
+// hookPath makes the path of a hook absolute; a prompt without a separator is
+// text and stays as it is.
+func hookPath(prompt string) (string, error) {
+	if !strings.ContainsRune(prompt, filepath.Separator) {
+		return prompt, nil
+	}
+	path, err := filepath.Abs(prompt)
+	if err != nil {
+		return "", fmt.Errorf("--prompt: %w", err)
+	}
+	fi, err := os.Stat(path)
+	if err != nil {
+		return "", fault.Errorf(fault.Usage, "--prompt: hook not found: %s", path)
+	}
+	if !fi.Mode().IsRegular() || unix.Access(path, unix.X_OK) != nil {
+		return "", fault.Errorf(fault.Usage, "--prompt: hook not executable: %s", path)
+	}
+	return path, nil
 }
 
 // shell is the user's own, else bash, else what every system has.

@@ -192,5 +192,10 @@ func (h *Host) adopt(pid int) {
 	h.proc = newProcesses(pid)
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
-	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}, given: strings.TrimRight(h.record.Prompt, " ")}
+	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}}
+	if p := h.record.Prompt; filepath.IsAbs(p) { // 'den new' made it so
+		h.cells.hook = p
+	} else {
+		h.cells.given = strings.TrimRight(p, " ")
+	}
 }

@@ -20,6 +20,7 @@ type cells struct {
 	h     *Host
 	store cell.Store
 	given string         // the prompt by which cells end, or ""
+	hook  string         // the path of the program that tells, or ""
 	work  sync.WaitGroup // the goroutine of the active cell
 
 	mu      sync.Mutex // guards active, learned and the records of cells; taken before core.mu
@@ -218,6 +219,9 @@ func (r *running) finish(end cell.Result) {
 	c.mu.Lock()
 	c.cell = nil
 	c.mu.Unlock()
+	if r.turn.hook != nil {
+		r.turn.hook.close()
+	}
 	if err := r.turn.sink.Close(&end); err != nil {
 		log.Printf("keep a cell's output: %v", err)
 	}

@@ -97,6 +97,13 @@ func (cs *cells) resume(s cellsState) error {
 		cells: cs, begun: a.Begun, turn: turn, lines: a.Lines, typed: a.Typed, sent: a.Sent, byShell: a.ByShell, sentSeq: a.SentSeq,
 		prompt: prompt{a.Prompt.Text, a.Prompt.Col}, record: a.Record, late: a.Late, pressed: a.Pressed, changed: make(chan struct{}),
 	}
+	if a.Sent && cs.hook != "" {
+		hook, err := startHook(cs.hook) // it sees what comes from now on
+		if err != nil {
+			return err
+		}
+		turn.hook = hook
+	}
 	if a.Sent {
 		c.cell = turn
 	}

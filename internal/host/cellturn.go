@@ -14,6 +14,7 @@ type cellTurn struct {
 	take  *cell.Collector // or nil before the output began
 	ends  int             // of shellMarks, when the code was sent
 	over  bool            // the shell said that the command ended
+	hook  *hook           // or nil
 	moved chan struct{}   // room for one token: there was output
 }
 
@@ -27,6 +28,9 @@ func (c *core) feedLocked(chunk []byte) {
 		c.term.Write(chunk) // never fails
 		c.marksLocked()
 		return
+	}
+	if c.cell.hook != nil {
+		c.cell.hook.push(chunk)
 	}
 	for len(chunk) > 0 {
 		n := partLen(chunk)

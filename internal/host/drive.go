@@ -28,11 +28,17 @@ func (r *running) drive() {
 		select {
 		case <-r.turn.moved:
 		case <-pause.C:
+		case <-r.hookEnded():
+			r.finishHook()
+			return
 		case <-h.ending:
 			r.finishExit()
 			return
-		case <-h.stopCells:
-			return // the host replaces its binary, and takes the cell along
+		case <-h.stopCells: // the host replaces its binary, and takes the cell along
+			if r.turn.hook != nil {
+				r.turn.hook.close()
+			}
+			return
 		}
 		s := r.see(check)
 		switch {
@@ -46,6 +52,14 @@ func (r *running) drive() {
 		}
 		pause.Reset(check.backoff())
 	}
+}
+
+// hookEnded is nil, and blocks for ever, where no hook runs.
+func (r *running) hookEnded() <-chan struct{} {
+	if r.turn.hook == nil {
+		return nil
+	}
+	return r.turn.hook.ended
 }
 
 // seen is what is known of the program at one moment.
@@ -92,8 +106,16 @@ func (r *running) send(s seen) {
 	c := r.cells.h.core
 	code := strings.TrimRight(r.record.Code, "\n")
 	r.prompt = r.cells.learn(s.prompt)
-	r.byShell = s.shell.atPrompt() && r.cells.given == ""
+	r.byShell = s.shell.atPrompt() && r.cells.given == "" && r.cells.hook == ""
 	r.lines = strings.Split(code, "\n")
+	if path := r.cells.hook; path != "" {
+		hook, err := startHook(path)
+		if err != nil {
+			r.finish(cell.Result{Status: cell.Failed, Output: err.Error()})
+			return
+		}
+		r.turn.hook = hook
+	}
 	c.mu.Lock()
 	r.turn.ends = c.shell.ends
 	c.cell = r.turn
@@ -134,6 +156,12 @@ func (r *running) submit(text string, bracket bool) {
 
 // over decides whether the cell has ended, and ends it.
 func (r *running) over(s seen) bool {
+	if r.turn.hook != nil {
+		if s.ready && len(r.lines) > 0 {
+			r.next(s)
+		}
+		return false // the hook decides
+	}
 	if given := r.cells.given; given != "" {
 		return r.overByPrompt(s, given)
 	}

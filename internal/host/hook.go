@@ -1,0 +1,142 @@
+package host
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"sync"
+	"time"
+
+	"den/internal/cell"
+)
+
+// A hook is a program of the user's that reads what a cell prints, a line at a
+// time and without control sequences, and ends when it has seen the end.
+
+// hookQueue bounds the chunks that wait for a hook that reads slowly. At the
+// bound the oldest are dropped: the end of the output is what it looks for.
+const hookQueue = 256
+
+// hookTail is how long a line without a newline must stand before the hook
+// gets it: a prompt has none.
+const hookTail = 50 * time.Millisecond
+
+// hook is one run of it, for one cell.
+type hook struct {
+	chunks chan []byte
+	stop   chan struct{} // closed when the cell is over
+	ended  chan struct{} // closed when the hook has ended
+	work   sync.WaitGroup
+}
+
+// startHook runs the user's program for a cell.
+func startHook(path string) (*hook, error) {
+	cmd := exec.Command(path)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start hook: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start hook: %w", err)
+	}
+	h := &hook{chunks: make(chan []byte, hookQueue), stop: make(chan struct{}), ended: make(chan struct{})}
+	h.work.Go(func() {
+		defer close(h.ended)
+		cmd.Wait() // the host's reaper may be first: either way it has ended
+	})
+	h.work.Go(func() {
+		defer stdin.Close()
+		h.feed(func(line []byte) error {
+			_, err := stdin.Write(append(line, '\n'))
+			return err
+		})
+	})
+	h.work.Go(func() {
+		select {
+		case <-h.stop:
+			cmd.Process.Kill() // Best effort: it may have ended.
+		case <-h.ended:
+		}
+	})
+	return h, nil
+}
+
+// push hands over output. It never blocks.
+func (h *hook) push(chunk []byte) {
+	chunk = bytes.Clone(chunk)
+	for {
+		select {
+		case h.chunks <- chunk:
+			return
+		default:
+		}
+		select {
+		case <-h.chunks: // the oldest makes room
+		default:
+		}
+	}
+}
+
+// close ends the hook and waits for its goroutines.
+func (h *hook) close() {
+	close(h.stop)
+	h.work.Wait()
+}
+
+// control matches what a terminal takes for itself.
+var control = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b-\x1f\x7f]")
+})
+
+// feed gives lines to write until the cell is over or the hook does not read.
+func (h *hook) feed(write func([]byte) error) {
+	var rest []byte
+	tail := time.NewTimer(time.Hour)
+	defer tail.Stop()
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-h.ended:
+			return
+		case chunk := <-h.chunks:
+			rest = append(rest, chunk...)
+			for {
+				line, more, found := bytes.Cut(rest, []byte("\n"))
+				if !found {
+					break
+				}
+				rest = more
+				if write(control().ReplaceAll(line, nil)) != nil {
+					return
+				}
+			}
+			tail.Reset(hookTail)
+		case <-tail.C:
+			if len(rest) > 0 {
+				if write(control().ReplaceAll(rest, nil)) != nil {
+					return
+				}
+				rest = nil
+			}
+		}
+	}
+}
+
+// finishHook ends a cell whose hook has seen the end. The line by which it saw
+// it, as a rule the prompt, is not output.
+func (r *running) finishHook() {
+	c := r.cells.h.core
+	c.mu.Lock()
+	if r.turn.take != nil {
+		cur := c.term.Cursor()
+		line := c.term.ScreenLine() + int64(cur.Row)
+		if cur.Col == 0 {
+			line--
+		}
+		r.turn.take.Finish(c.term, line, 0)
+	}
+	c.mu.Unlock()
+	r.finish(cell.Result{Status: cell.Done, By: cell.ByHook})
+}
