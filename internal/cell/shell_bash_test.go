@@ -72,15 +72,12 @@ func TestBashChanges(t *testing.T) {
 		{`PROMPT_COMMAND="true;$PROMPT_COMMAND"`, "pc>"},
 		{`PROMPT_COMMAND="$PROMPT_COMMAND; PS1='end> '"`, "end>"},
 		{`PROMPT_COMMAND+=('PS1="plus> "')`, "plus>"},
-		{`PROMPT_COMMAND=; unset PROMPT_COMMAND[1] PROMPT_COMMAND[2]; PS1='still> '`, "plus>"},
 	} {
-		s.run(c.line)
+		s.send(c.line + "\r")
+		s.quiet()
 		s.run("true") // a hook that was lost comes back with this prompt
-		if got := s.lastLine(); c.line[0:2] == "PS" && got != c.prompt {
-			t.Errorf("%s: prompt %q", c.line, got)
-		}
 		s.expect("echo out; (exit 4)", 4, "out\n")
-		if got := s.lastLine(); got != c.prompt && !strings.Contains(c.line, "unset") {
+		if got := s.lastLine(); got != c.prompt {
 			t.Errorf("%s: prompt %q, want %q", c.line, got, c.prompt)
 		}
 	}
@@ -213,11 +210,11 @@ func TestBashStart(t *testing.T) {
 	})
 }
 
-// Lines pasted together are commands of their own: D, C and no prompt between.
+// Lines pasted together are commands of their own, without a prompt between.
 func TestBashPaste(t *testing.T) {
 	s := bash(t, "")
 	r := s.keys("\x1b[200~echo one\nfalse\necho two; (exit 8)\x1b[201~\r")
-	if r.kinds != "CDCDCDAB" || r.status != 8 || r.output != "one\ntwo\n" {
+	if r.kinds != "CCCDAB" || r.status != 8 || r.output != "one\ntwo\n" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -20,9 +20,10 @@ import (
 //	D  back from the input: the command ended with the status
 //
 // Between two prompts there is at least one D. One without a C before it says
-// that nothing ran: an error of syntax, an interrupt, an empty line, and the
-// status is what the shell's $? says. Lines pasted together give several C and
-// D before the next A. The first prompt has no D before it.
+// that nothing ran: an error of syntax, an interrupt, an empty line; the status
+// is what the shell's $? says. Lines pasted together give several C, in zsh
+// each with its D, before the next A. The first prompt has no D before it. A
+// prompt that a hook of the user's changed after ours may lack A and B once.
 func OwnMark(m vt.Mark, token string) (status int, own bool) {
 	args, own := strings.CutSuffix(m.Args, "den="+token)
 	if !own {

@@ -207,7 +207,7 @@ func ready(t *testing.T, c start) *shellSession {
 type result struct {
 	kinds  string // the marks up to and with the prompt's
 	status int    // of the last D
-	output string // between the first C and the D after it
+	output string // between a C and the last D before the next
 }
 
 // run types a line and waits for the next prompt.
@@ -224,16 +224,25 @@ func (s *shellSession) keys(keys string) result {
 	return s.result(from)
 }
 
+// result reads the marks from number from up to the next prompt. A prompt that
+// is only drawn anew comes before any D, and does not count.
 func (s *shellSession) result(from int) (r result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var c *vt.Mark
+	back := false
 	for i, m := range s.marks[from:] {
+		if m.Kind == 'B' && !back {
+			continue
+		}
 		r.kinds += string(m.Kind)
 		switch m.Kind {
 		case 'C':
-			c = &s.marks[from+i]
+			if c == nil {
+				c = &s.marks[from+i]
+			}
 		case 'D':
+			back = true
 			r.status, _ = cell.OwnMark(m, token)
 			if c != nil {
 				r.output += s.text(*c, m)

@@ -52,7 +52,7 @@ func TestZshChanges(t *testing.T) {
 	for _, line := range []string{
 		"PS1='new> '", `PS1="(venv) $PS1"`, "PROMPT_EOL_MARK='<eol>'", "unset PROMPT_EOL_MARK", "precmd_functions=()",
 		"preexec_functions=()", "autoload add-zsh-hook; late() { PS1=\"late $PS1\" }; add-zsh-hook precmd late", "set -x", "set +x",
-		"setopt ksharrays", "setopt nopromptcr", "unset precmd_functions preexec_functions", "set -u", "unsetopt promptpercent",
+		"setopt ksharrays", "setopt nopromptcr", "unset precmd_functions", "unset preexec_functions", "set -u", "unsetopt promptpercent",
 	} {
 		s.send(line + "\r")
 		s.quiet()
