@@ -24,6 +24,7 @@ build: ## build bin/den, static
 .PHONY: install
 install: build ## install den, its manual and its completions below PREFIX
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/den
+	for name in k km agent-tty; do ln -sf den $(DESTDIR)$(PREFIX)/bin/$$name; done
 	$(BIN) man --dir $(DESTDIR)$(PREFIX)/share/man/man1
 	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/den

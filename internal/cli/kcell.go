@@ -118,8 +118,7 @@ func (k kTool) run(args []string) int {
 	ctx, stop := kCanceled()
 	defer stop()
 	begun := time.Now()
-	var r cell.Result
-	err = k.call(ctx, d, wire.MethodRun, wire.Run{Code: c.code, Timeout: c.timeout, KeepWaiting: true}, &r)
+	r, err := k.runCell(ctx, d, wire.Run{Code: c.code, Timeout: c.timeout, KeepWaiting: true})
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		return k.runInterrupted(d, c)
@@ -189,7 +188,7 @@ func (k kTool) show(r cell.Result, asJSON bool) {
 		return
 	}
 	pairs := []any{"cell_id", r.CellID, "status", string(r.Status), "output", r.Output}
-	if r.ExitCode != nil && *r.ExitCode != 0 {
+	if r.Status == cell.Done && r.ExitCode != nil && *r.ExitCode != 0 {
 		pairs = append(pairs, "exit_code", *r.ExitCode)
 	}
 	if r.Truncated {
@@ -281,7 +280,7 @@ func (k kTool) pending(d session.Dir, rec cell.Record) bool {
 
 // told notes what k has told of a session's last cell.
 func (k kTool) told(d session.Dir, id string, what cell.Status) error {
-	return atomicfile.Write(filepath.Join(d.Cells(), "k-told"), []byte(id+" "+string(what)))
+	return atomicfile.Replace(filepath.Join(d.Cells(), "k-told"), []byte(id+" "+string(what)))
 }
 
 func (k kTool) wasTold(d session.Dir, id string) cell.Status {

@@ -205,7 +205,7 @@ func (m *kMonitor) print(pairs ...any) error {
 
 // hear notes the cell of whose end a km -1 has told.
 func (m *kMonitor) hear(id string) {
-	_ = atomicfile.Write(m.heardFile(), []byte(id)) // Best effort: the next one hears of it again.
+	_ = atomicfile.Replace(m.heardFile(), []byte(id)) // Best effort: the next one hears of it again.
 }
 
 func (m *kMonitor) heard(id string) bool {
