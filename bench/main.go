@@ -27,6 +27,7 @@ var suites = []struct {
 }{
 	{"through", through},
 	{"latency", latency},
+	{"run", cells},
 	{"idle", idle},
 	{"emulator", emulators},
 	{"replay", replays},

@@ -6,11 +6,20 @@ import (
 	"den/internal/vt"
 )
 
-// rowText returns the cells of a row in [from, to), with what the program
+// rowText returns the cells of a row in [from, to) as appendRow appends them.
+func rowText(row vt.Row, from, to int) string { return string(appendRow(nil, row, from, to)) }
+
+// appendRow appends the cells of a row in [from, to), with what the program
 // wrote as blanks kept, and without what it never wrote at the end.
-func rowText(row vt.Row, from, to int) string {
-	var b []byte
-	end := 0
+func appendRow(b []byte, row vt.Row, from, to int) []byte {
+	begin := len(b)
+	if from == 0 && to >= row.Len() {
+		if b = row.AppendText(b); plainEnd(row, b[begin:]) {
+			return b
+		}
+		b = b[:begin]
+	}
+	end := begin
 	for col := from; col < min(to, row.Len()); col++ {
 		if row.Width(col) == 0 {
 			continue
@@ -22,7 +31,19 @@ func rowText(row vt.Row, from, to int) string {
 		}
 		end = len(b)
 	}
-	return string(b[:end])
+	return b[:end]
+}
+
+// plainEnd reports whether a row's text without its trailing blanks is all
+// that was written: true for nearly every row, and quick to see where a
+// character is a byte and a cell.
+func plainEnd(row vt.Row, text []byte) bool {
+	for _, c := range text {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return len(text) == row.Len() || len(row.AppendCell(nil, len(text))) == 0
 }
 
 // Collector takes a cell's output from the emulator: rows that scrolled off
@@ -52,7 +73,7 @@ func (c *Collector) Scrolled(t *vt.Terminal) {
 func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
 	for c.next = max(c.next, t.FirstLine()); c.next < until; c.next++ {
 		row := t.Row(int(c.next - t.ScreenLine()))
-		c.line = append(c.line, rowText(row, c.col, row.Len())...)
+		c.line = appendRow(c.line, row, c.col, row.Len())
 		c.col = 0
 		if !row.Wrapped() {
 			c.flush()
@@ -90,7 +111,7 @@ func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.next == line {
 		row := t.Row(int(line - t.ScreenLine()))
-		c.line = append(c.line, rowText(row, c.col, col)...)
+		c.line = appendRow(c.line, row, c.col, col)
 	}
 	if len(c.line) > 0 {
 		c.flush()

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// cells measures code run in a shell from a cold command line: sent, waited
+// for, and its output read.
+func cells(b *bench) (err error) {
+	home, err := b.newHome()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, home.close()) }()
+	tmux, err := b.newTmux()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, tmux.close()) }()
+	if err := home.do("new", "sh", "bash", "--norc"); err != nil {
+		return err
+	}
+	if err := tmux.do("new-session", "-d", "-s", "sh", "-x", "120", "-y", "40", "bash", "--norc"); err != nil {
+		return err
+	}
+	for _, code := range []string{"true", "echo hello"} {
+		den := b.out.series("run '"+code+"'", "den run", "ms", false)
+		peer := b.out.series("run '"+code+"'", "tmux send-keys, capture-pane until done", "ms", false)
+		for i := range b.rounds(200, 20) {
+			b.calm.await()
+			ms, err := home.timed("run", "sh", code)
+			if err != nil {
+				return err
+			}
+			den.add(ms)
+			begun := time.Now()
+			if err := tmux.typeAndPoll(code, i); err != nil {
+				return err
+			}
+			peer.add(float64(time.Since(begun).Microseconds()) / 1000)
+			if b.ctx.Err() != nil {
+				return b.ctx.Err()
+			}
+		}
+		compare(den, peer)
+		m := den.median()
+		b.out.aim("run '"+code+"' under 10 ms", m < 10, "%s ms", number(m))
+	}
+	b.out.note("tmux knows no end: the code types a marker after itself, and the caller reads the screen until it is there")
+	return b.muchOutput(home)
+}
+
+// typeAndPoll is how a caller runs a command with tmux alone.
+func (t *tmuxServer) typeAndPoll(code string, i int) error {
+	marker := fmt.Sprintf("end-%d-", i)
+	if err := t.do("send-keys", "-t", "sh", fmt.Sprintf("%s; echo end-%d''-$?", code, i), "Enter"); err != nil {
+		return err
+	}
+	for begun := time.Now(); time.Since(begun) < 10*time.Second; {
+		out, err := capture(t.env, t.argv("capture-pane", "-p", "-t", "sh")...)
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(out, []byte(marker)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("tmux: %q did not end", code)
+}
+
+// muchOutput runs a command with many lines and checks every one of them.
+func (b *bench) muchOutput(home *denHome) error {
+	var want strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintln(&want, i+1)
+	}
+	s := b.out.series("100,000 lines", "den run", "ms", false)
+	exact, n := 0, b.rounds(10, 3)
+	for range n {
+		b.calm.await()
+		begun := time.Now()
+		var r struct {
+			Output string `json:"output"`
+			File   string `json:"output_file"`
+		}
+		if err := home.ask(&r, "run", "sh", "seq 1 100000", "-t", "60", "-j"); err != nil {
+			return err
+		}
+		s.add(float64(time.Since(begun).Microseconds()) / 1000)
+		kept, err := os.ReadFile(r.File)
+		if err == nil && string(kept) == want.String() && r.Output+"\n" == want.String() {
+			exact++
+		}
+	}
+	m := s.median()
+	b.out.aim("100,000 lines under 500 ms", m < 500, "%s ms", number(m))
+	b.out.aim("100,000 lines exact", exact == n, "%d of %d", exact, n)
+	return nil
+}
