@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"den/internal/cell"
+	"den/internal/pty"
 	"den/internal/vt"
 )
 
@@ -297,6 +298,69 @@ func TestBackgroundJob(t *testing.T) {
 				if r := s.run("echo still here"); r.status != 0 || kind.commands && !strings.HasSuffix(r.output, "still here\n") {
 					t.Errorf("%+v", r)
 				}
+			}
+		})
+	}
+}
+
+// A new size draws the prompt anew. That is no command and no end of one.
+func TestResize(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.name, func(t *testing.T) {
+			need(t, kind.start.argv[0], kind.pkg)
+			t.Parallel()
+			s := ready(t, kind.start)
+			s.send("echo out")
+			s.quiet()
+			from := s.position()
+			for _, cols := range []int{40, 20, 100} {
+				s.mu.Lock()
+				s.term.Resize(cols, 24)
+				s.mu.Unlock()
+				if err := s.tty.Resize(pty.Size{Cols: cols, Rows: 24}); err != nil {
+					t.Fatal(err)
+				}
+				s.quiet()
+			}
+			if r := s.result(from); strings.ContainsAny(r.kinds, "CDP") {
+				t.Errorf("marks %s", r.kinds)
+			}
+			if r := s.run(""); r.status != 0 || kind.commands && r.output != "out\n" {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
+// The options that make shells talk or give up.
+func TestOptions(t *testing.T) {
+	for _, kind := range kinds {
+		if kind.name == "fish" {
+			continue // it has none
+		}
+		t.Run(kind.name, func(t *testing.T) {
+			need(t, kind.start.argv[0], kind.pkg)
+			t.Parallel()
+			s := ready(t, kind.start)
+			s.run("set -eu")
+			if r := s.run("false || (exit 0)"); r.status != 0 {
+				t.Errorf("%+v", r)
+			}
+			if r := s.run("! true"); r.status != 1 {
+				t.Errorf("%+v", r)
+			}
+			s.run("set +e -x")
+			if r := s.run("sh -c 'exit 4'"); r.status != 4 {
+				t.Errorf("%+v", r)
+			}
+			s.run("")
+			if text := s.screen(); strings.Contains(text, "__den") || strings.Contains(text, "133") {
+				t.Errorf("it shows:\n%s", text)
+			}
+			s.run("set +x -e")
+			s.send("sh -c 'exit 4'\r")
+			if status := s.exit(); status != 4 {
+				t.Errorf("set -e: ended with %d", status)
 			}
 		})
 	}

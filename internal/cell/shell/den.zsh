@@ -21,51 +21,52 @@ if [[ -o interactive ]]; then
 	typeset -g __den_d=$'%{\e]133;D;%?;den='$__den_token$'\e\\%}'
 	typeset -g __den_shown=
 
-	# __den_precmd is the last hook before a prompt. The redirections of the
-	# hooks hide what set -x and a DEBUG trap would say about them.
-	__den_precmd() {
-		builtin local s=$? said=
-		if [[ -o promptsp && -o promptcr && ${PROMPT_EOL_MARK-} == "$__den_d"* ]]; then said=1; fi
-		builtin emulate -L zsh -o noxtrace -o noerrexit -o noerrreturn
-		if [[ -n $__den_shown && -z $said ]]; then
-			builtin printf '\e]133;D;%s;den=%s\e\\' $s $__den_token >/dev/tty
-		fi
-		__den_shown=1
-		__den_order
-		# Never twice, wherever a theme has put what it found.
-		if [[ $PS1 != "$__den_a"*"$__den_b" ]]; then
-			PS1=$__den_a${${PS1//$__den_a/}//$__den_b/}$__den_b
-		fi
-		if [[ $PS2 != "$__den_q"* ]]; then PS2=$__den_q${PS2//$__den_q/}; fi
-		# What zsh shows when it is not set.
-		if [[ ${PROMPT_EOL_MARK-} != "$__den_d"* ]]; then
-			typeset -g PROMPT_EOL_MARK=$__den_d${PROMPT_EOL_MARK-%B%S%#%s%b}
-		fi
-	} >/dev/null 2>&1
+	# What is defined inside keeps these options whatever the user sets, so
+	# set -x, -e and -u do not reach it. Redirections hide a DEBUG trap.
+	builtin emulate zsh -o noxtrace -o noerrexit -o noerrreturn -o unset -o noallexport -c '
+		# __den_precmd is the last hook before a prompt.
+		__den_precmd() {
+			builtin local s=$?
+			if [[ -n $__den_shown && ! ( -o promptsp && -o promptcr && ${PROMPT_EOL_MARK-} == "$__den_d"* ) ]]; then
+				builtin printf "\e]133;D;%s;den=%s\e\\\\" $s $__den_token >/dev/tty
+			fi
+			__den_shown=1
+			__den_order
+			# Never twice, wherever a theme has put what it found.
+			if [[ $PS1 != "$__den_a"*"$__den_b" ]]; then
+				PS1=$__den_a${${PS1//$__den_a/}//$__den_b/}$__den_b
+			fi
+			if [[ $PS2 != "$__den_q"* ]]; then PS2=$__den_q${PS2//$__den_q/}; fi
+			if [[ ${PROMPT_EOL_MARK-} != "$__den_d"* ]]; then
+				# The default is what zsh shows when it is not set.
+				builtin typeset -g PROMPT_EOL_MARK=$__den_d${PROMPT_EOL_MARK-%B%S%#%s%b}
+			fi
+		} >/dev/null 2>&1
 
-	# __den_preexec is the last hook before a command. The command and its
-	# children see the user's prompts.
-	__den_preexec() {
-		builtin emulate -L zsh -o noxtrace -o noerrexit -o noerrreturn
-		__den_shown=1
-		__den_order
-		PS1=${${PS1//$__den_a/}//$__den_b/}
-		PS2=${PS2//$__den_q/}
-		typeset -g +x PROMPT_EOL_MARK # must stay as it is, so a zsh in this one may not inherit it
-		builtin printf '\e]133;C;den=%s\e\\' $__den_token >/dev/tty
-	} >/dev/null 2>&1
+		# __den_preexec is the last hook before a command. The command and its
+		# children see the prompts of the user.
+		__den_preexec() {
+			__den_shown=1
+			__den_order
+			PS1=${${PS1//$__den_a/}//$__den_b/}
+			PS2=${PS2//$__den_q/}
+			# It must stay as it is, so a zsh in this one may not inherit it.
+			builtin typeset -g +x PROMPT_EOL_MARK
+			builtin printf "\e]133;C;den=%s\e\\\\" $__den_token >/dev/tty
+		} >/dev/null 2>&1
 
-	# __den_order keeps both hooks last, and brings one back that was lost.
-	__den_order() {
-		if [[ ${precmd_functions[-1]-} != __den_precmd ]]; then
-			typeset -ga precmd_functions
-			precmd_functions=(${precmd_functions:#__den_precmd} __den_precmd)
-		fi
-		if [[ ${preexec_functions[-1]-} != __den_preexec ]]; then
-			typeset -ga preexec_functions
-			preexec_functions=(${preexec_functions:#__den_preexec} __den_preexec)
-		fi
-	}
+		# __den_order keeps both hooks last, and brings one back that was lost.
+		__den_order() {
+			if [[ ${precmd_functions[-1]-} != __den_precmd ]]; then
+				builtin typeset -ga precmd_functions
+				precmd_functions=(${precmd_functions:#__den_precmd} __den_precmd)
+			fi
+			if [[ ${preexec_functions[-1]-} != __den_preexec ]]; then
+				builtin typeset -ga preexec_functions
+				preexec_functions=(${preexec_functions:#__den_preexec} __den_preexec)
+			fi
+		}
+	'
 
 	precmd_functions+=(__den_precmd)
 	preexec_functions+=(__den_preexec)
