@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/cell"
 	"den/internal/cli"
 	"den/internal/pty"
 	"den/internal/session"
@@ -50,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"kill-host":  killHost,
 			"alive":      alive,
 			"eventually": eventually,
+			"settled":    settled,
 		},
 	})
 }
@@ -155,10 +157,10 @@ func killHost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	m, err := d.Load()
 	ts.Check(err)
+	gone, err := d.Gone()
+	ts.Check(err)
 	ts.Check(syscall.Kill(m.HostPID, syscall.SIGKILL))
-	for exists(fmt.Sprintf("/proc/%d/fd/0", m.HostPID)) { // a zombie has none
-		time.Sleep(time.Millisecond)
-	}
+	<-gone
 }
 
 // alive demands that a process lives, or with ! that it does not.
@@ -187,6 +189,18 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// settled waits until the last cell of a session is over.
+func settled(ts *testscript.TestScript, neg bool, args []string) {
+	d, err := session.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
+	ts.Check(err)
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(time.Millisecond) {
+		if rec, err := (cell.Store{Dir: d.Cells()}).Load(""); err == nil && rec.Final() {
+			return
+		}
+	}
+	ts.Fatalf("the cell of %s does not end", args[0])
 }
 
 func exists(path string) bool {

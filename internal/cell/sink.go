@@ -71,6 +71,7 @@ func (s *Sink) spill() error {
 func (s *Sink) Close(r *Result) error {
 	if s.file == nil {
 		r.Output = string(bytes.TrimSuffix(s.mem, []byte("\n")))
+		r.Truncated = s.lost
 		return s.err
 	}
 	err := s.out.Flush()
@@ -78,6 +79,7 @@ func (s *Sink) Close(r *Result) error {
 		err = cerr
 	}
 	if err != nil {
+		r.Truncated = true
 		return err
 	}
 	r.OutputFile = s.path

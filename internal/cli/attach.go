@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -89,6 +90,8 @@ type viewer struct {
 	emulator *vt.Terminal
 	client   *session.Client // or nil before the host's first word
 	unsent   []byte          // what was typed meanwhile
+	unknown  [][]byte        // what was sent, and the host did not yet say that it took
+	taken    int             // how much of what was sent it said that it took
 
 	once sync.Once
 }
@@ -204,18 +207,29 @@ func (v *viewer) take(f wire.Frame, from *session.Client) {
 		v.emulator.Write(f.Data) // never fails
 		v.emulator.TakeReplies() // the host answers the program
 	}
-	if v.client == nil {
+	if n := min(f.Inputs-v.taken, len(v.unknown)); n > 0 {
+		v.unknown = v.unknown[n:]
+		v.taken += n
+	}
+	if v.client == nil && !f.Upgrade {
 		v.client = from
 		v.sendLocked(v.unsent)
 		v.unsent = nil
 	}
 }
 
+// disconnect puts aside what the host did not take before it went: the next
+// one gets it.
 func (v *viewer) disconnect() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.client = nil
+	v.unsent = append(bytes.Join(v.unknown, nil), v.unsent...)
+	v.client, v.unknown, v.taken = nil, nil, 0
 }
+
+// maxUnknown bounds what is remembered of sent input; more is not typed in the
+// time between two frames.
+const maxUnknown = 4096
 
 // maxUnsent bounds what may be typed while there is no host to take it.
 const maxUnsent = 64 << 10
@@ -224,6 +238,9 @@ func (v *viewer) sendLocked(typed []byte) {
 	switch {
 	case len(typed) == 0:
 	case v.client != nil:
+		if len(v.unknown) < maxUnknown {
+			v.unknown = append(v.unknown, bytes.Clone(typed))
+		}
 		v.client.Send(wire.MethodInput, wire.Input{Raw: typed}) // a broken connection shows in the stream
 	case len(v.unsent)+len(typed) <= maxUnsent:
 		v.unsent = append(v.unsent, typed...)

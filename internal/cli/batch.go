@@ -202,7 +202,11 @@ func (a *app) runBatch(ctx context.Context, d session.Dir, arg string, keepGoing
 	if err != nil {
 		return err
 	}
-	b := &batch{app: a, dir: d}
+	m, err := d.Inspect()
+	if err != nil {
+		return err
+	}
+	b := &batch{app: a, dir: d, name: m.Name}
 	records, failed := b.runAll(ctx, steps, keepGoing)
 	done := 0
 	for _, r := range records {
@@ -231,6 +235,7 @@ func (a *app) runBatch(ctx context.Context, d session.Dir, arg string, keepGoing
 type batch struct {
 	*app
 	dir      session.Dir
+	name     string
 	baseline uint64 // the seq of the last input step
 }
 
@@ -273,7 +278,7 @@ func (b *batch) run(ctx context.Context, s step, r *stepRecord) error {
 		if err != nil {
 			return err
 		}
-		ans := answerFor("", shot, "text")
+		ans := answerFor(b.name, shot, "text")
 		r.Snapshot, r.Seq = &ans, shot.Seq
 		return nil
 	case s.Run != nil:

@@ -90,11 +90,13 @@ func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessa
 	h.core.follow(f)
 	defer h.core.unfollow(f)
 	f.poke() // the first paint
+	inputs := 0
 	for {
 		select {
 		case <-f.wake:
 			frames, done := h.core.take(f)
 			for i, frame := range frames {
+				frame.Inputs = inputs
 				if err := conn.Write(wire.Response{Stream: !done || i < len(frames)-1, Result: wire.Params(frame)}); err != nil {
 					return err
 				}
@@ -108,6 +110,9 @@ func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessa
 			}
 			if err := h.attachedRequest(f, a.ReadOnly, req); err != nil {
 				return conn.Write(wire.Response{Error: wire.FromError(err)})
+			}
+			if req.Method == wire.MethodInput {
+				inputs++
 			}
 		case <-h.upgrading:
 			f.end(wire.Frame{Upgrade: true})

@@ -31,21 +31,24 @@ type cells struct {
 // running is a cell that was given to the program.
 type running struct {
 	cells *cells
+	id    string
+	code  string
 	begun time.Duration
 	turn  *cellTurn
 
 	lines   []string // what is still to be typed, for programs that take a line at a time
 	typed   string   // the line that was typed last
-	sent    bool     // the code, or its first line
 	byShell bool     // it was sent at the prompt of a shell with marks
 	sentSeq uint64   // of the last output when the code was sent
 	prompt  prompt   // what stood left of the cursor when the code was sent
 
 	// guarded by cells.mu
-	record  cell.Record
-	late    bool          // its caller stopped waiting
-	pressed bool          // somebody interrupted it
-	changed chan struct{} // closed, and replaced, when the record changes
+	record   cell.Record
+	sent     bool          // the code, or its first line
+	late     bool          // its caller stopped waiting
+	pressed  bool          // somebody interrupted it
+	patience *time.Timer   // or nil: when a fired cell is late
+	changed  chan struct{} // closed, and replaced, when the record changes
 }
 
 // prompt is a prompt and the column behind it.
@@ -72,12 +75,12 @@ func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
 	if req.Cell != "" {
 		return cs.rejoin(ctx, req)
 	}
-	r, err := cs.begin(req)
+	r, id, err := cs.begin(req)
 	if err != nil {
 		return cell.Result{}, err
 	}
 	if req.Fire {
-		return cell.Result{CellID: r.record.CellID, Status: cell.Fired}, nil
+		return cell.Result{CellID: id, Status: cell.Fired}, nil
 	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
@@ -87,7 +90,7 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 	cs.mu.Lock()
 	r := cs.active
 	cs.mu.Unlock()
-	if r == nil || r.record.CellID != req.Cell {
+	if r == nil || r.id != req.Cell {
 		rec, err := cs.store.Load(req.Cell)
 		return rec.Result, err
 	}
@@ -95,32 +98,39 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 }
 
 // begin makes the one active cell, before anything is sent.
-func (cs *cells) begin(req wire.Run) (*running, error) {
+func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	if err := cs.h.requireRunning(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.active != nil {
-		id := cs.active.record.CellID
-		return nil, fault.Hintf(fault.Errorf(fault.Busy, "active cell '%s'", id), "'den poll' tells how it goes, 'den int' interrupts it, 'den kill' ends the session")
+		id := cs.active.id
+		return nil, "", fault.Hintf(fault.Errorf(fault.Busy, "active cell '%s'", id), "'den poll' tells how it goes, 'den int' interrupts it, 'den kill' ends the session")
 	}
 	now := time.Now()
-	id := ident.New(now)
-	r := &running{
-		cells: cs, begun: cs.h.core.clock(), changed: make(chan struct{}),
+	id = ident.New(now)
+	r = &running{
+		cells: cs, id: id, code: req.Code, begun: cs.h.core.clock(), changed: make(chan struct{}),
 		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: make(chan struct{}, 1)},
 		record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		},
 	}
 	if err := cs.store.Save(r.record); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	cs.active = r
-	r.record.StartSeq = cs.event("fired", r.record.Result, req.Code)
+	if req.Fire && req.Timeout > 0 {
+		r.patience = time.AfterFunc(req.Timeout, func() { r.giveUp() })
+	}
+	code := req.Code
+	if cs.h.manifest().RecordInput == RecordNone {
+		code = ""
+	}
+	r.record.StartSeq = cs.event("fired", r.record.Result, code)
 	cs.work.Go(r.drive)
-	return r, nil
+	return r, id, nil
 }
 
 // cellEvent is what the log says of a cell.
@@ -180,13 +190,12 @@ func (r *running) look() (cell.Result, <-chan struct{}) {
 // giveUp notes that the caller's time is up. The cell runs on, and its end is
 // still recognised.
 func (r *running) giveUp() cell.Result {
-	r.update(func(rec *cell.Record) { r.late = true })
+	text := r.outputSoFar()
+	r.update(func(rec *cell.Record) { r.late, rec.Output = true, text })
 	res, _ := r.look()
-	if res.Final() {
-		return res
+	if !res.Final() {
+		res.Status = cell.TimedOut
 	}
-	res.Status = cell.TimedOut
-	res.Output = r.outputSoFar()
 	return res
 }
 
@@ -206,16 +215,21 @@ func (r *running) update(change func(*cell.Record)) {
 	if err := cs.store.Save(kept); err != nil {
 		log.Printf("keep cell: %v", err) // the caller still gets its answer
 	}
-	close(r.changed)
-	r.changed = make(chan struct{})
 	if r.record.Final() {
+		// After the record, so that who hears of the end finds the result.
+		cs.event(string(kept.Status), kept.Result, "")
 		cs.active = nil
 	}
+	close(r.changed)
+	r.changed = make(chan struct{})
 }
 
 // finish ends the cell with what is known of its end.
 func (r *running) finish(end cell.Result) {
 	c := r.cells.h.core
+	if r.patience != nil {
+		r.patience.Stop()
+	}
 	c.mu.Lock()
 	c.cell = nil
 	c.mu.Unlock()
@@ -225,7 +239,7 @@ func (r *running) finish(end cell.Result) {
 	if err := r.turn.sink.Close(&end); err != nil {
 		log.Printf("keep a cell's output: %v", err)
 	}
-	end.CellID = r.record.CellID
+	end.CellID = r.id
 	end.DurationMS = (c.clock() - r.begun).Milliseconds()
 	r.cells.mu.Lock()
 	pressed := r.pressed
@@ -234,7 +248,7 @@ func (r *running) finish(end cell.Result) {
 		end.Status, end.By = cell.Failed, cell.ByInt
 		end.Output = "interrupted"
 	}
-	seq := r.cells.event(string(end.Status), end, "")
+	seq := c.position().Seq
 	r.update(func(rec *cell.Record) { rec.Result, rec.EndSeq = end, seq })
 }
 
@@ -242,22 +256,36 @@ func (r *running) finish(end cell.Result) {
 func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 	cs.mu.Lock()
 	r := cs.active
+	sent := r == nil
 	if r != nil {
 		r.pressed = true
+		sent = r.sent
+		r.turn.poke()
 	}
 	cs.mu.Unlock()
-	if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
-		return cell.Result{}, err
+	var res cell.Result
+	for range intPresses { // one may be lost while a shell forks
+		if sent {
+			if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
+				return res, err
+			}
+		}
+		if r == nil {
+			return res, nil
+		}
+		var err error
+		if res, err = r.await(ctx, intPatience, false); err != nil || res.Final() {
+			return res, err
+		}
 	}
-	if r == nil {
-		return cell.Result{}, nil
-	}
-	res, err := r.await(ctx, intPatience, false)
-	if err != nil || res.Final() {
-		return res, err
-	}
+	cs.mu.Lock()
+	r.pressed = false // it goes on, and may end by itself
+	cs.mu.Unlock()
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
 }
 
-// intPatience is how long a program may take to react to Ctrl-C.
-const intPatience = 3 * time.Second
+// A program may take intPatience to react to Ctrl-C, and is asked intPresses times.
+const (
+	intPatience = time.Second
+	intPresses  = 3
+)

@@ -94,7 +94,7 @@ func (cs *cells) resume(s cellsState) error {
 		turn.take = cell.ResumeCollector(sink, *a.Take)
 	}
 	cs.active = &running{
-		cells: cs, begun: a.Begun, turn: turn, lines: a.Lines, typed: a.Typed, sent: a.Sent, byShell: a.ByShell, sentSeq: a.SentSeq,
+		cells: cs, id: a.Record.CellID, code: a.Record.Code, begun: a.Begun, turn: turn, lines: a.Lines, typed: a.Typed, sent: a.Sent, byShell: a.ByShell, sentSeq: a.SentSeq,
 		prompt: prompt{a.Prompt.Text, a.Prompt.Col}, record: a.Record, late: a.Late, pressed: a.Pressed, changed: make(chan struct{}),
 	}
 	if a.Sent && cs.hook != "" {

@@ -39,8 +39,13 @@ func (c *core) feedLocked(chunk []byte) {
 		c.marksLocked()
 		c.cell.follow(c.term)
 	}
+	c.cell.poke()
+}
+
+// poke lets the cell's goroutine look again.
+func (t *cellTurn) poke() {
 	select {
-	case c.cell.moved <- struct{}{}:
+	case t.moved <- struct{}{}:
 	default: // a token lies there already
 	}
 }

@@ -17,6 +17,9 @@ const (
 	quietRest  = 1500 * time.Millisecond
 )
 
+// lookPause bounds how often the program is looked at.
+const lookPause = time.Millisecond
+
 // drive brings a cell to its end: it waits until the program can take the
 // code, sends it, and watches for the end.
 func (r *running) drive() {
@@ -24,6 +27,8 @@ func (r *running) drive() {
 	check := h.newReadyCheck()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
+	sent := r.isSent()
+	looked := -lookPause
 	for {
 		select {
 		case <-r.turn.moved:
@@ -40,18 +45,55 @@ func (r *running) drive() {
 			}
 			return
 		}
+		if since := h.core.clock() - looked; since < lookPause {
+			pause.Reset(lookPause - since) // a flood: a probe costs more than a turn
+			continue
+		}
 		s := r.see(check)
+		looked = h.core.clock()
 		switch {
-		case !r.sent:
+		case !sent:
+			if r.isPressed() { // nothing was sent, and nothing will be
+				r.finish(cell.Result{Status: cell.Failed})
+				return
+			}
 			if s.can() {
-				r.sent = true
+				sent = r.markSent()
 				r.send(s)
 			}
 		case r.over(s):
 			return
 		}
+		if r.isFinal() { // it could not be sent
+			return
+		}
 		pause.Reset(check.backoff())
 	}
+}
+
+func (r *running) isSent() bool {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	return r.sent
+}
+
+func (r *running) isFinal() bool {
+	res, _ := r.look()
+	return res.Final()
+}
+
+func (r *running) isPressed() bool {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	return r.pressed
+}
+
+// markSent notes that from now on Ctrl-C must reach the program.
+func (r *running) markSent() bool {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.sent = true
+	return true
 }
 
 // hookEnded is nil, and blocks for ever, where no hook runs.
@@ -104,7 +146,7 @@ func (s seen) can() bool {
 // of its lines.
 func (r *running) send(s seen) {
 	c := r.cells.h.core
-	code := strings.TrimRight(r.record.Code, "\n")
+	code := strings.TrimRight(r.code, "\n")
 	r.prompt = r.cells.learn(s.prompt)
 	r.byShell = s.shell.atPrompt() && r.cells.given == "" && r.cells.hook == ""
 	r.lines = strings.Split(code, "\n")
@@ -177,11 +219,14 @@ func (r *running) over(s seen) bool {
 		return false // the prompt is about to come
 	case s.ready:
 		return r.atRest(s)
-	case r.byShell && s.shell.last == 'B' && s.probe.State == pty.Unknown && s.quiet > quietRest/3:
+	case r.byShell && s.shell.last == inputPending && s.probe.State == pty.Unknown && s.quiet > quietRest/3:
 		r.setWaiting(cell.ForContinuation) // an editor of its own (fish), and nothing began
 		return false
-	case r.byShell:
-		return false // it will tell
+	case r.byShell: // it will tell
+		if s.probe.State == pty.Busy {
+			r.setWaiting("")
+		}
+		return false
 	case s.probe.State != pty.Unknown || s.altShown:
 		r.setWaiting("")
 		return false
@@ -200,7 +245,8 @@ func (r *running) overByPrompt(s seen, given string) bool {
 	switch {
 	case s.probe.State == pty.Busy || s.answered == r.sentSeq:
 	case strings.HasSuffix(shown, given) && (s.ready || s.quiet > promptRest):
-		r.prompt = prompt{given, len([]rune(given)) + s.prompt.col - len([]rune(shown))}
+		before, _ := strings.CutSuffix(shown, given) // output without a newline
+		r.prompt = prompt{strings.TrimPrefix(s.prompt.text, before), s.prompt.col - len([]rune(before))}
 		r.takeLine(s)
 		if len(r.lines) > 0 {
 			r.next(s)

@@ -256,6 +256,7 @@ func (c *core) recordInput(policy string, echo bool, data []byte) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastInput = c.clock()
+	c.shell.typed()
 	c.happenedLocked()
 	if policy == RecordAll || policy == RecordAuto && echo {
 		return c.appendLocked(eventlog.Input, data)

@@ -46,5 +46,16 @@ func (s *shellMarks) take(m vt.Mark) bool {
 	return true
 }
 
+// inputPending is what last becomes when something was typed at a prompt: what
+// the shell does next is not known until it tells.
+const inputPending = 'I'
+
+// typed notes that the shell got input.
+func (s *shellMarks) typed() {
+	if s.last == 'B' || s.last == 'P' {
+		s.last = inputPending
+	}
+}
+
 // atPrompt reports whether the shell shows its prompt and waits for a command.
 func (s *shellMarks) atPrompt() bool { return s.last == 'B' }

@@ -138,6 +138,9 @@ type Frame struct {
 	Rows    int    `json:"rows,omitempty"`
 	Data    []byte `json:"data,omitempty"`
 	Seq     uint64 `json:"seq"`
+	// Inputs counts what was taken of the client's input: what it sent beyond
+	// that when the host replaced its binary must be sent again.
+	Inputs int `json:"inputs,omitempty"`
 	// Exited, on the last frame, says how the program ended.
 	Exited *Exit `json:"exited,omitempty"`
 	// Upgrade, on the last frame, says that the host replaces its binary.
