@@ -18,9 +18,12 @@ run() {
 say 'Start a shell in a session. It lives until it ends or is killed.'
 run new demo --cols 80 --rows 12 bash --norc
 
-say 'Type a command and wait until the shell waits for input again: no sleep, no guess.'
-run type demo 'for i in 1 2 3; do echo "step $i"; sleep 0.2; done; echo "all done"' --enter
-run wait demo --ready --text 'all done' -j
+say 'Run a command: its output and status, when it is done. No sleep, no guess.'
+run run demo 'for i in 1 2 3; do echo "step $i"; sleep 0.2; done; echo "all done"' -j
+
+say 'A command that asks is told at once, not after a timeout.'
+run run demo 'read -p "Go on? [Y/n] " answer' -j || :
+run type demo y --enter
 
 say 'Read the screen.'
 run snapshot demo
@@ -29,7 +32,7 @@ say 'What runs, and does it wait for input?'
 run status demo
 
 say 'The screen as it was a moment ago, from the recording.'
-run snapshot demo --at 0.4s
+run snapshot demo --at 0.5s
 
 say 'End it and all its processes. The recording stays, and still answers.'
 run kill demo

@@ -73,7 +73,8 @@ they print, and answers questions about their screens.
 
 A first look:
   den new work                          start a shell in a session named work
-  den type work 'make test' --enter     type into it
+  den run work 'make test'              run code, and print its output when it is done
+  den type work top --enter             or type into it, press keys,
   den wait work --regex 'ok|FAIL'       wait until the screen shows it
   den snapshot work                     read the screen
   den attach work                       join it with your own terminal
