@@ -62,11 +62,11 @@ func TestPrograms(t *testing.T) {
 			if p.needs == "psql" {
 				argv = append(argv, "-h", startPostgres(t))
 			}
+			t.Cleanup(func() { mine.try("kill", p.name, "--grace", "1s") }) // it may have ended by itself
 			mine.do(append([]string{"new", p.name}, argv...)...)
 			for _, in := range p.inputs {
 				mine.give(p, in)
 			}
-			mine.try("kill", p.name, "--grace", "1s") // it may have ended by itself
 		})
 	}
 }

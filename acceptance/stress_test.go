@@ -46,6 +46,13 @@ func TestCellStress(t *testing.T) {
 	}
 	s := &stress{world: newWorld(t), seen: map[string]seen{}, tally: map[string]int{}}
 	s.env = append(s.env, "LC_ALL=C.UTF-8")
+	t.Cleanup(func() {
+		for _, sl := range s.slots {
+			if t.Failed() { // else finish has done it
+				s.try("kill", sl.name, "--grace", "500ms")
+			}
+		}
+	})
 	var clients sync.WaitGroup
 	for i := range many {
 		s.slots = append(s.slots, &slot{shell: i%2 == 0})
@@ -307,6 +314,9 @@ func (s *stress) verifySession(name string, d session.Dir, cells map[string]bool
 		cut := r.By == cell.ByExit && strings.HasPrefix(want, r.Output) // the session was killed meanwhile
 		if r.Status == cell.Done && r.Output != want && !cut {
 			s.t.Errorf("%s: cell %s (%s) gave %q by %s, want %q", name, id, rec.Code, r.Output, r.By, want)
+		}
+		if r.Status == cell.Done && !cut && !strings.Contains(log, want) {
+			s.t.Errorf("%s: cell %s (%s) is done, and the log does not know it", name, id, rec.Code)
 		}
 		switch n := len(ends[id]); {
 		case n > 1:
