@@ -29,7 +29,7 @@ func SamePrompt(a, b string) bool {
 // continuation matches the prompts by which programs ask for the rest of an
 // input: "... ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
 var continuation = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s*(\.\.\.+[>:]?|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
+	return regexp.MustCompile(`^\s*(\.\.\.+[>:]?|>>|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
 })
 
 // IsContinuation reports whether a prompt asks for the rest of an input.

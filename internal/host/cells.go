@@ -62,7 +62,7 @@ type prompt struct {
 func (cs *cells) learn(p prompt) prompt {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if last := cs.learned; last.text != "" && p.text != last.text && strings.HasSuffix(p.text, last.text) {
+	if last := cs.learned; last.text != "" && p.text != last.text && strings.HasSuffix(p.text, last.text) && !cell.IsContinuation(p.text, last.text) {
 		return last
 	}
 	cs.learned = p

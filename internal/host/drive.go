@@ -303,10 +303,11 @@ func (r *running) rested(s seen, by cell.By) bool {
 		r.takeLine(s)
 		r.next(s)
 		return false
-	case cell.SamePrompt(s.prompt.text, r.prompt.text), by == cell.ByQuiet:
+	case cell.SamePrompt(s.prompt.text, r.prompt.text):
 	case cell.IsContinuation(s.prompt.text, r.prompt.text):
 		r.setWaiting(cell.ForContinuation)
 		return false
+	case by == cell.ByQuiet:
 	case strings.HasSuffix(s.prompt.text, r.prompt.text) && r.prompt.text != "":
 	default:
 		r.setWaiting(cell.ForInput)
@@ -345,7 +346,7 @@ func (r *running) takeLine(s seen) {
 		return
 	}
 	col := 0
-	if p := r.prompt; p.text != "" && s.prompt.text != p.text && strings.HasSuffix(s.prompt.text, p.text) {
+	if p := r.prompt; p.text != "" && s.prompt.text != p.text && strings.HasSuffix(s.prompt.text, p.text) && !cell.IsContinuation(s.prompt.text, p.text) {
 		col = s.prompt.col - p.col // output without a newline stands before it
 	}
 	r.turn.take.Finish(c.term, s.line, max(col, 0))
