@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -72,7 +73,7 @@ func (l *lineWatch) event(ev eventlog.Event) error {
 	}
 	// In parts, so that no more scrolls off at once than the emulator keeps.
 	for len(out) > 0 {
-		n := min(len(out), host.Scrollback/2)
+		n := untilErase(out[:min(len(out), host.Scrollback/2)])
 		l.term.Write(out[:n]) // never fails
 		out = out[n:]
 		if err := l.print(l.term.ScreenLine() + int64(l.term.Cursor().Row)); err != nil {
@@ -80,6 +81,17 @@ func (l *lineWatch) event(ev eventlog.Event) error {
 		}
 	}
 	return nil
+}
+
+// untilErase ends a part behind a sequence that erases: what it leaves of the
+// screen must be seen before more is written.
+func untilErase(out []byte) int {
+	for i := range out {
+		if out[i] == 'J' && i >= 2 && bytes.LastIndexByte(out[max(0, i-4):i], 0x1b) >= 0 {
+			return i + 1
+		}
+	}
+	return len(out)
 }
 
 // print emits the lines before the given one.
