@@ -179,15 +179,8 @@ func drained(clients *sync.WaitGroup, cut context.CancelFunc) {
 // readTerminal runs a turn for every chunk until the terminal hangs up.
 func (h *Host) readTerminal() {
 	buf := make([]byte, 64<<10)
-	flood := 0 // full reads in a row
 	for {
-		if flood > floodReads {
-			time.Sleep(floodPause)
-		}
 		n, err := h.tty.ReadChunk(buf)
-		if flood++; n < fullRead {
-			flood = 0
-		}
 		if n > 0 {
 			replies := h.core.output(buf[:n])
 			if len(replies) > 0 {
@@ -204,15 +197,6 @@ func (h *Host) readTerminal() {
 		}
 	}
 }
-
-// A program that floods its terminal fills it faster than one turn a read is
-// worth: after some full reads in a row the host lets a little more gather. The
-// kernel holds more than comes in that time, so the program is not held up.
-const (
-	fullRead   = 4 << 10 // what the kernel gives at most in one read
-	floodReads = 8
-	floodPause = 200 * time.Microsecond
-)
 
 // drainQuiet is how long a terminal that something still holds open must be
 // silent after the program's end.
