@@ -8,6 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// A read of fullRead bytes is the most that the kernel gives at once; after
+// one the next read yields up to floodYields times before it waits.
+const (
+	fullRead    = 4095
+	floodYields = 100
+)
+
 // chunkReader keeps what one ReadChunk needs, so that reading allocates nothing.
 type chunkReader struct {
 	raw  syscall.RawConn
@@ -15,6 +22,7 @@ type chunkReader struct {
 	buf  []byte
 	n    int
 	err  error
+	full bool // the last chunk was as much as the kernel gives: more will come
 }
 
 func (c *chunkReader) init(raw syscall.RawConn) {
@@ -25,10 +33,20 @@ func (c *chunkReader) init(raw syscall.RawConn) {
 // read fills buf as far as it goes without waiting. It returns false when
 // there was not one byte, which makes the poller wait and call again.
 func (c *chunkReader) read(fd uintptr) bool {
+	patience := 0
+	if c.full {
+		patience = floodYields
+	}
 	for c.n < len(c.buf) {
 		n, err := unix.Read(int(fd), c.buf[c.n:])
 		switch {
 		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN && c.n == 0 && patience > 0:
+			// In a flood the next bytes are microseconds away: to let others
+			// run for a moment is cheaper than to park and be woken.
+			patience--
+			yield()
 			continue
 		case err == unix.EAGAIN:
 			return c.n > 0
@@ -55,7 +73,7 @@ func (p *PTY) ReadChunk(buf []byte) (int, error) {
 	c := &p.chunk
 	c.buf, c.n, c.err = buf, 0, nil
 	err := c.raw.Read(c.step)
-	c.buf = nil
+	c.buf, c.full = nil, c.n >= fullRead
 	switch {
 	case c.n > 0:
 		return c.n, nil // An error that came after these bytes comes again.
