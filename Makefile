@@ -8,7 +8,7 @@ FUZZTIME ?= 10m
 
 # What the tests and the demo run for real. Debian's package names.
 PACKAGES := tmux vim-nox nano less htop mc git asciinema bash zsh fish dash busybox procps \
-	bc dc sqlite3 gdb python3 perl lua5.4 nodejs ruby ruby-reline fzf redis-tools util-linux
+	bc dc sqlite3 gdb python3 perl lua5.4 nodejs ruby ruby-reline fzf redis-tools postgresql util-linux
 
 .PHONY: help
 help: ## list the targets
