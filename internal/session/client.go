@@ -102,6 +102,10 @@ const dying = 500 * time.Millisecond
 // over returns the record of a session that is over, or about to be, and nil
 // for one that lives on.
 func (d Dir) over() *Manifest {
+	// A host closes its record before its socket.
+	if m, err := d.Inspect(); err == nil && m.Status.Final() {
+		return m
+	}
 	if gone, err := d.Gone(); err == nil {
 		select {
 		case <-gone:
