@@ -135,7 +135,7 @@ func (s *shellSession) read() {
 			return
 		}
 		if len(reply) > 0 {
-			s.tty.Master().Write(reply) // Best effort.
+			s.tty.Write(reply) // Best effort.
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (s *shellSession) await(what string, ok func() bool) {
 
 func (s *shellSession) send(text string) {
 	s.t.Helper()
-	if _, err := s.tty.Master().WriteString(text); err != nil {
+	if _, err := s.tty.Write([]byte(text)); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -49,6 +50,10 @@ func settle() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("host: ")
 	debug.SetGCPercent(50)
+	// One thread of Go code is enough for a session, and many sessions share
+	// the machine. In a flood a second one costs: it wakes for what the first
+	// is about to find, and takes the core that the program writes on.
+	runtime.GOMAXPROCS(1)
 	unix.Umask(0o077)
 }
 

@@ -130,7 +130,7 @@ func (h *Host) run(ctx context.Context) error {
 	end := func() {
 		h.server.stop()
 		close(stop)
-		h.tty.Master().SetDeadline(time.Now()) // breaks off reads and writes
+		h.tty.SetDeadline(time.Now()) // breaks off reads and writes
 		workers.Wait()
 	}
 	select {

@@ -99,7 +99,7 @@ func (q *inputQueue) run(stop <-chan struct{}) {
 				return
 			}
 		}
-		n, err := q.tty.Master().Write(p.data)
+		n, err := q.tty.Write(p.data)
 		q.wrote(n, err == nil)
 		if err != nil {
 			// Either the terminal hung up, and nobody will read this any

@@ -95,7 +95,7 @@ func (h *Host) goOn() error {
 	h.upgrading, h.newBinary = make(chan struct{}), ""
 	h.stopCells = make(chan struct{})
 	h.cells.goOn()
-	if err := h.tty.Master().SetDeadline(time.Time{}); err != nil {
+	if err := h.tty.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("go on after upgrade: %w", err)
 	}
 	if err := h.server.listener.SetDeadline(time.Time{}); err != nil {
@@ -151,7 +151,7 @@ func (h *Host) handover() (handover, error) {
 	for _, part := range []struct {
 		fd   *int
 		from syscall.Conn
-	}{{&s.TTY, h.tty.Master()}, {&s.Socket, h.server.listener}, {&s.Lock, h.lock}} {
+	}{{&s.TTY, h.tty}, {&s.Socket, h.server.listener}, {&s.Lock, h.lock}} {
 		fd, err := descriptor(part.from)
 		if err != nil {
 			return s, err

@@ -109,7 +109,7 @@ func run(t *testing.T, argv ...string) *screen {
 // until reads until the output has one of the texts.
 func (x *screen) until(texts ...string) {
 	x.t.Helper()
-	x.p.Master().SetReadDeadline(time.Now().Add(20 * time.Second))
+	x.p.SetReadDeadline(time.Now().Add(20 * time.Second))
 	buf := make([]byte, 4096)
 	for {
 		for _, s := range texts {
@@ -136,7 +136,7 @@ func (x *screen) press(chord string, m vt.Modes) {
 
 func (x *screen) write(b []byte) {
 	x.t.Helper()
-	if _, err := x.p.Master().Write(b); err != nil {
+	if _, err := x.p.Write(b); err != nil {
 		x.t.Fatal(err)
 	}
 }

@@ -3,50 +3,25 @@ package pty
 import (
 	"io"
 	"os"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// A read of fullRead bytes is the most that the kernel gives at once; after
-// one the next read yields up to floodYields times before it waits.
-const (
-	fullRead    = 4095
-	floodYields = 100
-)
-
 // chunkReader keeps what one ReadChunk needs, so that reading allocates nothing.
 type chunkReader struct {
-	raw  syscall.RawConn
-	step func(fd uintptr) bool // made once
+	gate *gate
 	buf  []byte
 	n    int
 	err  error
-	full bool // the last chunk was as much as the kernel gives: more will come
-}
-
-func (c *chunkReader) init(raw syscall.RawConn) {
-	c.raw = raw
-	c.step = c.read
 }
 
 // read fills buf as far as it goes without waiting. It returns false when
-// there was not one byte, which makes the poller wait and call again.
+// there was not one byte, which makes the gate wait and call again.
 func (c *chunkReader) read(fd uintptr) bool {
-	patience := 0
-	if c.full {
-		patience = floodYields
-	}
 	for c.n < len(c.buf) {
 		n, err := unix.Read(int(fd), c.buf[c.n:])
 		switch {
 		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN && c.n == 0 && patience > 0:
-			// In a flood the next bytes are microseconds away: to let others
-			// run for a moment is cheaper than to park and be woken.
-			patience--
-			yield()
 			continue
 		case err == unix.EAGAIN:
 			return c.n > 0
@@ -72,16 +47,58 @@ func (p *PTY) ReadChunk(buf []byte) (int, error) {
 	}
 	c := &p.chunk
 	c.buf, c.n, c.err = buf, 0, nil
-	err := c.raw.Read(c.step)
-	c.buf, c.full = nil, c.n >= fullRead
+	err := c.gate.pass()
+	c.buf = nil
 	switch {
 	case c.n > 0:
 		return c.n, nil // An error that came after these bytes comes again.
 	case err != nil:
 		if p.closed.Load() {
-			err = os.ErrClosed // The poller has an error of its own for it.
+			err = os.ErrClosed // Below it has several names.
 		}
 		return 0, err
 	}
 	return 0, c.err
+}
+
+// chunkWriter keeps what one Write needs.
+type chunkWriter struct {
+	gate *gate
+	buf  []byte
+	n    int
+	err  error
+}
+
+// write writes buf as far as it goes without waiting.
+func (c *chunkWriter) write(fd uintptr) bool {
+	for c.n < len(c.buf) {
+		n, err := unix.Write(int(fd), c.buf[c.n:])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return false
+		case err != nil:
+			c.err = os.NewSyscallError("write", err)
+			return true
+		}
+		c.n += n
+	}
+	return true
+}
+
+// Write types data at the terminal. It waits while the terminal's input queue
+// is full. One goroutine may write at a time.
+func (p *PTY) Write(data []byte) (int, error) {
+	c := &p.writer
+	c.buf, c.n, c.err = data, 0, nil
+	err := c.gate.pass()
+	c.buf = nil
+	switch {
+	case err != nil && p.closed.Load():
+		err = os.ErrClosed
+	case err == nil:
+		err = c.err
+	}
+	return c.n, err
 }

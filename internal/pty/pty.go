@@ -1,9 +1,9 @@
 // Package pty opens pseudo-terminals and asks the kernel what runs on them.
 //
-// A PTY is owned by one host. Reads and writes go through the master, which
-// is in Go's poller: deadlines work on it, and Close unblocks a reader. The
-// questions (Echo, ForegroundGroup, Probe, Resize) may be asked from any
-// goroutine at any time; after Close they answer with os.ErrClosed.
+// A PTY is owned by one host. One goroutine may read and one may write;
+// deadlines and Close unblock both. The questions (Echo, ForegroundGroup,
+// Probe, Resize) may be asked from any goroutine at any time; after Close they
+// answer with os.ErrClosed.
 package pty
 
 import (
@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	creack "github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -39,6 +40,7 @@ type PTY struct {
 	raw    syscall.RawConn
 	id     slaveID // set once; which device the programs see
 	chunk  chunkReader
+	writer chunkWriter
 	closed atomic.Bool
 	probe  probing
 
@@ -79,9 +81,9 @@ func (p *PTY) prepare(size Size) error {
 
 // FromFile adopts the master of a pseudo-terminal that another process image
 // opened: a host that replaced itself by exec. The file is taken over and
-// closed on success; use Master from then on. Tell SetRoot which process runs there.
+// closed on success; tell SetRoot which process runs there.
 func FromFile(master *os.File) (*PTY, error) {
-	// A duplicate, because a file that was ever asked for its Fd is out of the poller for good.
+	// A duplicate, because master's finalizer closes its own.
 	fd, err := unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
@@ -90,32 +92,50 @@ func FromFile(master *os.File) (*PTY, error) {
 		unix.Close(fd)
 		return nil, fault.Errorf(fault.Usage, "adopt terminal %s: not the master of a pseudo-terminal: %w", master.Name(), err)
 	}
-	if err := unix.SetNonblock(fd, true); err != nil {
+	f, err := openFile(fd, "/dev/ptmx")
+	if err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
 	}
-	f := os.NewFile(uintptr(fd), "/dev/ptmx")
-	raw, err := f.SyscallConn()
-	if err != nil {
+	p := &PTY{master: f}
+	if err := p.openGates(fd); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("adopt terminal %s: %w", master.Name(), err)
 	}
-	p := &PTY{master: f, raw: raw}
-	p.chunk.init(raw)
 	if err := p.control("name the terminal", func(fd int) (err error) {
 		p.id, err = identify(fd)
 		return err
 	}); err != nil {
-		f.Close()
+		p.Close()
 		return nil, err
 	}
 	master.Close()
 	return p, nil
 }
 
-// Master is the file to write to and to set deadlines on. Never call its Fd:
-// that would take it out of the poller.
-func (p *PTY) Master() *os.File { return p.master }
+func (p *PTY) openGates(fd int) (err error) {
+	if p.raw, err = p.master.SyscallConn(); err != nil {
+		return err
+	}
+	if p.chunk.gate, p.writer.gate, err = openGates(fd); err != nil {
+		return err
+	}
+	p.chunk.gate.serve(p.master, p.raw, p.chunk.read)
+	p.writer.gate.serve(p.master, p.raw, p.writer.write)
+	return nil
+}
+
+// SyscallConn gives access to the master's descriptor: to hand it over.
+func (p *PTY) SyscallConn() (syscall.RawConn, error) { return p.raw, nil }
+
+// SetReadDeadline breaks off ReadChunk at t, with os.ErrDeadlineExceeded. The
+// zero time means never.
+func (p *PTY) SetReadDeadline(t time.Time) error { return p.chunk.gate.setDeadline(t) }
+
+// SetDeadline breaks off ReadChunk and Write at t.
+func (p *PTY) SetDeadline(t time.Time) error {
+	return errors.Join(p.SetReadDeadline(t), p.writer.gate.setDeadline(t))
+}
 
 // Name is the path of the device that the programs see, such as "/dev/pts/3".
 func (p *PTY) Name() string { return p.id.name }
@@ -203,18 +223,18 @@ func (p *PTY) Close() error {
 	}
 	p.mu.Unlock()
 	p.closed.Store(true)
-	return p.master.Close()
+	return errors.Join(p.chunk.gate.close(), p.writer.gate.close(), p.master.Close())
 }
 
-// control runs ask with the master's descriptor, which stays in the poller
-// and cannot be closed meanwhile.
+// control runs ask with the master's descriptor, which cannot be closed
+// meanwhile.
 func (p *PTY) control(what string, ask func(fd int) error) error {
 	var err error
 	if cerr := p.raw.Control(func(fd uintptr) { err = ask(int(fd)) }); cerr != nil {
 		err = cerr
 	}
 	if err != nil && p.closed.Load() {
-		err = os.ErrClosed // The poller has an error of its own for it.
+		err = os.ErrClosed // Below it has several names.
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

@@ -80,13 +80,13 @@ func TestReadChunkDeadlineAndClose(t *testing.T) {
 	}
 	defer syscall.Wait4(pid, nil, 0, nil)
 	defer syscall.Kill(pid, syscall.SIGKILL)
-	if err := p.Master().SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
+	if err := p.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.ReadChunk(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("at the deadline: %v", err)
 	}
-	p.Master().SetReadDeadline(time.Time{})
+	p.SetReadDeadline(time.Time{})
 	got := make(chan error)
 	go func() {
 		_, err := p.ReadChunk(make([]byte, 10))
@@ -109,7 +109,7 @@ func TestReadChunkAllocatesNothing(t *testing.T) {
 	buf := make([]byte, 4096)
 	// The terminal echoes what is written to it.
 	if n := testing.AllocsPerRun(100, func() {
-		if _, err := p.Master().Write([]byte("x")); err != nil {
+		if _, err := p.Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.ReadChunk(buf); err != nil {
@@ -136,7 +136,7 @@ func TestResizeTellsTheProgram(t *testing.T) {
 // inherit makes a file of the master's descriptor as a new process image finds it.
 func inherit(t *testing.T, p *pty.PTY) *os.File {
 	t.Helper()
-	raw, err := p.Master().SyscallConn()
+	raw, err := p.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
 	}

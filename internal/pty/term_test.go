@@ -100,7 +100,7 @@ func (x *term) read() {
 		x.seen++
 		x.mu.Unlock()
 		if bytes.Contains(buf[:n], []byte("\x1b[6n")) {
-			x.p.Master().WriteString("\x1b[1;1R") // Where is the cursor? Somebody must answer.
+			x.p.Write([]byte("\x1b[1;1R")) // Where is the cursor? Somebody must answer.
 		}
 		if err != nil {
 			return
@@ -149,7 +149,7 @@ func (x *term) chunks() int {
 
 func (x *term) write(s string) {
 	x.t.Helper()
-	if _, err := x.p.Master().WriteString(s); err != nil {
+	if _, err := x.p.Write([]byte(s)); err != nil {
 		x.t.Fatalf("write %q: %v", s, err)
 	}
 }

@@ -88,6 +88,3 @@ func CloseOnExec() error {
 	}
 	return nil
 }
-
-// yield lets other threads run.
-func yield() { unix.Syscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }

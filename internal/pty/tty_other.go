@@ -24,6 +24,3 @@ func setUTF8(int) error { return nil }
 
 // CloseOnExec relies on Go, which marks what it opens.
 func CloseOnExec() error { return nil }
-
-// yield does nothing: here the poller waits.
-func yield() {}
