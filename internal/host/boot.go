@@ -50,10 +50,9 @@ func settle() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("host: ")
 	debug.SetGCPercent(50)
-	// One thread of Go code is enough for a session, and many sessions share
-	// the machine. In a flood a second one costs: it wakes for what the first
-	// is about to find, and takes the core that the program writes on.
-	runtime.GOMAXPROCS(1)
+	// One thread to read and one to record and draw: more would only wake up
+	// for what these are about to find, and many sessions share the machine.
+	runtime.GOMAXPROCS(2)
 	unix.Umask(0o077)
 }
 

@@ -11,8 +11,6 @@ package host
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log"
 	"os"
 	"sync"
@@ -174,28 +172,6 @@ func drained(clients *sync.WaitGroup, cut context.CancelFunc) {
 	t := time.AfterFunc(time.Second, cut) // a client that does not read holds nobody up
 	defer t.Stop()
 	<-gone
-}
-
-// readTerminal runs a turn for every chunk until the terminal hangs up.
-func (h *Host) readTerminal() {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := h.tty.ReadChunk(buf)
-		if n > 0 {
-			replies := h.core.output(buf[:n])
-			if len(replies) > 0 {
-				// A program that asks without end and never reads the
-				// answers loses them.
-				_ = h.input.push(piece{data: replies})
-			}
-		}
-		if err != nil {
-			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
-				log.Printf("read terminal: %v", err)
-			}
-			return
-		}
-	}
 }
 
 // drainQuiet is how long a terminal that something still holds open must be

@@ -3,6 +3,7 @@ package pty
 import (
 	"io"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,11 +14,24 @@ type chunkReader struct {
 	buf  []byte
 	n    int
 	err  error
+	// taken counts the chunks that may have left the kernel and are not
+	// handled yet. It is raised before the read, so that no byte is ever
+	// neither here nor there.
+	taken atomic.Int32
 }
 
 // read fills buf as far as it goes without waiting. It returns false when
 // there was not one byte, which makes the gate wait and call again.
 func (c *chunkReader) read(fd uintptr) bool {
+	c.taken.Add(1)
+	done := c.fill(fd)
+	if c.n == 0 {
+		c.taken.Add(-1)
+	}
+	return done
+}
+
+func (c *chunkReader) fill(fd uintptr) bool {
 	for c.n < len(c.buf) {
 		n, err := unix.Read(int(fd), c.buf[c.n:])
 		switch {
@@ -37,11 +51,21 @@ func (c *chunkReader) read(fd uintptr) bool {
 	return true
 }
 
-// ReadChunk waits for the first byte and then reads on, without waiting,
-// until buf is full or nothing is there: the kernel hands out at most 4 KiB
-// of a terminal's output at a time. A hung-up terminal is io.EOF, after
-// everything that was written to it. One goroutine may read at a time.
+// ReadChunk is Take for who has handled the bytes when it reads again.
 func (p *PTY) ReadChunk(buf []byte) (int, error) {
+	n, err := p.Take(buf)
+	if n > 0 {
+		p.Handled()
+	}
+	return n, err
+}
+
+// Take waits for the first byte and then reads on, without waiting, until buf
+// is full or nothing is there: the kernel hands out at most 4 KiB of a
+// terminal's output at a time. A hung-up terminal is io.EOF, after everything
+// that was written to it. One goroutine may read at a time. What was taken
+// counts for Probe as output on its way until Handled is called for it.
+func (p *PTY) Take(buf []byte) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
@@ -60,6 +84,9 @@ func (p *PTY) ReadChunk(buf []byte) (int, error) {
 	}
 	return 0, c.err
 }
+
+// Handled tells that all of one Take's bytes have had their effect.
+func (p *PTY) Handled() { p.chunk.taken.Add(-1) }
 
 // chunkWriter keeps what one Write needs.
 type chunkWriter struct {

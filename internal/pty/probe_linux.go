@@ -157,7 +157,7 @@ func (p *PTY) pending() (input, output bool) {
 	if err != nil {
 		return true, true // Not known to be empty.
 	}
-	return input, output
+	return input, output || p.chunk.taken.Load() > 0
 }
 
 func (p *PTY) probeRoots() []int {

@@ -236,3 +236,41 @@ func BenchmarkProbe(b *testing.B) {
 		}
 	}
 }
+
+// What the host has read and not yet taken in is on no queue of the kernel,
+// and the program is not to be called ready before it.
+func TestTakenOutputIsPending(t *testing.T) {
+	p := open(t)
+	pid, err := p.Start(pty.Command{Argv: []string{"bash", "--norc", "-c", "echo question; read -r answer"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Wait4(pid, nil, 0, nil)
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	for got, buf := "", make([]byte, 100); got != "question\r\n"; {
+		n, err := p.Take(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += string(buf[:n])
+		if got != "question\r\n" {
+			p.Handled()
+		}
+	}
+	probeUntil := func(what string, cond func(pty.Readiness) bool) {
+		t.Helper()
+		for end := time.Now().Add(patience); !cond(p.Probe()); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("never %s: %+v", what, p.Probe())
+			}
+		}
+	}
+	probeUntil("pending", func(r pty.Readiness) bool {
+		if r.State == pty.Ready {
+			t.Fatalf("ready while its output is not handled: %+v", r)
+		}
+		return r.OutputPending
+	})
+	p.Handled()
+	probeUntil("ready", func(r pty.Readiness) bool { return r.State == pty.Ready })
+}

@@ -15,12 +15,11 @@ const (
 // Readiness is one answer of Probe.
 //
 // Ready holds for the moment of the probe, with the terminal's input queue
-// empty and its output drained up to the master. What the caller has read
-// from the master and not yet handled is the caller's to know. To be sure
-// that a program rests, probe twice: with no output between and equal
-// Fingerprints, no thread of the group ran in between. A program that asked
-// the terminal something (where the cursor is, what kind it is) waits for the
-// answer as it waits for a key, so the caller must have answered.
+// empty and its output drained, and handled by who reads it. To be sure that a
+// program rests, probe twice: with no output between and equal Fingerprints,
+// no thread of the group ran in between. A program that asked the terminal
+// something (where the cursor is, what kind it is) waits for the answer as it
+// waits for a key, so the caller must have answered.
 type Readiness struct {
 	State ReadyState
 	Why   string // for people: "python3 (pid 12) waits in pselect6 for the terminal"
@@ -48,7 +47,7 @@ type Readiness struct {
 
 	// Looked at only when the processes give no other reason to be Busy.
 	InputPending  bool // the program has not read all that was typed
-	OutputPending bool // the master has output that nobody read
+	OutputPending bool // the master has output that nobody read, or that is not handled yet
 
 	// Fingerprint is zero when State is Busy: there is nothing to compare.
 	Fingerprint Fingerprint

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"errors"
+	"io"
+	"log"
+	"os"
+)
+
+// The kernel keeps 12 KiB of a terminal's output and then stops the program.
+// So in a flood one goroutine only reads, and another runs the turns: the
+// program writes on while its output is recorded and drawn. What lies between
+// them is bounded; a flood still waits for the log.
+const (
+	chunkSize   = 16 << 10
+	chunksAhead = 4
+	// A shorter chunk means that the program has paused. It is taken in by the
+	// reader itself, which answers sooner than a second goroutine would.
+	floodChunk = 4 << 10
+)
+
+// readTerminal runs a turn for every chunk until the terminal hangs up.
+func (h *Host) readTerminal() {
+	free := make(chan []byte, chunksAhead)
+	for range chunksAhead {
+		free <- make([]byte, chunkSize)
+	}
+	read := make(chan []byte, chunksAhead)
+	turned := make(chan struct{})
+	go func() {
+		defer close(turned)
+		for chunk := range read {
+			h.turn(chunk)
+			free <- chunk[:chunkSize]
+		}
+	}()
+	defer func() { close(read); <-turned }()
+	for {
+		buf := <-free
+		n, err := h.tty.Take(buf)
+		switch caughtUp := len(free) == chunksAhead-1; {
+		case n > 0 && (n >= floodChunk || !caughtUp):
+			read <- buf[:n]
+		case n > 0:
+			h.turn(buf[:n])
+			fallthrough
+		default:
+			free <- buf
+		}
+		if err != nil {
+			if !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrDeadlineExceeded) {
+				log.Printf("read terminal: %v", err)
+			}
+			return
+		}
+	}
+}
+
+// turn takes one chunk in and sends the terminal's answers.
+func (h *Host) turn(chunk []byte) {
+	defer h.tty.Handled()
+	if replies := h.core.output(chunk); len(replies) > 0 {
+		// A program that asks without end and never reads the answers loses
+		// them.
+		_ = h.input.push(piece{data: replies})
+	}
+}
