@@ -78,7 +78,7 @@ func (p *person) wrote(s string) bool {
 
 func (p *person) types(s string) {
 	p.t.Helper()
-	if _, err := p.tty.Master().Write([]byte(s)); err != nil {
+	if _, err := p.tty.Write([]byte(s)); err != nil {
 		p.t.Fatal(err)
 	}
 }

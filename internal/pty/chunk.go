@@ -3,6 +3,7 @@ package pty
 import (
 	"io"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -91,9 +92,11 @@ func (p *PTY) Handled() { p.chunk.taken.Add(-1) }
 // chunkWriter keeps what one Write needs.
 type chunkWriter struct {
 	gate *gate
-	buf  []byte
-	n    int
-	err  error
+
+	mu  sync.Mutex // guards the fields below; writers take turns
+	buf []byte
+	n   int
+	err error
 }
 
 // write writes buf as far as it goes without waiting.
@@ -115,9 +118,11 @@ func (c *chunkWriter) write(fd uintptr) bool {
 }
 
 // Write types data at the terminal. It waits while the terminal's input queue
-// is full. One goroutine may write at a time.
+// is full.
 func (p *PTY) Write(data []byte) (int, error) {
 	c := &p.writer
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.buf, c.n, c.err = data, 0, nil
 	err := c.gate.pass()
 	c.buf = nil

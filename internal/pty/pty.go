@@ -1,7 +1,7 @@
 // Package pty opens pseudo-terminals and asks the kernel what runs on them.
 //
-// A PTY is owned by one host. One goroutine may read and one may write;
-// deadlines and Close unblock both. The questions (Echo, ForegroundGroup,
+// A PTY is owned by one host. One goroutine may read, any may write; deadlines
+// and Close unblock them. The questions (Echo, ForegroundGroup,
 // Probe, Resize) may be asked from any goroutine at any time; after Close they
 // answer with os.ErrClosed.
 package pty
