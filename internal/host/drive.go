@@ -337,6 +337,21 @@ func (r *running) feedBlock(inBlock bool) {
 	}
 }
 
+// beforePrompt is where the output ends on a last line that a program left at
+// col: a program that was killed at its prompt had printed that too.
+func (r *running) beforePrompt(last string, col int) int {
+	p := r.prompt
+	switch {
+	case r.byShell || p.text == "":
+		return col
+	case cell.SamePrompt(last, p.text):
+		return 0
+	case strings.HasSuffix(last, p.text):
+		return max(col-p.col, 0)
+	}
+	return col
+}
+
 // takeLine takes what the last line of code printed: all before the prompt.
 func (r *running) takeLine(s seen) {
 	c := r.cells.h.core
@@ -375,7 +390,7 @@ func (r *running) finishExit() {
 	c.mu.Lock()
 	if r.turn.take != nil && !r.turn.over {
 		cur := c.term.Cursor()
-		r.turn.take.Finish(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
+		r.turn.take.Finish(c.term, c.term.ScreenLine()+int64(cur.Row), r.beforePrompt(cell.PromptAt(c.term), cur.Col))
 	}
 	c.mu.Unlock()
 	code := exit.Code
