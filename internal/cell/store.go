@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/ident"
 )
 
 // recordVersion is that of a cell's record. A newer one is refused.
@@ -66,5 +69,43 @@ func (s Store) Load(id string) (Record, error) {
 	if r.V > recordVersion {
 		return r, fault.Errorf(fault.Protocol, "cell '%s' was recorded by a newer den: version %d, this one knows %d", id, r.V, recordVersion)
 	}
+	if _, err := os.Stat(r.OutputFile); errors.Is(err, fs.ErrNotExist) {
+		r.OutputFile = "" // pruned
+	}
 	return r, nil
+}
+
+// Prune forgets the oldest cells so that at most keep are left, and the oldest
+// kept outputs so that they take at most size bytes together. The newest cell
+// stays whole.
+func (s Store) Prune(keep int, size int64) error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "forget old cells: %w", err)
+	}
+	slices.Reverse(entries) // identifiers sort by time: the newest first
+	cells, newest := 0, ""
+	var errs []error
+	for _, e := range entries {
+		id, kind, _ := strings.Cut(e.Name(), ".")
+		if !ident.IsID(id) || id == newest {
+			continue
+		}
+		switch {
+		case newest == "":
+			newest = id
+			cells++
+			continue
+		case kind == "json":
+			cells++
+		case kind == "out":
+			if info, err := e.Info(); err == nil {
+				size -= info.Size()
+			}
+		}
+		if kind == "json" && cells > keep || kind == "out" && (size < 0 || cells >= keep) {
+			errs = append(errs, os.Remove(filepath.Join(s.Dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -22,6 +22,7 @@ type runOptions struct {
 	keepWaiting bool
 	maxLines    int
 	exitCode    bool
+	raw         bool
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -57,6 +58,7 @@ comes at once with "waiting_for" and exit 13: answer with 'den type' or 'den key
 	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "do not answer when the program asks something")
 	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
 	f.BoolVar(&o.exitCode, "exit-code", false, "exit with the command's own status")
+	f.BoolVar(&o.raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
 	return cmd
 }
 
@@ -93,7 +95,7 @@ func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOption
 		}
 		r.Output, r.Truncated = text, true
 	}
-	if err := a.printCell(r); err != nil {
+	if err := a.printResult(d, r, o.raw); err != nil {
 		return err
 	}
 	if err := cellError(r); err != nil {
@@ -201,7 +203,8 @@ func (a *app) fireCmd() *cobra.Command {
 }
 
 func (a *app) pollCmd() *cobra.Command {
-	return &cobra.Command{
+	var raw bool
+	cmd := &cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
 		Short:   "Tell how a cell goes, or how it went",
 		Example: "  den poll work -j",
@@ -216,7 +219,7 @@ func (a *app) pollCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.printCell(r); err != nil {
+			if err := a.printResult(d, r, raw); err != nil {
 				return err
 			}
 			if err := cellError(r); err != nil {
@@ -232,6 +235,8 @@ func (a *app) pollCmd() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeSession,
 	}
+	cmd.Flags().BoolVar(&raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
+	return cmd
 }
 
 func (a *app) pollTarget(args []string) (session.Dir, string, error) {

@@ -23,9 +23,10 @@ type cells struct {
 	hook  string         // the path of the program that tells, or ""
 	work  sync.WaitGroup // the goroutine of the active cell
 
-	mu      sync.Mutex // guards active, learned and the records of cells; taken before core.mu
-	active  *running
-	learned prompt // the program's, at the last cell
+	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
+	active   *running
+	learned  prompt // the program's, at the last cell
+	unpruned int    // cells that ended since old ones were forgotten
 }
 
 // running is a cell that was given to the program.
@@ -250,6 +251,32 @@ func (r *running) finish(end cell.Result) {
 	}
 	seq := c.position().Seq
 	r.update(func(rec *cell.Record) { rec.Result, rec.EndSeq = end, seq })
+	r.cells.prune(end.OutputFile != "")
+}
+
+// What is kept of the cells of one session. A look at the directory costs, so
+// that happens once in pruneEvery cells, and after a large output.
+const (
+	keptCells  = 1000
+	keptOutput = 256 << 20
+	pruneEvery = 100
+)
+
+// prune forgets old cells.
+func (cs *cells) prune(now bool) {
+	cs.mu.Lock()
+	cs.unpruned++
+	now = now || cs.unpruned >= pruneEvery
+	if now {
+		cs.unpruned = 0
+	}
+	cs.mu.Unlock()
+	if !now {
+		return
+	}
+	if err := cs.store.Prune(keptCells, keptOutput); err != nil {
+		log.Printf("forget old cells: %v", err)
+	}
 }
 
 // interrupt presses Ctrl-C and waits a moment for the cell to end.

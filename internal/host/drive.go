@@ -15,6 +15,9 @@ import (
 const (
 	promptRest = 100 * time.Millisecond
 	quietRest  = 1500 * time.Millisecond
+	// timerRest is how long a program that waits for the terminal and for
+	// timers of its own must have stood still to be taken for asking.
+	timerRest = 300 * time.Millisecond
 )
 
 // lookPause bounds how often the program is looked at.
@@ -110,6 +113,7 @@ type seen struct {
 	over     bool // the shell said that the command ended
 	ready    bool // two probes agree, with nothing between
 	probe    pty.Readiness
+	stood    time.Duration // see readyCheck
 	prompt   prompt
 	line     int64 // of the cursor
 	quiet    time.Duration
@@ -130,7 +134,7 @@ func (r *running) see(check *readyCheck) seen {
 	s.bracket, s.altShown = m.BracketedPaste, m.AltScreen
 	c.mu.Unlock()
 	s.ready = check.seen(activity)
-	s.probe = check.last
+	s.probe, s.stood = check.last, check.stood()
 	return s
 }
 
@@ -139,7 +143,7 @@ func (s seen) can() bool {
 	if s.shell.token != "" && s.shell.last == 0 {
 		return s.ready // a shell that has yet to show its first prompt
 	}
-	return s.shell.atPrompt() || s.ready || s.probe.State == pty.Unknown && s.quiet > promptRest
+	return s.shell.atPrompt() || s.ready || s.stood > 0 && s.prompt.text != "" || s.probe.State == pty.Unknown && s.quiet > promptRest
 }
 
 // send types the code, whole into a shell with marks, and otherwise the first
@@ -220,12 +224,24 @@ func (r *running) over(s seen) bool {
 	case s.ready:
 		return r.atRest(s)
 	case r.byShell && s.shell.last == inputPending && s.probe.State == pty.Unknown && s.quiet > quietRest/3:
-		r.setWaiting(cell.ForContinuation) // an editor of its own (fish), and nothing began
+		what := cell.ForContinuation // an editor of its own (fish), and nothing began
+		if s.shell.silent {
+			what = cell.ForInput
+		}
+		r.setWaiting(what)
+		return false
+	case r.byShell && s.shell.last == 'C' && s.stood > timerRest:
+		r.setWaiting(cell.ForInput)
 		return false
 	case r.byShell: // it will tell
 		if s.probe.State == pty.Busy {
 			r.setWaiting("")
 		}
+		return false
+	case s.stood > 0 && r.prompt.text != "" && (cell.SamePrompt(s.prompt.text, r.prompt.text) || cell.IsContinuation(s.prompt.text, r.prompt.text)):
+		return r.rested(s, cell.ByLearned)
+	case s.stood > timerRest:
+		r.setWaiting(cell.ForInput)
 		return false
 	case s.probe.State != pty.Unknown || s.altShown:
 		r.setWaiting("")

@@ -22,6 +22,7 @@ type readyCheck struct {
 	pause    time.Duration
 	activity uint64
 	last     pty.Readiness
+	standing time.Time // since when nothing but a timer could have moved the group
 }
 
 func (h *Host) newReadyCheck() *readyCheck {
@@ -33,12 +34,19 @@ func (h *Host) newReadyCheck() *readyCheck {
 func (r *readyCheck) seen(activity uint64) bool {
 	if r.activity != activity {
 		r.activity, r.pause, r.last = activity, firstProbePause, pty.Readiness{}
+		r.standing = time.Time{}
 	}
 	if r.input.more() { // it has yet to see what was sent
 		r.last = pty.Readiness{}
 		return false
 	}
 	now := r.tty.Probe()
+	switch {
+	case !now.OnlyTimers || !r.last.OnlyTimers || now.Fingerprint != r.last.Fingerprint:
+		r.standing = time.Time{}
+	case r.standing.IsZero():
+		r.standing = time.Now()
+	}
 	settled := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
 	r.last = now
 	return settled
@@ -52,4 +60,14 @@ func (r *readyCheck) backoff() time.Duration {
 		r.pause = min(2*r.pause, lastProbePause)
 	}
 	return p
+}
+
+// stood is how long the program has waited for the terminal and for timers of
+// its own, without a thread of it having run: 0 if it has not. Such a program
+// most likely rests, but may as well sleep on its user's behalf.
+func (r *readyCheck) stood() time.Duration {
+	if r.standing.IsZero() {
+		return 0
+	}
+	return max(time.Since(r.standing), 1)
 }

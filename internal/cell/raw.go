@@ -1,0 +1,72 @@
+package cell
+
+import (
+	"bytes"
+	"io"
+	"iter"
+)
+
+// The beginnings of den's own prompt marks in a shell's output, and their end.
+var (
+	markC   = []byte("\x1b]133;C;den=")
+	markD   = []byte("\x1b]133;D;")
+	markEnd = []byte("\x1b\\")
+)
+
+// CopyRaw writes the bytes that a cell's program wrote. parts gives the
+// session's output from the cell's begin to its end, and is read twice. Where
+// the shell marked its command, echo and prompt are left out; other programs'
+// stay in, because nothing in the bytes tells them apart.
+func CopyRaw(w io.Writer, parts func() iter.Seq2[[]byte, error]) error {
+	from, to, err := marked(parts())
+	if err != nil {
+		return err
+	}
+	at := int64(0)
+	for p, err := range parts() {
+		if err != nil {
+			return err
+		}
+		first, last := max(from-at, 0), int64(len(p))
+		if to >= 0 {
+			last = min(last, to-at)
+		}
+		at += int64(len(p))
+		if first >= last {
+			continue
+		}
+		if _, err := w.Write(p[first:last]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// marked finds where the command's output begins and ends: after the first C
+// and before the last D, or from 0 and to -1 where the shell set no marks.
+func marked(parts iter.Seq2[[]byte, error]) (from, to int64, err error) {
+	to = -1
+	at, begun := int64(0), false // at is where window begins
+	var window []byte
+	for p, err := range parts {
+		if err != nil {
+			return 0, 0, err
+		}
+		window = append(window, p...)
+		if i := bytes.Index(window, markC); !begun && i >= 0 {
+			if j := bytes.Index(window[i:], markEnd); j >= 0 {
+				begun = true
+				from = at + int64(i+j+len(markEnd))
+			}
+		}
+		if i := bytes.LastIndex(window, markD); begun && i >= 0 && at+int64(i) >= from {
+			to = at + int64(i)
+		}
+		// A mark may go on in the next part.
+		if drop := len(window) - 128; drop > 0 {
+			window = append(window[:0], window[drop:]...)
+			at += int64(drop)
+		}
+	}
+	return from, to, nil
+}

@@ -1,0 +1,181 @@
+// Package provider is the contract of the places where agents' sessions run.
+//
+// A provider starts a command in a session somewhere and answers for it from
+// then on. It knows nothing of agents, presets or prompts. Sessions outlive
+// the process that started them: any process that opens the same provider
+// with the same Owner finds them again.
+//
+// Three rules hold for every method. A session is named by its exact name:
+// "w-1" never means "w-10". What a provider cannot do is fault.Unsupported,
+// never a silent nil. And what could not be asked is an error, never "not
+// running": whoever keeps agents must not start a second one on a doubt.
+package provider
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// A Provider runs sessions. Its methods may be called concurrently, for one
+// session and for many.
+type Provider interface {
+	Lifecycle
+	Query
+	Talk
+	Metadata
+	Utility
+}
+
+// Lifecycle begins and ends sessions.
+type Lifecycle interface {
+	// Start begins a session and returns once the command runs, its record
+	// can be found by other processes, and it can be stopped. A name that is
+	// running already is fault.Busy, and nothing changes. A session of that
+	// name that has ended is replaced. A command that cannot be executed is an
+	// error, and leaves nothing behind. What the command does afterwards is
+	// not Start's to judge: ask Exit.
+	Start(ctx context.Context, name string, c Config) error
+
+	// Stop ends the session with every process that it started, and returns
+	// when they are gone. It asks first (hangup, terminate) and then kills.
+	// Stopping what does not exist or has ended is nil.
+	Stop(ctx context.Context, name string) error
+
+	// Interrupt is a person's Ctrl-C. A session that is not running is
+	// fault.NotRunning, one that never was fault.NotFound.
+	Interrupt(ctx context.Context, name string) error
+}
+
+// Query tells what is true now.
+type Query interface {
+	// IsRunning reports whether the session's command runs. A session that
+	// stands while its command has ended is not running.
+	IsRunning(ctx context.Context, name string) (bool, error)
+
+	// ProcessAlive reports whether a process of the session bears one of the
+	// names: as its command name, as the base of its first argument, or as
+	// the script that an interpreter runs. Without names it is IsRunning.
+	ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error)
+}
+
+// Talk reaches the session's terminal.
+type Talk interface {
+	// Attach joins a person's terminal to the session and returns when they
+	// detach or the session ends.
+	Attach(ctx context.Context, name string, t Terminal) error
+
+	// Nudge types text and Enter: whole, alone, byte for byte, as one paste
+	// where the program asked for pastes to be marked. Nudges of one session
+	// never mix. Empty text is fault.Usage.
+	Nudge(ctx context.Context, name, text string) error
+
+	// SendKeys presses chords as den's command line names them ("Enter",
+	// "C-c", "Down"), with no Enter of its own. An unknown chord is
+	// fault.Usage, and none is sent.
+	SendKeys(ctx context.Context, name string, chords ...string) error
+
+	// Peek returns the last lines of the session's text, at most n of them
+	// and without blank ones at the end; all that is kept when n is 0. It
+	// works after the command has ended, for as long as the session stands.
+	Peek(ctx context.Context, name string, n int) (string, error)
+}
+
+// Metadata is a small map beside each session, for whoever keeps it. It is
+// the session's own: Start begins with an empty one.
+type Metadata interface {
+	// SetMeta keeps value under key, to the byte. Keys are checked by
+	// CheckKey.
+	SetMeta(ctx context.Context, name, key, value string) error
+	// GetMeta returns the value, or "" where there is none. A session that
+	// does not exist is fault.NotFound.
+	GetMeta(ctx context.Context, name, key string) (string, error)
+	// RemoveMeta forgets the key. One that is not there is nil.
+	RemoveMeta(ctx context.Context, name, key string) error
+}
+
+// Utility is the rest.
+type Utility interface {
+	// ListRunning returns the names of this owner's running sessions that
+	// begin with prefix, sorted. It asks once, not once a session.
+	ListRunning(ctx context.Context, prefix string) ([]string, error)
+
+	// GetLastActivity returns when the session last wrote something.
+	GetLastActivity(ctx context.Context, name string) (time.Time, error)
+
+	// ClearScrollback forgets what has scrolled away.
+	ClearScrollback(ctx context.Context, name string) error
+
+	// CopyTo puts the file or directory src at rel under the session's
+	// working directory. It never leaves that directory. A src that is not
+	// there is fault.NotFound.
+	CopyTo(ctx context.Context, name, src, rel string) error
+}
+
+// Config is what a session starts with.
+type Config struct {
+	Argv    []string          // the command, not through a shell
+	WorkDir string            // absolute; must exist
+	Env     map[string]string // on top of a small inherited environment
+	Cols    int               // 0 means 120
+	Rows    int               // 0 means 40
+
+	// Container is read by providers that make containers.
+	Container Container
+}
+
+// Container is what a container starts with.
+type Container struct {
+	Image   string   // a reference, or "" where Context builds one
+	Context string   // a directory with a Containerfile, or ""
+	Memory  string   // such as "512m", or "" for no limit
+	PIDs    int64    // 0 means no limit
+	CPUs    float64  // 0 means no limit
+	Network string   // "none", "host", "default" or ""
+	Mounts  []string // host directories that appear at the same path
+}
+
+// Terminal is a person's terminal.
+type Terminal struct {
+	In       io.Reader
+	Out      io.Writer
+	ReadOnly bool
+}
+
+// Exit is how a session's command ended.
+type Exit struct {
+	Code   int       // 128 and the signal's number where a signal ended it
+	Signal string    // such as "SIGKILL", or ""
+	At     time.Time // zero where it is not known
+}
+
+// The abilities below are not every provider's. Ask with a type assertion.
+
+// Postmortem tells how sessions ended.
+type Postmortem interface {
+	// Exit returns how the session's command ended, nil while it runs. A
+	// session that never was is fault.NotFound.
+	Exit(ctx context.Context, name string) (*Exit, error)
+}
+
+// Watcher tells that sessions ended when it happens.
+type Watcher interface {
+	// Watch sends the name of every session of this owner whose command
+	// ended since the call, until the context ends; then it closes the
+	// channel. A receiver that is slow gets every name once, later.
+	Watch(ctx context.Context) (<-chan string, error)
+}
+
+// Readier knows when a program waits for input.
+type Readier interface {
+	// AwaitReady returns when the program waits for its user, or the
+	// context's error. fault.NotRunning where it ends first.
+	AwaitReady(ctx context.Context, name string) error
+}
+
+// Audience knows who looks on.
+type Audience interface {
+	// Attached reports how many people have a terminal joined to the
+	// session, and when one of them last typed: zero for never.
+	Attached(ctx context.Context, name string) (n int, typed time.Time, err error)
+}
