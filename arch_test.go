@@ -35,6 +35,8 @@ var allowed = map[string][]string{
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
+	"internal/provider": {"internal/fault"},
+
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
