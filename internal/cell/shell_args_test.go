@@ -35,7 +35,7 @@ func TestIntegrateDecides(t *testing.T) {
 		{"bash -r", ""}, {"bash --version", ""}, {"bash -o xtrace", ""}, {"bash -o", ""}, {"bash --rcfile", ""}, {"bash -a", ""},
 		{"bash --posix -p", ""}, {"bash --unknown", ""}, {"bash -O", ""},
 		{"zsh", "zsh"}, {"-zsh", "zsh"}, {"zsh -il", "zsh"}, {"zsh -o vi", "zsh"}, {"zsh --login", "zsh"}, {"zsh -d", "zsh"},
-		{"zsh -f", ""}, {"zsh --no-rcs", ""}, {"zsh -o no_rcs", ""}, {"zsh +o RCS", ""}, {"zsh -c true", ""}, {"zsh script", ""}, {"zsh -x", ""}, {"zsh -s", ""},
+		{"zsh -f", "zsh"}, {"zsh --no-rcs", "zsh"}, {"zsh -dfi", "zsh"}, {"zsh -o no_rcs", ""}, {"zsh +o RCS", ""}, {"zsh -c true", ""}, {"zsh script", ""}, {"zsh -x", ""}, {"zsh -s", ""},
 		{"fish", "fish"}, {"fish -l", "fish"}, {"fish -C true", "fish"}, {"fish --init-command=true", "fish"}, {"fish --no-config", "fish"},
 		{"fish -c true", ""}, {"fish script", ""}, {"fish --version", ""}, {"fish -C", ""}, {"fish -n", ""},
 		{"@d/sh", "sh"}, {"@dash", "sh"}, {"@bb/sh", "sh"}, {"@bb/ash -l", "sh"}, {"@busybox ash", "sh"}, {"@busybox sh -i", "sh"}, {"@b/sh", "sh"}, {"-@d/sh", "sh"},

@@ -5,47 +5,70 @@ import (
 	"strings"
 )
 
-// prepareZsh loads den.zsh as .zshenv, by ZDOTDIR.
+// prepareZsh loads den.zsh as .zshenv, by ZDOTDIR. A zsh that was asked to read
+// no files must read this one: it then says itself that it reads no others.
 func prepareZsh(c command) (plan, bool) {
-	if !parseZsh(c.argv[1:]) {
+	args, noFiles, ok := parseZsh(c.argv[1:])
+	if !ok {
 		return plan{}, false
 	}
-	argv := c.argv
-	if name, login := strings.CutPrefix(argv[0], "-"); login {
-		argv = append([]string{name, "-l"}, argv[1:]...)
+	name, login := strings.CutPrefix(c.argv[0], "-")
+	argv := []string{name}
+	if login {
+		argv = append(argv, "-l")
+	}
+	lines := []string{restore(c.env, "ZDOTDIR"), assign("__den_token", c.token)}
+	if noFiles {
+		lines = append(lines, "builtin setopt norcs")
 	}
 	return plan{
-		Integration: Integration{Argv: argv, Env: with(c.env, "ZDOTDIR", c.dir), Shell: "zsh"},
-		files:       map[string]string{".zshenv": startFile("den.zsh", restore(c.env, "ZDOTDIR"), assign("__den_token", c.token))},
+		Integration: Integration{Argv: append(argv, args...), Env: with(c.env, "ZDOTDIR", c.dir), Shell: "zsh"},
+		files:       map[string]string{".zshenv": startFile("den.zsh", lines...)},
 	}, true
 }
 
-// parseZsh reports whether a zsh with these arguments is interactive and reads
-// .zshenv. Options that would trace or export our own lines are refused.
-func parseZsh(args []string) bool {
+// parseZsh reports whether a zsh with these arguments is interactive, returns
+// them without -f, and whether that was there. Options that would trace or
+// export our own lines are refused.
+func parseZsh(args []string) (rest []string, noFiles, ok bool) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
 		case arg == "-" || arg == "--":
-			return i == len(args)-1
+			return append(rest, arg), noFiles, i == len(args)-1
 		case arg == "--login" || arg == "--interactive":
+			rest = append(rest, arg)
+			continue
+		case arg == "--no-rcs":
+			noFiles = true
 			continue
 		case len(arg) < 2 || arg[0] != '-' && arg[0] != '+' || arg[1] == '-':
-			return false
+			return nil, false, false
 		}
+		kept := arg[:1]
 		for _, c := range arg[1:] {
 			switch {
+			case c == 'f' && arg[0] == '-':
+				noFiles = true
+				continue
 			case c == 'o':
 				i++
 				if i >= len(args) || slices.Contains(zshRefused, zshOption(args[i])) {
-					return false
+					return nil, false, false
 				}
 			case !strings.ContainsRune("ildegku", c):
-				return false
+				return nil, false, false
 			}
+			kept += string(c)
+		}
+		if len(kept) > 1 {
+			rest = append(rest, kept)
+		}
+		if strings.HasSuffix(kept, "o") {
+			rest = append(rest, args[i])
 		}
 	}
-	return true
+	return rest, noFiles, true
 }
 
 var zshRefused = []string{

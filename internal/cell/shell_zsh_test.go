@@ -78,6 +78,7 @@ func TestZshStart(t *testing.T) {
 	}
 	for _, c := range []struct{ args, zdotdir, read string }{
 		{"zsh", "", "zshenv zshrc"},
+		{"zsh -f", "", ""},
 		{"zsh -i", "", "zshenv zshrc"},
 		{"zsh -l", "", "zshenv zprofile zshrc zlogin"},
 		{"-zsh", "", "zshenv zprofile zshrc zlogin"},
@@ -153,5 +154,14 @@ func TestFishStart(t *testing.T) {
 			s := ready(t, start{argv: strings.Fields(args)})
 			s.expect("echo out", 0, "out\n")
 		})
+	}
+}
+
+func TestZshWithoutFiles(t *testing.T) {
+	s := zsh(t, "PS1='not read> '", "-f")
+	s.expect("echo out; (exit 3)", 3, "out\n")
+	s.expect("[[ -o rcs ]] && echo rcs || echo no rcs", 0, "no rcs\n")
+	if text := s.screen(); strings.Contains(text, "not read") {
+		t.Errorf("it read the user's file:\n%s", text)
 	}
 }

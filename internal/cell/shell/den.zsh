@@ -3,7 +3,7 @@
 # __den_token. This one reads the user's .zshenv and leaves hooks behind that
 # do the rest when the first prompt is due.
 
-if [[ -r ${ZDOTDIR-$HOME}/.zshenv ]]; then
+if [[ -o rcs && -r ${ZDOTDIR-$HOME}/.zshenv ]]; then
 	builtin source ${ZDOTDIR-$HOME}/.zshenv
 fi
 
