@@ -1,6 +1,7 @@
 package cell
 
 import (
+	"slices"
 	"strings"
 
 	"den/internal/vt"
@@ -54,7 +55,16 @@ type Collector struct {
 	col  int   // where in it the output begins
 	line []byte
 	echo *string // what was typed: the first line, if the program echoes it
+
+	// An editor of several lines draws all of them again, at times more than
+	// once, when one is entered. So the first lines are held back until it is
+	// known which of them is the last that was typed.
+	isPrompt func(string) bool // or nil: the program does not redraw
+	held     [][]byte
 }
+
+// maxHeld is how many lines an editor may have drawn again.
+const maxHeld = 32
 
 // NewCollector begins at a place of the screen.
 func NewCollector(sink *Sink, line int64, col int) *Collector {
@@ -82,12 +92,43 @@ func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
 }
 
 func (c *Collector) flush() {
+	if c.isPrompt != nil {
+		c.hold()
+		return
+	}
+	c.emit(c.line)
+	c.line = c.line[:0]
+}
+
+func (c *Collector) emit(line []byte) {
 	echo := c.echo
 	c.echo = nil
-	if echo == nil || strings.TrimRight(string(c.line), " ") != *echo {
-		c.sink.Line(c.line)
+	if echo == nil || strings.TrimRight(string(line), " ") != *echo {
+		c.sink.Line(line)
+	}
+}
+
+// hold keeps a line until it is known whether it was drawn by the editor.
+func (c *Collector) hold() {
+	text := strings.TrimRight(string(c.line), " ")
+	if before, ok := strings.CutSuffix(text, *c.echo); ok && c.isPrompt(before) {
+		c.held = nil // this one, and all before it
+	} else {
+		c.held = append(c.held, append([]byte(nil), c.line...))
 	}
 	c.line = c.line[:0]
+	if len(c.held) > maxHeld {
+		c.release()
+	}
+}
+
+// release lets go of what was held: it was output.
+func (c *Collector) release() {
+	c.isPrompt = nil
+	for _, line := range c.held {
+		c.emit(line)
+	}
+	c.held = nil
 }
 
 // Expect says what the terminal or the program will echo: if it is the first
@@ -95,6 +136,13 @@ func (c *Collector) flush() {
 func (c *Collector) Expect(typed string) {
 	typed = strings.TrimRight(typed, " ")
 	c.echo = &typed
+}
+
+// ExpectRedrawn is Expect for a program whose editor draws all lines of its
+// input again. isPrompt says whether a text is a prompt of it.
+func (c *Collector) ExpectRedrawn(typed string, isPrompt func(string) bool) {
+	c.Expect(typed)
+	c.isPrompt = isPrompt
 }
 
 // Above moves the beginning up: the program cleared the screen and writes
@@ -116,6 +164,7 @@ func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	if len(c.line) > 0 {
 		c.flush()
 	}
+	c.release()
 }
 
 // Peek returns what Finish would take, and takes nothing.
@@ -123,6 +172,7 @@ func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied := *c
 	copied.sink = NewSink("")
 	copied.line = append([]byte(nil), c.line...)
+	copied.held = slices.Clone(c.held)
 	copied.Finish(t, line, col)
 	return string(copied.sink.mem)
 }
@@ -137,6 +187,7 @@ type CollectorState struct {
 
 // State returns the collector's state.
 func (c *Collector) State() CollectorState {
+	c.release()
 	return CollectorState{Next: c.next, Col: c.col, Line: c.line, Echo: c.echo}
 }
 

@@ -29,7 +29,14 @@ import (
 // program, says on stdout that it is ready, and serves until the end.
 func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
 	settle()
-	h, err := boot(version, stdin)
+	unix.CloseOnExec(session.LockFD)
+	lock := os.NewFile(session.LockFD, "lock")
+	return run(ctx, version, stdin, stdout, lock, func() { detach(stdout) })
+}
+
+// run boots, tells the creator, lets go of it and serves.
+func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer, lock *os.File, letGo func()) error {
+	h, err := boot(version, stdin, lock)
 	ready := session.Ready{}
 	if err != nil {
 		ready.Error = wire.FromError(err)
@@ -40,7 +47,7 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	if err != nil {
 		return err
 	}
-	detach(stdout)
+	letGo()
 	return h.serve(ctx)
 }
 
@@ -76,7 +83,7 @@ func detach(stdout io.Closer) {
 }
 
 // boot takes the session over from its creator and starts the program.
-func boot(version string, stdin io.Reader) (*Host, error) {
+func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 	var b session.Bootstrap
 	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
 		return nil, fault.Errorf(fault.Protocol, "read bootstrap: %w", err)
@@ -84,9 +91,11 @@ func boot(version string, stdin io.Reader) (*Host, error) {
 	if b.V != session.BootstrapVersion {
 		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, session.BootstrapVersion)
 	}
-	unix.CloseOnExec(session.LockFD)
+	if b.Inherit {
+		b.Env = append(inheritable(os.Environ()), b.Env...)
+	}
 	h := newHost(b.Home.Dir(b.ID), version)
-	h.lock = os.NewFile(session.LockFD, "lock")
+	h.lock = lock
 	h.syncAlways = b.SyncAlways
 	m, err := h.dir.Load()
 	if err != nil {

@@ -18,6 +18,8 @@ const (
 	// timerRest is how long a program that waits for the terminal and for
 	// timers of its own must have stood still to be taken for asking.
 	timerRest = 300 * time.Millisecond
+	// tickRest is the same for one that looks around in between.
+	tickRest = time.Second
 )
 
 // lookPause bounds how often the program is looked at.
@@ -113,6 +115,7 @@ type seen struct {
 	over     bool // the shell said that the command ended
 	ready    bool // two probes agree, with nothing between
 	probe    pty.Readiness
+	asking   bool          // it waits for the terminal and for timers, and has done nothing else for a while
 	stood    time.Duration // see readyCheck
 	prompt   prompt
 	line     int64 // of the cursor
@@ -135,6 +138,7 @@ func (r *running) see(check *readyCheck) seen {
 	c.mu.Unlock()
 	s.ready = check.seen(activity)
 	s.probe, s.stood = check.last, check.stood()
+	s.asking = s.stood > timerRest || check.ticked() > tickRest
 	return s
 }
 
@@ -182,9 +186,23 @@ func (r *running) next(s seen) {
 	c := r.cells.h.core
 	c.mu.Lock()
 	r.turn.take = cell.NewCollector(r.turn.sink, s.line, s.prompt.col)
-	r.turn.take.Expect(line)
+	if r.redraws(s) {
+		primary := r.prompt.text
+		r.turn.take.ExpectRedrawn(line, func(text string) bool {
+			return cell.SamePrompt(text, primary) || cell.IsContinuation(text, primary)
+		})
+	} else {
+		r.turn.take.Expect(line)
+	}
 	c.mu.Unlock()
 	r.submit(line, s.bracket)
+}
+
+// redraws reports whether the program edits several lines at once (irb): it
+// asks for more of an input, in a terminal that does not edit for it, and
+// counts its lines.
+func (r *running) redraws(s seen) bool {
+	return !s.probe.Canonical && cell.IsContinuation(s.prompt.text, r.prompt.text) && strings.ContainsAny(s.prompt.text, "0123456789")
 }
 
 // submit sends text and Enter. In paste brackets a tab completes nothing.
@@ -223,6 +241,9 @@ func (r *running) over(s seen) bool {
 		return false // the prompt is about to come
 	case s.ready:
 		return r.atRest(s)
+	case r.byShell && s.shell.last == inputPending && s.probe.State == pty.Unknown && s.quiet > promptRest && len(r.lines) > 0:
+		r.next(s) // into an editor of its own (fish -N), which shows no other prompt
+		return false
 	case r.byShell && s.shell.last == inputPending && s.probe.State == pty.Unknown && s.quiet > quietRest/3:
 		what := cell.ForContinuation // an editor of its own (fish), and nothing began
 		if s.shell.silent {
@@ -230,7 +251,7 @@ func (r *running) over(s seen) bool {
 		}
 		r.setWaiting(what)
 		return false
-	case r.byShell && s.shell.last == 'C' && s.stood > timerRest:
+	case r.byShell && s.shell.last == 'C' && s.asking:
 		r.setWaiting(cell.ForInput)
 		return false
 	case r.byShell: // it will tell
@@ -240,7 +261,7 @@ func (r *running) over(s seen) bool {
 		return false
 	case s.stood > 0 && r.prompt.text != "" && (cell.SamePrompt(s.prompt.text, r.prompt.text) || cell.IsContinuation(s.prompt.text, r.prompt.text)):
 		return r.rested(s, cell.ByLearned)
-	case s.stood > timerRest:
+	case s.asking:
 		r.setWaiting(cell.ForInput)
 		return false
 	case s.probe.State != pty.Unknown || s.altShown:
@@ -311,7 +332,7 @@ func (r *running) rested(s seen, by cell.By) bool {
 	switch {
 	case len(r.lines) > 0:
 		r.feedBlock(inBlock)
-		r.takeLine(s)
+		r.takeOrSkip(s)
 		r.next(s)
 		return false
 	case inBlock && cell.EndsBlock(r.typed):
@@ -366,6 +387,19 @@ func (r *running) beforePrompt(last string, col int) int {
 		return max(col-p.col, 0)
 	}
 	return col
+}
+
+// takeOrSkip takes what the last line of code printed. A program that asks for
+// more of an input has run nothing yet: what changed is its editor's.
+func (r *running) takeOrSkip(s seen) {
+	if !r.redraws(s) {
+		r.takeLine(s)
+		return
+	}
+	c := r.cells.h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.turn.take = nil
 }
 
 // takeLine takes what the last line of code printed: all before the prompt.

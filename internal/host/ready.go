@@ -22,7 +22,8 @@ type readyCheck struct {
 	pause    time.Duration
 	activity uint64
 	last     pty.Readiness
-	standing time.Time // since when nothing but a timer could have moved the group
+	standing time.Time // since when no thread has run, and only a timer could have moved one
+	ticking  time.Time // since when every probe found it waiting for the terminal and for timers
 }
 
 func (h *Host) newReadyCheck() *readyCheck {
@@ -34,7 +35,7 @@ func (h *Host) newReadyCheck() *readyCheck {
 func (r *readyCheck) seen(activity uint64) bool {
 	if r.activity != activity {
 		r.activity, r.pause, r.last = activity, firstProbePause, pty.Readiness{}
-		r.standing = time.Time{}
+		r.standing, r.ticking = time.Time{}, time.Time{}
 	}
 	if r.input.more() { // it has yet to see what was sent
 		r.last = pty.Readiness{}
@@ -46,6 +47,12 @@ func (r *readyCheck) seen(activity uint64) bool {
 		r.standing = time.Time{}
 	case r.standing.IsZero():
 		r.standing = time.Now()
+	}
+	switch {
+	case !now.OnlyTimers:
+		r.ticking = time.Time{}
+	case r.ticking.IsZero():
+		r.ticking = time.Now()
 	}
 	settled := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
 	r.last = now
@@ -65,9 +72,16 @@ func (r *readyCheck) backoff() time.Duration {
 // stood is how long the program has waited for the terminal and for timers of
 // its own, without a thread of it having run: 0 if it has not. Such a program
 // most likely rests, but may as well sleep on its user's behalf.
-func (r *readyCheck) stood() time.Duration {
-	if r.standing.IsZero() {
+func (r *readyCheck) stood() time.Duration { return since(r.standing) }
+
+// ticked is how long every probe has found the program waiting for the
+// terminal and for timers of its own, whatever it did between them.
+func (r *readyCheck) ticked() time.Duration { return since(r.ticking) }
+
+// since is 0 for a time that never was, and more for all others.
+func since(t time.Time) time.Duration {
+	if t.IsZero() {
 		return 0
 	}
-	return max(time.Since(r.standing), 1)
+	return max(time.Since(t), 1)
 }

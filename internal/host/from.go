@@ -1,0 +1,59 @@
+package host
+
+import (
+	"context"
+	"log"
+	"net"
+	"os"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/session"
+
+	"golang.org/x/sys/unix"
+)
+
+// MainFrom is Main for a host that its creator could not fork, in a container
+// for example: the descriptors that a child would inherit, the bootstrap and
+// the answer all go over the creator's socket.
+func MainFrom(ctx context.Context, version, socket string) error {
+	settle()
+	conn, lock, err := takeOver(socket)
+	if err != nil {
+		return err
+	}
+	return run(ctx, version, conn, conn, lock, func() {
+		conn.Close() // Best effort: the creator has had its word.
+		detach(os.Stdout)
+	})
+}
+
+// takeOver reaches the creator and takes the session's lock from it, held all
+// the while, and the file for this process's own words.
+func takeOver(socket string) (*net.UnixConn, *os.File, error) {
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return nil, nil, fault.Errorf(fault.Unreachable, "reach the creator: %w", err)
+	}
+	lock, words, err := session.ReceiveFiles(conn)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	defer words.Close()
+	if err := unix.Dup2(int(words.Fd()), 2); err != nil {
+		log.Printf("write to the session's host.log: %v", err) // then they stay here
+	}
+	return conn, lock, nil
+}
+
+// inheritable is the host's own environment without what makes it a host.
+func inheritable(environ []string) []string {
+	var env []string
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, session.HostMark+"=") {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
