@@ -47,7 +47,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 
 func isJSONFlag(arg string) bool { return arg == "-j" || arg == "--json" }
 
-// hostMain is the process behind a session: NAME ID [--resume FD].
+// hostMain is the process behind a session: NAME ID [--resume FD | --from SOCKET].
 func (a *app) hostMain(args []string) int {
 	var err error
 	if len(args) == 4 && args[2] == "--resume" {
@@ -55,6 +55,8 @@ func (a *app) hostMain(args []string) int {
 		if fd, err = strconv.Atoi(args[3]); err == nil {
 			err = host.Resume(context.Background(), Version, fd)
 		}
+	} else if len(args) == 4 && args[2] == session.FromFlag {
+		err = host.MainFrom(context.Background(), Version, args[3])
 	} else {
 		err = host.Main(context.Background(), Version, a.stdin, os.Stdout)
 	}

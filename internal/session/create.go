@@ -41,6 +41,8 @@ type Bootstrap struct {
 	ID         string   `json:"id"`
 	Env        []string `json:"env"`
 	SyncAlways bool     `json:"sync_always,omitempty"`
+	// Inherit puts Env on top of the environment that the host itself has.
+	Inherit bool `json:"inherit,omitempty"`
 }
 
 // BootstrapVersion is that of Bootstrap and Ready: both ends are the same
@@ -58,6 +60,18 @@ const LockFD = 3
 // Create makes a session and starts its host with the given den binary. It
 // returns when the session takes commands; on an error nothing is left.
 func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manifest, error) {
+	return h.create(spec, socketPath, func(d Dir, _ string, boot Bootstrap, lock *os.File) error {
+		return d.launch(ctx, spec.Name, binary, boot, lock)
+	})
+}
+
+// create makes a session whose host launch starts, with its socket where
+// place says.
+func (h Home) create(
+	spec Spec,
+	place func(home Home, id string, getenv func(string) string) (string, error),
+	launch func(d Dir, socket string, boot Bootstrap, lock *os.File) error,
+) (Dir, *Manifest, error) {
 	if err := ident.Check("session", spec.Name); err != nil {
 		return Dir{}, nil, err
 	}
@@ -66,7 +80,7 @@ func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manif
 	if err := h.makeDirs(); err != nil {
 		return Dir{}, nil, err
 	}
-	socket, err := socketPath(h, d.ID, os.Getenv)
+	socket, err := place(h, d.ID, os.Getenv)
 	if err != nil {
 		return Dir{}, nil, err
 	}
@@ -86,7 +100,7 @@ func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manif
 	}
 	env := append(slices.Clone(spec.Env), "DEN_SESSION="+spec.Name, ProgramMark+"="+d.ID)
 	boot := Bootstrap{V: BootstrapVersion, Home: h, ID: d.ID, Env: env, SyncAlways: spec.SyncAlways}
-	if err := d.launch(ctx, spec.Name, binary, boot, lock); err != nil {
+	if err := launch(d, socket, boot, lock); err != nil {
 		undo()
 		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
 	}

@@ -1,0 +1,154 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	"den/internal/fault"
+)
+
+// Elsewhere runs den where this process cannot fork it, but where files and
+// sockets are this machine's: in a container.
+type Elsewhere interface {
+	// Run starts den with p.Args and p.Env, and returns when it has ended,
+	// with an error that says how, or when the context ends. p.Dir.Path and
+	// p.RunDir must appear there at the same paths.
+	Run(ctx context.Context, p Place) error
+	// Discard ends what Run started, and returns when it is gone.
+	Discard(p Place) error
+}
+
+// Place is what a host needs where it runs.
+type Place struct {
+	Dir    Dir
+	RunDir string   // holds this session's sockets and nothing else
+	Args   []string // of den
+	Env    []string // on top of what there is
+}
+
+// FromFlag is the argument of a host that takes its session from a socket.
+const FromFlag = "--from"
+
+// CreateElsewhere is Create for a host that e runs. The program's environment
+// is spec.Env on top of what den has there.
+func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir, *Manifest, error) {
+	return h.create(spec, ownSocketPath, func(d Dir, socket string, boot Bootstrap, lock *os.File) error {
+		boot.Inherit = true
+		p := Place{
+			Dir: d, RunDir: filepath.Dir(socket), Env: []string{HostMark + "=" + d.ID},
+			Args: []string{"host", spec.Name, d.ID, FromFlag, filepath.Join(filepath.Dir(socket), bootSocket)},
+		}
+		if err := os.Mkdir(p.RunDir, 0o700); err != nil {
+			return fault.Errorf(fault.KindOf(err), "create run directory: %w", err)
+		}
+		if err := d.launchElsewhere(ctx, p, e, boot, lock); err != nil {
+			return errors.Join(err, e.Discard(p), os.RemoveAll(p.RunDir))
+		}
+		return nil
+	})
+}
+
+// The sockets of a host that runs elsewhere, in a directory of their own:
+// what is shown there must not show the sockets of other sessions.
+const (
+	hostSocket = "s"
+	bootSocket = "boot"
+)
+
+func ownSocketPath(home Home, id string, getenv func(string) string) (string, error) {
+	dir, err := socketPath(home, id, getenv)
+	if err != nil {
+		return "", err
+	}
+	if longest := filepath.Join(dir, bootSocket); len(longest) >= maxSocketPath {
+		return "", fault.Hintf(fault.Errorf(fault.Usage, "socket path %s is %d bytes long; the system's limit is %d", longest, len(longest), maxSocketPath-1),
+			"name a short directory of your own with DEN_RUN_DIR")
+	}
+	return filepath.Join(dir, hostSocket), nil
+}
+
+// RemoveRunDir removes the directory of the sockets of a session that is over
+// and ran elsewhere.
+func (m *Manifest) RemoveRunDir() error {
+	if filepath.Base(m.Socket) != hostSocket {
+		return nil
+	}
+	if err := os.RemoveAll(filepath.Dir(m.Socket)); err != nil {
+		return fault.Errorf(fault.KindOf(err), "remove run directory: %w", err)
+	}
+	return nil
+}
+
+// word is what a creator heard of its host.
+type word struct {
+	ready Ready
+	err   error // nothing was heard, or not all
+}
+
+// launchElsewhere lets e run the host and hands the session over to it.
+func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Bootstrap, lock *os.File) error {
+	stderr, err := os.OpenFile(d.HostLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fault.Errorf(fault.Storage, "start host: %w", err)
+	}
+	defer stderr.Close()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(p.RunDir, bootSocket), Net: "unix"})
+	if err != nil {
+		return fmt.Errorf("start host: %w", err)
+	}
+	defer l.Close()
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended, heard := make(chan error, 1), make(chan word, 1) // room for the one word of each
+	go func() { ended <- e.Run(running, p) }()
+	go func() { heard <- handOver(running, l, boot, lock, stderr) }()
+	var w word
+	var end error
+	select {
+	case w = <-heard:
+		cancel()
+		end = <-ended
+	case end = <-ended:
+		// It may have said its word and ended: a short program.
+		l.Close()
+		w = <-heard
+	}
+	switch {
+	case w.err == nil && w.ready.Error != nil:
+		return w.ready.Error.Err()
+	case w.err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("start host: %w", ctx.Err())
+	case end != nil && !errors.Is(end, context.Canceled):
+		return fmt.Errorf("start host: %w", end)
+	}
+	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, tail(d.HostLog()))
+}
+
+// handOver gives the first one that calls the session, and returns its word.
+func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, words *os.File) word {
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	conn, err := l.AcceptUnix()
+	if err != nil {
+		return word{err: err}
+	}
+	defer conn.Close()
+	stopConn := context.AfterFunc(ctx, func() { conn.Close() })
+	defer stopConn()
+	if err := sendFiles(conn, lock, words); err != nil {
+		return word{err: err}
+	}
+	if err := json.NewEncoder(conn).Encode(boot); err != nil {
+		return word{err: err}
+	}
+	var w word
+	w.err = json.NewDecoder(conn).Decode(&w.ready)
+	return w
+}

@@ -1,0 +1,62 @@
+package session
+
+import (
+	"fmt"
+	"net"
+	"os"
+
+	"den/internal/fault"
+
+	"golang.org/x/sys/unix"
+)
+
+// A lock belongs to an open file, and an open file can be sent over a socket:
+// a host in a container holds the very lock that its creator took, without a
+// moment between the two.
+
+// sendFiles sends the lock and the file for the host's words, with one byte
+// that carries them.
+func sendFiles(conn *net.UnixConn, lock, words *os.File) error {
+	rights := unix.UnixRights(int(lock.Fd()), int(words.Fd()))
+	if _, _, err := conn.WriteMsgUnix([]byte{0}, rights, nil); err != nil {
+		return fmt.Errorf("send the session's lock: %w", err)
+	}
+	return nil
+}
+
+// ReceiveFiles takes what the creator of a session sends to a host that it
+// could not fork: the session's lock, held, and the file for the host's words.
+func ReceiveFiles(conn *net.UnixConn) (lock, words *os.File, err error) {
+	oob := make([]byte, unix.CmsgSpace(2*4))
+	_, n, _, _, err := conn.ReadMsgUnix(make([]byte, 1), oob)
+	if err != nil {
+		return nil, nil, fault.Errorf(fault.Unreachable, "take the session's lock: %w", err)
+	}
+	fds, err := descriptors(oob[:n])
+	if err != nil {
+		return nil, nil, fault.Errorf(fault.Protocol, "take the session's lock: %w", err)
+	}
+	return os.NewFile(uintptr(fds[0]), "lock"), os.NewFile(uintptr(fds[1]), "host.log"), nil
+}
+
+func descriptors(oob []byte) ([]int, error) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	var fds []int
+	for _, m := range messages {
+		rights, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			return nil, err
+		}
+		fds = append(fds, rights...)
+	}
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+	}
+	if len(fds) != 2 {
+		return nil, fmt.Errorf("%d descriptors came, 2 were expected", len(fds))
+	}
+	return fds, nil
+}
