@@ -23,6 +23,7 @@ var allowed = map[string][]string{
 	"internal/vt":       {},
 	"internal/keys":     {"internal/fault", "internal/vt"},
 	"internal/pty":      {"internal/fault"},
+	"internal/peer":     {"internal/fault"},
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
@@ -31,7 +32,7 @@ var allowed = map[string][]string{
 	"internal/session": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/session", "internal/cell",
+		"internal/wire", "internal/session", "internal/cell", "internal/peer",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
@@ -50,7 +51,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/pty", "internal/session", "internal/host", "internal/cli"},
+	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli"},
 	"golang.org/x/term":               {"internal/cli"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }

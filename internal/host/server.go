@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/peer"
 	"den/internal/wire"
 )
 
@@ -150,7 +151,7 @@ func (s *server) serve(ctx context.Context, raw *net.UnixConn) {
 
 // welcome checks who is there and exchanges versions.
 func (s *server) welcome(conn *wire.Conn, raw *net.UnixConn) error {
-	if err := checkPeer(raw); err != nil {
+	if err := peer.Check(raw); err != nil {
 		return err
 	}
 	if !s.enter() {

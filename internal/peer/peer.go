@@ -1,4 +1,5 @@
-package host
+// Package peer checks who is at the other end of a local socket.
+package peer
 
 import (
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"den/internal/fault"
 )
 
-// checkPeer lets in this user and root.
-func checkPeer(conn *net.UnixConn) error {
+// Check lets in this user and root.
+func Check(conn *net.UnixConn) error {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return fmt.Errorf("check client: %w", err)
@@ -23,7 +24,7 @@ func checkPeer(conn *net.UnixConn) error {
 		return fmt.Errorf("check client: %w", uerr)
 	}
 	if uid != 0 && uid != os.Geteuid() {
-		return fault.Errorf(fault.Denied, "user %d may not use a session of user %d", uid, os.Geteuid())
+		return fault.Errorf(fault.Denied, "user %d may not use what belongs to user %d", uid, os.Geteuid())
 	}
 	return nil
 }
