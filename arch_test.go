@@ -38,6 +38,9 @@ var allowed = map[string][]string{
 
 	"internal/provider": {"internal/fault"},
 
+	"internal/workspace": {"internal/fault", "internal/ident"},
+	"internal/agent":     {"internal/fault", "internal/ident", "internal/atomicfile", "internal/provider", "internal/workspace"},
+
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
@@ -47,6 +50,8 @@ var allowed = map[string][]string{
 
 // outside maps a module that is not ours to the only packages that may use it.
 var outside = map[string][]string{
+	"github.com/BurntSushi/toml":      {"internal/workspace"},
+	"github.com/goccy/go-yaml":        {"internal/workspace"},
 	"github.com/creack/pty":           {"internal/pty"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
 	"github.com/spf13/cobra":          {"internal/cli"},

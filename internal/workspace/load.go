@@ -1,0 +1,290 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"den/internal/fault"
+)
+
+const (
+	// maxFile bounds a file, maxFiles those that one workspace may include.
+	maxFile  = 256 << 10
+	maxFiles = 64
+)
+
+// fileNames are the names that Find knows.
+var fileNames = []string{"den.toml", "den.yaml", "den.yml"}
+
+// Find returns the workspace file of dir or of the nearest directory above.
+func Find(dir string) (string, error) {
+	from, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find workspace from %s: %w", dir, err)
+	}
+	for at := from; ; at = filepath.Dir(at) {
+		found, err := findIn(at)
+		if found != "" || err != nil {
+			return found, err
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return "", fault.Hintf(fault.Errorf(fault.NotFound, "no den.toml or den.yaml in %s or above", from),
+		"den init writes one; -f names one elsewhere")
+}
+
+func findIn(dir string) (string, error) {
+	var found []string
+	for _, name := range fileNames {
+		info, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case err == nil && info.Mode().IsRegular():
+			found = append(found, name)
+		case err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+			return "", fmt.Errorf("look for a workspace: %w", err)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return filepath.Join(dir, found[0]), nil
+	}
+	return "", fault.Hintf(fault.Errorf(fault.Usage, "%s has %s: which one is meant?", dir, strings.Join(found, " and ")),
+		"remove one, or name one with -f")
+}
+
+// Load reads the workspace file at path with all that it includes. The error
+// holds every problem found, as Problems.
+func Load(path string) (*Workspace, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("load workspace %s: %w", path, err)
+	}
+	return load(abs, readFile)
+}
+
+func readFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", fault.Errorf(fault.Usage, "%s is not a file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // Best effort: it was only read.
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	return string(data), err
+}
+
+// load reads files by the function given, so that fuzzers need no disk.
+func load(path string, read func(string) (string, error)) (*Workspace, error) {
+	l := &loader{read: read, seen: map[string]bool{}}
+	tree, err := l.file(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.report.err(path); err != nil {
+		return nil, err
+	}
+	w := &Workspace{Path: path, Dir: filepath.Dir(path), Files: l.files}
+	resolve(w, tree, &l.report)
+	if err := l.report.err(path); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// loader reads a file and its includes into one tree.
+type loader struct {
+	read   func(string) (string, error)
+	report report
+	files  []string
+	seen   map[string]bool
+}
+
+// file returns the tree of path with its includes below it. open are the
+// files on the way here: one of them again is a circle.
+func (l *loader) file(path string, open []string) (*node, error) {
+	l.seen[path] = true
+	l.files = append(l.files, path)
+	text, err := l.read(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.Hintf(fault.Errorf(fault.NotFound, "read workspace: %w", err), "den init writes an example")
+		}
+		return nil, fmt.Errorf("read workspace: %w", err)
+	}
+	tree, err := parse(path, text)
+	if err != nil {
+		var problems Problems
+		if errors.As(err, &problems) {
+			l.report.problems = append(l.report.problems, problems...)
+			return &node{kind: tableNode, origin: Origin{File: path, Line: 1}}, nil
+		}
+		return nil, err
+	}
+	checkTop(tree, &l.report)
+	var head file
+	decode(&node{kind: tableNode, entries: []entry{{"include", orEmptyList(tree.get("include"))}}}, &head, "the file", &l.report)
+	return l.includes(tree, path, head.Include, append(open, path))
+}
+
+func orEmptyList(n *node) *node {
+	if n == nil {
+		return &node{kind: listNode}
+	}
+	return n
+}
+
+// includes lays the tree over what it includes.
+func (l *loader) includes(tree *node, path string, names []string, open []string) (*node, error) {
+	at := tree.origin
+	if n := tree.get("include"); n != nil {
+		at = n.origin
+	}
+	base := &node{kind: tableNode}
+	for _, name := range names {
+		target := absolute(name, filepath.Dir(path))
+		switch {
+		case slices.Contains(open, target):
+			l.report.add(at, "include '%s' goes in a circle: %s", name, circle(open, target))
+		case l.seen[target]:
+			// Two files may include a third; it counts once.
+		case len(l.files) >= maxFiles:
+			l.report.add(at, "more than %d files are included", maxFiles)
+		default:
+			below, err := l.file(target, open)
+			if err != nil {
+				l.report.add(at, "include '%s': %v", name, err)
+				continue
+			}
+			base = stack(base, below)
+		}
+	}
+	return stack(base, tree), nil
+}
+
+// stack lays one file over another: agents are listed one after the other,
+// all else merges and the upper file wins.
+func stack(base, top *node) *node {
+	agents := &node{kind: listNode, origin: top.origin}
+	for _, tree := range []*node{base, top} {
+		if list := tree.get("agents"); list != nil {
+			agents.items = append(agents.items, list.items...)
+			agents.origin = list.origin
+		}
+	}
+	merged := overlay(base, top)
+	merged.remove("include")
+	merged.set("agents", agents)
+	return merged
+}
+
+func parse(path, text string) (*node, error) {
+	switch {
+	case len(text) > maxFile:
+		return nil, Problems{{At: Origin{File: path}, Message: fmt.Sprintf("the file is larger than %d KiB", maxFile>>10)}}
+	case nestsTooDeep(text):
+		return nil, Problems{{At: Origin{File: path}, Message: "brackets or dashes are nested too deep"}}
+	}
+	switch ext := filepath.Ext(path); ext {
+	case ".toml":
+		return parseTOML(path, text)
+	case ".yaml", ".yml":
+		return parseYAML(path, text)
+	default:
+		return nil, Problems{{At: Origin{File: path}, Message: fmt.Sprintf("a workspace file ends in .toml, .yaml or .yml, not in '%s'", ext)}}
+	}
+}
+
+// nestsTooDeep keeps parsers that call themselves from running out of stack.
+// It counts roughly, far above what any real file has.
+func nestsTooDeep(text string) bool {
+	const limit = 1000
+	depth, dashes := 0, 0
+	for _, c := range []byte(text) {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(0, depth-1)
+		case '-', '?', ':':
+			dashes++
+		case '\n':
+			dashes = 0
+		}
+		if depth > limit || dashes > 8*limit {
+			return true
+		}
+	}
+	return false
+}
+
+// checkTop names the keys that the schema does not know, in all tables.
+func checkTop(tree *node, r *report) {
+	if tree.kind != tableNode {
+		r.add(tree.origin, "a workspace is a table of keys, not %s", tree.describe())
+		tree.kind, tree.items = tableNode, nil
+		return
+	}
+	canonical(tree, reflect.TypeFor[file](), "the file", r, specialKeys...)
+	agent := reflect.TypeFor[Agent]()
+	for _, key := range []string{"providers", "defaults", "agents"} {
+		n := tree.get(key)
+		if n == nil {
+			continue
+		}
+		switch {
+		case key == "agents" && n.kind == listNode:
+			for _, item := range n.items {
+				canonical(item, agent, "an agent", r)
+			}
+		case key == "defaults" && n.kind == tableNode:
+			canonical(n, agent, "[defaults]", r)
+		case key == "providers" && n.kind == tableNode:
+			for _, e := range n.entries {
+				canonical(e.value, agent, "[providers."+e.key+"]", r)
+			}
+		default:
+			r.add(n.origin, "'%s' must be %s, not %s", key, map[string]string{
+				"agents": "a list ([[agents]])", "defaults": "a table", "providers": "a table of tables"}[key], n.describe())
+			tree.remove(key)
+		}
+	}
+}
+
+func circle(open []string, target string) string {
+	var names []string
+	for _, f := range append(open, target) {
+		names = append(names, filepath.Base(f))
+	}
+	return strings.Join(names, " → ")
+}
+
+// absolute makes a path of a file absolute: from the user's directory with
+// "~/", else from dir.
+func absolute(path, dir string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}

@@ -1,0 +1,38 @@
+package workspace
+
+import (
+	"path"
+	"strings"
+
+	"den/internal/fault"
+)
+
+// Agent returns the agent of that qualified name, or the only one whose last
+// part it is.
+func (w *Workspace) Agent(name string) (*Agent, error) {
+	var short []*Agent
+	var known []string
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		if a.Name == name {
+			return a, nil
+		}
+		known = append(known, a.Name)
+		if path.Base(a.Name) == name {
+			short = append(short, a)
+		}
+	}
+	switch {
+	case len(short) == 1:
+		return short[0], nil
+	case len(short) > 1:
+		var names []string
+		for _, a := range short {
+			names = append(names, a.Name)
+		}
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "%d agents are called '%s'", len(short), name), "say which: %s", strings.Join(names, ", "))
+	case len(known) == 0:
+		return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s': the workspace has none", name), "add [[agents]] to its file")
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s'%s", name, didYouMean(name, known)), "there are: %s", strings.Join(known, ", "))
+}

@@ -1,0 +1,229 @@
+package workspace
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"den/internal/ident"
+)
+
+// resolve decodes a tree into w: the sections first, then each agent through
+// its layers.
+func resolve(w *Workspace, tree *node, r *report) {
+	var top file
+	sections := overlay(&node{kind: tableNode, entries: []entry{
+		{"keeper", builtin().get("keeper")},
+	}}, tree)
+	if tree.get("supervisor") != nil {
+		sections.set("supervisor", overlay(builtin().get("supervisor"), tree.get("supervisor")))
+	}
+	decode(sections, &top, "the file", r)
+	w.SessionTemplate, w.Suspended = top.Workspace.SessionTemplate, top.Workspace.Suspended
+	w.Session, w.Keeper = top.Session, top.Keeper
+	w.Server, w.Supervisor, w.Webhooks = top.Server, top.Supervisor, top.Webhooks
+	w.Name = workspaceName(w, top, tree, r)
+
+	a := &resolver{w: w, tree: tree, top: top, report: r}
+	if w.Session.Provider == "" {
+		w.Session.Provider = "native"
+	}
+	for i, n := range orEmptyList(tree.get("agents")).items {
+		if n.kind != tableNode {
+			r.add(n.origin, "agent %d must be a table, not %s", i+1, n.describe())
+			continue
+		}
+		w.Agents = append(w.Agents, a.agent(n))
+	}
+	validate(w, tree, r)
+}
+
+func workspaceName(w *Workspace, top file, tree *node, r *report) string {
+	name, at := top.Workspace.Name, tree.origin
+	if n := tree.get("workspace").get("name"); n != nil {
+		at = n.origin
+	} else if n := tree.get("server").get("name"); n != nil {
+		name, at = top.Server.Name, n.origin
+	}
+	if name == "" {
+		return nameFrom(filepath.Base(w.Dir))
+	}
+	if err := ident.Check("workspace", name); err != nil {
+		r.add(at, "%v", err)
+	}
+	return name
+}
+
+// nameFrom makes a name out of a directory's.
+func nameFrom(base string) string {
+	name := strings.Map(func(r rune) rune {
+		if r < 0x80 && ident.Check("workspace", "x"+string(r)) == nil {
+			return r
+		}
+		return '-'
+	}, base)
+	for strings.Contains(name, "..") {
+		name = strings.ReplaceAll(name, "..", ".")
+	}
+	name = strings.Trim(name, "-.")
+	if ident.Check("workspace", name) != nil {
+		return "workspace"
+	}
+	return name
+}
+
+type resolver struct {
+	w      *Workspace
+	tree   *node
+	top    file
+	report *report
+}
+
+// agent lays the layers of one agent together.
+func (a *resolver) agent(n *node) Agent {
+	preset, layers := a.layers(n)
+	merged := &node{kind: tableNode}
+	for _, layer := range layers {
+		merged = overlay(merged, layer)
+	}
+	merged.origin = n.origin
+	if pool := merged.get("pool"); pool != nil {
+		merged.set("pool", overlay(builtin().get("pool"), pool))
+	}
+	a.derive(merged, preset)
+	a.paths(merged)
+
+	var out Agent
+	decode(merged, &out, "an agent", a.report)
+	if out.Provider == "acp" && len(out.Channel.ACPCommand) > 0 {
+		out.StartCommand = out.Channel.ACPCommand
+	}
+	for i, c := range out.Hints.CopyFiles {
+		if c.Dst == "" {
+			out.Hints.CopyFiles[i].Dst = filepath.Base(c.Src)
+		}
+	}
+	if out.Pool != nil && out.Pool.Max == 0 {
+		out.Pool.Max = max(out.Pool.Min, 1)
+	}
+	out.settings = explain(merged, reflect.TypeFor[Agent](), "")
+	return out
+}
+
+// layers returns the agent's preset and its layers, the lowest first.
+func (a *resolver) layers(n *node) (string, []*node) {
+	own := &node{kind: tableNode, entries: []entry{{"session_provider", newScalar(a.w.Session.Provider, a.sessionOrigin())}}}
+	layers := []*node{builtin().get("defaults"), own}
+	preset, at := a.preset(n)
+	if preset == "" {
+		layers = append(layers, a.tree.get("defaults"))
+	} else {
+		built, mine := builtin().get("providers").get(preset), a.tree.get("providers").get(preset)
+		if built == nil && mine == nil {
+			a.report.add(at, "no preset '%s'%s (there are: %s)", preset, didYouMean(preset, a.presets()), strings.Join(a.presets(), ", "))
+		}
+		layers = append(layers, built, a.tree.get("defaults"), mine)
+	}
+	return preset, append(layers, n)
+}
+
+func (a *resolver) sessionOrigin() Origin {
+	if n := a.tree.get("session").get("provider"); n != nil {
+		return n.origin
+	}
+	return Origin{}
+}
+
+// preset names the preset of an agent and where that was said: the agent's
+// own `provider`, the `agent` of a channel agent, the workspace's.
+func (a *resolver) preset(n *node) (string, Origin) {
+	if p := n.get("provider"); p != nil {
+		return p.text, p.origin
+	}
+	if p := n.get("agent"); p != nil {
+		return p.text, p.origin
+	}
+	if n.get("start_command") != nil {
+		return "", n.origin
+	}
+	if p := a.tree.get("workspace").get("provider"); p != nil {
+		return p.text, p.origin
+	}
+	if n.get("channels") != nil && a.tree.get("workspace").get("start_command") == nil {
+		return "claude", Origin{} // what a channel agent is when it says nothing
+	}
+	return "", n.origin
+}
+
+func (a *resolver) presets() []string {
+	names := Presets()
+	if own := a.tree.get("providers"); own != nil {
+		for _, e := range own.entries {
+			names = append(names, e.key)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// derive fills in what follows from other values.
+func (a *resolver) derive(merged *node, preset string) {
+	if preset != "" && merged.get("provider") == nil {
+		merged.set("provider", newScalar(preset, Origin{Derived: "the agent's kind"}))
+	}
+	if merged.get("start_command") == nil && a.top.Workspace.StartCommand != "" {
+		merged.set("start_command", a.tree.get("workspace").get("start_command"))
+	}
+	if merged.get("session_template") == nil && a.w.SessionTemplate != "" {
+		merged.set("session_template", a.tree.get("workspace").get("session_template"))
+	}
+	name, dir := merged.get("name"), merged.get("dir")
+	if dir == nil {
+		merged.set("dir", newScalar(a.w.Dir, Origin{Derived: "the workspace's directory"}))
+		return
+	}
+	if name != nil && filepath.IsLocal(dir.text) && filepath.Clean(dir.text) != "." {
+		merged.set("name", newScalar(filepath.ToSlash(filepath.Clean(dir.text))+"/"+name.text, name.origin))
+	}
+}
+
+// paths makes the paths of an agent absolute: its directory from the
+// workspace's, files from the file that names them.
+func (a *resolver) paths(merged *node) {
+	anchor := func(n *node) *node {
+		if n == nil || n.kind != scalarNode || n.text == "" {
+			return n
+		}
+		dir := a.w.Dir
+		if n.origin.File != "" {
+			dir = filepath.Dir(n.origin.File)
+		}
+		return newScalar(absolute(n.text, dir), n.origin)
+	}
+	if dir := merged.get("dir"); dir.kind == scalarNode {
+		merged.set("dir", newScalar(absolute(dir.text, a.w.Dir), dir.origin))
+	}
+	for _, key := range []string{"prompt_template", "session_setup_script", "overlay_dir"} {
+		if n := merged.get(key); n != nil {
+			merged.set(key, anchor(n))
+		}
+	}
+	if c := merged.get("container"); c.get("context") != nil {
+		c.set("context", anchor(c.get("context")))
+	}
+	if mounts := merged.get("container").get("mounts"); mounts != nil {
+		for i, m := range mounts.items {
+			mounts.items[i] = anchor(m)
+		}
+	}
+	if files := merged.get("copy_files"); files != nil {
+		for i, f := range files.items {
+			if f.kind == tableNode && f.get("src") != nil {
+				f.set("src", anchor(f.get("src")))
+			} else {
+				files.items[i] = anchor(f)
+			}
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package workspace
+
+import "time"
+
+// A Workspace is a file and what it includes, resolved.
+type Workspace struct {
+	Name  string
+	Dir   string   // absolute; where the file is
+	Path  string   // the file, absolute
+	Files []string // the file and all that it includes, absolute: what to watch
+
+	SessionTemplate string // of session names, or ""
+	Suspended       bool
+	Session         Session
+	Keeper          Keeper
+	Agents          []Agent
+
+	// Kept for the parts that read them.
+	Server     Server
+	Supervisor Supervisor
+	Webhooks   Webhooks
+
+	// Warnings are things that will matter when an agent starts, such as a
+	// prompt file that is not there.
+	Warnings []string
+}
+
+// file is the schema of a file: what its top level may hold.
+type file struct {
+	Include    []string       `key:"include"`
+	Workspace  workspaceTable `key:"workspace,city"`
+	Session    Session        `key:"session"`
+	Keeper     Keeper         `key:"keeper,daemon"`
+	Server     Server         `key:"server"`
+	Supervisor Supervisor     `key:"supervisor"`
+	Webhooks   Webhooks       `key:"webhooks,webhook"`
+}
+
+// specialKeys of the top level are not decoded as they stand but become layers.
+var specialKeys = []string{"agents", "providers", "defaults"}
+
+type workspaceTable struct {
+	Name            string `key:"name"`
+	SessionTemplate string `key:"session_template"`
+	Provider        string `key:"provider"`
+	StartCommand    string `key:"start_command"`
+	Suspended       bool   `key:"suspended"`
+}
+
+// Session says where sessions live.
+type Session struct {
+	Provider   string     `key:"provider"`
+	Engine     string     `key:"engine"` // of containers: podman, docker or "" for what is there
+	Socket     string     `key:"socket"` // of the engine, or ""
+	Kubernetes Kubernetes `key:"kubernetes"`
+}
+
+// Kubernetes is read by that provider.
+type Kubernetes struct {
+	Context   string `key:"context"`
+	Namespace string `key:"namespace"`
+	Image     string `key:"image"`
+}
+
+// Keeper is how the keeper itself works.
+type Keeper struct {
+	PatrolInterval  time.Duration `key:"patrol_interval"`
+	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
+}
+
+// Server is the channel server's place.
+type Server struct {
+	Name string `key:"name"`
+	Host string `key:"host"`
+	Port int    `key:"port"`
+}
+
+// Supervisor is who watches agents' turns.
+type Supervisor struct {
+	Agent               string `key:"agent"`
+	Model               string `key:"model"`
+	Thinking            string `key:"thinking"`
+	WindowSize          int    `key:"window_size"`
+	EvalInterval        int    `key:"eval_interval"`
+	EscalationThreshold int    `key:"escalation_threshold"`
+}
+
+// Webhooks are told of what a person should know.
+type Webhooks struct {
+	URL     string   `key:"url"`
+	Channel string   `key:"channel,irc_channel"`
+	Events  []string `key:"events"`
+}
+
+// An Agent is one agent with all layers laid together. Paths are absolute.
+type Agent struct {
+	// Name is the qualified name: "dir/name" where the file gives a directory
+	// of the workspace, else what the file calls it.
+	Name            string        `key:"name,nick"`
+	Dir             string        `key:"dir,directory"`
+	Provider        string        `key:"provider"` // the preset, or ""
+	SessionProvider string        `key:"session_provider"`
+	SessionTemplate string        `key:"session_template"`
+	StartCommand    []string      `key:"start_command,command"` // words; see Argv
+	Args            []string      `key:"args"`
+	PromptTemplate  string        `key:"prompt_template"`
+	PromptMode      string        `key:"prompt_mode"`
+	PromptFlag      string        `key:"prompt_flag"`
+	Prime           string        `key:"prime"` // a line below the beacon
+	Nudge           string        `key:"nudge"`
+	Env             Env           `key:"env"`
+	DependsOn       []string      `key:"depends_on"`
+	Suspended       bool          `key:"suspended"`
+	IdleTimeout     time.Duration `key:"idle_timeout"`
+	StallTimeout    time.Duration `key:"stall_timeout"`
+	StartupTimeout  time.Duration `key:"startup_timeout"`
+	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
+
+	Hints     Hints     `key:",inline"`
+	Pool      *Pool     `key:"pool"` // or nil: one agent, not a pool
+	Restart   Restart   `key:"restart"`
+	Container Container `key:"container"`
+	Channel   Channel   `key:",inline"`
+
+	// settings are what Explain shows.
+	settings []Setting
+}
+
+// Env is an environment: numbers and truth values are taken as text too.
+type Env map[string]string
+
+// Hints say how an agent starts. All are optional; without any, starting is
+// creating the session.
+type Hints struct {
+	ReadyPromptPrefix      string      `key:"ready_prompt_prefix"`
+	ReadyDelayMs           int         `key:"ready_delay_ms"`
+	ProcessNames           []string    `key:"process_names"`
+	EmitsPermissionWarning bool        `key:"emits_permission_warning"`
+	PreStart               []string    `key:"pre_start"`
+	SessionSetup           []string    `key:"session_setup"`
+	SessionSetupScript     string      `key:"session_setup_script"`
+	OverlayDir             string      `key:"overlay_dir"`
+	CopyFiles              []CopyEntry `key:"copy_files"`
+}
+
+// A CopyEntry is a file or directory that is put into the work directory.
+type CopyEntry struct {
+	Src string `key:"src"`
+	Dst string `key:"dst,rel_dst"` // below the work directory
+}
+
+// Pool makes one agent many.
+type Pool struct {
+	Min          int           `key:"min"`
+	Max          int           `key:"max"`
+	Check        string        `key:"check"` // prints how many are wanted, or "" for min
+	DrainTimeout time.Duration `key:"drain_timeout"`
+	CheckTimeout time.Duration `key:"check_timeout"`
+}
+
+// Restart is what happens when an agent ends by itself: quarantine after
+// MaxRestarts within Window, a pause from Backoff to BackoffMax before each.
+type Restart struct {
+	MaxRestarts int           `key:"max_restarts"`
+	Window      time.Duration `key:"window,restart_window"`
+	Backoff     time.Duration `key:"backoff"`
+	BackoffMax  time.Duration `key:"backoff_max"`
+}
+
+// Container is what a container provider starts.
+type Container struct {
+	Image   string   `key:"image"`
+	Context string   `key:"context"`
+	Memory  string   `key:"memory"`
+	PIDs    int      `key:"pids"`
+	CPUs    float64  `key:"cpus"`
+	Network string   `key:"network"`
+	Mounts  []string `key:"mounts"`
+}
+
+// Channel is what an agent needs to talk in channels.
+type Channel struct {
+	Backend    string   `key:"agent,backend"` // who thinks: claude, codex, acp, copilot
+	Model      string   `key:"model"`
+	ModelFlag  string   `key:"model_flag"` // how the preset's command takes Model, or ""
+	Thinking   string   `key:"thinking"`
+	Channels   []string `key:"channels"`
+	Tags       []string `key:"tags"`
+	ACPCommand []string `key:"acp_command"`
+	Options    Env      `key:"options"` // passed through to the backend
+}

@@ -1,0 +1,226 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"den/internal/ident"
+)
+
+// The words that some keys allow.
+var (
+	sessionProviders = []string{"native", "tmux", "subprocess", "container", "kubernetes"}
+	promptModes      = []string{"arg", "flag", "none"}
+	networks         = []string{"", "none", "host", "default"}
+	engines          = []string{"", "podman", "docker"}
+)
+
+var memoryForm = regexp.MustCompile(`^[1-9][0-9]{0,9}([bkmgBKMG]|[KMG]i?B?)?$`)
+
+// validate reports what is decoded but cannot be meant.
+func validate(w *Workspace, tree *node, r *report) {
+	oneOf := func(value string, allowed []string, key string, at Origin) {
+		if !slices.Contains(allowed, value) {
+			r.add(at, "'%s' is '%s'; it must be one of %s%s", key, value, strings.Join(nonEmpty(allowed), ", "), didYouMean(value, allowed))
+		}
+	}
+	if n := tree.get("session"); n != nil {
+		oneOf(w.Session.Provider, sessionProviders, "session.provider", n.origin)
+		oneOf(w.Session.Engine, engines, "session.engine", n.origin)
+	}
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		checkAgent(a, r)
+		oneOf(a.SessionProvider, sessionProviders, "session_provider", a.at("session_provider"))
+		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
+		oneOf(a.Container.Network, networks, "container.network", a.at("container.network"))
+		w.Warnings = append(w.Warnings, missingFiles(a)...)
+	}
+	checkNames(w, r)
+	checkDependencies(w, r)
+}
+
+func nonEmpty(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(s string) bool { return s == "" })
+}
+
+// at is where a problem with key is shown: at the key, or at the agent.
+func (a *Agent) at(key string) Origin {
+	if o := a.Origin(key); o.File != "" {
+		return o
+	}
+	if o := a.Origin("name"); o.File != "" {
+		return o
+	}
+	return a.Origin("dir")
+}
+
+func checkAgent(a *Agent, r *report) {
+	checkName(a, r)
+	switch {
+	case len(a.StartCommand) == 0 && a.Provider == "":
+		r.add(a.at("name"), "agent '%s' has neither 'provider' nor 'start_command': one of them says what runs", a.Name)
+	case len(a.StartCommand) == 0:
+		r.add(a.at("provider"), "agent '%s': preset '%s' has no 'start_command'", a.Name, a.Provider)
+	case a.StartCommand[0] == "":
+		r.add(a.at("start_command"), "agent '%s': the command is empty", a.Name)
+	}
+	if a.PromptMode == "flag" && a.PromptFlag == "" {
+		r.add(a.at("prompt_mode"), "agent '%s': prompt_mode \"flag\" needs a 'prompt_flag'", a.Name)
+	}
+	if a.Hints.ReadyDelayMs < 0 {
+		r.add(a.at("ready_delay_ms"), "agent '%s': 'ready_delay_ms' is negative", a.Name)
+	}
+	if a.Restart.MaxRestarts < 0 {
+		r.add(a.at("restart.max_restarts"), "agent '%s': 'max_restarts' is negative", a.Name)
+	}
+	if a.Restart.BackoffMax < a.Restart.Backoff {
+		r.add(a.at("restart.backoff_max"), "agent '%s': 'backoff_max' is shorter than 'backoff'", a.Name)
+	}
+	for _, c := range a.Hints.CopyFiles {
+		if !filepath.IsLocal(c.Dst) {
+			r.add(a.at("copy_files"), "agent '%s': copy to '%s' would leave its directory", a.Name, c.Dst)
+		}
+	}
+	checkPool(a, r)
+	checkContainer(a, r)
+}
+
+func checkName(a *Agent, r *report) {
+	if a.Name == "" {
+		r.add(a.at("name"), "an agent has no 'name'")
+		return
+	}
+	for part := range strings.SplitSeq(a.Name, "/") {
+		if err := ident.Check("agent", part); err != nil {
+			r.add(a.at("name"), "agent '%s': %v", a.Name, err)
+			return
+		}
+	}
+}
+
+func checkPool(a *Agent, r *report) {
+	p := a.Pool
+	if p == nil {
+		return
+	}
+	const most = 1000
+	switch {
+	case p.Min < 0 || p.Max < 0:
+		r.add(a.at("pool.min"), "agent '%s': a pool's 'min' and 'max' are not negative", a.Name)
+	case p.Max < p.Min:
+		r.add(a.at("pool.max"), "agent '%s': the pool's 'max' (%d) is below its 'min' (%d)", a.Name, p.Max, p.Min)
+	case p.Max > most:
+		r.add(a.at("pool.max"), "agent '%s': a pool has at most %d agents", a.Name, most)
+	}
+}
+
+func checkContainer(a *Agent, r *report) {
+	c := a.Container
+	if a.SessionProvider == "container" && c.Image == "" && c.Context == "" {
+		r.add(a.at("session_provider"), "agent '%s' lives in a container: [agents.container] needs an 'image' or a 'context'", a.Name)
+	}
+	if c.Memory != "" && !memoryForm.MatchString(c.Memory) {
+		r.add(a.at("container.memory"), "agent '%s': 'memory' is such as \"512m\" or \"2g\", not \"%s\"", a.Name, c.Memory)
+	}
+	if c.PIDs < 0 || c.CPUs < 0 {
+		r.add(a.at("container.pids"), "agent '%s': a limit is negative", a.Name)
+	}
+}
+
+// checkNames refuses two agents of one name, members of pools included.
+func checkNames(w *Workspace, r *report) {
+	first := map[string]*Agent{}
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		if other, ok := first[a.Name]; ok && a.Name != "" {
+			r.add(a.at("name"), "agent '%s' is there already, at %s", a.Name, other.at("name"))
+			continue
+		}
+		first[a.Name] = a
+	}
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		if a.Pool == nil {
+			continue
+		}
+		for _, member := range a.Members(a.Pool.Max) {
+			if other, ok := first[member]; ok {
+				r.add(other.at("name"), "agent '%s' has the name of a member of pool '%s', at %s", member, a.Name, a.at("name"))
+			}
+		}
+	}
+}
+
+// Members returns the names of the first n agents of a pool.
+func (a *Agent) Members(n int) []string {
+	var names []string
+	for i := range min(max(n, 0), 1000) {
+		names = append(names, a.Name+"-"+strconv.Itoa(i+1))
+	}
+	return names
+}
+
+// checkDependencies gives depends_on qualified names, and refuses circles.
+func checkDependencies(w *Workspace, r *report) {
+	for i := range w.Agents {
+		a := &w.Agents[i]
+		for j, name := range a.DependsOn {
+			other, err := w.Agent(name)
+			if err != nil {
+				r.add(a.at("depends_on"), "agent '%s' depends on '%s': %v", a.Name, name, err)
+				continue
+			}
+			a.DependsOn[j] = other.Name
+		}
+	}
+	state := map[string]int{} // 1 while its dependencies are walked, 2 after
+	var walk func(name string, way []string)
+	walk = func(name string, way []string) {
+		a, err := w.Agent(name)
+		if err != nil || state[name] == 2 {
+			return // reported above, or known to be well
+		}
+		if state[name] == 1 {
+			r.add(a.at("depends_on"), "agents depend on one another in a circle: %s", strings.Join(append(way, name), " → "))
+			return
+		}
+		state[name] = 1
+		for _, next := range a.DependsOn {
+			walk(next, append(way, name))
+		}
+		state[name] = 2
+	}
+	for i := range w.Agents {
+		walk(w.Agents[i].Name, nil)
+	}
+}
+
+// missingFiles warns of what an agent's start will want. It is no error: a
+// pre_start command may bring it.
+func missingFiles(a *Agent) []string {
+	var warnings []string
+	check := func(what, path string) {
+		if path == "" {
+			return
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			warnings = append(warnings, "agent '"+a.Name+"': "+what+" "+path+" is not there")
+		}
+	}
+	check("dir", a.Dir)
+	check("prompt_template", a.PromptTemplate)
+	check("session_setup_script", a.Hints.SessionSetupScript)
+	check("overlay_dir", a.Hints.OverlayDir)
+	check("container.context", a.Container.Context)
+	for _, c := range a.Hints.CopyFiles {
+		check("copy_files", c.Src)
+	}
+	return warnings
+}
