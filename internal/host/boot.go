@@ -105,7 +105,7 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 	if err := becomeSubreaper(); err != nil {
 		log.Print(err) // what outlives its parents is then init's
 	}
-	if err := h.begin(b.Env); err != nil {
+	if err := h.begin(b.Env, b.HostPID); err != nil {
 		return nil, err
 	}
 	return h, nil
@@ -119,8 +119,9 @@ func newHost(dir session.Dir, version string) *Host {
 }
 
 // begin opens the terminal, the log and the socket, and starts the program
-// last, when nothing can go wrong any more.
-func (h *Host) begin(env []string) error {
+// last, when nothing can go wrong any more. The host goes by hostPID outside,
+// or, if that is 0, by its own number.
+func (h *Host) begin(env []string, hostPID int) error {
 	m := h.record
 	tty, err := pty.Open(pty.Size{Cols: m.Cols, Rows: m.Rows})
 	if err != nil {
@@ -144,8 +145,11 @@ func (h *Host) begin(env []string) error {
 		return err
 	}
 	h.adopt(pid)
+	if hostPID == 0 {
+		hostPID = os.Getpid()
+	}
 	h.advance(session.Running, func(m *session.Manifest) {
-		m.PID, m.HostPID, m.Host = pid, os.Getpid(), h.version
+		m.PID, m.HostPID, m.Host = pid, hostPID, h.version
 	})
 	return nil
 }

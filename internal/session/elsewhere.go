@@ -53,6 +53,17 @@ func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir,
 	})
 }
 
+// A Creator makes a session in a way of its own.
+type Creator func(ctx context.Context, h Home, spec Spec) (Dir, *Manifest, error)
+
+type creatorKey struct{}
+
+// WithCreator makes Create leave the work to c. It is for those who reach
+// Create through a layer that does not know where hosts run.
+func WithCreator(ctx context.Context, c Creator) context.Context {
+	return context.WithValue(ctx, creatorKey{}, c)
+}
+
 // The sockets of a host that runs elsewhere, in a directory of their own:
 // what is shown there must not show the sockets of other sessions.
 const (
@@ -143,6 +154,11 @@ func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, wo
 	stopConn := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stopConn()
 	if err := sendFiles(conn, lock, words); err != nil {
+		return word{err: err}
+	}
+	// Its own number for itself may be another: those who look for its
+	// processes later do so from here.
+	if boot.HostPID, err = peerPID(conn); err != nil {
 		return word{err: err}
 	}
 	if err := json.NewEncoder(conn).Encode(boot); err != nil {

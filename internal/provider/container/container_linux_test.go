@@ -1,0 +1,122 @@
+package container_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/provider"
+	"den/internal/provider/container"
+	"den/internal/session"
+)
+
+// opened is a provider of its own Home on the shared engine.
+func opened(t *testing.T, e *podman, owner string) *container.Provider {
+	t.Helper()
+	home := filepath.Join(e.dir, "home-"+filepath.Base(t.TempDir())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
+	t.Setenv("DEN_RUN_DIR", filepath.Join(e.dir, "r"))
+	return openedAt(t, e, owner, home)
+}
+
+func openedAt(t *testing.T, e *podman, owner, home string) *container.Provider {
+	t.Helper()
+	p, err := container.Open(container.Options{
+		Home: session.Home{Path: home, Explicit: true}, Owner: owner, Binary: e.den, Version: "test",
+		Grace: time.Second, Engine: "unix://" + e.socket, Getenv: os.Getenv,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		names, err := p.ListRunning(ctx, "")
+		if err != nil {
+			t.Error(err)
+		}
+		for _, name := range names {
+			if err := p.Stop(ctx, name); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := p.Prune(ctx, 0); err != nil {
+			t.Error(err)
+		}
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// shell is a session with a shell command in the base image.
+func shell(t *testing.T, script string) provider.Config {
+	t.Helper()
+	return provider.Config{
+		Argv: []string{"sh", "-c", script}, WorkDir: t.TempDir(),
+		Container: provider.Container{Image: baseImage, Network: "none"},
+	}
+}
+
+// until polls a condition.
+func until(t *testing.T, what string, holds func() (bool, error)) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		ok, err := holds()
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within 30s: %s", what)
+		}
+	}
+}
+
+func sees(t *testing.T, p provider.Provider, name, text string) {
+	t.Helper()
+	var last string
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("last seen of %s: %q", name, last)
+		}
+	})
+	until(t, name+" shows "+text, func() (bool, error) {
+		var err error
+		last, err = p.Peek(t.Context(), name, 0)
+		return strings.Contains(last, text), err
+	})
+}
+
+func ended(t *testing.T, p provider.Provider, name string) {
+	t.Helper()
+	until(t, name+" has ended", func() (bool, error) {
+		running, err := p.IsRunning(t.Context(), name)
+		return !running, err
+	})
+}
+
+func TestSessionInAContainer(t *testing.T) {
+	p := opened(t, enginePodman(t), "city")
+	c := shell(t, `echo "in $PWD as $(cat /proc/1/cmdline | tr '\0' ' ')"; ls -a / ; read line; echo "got $line"; exit 7`)
+	if err := p.Start(t.Context(), "w-1", c); err != nil {
+		t.Fatal(err)
+	}
+	sees(t, p, "w-1", "in "+c.WorkDir+" as /.den/den host")
+	if err := p.AwaitReady(t.Context(), "w-1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Nudge(t.Context(), "w-1", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	ended(t, p, "w-1")
+	sees(t, p, "w-1", "got hello")
+	if e, err := p.Exit(t.Context(), "w-1"); err != nil || e.Code != 7 || e.Signal != "" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+}

@@ -1,0 +1,77 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"net"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"den/internal/fault"
+)
+
+// The sockets at which engines listen when nobody says otherwise.
+const (
+	podmanSocket = "/run/podman/podman.sock"
+	dockerSocket = "/var/run/docker.sock"
+)
+
+// knock bounds how long a socket may take to let us in.
+const knock = 5 * time.Second
+
+const engineHint = "start one: 'systemctl start podman.socket' or 'podman system service --time=0 unix:///run/podman/podman.sock'; or name its socket with DOCKER_HOST or CONTAINER_HOST"
+
+// findSocket returns the path of the engine's socket: the configured one, else
+// that of DOCKER_HOST or CONTAINER_HOST, else the first usual one that answers.
+func findSocket(ctx context.Context, configured string, getenv func(string) string) (string, error) {
+	named := []struct{ by, address string }{
+		{"the configured engine", configured},
+		{"DOCKER_HOST", getenv("DOCKER_HOST")},
+		{"CONTAINER_HOST", getenv("CONTAINER_HOST")},
+	}
+	for _, n := range named {
+		if n.address != "" {
+			return socketOf(n.by, n.address)
+		}
+	}
+	var tried []error
+	for _, path := range usualSockets(getenv) {
+		err := answers(ctx, path)
+		if err == nil {
+			return path, nil
+		}
+		tried = append(tried, err)
+	}
+	return "", fault.Hintf(fault.Errorf(fault.Unreachable, "find a container engine: %w", errors.Join(tried...)), "%s", engineHint)
+}
+
+func usualSockets(getenv func(string) string) []string {
+	paths := []string{podmanSocket, dockerSocket}
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		paths = append(paths, filepath.Join(dir, "podman", "podman.sock"), filepath.Join(dir, "docker.sock"))
+	}
+	return paths
+}
+
+// socketOf takes a socket's path or its unix:// address. An engine on another
+// machine is refused: sessions are reached through files of this one.
+func socketOf(by, address string) (string, error) {
+	path := strings.TrimPrefix(address, "unix://")
+	if !filepath.IsAbs(path) {
+		return "", fault.Hintf(fault.Errorf(fault.Usage, "%s is %q: the engine must listen on a unix socket of this machine", by, address),
+			"for example unix://%s", podmanSocket)
+	}
+	return path, nil
+}
+
+// answers reports why nobody lets us in at a socket, or nil.
+func answers(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, knock)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}

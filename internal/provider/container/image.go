@@ -1,0 +1,167 @@
+package container
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/provider"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+)
+
+// image returns the reference of the image that a session shall have, which
+// is pulled or built if the engine has none.
+func (p *Provider) image(ctx context.Context, c provider.Container) (string, error) {
+	switch {
+	case c.Image != "" && c.Context != "":
+		return "", fault.Errorf(fault.Usage, "both the image %q and the build context %s are given", c.Image, c.Context)
+	case c.Context != "":
+		return p.built(ctx, c)
+	case c.Image != "":
+		return c.Image, p.pulled(ctx, c.Image)
+	}
+	return "", fault.Hintf(fault.Errorf(fault.Usage, "no image is given"), "name an image, or a directory with a Containerfile")
+}
+
+// has reports whether the engine has an image.
+func (p *Provider) has(ctx context.Context, ref string) (bool, error) {
+	api, err := p.engine.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	_, err = api.ImageInspect(ctx, ref)
+	if errdefs.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, engineError("look for image "+ref, err)
+}
+
+func (p *Provider) pulled(ctx context.Context, ref string) error {
+	if there, err := p.has(ctx, ref); err != nil || there {
+		return err
+	}
+	api, err := p.engine.connect(ctx)
+	if err != nil {
+		return err
+	}
+	progress, err := api.ImagePull(ctx, ref, client.ImagePullOptions{})
+	if err == nil {
+		_, err = transcript(progress)
+		err = errors.Join(err, progress.Close())
+	}
+	if err != nil {
+		return fault.Hintf(engineError("pull image "+ref, err), "check its name; an image that was made here is called localhost/NAME:TAG")
+	}
+	return nil
+}
+
+// repository is that of the images that are built for this owner: the images
+// of two owners are never one, so that each can remove its own.
+func (p *Provider) repository() string {
+	sum := sha256.Sum256([]byte(p.Home.Path + "\x00" + p.Owner))
+	return "localhost/den-" + hex.EncodeToString(sum[:8])
+}
+
+// built returns the image of a build context. Its tag is the hash of the whole
+// context, so it is built only if something in there is new. An image that
+// was built before stays, whatever becomes of this build.
+func (p *Provider) built(ctx context.Context, c provider.Container) (string, error) {
+	bc, err := openContext(c.Context)
+	if err != nil {
+		return "", err
+	}
+	hash, err := bc.hash()
+	if err != nil {
+		return "", err
+	}
+	ref := p.repository() + ":" + hash
+	if there, err := p.has(ctx, ref); err != nil || there {
+		return ref, err
+	}
+	archive, hash, err := bc.spool()
+	if err != nil {
+		return "", err
+	}
+	defer archive.Close() // Best effort: it has no name and goes.
+	ref = p.repository() + ":" + hash
+	if err := p.build(ctx, bc, archive, ref, c.Network); err != nil {
+		return "", err
+	}
+	return ref, nil
+}
+
+func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader, ref, network string) error {
+	api, err := p.engine.connect(ctx)
+	if err != nil {
+		return err
+	}
+	o := client.ImageBuildOptions{
+		Tags: []string{ref}, Dockerfile: bc.file, Remove: true, ForceRemove: true, Labels: p.labels(),
+	}
+	if network == "host" {
+		o.NetworkMode = network // a machine whose default network leads nowhere
+	}
+	result, err := api.ImageBuild(ctx, archive, o)
+	if err != nil {
+		return engineError("build image from "+bc.dir, err)
+	}
+	defer result.Body.Close() // Best effort: it was read to its end.
+	said, err := transcript(result.Body)
+	if ctx.Err() != nil {
+		return fmt.Errorf("build image from %s: %w", bc.dir, ctx.Err())
+	}
+	if err != nil {
+		return fault.Hintf(fault.Errorf(fault.Usage, "build image from %s: %w\n%s", bc.dir, err, said), "mend its %s; the image that was built before is still there", bc.file)
+	}
+	if there, err := p.has(ctx, ref); err != nil || !there {
+		return errors.Join(err, fault.Errorf(fault.Internal, "build image from %s: the engine says nothing of an error, but the image is not there\n%s", bc.dir, said))
+	}
+	return nil
+}
+
+// maxTranscript bounds what is kept of a build's words: its end, where the
+// error is.
+const maxTranscript = 1 << 20
+
+// transcript reads what the engine says of a build or a pull, and the error
+// with which that ended.
+func transcript(r io.Reader) (string, error) {
+	var said strings.Builder
+	dec := json.NewDecoder(r)
+	for {
+		var m struct {
+			Stream string `json:"stream"`
+			Error  string `json:"error"`
+			Detail struct {
+				Message string `json:"message"`
+			} `json:"errorDetail"`
+		}
+		err := dec.Decode(&m)
+		if err == io.EOF {
+			return said.String(), nil
+		}
+		if err != nil {
+			return said.String(), fmt.Errorf("read what the engine says: %w", err)
+		}
+		said.WriteString(m.Stream)
+		if said.Len() > 2*maxTranscript {
+			end := said.String()[said.Len()-maxTranscript:]
+			said.Reset()
+			said.WriteString("(what came before is left out)\n" + end)
+		}
+		if m.Detail.Message != "" {
+			return said.String(), errors.New(m.Detail.Message)
+		}
+		if m.Error != "" {
+			return said.String(), errors.New(m.Error)
+		}
+	}
+}

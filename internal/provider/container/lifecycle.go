@@ -1,0 +1,94 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/session"
+)
+
+// Start begins a session in a new container. Whatever goes wrong before the
+// image is there, what ran before under that name is as it was.
+func (p *Provider) Start(ctx context.Context, name string, c provider.Config) error {
+	if running, err := p.IsRunning(ctx, name); err != nil {
+		return err
+	} else if running {
+		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is running already", name), "stop it first, or choose another name")
+	}
+	r, err := p.recipe(ctx, name, c)
+	if err != nil {
+		return fmt.Errorf("start session '%s': %w", name, err)
+	}
+	ctx = session.WithCreator(ctx, func(ctx context.Context, home session.Home, spec session.Spec) (session.Dir, *session.Manifest, error) {
+		spec.Env = p.environment(spec, c)
+		return home.CreateElsewhere(ctx, spec, place{p: p, recipe: r})
+	})
+	return p.sessions.Start(ctx, name, c)
+}
+
+// recipe checks what is asked for and sees to the image.
+func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (recipe, error) {
+	r := recipe{name: name, config: c}
+	err := checkMounts(c)
+	if err == nil {
+		r.limits, err = resources(c.Container)
+	}
+	if err == nil {
+		r.net, err = networkMode(c.Container.Network)
+	}
+	if err == nil {
+		r.traits, err = p.engine.traits(ctx)
+	}
+	if err == nil {
+		r.image, err = p.image(ctx, c.Container)
+	}
+	return r, err
+}
+
+// environment is what the program gets on top of its image's: nothing of ours
+// is right in there.
+func (p *Provider) environment(spec session.Spec, c provider.Config) []string {
+	env := []string{
+		"TERM=" + spec.Term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION=" + p.Version,
+		"PWD=" + c.WorkDir, "DEN_HOME=" + p.Home.Path,
+	}
+	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
+		env = append(env, k+"="+c.Env[k])
+	}
+	return env
+}
+
+// Stop asks the session's host to end all, and removes the container. A host
+// that does not answer ends with its container.
+func (p *Provider) Stop(ctx context.Context, name string) error {
+	asked := p.sessions.Stop(ctx, name)
+	if ctx.Err() != nil {
+		return fmt.Errorf("stop session '%s': %w", name, ctx.Err())
+	}
+	if fault.KindOf(asked) == fault.Usage {
+		return asked // no such name can be
+	}
+	containers, err := p.containers(ctx, name)
+	if err != nil {
+		return errors.Join(fmt.Errorf("stop session '%s': its container may still be there: %w", name, err), asked)
+	}
+	for _, c := range containers {
+		if asked == nil {
+			err = p.clear(ctx, c)
+		} else {
+			err = p.remove(ctx, c.id)
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("stop session '%s': %w", name, err), asked)
+		}
+	}
+	if asked != nil {
+		return p.sessions.Stop(ctx, name) // now its record can be closed
+	}
+	return nil
+}

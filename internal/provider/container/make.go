@@ -1,0 +1,100 @@
+package container
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/session"
+
+	api "github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+	"github.com/moby/moby/client"
+)
+
+// inside is den's path in every container.
+const inside = "/.den/den"
+
+// The labels by which our containers and images are known. Nothing without
+// the first two is ever listed, stopped or removed.
+const (
+	ownerLabel   = "den.owner"
+	homeLabel    = "den.home" // two Homes may have owners of one name
+	nameLabel    = "den.name"
+	sessionLabel = "den.session"
+)
+
+// labels are those of all that this provider makes.
+func (p *Provider) labels() map[string]string {
+	return map[string]string{ownerLabel: p.Owner, homeLabel: p.Home.Path}
+}
+
+// containerName is unique: sessions are.
+func containerName(id string) string { return "den-" + id }
+
+// recipe is how a session's container is made.
+type recipe struct {
+	name   string
+	image  string
+	config provider.Config
+	limits api.Resources
+	net    api.NetworkMode
+	traits traits
+}
+
+// create is the request for the container at a place.
+func (p *Provider) create(r recipe, at session.Place) client.ContainerCreateOptions {
+	labels := p.labels()
+	labels[nameLabel], labels[sessionLabel] = r.name, at.Dir.ID
+	no := false
+	host := &api.HostConfig{
+		Mounts: p.mounts(r.config, at), NetworkMode: r.net, Resources: r.limits,
+		Init:       &no,    // the host is one
+		UsernsMode: "host", // who owns a file must be the same on both sides
+	}
+	if r.traits.selinux {
+		host.SecurityOpt = []string{"label=disable"} // or the shared files could not be shared
+	}
+	return client.ContainerCreateOptions{
+		Name: containerName(at.Dir.ID),
+		Config: &api.Config{
+			Image: r.image, User: r.traits.user(), Env: at.Env, Labels: labels,
+			Entrypoint: []string{inside}, Cmd: at.Args,
+			WorkingDir:  "/", // the image's own need not be there; the program gets its own anyway
+			Healthcheck: &api.HealthConfig{Test: []string{"NONE"}},
+		},
+		HostConfig: host,
+	}
+}
+
+// mounts are what a container shares with the outside, at the same paths.
+func (p *Provider) mounts(c provider.Config, at session.Place) []mount.Mount {
+	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
+	shared := append([]string{c.WorkDir, at.Dir.Path, at.RunDir}, c.Container.Mounts...)
+	for i, path := range shared {
+		path = filepath.Clean(path)
+		shared[i] = path
+		if !slices.Contains(shared[:i], path) {
+			list = append(list, mount.Mount{Type: mount.TypeBind, Source: path, Target: path})
+		}
+	}
+	return list
+}
+
+// checkMounts refuses what cannot be shared, before anything is made.
+func checkMounts(c provider.Config) error {
+	for _, path := range append([]string{c.WorkDir}, c.Container.Mounts...) {
+		if !filepath.IsAbs(path) {
+			return fault.Errorf(fault.Usage, "mount %q is not an absolute path", path)
+		}
+		if filepath.Clean(path) == "/" {
+			return fault.Errorf(fault.Usage, "the root directory cannot be mounted: it would hide the image")
+		}
+		if _, err := os.Stat(path); err != nil {
+			return fault.Errorf(fault.Usage, "mount: %w", err)
+		}
+	}
+	return nil
+}

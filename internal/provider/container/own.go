@@ -1,0 +1,128 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"den/internal/fault"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+)
+
+// owned is a container of ours.
+type owned struct {
+	id      string
+	session string // the id of the session that it was made for
+}
+
+// ours selects what this provider made, and nothing else.
+func (p *Provider) ours() client.Filters {
+	f := client.Filters{}
+	for key, value := range p.labels() {
+		f.Add("label", key+"="+value)
+	}
+	return f
+}
+
+// containers lists our containers, those that have ended too; only those of a
+// session's name, unless that is "".
+func (p *Provider) containers(ctx context.Context, name string) ([]owned, error) {
+	engine, err := p.engine.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	filters := p.ours()
+	if name != "" {
+		filters.Add("label", nameLabel+"="+name)
+	}
+	list, err := engine.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+	if err != nil {
+		return nil, engineError("list containers", err)
+	}
+	var found []owned
+	for _, c := range list.Items {
+		// Not every engine takes a label's value for exact.
+		if p.made(c.Labels) && (name == "" || c.Labels[nameLabel] == name) {
+			found = append(found, owned{id: c.ID, session: c.Labels[sessionLabel]})
+		}
+	}
+	return found, nil
+}
+
+func (p *Provider) made(labels map[string]string) bool {
+	for key, value := range p.labels() {
+		if labels[key] != value {
+			return false
+		}
+	}
+	return true
+}
+
+// clear removes a container whose session is over, with the directory of its
+// sockets. One whose session lives is left alone: its name may have been
+// started anew meanwhile.
+func (p *Provider) clear(ctx context.Context, c owned) error {
+	m, err := p.Home.Dir(c.session).Inspect()
+	if fault.KindOf(err) == fault.NotFound {
+		return p.remove(ctx, c.id)
+	}
+	if err != nil || m.Status.Active() {
+		return err
+	}
+	return errors.Join(p.remove(ctx, c.id), m.RemoveRunDir())
+}
+
+// Pruned counts what Prune removed.
+type Pruned struct {
+	Containers, Images int
+}
+
+// Prune removes this owner's containers whose sessions are over, and its
+// built images that are older than age and that no container uses.
+func (p *Provider) Prune(ctx context.Context, age time.Duration) (Pruned, error) {
+	var done Pruned
+	before, err := p.containers(ctx, "")
+	if err != nil {
+		return done, err
+	}
+	for _, c := range before {
+		if err := p.clear(ctx, c); err != nil {
+			return done, err
+		}
+	}
+	after, err := p.containers(ctx, "")
+	if err != nil {
+		return done, err
+	}
+	done.Containers = len(before) - len(after)
+	done.Images, err = p.pruneImages(ctx, time.Now().Add(-age))
+	return done, err
+}
+
+func (p *Provider) pruneImages(ctx context.Context, before time.Time) (int, error) {
+	engine, err := p.engine.connect(ctx)
+	if err != nil {
+		return 0, err
+	}
+	list, err := engine.ImageList(ctx, client.ImageListOptions{Filters: p.ours()})
+	if err != nil {
+		return 0, engineError("list images", err)
+	}
+	removed := 0
+	for _, image := range list.Items {
+		if !p.made(image.Labels) || time.Unix(image.Created, 0).After(before) {
+			continue
+		}
+		_, err := engine.ImageRemove(ctx, image.ID, client.ImageRemoveOptions{PruneChildren: true})
+		switch {
+		case err == nil:
+			removed++
+		case errdefs.IsConflict(err), errdefs.IsNotFound(err): // in use, or gone
+		default:
+			return removed, engineError("remove image "+image.ID, err)
+		}
+	}
+	return removed, nil
+}

@@ -1,0 +1,103 @@
+package container
+
+import (
+	"context"
+	"debug/elf"
+	"fmt"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/provider/native"
+	"den/internal/session"
+)
+
+// Options says where sessions run and whose they are.
+type Options struct {
+	Home    session.Home
+	Owner   string // whose sessions, containers and images these are
+	Binary  string // den, as an absolute path; static, because it runs in any image
+	Version string // this build's, for hosts to know who calls
+	// Grace is how long each way of asking a session to end may take before
+	// the next, harder one; 0 means 3 seconds.
+	Grace time.Duration
+	// Engine is the engine's socket, as a path or a unix:// address; "" means
+	// that of DOCKER_HOST or CONTAINER_HOST, or the first usual one that answers.
+	Engine string
+	Getenv func(string) string
+}
+
+// Provider runs sessions in containers. What does not begin or end one is done
+// as for den's own sessions, because that is what runs in there.
+type Provider struct {
+	Options
+	*sessions
+	engine *engine
+}
+
+// sessions hides the name of the embedded provider, whose Options are ours.
+type sessions struct{ *native.Provider }
+
+var (
+	_ provider.Provider   = (*Provider)(nil)
+	_ provider.Postmortem = (*Provider)(nil)
+	_ provider.Watcher    = (*Provider)(nil)
+	_ provider.Readier    = (*Provider)(nil)
+	_ provider.Audience   = (*Provider)(nil)
+)
+
+// Open returns the provider. No engine is asked yet.
+func Open(o Options) (*Provider, error) {
+	if o.Owner == "" {
+		return nil, fault.Errorf(fault.Usage, "open container provider: no owner is given")
+	}
+	if err := checkBinary(o.Binary); err != nil {
+		return nil, fmt.Errorf("open container provider: %w", err)
+	}
+	inner, err := native.Open(native.Options{
+		Home: o.Home, Binary: o.Binary, Version: o.Version, Grace: o.Grace,
+		// A Home may hold sessions outside containers of the same owner, which
+		// are not for this provider to list or to stop.
+		Owner: o.Owner + "@container",
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{Options: o, sessions: &sessions{inner}, engine: &engine{configured: o.Engine, getenv: o.Getenv}}, nil
+}
+
+// Close lets go of the engine. Sessions go on.
+func (p *Provider) Close() error { return p.engine.close() }
+
+// checkBinary refuses a den that needs libraries of an image.
+func checkBinary(path string) error {
+	if !filepath.IsAbs(path) {
+		return fault.Errorf(fault.Usage, "den's binary '%s' is not an absolute path", path)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return fault.Errorf(fault.Usage, "den's binary: %w", err)
+	}
+	defer f.Close() // Best effort: it was only read.
+	for _, part := range f.Progs {
+		if part.Type == elf.PT_INTERP {
+			return fault.Hintf(fault.Errorf(fault.Usage, "den's binary %s is not static: images without its libraries could not run it", path), "build it with CGO_ENABLED=0, as 'make build' does")
+		}
+	}
+	return nil
+}
+
+// killed is how a command ended whose host died without a word: the host is
+// its container's first process, and the kernel kills all others with it.
+const killed = syscall.SIGKILL
+
+// Exit tells how the session's command ended.
+func (p *Provider) Exit(ctx context.Context, name string) (*provider.Exit, error) {
+	e, err := p.sessions.Exit(ctx, name)
+	if e != nil && e.Code < 0 {
+		e.Code, e.Signal = 128+int(killed), "SIGKILL"
+	}
+	return e, err
+}

@@ -1,0 +1,102 @@
+package container
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/session"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	api "github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+)
+
+// cleanupLimit bounds how long the engine may take to remove a container when
+// nobody waits any more.
+const cleanupLimit = 30 * time.Second
+
+// place runs one session's host in a container.
+type place struct {
+	p      *Provider
+	recipe recipe
+}
+
+var _ session.Elsewhere = place{}
+
+// Run makes the container, starts it, and returns when it has ended.
+func (pl place) Run(ctx context.Context, at session.Place) error {
+	engine, err := pl.p.engine.connect(ctx)
+	if err != nil {
+		return err
+	}
+	// The name is ours now: what older containers there are of it is over.
+	old, err := pl.p.containers(ctx, pl.recipe.name)
+	if err != nil {
+		return err
+	}
+	for _, c := range old {
+		if err := pl.p.clear(ctx, c); err != nil {
+			return err
+		}
+	}
+	made, err := engine.ContainerCreate(ctx, pl.p.create(pl.recipe, at))
+	if err != nil {
+		return engineError("create container", err)
+	}
+	if _, err := engine.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
+		return engineError("start container", err)
+	}
+	wait := engine.ContainerWait(ctx, made.ID, client.ContainerWaitOptions{Condition: api.WaitConditionNotRunning})
+	select { // one of the two comes, and both end with the context
+	case end := <-wait.Result:
+		return fault.Errorf(fault.Internal, "its container ended with status %d: %s", end.StatusCode, lastWords(ctx, engine, made.ID))
+	case err := <-wait.Error:
+		return engineError("wait for container", err)
+	}
+}
+
+// Discard removes the container.
+func (pl place) Discard(at session.Place) error {
+	// The caller's context may be why we are here.
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
+	defer cancel()
+	return pl.p.remove(ctx, containerName(at.Dir.ID))
+}
+
+// remove ends a container with all that runs in it, and returns when it is
+// gone. One that is not there is nil.
+func (p *Provider) remove(ctx context.Context, container string) error {
+	engine, err := p.engine.connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = engine.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if err == nil || errdefs.IsNotFound(err) {
+		return nil
+	}
+	return engineError("remove container "+container, err)
+}
+
+// lastWords is what a container printed, for an error. den's own host prints
+// nothing there once it serves.
+func lastWords(ctx context.Context, engine *client.Client, id string) string {
+	logs, err := engine.ContainerLogs(ctx, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: "20"})
+	if err != nil {
+		return fmt.Sprintf("what it printed cannot be read: %v", err)
+	}
+	defer logs.Close() // Best effort: it was only read.
+	var said bytes.Buffer
+	if _, err := stdcopy.StdCopy(&said, &said, io.LimitReader(logs, 64<<10)); err != nil {
+		return fmt.Sprintf("what it printed cannot be read: %v", err)
+	}
+	if text := strings.TrimSpace(said.String()); text != "" {
+		return text
+	}
+	return "it left no word"
+}
