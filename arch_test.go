@@ -41,6 +41,9 @@ var allowed = map[string][]string{
 	"internal/workspace": {"internal/fault", "internal/ident"},
 	"internal/agent":     {"internal/fault", "internal/ident", "internal/atomicfile", "internal/provider", "internal/workspace"},
 
+	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
+	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
+
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",

@@ -19,7 +19,13 @@ const maxSocketPath = 104
 // socketPath returns a short path for a session's socket, whatever the length
 // of the Home's path, in a directory that only this user can enter.
 func socketPath(home Home, id string, getenv func(string) string) (string, error) {
-	sum := sha256.Sum256([]byte(home.Path + "\x00" + id))
+	return RunPath(home.Path+"\x00"+id, getenv)
+}
+
+// RunPath returns a short path for the socket of whatever key names, in the
+// directory of this user's sockets.
+func RunPath(key string, getenv func(string) string) (string, error) {
+	sum := sha256.Sum256([]byte(key))
 	name := hex.EncodeToString(sum[:8])
 	var candidates []string
 	if dir := getenv("DEN_RUN_DIR"); dir != "" {

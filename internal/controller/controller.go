@@ -1,0 +1,350 @@
+// Package controller keeps a workspace's agents: it holds what is wanted
+// against what is true and does what is missing.
+//
+// Each agent has one goroutine, which looks, decides by a pure rule and acts,
+// until there is nothing to do; then it waits for something to happen: an end
+// that a provider tells of, a new configuration, a user's order, or a time at
+// which something is due. A patrol looks now and then all the same. Nothing
+// that matters is only in memory.
+package controller
+
+import (
+	"context"
+	"errors"
+	"log"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+)
+
+// Member is one agent of the plan.
+type Member struct {
+	Subject   Subject
+	Policy    Policy
+	Run       bool
+	Suspended bool
+	Why       string
+	Gently    bool     // when it must end, it may finish first
+	After     []string // agents that must run before it starts
+	Gone      bool     // the workspace has it no more
+
+	frozen bool // the whole workspace is suspended
+}
+
+// maxStarting bounds how many agents start at the same time.
+const maxStarting = 16
+
+// Options are what a Controller works with.
+type Options struct {
+	State  string // the file of what must not be forgotten
+	Events string // the file of what happened
+	Clock  func() time.Time
+	Jitter func() float64
+}
+
+// Controller keeps agents. Make one with Open, give it a plan with Apply and
+// let it Run.
+type Controller struct {
+	state    *state
+	journal  *journal
+	clock    func() time.Time
+	jitter   func() float64
+	starting chan struct{}
+
+	mu      sync.Mutex // guards the fields below
+	plan    map[string]Member
+	workers map[string]*worker
+	begin   func(*worker)
+}
+
+// Open reads what the keepers before knew.
+func Open(o Options) (*Controller, error) {
+	c := &Controller{
+		clock: o.Clock, jitter: o.Jitter, starting: make(chan struct{}, maxStarting),
+		plan: map[string]Member{}, workers: map[string]*worker{},
+	}
+	if c.clock == nil {
+		c.clock = time.Now
+	}
+	if c.jitter == nil {
+		c.jitter = jitter
+	}
+	var err error
+	if c.state, err = openState(o.State); err != nil {
+		return nil, err
+	}
+	c.journal, err = openJournal(o.Events, c.clock)
+	return c, err
+}
+
+// Close lets go of the files.
+func (c *Controller) Close() error { return c.journal.close() }
+
+// Run keeps the agents until the context ends. They run on without it.
+func (c *Controller) Run(ctx context.Context) {
+	var workers sync.WaitGroup
+	c.mu.Lock()
+	c.begin = func(w *worker) { workers.Go(func() { w.run(ctx) }) }
+	for _, w := range c.workers {
+		c.begin(w)
+	}
+	c.mu.Unlock()
+	<-ctx.Done()
+	c.mu.Lock()
+	c.begin = nil
+	c.mu.Unlock()
+	workers.Wait()
+}
+
+// Apply makes members the plan. Agents that are not in it any more are ended,
+// and then forgotten.
+func (c *Controller) Apply(members []Member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wanted := map[string]Member{}
+	for _, m := range members {
+		wanted[m.Subject.Name()] = m
+	}
+	for name, old := range c.plan {
+		if _, ok := wanted[name]; !ok && c.workers[name] != nil {
+			old.Run, old.Suspended, old.Gone, old.Gently = false, false, true, true
+			old.Why = "the workspace has it no more"
+			wanted[name] = old
+		}
+	}
+	c.plan = wanted
+	for _, m := range wanted {
+		c.assignLocked(m)
+	}
+}
+
+func (c *Controller) assignLocked(m Member) {
+	if c.state.suspended() && m.Run {
+		m.Run, m.Suspended, m.frozen, m.Why = false, true, true, "the workspace is suspended"
+	}
+	name := m.Subject.Name()
+	w := c.workers[name]
+	if w == nil {
+		w = newWorker(c, m)
+		c.workers[name] = w
+		if c.begin != nil {
+			c.begin(w)
+		}
+		return
+	}
+	w.mu.Lock()
+	w.wishFor(m)
+	w.mu.Unlock()
+	w.touch()
+}
+
+// reapply holds one agent's plan against the user's newest word.
+func (c *Controller) reapply(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m, ok := c.plan[name]; ok {
+		c.assignLocked(m)
+	}
+}
+
+func (c *Controller) forget(w *worker) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.workers[w.name] == w {
+		delete(c.workers, w.name)
+		delete(c.plan, w.name)
+	}
+	if err := c.state.keep(w.name, nil); err != nil {
+		c.trouble("forget "+w.name, err)
+	}
+}
+
+// missing names an agent that must run before this one, or "".
+func (c *Controller) missing(name string) string {
+	c.mu.Lock()
+	after := c.plan[name].After
+	var deps []*worker
+	for _, d := range after {
+		if w := c.workers[d]; w != nil {
+			deps = append(deps, w)
+		}
+	}
+	c.mu.Unlock()
+	for _, d := range deps {
+		if s, _ := d.current(); s.Actual != keeper.Running {
+			return d.name
+		}
+	}
+	return ""
+}
+
+// cameUp wakes those who waited for an agent.
+func (c *Controller) cameUp(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other, m := range c.plan {
+		if w := c.workers[other]; w != nil && slices.Contains(m.After, name) {
+			w.touch()
+		}
+	}
+}
+
+// Ended tells that a session's command ended, so that its agent is looked at.
+func (c *Controller) Ended(session string) {
+	for _, w := range c.all() {
+		if s, _ := w.current(); s.Session == session {
+			w.touch()
+		}
+	}
+}
+
+// Look lets every agent be looked at.
+func (c *Controller) Look() {
+	for _, w := range c.all() {
+		w.touch()
+	}
+}
+
+func (c *Controller) all() []*worker {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make([]*worker, 0, len(c.workers))
+	for _, w := range c.workers {
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *worker) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+func (c *Controller) find(name string) (*worker, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if w := c.workers[name]; w != nil {
+		return w, nil
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name), "'den ps' lists them")
+}
+
+// Status tells of all agents, in the order of their names.
+func (c *Controller) Status() []keeper.AgentStatus {
+	all := []keeper.AgentStatus{}
+	for _, w := range c.all() {
+		s, _ := w.current()
+		all = append(all, s)
+	}
+	return all
+}
+
+// Order gives one agent, or with an empty name the whole workspace, a user's
+// word. With wait it returns when the agent is where it is wanted, or cannot be.
+func (c *Controller) Order(ctx context.Context, name, order string, wait bool) error {
+	if name == "" {
+		return c.orderAll(ctx, order, wait)
+	}
+	w, err := c.find(name)
+	if err != nil {
+		return err
+	}
+	if err := w.order(order); err != nil {
+		return err
+	}
+	if !wait {
+		return nil
+	}
+	return w.await(ctx)
+}
+
+func (c *Controller) orderAll(ctx context.Context, order string, wait bool) error {
+	switch order {
+	case keeper.OrderSuspend, keeper.OrderResume:
+	default:
+		return fault.Errorf(fault.Usage, "the whole workspace can be suspended and resumed, not '%s'", order)
+	}
+	if err := c.state.suspend(order == keeper.OrderSuspend); err != nil {
+		return err
+	}
+	c.Event(keeper.Event{Type: evOrdered, Why: order})
+	c.mu.Lock()
+	for _, m := range c.plan {
+		c.assignLocked(m)
+	}
+	c.mu.Unlock()
+	if wait {
+		return c.Await(ctx)
+	}
+	return nil
+}
+
+// await returns when the agent is settled.
+func (w *worker) await(ctx context.Context) error {
+	for {
+		s, yes, changed := w.settled()
+		if yes && s.Wanted == keeper.Running && s.Actual != keeper.Running {
+			return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s", w.name, s.Why), "'den agent logs %s' tells what happened", w.name)
+		}
+		if yes {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fault.Errorf(fault.Timeout, "agent '%s' is still %s: %s", w.name, s.Actual, s.Why)
+		}
+	}
+}
+
+// Await returns when every agent is settled, with what is wrong with those
+// that cannot be.
+func (c *Controller) Await(ctx context.Context) error {
+	var errs []error
+	for _, w := range c.all() {
+		errs = append(errs, w.await(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Down ends all agents and returns when they are gone. They are wanted again
+// by the next keeper.
+func (c *Controller) Down(ctx context.Context) error {
+	c.mu.Lock()
+	for _, m := range c.plan {
+		m.Run, m.Suspended, m.Gently, m.Why = false, false, false, "the workspace goes down"
+		c.assignLocked(m)
+	}
+	c.mu.Unlock()
+	return c.Await(ctx)
+}
+
+// Event writes down something that happened.
+func (c *Controller) Event(e keeper.Event) { c.journal.append(e) }
+
+// Events calls each with the events after seq, and with follow with those to
+// come until the context ends.
+func (c *Controller) Events(ctx context.Context, seq uint64, agent string, follow bool, each func(keeper.Event) error) error {
+	for {
+		last, more, err := c.journal.since(seq, func(e keeper.Event) error {
+			if agent != "" && e.Agent != agent {
+				return nil
+			}
+			return each(e)
+		})
+		if err != nil || !follow {
+			return err
+		}
+		seq = last
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Trouble is why the newest event could not be written, or nil.
+func (c *Controller) Trouble() error { return c.journal.problem() }
+
+func (c *Controller) trouble(what string, err error) { log.Printf("%s: %v", what, err) }

@@ -1,0 +1,270 @@
+package controller
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+)
+
+func TestComesUpAndGoesDown(t *testing.T) {
+	p := newPlace()
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"), member(p, "b", "1"))
+	until(t, c, "a", is(keeper.Running))
+	until(t, c, "b", is(keeper.Running))
+	if err := c.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.set(func() {
+		if p.running["s-a"] != 0 || p.running["s-b"] != 0 {
+			t.Errorf("left: %v", p.running)
+		}
+	})
+	want := []string{evStarting, evStarted, evStopping, evStopped}
+	if got := types(t, c, "a"); !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+func TestAnEndIsSeenWhenItHappens(t *testing.T) {
+	p := newPlace()
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1")) // its patrol is half a minute
+	until(t, c, "a", is(keeper.Running))
+	p.die("s-a", 3)
+	s := until(t, c, "a", func(s keeper.AgentStatus) bool { return s.Restarts == 1 && s.Actual == keeper.Running })
+	if s.ExitCode != nil {
+		t.Errorf("a running agent has an exit code: %+v", s)
+	}
+	found := false
+	c.Events(t.Context(), 0, "a", false, func(e keeper.Event) error {
+		if e.Type == evExited {
+			found = e.Detail["exit_code"] == 3.0 && e.Detail["screen"] == "last words"
+		}
+		return nil
+	})
+	if !found {
+		t.Error("no event tells how it ended")
+	}
+}
+
+func TestCrashLoopIsQuarantinedAndRecovers(t *testing.T) {
+	dir, p := t.TempDir(), newPlace()
+	p.fail = fault.Errorf(fault.Usage, "no such command")
+	slow := member(p, "a", "1")
+	slow.Policy.Quarantine, slow.Policy.QuarantineMax = time.Hour, time.Hour
+	c, end := keep(t, dir, p, slow)
+	until(t, c, "a", is(keeper.Quarantined))
+	if p.started() != slow.Policy.MaxRestarts {
+		t.Errorf("%d starts before the quarantine, want %d", p.started(), slow.Policy.MaxRestarts)
+	}
+	// The next keeper knows.
+	end()
+	c, _ = keep(t, dir, p, slow)
+	until(t, c, "a", is(keeper.Quarantined))
+	if p.started() != slow.Policy.MaxRestarts {
+		t.Errorf("the next keeper started it: %d", p.started())
+	}
+	// A start that works after a reset forgives.
+	p.set(func() { p.fail = nil })
+	if err := c.Order(t.Context(), "a", keeper.OrderReset, true); err != nil {
+		t.Fatal(err)
+	}
+	until(t, c, "a", is(keeper.Running))
+}
+
+func TestHalfOpen(t *testing.T) {
+	p := newPlace()
+	p.fail = fault.Errorf(fault.Usage, "no such command")
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"))
+	until(t, c, "a", is(keeper.Quarantined))
+	p.set(func() { p.fail = nil })
+	until(t, c, "a", is(keeper.Running)) // by itself
+}
+
+func TestNeverTwo(t *testing.T) {
+	dir, p := t.TempDir(), newPlace()
+	for range 20 { // keepers that die at any moment
+		c, end := keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1"))
+		c.Look()
+		end()
+	}
+	c, _ := keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1"))
+	until(t, c, "a", is(keeper.Running))
+	until(t, c, "b", is(keeper.Running))
+	p.set(func() {
+		if p.most > 1 {
+			t.Errorf("%d copies of one agent ran", p.most)
+		}
+	})
+}
+
+func TestCouldNotAskStartsNothing(t *testing.T) {
+	p := newPlace()
+	p.blind = errBlind
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"))
+	s := until(t, c, "a", is(keeper.Unknown))
+	for !strings.Contains(s.Why, "no answer") {
+		s = until(t, c, "a", func(s keeper.AgentStatus) bool { return strings.Contains(s.Why, "no answer") })
+	}
+	if p.started() != 0 {
+		t.Errorf("it was started %d times", p.started())
+	}
+	p.set(func() { p.blind = nil })
+	c.Look()
+	until(t, c, "a", is(keeper.Running))
+}
+
+func TestDriftWaitsForAPerson(t *testing.T) {
+	p := newPlace()
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"))
+	until(t, c, "a", is(keeper.Running))
+	p.set(func() { p.held = "a person is attached" })
+	c.Apply([]Member{member(p, "a", "2")})
+	until(t, c, "a", func(s keeper.AgentStatus) bool { return strings.Contains(s.Why, "a person is attached") })
+	p.set(func() {
+		if p.print["s-a"] != "1" {
+			t.Error("it was restarted under a person")
+		}
+	})
+	p.set(func() { p.held = "" })
+	c.Look()
+	until(t, c, "a", func(s keeper.AgentStatus) bool { return s.Actual == keeper.Running && s.Why == "runs" })
+	p.set(func() {
+		if p.print["s-a"] != "2" {
+			t.Errorf("it runs as %q", p.print["s-a"])
+		}
+	})
+	if got := types(t, c, "a"); !slices.Contains(got, evDeferred) {
+		t.Errorf("events %v", got)
+	}
+}
+
+func TestRemovedAgentDrainsAndIsForgotten(t *testing.T) {
+	dir, p := t.TempDir(), newPlace()
+	m := member(p, "a", "1")
+	m.Policy.DrainTimeout = time.Hour
+	c, _ := keep(t, dir, p, m, member(p, "b", "1"))
+	until(t, c, "a", is(keeper.Running))
+	c.Apply([]Member{member(p, "b", "1")})
+	until(t, c, "a", func(s keeper.AgentStatus) bool { return strings.Contains(s.Why, "may finish first") })
+	p.set(func() { p.drained = true })
+	c.Look()
+	for end := time.Now().Add(20 * time.Second); len(c.Status()) != 1; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still there: %+v", c.Status())
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	if err != nil || strings.Contains(string(raw), `"a"`) {
+		t.Errorf("state: %s, %v", raw, err)
+	}
+}
+
+func TestOrders(t *testing.T) {
+	dir, p := t.TempDir(), newPlace()
+	c, end := keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1"))
+	order := func(name, order string) {
+		t.Helper()
+		if err := c.Order(t.Context(), name, order, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, c, "a", is(keeper.Running))
+	order("a", keeper.OrderStop)
+	end()
+	c, _ = keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1")) // the order holds
+	if s := until(t, c, "a", is(keeper.Stopped)); s.Wanted != keeper.Stopped {
+		t.Errorf("%+v", s)
+	}
+	order("a", keeper.OrderStart)
+	before := p.started()
+	order("a", keeper.OrderRestart)
+	if p.started() != before+1 {
+		t.Errorf("%d starts for one restart", p.started()-before)
+	}
+	order("", keeper.OrderSuspend)
+	for _, s := range c.Status() {
+		if s.Wanted != keeper.Suspended || s.Actual != keeper.Stopped {
+			t.Errorf("suspended workspace: %+v", s)
+		}
+	}
+	order("", keeper.OrderResume)
+	for _, s := range c.Status() {
+		if s.Actual != keeper.Running {
+			t.Errorf("resumed workspace: %+v", s)
+		}
+	}
+	if err := c.Order(t.Context(), "nobody", keeper.OrderStart, false); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("unknown agent: %v", err)
+	}
+	if err := c.Order(t.Context(), "a", "dance", false); fault.KindOf(err) != fault.Usage {
+		t.Errorf("unknown order: %v", err)
+	}
+}
+
+func TestDependencies(t *testing.T) {
+	p := newPlace()
+	second := member(p, "second", "1")
+	second.After = []string{"first"}
+	p.fail = fault.Errorf(fault.Usage, "not yet")
+	first := member(p, "first", "1")
+	first.Policy.MaxRestarts = 1000
+	c, _ := keep(t, t.TempDir(), p, first, second)
+	until(t, c, "second", func(s keeper.AgentStatus) bool { return s.Why == "waits for first" })
+	p.set(func() { p.fail = nil })
+	until(t, c, "second", is(keeper.Running))
+}
+
+func TestDeafAgentIsEndedByForce(t *testing.T) {
+	p := newPlace()
+	p.deaf = true
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"))
+	until(t, c, "a", is(keeper.Running))
+	if err := c.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEventsAreNumberedWithoutAGap(t *testing.T) {
+	dir, p := t.TempDir(), newPlace()
+	c, end := keep(t, dir, p, member(p, "a", "1"))
+	until(t, c, "a", is(keeper.Running))
+	end()
+	// A keeper that dies in the middle of a line.
+	f, err := os.OpenFile(filepath.Join(dir, "events.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.WriteString(`{"seq":99,"ty`)
+	f.Close()
+	c, _ = keep(t, dir, p, member(p, "a", "1"))
+	p.die("s-a", 1)
+	until(t, c, "a", func(s keeper.AgentStatus) bool { return s.Restarts == 1 && s.Actual == keeper.Running })
+	types(t, c, "a") // checks the numbers
+
+	// Who follows misses nothing.
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	saw := make(chan keeper.Event, 100)
+	go c.Events(ctx, 0, "", true, func(e keeper.Event) error { saw <- e; return nil })
+	c.Event(keeper.Event{Type: "test.last"})
+	for next := uint64(1); ; next++ {
+		select {
+		case e := <-saw:
+			if e.Seq != next {
+				t.Fatalf("event %d, want %d", e.Seq, next)
+			}
+			if e.Type == "test.last" {
+				return
+			}
+		case <-ctx.Done():
+			t.Fatal("the last event did not come")
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package controller
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+)
+
+// The types of events. They stand in files: add, never rename.
+const (
+	evKeeperStarted = "keeper.started"
+	evKeeperStopped = "keeper.stopped"
+	evReloaded      = "config.reloaded"
+	evRefused       = "config.refused"
+	evStarting      = "agent.starting"
+	evStarted       = "agent.started"
+	evAdopted       = "agent.adopted"
+	evStartFailed   = "agent.start_failed"
+	evExited        = "agent.exited"
+	evStopping      = "agent.stopping"
+	evStopped       = "agent.stopped"
+	evStopFailed    = "agent.stop_failed"
+	evDraining      = "agent.draining"
+	evUndrained     = "agent.undrained"
+	evQuarantined   = "agent.quarantined"
+	evStalled       = "agent.stalled"
+	evDeferred      = "agent.drift_deferred"
+	evOrdered       = "agent.ordered"
+	evOrphan        = "agent.orphan"
+	evUnknown       = "agent.unknown"
+	evScaled        = "pool.scaled"
+	evScaleFailed   = "pool.check_failed"
+	evNudged        = "agent.nudged"
+)
+
+// maxEvents bounds the file of events: beyond it the older half moves to a
+// second file, which replaces the one before.
+const maxEvents = 8 << 20
+
+// journal is the file of events. One process writes it: the one that holds the
+// workspace's lock.
+type journal struct {
+	path  string
+	clock func() time.Time
+
+	mu      sync.Mutex // guards the fields below
+	f       *os.File
+	seq     uint64
+	size    int64
+	more    chan struct{} // closed, and replaced, at each event
+	trouble error         // why the last event was not written, or nil
+}
+
+func openJournal(path string, clock func() time.Time) (*journal, error) {
+	j := &journal{path: path, clock: clock, more: make(chan struct{})}
+	whole := int64(0)
+	for _, p := range []string{path + ".1", path} {
+		size, err := scanEvents(p, func(e keeper.Event) { j.seq = max(j.seq, e.Seq) })
+		if err != nil {
+			return nil, err
+		}
+		whole = size
+	}
+	var err error
+	if j.f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "open the events: %w", err)
+	}
+	// A line that a dying keeper left half written never was an event.
+	if err := j.f.Truncate(whole); err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "mend the events: %w", err)
+	}
+	if _, err := j.f.Seek(whole, 0); err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "open the events: %w", err)
+	}
+	j.size = whole
+	return j, nil
+}
+
+// scanEvents calls each with every whole event and returns how far they reach.
+func scanEvents(path string, each func(keeper.Event)) (whole int64, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fault.Errorf(fault.KindOf(err), "read the events: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return whole, nil // the end, or a torn last line
+		}
+		var e keeper.Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return 0, fault.Hintf(fault.Errorf(fault.Storage, "read the events: %s is damaged after byte %d: %w", path, whole, err), "move it away: what happened so far is forgotten, nothing else")
+		}
+		whole += int64(len(line))
+		each(e)
+	}
+}
+
+// append writes one event. A disk that takes no more does not stop a keeper:
+// the number is not used up, so that what was written has no gap.
+func (j *journal) append(e keeper.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Seq, e.Time = j.seq+1, j.clock().UTC()
+	line, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // events are plain values
+	}
+	line = append(line, '\n')
+	if _, err := j.f.Write(line); err != nil {
+		j.trouble = fmt.Errorf("write an event: %w", err)
+		_ = j.f.Truncate(j.size) // Best effort: at the next start a torn line is mended anyway.
+		_, _ = j.f.Seek(j.size, 0)
+		return
+	}
+	j.trouble = nil
+	j.seq++
+	j.size += int64(len(line))
+	if j.size > maxEvents {
+		j.rotateLocked()
+	}
+	close(j.more)
+	j.more = make(chan struct{})
+}
+
+func (j *journal) rotateLocked() {
+	f, err := os.OpenFile(j.path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		err = errors.Join(os.Rename(j.path, j.path+".1"), os.Rename(j.path+".new", j.path))
+	}
+	if err != nil {
+		j.trouble = fmt.Errorf("begin a new file of events: %w", err)
+		return // the old one grows on
+	}
+	j.f.Close()
+	j.f, j.size = f, 0
+}
+
+// since calls each with the events after seq, and returns a channel that is
+// closed when there are more.
+func (j *journal) since(seq uint64, each func(keeper.Event) error) (last uint64, more <-chan struct{}, err error) {
+	j.mu.Lock()
+	more = j.more
+	j.mu.Unlock()
+	last = seq
+	for _, p := range []string{j.path + ".1", j.path} {
+		var sent error
+		if _, err := scanEvents(p, func(e keeper.Event) {
+			if e.Seq > last && sent == nil {
+				sent = each(e)
+				last = e.Seq
+			}
+		}); err != nil {
+			return last, more, err
+		}
+		if sent != nil {
+			return last, more, sent
+		}
+	}
+	return last, more, nil
+}
+
+func (j *journal) problem() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.trouble
+}
+
+func (j *journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.f.Close()
+}

@@ -1,0 +1,224 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/provider"
+)
+
+// place is where the tests' agents run. It outlives controllers, counts how
+// many copies of a session run, and can misbehave.
+type place struct {
+	mu       sync.Mutex
+	running  map[string]int // sessions and how many copies
+	print    map[string]string
+	exits    map[string]int
+	most     int // copies of one session at one time, ever
+	starts   int
+	fail     error // of Start
+	blind    error // of Running
+	deaf     bool  // does not end on an interrupt
+	held     string
+	drained  bool
+	watchers []func(string)
+}
+
+func newPlace() *place {
+	return &place{running: map[string]int{}, print: map[string]string{}, exits: map[string]int{}}
+}
+
+func (p *place) set(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+func (p *place) started() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}
+
+// die ends a session behind the controller's back.
+func (p *place) die(session string, code int) {
+	p.mu.Lock()
+	p.running[session] = 0
+	p.exits[session] = code
+	watchers := p.watchers
+	p.mu.Unlock()
+	for _, w := range watchers {
+		w(session)
+	}
+}
+
+type fakeAgent struct {
+	*place
+	name, print string
+}
+
+func (a fakeAgent) Name() string     { return a.name }
+func (a fakeAgent) Session() string  { return "s-" + a.name }
+func (a fakeAgent) Provider() string { return "fake" }
+
+func (a fakeAgent) Running(context.Context) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.running[a.Session()] > 0, a.blind
+}
+
+func (a fakeAgent) Start(context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.starts++
+	switch {
+	case a.fail != nil:
+		return a.fail
+	case a.running[a.Session()] > 0:
+		return fault.Errorf(fault.Busy, "it runs")
+	}
+	a.running[a.Session()]++
+	a.most = max(a.most, a.running[a.Session()])
+	a.place.print[a.Session()] = a.print
+	return nil
+}
+
+func (a fakeAgent) Stop(context.Context) error {
+	a.set(func() { a.running[a.Session()] = 0 })
+	return nil
+}
+
+func (a fakeAgent) Interrupt(context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.deaf {
+		a.running[a.Session()] = 0
+	}
+	return nil
+}
+
+func (a fakeAgent) Drift(context.Context) ([]string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.place.print[a.Session()] != a.print {
+		return []string{"command"}, nil
+	}
+	return nil, nil
+}
+
+func (a fakeAgent) Held(context.Context) (string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held, nil
+}
+
+func (a fakeAgent) Drain(context.Context, string) error { return nil }
+func (a fakeAgent) Undrain(context.Context) error       { return nil }
+func (a fakeAgent) Drained(context.Context) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.drained, nil
+}
+func (a fakeAgent) Activity(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (a fakeAgent) Ready(context.Context) bool                  { return true }
+func (a fakeAgent) Exit(context.Context) (*provider.Exit, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &provider.Exit{Code: a.exits[a.Session()]}, nil
+}
+func (a fakeAgent) Peek(context.Context, int) (string, error) { return "last words", nil }
+
+// keep runs a controller until the test or stop ends it.
+func keep(t *testing.T, dir string, p *place, members ...Member) (c *Controller, end func()) {
+	t.Helper()
+	c, err := Open(Options{State: filepath.Join(dir, "state.json"), Events: filepath.Join(dir, "events.jsonl"), Jitter: func() float64 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.set(func() { p.watchers = []func(string){c.Ended} })
+	c.Apply(members)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); c.Run(ctx) }()
+	var once sync.Once
+	end = func() {
+		once.Do(func() {
+			cancel()
+			<-done
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(end)
+	return c, end
+}
+
+func quick() Policy {
+	p := DefaultPolicy
+	p.Backoff, p.BackoffMax = time.Millisecond, 4*time.Millisecond
+	p.Quarantine, p.QuarantineMax = 40*time.Millisecond, 80*time.Millisecond
+	p.ShutdownTimeout = 10 * time.Millisecond
+	return p
+}
+
+func member(p *place, name, print string) Member {
+	return Member{Subject: fakeAgent{p, name, print}, Policy: quick(), Run: true}
+}
+
+// until waits for an agent's status.
+func until(t *testing.T, c *Controller, name string, cond func(keeper.AgentStatus) bool) keeper.AgentStatus {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	w, err := c.find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		s, changed := w.current()
+		if cond(s) {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatalf("%s stays %+v", name, s)
+		}
+	}
+}
+
+func is(actual string) func(keeper.AgentStatus) bool {
+	return func(s keeper.AgentStatus) bool { return s.Actual == actual }
+}
+
+// types returns the types of an agent's events, and checks that the numbers
+// of all have no gap.
+func types(t *testing.T, c *Controller, agent string) []string {
+	t.Helper()
+	var got []string
+	next := uint64(1)
+	err := c.Events(context.Background(), 0, "", false, func(e keeper.Event) error {
+		if e.Seq != next {
+			return fmt.Errorf("event %d follows %d", e.Seq, next-1)
+		}
+		next++
+		if e.Agent == agent {
+			got = append(got, e.Type)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+var errBlind = errors.New("no answer")

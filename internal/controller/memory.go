@@ -1,0 +1,154 @@
+package controller
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// memory is what a keeper knows of one agent and must not forget when it is
+// replaced.
+type memory struct {
+	Order        string    `json:"order,omitempty"` // the user's last word: start, stop, suspend
+	RestartAsked bool      `json:"restart_asked,omitempty"`
+	Up           bool      `json:"up,omitempty"` // it was seen running and nobody stopped it
+	Started      time.Time `json:"started,omitzero"`
+	Since        time.Time `json:"since,omitzero"` // of the actual state
+	Restarts     int       `json:"restarts,omitempty"`
+	ExitCode     *int      `json:"exit_code,omitempty"`
+
+	Failures         int         `json:"failures,omitempty"` // in a row
+	Failed           []time.Time `json:"failed,omitempty"`   // within the window
+	NotBefore        time.Time   `json:"not_before,omitzero"`
+	QuarantinedUntil time.Time   `json:"quarantined_until,omitzero"`
+	Quarantines      int         `json:"quarantines,omitempty"` // in a row
+
+	Drain   *drainMemory `json:"drain,omitempty"`
+	Stalled bool         `json:"stalled,omitempty"` // was told
+
+	// Active is the last sign of life that was seen, for providers that
+	// cannot tell.
+	Active time.Time `json:"active,omitzero"`
+}
+
+type drainMemory struct {
+	Since time.Time `json:"since"`
+	Why   string    `json:"why"`
+}
+
+// Trial reports whether the next start is the one try after a quarantine.
+func (m memory) Trial() bool { return m.Quarantines > 0 && !m.QuarantinedUntil.IsZero() }
+
+// silentSince is the last time that the agent is known to have done something.
+func (m memory) silentSince(activity time.Time) time.Time {
+	latest := m.Started
+	for _, t := range []time.Time{activity, m.Active} {
+		if t.After(latest) {
+			latest = t
+		}
+	}
+	return latest
+}
+
+// failed notes a failure: a start that did not work, or an end that nobody
+// asked for. It reports whether the agent is in quarantine now.
+func (m *memory) failed(p Policy, now time.Time, jitter float64) bool {
+	m.Failures++
+	m.Failed = slices.DeleteFunc(m.Failed, func(t time.Time) bool { return now.Sub(t) > p.Window })
+	m.Failed = append(m.Failed, now)
+	if m.Trial() || len(m.Failed) >= p.MaxRestarts {
+		m.QuarantinedUntil = now.Add(p.quarantine(m.Quarantines))
+		m.Quarantines++
+		m.Failed, m.NotBefore = nil, time.Time{}
+		return true
+	}
+	m.NotBefore = now.Add(p.delay(m.Failures, jitter))
+	return false
+}
+
+// forgive forgets all failures.
+func (m *memory) forgive() {
+	m.Failures, m.Failed, m.Quarantines = 0, nil, 0
+	m.NotBefore, m.QuarantinedUntil = time.Time{}, time.Time{}
+}
+
+// stateVersion is that of the state file. A newer one is refused.
+const stateVersion = 1
+
+type stateFile struct {
+	V         int               `json:"v"`
+	Suspended bool              `json:"suspended,omitempty"` // the whole workspace
+	Agents    map[string]memory `json:"agents"`
+}
+
+// state keeps the memories on disk.
+type state struct {
+	path string
+
+	mu   sync.Mutex // guards the fields below
+	file stateFile
+}
+
+func openState(path string) (*state, error) {
+	s := &state{path: path, file: stateFile{Agents: map[string]memory{}}}
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s, nil
+	case err != nil:
+		return nil, fault.Errorf(fault.Storage, "read the keeper's state: %w", err)
+	}
+	if err := json.Unmarshal(raw, &s.file); err != nil {
+		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read the keeper's state %s: %w", path, err), "move it away: agents that run are found without it, failures and suspensions are forgotten")
+	}
+	if s.file.V > stateVersion {
+		return nil, fault.Errorf(fault.Protocol, "the keeper's state %s was written by a newer den: version %d, this one knows %d", path, s.file.V, stateVersion)
+	}
+	if s.file.Agents == nil {
+		s.file.Agents = map[string]memory{}
+	}
+	return s, nil
+}
+
+func (s *state) agent(name string) memory {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Agents[name]
+}
+
+// keep replaces one agent's memory, nil forgets it.
+func (s *state) keep(name string, m *memory) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m == nil {
+		delete(s.file.Agents, name)
+	} else {
+		s.file.Agents[name] = *m
+	}
+	return s.saveLocked()
+}
+
+func (s *state) suspended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file.Suspended
+}
+
+func (s *state) suspend(yes bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file.Suspended = yes
+	return s.saveLocked()
+}
+
+func (s *state) saveLocked() error {
+	s.file.V = stateVersion
+	return atomicfile.ReplaceJSON(s.path, s.file)
+}

@@ -1,0 +1,60 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Policy is how an agent is kept.
+type Policy struct {
+	Patrol time.Duration // how often it is looked at even if nothing happened
+
+	MaxRestarts   int           // failures within Window that lead to quarantine
+	Window        time.Duration // see MaxRestarts
+	Backoff       time.Duration // before the second try; doubles with each
+	BackoffMax    time.Duration
+	Quarantine    time.Duration // the first; doubles with each, up to QuarantineMax
+	QuarantineMax time.Duration
+	StableAfter   time.Duration // having run for so long forgives all failures
+
+	IdleTimeout  time.Duration // 0: never
+	StallTimeout time.Duration // 0: never
+	StallRestart bool          // or only tell
+
+	DrainTimeout    time.Duration // 0: stop at once
+	StartTimeout    time.Duration
+	ShutdownTimeout time.Duration // between the interrupt and the end by force
+}
+
+// DefaultPolicy is what holds where a workspace says nothing.
+var DefaultPolicy = Policy{
+	Patrol:      30 * time.Second,
+	MaxRestarts: 5, Window: 10 * time.Minute,
+	Backoff: time.Second, BackoffMax: time.Minute,
+	Quarantine: 5 * time.Minute, QuarantineMax: time.Hour, StableAfter: 30 * time.Second,
+	StartTimeout: time.Minute, ShutdownTimeout: 5 * time.Second,
+}
+
+// delay is how long to wait after so many failures in a row. The first is
+// tried again at once. jitter is between 0 and 1: it keeps agents that failed
+// together from coming back together.
+func (p Policy) delay(failures int, jitter float64) time.Duration {
+	if failures < 2 {
+		return 0
+	}
+	d := double(p.Backoff, failures-2, p.BackoffMax)
+	return d/2 + time.Duration(jitter*float64(d)/2)
+}
+
+// quarantine is how long the n-th quarantine lasts, counted from 0.
+func (p Policy) quarantine(n int) time.Duration { return double(p.Quarantine, n, p.QuarantineMax) }
+
+func double(d time.Duration, times int, limit time.Duration) time.Duration {
+	for ; times > 0 && d < limit; times-- {
+		d *= 2
+	}
+	return min(d, limit)
+}
+
+// jitter is the real source; tests hand in another.
+func jitter() float64 { return rand.Float64() }

@@ -1,0 +1,47 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"den/internal/provider"
+)
+
+// Subject is one agent as the controller handles it. The controller calls one
+// method of a subject at a time, but for Peek, and none of them may act on
+// another agent.
+type Subject interface {
+	Name() string
+	Session() string  // its session's name
+	Provider() string // the kind of place where it runs
+
+	// Running reports whether the agent runs. "Could not ask" is an error.
+	Running(ctx context.Context) (bool, error)
+	// Start brings the agent up, whole, and leaves its fingerprint with it.
+	Start(ctx context.Context) error
+	// Stop ends it with all its processes.
+	Stop(ctx context.Context) error
+	// Interrupt is Ctrl-C.
+	Interrupt(ctx context.Context) error
+
+	// Drift returns what makes the running agent differ from what it should
+	// be, nil for nothing. Hints that only the keeper reads are no drift.
+	Drift(ctx context.Context) ([]string, error)
+	// Held says why the agent must be left alone now: a person is at its
+	// terminal, or it asks one for a decision. "" for no reason.
+	Held(ctx context.Context) (string, error)
+	// Drain asks the agent to finish its work, Undrain takes that back, and
+	// Drained reports whether it has.
+	Drain(ctx context.Context, why string) error
+	Undrain(ctx context.Context) error
+	Drained(ctx context.Context) (bool, error)
+
+	// Activity is when it last wrote something; zero if that is not known.
+	Activity(ctx context.Context) (time.Time, error)
+	// Ready reports whether it waits for input; false if that is not known.
+	Ready(ctx context.Context) bool
+	// Exit is how it ended, nil if that is not known.
+	Exit(ctx context.Context) (*provider.Exit, error)
+	// Peek is the end of its text.
+	Peek(ctx context.Context, lines int) (string, error)
+}

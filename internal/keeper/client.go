@@ -1,0 +1,117 @@
+package keeper
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// Client speaks with one keeper. It is for one goroutine at a time.
+type Client struct {
+	conn *wire.Conn
+}
+
+// Dial reaches the workspace's keeper: fault.NotRunning where there is none.
+func (p Place) Dial(ctx context.Context, version string) (*Client, error) {
+	r, err := p.Load()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := new(net.Dialer).DialContext(ctx, "unix", r.Socket)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return nil, noKeeper(p)
+	case err != nil:
+		return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", p.Config, err)
+	}
+	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse)}
+	if err := c.hello(version); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Client) hello(version string) error {
+	if err := c.conn.Raw().SetDeadline(time.Now().Add(patience)); err != nil {
+		return err
+	}
+	sent := c.conn.Write(wire.Hello{V: Version, Den: version})
+	var theirs hello
+	if err := c.conn.Read(&theirs); err != nil {
+		return fault.Errorf(fault.Unreachable, "the keeper does not answer: %w", errors.Join(sent, err))
+	}
+	switch {
+	case theirs.Error != nil:
+		return theirs.Error.Err()
+	case sent != nil:
+		return sent
+	case theirs.V != Version:
+		return fault.Hintf(fault.Errorf(fault.Protocol, "the keeper (den %s) speaks protocol %d, this den speaks %d", theirs.Den, theirs.V, Version), "'den down' and 'den up' with one den")
+	}
+	return c.conn.Raw().SetDeadline(time.Time{})
+}
+
+// Close ends the connection, and with it what it was asked for.
+func (c *Client) Close() error { return c.conn.Close() }
+
+// Call asks for one thing and decodes the answer into result, unless nil.
+func (c *Client) Call(ctx context.Context, method string, params, result any) error {
+	return c.ask(ctx, method, params, func(r wire.Response) error {
+		if result == nil {
+			return nil
+		}
+		return json.Unmarshal(r.Result, result)
+	})
+}
+
+// Stream asks for one thing and calls each with every part of the answer.
+func (c *Client) Stream(ctx context.Context, method string, params any, each func(json.RawMessage) error) error {
+	return c.ask(ctx, method, params, func(r wire.Response) error {
+		if !r.Stream {
+			return nil
+		}
+		return each(r.Result)
+	})
+}
+
+func (c *Client) ask(ctx context.Context, method string, params any, take func(wire.Response) error) error {
+	defer context.AfterFunc(ctx, func() { c.conn.Close() })()
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", method, err)
+	}
+	if err := c.conn.Write(wire.Request{Method: method, Params: raw}); err != nil {
+		return c.lost(ctx, method, err)
+	}
+	for {
+		var r wire.Response
+		if err := c.conn.Read(&r); err != nil {
+			return c.lost(ctx, method, err)
+		}
+		if r.Error != nil {
+			return r.Error.Err()
+		}
+		if err := take(r); err != nil {
+			return err
+		}
+		if !r.Stream {
+			return nil
+		}
+	}
+}
+
+func (c *Client) lost(ctx context.Context, method string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fault.Hintf(fault.Errorf(fault.Unreachable, "ask the keeper for %s: %w", method, err), "'den ps' tells whether it still runs")
+}
