@@ -37,6 +37,12 @@ var allowed = map[string][]string{
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
 	"internal/provider": {"internal/fault"},
+	"internal/provider/native": {
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
+		"internal/wire", "internal/session", "internal/replay", "internal/provider",
+	},
+	"internal/provider/providertest":        {"internal/fault", "internal/provider"},
+	"internal/provider/providertest/helper": {},
 
 	"internal/workspace": {"internal/fault", "internal/ident"},
 	"internal/agent":     {"internal/fault", "internal/ident", "internal/atomicfile", "internal/provider", "internal/workspace"},
@@ -55,12 +61,12 @@ var allowed = map[string][]string{
 var outside = map[string][]string{
 	"github.com/BurntSushi/toml":      {"internal/workspace"},
 	"github.com/goccy/go-yaml":        {"internal/workspace"},
-	"github.com/creack/pty":           {"internal/pty"},
+	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
 	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli"},
-	"golang.org/x/term":               {"internal/cli"},
+	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }
 

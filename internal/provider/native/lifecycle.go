@@ -1,0 +1,178 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// What a session starts with where its Config leaves it open.
+const (
+	defaultCols = 120
+	defaultRows = 40
+	term        = "xterm-256color"
+	logLimit    = 256 << 20 // bytes of the event log
+	recordInput = "auto"    // what is typed while echo is off may be a password
+)
+
+// Start begins a session. The one before it of that name keeps its record, for
+// people who ask why it ended; the one before that goes.
+func (p *Provider) Start(ctx context.Context, name string, c provider.Config) error {
+	p.children.reap()
+	if err := checkConfig(name, c); err != nil {
+		return err
+	}
+	before, old, err := p.find(name)
+	switch {
+	case err == nil && old.Status.Active():
+		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, old.Status), "stop it first, or choose another name")
+	case err == nil:
+		before.Sweep() // what the ended command left running must not meet its successor
+	case fault.KindOf(err) != fault.NotFound:
+		return err
+	}
+	spec := p.spec(name, c)
+	if old != nil {
+		spec.Labels[beforeLabel] = old.ID
+	}
+	_, m, err := p.Home.Create(ctx, spec, p.Binary)
+	if err != nil {
+		reapFailed(p.Binary) // those of earlier failures; this one may still be on its way out
+		return fmt.Errorf("start session '%s': %w", name, err)
+	}
+	p.children.add(m.HostPID)
+	if old != nil {
+		return p.discard(old.Labels[beforeLabel])
+	}
+	return nil
+}
+
+func checkConfig(name string, c provider.Config) error {
+	if err := provider.CheckName(name); err != nil {
+		return err
+	}
+	if len(c.Argv) == 0 || c.Argv[0] == "" {
+		return fault.Errorf(fault.Usage, "start session '%s': no command is given", name)
+	}
+	if !filepath.IsAbs(c.WorkDir) {
+		return fault.Errorf(fault.Usage, "start session '%s': working directory '%s' is not an absolute path", name, c.WorkDir)
+	}
+	if fi, err := os.Stat(c.WorkDir); err != nil {
+		return fault.Errorf(fault.Usage, "start session '%s': working directory: %w", name, err)
+	} else if !fi.IsDir() {
+		return fault.Errorf(fault.Usage, "start session '%s': working directory %s is not a directory", name, c.WorkDir)
+	}
+	for k, v := range c.Env {
+		if !validVariable(k, v) {
+			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
+		}
+	}
+	return nil
+}
+
+func (p *Provider) spec(name string, c provider.Config) session.Spec {
+	cols, rows := c.Cols, c.Rows
+	if cols == 0 {
+		cols = defaultCols
+	}
+	if rows == 0 {
+		rows = defaultRows
+	}
+	env := inherited(os.Environ())
+	env = append(env, "TERM="+term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION="+p.Version,
+		"PWD="+c.WorkDir, "DEN_HOME="+p.Home.Path)
+	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
+		env = append(env, k+"="+c.Env[k])
+	}
+	return session.Spec{
+		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: term, Cols: cols, Rows: rows,
+		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: recordInput, LogLimit: logLimit,
+	}
+}
+
+// discard removes a session that was replaced twice. It is over: a name is
+// claimed only when its last session is.
+func (p *Provider) discard(id string) error {
+	if id == "" {
+		return nil
+	}
+	d := p.Home.Dir(id)
+	m, err := d.Inspect()
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return nil // gc was here
+	case err != nil:
+		return fmt.Errorf("remove an old session: %w", err)
+	case m.Status.Active() || m.Labels[OwnerLabel] != p.Owner:
+		return nil // not what the label meant: let it be
+	}
+	// The record first, so that nobody finds half a session.
+	if err := os.Remove(filepath.Join(d.Path, "session.json")); err != nil {
+		return fault.Errorf(fault.Storage, "remove old session '%s': %w", id, err)
+	}
+	if err := os.RemoveAll(d.Path); err != nil {
+		return fault.Errorf(fault.Storage, "remove old session '%s': %w", id, err)
+	}
+	return nil
+}
+
+// Stop ends the session with all its processes. Its record stays.
+func (p *Provider) Stop(ctx context.Context, name string) error {
+	d, m, err := p.find(name)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer p.children.reap()
+	if m.Status.Active() {
+		if err := p.kill(ctx, d); err != nil {
+			return fmt.Errorf("stop session '%s': %w", name, err)
+		}
+	}
+	if _, err := d.Reconcile(); err != nil && fault.KindOf(err) != fault.NotFound {
+		return fmt.Errorf("stop session '%s': %w", name, err)
+	}
+	d.Sweep() // what outlived a command that ended by itself, or its host
+	return nil
+}
+
+// upgradeLimit bounds how long a host may take to replace its binary, and
+// upgradeLook is how often it is asked meanwhile whether it can be killed.
+const (
+	upgradeLimit = 5 * time.Second
+	upgradeLook  = 5 * time.Millisecond
+)
+
+// kill asks the host to end all; it answers when that is done.
+func (p *Provider) kill(ctx context.Context, d session.Dir) error {
+	for begun := time.Now(); ; {
+		err := p.call(ctx, d, wire.MethodKill, wire.Kill{Grace: p.Grace}, nil)
+		switch {
+		case fault.KindOf(err) == fault.NotRunning:
+			return nil
+		case fault.KindOf(err) != fault.Busy || time.Since(begun) > upgradeLimit:
+			return err
+		}
+		select {
+		case <-time.After(upgradeLook):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Interrupt presses Ctrl-C.
+func (p *Provider) Interrupt(ctx context.Context, name string) error {
+	return p.SendKeys(ctx, name, "C-c")
+}

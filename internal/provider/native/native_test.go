@@ -1,0 +1,73 @@
+package native_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"den/internal/provider"
+	"den/internal/provider/native"
+	"den/internal/provider/providertest"
+	"den/internal/session"
+)
+
+// den is the binary whose hosts the tests run.
+var den string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run builds den, and keeps its sockets apart from those of people.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("/tmp", "den-n-") // short: sockets go here
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) // Best effort.
+	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
+	den = filepath.Join(dir, "den")
+	build := exec.Command("go", "build", "-o", den, "den/cmd/den")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+func open(t *testing.T, home session.Home, owner string) *native.Provider {
+	t.Helper()
+	p, err := native.Open(native.Options{Home: home, Owner: owner, Binary: den, Version: "test", Grace: 300 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func homeOf(p provider.Provider) session.Home { return p.(*native.Provider).Home }
+
+func TestConformance(t *testing.T) {
+	providertest.Run(t, providertest.Harness{
+		New: func(t *testing.T) provider.Provider {
+			return open(t, session.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, "city")
+		},
+		Reopen: func(t *testing.T, p provider.Provider) provider.Provider { return open(t, homeOf(p), "city") },
+		Owner2: func(t *testing.T, p provider.Provider) provider.Provider { return open(t, homeOf(p), "city.b") },
+		Break: func(t *testing.T, p provider.Provider) func() {
+			path := homeOf(p).Path
+			if err := os.Rename(path, path+".away"); err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := os.Rename(path+".away", path); err != nil && !os.IsNotExist(err) {
+					t.Error(err)
+				}
+			}
+		},
+		Unsupported: []string{providertest.ClearScrollback},
+		Detach:      "\x1c\x1c",
+	})
+}

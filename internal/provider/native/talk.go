@@ -1,0 +1,176 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// settle is how long a program may take to read what was pasted before it gets
+// Enter all the same. Programs that are given both at once may take Enter for
+// a part of the text.
+const settle = 100 * time.Millisecond
+
+// Nudge pastes text and presses Enter. A file lock keeps those of several
+// processes apart: the two are two inputs to the host.
+func (p *Provider) Nudge(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	unlock, err := lockFile(ctx, filepath.Join(d.Path, "nudge.lock"))
+	if err != nil {
+		return fmt.Errorf("nudge session '%s': %w", name, err)
+	}
+	defer unlock()
+	c, err := p.dial(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer c.Close() // Best effort: what was asked is done.
+	if err := c.Call(ctx, wire.MethodInput, wire.Input{Paste: &text}, nil); err != nil {
+		return fmt.Errorf("nudge session '%s': %w", name, err)
+	}
+	if err := c.Call(ctx, wire.MethodWait, wire.Wait{Ready: true, Timeout: settle}, nil); err != nil {
+		return halfNudged(name, err)
+	}
+	if err := c.Call(ctx, wire.MethodInput, wire.Input{Keys: []string{"Enter"}}, nil); err != nil {
+		return halfNudged(name, err)
+	}
+	return nil
+}
+
+func halfNudged(name string, err error) error {
+	return fault.Hintf(fmt.Errorf("nudge session '%s': the text was typed, Enter was not: %w", name, err),
+		"press it with SendKeys, or look at the session first")
+}
+
+// checkText refuses what a paste would change: it must come to the byte.
+func checkText(text string) error {
+	if text == "" {
+		return fault.Errorf(fault.Usage, "nudge: the text is empty")
+	}
+	if len(text) > wire.MaxRequest/2 {
+		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), wire.MaxRequest/2)
+	}
+	if !utf8.ValidString(text) {
+		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
+			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
+		}
+	}
+	return nil
+}
+
+// SendKeys presses chords: all of them, or none where one is unknown.
+func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) error {
+	if len(chords) == 0 {
+		return fault.Errorf(fault.Usage, "press keys in session '%s': no chord is given", name)
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	return p.call(ctx, d, wire.MethodInput, wire.Input{Keys: chords}, nil)
+}
+
+// AwaitReady returns when the program waits for input and for nothing else.
+func (p *Provider) AwaitReady(ctx context.Context, name string) error {
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	for {
+		var r wire.WaitResult
+		if err := p.call(ctx, d, wire.MethodWait, wire.Wait{Ready: true}, &r); err != nil {
+			return err
+		}
+		switch r.Status {
+		case wire.WaitMatched:
+			return nil
+		case wire.WaitEnded:
+			return fault.Errorf(fault.NotRunning, "session '%s' ended before it was ready", name)
+		}
+		// The host replaced its binary, or a limit of its own was met: ask again.
+	}
+}
+
+// ClearScrollback is not possible: a host's screen follows from its log, and
+// the log forgets nothing that was printed.
+func (p *Provider) ClearScrollback(_ context.Context, name string) error {
+	if _, _, err := p.find(name); err != nil {
+		return err
+	}
+	return fault.Hintf(fault.Errorf(fault.Unsupported, "clear scrollback of session '%s': den's hosts keep what was printed", name),
+		"a session that is started anew begins with none")
+}
+
+// Peek reads the text of a session: from the host while it lives, else from
+// the log.
+func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error) {
+	if n < 0 {
+		return "", fault.Errorf(fault.Usage, "peek at session '%s': %d lines cannot be asked for", name, n)
+	}
+	d, m, err := p.find(name)
+	if err != nil {
+		return "", err
+	}
+	text, more, err := p.text(ctx, d, m, n)
+	if err == nil && more && (n == 0 || len(lastLines(text, n)) < n) {
+		// What scrolled away last was blank; the text is further up.
+		text, _, err = p.text(ctx, d, m, 0)
+	}
+	if err != nil {
+		return "", fmt.Errorf("peek at session '%s': %w", name, err)
+	}
+	return strings.Join(lastLines(text, n), "\n"), nil
+}
+
+// text returns the screen and so many lines above it, and whether there are
+// more of these.
+func (p *Provider) text(ctx context.Context, d session.Dir, m *session.Manifest, above int) (text string, more bool, err error) {
+	if above == 0 {
+		above = -1 // all
+	}
+	var shot wire.Snapshot
+	err = fault.Errorf(fault.NotRunning, "over")
+	if m.Status.Active() {
+		err = p.call(ctx, d, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: above}, &shot)
+	}
+	if fault.KindOf(err) == fault.NotRunning {
+		shot.Screen, err = lastScreen(d, above)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	s := &shot.Screen
+	return s.PlainText(), len(s.Scrollback) < s.ScrollbackTotal, nil
+}
+
+// lastLines returns at most n of the last lines; blank ones at the end do not
+// count. 0 means all.
+func lastLines(text string, n int) []string {
+	lines := strings.Split(text, "\n")
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if n > 0 && len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return lines
+}
+
+var _ provider.Talk = (*Provider)(nil)

@@ -1,0 +1,192 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"den/internal/fault"
+)
+
+// Watch tells of ends when they happen, also of sessions that other processes
+// start later, and of hosts that die without a word.
+//
+// One inotify descriptor watches the Home's names, where sessions appear, and
+// the directory of each session that runs: there the record is replaced when
+// the command has ended, and the lock is closed when the host is gone.
+func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
+	in, err := newInotify()
+	if err != nil {
+		return nil, err
+	}
+	w := &watch{p: p, in: in, tracked: map[string]*tracked{}, byWatch: map[int]string{}, waiting: map[string]bool{}}
+	if err := w.begin(); err != nil {
+		in.close()
+		return nil, err
+	}
+	ends := make(chan string) // its receiver may be slow: waiting holds each name once
+	go w.run(ctx, ends)
+	return ends, nil
+}
+
+// watch is one call of Watch. Its goroutine owns it.
+type watch struct {
+	p       *Provider
+	in      *inotify
+	names   int                 // the watch of the Home's names
+	tracked map[string]*tracked // by the session's name in the Home
+	byWatch map[int]string
+
+	queue   []string // names to tell, in order, each once
+	waiting map[string]bool
+}
+
+// tracked is the newest session known under a name in the Home.
+type tracked struct {
+	id    string
+	watch int // of its directory; -1 once it is over
+}
+
+// begin takes in what there is. What ended before is not told.
+func (w *watch) begin() (err error) {
+	if w.names, err = w.in.add(w.p.names(), movedTo); err != nil {
+		return err
+	}
+	return w.scan(false)
+}
+
+// scan looks at all names of this owner, at first and when events were lost.
+func (w *watch) scan(tell bool) error {
+	refs, err := w.p.mine()
+	if err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if err := w.look(ref, tell); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look brings a name up to date. A session that is over when it is first seen
+// ended since the call, unless this is the first scan.
+func (w *watch) look(ref string, tell bool) error {
+	d, m, err := w.p.look(ref)
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	t := w.tracked[ref]
+	switch {
+	case t == nil || d.ID > t.id: // ids sort by time
+		if t != nil && t.watch >= 0 && w.p.stood(t.id) {
+			w.over(ref, t, m.Labels[NameLabel]) // its name could not be taken otherwise
+		}
+		t = &tracked{id: d.ID, watch: -1}
+		w.tracked[ref] = t
+		if m.Status.Final() {
+			if tell {
+				w.tell(m.Labels[NameLabel])
+			}
+			return nil
+		}
+		if t.watch, err = w.in.add(d.Path, movedTo|closedWrite); err != nil {
+			t.watch = -1
+			if !w.p.stood(d.ID) {
+				return nil // a start that failed meanwhile
+			}
+			return err
+		}
+		w.byWatch[t.watch] = ref
+		if m, err = d.Inspect(); err != nil { // it may have ended before it was watched
+			return ignoreMissing(err)
+		}
+	case d.ID < t.id || t.watch < 0:
+		return nil // an old one whose successor could not start, or told already
+	}
+	if m.Status.Final() {
+		w.over(ref, t, m.Labels[NameLabel])
+	}
+	return nil
+}
+
+// ignoreMissing passes over a start that failed, and what is not ours.
+func ignoreMissing(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// stood reports whether a session came to be: one that could not start leaves
+// no record, one that ended does, until its name was taken twice.
+func (p *Provider) stood(id string) bool {
+	_, err := p.Home.Dir(id).Load()
+	return fault.KindOf(err) != fault.NotFound
+}
+
+func (w *watch) over(ref string, t *tracked, name string) {
+	w.in.remove(t.watch)
+	delete(w.byWatch, t.watch)
+	t.watch = -1
+	w.tell(name)
+}
+
+func (w *watch) tell(name string) {
+	if !w.waiting[name] {
+		w.waiting[name] = true
+		w.queue = append(w.queue, name)
+	}
+}
+
+// run passes on ends until the context does. It cannot report that the Home
+// can no longer be asked; the closed channel tells.
+func (w *watch) run(ctx context.Context, ends chan<- string) {
+	defer close(ends)
+	events := make(chan []event) // unbuffered: what is not taken waits in the kernel
+	stop := make(chan struct{})
+	read := make(chan struct{})
+	go func() { defer close(read); w.in.read(events, stop) }()
+	defer func() {
+		close(stop)
+		w.in.close()
+		<-read
+	}()
+	for {
+		var to chan<- string
+		var next string
+		if len(w.queue) > 0 {
+			to, next = ends, w.queue[0]
+		}
+		select {
+		case to <- next:
+			w.queue = w.queue[1:]
+			delete(w.waiting, next)
+		case batch, ok := <-events:
+			if !ok || w.take(batch) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// take looks at the sessions that events are about.
+func (w *watch) take(batch []event) error {
+	for _, ev := range batch {
+		var err error
+		switch ref, known := w.byWatch[ev.watch]; {
+		case ev.lost:
+			err = w.scan(true)
+		case ev.watch == w.names && len(ev.name) > len(w.p.tag) && ev.name[:len(w.p.tag)+1] == w.p.tag+".":
+			err = w.look(ev.name, true)
+		case known && (ev.name == "session.json" || ev.name == "lock"):
+			err = w.look(ref, true)
+		}
+		if err != nil {
+			return fmt.Errorf("watch %s: %w", filepath.Base(w.p.Home.Path), err)
+		}
+	}
+	return nil
+}

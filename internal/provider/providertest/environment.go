@@ -1,0 +1,147 @@
+package providertest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"den/internal/fault"
+)
+
+var environmentCases = []testCase{
+	{"Environment", environment},
+	{"Size", size},
+	{"CopyTo", copyTo},
+	{"CopyToStaysInside", copyToStaysInside},
+}
+
+// given is what the helper was started with.
+type given struct {
+	Cwd      string   `json:"cwd"`
+	Env      []string `json:"env"`
+	Terminal bool     `json:"terminal"`
+	Cols     int      `json:"cols"`
+	Rows     int      `json:"rows"`
+}
+
+func (g given) getenv(key string) (string, bool) {
+	for _, kv := range g.Env {
+		if k, v, _ := strings.Cut(kv, "="); k == key {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+func (w *world) given(ready string) given {
+	w.Helper()
+	var g given
+	w.ok("decode the report", json.Unmarshal([]byte(w.appears(ready)), &g))
+	return g
+}
+
+// outer tells of the terminal and the session that the test itself runs in.
+var outer = []string{secret, "TMUX", "TMUX_PANE", "STY", "DEN_HOST"}
+
+func environment(w *world) {
+	for _, k := range outer[1:] {
+		w.Setenv(k, "of another session")
+	}
+	w.ok("make directory", os.Mkdir(w.path("a dir"), 0o755))
+	c, ready := w.config("report")
+	c.WorkDir = w.path("a dir")
+	want := map[string]string{"PLAIN": "value", "ODD": "a=b  $HOME 'q' \"d\" ; # %s\nline\t", "EMPTY": "", "ÜNI": "größe", "LANG": "C.UTF-8", "PROVIDERTEST_OWN": "1"}
+	c.Env = want
+	w.startConfig(w.p, "w", c)
+	g := w.given(ready)
+	w.equal("working directory", g.Cwd, c.WorkDir)
+	for k, v := range want {
+		got, ok := g.getenv(k)
+		if !ok || got != v {
+			w.Errorf("%s = %q (there: %v), want %q", k, got, ok, v)
+		}
+	}
+	for _, k := range outer {
+		if k == "TMUX" || k == "TMUX_PANE" { // a place may be a tmux of its own
+			if v, _ := g.getenv(k); v == "of another session" {
+				w.Errorf("%s came from outside", k)
+			}
+			continue
+		}
+		if v, ok := g.getenv(k); ok {
+			w.Errorf("%s=%s came from outside", k, v)
+		}
+	}
+	for _, k := range []string{"PATH", "HOME"} {
+		if v, _ := g.getenv(k); v == "" {
+			w.Errorf("there is no %s", k)
+		}
+	}
+	if !w.lacks(Terminal) {
+		w.equal("on a terminal", g.Terminal, true)
+		if v, _ := g.getenv("TERM"); v == "" || v == "dumb" {
+			w.Errorf("TERM = %q", v)
+		}
+	}
+}
+
+func size(w *world) {
+	w.needs(Terminal)
+	c, ready := w.config("report")
+	w.startConfig(w.p, "default", c)
+	g := w.given(ready)
+	if g.Cols != 120 || g.Rows != 40 {
+		w.Errorf("size = %dx%d, want 120x40", g.Cols, g.Rows)
+	}
+	c, ready = w.config("report")
+	c.Cols, c.Rows = 77, 22
+	w.startConfig(w.p, "given", c)
+	if g := w.given(ready); g.Cols != 77 || g.Rows != 22 {
+		w.Errorf("size = %dx%d, want 77x22", g.Cols, g.Rows)
+	}
+}
+
+func copyTo(w *world) {
+	w.needs(CopyTo)
+	w.start("w", "idle")
+	src := w.TempDir()
+	w.ok("write", os.WriteFile(filepath.Join(src, "file"), []byte("content"), 0o644))
+	w.ok("make directory", os.MkdirAll(filepath.Join(src, "sub", "deep"), 0o755))
+	w.ok("write", os.WriteFile(filepath.Join(src, "sub", "deep", "run"), []byte("#!/bin/sh\n"), 0o755))
+	ctx := w.Context()
+	w.ok("CopyTo of a file", w.p.CopyTo(ctx, "w", filepath.Join(src, "file"), "new/place/renamed"))
+	w.ok("CopyTo of a directory", w.p.CopyTo(ctx, "w", filepath.Join(src, "sub"), "tree"))
+	w.equal("a copied file", w.appears(w.path("new/place/renamed")), "content")
+	w.equal("a copied file", w.appears(w.path("tree/deep/run")), "#!/bin/sh\n")
+	fi, err := os.Stat(w.path("tree/deep/run"))
+	w.ok("stat", err)
+	if fi.Mode().Perm()&0o100 == 0 {
+		w.Errorf("a copied program has mode %v", fi.Mode())
+	}
+	w.ok("write", os.WriteFile(filepath.Join(src, "file"), []byte("new"), 0o644))
+	w.ok("CopyTo over a file", w.p.CopyTo(ctx, "w", filepath.Join(src, "file"), "new/place/renamed"))
+	w.equal("a file copied again", w.appears(w.path("new/place/renamed")), "new")
+	w.is("CopyTo of what is not there", w.p.CopyTo(ctx, "w", filepath.Join(src, "missing"), "x"), fault.NotFound)
+}
+
+func copyToStaysInside(w *world) {
+	w.needs(CopyTo)
+	inside := w.path("inside")
+	w.ok("make directory", os.Mkdir(inside, 0o755))
+	c, ready := w.config("idle")
+	c.WorkDir = inside
+	w.startConfig(w.p, "w", c)
+	w.appears(ready)
+	src := filepath.Join(w.TempDir(), "file")
+	w.ok("write", os.WriteFile(src, []byte("content"), 0o644))
+	w.ok("link", os.Symlink(w.dir, filepath.Join(inside, "out")))
+	for _, rel := range []string{"../escaped", "a/../../escaped", w.path("escaped"), "out/escaped", ""} {
+		if err := w.p.CopyTo(w.Context(), "w", src, rel); err == nil {
+			w.Errorf("CopyTo(%q): no error", rel)
+		}
+	}
+	if _, err := os.Stat(w.path("escaped")); err == nil {
+		w.Error("CopyTo left the working directory")
+	}
+}

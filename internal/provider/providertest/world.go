@@ -1,0 +1,206 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// world is one subtest: a provider at a place of its own, and a directory that
+// sessions share with the test.
+type world struct {
+	*testing.T
+	h      Harness
+	p      provider.Provider
+	helper string
+	dir    string
+	begun  int // how many sessions were started, for the names of their files
+	mu     sync.Mutex
+}
+
+func newWorld(t *testing.T, h Harness, helper string) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, h: h, helper: helper, dir: dir}
+	w.p = w.opened(h.New(t))
+	return w
+}
+
+// opened sees to it that what runs there is stopped at the end.
+func (w *world) opened(p provider.Provider) provider.Provider {
+	w.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		left, err := p.ListRunning(ctx, "")
+		if err != nil {
+			w.Errorf("clean up: %v", err)
+		}
+		var stops sync.WaitGroup
+		for _, name := range left {
+			stops.Go(func() {
+				if err := p.Stop(ctx, name); err != nil {
+					w.Errorf("clean up: %v", err)
+				}
+			})
+		}
+		stops.Wait()
+	})
+	return p
+}
+
+func (w *world) lacks(ability string) bool { return slices.Contains(w.h.Unsupported, ability) }
+
+// needs ends the test where the provider has not what it is about. That it
+// says so itself is another test's.
+func (w *world) needs(abilities ...string) {
+	w.Helper()
+	for _, a := range abilities {
+		if w.lacks(a) {
+			w.Skipf("the provider has no %s, and says so; nothing to try here", a)
+		}
+	}
+}
+
+// config is a session that runs the helper; ready is the file by which that
+// says that it has begun.
+func (w *world) config(mode string, args ...string) (c provider.Config, ready string) {
+	w.mu.Lock()
+	w.begun++
+	ready = w.path("ready-" + strconv.Itoa(w.begun))
+	w.mu.Unlock()
+	return w.command(append([]string{w.helper, mode, ready}, args...)...), ready
+}
+
+// command is a session that runs argv in the shared directory.
+func (w *world) command(argv ...string) provider.Config {
+	c := w.h.Base
+	c.Argv, c.WorkDir = argv, w.dir
+	c.Container.Mounts = append(slices.Clone(c.Container.Mounts), w.dir, filepath.Dir(w.helper))
+	return c
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, name) }
+
+// start starts the helper and waits until it has begun.
+func (w *world) start(name, mode string, args ...string) {
+	w.Helper()
+	w.startOn(w.p, name, mode, args...)
+}
+
+func (w *world) startOn(p provider.Provider, name, mode string, args ...string) {
+	w.Helper()
+	c, ready := w.config(mode, args...)
+	w.startConfig(p, name, c)
+	w.appears(ready)
+}
+
+func (w *world) startConfig(p provider.Provider, name string, c provider.Config) {
+	w.Helper()
+	if err := p.Start(w.Context(), name, c); err != nil {
+		w.Fatalf("Start(%q): %v", name, err)
+	}
+}
+
+// appears waits for a file and returns what is in it.
+func (w *world) appears(path string) string {
+	w.Helper()
+	var raw []byte
+	w.eventually(filepath.Base(path)+" appears", func() bool {
+		var err error
+		raw, err = os.ReadFile(path)
+		return err == nil
+	})
+	return string(raw)
+}
+
+// eventually waits until a condition holds.
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(w.h.Patience); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.Fatalf("%s: not within %v", what, w.h.Patience)
+		}
+	}
+}
+
+func (w *world) running(p provider.Provider, name string) bool {
+	w.Helper()
+	running, err := p.IsRunning(w.Context(), name)
+	if err != nil {
+		w.Fatalf("IsRunning(%q): %v", name, err)
+	}
+	return running
+}
+
+// ends waits until a session's command has ended.
+func (w *world) ends(name string) {
+	w.Helper()
+	w.eventually(name+" ends", func() bool { return !w.running(w.p, name) })
+}
+
+func (w *world) stop(name string) {
+	w.Helper()
+	if err := w.p.Stop(w.Context(), name); err != nil {
+		w.Fatalf("Stop(%q): %v", name, err)
+	}
+}
+
+func (w *world) list(p provider.Provider, prefix string) []string {
+	w.Helper()
+	names, err := p.ListRunning(w.Context(), prefix)
+	if err != nil {
+		w.Fatalf("ListRunning(%q): %v", prefix, err)
+	}
+	return names
+}
+
+// ok fails the test on an error.
+func (w *world) ok(what string, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%s: %v", what, err)
+	}
+}
+
+// is checks an error's kind.
+func (w *world) is(what string, err error, kinds ...fault.Kind) {
+	w.Helper()
+	if !slices.Contains(kinds, fault.KindOf(err)) {
+		w.Errorf("%s = %v (kind %q), want one of kind %q", what, err, fault.KindOf(err), kinds)
+	}
+}
+
+func (w *world) equal(what string, got, want any) {
+	w.Helper()
+	if got != want {
+		w.Errorf("%s = %q, want %q", what, got, want)
+	}
+}
+
+// lives reports whether a process of the helper's tree holds its lock.
+func (w *world) lives(dir, role string) bool {
+	w.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, role), os.O_RDWR, 0)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer f.Close()
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+		w.Fatal(err)
+	}
+	return err != nil
+}
