@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/session"
@@ -20,6 +21,7 @@ type attachedSizes struct {
 	mu    sync.Mutex // guards the fields below
 	own   wire.Resize
 	terms map[*follower]wire.Resize
+	typed time.Time // when somebody attached last pressed a key
 }
 
 func (a *attachedSizes) setOwn(r wire.Resize) {
@@ -60,6 +62,23 @@ func (a *attachedSizes) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.terms)
+}
+
+func (a *attachedSizes) noteTyped(now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.typed = now
+}
+
+// lastTyped returns nil where nobody attached has typed.
+func (a *attachedSizes) lastTyped() *time.Time {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.typed.IsZero() {
+		return nil
+	}
+	typed := a.typed.UTC()
+	return &typed
 }
 
 // fit brings the terminal to the size that suits those attached.
@@ -140,6 +159,7 @@ func (h *Host) attachedRequest(f *follower, readOnly bool, req wire.Request) err
 	}
 	switch req.Method {
 	case wire.MethodInput:
+		h.sizes.noteTyped(time.Now())
 		_, err := call(req, h.sendInput)
 		if fault.KindOf(err) == fault.NotRunning {
 			return nil // the last frame tells

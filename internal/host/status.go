@@ -29,6 +29,7 @@ func (h *Host) status() wire.Status {
 		s.Foreground = &wire.Process{PID: pgid, Command: pty.CommandLine(pgid)}
 	}
 	s.Clients, s.Attached = h.server.count(), h.sizes.count()
+	s.LastTyped = h.sizes.lastTyped()
 	return s
 }
 

@@ -212,6 +212,8 @@ type Status struct {
 	Log         LogStatus `json:"log"`
 	Clients     int       `json:"clients"`
 	Attached    int       `json:"attached"`
+	// LastTyped is when somebody attached last pressed a key.
+	LastTyped *time.Time `json:"last_typed,omitempty"`
 
 	LastOutputTime time.Time `json:"-"`
 }
