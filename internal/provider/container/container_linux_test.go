@@ -25,7 +25,7 @@ func openedAt(t *testing.T, e *podman, owner, home string) *container.Provider {
 	t.Helper()
 	p, err := container.Open(container.Options{
 		Home: session.Home{Path: home, Explicit: true}, Owner: owner, Binary: e.den, Version: "test",
-		Grace: time.Second, Engine: "unix://" + e.socket, Getenv: os.Getenv,
+		Grace: 300 * time.Millisecond, Engine: "unix://" + e.socket, Getenv: os.Getenv,
 	})
 	if err != nil {
 		t.Fatal(err)

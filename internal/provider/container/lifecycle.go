@@ -66,29 +66,41 @@ func (p *Provider) environment(spec session.Spec, c provider.Config) []string {
 // Stop asks the session's host to end all, and removes the container. A host
 // that does not answer ends with its container.
 func (p *Provider) Stop(ctx context.Context, name string) error {
-	asked := p.sessions.Stop(ctx, name)
+	err := p.sessions.Stop(ctx, name)
 	if ctx.Err() != nil {
 		return fmt.Errorf("stop session '%s': %w", name, ctx.Err())
 	}
-	if fault.KindOf(asked) == fault.Usage {
-		return asked // no such name can be
+	switch fault.KindOf(err) {
+	case "":
+		return p.clearName(ctx, name)
+	case fault.Unreachable, fault.Protocol, fault.Timeout:
+		if forced := p.removeName(ctx, name); forced != nil {
+			return errors.Join(forced, err)
+		}
+		return p.sessions.Stop(ctx, name) // now its record can be closed
 	}
+	return err // what is true could not be asked
+}
+
+// clearName removes what containers are left of a session that is over.
+func (p *Provider) clearName(ctx context.Context, name string) error {
+	return p.eachOf(ctx, name, p.clear)
+}
+
+// removeName removes the containers of a session, whatever runs in them.
+func (p *Provider) removeName(ctx context.Context, name string) error {
+	return p.eachOf(ctx, name, func(ctx context.Context, c owned) error { return p.remove(ctx, c.id) })
+}
+
+func (p *Provider) eachOf(ctx context.Context, name string, do func(context.Context, owned) error) error {
 	containers, err := p.containers(ctx, name)
 	if err != nil {
-		return errors.Join(fmt.Errorf("stop session '%s': its container may still be there: %w", name, err), asked)
+		return fmt.Errorf("stop session '%s': its container may still be there: %w", name, err)
 	}
 	for _, c := range containers {
-		if asked == nil {
-			err = p.clear(ctx, c)
-		} else {
-			err = p.remove(ctx, c.id)
+		if err := do(ctx, c); err != nil {
+			return fmt.Errorf("stop session '%s': %w", name, err)
 		}
-		if err != nil {
-			return errors.Join(fmt.Errorf("stop session '%s': %w", name, err), asked)
-		}
-	}
-	if asked != nil {
-		return p.sessions.Stop(ctx, name) // now its record can be closed
 	}
 	return nil
 }

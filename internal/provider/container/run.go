@@ -69,6 +69,13 @@ func (pl place) Discard(at session.Place) error {
 	return pl.p.remove(ctx, containerName(at.Dir.ID))
 }
 
+// An engine refuses to remove a container that ends at this very moment, so it
+// is asked again until settleLimit.
+const (
+	settleLimit = 10 * time.Second
+	settleLook  = 10 * time.Millisecond
+)
+
 // remove ends a container with all that runs in it, and returns when it is
 // gone. One that is not there is nil.
 func (p *Provider) remove(ctx context.Context, container string) error {
@@ -76,11 +83,20 @@ func (p *Provider) remove(ctx context.Context, container string) error {
 	if err != nil {
 		return err
 	}
-	_, err = engine.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || errdefs.IsNotFound(err) {
-		return nil
+	for begun := time.Now(); ; {
+		_, err := engine.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+		if err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		if client.IsErrConnectionFailed(err) || time.Since(begun) > settleLimit {
+			return engineError("remove container "+container, err)
+		}
+		select {
+		case <-time.After(settleLook):
+		case <-ctx.Done():
+			return engineError("remove container "+container, ctx.Err())
+		}
 	}
-	return engineError("remove container "+container, err)
 }
 
 // lastWords is what a container printed, for an error. den's own host prints
