@@ -50,6 +50,8 @@ var allowed = map[string][]string{
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
+	"internal/provider/container": {"internal/fault", "internal/provider", "internal/provider/native", "internal/session"},
+
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
@@ -61,6 +63,8 @@ var allowed = map[string][]string{
 var outside = map[string][]string{
 	"github.com/BurntSushi/toml":      {"internal/workspace"},
 	"github.com/goccy/go-yaml":        {"internal/workspace"},
+	"github.com/containerd/errdefs":   {"internal/provider/container"},
+	"github.com/moby/moby":            {"internal/provider/container"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
 	"github.com/spf13/cobra":          {"internal/cli"},
