@@ -45,6 +45,11 @@ func (p *Provider) has(ctx context.Context, ref string) (bool, error) {
 }
 
 func (p *Provider) pulled(ctx context.Context, ref string) error {
+	done, err := p.images.take(ctx, ref)
+	if err != nil {
+		return err
+	}
+	defer done()
 	if there, err := p.has(ctx, ref); err != nil || there {
 		return err
 	}
@@ -83,6 +88,11 @@ func (p *Provider) built(ctx context.Context, c provider.Container) (string, err
 		return "", err
 	}
 	ref := p.repository() + ":" + hash
+	done, err := p.images.take(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	if there, err := p.has(ctx, ref); err != nil || there {
 		return ref, err
 	}

@@ -2,6 +2,7 @@ package container
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -32,23 +33,22 @@ func resources(c provider.Container) (api.Resources, error) {
 	return r, nil
 }
 
-// parseMemory reads "512m" and the like: a number and one of b, k, m, g, which
-// stand for powers of 1024. "" is 0, no limit.
+var memoryPattern = regexp.MustCompile(`^([0-9]+)([kmg]?)(i?b)?$`)
+
+// parseMemory reads "512m" and the like: k, m and g stand for powers of 1024.
+// "" is 0, no limit.
 func parseMemory(s string) (int64, error) {
 	if s == "" {
 		return 0, nil
 	}
-	number := strings.TrimRight(strings.ToLower(s), "bi")
-	shift := 0
-	if at := strings.IndexByte("kmg", number[max(len(number)-1, 0):][0]); at >= 0 {
-		shift = 10 * (at + 1)
-		number = number[:len(number)-1]
+	if parts := memoryPattern.FindStringSubmatch(strings.ToLower(s)); parts != nil {
+		shift := map[string]int{"": 0, "k": 10, "m": 20, "g": 30}[parts[2]]
+		n, err := strconv.ParseInt(parts[1], 10, 64)
+		if err == nil && n > 0 && n <= math.MaxInt64>>shift {
+			return n << shift, nil
+		}
 	}
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt64>>shift {
-		return 0, fault.Hintf(fault.Errorf(fault.Usage, "memory limit %q is not understood", s), "for example 512m or 2g")
-	}
-	return n << shift, nil
+	return 0, fault.Hintf(fault.Errorf(fault.Usage, "memory limit %q is not understood", s), "for example 512m or 2g")
 }
 
 // networkMode checks the network that a container gets.

@@ -35,6 +35,7 @@ type Provider struct {
 	Options
 	*sessions
 	engine *engine
+	images flights // by reference
 }
 
 // sessions hides the name of the embedded provider, whose Options are ours.
