@@ -9,7 +9,7 @@ import (
 )
 
 // reapFailed collects hosts that ended before they were ready. Their creator
-// does not know their numbers: they are the ended children of this process
+// does not tell their numbers: they are the ended children of this process
 // that have den's name and lead a session, which none but hosts do.
 func reapFailed(binary string) {
 	lists, _ := filepath.Glob("/proc/self/task/*/children") // the pattern is right

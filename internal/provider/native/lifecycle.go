@@ -24,10 +24,20 @@ const (
 	recordInput = "auto"    // what is typed while echo is off may be a password
 )
 
+// Creator makes a session and starts its host, as session.Home.Create does.
+type Creator func(ctx context.Context, home session.Home, spec session.Spec) (session.Dir, *session.Manifest, error)
+
 // Start begins a session. The one before it of that name keeps its record, for
 // people who ask why it ended; the one before that goes.
 func (p *Provider) Start(ctx context.Context, name string, c provider.Config) error {
-	p.children.reap()
+	return p.StartWith(ctx, name, c, func(ctx context.Context, home session.Home, spec session.Spec) (session.Dir, *session.Manifest, error) {
+		return home.Create(ctx, spec, p.Binary)
+	})
+}
+
+// StartWith is Start for hosts that run elsewhere.
+func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config, create Creator) error {
+	p.children.reap(p.Binary)
 	if err := checkConfig(name, c); err != nil {
 		return err
 	}
@@ -44,9 +54,9 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if old != nil {
 		spec.Labels[beforeLabel] = old.ID
 	}
-	_, m, err := p.Home.Create(ctx, spec, p.Binary)
+	_, m, err := create(ctx, p.Home, spec)
 	if err != nil {
-		reapFailed(p.Binary) // those of earlier failures; this one may still be on its way out
+		p.children.startFailed()
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	p.children.add(m.HostPID)
@@ -134,16 +144,21 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer p.children.reap()
+	defer p.children.reap(p.Binary)
 	if m.Status.Active() {
-		if err := p.kill(ctx, d); err != nil {
+		over, err := p.kill(ctx, d)
+		if err != nil {
 			return fmt.Errorf("stop session '%s': %w", name, err)
 		}
+		if over {
+			return nil
+		}
 	}
+	// It had ended by itself, or its host had: what outlived it is left.
 	if _, err := d.Reconcile(); err != nil && fault.KindOf(err) != fault.NotFound {
 		return fmt.Errorf("stop session '%s': %w", name, err)
 	}
-	d.Sweep() // what outlived a command that ended by itself, or its host
+	d.Sweep()
 	return nil
 }
 
@@ -154,20 +169,21 @@ const (
 	upgradeLook  = 5 * time.Millisecond
 )
 
-// kill asks the host to end all; it answers when that is done.
-func (p *Provider) kill(ctx context.Context, d session.Dir) error {
+// kill asks the host to end all, and reports whether it did: it answers when
+// all are gone, unless the session had ended before.
+func (p *Provider) kill(ctx context.Context, d session.Dir) (bool, error) {
 	for begun := time.Now(); ; {
 		err := p.call(ctx, d, wire.MethodKill, wire.Kill{Grace: p.Grace}, nil)
-		switch {
-		case fault.KindOf(err) == fault.NotRunning:
-			return nil
-		case fault.KindOf(err) != fault.Busy || time.Since(begun) > upgradeLimit:
-			return err
+		switch kind := fault.KindOf(err); {
+		case kind == fault.NotRunning:
+			return false, nil
+		case kind != fault.Busy || time.Since(begun) > upgradeLimit:
+			return err == nil, err
 		}
 		select {
 		case <-time.After(upgradeLook):
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }

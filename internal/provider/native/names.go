@@ -25,7 +25,7 @@ const (
 
 var (
 	plainOwner  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
-	likeDigest  = regexp.MustCompile(`-x[0-9a-f]+$`)
+	likeDigest  = regexp.MustCompile(`(^|-)x[0-9a-f]+$`)
 	notReadable = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 

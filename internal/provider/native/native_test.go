@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func open(t *testing.T, home session.Home, owner string) *native.Provider {
+func open(t testing.TB, home session.Home, owner string) *native.Provider {
 	t.Helper()
 	p, err := native.Open(native.Options{Home: home, Owner: owner, Binary: den, Version: "test", Grace: 300 * time.Millisecond})
 	if err != nil {

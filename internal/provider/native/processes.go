@@ -25,8 +25,7 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 	if len(processNames) == 0 {
 		return true, nil
 	}
-	// The host has not ended, for it holds its lock: its number is its own.
-	for _, pid := range below(m.HostPID) {
+	for _, pid := range processesOf(m) {
 		comm, argv, err := describe(pid)
 		if err != nil {
 			return false, err
@@ -36,6 +35,16 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 		}
 	}
 	return false, ctx.Err()
+}
+
+// processesOf lists a session's processes. Its host has not ended, for it
+// holds its lock, so its number is its own; but where it runs elsewhere it may
+// be another's here, and the processes are found by their mark.
+func processesOf(m *session.Manifest) []int {
+	if pty.HasEnv(m.HostPID, session.HostMark) {
+		return below(m.HostPID)
+	}
+	return pty.Marked(session.ProgramMark + "=" + m.ID)
 }
 
 // below lists the processes of a host's session.

@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"den/internal/fault"
-	"den/internal/provider"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -34,18 +33,14 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 		return fmt.Errorf("nudge session '%s': %w", name, err)
 	}
 	defer unlock()
-	c, err := p.dial(ctx, d)
-	if err != nil {
-		return err
-	}
-	defer c.Close() // Best effort: what was asked is done.
-	if err := c.Call(ctx, wire.MethodInput, wire.Input{Paste: &text}, nil); err != nil {
+	if err := p.call(ctx, d, wire.MethodInput, wire.Input{Paste: &text}, nil); err != nil {
 		return fmt.Errorf("nudge session '%s': %w", name, err)
 	}
-	if err := c.Call(ctx, wire.MethodWait, wire.Wait{Ready: true, Timeout: settle}, nil); err != nil {
+	// A connection each: the host may replace its binary in between.
+	if err := p.call(ctx, d, wire.MethodWait, wire.Wait{Ready: true, Timeout: settle}, nil); err != nil {
 		return halfNudged(name, err)
 	}
-	if err := c.Call(ctx, wire.MethodInput, wire.Input{Keys: []string{"Enter"}}, nil); err != nil {
+	if err := p.call(ctx, d, wire.MethodInput, wire.Input{Keys: []string{"Enter"}}, nil); err != nil {
 		return halfNudged(name, err)
 	}
 	return nil
@@ -172,5 +167,3 @@ func lastLines(text string, n int) []string {
 	}
 	return lines
 }
-
-var _ provider.Talk = (*Provider)(nil)

@@ -79,8 +79,11 @@ func (w *watch) look(ref string, tell bool) error {
 	t := w.tracked[ref]
 	switch {
 	case t == nil || d.ID > t.id: // ids sort by time
-		if t != nil && t.watch >= 0 && w.p.stood(t.id) {
-			w.over(ref, t, m.Labels[NameLabel]) // its name could not be taken otherwise
+		if t != nil && t.watch >= 0 {
+			w.forget(t)
+			if w.p.stood(t.id) { // and is over, or its name could not be taken
+				w.tell(m.Labels[NameLabel])
+			}
 		}
 		t = &tracked{id: d.ID, watch: -1}
 		w.tracked[ref] = t
@@ -105,7 +108,8 @@ func (w *watch) look(ref string, tell bool) error {
 		return nil // an old one whose successor could not start, or told already
 	}
 	if m.Status.Final() {
-		w.over(ref, t, m.Labels[NameLabel])
+		w.forget(t)
+		w.tell(m.Labels[NameLabel])
 	}
 	return nil
 }
@@ -125,11 +129,11 @@ func (p *Provider) stood(id string) bool {
 	return fault.KindOf(err) != fault.NotFound
 }
 
-func (w *watch) over(ref string, t *tracked, name string) {
+// forget ends the watch of a session that is over.
+func (w *watch) forget(t *tracked) {
 	w.in.remove(t.watch)
 	delete(w.byWatch, t.watch)
 	t.watch = -1
-	w.tell(name)
 }
 
 func (w *watch) tell(name string) {
