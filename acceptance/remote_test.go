@@ -1,0 +1,259 @@
+package acceptance
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/cell"
+)
+
+// farInputs are for a shell of which den sees neither marks nor processes: on
+// another machine, or behind a terminal of somebody else's.
+var farInputs = []input{
+	{code: "echo hello", out: "hello"},
+	{code: "true"},
+	{code: "nosuchcommand", out: "bash: nosuchcommand: command not found"},
+	{code: "echo one\necho two", out: "one\ntwo"},
+	{code: "echo 'a\nb'", out: "a\nb"},
+	{code: "for i in 1 2; do\necho $i\ndone", out: "1\n2"},
+	{code: "sleep 0.3; echo slow", out: "slow", minimum: 300},
+	{code: "printf 'no newline'", out: "no newline"},
+	{code: "seq 1 2000 | tail -n 2", out: "1999\n2000"},
+	{code: "echo bu''sy; sleep 100", busy: "busy"},
+	{code: "echo after", out: "after"},
+	{code: "exit 7", by: cell.ByExit, exit: 7, out: "exit"},
+}
+
+// TestRemote runs cells in a shell behind ssh: as the session's program, and
+// as a command of a shell with marks.
+func TestRemote(t *testing.T) {
+	ssh := startSSHD(t)
+	w := newWorld(t)
+	far := program{name: "far", by: cell.ByLearned, or: cell.ByQuiet, inputs: farInputs}
+	w.do(append([]string{"new", "far", "--"}, ssh...)...)
+	w.do("wait", "far", "--text", farPrompt)
+	for _, in := range far.inputs {
+		w.give(far, in)
+	}
+
+	near := program{name: "near", by: cell.ByShell}
+	w.do("new", "near", "bash", "--norc")
+	line := strings.Join(ssh, " ")
+	w.give(near, input{
+		code: line, fire: true, shows: farPrompt, answer: []string{"type", "exit 5", "--enter"},
+		out: farPrompt + " exit 5\nexit", exit: 5,
+	})
+	w.give(near, input{code: "echo back", out: "back"})
+	t.Run("a shell in a shell is a question", func(t *testing.T) {
+		t.Skip("den does not do this yet: ssh in a shell with marks is never told as a question, run ends by its timeout")
+		w.give(near, input{
+			code: line, waits: cell.ForInput, asks: `remote\$ `, answer: []string{"type", "exit 5", "--enter"},
+			out: farPrompt + " exit 5\nexit", exit: 5,
+		})
+	})
+	t.Run("a question from afar", func(t *testing.T) {
+		t.Skip("den does not do this yet: the cell is done by quiet, and the question is not in its output")
+		w.do(append([]string{"new", "asks", "--"}, ssh...)...)
+		w.do("wait", "asks", "--text", farPrompt)
+		asks := program{name: "asks", by: cell.ByLearned, or: cell.ByQuiet}
+		w.give(asks, input{
+			code: `read -p "name? " x; echo "[$x]"`, waits: cell.ForInput, asks: `name\? `,
+			answer: []string{"type", "bob", "--enter"}, out: "name? bob\n[bob]",
+		})
+	})
+	t.Run("before the first prompt", func(t *testing.T) {
+		t.Skip("den does not do this yet: the code is typed while ssh still connects, and its echo is in the output")
+		w.do(append([]string{"new", "early", "--"}, ssh...)...)
+		early := program{name: "early", by: cell.ByLearned, or: cell.ByQuiet}
+		w.give(early, input{code: "echo hello", out: "hello"})
+	})
+}
+
+const farPrompt = "remote$"
+
+// startSSHD runs a server of the test's own and returns a client's command
+// line. Whoever comes gets a bash with the prompt farPrompt.
+func startSSHD(t *testing.T) []string {
+	t.Helper()
+	sshd := findSSHD(t)
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, key := range []string{"host", "user"} {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", at(key)).CombinedOutput(); err != nil {
+			t.Fatalf("ssh-keygen: %v\n%s", err, out)
+		}
+	}
+	port := freePort(t)
+	config := fmt.Sprintf(`ListenAddress 127.0.0.1:%d
+HostKey %s
+AuthorizedKeysFile %s
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+PrintMotd no
+PrintLastLog no
+ForceCommand exec env -i HOME=%s TERM=xterm LC_ALL=C.UTF-8 PATH=/usr/bin:/bin 'PS1=%s ' bash --norc --noprofile
+`, port, at("host"), at("user.pub"), dir, farPrompt)
+	if err := os.WriteFile(at("config"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(at("log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	server := exec.Command(sshd, "-D", "-e", "-f", at("config"))
+	server.Stderr = log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Kill() // Best effort: it may have ended.
+		server.Wait()         // as above
+	})
+	awaitPort(t, port, at("log"))
+	return []string{
+		"ssh", "-F", "none", "-tt", "-i", at("user"), "-p", strconv.Itoa(port), "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
+		"-o", "UserKnownHostsFile=" + at("known"), "-o", "LogLevel=ERROR", me.Username + "@127.0.0.1",
+	}
+}
+
+// findSSHD returns the server's path. It insists on an absolute one, and as
+// root on a directory that an init system would make.
+func findSSHD(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"ssh", "ssh-keygen"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed: apt-get install openssh-client", name)
+		}
+	}
+	sshd, err := exec.LookPath("sshd")
+	if err != nil {
+		sshd = "/usr/sbin/sshd"
+	}
+	if !exists(sshd) {
+		t.Skip("sshd is not installed; make setup installs it (Debian: openssh-server)")
+	}
+	const privsep = "/run/sshd"
+	if os.Getuid() == 0 && !exists(privsep) {
+		if err := os.Mkdir(privsep, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.Remove(privsep) }) // Best effort: another server may use it.
+	}
+	return sshd
+}
+
+// freePort is a port of the loopback that nobody listens on.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func awaitPort(t *testing.T, port int, log string) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			c.Close()
+			return
+		}
+		if time.Since(begun) > 10*time.Second {
+			said, _ := os.ReadFile(log) // what there is
+			t.Fatalf("sshd does not listen: %v\n%s", err, said)
+		}
+	}
+}
+
+// TestOtherUsers runs cells in the shells that su and sudo start: as the
+// session's program, and as a command of a shell with marks.
+func TestOtherUsers(t *testing.T) {
+	w := newWorld(t)
+	w.env = append(w.env, "LC_ALL=C.UTF-8")
+	for _, c := range []struct {
+		name   string
+		argv   []string
+		by, or cell.By
+		nested bool // is told as a question in a shell with marks
+	}{
+		{"su", []string{"su", "-", "nobody", "-s", "/bin/bash"}, cell.ByReady, cell.ByReady, true},
+		{"su-c", []string{"su", "-c", "bash --norc"}, cell.ByReady, cell.ByReady, true},
+		{"sudo", []string{"sudo", "-n", "env", "PS1=$ ", "bash", "--norc"}, cell.ByLearned, cell.ByReady, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mayBecome(t, c.argv[0])
+			mine := *w
+			mine.t = t
+			mine.do(append([]string{"new", c.name, "--"}, c.argv...)...)
+			mine.do("wait", c.name, "--regex", `[$#]`)
+			p := program{name: c.name, by: c.by, or: c.or}
+			for _, in := range farInputs {
+				switch {
+				case in.by == cell.ByExit:
+					in.out, in.like = "", "(exit|logout)"
+				case strings.Contains(in.code, "nosuch"):
+					in.out, in.like = "", "-?bash: .*nosuchcommand.*"
+				case in.out == "no newline" && c.name == "sudo":
+					p.or = cell.ByQuiet // nobody can tell it from a question
+				}
+				mine.give(p, in)
+				p.or = c.or
+			}
+			mine.nested(c.name, c.argv, c.nested)
+		})
+	}
+}
+
+// nested starts a program in a shell with marks, and leaves it.
+func (w *world) nested(name string, argv []string, asks bool) {
+	w.t.Helper()
+	in := program{name: "in-" + name, by: cell.ByShell}
+	w.do("new", in.name, "bash", "--norc")
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		words[i] = "'" + a + "'"
+	}
+	line := strings.Join(words, " ")
+	given := input{
+		code: line, waits: cell.ForInput, asks: `(?s:.*)[$#] `, answer: []string{"type", "exit 5", "--enter"},
+		like: `.*[$#] exit 5\n(exit|logout)`, exit: 5,
+	}
+	if !asks { // den does not tell this as a question yet
+		given.fire, given.shows = true, "\n$"
+	}
+	w.give(in, given)
+	w.give(in, input{code: "echo back", out: "back"})
+}
+
+// mayBecome skips where su or sudo would ask for a password.
+func mayBecome(t *testing.T, tool string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skipf("%s is not installed: apt-get install %s", tool, tool)
+	}
+	if tool == "su" && os.Getuid() != 0 {
+		t.Skip("su asks for a password: run the tests as root")
+	}
+	if out, err := exec.Command(tool, map[string][]string{"su": {"-c", "true"}, "sudo": {"-n", "true"}}[tool]...).CombinedOutput(); err != nil {
+		t.Skipf("%s asks for a password, or may not: %v: %s", tool, err, out)
+	}
+}
