@@ -41,6 +41,13 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/session", "internal/replay", "internal/provider",
 	},
+	"internal/provider/subprocess": {
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire", "internal/session",
+		"internal/provider", "internal/provider/subprocess/shim",
+	},
+	"internal/provider/subprocess/shim": {
+		"internal/fault", "internal/atomicfile", "internal/pty", "internal/peer", "internal/wire", "internal/session",
+	},
 	"internal/provider/providertest":        {"internal/fault", "internal/provider"},
 	"internal/provider/providertest/helper": {},
 
@@ -55,6 +62,7 @@ var allowed = map[string][]string{
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
+		"internal/provider/subprocess/shim",
 	},
 	"acceptance": {},
 }
@@ -69,7 +77,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli"},
+	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }

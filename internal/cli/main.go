@@ -26,6 +26,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if a.getenv(session.HostMark) != "" && len(args) > 3 && args[1] == "host" {
 		return a.hostMain(args[2:])
 	}
+	if a.getenv(session.HostMark) != "" && len(args) > 3 && args[1] == "shim" {
+		return a.shimMain()
+	}
 	if status, ok := a.asK(args); ok {
 		return status
 	}
@@ -92,7 +95,7 @@ A first look:
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one a line)")
 	flags.StringVar(&a.homeFlag, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
-	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
+	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetCompletionCommandGroupID(groupMachine)
 	root.AddCommand(
@@ -100,6 +103,7 @@ A first look:
 		a.typeCmd(), a.pasteCmd(), a.keysCmd(), a.resizeCmd(), a.signalCmd(), a.markCmd(),
 		a.waitCmd(), a.snapshotCmd(), a.attachCmd(), a.watchCmd(), a.historyCmd(), a.killCmd(),
 		a.runCmd(), a.fireCmd(), a.pollCmd(), a.intCmd(), a.notifyCmd(), a.eventsCmd(), a.batchCmd(),
+		a.initCmd(), a.upCmd(), a.downCmd(), a.psCmd(), a.reloadCmd(), a.agentCmd(),
 		a.gcCmd(), a.homesCmd(), a.doctorCmd(), a.versionCmd(), a.skillsCmd(), a.hostCmd(), a.manCmd(),
 	)
 	root.AddCommand(helpTopics()...)
@@ -110,6 +114,7 @@ A first look:
 const (
 	groupSession = "session"
 	groupCell    = "cell"
+	groupAgent   = "agent"
 	groupMachine = "machine"
 )
 

@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"den/internal/fault"
+	"den/internal/provider/subprocess/shim"
+)
+
+// shimMain is the process behind an agent's session that has no terminal. It
+// is started by den alone: NAME and ID are for people who list processes.
+func (a *app) shimMain() int {
+	err := shim.Main(context.Background(), Version, a.stdin, os.Stdout)
+	if err != nil {
+		fmt.Fprintln(a.stderr, "den shim:", err)
+	}
+	return fault.ExitCode(err)
+}

@@ -1,0 +1,51 @@
+package subprocess_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"den/internal/provider"
+	"den/internal/provider/providertest"
+	"den/internal/provider/subprocess"
+)
+
+func TestConformance(t *testing.T) {
+	places := map[provider.Provider]string{} // subtests run one after the other
+	open := func(t *testing.T, dir, owner string) provider.Provider {
+		t.Helper()
+		p, err := subprocess.Open(subprocess.Options{Dir: dir, Owner: owner, Version: "test", Grace: 300 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[p] = dir
+		return p
+	}
+	providertest.Run(t, providertest.Harness{
+		New: func(t *testing.T) provider.Provider {
+			dir := filepath.Join(t.TempDir(), "place")
+			t.Cleanup(func() { quiet(t, dir) })
+			return open(t, dir, "city")
+		},
+		Reopen: func(t *testing.T, p provider.Provider) provider.Provider {
+			return open(t, places[p], "city")
+		},
+		Owner2: func(t *testing.T, p provider.Provider) provider.Provider {
+			return open(t, places[p], "city.b")
+		},
+		Break: func(t *testing.T, p provider.Provider) func() {
+			dir := places[p]
+			if err := os.Rename(dir, dir+".away"); err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := os.Rename(dir+".away", dir); err != nil && !os.IsNotExist(err) {
+					t.Error(err)
+				}
+			}
+		},
+		Unsupported: []string{providertest.Attach, providertest.SendKeys, providertest.Terminal},
+		Enter:       "\n",
+	})
+}

@@ -1,0 +1,63 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// Each key is a file, so that two who set different keys never meet.
+
+func (p *Provider) metaFile(name, key string) (string, error) {
+	if err := provider.CheckKey(key); err != nil {
+		return "", err
+	}
+	s, err := p.inspect(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(metaDir(s.dir), fileName(key)), nil
+}
+
+// SetMeta keeps value under key.
+func (p *Provider) SetMeta(_ context.Context, name, key, value string) error {
+	file, err := p.metaFile(name, key)
+	if err != nil {
+		return err
+	}
+	if err := atomicfile.Replace(file, []byte(value)); err != nil {
+		return fault.Errorf(fault.Storage, "set '%s' of session '%s': %w", key, name, err)
+	}
+	return nil
+}
+
+// GetMeta returns the value, or "" where there is none.
+func (p *Provider) GetMeta(_ context.Context, name, key string) (string, error) {
+	file, err := p.metaFile(name, key)
+	if err != nil {
+		return "", err
+	}
+	value, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fault.Errorf(fault.Storage, "get '%s' of session '%s': %w", key, name, err)
+	}
+	return string(value), nil
+}
+
+// RemoveMeta forgets the key.
+func (p *Provider) RemoveMeta(_ context.Context, name, key string) error {
+	file, err := p.metaFile(name, key)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.Storage, "remove '%s' of session '%s': %w", key, name, err)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// FilesVersion is that of Record and End.
+const FilesVersion = 1
+
+// Record is what is written down of a session once its command runs. A
+// directory without one is no session.
+type Record struct {
+	V       int       `json:"v"`
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Owner   string    `json:"owner"`
+	Starts  int       `json:"starts"`
+	Argv    []string  `json:"argv"`
+	WorkDir string    `json:"work_dir"`
+	Socket  string    `json:"socket"`
+	Rows    int       `json:"rows"`
+	PID     int       `json:"pid"` // the command's; for people, never for liveness
+	Shim    string    `json:"shim"`
+	Started time.Time `json:"started"`
+}
+
+// End is how a session's command ended.
+type End struct {
+	V      int       `json:"v"`
+	ID     string    `json:"id"`
+	Code   int       `json:"code"` // 128 and the signal's number where a signal ended it
+	Signal string    `json:"signal,omitempty"`
+	At     time.Time `json:"at"`
+	Active time.Time `json:"active"` // when it last wrote something
+	Closed bool      `json:"closed"` // its whole tree is gone and the last text is written
+}
+
+// Dir is a session's directory.
+type Dir string
+
+func (d Dir) file(name string) string { return filepath.Join(string(d), name) }
+
+// LogFile is the output, of which the older half is in OldLogFile.
+func (d Dir) LogFile() string { return d.file("output.log") }
+
+// OldLogFile is what LogFile was before it was full.
+func (d Dir) OldLogFile() string { return d.file("output.log.1") }
+
+// LastFile is the text that was kept when the session ended.
+func (d Dir) LastFile() string { return d.file("last") }
+
+// ShimLog is where a shim complains.
+func (d Dir) ShimLog() string { return d.file("shim.log") }
+
+func (d Dir) recordFile() string { return d.file("session.json") }
+func (d Dir) endFile() string    { return d.file("end.json") }
+
+// Record reads the session's record. No session is fault.NotFound.
+func (d Dir) Record() (*Record, error) {
+	var r Record
+	if err := load(d.recordFile(), &r); err != nil {
+		return nil, err
+	}
+	return &r, checkVersion(d.recordFile(), r.V)
+}
+
+// End reads how the session's command ended, nil where it is not written.
+func (d Dir) End() (*End, error) {
+	var e End
+	err := load(d.endFile(), &e)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &e, checkVersion(d.endFile(), e.V)
+}
+
+// Neither file is synced: a session does not outlive its machine.
+
+func (d Dir) saveRecord(r *Record) error {
+	r.V = FilesVersion
+	return atomicfile.ReplaceJSON(d.recordFile(), r)
+}
+
+func (d Dir) saveEnd(e *End) error {
+	e.V = FilesVersion
+	return atomicfile.ReplaceJSON(d.endFile(), e)
+}
+
+func load(path string, v any) error {
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.Errorf(fault.NotFound, "%w", err)
+	case err != nil:
+		return fault.Errorf(fault.Storage, "%w", err)
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fault.Errorf(fault.Storage, "%s is damaged: %w", path, err)
+	}
+	return nil
+}
+
+func checkVersion(path string, v int) error {
+	if v > FilesVersion {
+		return fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", path, v, FilesVersion)
+	}
+	return nil
+}
+
+// A lock's file says how often its session was started, and its name, for
+// those who watch locks and look at nothing else. The count has a fixed width,
+// so that one write replaces another.
+const lockFormat = "%-20d\n%s\n"
+
+// WriteLock is for who holds the lock.
+func WriteLock(lock *os.File, starts int, name string) error {
+	if _, err := lock.WriteAt(fmt.Appendf(nil, lockFormat, starts, name), 0); err != nil {
+		return fmt.Errorf("count the start: %w", err)
+	}
+	return nil
+}
+
+// ReadLock reads a lock's file. That of a session which never started is
+// empty.
+func ReadLock(lock *os.File) (starts int, name string, err error) {
+	raw, err := io.ReadAll(io.NewSectionReader(lock, 0, 1<<10))
+	if err != nil {
+		return 0, "", fault.Errorf(fault.Storage, "read lock: %w", err)
+	}
+	if len(raw) == 0 {
+		return 0, "", nil
+	}
+	count, rest, _ := strings.Cut(string(raw), "\n")
+	name, _, _ = strings.Cut(rest, "\n")
+	if starts, err = strconv.Atoi(strings.TrimSpace(count)); err != nil || name == "" {
+		return 0, "", fault.Errorf(fault.Storage, "lock %s is damaged: it says %q", lock.Name(), raw)
+	}
+	return starts, name, nil
+}

@@ -1,0 +1,115 @@
+package shim
+
+import (
+	"os"
+	"sync"
+
+	"den/internal/fault"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxInput bounds the text that waits for a command that does not read. At
+// the bound more is refused as busy, whole.
+const maxInput = 1 << 20
+
+// input passes text to the command, one piece after the other.
+type input struct {
+	pipe *os.File
+	wake chan struct{} // one token: look again
+
+	mu     sync.Mutex // guards the fields below
+	queue  [][]byte   // the first is being written
+	size   int        // of all in queue
+	closed bool       // nothing more is taken
+}
+
+func newInput(pipe *os.File) *input {
+	return &input{pipe: pipe, wake: make(chan struct{}, 1)}
+}
+
+// put queues one piece: all of it or nothing.
+func (q *input) put(piece []byte) error {
+	if len(piece) > maxInput {
+		return fault.Hintf(fault.Errorf(fault.Usage, "a text of %d bytes is too long, %d fit", len(piece)-1, maxInput-1), "put it into a file and name that file")
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.unreadLocked() {
+		return fault.Hintf(fault.Errorf(fault.NotRunning, "the command has closed its input"), "it takes no text any more; stop the session and start it anew")
+	}
+	if q.size+len(piece) > maxInput {
+		return fault.Hintf(fault.Errorf(fault.Busy, "the command does not read its input: %d bytes wait already", q.size), "try again later, or interrupt it")
+	}
+	q.queue = append(q.queue, piece)
+	q.size += len(piece)
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// unreadLocked reports whether nobody can read the pipe any more.
+func (q *input) unreadLocked() bool {
+	raw, err := q.pipe.SyscallConn()
+	if err != nil {
+		return true
+	}
+	gone := false
+	err = raw.Control(func(fd uintptr) {
+		set := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		n, perr := unix.Poll(set, 0)
+		gone = perr == nil && n > 0 && set[0].Revents&unix.POLLERR != 0
+	})
+	return err != nil || gone
+}
+
+// run writes until close, or until nobody reads.
+func (q *input) run() {
+	for range q.wake {
+		for piece := q.first(); piece != nil; piece = q.first() {
+			if _, err := q.pipe.Write(piece); err != nil {
+				q.close() // nobody reads any more, or close was called
+				return
+			}
+			q.written(piece)
+		}
+	}
+}
+
+func (q *input) first() []byte {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || len(q.queue) == 0 {
+		return nil
+	}
+	return q.queue[0]
+}
+
+func (q *input) written(piece []byte) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.queue[0] = nil
+	q.queue = q.queue[1:]
+	q.size -= len(piece)
+	if len(q.queue) == 0 {
+		q.queue = nil // so that what it held can go
+	}
+}
+
+// close ends the input: the command reads the end of the file, run ends, and
+// what waits is dropped. It may be called again.
+func (q *input) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.closed, q.queue, q.size = true, nil, 0
+	close(q.wake)
+	q.pipe.Close() // also breaks off a write
+}

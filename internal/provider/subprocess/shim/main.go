@@ -1,0 +1,117 @@
+package shim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/wire"
+
+	"golang.org/x/sys/unix"
+)
+
+// Main is the shim process: it reads its bootstrap from stdin, starts the
+// command, says on stdout that it runs, and serves until the end.
+func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
+	settle()
+	s, err := boot(version, stdin)
+	ready := Ready{}
+	if err != nil {
+		ready.Error = wire.FromError(err)
+	}
+	if werr := json.NewEncoder(stdout).Encode(ready); werr != nil && err == nil {
+		log.Printf("tell the starter: %v", werr) // it went away; the session lives on
+	}
+	if err != nil {
+		return err
+	}
+	detach(stdout)
+	return s.serve(ctx)
+}
+
+// settle makes this process what a shim must be: small, and deaf to the
+// signals of whoever started it.
+func settle() {
+	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
+	log.SetPrefix("shim: ")
+	debug.SetGCPercent(50)
+	runtime.GOMAXPROCS(1)
+	unix.Umask(0o077)
+	// Caught and dropped, not ignored: exec hands an ignored signal on, and
+	// then no interrupt could reach the command.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE,
+		unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+}
+
+// detach lets go of the pipe to the starter. The null device takes the place
+// of descriptors 0 and 1, so that nothing opened later does.
+func detach(stdout io.Closer) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		log.Printf("let go of the starter: %v", err)
+		stdout.Close() // Best effort: the starter has had its word.
+		return
+	}
+	defer null.Close()
+	for fd := range 2 {
+		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
+			log.Printf("let go of the starter: %v", err)
+		}
+	}
+}
+
+// boot takes the session over from its starter and starts the command last,
+// when little can go wrong any more.
+func boot(version string, stdin io.Reader) (*shim, error) {
+	var b Bootstrap
+	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
+		return nil, fault.Errorf(fault.Protocol, "read bootstrap: %w", err)
+	}
+	if b.V != BootstrapVersion {
+		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, BootstrapVersion)
+	}
+	unix.CloseOnExec(LockFD)
+	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), closed: make(chan struct{})}
+	if err := becomeSubreaper(); err != nil {
+		return nil, err // without it, not all processes could be ended
+	}
+	var err error
+	if s.output, err = openOutput(s.dir); err != nil {
+		return nil, err
+	}
+	if s.server, err = listen(s, b.Socket); err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.server.listener.Close())
+	}
+	return s, nil
+}
+
+// begin starts the command and writes the record that makes it a session.
+func (s *shim) begin() error {
+	s.proc = newProcesses()
+	c, err := start(s.boot)
+	if err != nil {
+		return err
+	}
+	s.proc.pid, s.out, s.input = c.pid, c.output, newInput(c.input)
+	b := s.boot
+	err = errors.Join(WriteLock(s.lock, b.Starts, b.Name), s.dir.saveRecord(&Record{
+		ID: b.ID, Name: b.Name, Owner: b.Owner, Starts: b.Starts, Argv: b.Argv, WorkDir: b.WorkDir,
+		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Shim: s.version, Started: time.Now().UTC().Round(0),
+	}))
+	if err != nil {
+		// The starter is told, and ends what has begun.
+		return fault.Errorf(fault.Storage, "record session '%s': %w", b.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"den/internal/fault"
+)
+
+// Watch sends the name of every session of this owner that ended since the
+// call, also of those that others started later. It goes by the locks: the
+// kernel tells when one is let go of, however its shim ended. When the locks
+// can no longer be looked at, the channel is closed early.
+func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
+	src, err := watchLocks(p.root.locks())
+	if err != nil {
+		return nil, err
+	}
+	w := &watch{locks: p.root.locks(), told: map[string]int{}}
+	if err := w.begin(p); err != nil {
+		src.close()
+		return nil, err
+	}
+	names := make(chan string) // unbuffered: what waits is in pending, each name once
+	go w.run(ctx, src, names)
+	return names, nil
+}
+
+// watch is one call of Watch. Its goroutine owns it, and ends with the
+// context.
+type watch struct {
+	locks   string
+	told    map[string]int // by the lock's file name: the last start whose end was told
+	pending []string       // names to send
+}
+
+// begin takes what has ended before the call for told: also a command whose
+// shim is not yet gone.
+func (w *watch) begin(p *Provider) error {
+	files, err := w.files()
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		l, err := look(filepath.Join(w.locks, file))
+		if err != nil {
+			return err
+		}
+		w.told[file] = l.ended()
+		if !l.held || l.name == "" {
+			continue
+		}
+		s, err := p.inspect(l.name)
+		if err != nil && fault.KindOf(err) != fault.NotFound {
+			return err
+		}
+		if err == nil && !s.running() && s.record.Starts == l.starts {
+			w.told[file] = l.starts
+		}
+	}
+	return nil
+}
+
+func (w *watch) files() ([]string, error) {
+	entries, err := os.ReadDir(w.locks)
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "watch sessions: %w", err)
+	}
+	files := make([]string, len(entries))
+	for i, e := range entries {
+		files[i] = e.Name()
+	}
+	return files, nil
+}
+
+// run passes ends on until the context is over.
+func (w *watch) run(ctx context.Context, src *lockSource, names chan<- string) {
+	defer close(names)
+	defer src.close()
+	for {
+		var to chan<- string
+		var next string
+		if len(w.pending) > 0 {
+			to, next = names, w.pending[0]
+		}
+		select {
+		case to <- next:
+			w.pending = w.pending[1:]
+		case file, ok := <-src.changed:
+			if !ok || w.changed(ctx, file) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// changed looks at one lock, or at all of them where news were lost.
+func (w *watch) changed(ctx context.Context, file string) error {
+	if file != "" {
+		return w.settled(ctx, file)
+	}
+	files, err := w.files()
+	for _, file := range files {
+		_, _, lerr := w.look(file)
+		err = errors.Join(err, lerr)
+	}
+	return err
+}
+
+// settle bounds the looks at a lock that is said to be let go of and is held
+// all the same: it is free within microseconds, unless it was somebody else
+// who closed its file.
+const settle = time.Second
+
+// settled looks until the lock is free, or its session was started anew.
+func (w *watch) settled(ctx context.Context, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	err := until(ctx, func() (bool, error) {
+		held, news, err := w.look(file)
+		return !held || news, err
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// look notes the end of a session, if there was one.
+func (w *watch) look(file string) (held, news bool, err error) {
+	l, err := look(filepath.Join(w.locks, file))
+	if err != nil || l.ended() <= w.told[file] {
+		return l.held, false, err
+	}
+	w.told[file] = l.ended()
+	if !slices.Contains(w.pending, l.name) {
+		w.pending = append(w.pending, l.name)
+	}
+	return l.held, true, nil
+}
