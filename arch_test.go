@@ -36,6 +36,12 @@ var allowed = map[string][]string{
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
+	"internal/render":        {"internal/fault", "internal/vt", "internal/screen"},
+	"internal/render/redact": {"internal/fault"},
+	"internal/render/film": {
+		"internal/fault", "internal/vt", "internal/eventlog", "internal/replay", "internal/render", "internal/render/redact",
+	},
+
 	"internal/provider": {"internal/fault"},
 	"internal/provider/native": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
@@ -62,6 +68,7 @@ var allowed = map[string][]string{
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
+		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim",
 	},
 	"acceptance": {},
@@ -79,6 +86,9 @@ var outside = map[string][]string{
 	"github.com/spf13/pflag":          {"internal/cli"},
 	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
+	"github.com/go-text/typesetting":  {"internal/render"},
+	"github.com/klauspost/compress":   {"internal/render"},
+	"golang.org/x/image":              {"internal/render"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }
 

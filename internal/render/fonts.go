@@ -1,0 +1,140 @@
+package render
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/go-text/typesetting/font"
+)
+
+// The fonts, made by scripts/fonts. They are pages of the binary that nobody
+// reads until a character needs them.
+var (
+	//go:embed fonts/JetBrainsMono-Regular.ttf
+	jetBrainsRegular []byte
+	//go:embed fonts/JetBrainsMono-Bold.ttf
+	jetBrainsBold []byte
+	//go:embed fonts/JetBrainsMono-Italic.ttf
+	jetBrainsItalic []byte
+	//go:embed fonts/JetBrainsMono-BoldItalic.ttf
+	jetBrainsBoldItalic []byte
+	//go:embed fonts/DejaVuSansMono.ttf
+	dejaVu []byte
+	//go:embed fonts/NotoSansCJK-subset.otf
+	notoCJK []byte
+)
+
+// weight is a style of letters.
+type weight uint8
+
+const (
+	bold   weight = 1
+	italic weight = 2
+)
+
+// parsed fonts are shared by all renderers: they are never written to.
+var (
+	mainFonts = [4]func() *font.Font{
+		embedded(&jetBrainsRegular), embedded(&jetBrainsBold), embedded(&jetBrainsItalic), embedded(&jetBrainsBoldItalic),
+	}
+	dejaVuFont = embedded(&dejaVu)
+	cjkFont    = embedded(&notoCJK)
+)
+
+func embedded(data *[]byte) func() *font.Font {
+	return sync.OnceValue(func() *font.Font {
+		face, err := font.ParseTTF(bytes.NewReader(*data))
+		if err != nil {
+			panic(fmt.Sprintf("render: an embedded font is broken: %v", err))
+		}
+		return face.Font
+	})
+}
+
+// emojiFont is the machine's colour emoji font, or nil.
+var emojiFont = sync.OnceValue(func() *font.Font {
+	for _, dir := range []string{
+		"/usr/share/fonts/truetype/noto", "/usr/share/fonts/noto", "/usr/share/fonts/google-noto-emoji",
+		"/usr/share/fonts/google-noto-color-emoji-fonts", "/usr/share/fonts/noto-emoji", "/usr/local/share/fonts",
+		filepath.Join(os.Getenv("HOME"), ".local/share/fonts"), filepath.Join(os.Getenv("HOME"), ".fonts"),
+	} {
+		data, err := os.ReadFile(filepath.Join(dir, "NotoColorEmoji.ttf"))
+		if err != nil {
+			continue // Best effort: a picture without colours says so.
+		}
+		if face, err := font.ParseTTF(bytes.NewReader(data)); err == nil {
+			return face.Font
+		}
+	}
+	return nil
+})
+
+// face is a font in the hands of one renderer.
+type face struct {
+	*font.Face
+	own     bool // it was made for these cells: its letters stand as they are
+	slanted bool // has letters of its own for italic
+	heavy   bool // and for bold
+}
+
+// chain is the fonts in the order in which a character is looked for.
+type chain struct {
+	main  [4]*face
+	more  [2]*face
+	emoji *face
+
+	emojiLooked bool
+	noEmoji     bool // leave the machine's fonts alone
+}
+
+func (c *chain) mainFace(w weight) *face {
+	if c.main[w] == nil {
+		c.main[w] = &face{Face: font.NewFace(mainFonts[w]()), own: true, slanted: true, heavy: true}
+	}
+	return c.main[w]
+}
+
+func (c *chain) fallback(i int) *face {
+	if c.more[i] == nil {
+		c.more[i] = &face{Face: font.NewFace([]func() *font.Font{dejaVuFont, cjkFont}[i]())}
+	}
+	return c.more[i]
+}
+
+func (c *chain) emojiFace() *face {
+	if !c.emojiLooked && !c.noEmoji {
+		c.emojiLooked = true
+		if f := emojiFont(); f != nil {
+			c.emoji = &face{Face: font.NewFace(f)}
+		}
+	}
+	return c.emoji
+}
+
+// find returns the first font that has the rune, or nil.
+func (c *chain) find(r rune, w weight) (*face, font.GID) {
+	if f := c.mainFace(w); true {
+		if g, ok := f.NominalGlyph(r); ok {
+			return f, g
+		}
+	}
+	order := [2]int{0, 1}
+	if wideScript(r) {
+		order = [2]int{1, 0}
+	}
+	for _, i := range order {
+		f := c.fallback(i)
+		if g, ok := f.NominalGlyph(r); ok {
+			return f, g
+		}
+	}
+	return nil, 0
+}
+
+// wideScript reports that the CJK font is the likely one: the other need not
+// be read.
+func wideScript(r rune) bool { return r >= 0x2e80 && r <= 0xffef && (r < 0xd800 || r >= 0xf900) }

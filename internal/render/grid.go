@@ -1,0 +1,94 @@
+package render
+
+import (
+	"unicode/utf8"
+
+	"den/internal/vt"
+)
+
+// Grid is a screen ready to be drawn.
+type Grid struct {
+	Cols, Rows int
+	Cells      []Cell // row by row
+	Wrapped    []bool // for each row: its text goes on in the next
+	Cursor     vt.Cursor
+	Title      string
+
+	Foreground, Background, CursorColor Color
+}
+
+// Cell is one character position with its colours resolved: inverse, dim and
+// hidden are in them already.
+type Cell struct {
+	Rune           rune   // the first rune of the character; 0 = nothing to draw
+	Cluster        string // the whole character, if it has more runes than one
+	Width          uint8  // 0 = second half of a wide character, 1, 2
+	Bold, Italic   bool
+	Strike, Over   bool
+	Underline      vt.Underline
+	FG, BG         Color
+	UnderlineColor Color
+	Link           string
+}
+
+// Row returns the cells of row y.
+func (g *Grid) Row(y int) []Cell { return g.Cells[y*g.Cols : (y+1)*g.Cols] }
+
+// Text is the character in the cell, "" for none.
+func (c *Cell) Text() string {
+	if c.Cluster != "" || c.Rune == 0 {
+		return c.Cluster
+	}
+	return string(c.Rune)
+}
+
+// blank reports that the cell shows nothing but its background.
+func (c *Cell) blank() bool { return c.Rune == 0 || c.Rune == ' ' && c.Cluster == "" }
+
+// plain reports that nothing is drawn over the background and the character.
+func (c *Cell) plain() bool { return c.Underline == vt.UnderlineNone && !c.Strike && !c.Over }
+
+// FromTerminal takes the screen of t in the colours of a theme. Colours that
+// the program itself has set win over the theme's.
+func FromTerminal(t *vt.Terminal, theme *Theme) *Grid {
+	g := &Grid{}
+	g.Take(t, theme)
+	return g
+}
+
+// Take is FromTerminal into a grid that there is: for frame after frame.
+func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
+	cols, rows := t.Size()
+	if g.Cols != cols || g.Rows != rows || g.Cells == nil {
+		g.Cols, g.Rows = cols, rows
+		g.Cells, g.Wrapped = make([]Cell, cols*rows), make([]bool, rows)
+	}
+	res := newResolver(t, theme)
+	g.Foreground, g.Background, g.CursorColor = res.fg, res.bg, res.cursor
+	g.Cursor, g.Title = t.Cursor(), t.Title()
+	var buf []byte
+	for y := range rows {
+		row := t.Row(y)
+		g.Wrapped[y] = row.Wrapped()
+		cells := g.Row(y)
+		for x := range cells {
+			c := &cells[x]
+			look := res.look(row.StyleID(x))
+			*c = look.cell
+			c.Width = uint8(row.Width(x))
+			if c.Width == 0 && x > 0 {
+				c.BG = cells[x-1].BG // a wide character has one background
+				continue
+			}
+			buf = row.AppendCell(buf[:0], x)
+			if len(buf) == 0 || look.hidden {
+				continue
+			}
+			r, n := utf8.DecodeRune(buf)
+			c.Rune = r
+			if n < len(buf) {
+				c.Cluster = string(buf)
+			}
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"den/internal/fault"
+)
+
+// Theme is the colours in which a screen is shown.
+type Theme struct {
+	Name                           string
+	Foreground, Background, Cursor Color
+	Palette                        [16]Color // the named colours; programs may set others
+}
+
+func theme(name string, fg, bg, cursor uint32, palette [16]uint32) Theme {
+	t := Theme{Name: name, Foreground: rgb(fg), Background: rgb(bg), Cursor: rgb(cursor)}
+	for i, v := range palette {
+		t.Palette[i] = rgb(v)
+	}
+	return t
+}
+
+// themes, the default first.
+var themes = []Theme{
+	theme("dark", 0xd5d9e0, 0x16181d, 0xd5d9e0, [16]uint32{
+		0x2b2f38, 0xe8606a, 0x7fc77a, 0xe5b567, 0x4781e0, 0xc389e8, 0x56bcc4, 0xc3c8d1,
+		0x6c7484, 0xff7f87, 0x9ce296, 0xf5cd82, 0x8fbeff, 0xd8a8f5, 0x7fd8df, 0xf4f6fa}),
+	theme("light", 0x2b2f38, 0xfafafa, 0x2b2f38, [16]uint32{
+		0x2b2f38, 0xc5303e, 0x2f8132, 0x946800, 0x2362c7, 0x8b3fb8, 0x0b7c87, 0x9aa1ad,
+		0x6c7484, 0xdc4a56, 0x3f9a42, 0xad7d0c, 0x3d7ce0, 0xa45bcf, 0x1b97a3, 0xd5d9e0}),
+	theme("dracula", 0xf8f8f2, 0x282a36, 0xf8f8f2, [16]uint32{
+		0x21222c, 0xff5555, 0x50fa7b, 0xf1fa8c, 0xbd93f9, 0xff79c6, 0x8be9fd, 0xf8f8f2,
+		0x6272a4, 0xff6e6e, 0x69ff94, 0xffffa5, 0xd6acff, 0xff92df, 0xa4ffff, 0xffffff}),
+	theme("solarized-dark", 0x839496, 0x002b36, 0x839496, solarized),
+	theme("solarized-light", 0x657b83, 0xfdf6e3, 0x657b83, solarized),
+	theme("gruvbox", 0xebdbb2, 0x282828, 0xebdbb2, [16]uint32{
+		0x282828, 0xcc241d, 0x98971a, 0xd79921, 0x458588, 0xb16286, 0x689d6a, 0xa89984,
+		0x928374, 0xfb4934, 0xb8bb26, 0xfabd2f, 0x83a598, 0xd3869b, 0x8ec07c, 0xebdbb2}),
+	theme("nord", 0xd8dee9, 0x2e3440, 0xd8dee9, [16]uint32{
+		0x3b4252, 0xbf616a, 0xa3be8c, 0xebcb8b, 0x81a1c1, 0xb48ead, 0x88c0d0, 0xe5e9f0,
+		0x4c566a, 0xbf616a, 0xa3be8c, 0xebcb8b, 0x81a1c1, 0xb48ead, 0x8fbcbb, 0xeceff4}),
+	theme("tokyo-night", 0xc0caf5, 0x1a1b26, 0xc0caf5, [16]uint32{
+		0x15161e, 0xf7768e, 0x9ece6a, 0xe0af68, 0x7aa2f7, 0xbb9af7, 0x7dcfff, 0xa9b1d6,
+		0x414868, 0xf7768e, 0x9ece6a, 0xe0af68, 0x7aa2f7, 0xbb9af7, 0x7dcfff, 0xc0caf5}),
+}
+
+var solarized = [16]uint32{
+	0x073642, 0xdc322f, 0x859900, 0xb58900, 0x268bd2, 0xd33682, 0x2aa198, 0xeee8d5,
+	0x002b36, 0xcb4b16, 0x586e75, 0x657b83, 0x839496, 0x6c71c4, 0x93a1a1, 0xfdf6e3,
+}
+
+// Themes returns the names of the themes, the default first.
+func Themes() []string {
+	names := make([]string, len(themes))
+	for i, t := range themes {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// FindTheme returns the theme of that name; "" is the default.
+func FindTheme(name string) (*Theme, error) {
+	if name == "" {
+		return &themes[0], nil
+	}
+	i := slices.IndexFunc(themes, func(t Theme) bool { return strings.EqualFold(t.Name, name) })
+	if i < 0 {
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "no theme '%s'", name), "themes: %s", strings.Join(Themes(), ", "))
+	}
+	return &themes[i], nil
+}
