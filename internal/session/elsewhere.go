@@ -26,7 +26,7 @@ type Elsewhere interface {
 // Place is what a host needs where it runs.
 type Place struct {
 	Dir    Dir
-	RunDir string   // holds this session's sockets and nothing else
+	RunDir string   // holds this session's sockets and no other's; may be Dir
 	Args   []string // of den
 	Env    []string // on top of what there is
 }
@@ -43,11 +43,13 @@ func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir,
 			Dir: d, RunDir: filepath.Dir(socket), Env: []string{HostMark + "=" + d.ID},
 			Args: []string{"host", spec.Name, d.ID, FromFlag, filepath.Join(filepath.Dir(socket), bootSocket)},
 		}
-		if err := os.Mkdir(p.RunDir, 0o700); err != nil {
-			return fault.Errorf(fault.KindOf(err), "create run directory: %w", err)
+		if p.RunDir != d.Path {
+			if err := os.Mkdir(p.RunDir, 0o700); err != nil {
+				return fault.Errorf(fault.KindOf(err), "create run directory: %w", err)
+			}
 		}
 		if err := d.launchElsewhere(ctx, p, e, boot, lock); err != nil {
-			return errors.Join(err, e.Discard(p), os.RemoveAll(p.RunDir))
+			return errors.Join(err, e.Discard(p), d.removeRunDir(socket))
 		}
 		return nil
 	})
@@ -64,14 +66,18 @@ func WithCreator(ctx context.Context, c Creator) context.Context {
 	return context.WithValue(ctx, creatorKey{}, c)
 }
 
-// The sockets of a host that runs elsewhere, in a directory of their own:
-// what is shown there must not show the sockets of other sessions.
+// The sockets of a host that runs elsewhere. They are in the session's own
+// directory, or, where that has too long a path, in one that is as little
+// shared: what is shown there must not show the sockets of other sessions.
 const (
 	hostSocket = "s"
 	bootSocket = "boot"
 )
 
 func ownSocketPath(home Home, id string, getenv func(string) string) (string, error) {
+	if dir := home.Dir(id).Path; len(filepath.Join(dir, bootSocket)) < maxSocketPath {
+		return filepath.Join(dir, hostSocket), nil
+	}
 	dir, err := socketPath(home, id, getenv)
 	if err != nil {
 		return "", err
@@ -83,13 +89,16 @@ func ownSocketPath(home Home, id string, getenv func(string) string) (string, er
 	return filepath.Join(dir, hostSocket), nil
 }
 
-// RemoveRunDir removes the directory of the sockets of a session that is over
-// and ran elsewhere.
-func (m *Manifest) RemoveRunDir() error {
-	if filepath.Base(m.Socket) != hostSocket {
+// RemoveRunDir removes the directory of the sockets of a session that ran
+// elsewhere and is over, where it had one.
+func (d Dir) RemoveRunDir(m *Manifest) error { return d.removeRunDir(m.Socket) }
+
+func (d Dir) removeRunDir(socket string) error {
+	dir := filepath.Dir(socket)
+	if filepath.Base(socket) != hostSocket || dir == d.Path {
 		return nil
 	}
-	if err := os.RemoveAll(filepath.Dir(m.Socket)); err != nil {
+	if err := os.RemoveAll(dir); err != nil {
 		return fault.Errorf(fault.KindOf(err), "remove run directory: %w", err)
 	}
 	return nil

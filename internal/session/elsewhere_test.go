@@ -65,6 +65,12 @@ func elsewhere(t *testing.T) (session.Home, *nextDoor) {
 	return session.Home{Path: t.TempDir(), Explicit: true}, &nextDoor{binary: buildDen(t)}
 }
 
+// long is a Home whose path leaves no room for sockets.
+func long(h session.Home) session.Home {
+	h.Path = filepath.Join(h.Path, strings.Repeat("long", 25))
+	return h
+}
+
 // shortDir is a directory whose path leaves room for sockets.
 func shortDir(t *testing.T) string {
 	t.Helper()
@@ -84,6 +90,14 @@ func TestHostElsewhere(t *testing.T) {
 	home, e := elsewhere(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
+	home.Path = filepath.Join(home.Path, "h")
+	for _, h := range []session.Home{home, long(home)} {
+		hostElsewhere(ctx, t, h, e)
+	}
+}
+
+func hostElsewhere(ctx context.Context, t *testing.T, home session.Home, e *nextDoor) {
+	t.Helper()
 	d, m, err := home.CreateElsewhere(ctx, spec("far", "sh", "-c", `echo "$FLAVOUR, $COLOUR, $DEN_SESSION, host:$DEN_HOST."; cat`), e)
 	if err != nil {
 		t.Fatal(err)
@@ -107,8 +121,11 @@ func TestHostElsewhere(t *testing.T) {
 	if err := c.Call(ctx, wire.MethodKill, wire.Kill{Grace: time.Second}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.RemoveRunDir(); err != nil {
+	if err := d.RemoveRunDir(m); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := d.Load(); err != nil {
+		t.Fatalf("the record after the sockets went: %v", err)
 	}
 	if left, err := os.ReadDir(os.Getenv("DEN_RUN_DIR")); err != nil || len(left) != 0 {
 		t.Fatalf("left in the run directory: %v, %v", left, err)
@@ -120,6 +137,7 @@ func TestHostElsewhere(t *testing.T) {
 
 func TestHostElsewhereThatFailsLeavesNothing(t *testing.T) {
 	home, e := elsewhere(t)
+	home = long(home)
 	real := e.binary
 	for _, c := range []struct {
 		what, binary, want string

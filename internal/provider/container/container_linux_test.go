@@ -17,7 +17,6 @@ import (
 func opened(t *testing.T, e *podman, owner string) *container.Provider {
 	t.Helper()
 	home := filepath.Join(e.dir, "home-"+filepath.Base(t.TempDir())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
-	t.Setenv("DEN_RUN_DIR", filepath.Join(e.dir, "r"))
 	return openedAt(t, e, owner, home)
 }
 
@@ -102,6 +101,7 @@ func ended(t *testing.T, p provider.Provider, name string) {
 }
 
 func TestSessionInAContainer(t *testing.T) {
+	t.Parallel()
 	p := opened(t, enginePodman(t), "city")
 	c := shell(t, `echo "in $PWD as $(cat /proc/1/cmdline | tr '\0' ' ')"; ls -a / ; read line; echo "got $line"; exit 7`)
 	if err := p.Start(t.Context(), "w-1", c); err != nil {

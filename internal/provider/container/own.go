@@ -64,14 +64,15 @@ func (p *Provider) made(labels map[string]string) bool {
 // sockets. One whose session lives is left alone: its name may have been
 // started anew meanwhile.
 func (p *Provider) clear(ctx context.Context, c owned) error {
-	m, err := p.Home.Dir(c.session).Inspect()
+	d := p.Home.Dir(c.session)
+	m, err := d.Inspect()
 	if fault.KindOf(err) == fault.NotFound {
 		return p.remove(ctx, c.id)
 	}
 	if err != nil || m.Status.Active() {
 		return err
 	}
-	return errors.Join(p.remove(ctx, c.id), m.RemoveRunDir())
+	return errors.Join(p.remove(ctx, c.id), d.RemoveRunDir(m))
 }
 
 // Pruned counts what Prune removed.

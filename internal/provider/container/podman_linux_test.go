@@ -43,6 +43,9 @@ var shared struct {
 }
 
 func TestMain(m *testing.M) {
+	for _, key := range []string{"DOCKER_HOST", "CONTAINER_HOST"} {
+		os.Unsetenv(key) // not to meet an engine of people by mistake
+	}
 	code := m.Run()
 	if shared.podman != nil {
 		shared.stop()
