@@ -85,6 +85,9 @@ func checkConfig(name string, c provider.Config) error {
 		if !validVariable(k, v) {
 			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
 		}
+		if k == session.HostMark || k == session.ProgramMark { // by these a session's processes are told apart
+			return fault.Errorf(fault.Usage, "start session '%s': the environment variable %s is den's own", name, k)
+		}
 	}
 	return nil
 }

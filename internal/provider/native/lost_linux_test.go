@@ -240,6 +240,17 @@ func TestBytes(t *testing.T) {
 	}
 }
 
+// TestReservedEnvironment: by these variables a session's processes are found.
+func TestReservedEnvironment(t *testing.T) {
+	p := newProvider(t)
+	for _, k := range []string{session.HostMark, session.ProgramMark} {
+		c := provider.Config{Argv: []string{"cat"}, WorkDir: t.TempDir(), Env: map[string]string{k: "x"}}
+		if err := p.Start(t.Context(), "w", c); fault.KindOf(err) != fault.Usage {
+			t.Errorf("Start with %s = %v, want usage", k, err)
+		}
+	}
+}
+
 // TestUpgradeBetween: a host that replaces its binary is the same session.
 func TestUpgradeBetween(t *testing.T) {
 	p := newProvider(t)
