@@ -25,7 +25,23 @@ func TestMain(m *testing.M) {
 		// it found is in the shim's log by now, see quiet.
 		syscall.Exit(0)
 	}
+	if len(os.Args) > 4 && os.Args[1] == "start-and-exit" {
+		os.Exit(startAndExit(os.Args[2], os.Args[3], os.Args[4:]))
+	}
 	os.Exit(m.Run())
+}
+
+// startAndExit is a keeper that starts one session and goes.
+func startAndExit(dir, name string, argv []string) int {
+	p, err := subprocess.Open(subprocess.Options{Dir: dir, Owner: "me", Version: "test"})
+	if err == nil {
+		err = p.Start(context.Background(), name, provider.Config{Argv: argv, WorkDir: "/"})
+	}
+	if err != nil {
+		os.Stderr.WriteString(err.Error() + "\n")
+		return 1
+	}
+	return 0
 }
 
 // quiet fails the test if a shim under dir complained, or raced.

@@ -79,12 +79,12 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, BootstrapVersion)
 	}
 	unix.CloseOnExec(LockFD)
-	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), closed: make(chan struct{})}
+	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: newActivity(), closed: make(chan struct{})}
 	if err := becomeSubreaper(); err != nil {
 		return nil, err // without it, not all processes could be ended
 	}
 	var err error
-	if s.output, err = openOutput(s.dir); err != nil {
+	if s.output, err = openOutput(s.dir, s.activity); err != nil {
 		return nil, err
 	}
 	if s.server, err = listen(s, b.Socket); err != nil {

@@ -22,7 +22,8 @@ const chunk = 32 << 10
 // output keeps what the command prints: the end of it in memory, more of it
 // in a file.
 type output struct {
-	dir Dir
+	dir      Dir
+	activity *activity
 
 	mu     sync.Mutex // guards the fields below
 	kept   ring
@@ -31,12 +32,12 @@ type output struct {
 	size   int64     // of log
 }
 
-func openOutput(dir Dir) (*output, error) {
+func openOutput(dir Dir, a *activity) (*output, error) {
 	f, err := createLog(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &output{dir: dir, log: f, active: time.Now()}, nil
+	return &output{dir: dir, activity: a, log: f, active: time.Now()}, nil
 }
 
 func createLog(dir Dir) (*os.File, error) {
@@ -63,6 +64,7 @@ func (o *output) read(pipe *os.File) {
 }
 
 func (o *output) take(p []byte) {
+	o.activity.note()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.active = time.Now()

@@ -32,7 +32,7 @@ type processes struct {
 	reaped chan struct{} // closed, and replaced, when a child was reaped
 }
 
-// listen must come before the command starts, so that no end is missed.
+// newProcesses must come before the command starts: no end is missed then.
 func newProcesses() *processes {
 	p := &processes{ended: make(chan struct{}), reaped: make(chan struct{}), sigchld: make(chan os.Signal, 1)}
 	signal.Notify(p.sigchld, unix.SIGCHLD)

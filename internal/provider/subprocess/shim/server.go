@@ -121,6 +121,7 @@ func (s *server) welcome(conn *wire.Conn, raw *net.UnixConn) (err error) {
 }
 
 func (s *server) answer(req wire.Request) wire.Response {
+	s.shim.activity.note() // answering needs memory too
 	result, err := s.shim.handle(req)
 	if err != nil {
 		return wire.Response{Error: wire.FromError(err)}

@@ -21,16 +21,17 @@ const (
 
 // shim is one session's process.
 type shim struct {
-	version string
-	boot    *Bootstrap
-	dir     Dir
-	lock    *os.File // held until the process ends, never closed
-	server  *server
-	proc    *processes
-	input   *input
-	output  *output
-	out     *os.File      // the shim's end of the command's output
-	closed  chan struct{} // closed when all about the end is on disk
+	version  string
+	boot     *Bootstrap
+	dir      Dir
+	lock     *os.File // held until the process ends, never closed
+	server   *server
+	proc     *processes
+	input    *input
+	output   *output
+	out      *os.File // the shim's end of the command's output
+	activity *activity
+	closed   chan struct{} // closed when all about the end is on disk
 }
 
 // serve runs the session to its end. It owns every goroutine that it starts:
@@ -44,6 +45,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(s.input.run)
 	accepting.Go(func() { s.server.accept(ctx) })
 	workers.Go(func() { s.terminate(stop) })
+	workers.Go(func() { s.activity.rest(stop) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.proc.ended

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package shim
+
+// forgetBinary has no counterpart here.
+func forgetBinary() {}

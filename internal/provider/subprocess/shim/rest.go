@@ -1,0 +1,53 @@
+package shim
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// restAfter is how long a session must be silent before its shim gives memory
+// back. Most sessions are silent most of the time.
+const restAfter = 2 * time.Second
+
+// activity counts what happens, for rest.
+type activity struct {
+	count atomic.Uint64
+	news  chan struct{} // one token: something happened
+}
+
+func newActivity() *activity { return &activity{news: make(chan struct{}, 1)} }
+
+func (a *activity) note() {
+	a.count.Add(1)
+	select {
+	case a.news <- struct{}{}:
+	default: // the token lies there already
+	}
+}
+
+// rest gives memory back to the system whenever nothing has happened for a
+// while. Then it sleeps until something does: a shim at rest does not wake up.
+func (a *activity) rest(stop <-chan struct{}) {
+	timer := time.NewTimer(restAfter)
+	defer timer.Stop()
+	for {
+		before := a.count.Load()
+		timer.Reset(restAfter)
+		select {
+		case <-timer.C:
+		case <-stop:
+			return
+		}
+		if a.count.Load() != before {
+			continue
+		}
+		debug.FreeOSMemory()
+		forgetBinary()
+		select {
+		case <-a.news:
+		case <-stop:
+			return
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package shim
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The ring is held against what is simple: all bytes, cut at the front.
+func TestRing(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var r ring
+	var all []byte
+	for i := range 100 {
+		p := bytes.Repeat([]byte{byte(i)}, random.IntN(Kept/8))
+		if i == 80 {
+			p = bytes.Repeat([]byte("0123456789"), Kept/5)
+		}
+		r.write(p)
+		all = append(all, p...)
+		want := all[max(0, len(all)-Kept):]
+		if !bytes.Equal(r.bytes(), want) || r.cut != (len(all) > Kept) {
+			t.Fatalf("after %d writes the ring differs", i)
+		}
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	for _, c := range []struct {
+		output string
+		cut    bool
+		n      int
+		want   string
+	}{
+		{"", false, 5, ""},
+		{"\n \n\n", false, 0, ""},
+		{"a\nb\nc\n\n  \n", false, 2, "b\nc"},
+		{"a\r\nb\r\n", false, 0, "a\nb"},
+		{"a\n\nb", false, 2, "\nb"},
+		{"rt of a line\nb\nc\n", true, 0, "b\nc"},
+		{"\x96ne long line", true, 0, "ne long line"},
+		{"one\n", true, 0, "one"},
+		{"a\xffb", false, 0, "a\uFFFDb"},
+	} {
+		if got := LastLines([]byte(c.output), c.cut, c.n); got != c.want {
+			t.Errorf("LastLines(%q, %v, %d) = %q, want %q", c.output, c.cut, c.n, got, c.want)
+		}
+	}
+}
+
+func TestLastBytes(t *testing.T) {
+	for _, c := range []struct {
+		output string
+		n      int
+		want   string
+	}{
+		{"", 2, ""}, {"a\nb", 2, "a\nb"}, {"a\nb\nc\n", 2, "b\nc\n"}, {"a\nb\nc\nrest", 2, "b\nc\nrest"}, {"a\nb\n", 0, ""},
+	} {
+		if got := string(lastBytes([]byte(c.output), c.n)); got != c.want {
+			t.Errorf("lastBytes(%q, %d) = %q, want %q", c.output, c.n, got, c.want)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for line, want := range map[string][]string{
+		"/usr/bin/claude --flag":                {"claude"},
+		"node /opt/codex/bin/codex.js run":      {"node", "codex.js", "codex"},
+		"/usr/bin/python3.12 -u ./agent.py -x":  {"python3.12", "agent.py", "agent"},
+		"python3 -m aider --yes":                {"python3", "aider", "aider"},
+		"bash -c codex":                         {"bash"},
+		"-zsh":                                  {"zsh"},
+		"bun run /home/x/agent":                 {"bun", "agent", "agent"},
+		"sleep 1000":                            {"sleep"},
+		"/bin/sh /usr/local/bin/gemini --quick": {"sh", "gemini", "gemini"},
+	} {
+		if got := argvNames(strings.Fields(line)); !slices.Equal(got, want) {
+			t.Errorf("names of %q = %q, want %q", line, got, want)
+		}
+	}
+	if !bears("a-very-long-nam", []string{"x"}, []string{"a-very-long-name-of-an-agent"}) || bears("w-1", nil, []string{"w-10", ""}) {
+		t.Error("bears")
+	}
+}
