@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// An Agent is what callers handle, wherever its session runs.
+type Agent interface {
+	// Name is the qualified name, SessionName its session's.
+	Name() string
+	SessionName() string
+	// IsRunning reports whether the session runs and, where the agent's
+	// processes are named, one of them does. "Could not ask" is an error.
+	IsRunning(ctx context.Context) (bool, error)
+	// Start brings the agent up and returns when it can work. An error is a
+	// *StartError where a step failed, and the agent does not run then.
+	Start(ctx context.Context) error
+	// Stop ends it with all its processes. What does not run is nil.
+	Stop(ctx context.Context) error
+	// Attach joins a person's terminal.
+	Attach(ctx context.Context, t provider.Terminal) error
+	// Nudge keeps text on disk and types it when the agent can take it. It
+	// returns when the outcome is known; if the context ends before, the text
+	// stays queued, and the error says so.
+	Nudge(ctx context.Context, text string) (Nudge, error)
+	// Peek returns the last n lines of its text.
+	Peek(ctx context.Context, n int) (string, error)
+	SessionConfig() SessionConfig
+}
+
+// Keys of what is kept beside a session.
+const (
+	MetaFingerprint = "den.fingerprint"
+	MetaDrain       = "den.drain"   // when and why it was asked to finish
+	MetaDrained     = "den.drained" // set by the agent: it has
+)
+
+// Options makes a Managed.
+type Options struct {
+	Workspace string
+	Name      string // qualified
+	Session   string
+	Provider  provider.Provider
+	Config    SessionConfig
+	Nudges    *Queue
+	Clock     func() time.Time // nil means time.Now
+}
+
+// Managed is the Agent over any provider.
+type Managed struct {
+	workspace string
+	name      string
+	session   string
+	provider  provider.Provider
+	config    SessionConfig
+	nudges    *Queue
+	clock     func() time.Time
+
+	mu   sync.Mutex // guards the fields below
+	last []Step     // of the last start
+}
+
+var _ Agent = (*Managed)(nil)
+
+// New makes an agent. It starts nothing.
+func New(o Options) (*Managed, error) {
+	if err := provider.CheckName(o.Session); err != nil {
+		return nil, fmt.Errorf("agent '%s': %w", o.Name, err)
+	}
+	switch {
+	case len(o.Config.Command) == 0:
+		return nil, fault.Errorf(fault.Usage, "agent '%s' has no command", o.Name)
+	case o.Nudges == nil:
+		return nil, fault.Errorf(fault.Internal, "agent '%s' has no queue for its nudges", o.Name)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Config.StartupTimeout == 0 {
+		o.Config.StartupTimeout = time.Minute
+	}
+	return &Managed{workspace: o.Workspace, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock}, nil
+}
+
+// Name is the qualified name.
+func (m *Managed) Name() string { return m.name }
+
+// SessionName is the name of its session.
+func (m *Managed) SessionName() string { return m.session }
+
+// SessionConfig is what its session is made of.
+func (m *Managed) SessionConfig() SessionConfig { return m.config }
+
+// IsRunning asks for the session first and then for its processes.
+func (m *Managed) IsRunning(ctx context.Context) (bool, error) {
+	running, err := m.provider.IsRunning(ctx, m.session)
+	if err != nil || !running || len(m.config.Hints.ProcessNames) == 0 {
+		return running, err
+	}
+	alive, err := m.provider.ProcessAlive(ctx, m.session, m.config.Hints.ProcessNames)
+	if fault.KindOf(err) == fault.Unsupported {
+		return true, nil // the provider cannot tell processes: the session is all there is
+	}
+	return alive, err
+}
+
+// Stop ends the session.
+func (m *Managed) Stop(ctx context.Context) error { return m.provider.Stop(ctx, m.session) }
+
+// Interrupt is Ctrl-C.
+func (m *Managed) Interrupt(ctx context.Context) error { return m.provider.Interrupt(ctx, m.session) }
+
+// Attach joins a person's terminal.
+func (m *Managed) Attach(ctx context.Context, t provider.Terminal) error {
+	return m.provider.Attach(ctx, m.session, t)
+}
+
+// Peek returns the last n lines.
+func (m *Managed) Peek(ctx context.Context, n int) (string, error) {
+	return m.provider.Peek(ctx, m.session, n)
+}
+
+// Fingerprint is of the configuration as it should be.
+func (m *Managed) Fingerprint() Fingerprint { return FingerprintOf(m.config) }
+
+// LastStart returns the steps of the last start of this Managed.
+func (m *Managed) LastStart() []Step {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]Step(nil), m.last...)
+}
+
+// environ is the session's environment: the user's with den's names on top.
+func (m *Managed) environ() map[string]string {
+	env := maps.Clone(m.config.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["DEN_AGENT"] = m.name
+	env["DEN_WORKSPACE"] = m.workspace
+	return env
+}

@@ -1,0 +1,73 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+)
+
+// maxOutput bounds what is kept of a command's output: its end, where errors
+// are.
+const maxOutput = 16 << 10
+
+// runCommand runs one of the user's commands to its end and returns the end of
+// what it printed. When the context ends, it and its children are killed.
+func runCommand(ctx context.Context, argv []string, dir string, env map[string]string) (string, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	out := &tail{}
+	cmd.Stdout, cmd.Stderr, cmd.Dir = out, out, dir
+	cmd.Env = os.Environ()
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		cmd.Env = append(cmd.Env, key+"="+env[key])
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	// A child that stays behind with the pipe must not hold the start.
+	cmd.WaitDelay = 500 * time.Millisecond
+	err := cmd.Run()
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return out.String(), nil
+	case ctx.Err() != nil:
+		return out.String(), fault.Errorf(fault.Timeout, "run %q: it did not end in time", lastWord(argv))
+	}
+	return out.String(), fmt.Errorf("run %q: %w", lastWord(argv), err)
+}
+
+func lastWord(argv []string) string { return argv[len(argv)-1] }
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu   sync.Mutex // guards the fields below
+	data []byte
+	cut  bool
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if over := len(t.data) - maxOutput; over > 0 {
+		t.data = append(t.data[:0], t.data[over:]...)
+		t.cut = true
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.cut {
+		return "…" + string(t.data)
+	}
+	return string(t.data)
+}

@@ -1,0 +1,107 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/workspace"
+)
+
+// SessionConfig is what an agent's session is made of.
+type SessionConfig struct {
+	Command []string          // without the prompt
+	Prompt  string            // of the prompt file, expanded; or ""
+	WorkDir string            // absolute
+	Env     map[string]string // the user's; den adds DEN_AGENT and its like
+
+	PromptMode string // arg, flag or none
+	PromptFlag string
+	Prime      string // a line below the beacon, or ""
+
+	Hints     workspace.Hints
+	Nudge     string // typed once the agent is up, or ""
+	Container provider.Container
+
+	StartupTimeout time.Duration // of each step; 0 means a minute
+
+	// FingerprintExtra is what else makes the agent another one.
+	FingerprintExtra map[string]string
+}
+
+// maxPrompt is what fits one argument of a program on Linux, with room.
+const maxPrompt = 120 << 10
+
+// ConfigOf makes a session's configuration from a resolved agent. It reads the
+// prompt file: an edited prompt is a changed agent.
+func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig, error) {
+	c := SessionConfig{
+		Command: a.Argv(), WorkDir: a.Dir, Env: maps.Clone(a.Env),
+		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
+		Hints: a.Hints, Nudge: a.Nudge, StartupTimeout: a.StartupTimeout,
+		Container: provider.Container{
+			Image: a.Container.Image, Context: a.Container.Context, Memory: a.Container.Memory, PIDs: int64(a.Container.PIDs),
+			CPUs: a.Container.CPUs, Network: a.Container.Network, Mounts: a.Container.Mounts,
+		},
+	}
+	if a.SessionProvider == "container" {
+		data, err := json.Marshal(c.Container)
+		if err != nil {
+			return c, fmt.Errorf("agent '%s': %w", a.Name, err)
+		}
+		c.FingerprintExtra = map[string]string{"container": string(data)}
+	}
+	if a.PromptTemplate == "" || a.PromptMode == "none" {
+		return c, nil
+	}
+	text, err := os.ReadFile(a.PromptTemplate)
+	if err != nil {
+		return c, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s': read its prompt: %w", a.Name, err),
+			"prompt_template is set at %s", a.Origin("prompt_template"))
+	}
+	c.Prompt, err = expand("prompt_template", string(text), varsOf(workspaceName, a.Name, session, a.Dir))
+	if err == nil && len(c.Prompt) > maxPrompt {
+		err = fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': its prompt has %d bytes, %d fit a command line", a.Name, len(c.Prompt), maxPrompt),
+			"let the prompt name a file for the agent to read")
+	}
+	return c, err
+}
+
+func varsOf(workspaceName, agent, session, dir string) vars {
+	v := vars{City: workspaceName, Workspace: workspaceName, Agent: agent, Name: path.Base(agent), Session: session, WorkDir: dir}
+	if d := path.Dir(agent); d != "." {
+		v.Dir = d
+	}
+	return v
+}
+
+// argv is the command with its prompt below the beacon. Without a prompt there
+// is no beacon: it would be a prompt of its own.
+func (c *SessionConfig) argv(beacon string) []string {
+	argv := append([]string(nil), c.Command...)
+	if c.Prompt == "" || c.PromptMode == "none" {
+		return argv
+	}
+	prompt := beacon + "\n\n" + c.Prompt
+	if c.PromptMode == "flag" {
+		return appendArgs(argv, c.PromptFlag, prompt)
+	}
+	return appendArgs(argv, prompt)
+}
+
+// appendArgs hands arguments to a command that goes through a shell, too.
+func appendArgs(argv []string, args ...string) []string {
+	a := workspace.Agent{StartCommand: argv}
+	return a.Argv(args...)
+}
+
+// mayAsk reports whether the agent is of a kind that asks questions when it
+// comes up.
+func (c *SessionConfig) mayAsk() bool {
+	return c.Hints.EmitsPermissionWarning || len(c.Hints.ProcessNames) > 0
+}

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"den/internal/fault"
+)
+
+// fingerprintVersion changes when the same configuration hashes differently.
+const fingerprintVersion = 1
+
+// A Fingerprint stands for what an agent does: its command, prompt,
+// environment and extras, each with a hash of its own so that two can tell
+// what differs. Hints, the beacon and the work directory are not in it.
+type Fingerprint struct {
+	Version int               `json:"v"`
+	Hash    string            `json:"hash"`
+	Fields  map[string]string `json:"fields"`
+}
+
+// FingerprintOf is a function of the configuration alone.
+func FingerprintOf(c SessionConfig) Fingerprint {
+	f := Fingerprint{Version: fingerprintVersion, Fields: map[string]string{
+		"command": hashWords(c.Command...),
+		"prompt":  hashWords(c.Prompt),
+	}}
+	for key, value := range c.Env {
+		f.Fields["env."+key] = hashWords(value)
+	}
+	for key, value := range c.FingerprintExtra {
+		f.Fields["extra."+key] = hashWords(value)
+	}
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(f.Fields)) {
+		all = append(all, key, f.Fields[key])
+	}
+	f.Hash = hashWords(all...)
+	return f
+}
+
+// hashWords keeps words apart by their lengths: no text can look like two.
+func hashWords(words ...string) string {
+	h := sha256.New()
+	for _, w := range words {
+		fmt.Fprintf(h, "%d:%s", len(w), w)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// String is the form that is kept beside a session.
+func (f Fingerprint) String() string {
+	data, err := json.Marshal(f)
+	if err != nil {
+		panic(err) // strings and a number: cannot be
+	}
+	return string(data)
+}
+
+// ParseFingerprint reads what String wrote.
+func ParseFingerprint(s string) (Fingerprint, error) {
+	var f Fingerprint
+	if err := json.Unmarshal([]byte(s), &f); err != nil {
+		return f, fault.Errorf(fault.Protocol, "read fingerprint: %w", err)
+	}
+	if f.Version > fingerprintVersion {
+		return f, fault.Errorf(fault.Protocol, "read fingerprint: version %d is newer than %d", f.Version, fingerprintVersion)
+	}
+	return f, nil
+}
+
+// Diff names what changed from f to next, sorted: "command", "env.PATH
+// added". Equal fingerprints give nil.
+func (f Fingerprint) Diff(next Fingerprint) []string {
+	if f.Hash == next.Hash {
+		return nil
+	}
+	var changed []string
+	for key, old := range f.Fields {
+		switch now, ok := next.Fields[key]; {
+		case !ok:
+			changed = append(changed, key+" removed")
+		case now != old:
+			changed = append(changed, key+" changed")
+		}
+	}
+	for key := range next.Fields {
+		if _, ok := f.Fields[key]; !ok {
+			changed = append(changed, key+" added")
+		}
+	}
+	slices.Sort(changed)
+	return changed
+}

@@ -1,0 +1,286 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/workspace"
+)
+
+// composing makes a fake with a composer, as coding agents draw it.
+func composing() *fake {
+	p := newFake()
+	p.onStart = func(s *fakeSession) { s.screen = "────\n❯ \n────\n status" }
+	p.onNudge = func(s *fakeSession, text string) error {
+		s.screen = "❯ " + text + "\n● ok\n" + s.screen
+		return nil
+	}
+	return p
+}
+
+func started(t *testing.T, p *fake, dir string) *agent.Managed {
+	t.Helper()
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, dir, quick),
+		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if running, _ := m.IsRunning(t.Context()); !running {
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func TestNudgeIsDelivered(t *testing.T) {
+	dir := t.TempDir()
+	p := composing()
+	m := started(t, p, dir)
+	n, err := m.Nudge(t.Context(), "do this\nand that")
+	if err != nil || n.State != agent.NudgeDelivered || n.Attempts != 1 {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	if p.called() != "nudge" {
+		t.Errorf("calls: %s", p.called())
+	}
+	again := queue(t, dir, quick)
+	if got, err := again.Get(n.ID); err != nil || got.State != agent.NudgeDelivered || again.Pending() != 0 {
+		t.Errorf("on disk: %+v, %v", got, err)
+	}
+	info, err := os.Stat(filepath.Join(dir, n.ID+".json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info, err)
+	}
+}
+
+// Text that stays in the composer gets Enter again; text that never shows is
+// not sent a second time.
+func TestNudgeConfirmation(t *testing.T) {
+	p := composing()
+	p.onNudge = func(s *fakeSession, text string) error {
+		s.screen = "────\n❯ " + text + "\n────\n status"
+		return nil
+	}
+	p.onKey = func(s *fakeSession, key string) {
+		s.screen = "❯ hello\n● ok\n────\n❯ \n────\n status"
+	}
+	m := started(t, p, t.TempDir())
+	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeDelivered || p.called() != "nudge Enter" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+
+	p = composing()
+	p.onNudge = func(*fakeSession, string) error { return nil }
+	m = started(t, p, t.TempDir())
+	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeUnconfirmed || p.called() != "nudge" || n.Reason == "" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+
+	p = composing()
+	p.onNudge = func(*fakeSession, string) error { return fault.Errorf(fault.Usage, "a control character") }
+	m = started(t, p, t.TempDir())
+	if n, err := m.Nudge(t.Context(), "hello"); fault.KindOf(err) != fault.Usage || n.State != agent.NudgeFailed {
+		t.Errorf("%+v, %v", n, err)
+	}
+}
+
+// Nothing is typed into a dialog, beside a person, or at a busy agent.
+func TestNudgeWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		hinder, free func(p *fake)
+		reason       string
+	}{
+		"dialog": {
+			func(p *fake) {
+				p.change("s", func(s *fakeSession) { s.screen = "Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel" })
+			},
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = "────\n❯ \n────" }) },
+			"dialog",
+		},
+		"person": {
+			func(p *fake) { p.mu.Lock(); p.typed = time.Now().Add(time.Hour); p.mu.Unlock() },
+			func(p *fake) { p.mu.Lock(); p.typed = time.Time{}; p.mu.Unlock() },
+			"types",
+		},
+		"busy": {
+			func(p *fake) {
+				p.mu.Lock()
+				p.busy = true
+				p.mu.Unlock()
+				p.change("s", func(s *fakeSession) { s.screen = "working" })
+			},
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = "────\n❯ \n────" }) },
+			"busy",
+		},
+		"dead": {
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.exit = &provider.Exit{} }) },
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.exit = nil }) },
+			"not run",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := composing()
+			m := started(t, p, t.TempDir())
+			c.hinder(p)
+			short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+			defer cancel()
+			n, err := m.Nudge(short, "hello")
+			if fault.KindOf(err) != fault.Timeout || n.State != agent.NudgeQueued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
+				t.Fatalf("%+v, %v", n, err)
+			}
+			if p.called() != "" {
+				t.Errorf("typed: %s", p.called())
+			}
+			c.free(p)
+			second, err := m.Nudge(t.Context(), "second")
+			if err != nil || second.State != agent.NudgeDelivered || p.called() != "nudge nudge" {
+				t.Errorf("%+v, %v, %s", second, err, p.called())
+			}
+		})
+	}
+}
+
+// A process that dies leaves its queue: what was not typed is typed by the
+// next, what was perhaps typed is not typed twice.
+func TestQueueSurvivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	p := composing()
+	m := started(t, p, dir)
+	p.change("s", func(s *fakeSession) { s.exit = &provider.Exit{} })
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	first, err := m.Nudge(ctx, "first")
+	if fault.KindOf(err) != fault.Timeout {
+		t.Fatal(err)
+	}
+	p.change("s", func(s *fakeSession) { s.exit = nil })
+	m = started(t, p, dir)
+	deliverAll(t, m)
+	if n := nudge(t, dir, first.ID); n.State != agent.NudgeDelivered || p.called() != "nudge" {
+		t.Fatalf("%+v, %s", n, p.called())
+	}
+
+	// It died while typing. The screen is another now: typed, perhaps.
+	edit(t, dir, first.ID, func(n *agent.Nudge) { n.State, n.Before = agent.NudgeSending, "of another screen" })
+	m = started(t, p, dir)
+	deliverAll(t, m)
+	if n := nudge(t, dir, first.ID); n.State != agent.NudgeUnconfirmed || p.called() != "nudge" {
+		t.Errorf("%+v, %s", n, p.called())
+	}
+}
+
+// The same screen as before the crash, and an agent that takes input: nothing
+// was typed.
+func TestUntouchedScreenMeansNotSent(t *testing.T) {
+	dir := t.TempDir()
+	p := composing()
+	p.onNudge = func(s *fakeSession, text string) error { return nil } // as if it died right before
+	m := started(t, p, dir)
+	n, err := m.Nudge(t.Context(), "hello")
+	if err != nil || n.State != agent.NudgeUnconfirmed {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	edit(t, dir, n.ID, func(n *agent.Nudge) { n.State = agent.NudgeSending })
+	p.mu.Lock()
+	p.onNudge = composing().onNudge
+	p.mu.Unlock()
+	m = started(t, p, dir)
+	deliverAll(t, m)
+	if got := nudge(t, dir, n.ID); got.State != agent.NudgeDelivered || got.Attempts != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestQueueBoundsAndDamage(t *testing.T) {
+	dir := t.TempDir()
+	q := queue(t, dir, quick)
+	if _, err := q.Add(" \n"); fault.KindOf(err) != fault.Usage {
+		t.Errorf("empty: %v", err)
+	}
+	if _, err := q.Add(strings.Repeat("x", 5<<20)); fault.KindOf(err) != fault.Usage {
+		t.Errorf("long: %v", err)
+	}
+	n, err := q.Add("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := filepath.Join(dir, n.ID+".json")
+	if err := os.WriteFile(bad, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := queue(t, dir, quick)
+	if got := again.Damaged(); len(got) != 1 || got[0] != bad {
+		t.Errorf("damaged: %q", got)
+	}
+}
+
+// Nudges of many callers come one by one, whole, each once.
+func TestNudgesOfManyCallers(t *testing.T) {
+	p := composing()
+	m := started(t, p, t.TempDir())
+	var work sync.WaitGroup
+	for _, text := range strings.Fields("one two three four five six seven eight") {
+		work.Go(func() {
+			if n, err := m.Nudge(t.Context(), "this is number "+text); err != nil || n.State != agent.NudgeDelivered {
+				t.Errorf("%+v, %v", n, err)
+			}
+		})
+	}
+	work.Wait()
+	if got := strings.Count(p.called(), "nudge"); got != 8 {
+		t.Errorf("typed %d times", got)
+	}
+}
+
+// deliverAll runs the keeper's loop until nothing waits.
+func deliverAll(t *testing.T, m *agent.Managed) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- m.DeliverNudges(ctx) }()
+	deadline := time.Now().Add(10 * time.Second)
+	for m.PendingNudges() > 0 && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if m.PendingNudges() > 0 {
+		t.Fatalf("%d still wait", m.PendingNudges())
+	}
+}
+
+func nudge(t *testing.T, dir, id string) agent.Nudge {
+	t.Helper()
+	n, err := queue(t, dir, quick).Get(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func edit(t *testing.T, dir, id string, change func(*agent.Nudge)) {
+	t.Helper()
+	n := nudge(t, dir, id)
+	change(&n)
+	data, err := json.Marshal(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, id+".json"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"den/internal/provider"
+)
+
+// askAgain is the pause after a provider could not tell.
+const askAgain = 200 * time.Millisecond
+
+// readyWatch asks a provider in the background whether the program waits for
+// its user, so that the screen can be looked at meanwhile. Whoever makes one
+// stops it.
+type readyWatch struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	ask    func(context.Context) error // nil where the provider cannot know
+	work   sync.WaitGroup
+
+	mu    sync.Mutex // guards the fields below
+	round int        // an answer to an earlier question is no answer
+	yes   bool
+}
+
+func (m *Managed) watchReady(ctx context.Context) *readyWatch {
+	w := &readyWatch{}
+	w.ctx, w.cancel = context.WithCancel(ctx)
+	if r, ok := m.provider.(provider.Readier); ok {
+		w.ask = func(ctx context.Context) error { return r.AwaitReady(ctx, m.session) }
+	}
+	w.again()
+	return w
+}
+
+// again forgets the answer and asks anew.
+func (w *readyWatch) again() {
+	w.mu.Lock()
+	w.yes = false
+	w.round++
+	round := w.round
+	w.mu.Unlock()
+	if w.ask == nil {
+		return
+	}
+	w.work.Add(1)
+	go func() {
+		defer w.work.Done()
+		for w.ask(w.ctx) != nil { // "not known": the screen decides, until the provider can say
+			select {
+			case <-w.ctx.Done():
+				return
+			case <-time.After(askAgain):
+			}
+			if w.over(round) {
+				return
+			}
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.yes = w.yes || round == w.round
+	}()
+}
+
+func (w *readyWatch) over(round int) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return round != w.round
+}
+
+func (w *readyWatch) ready() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.yes
+}
+
+func (w *readyWatch) stop() {
+	w.cancel()
+	w.work.Wait()
+}

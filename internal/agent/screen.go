@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"strings"
+	"unicode"
+)
+
+// A row is one line of a screen without the frame that programs draw around
+// their dialogs.
+type row struct {
+	text   string // no-break spaces as spaces; no frame, no space at the end
+	indent int    // columns before the text
+}
+
+func (r row) blank() bool { return r.text == "" }
+
+// rowsOf reads a screen. Only its last rows matter to the callers, so a blank
+// end is cut off.
+func rowsOf(screen string) []row {
+	var rows []row
+	for line := range strings.SplitSeq(screen, "\n") {
+		rows = append(rows, newRow(line))
+	}
+	for len(rows) > 0 && rows[len(rows)-1].blank() {
+		rows = rows[:len(rows)-1]
+	}
+	return rows
+}
+
+// newRow drops the frame: its sides where they stand alone, its edges whole.
+func newRow(line string) row {
+	runes := []rune(strings.TrimRightFunc(strings.ReplaceAll(line, "\u00a0", " "), unicode.IsSpace))
+	if n := len(runes); n > 0 && isSide(runes[n-1]) {
+		runes = []rune(strings.TrimRightFunc(string(runes[:n-1]), unicode.IsSpace))
+	}
+	for i, r := range runes {
+		if isSide(r) {
+			runes[i] = ' '
+			continue
+		}
+		if r != ' ' {
+			break
+		}
+	}
+	text := strings.TrimLeft(string(runes), " ")
+	if strings.Trim(text, "─━═╌╍┄┅-▄▀▔▁╭╮╰╯┌┐└┘├┤╹╻ ") == "" {
+		return row{}
+	}
+	return row{text: text, indent: len(runes) - len([]rune(text))}
+}
+
+func isSide(r rune) bool { return strings.ContainsRune("│┃║|▎▏", r) }
+
+// cursors are the glyphs that programs put before the chosen row of a menu,
+// and most of them before the line where they take input.
+const cursors = "❯›>●▶→◉"
+
+// cutCursor splits a row at its cursor glyph.
+func (r row) cutCursor() (label string, column int, ok bool) {
+	runes := []rune(r.text)
+	if len(runes) < 2 || !strings.ContainsRune(cursors, runes[0]) || runes[1] != ' ' {
+		return "", 0, false
+	}
+	label = strings.TrimLeft(string(runes[1:]), " ")
+	return label, r.indent + len(runes) - len([]rune(label)), label != ""
+}
+
+// squeeze drops what wrapping and frames add to a text.
+func squeeze(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || r == '\u00a0' || isSide(r) || r >= 0x2500 && r <= 0x259f {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// showsPrompt reports whether one of the last lines begins with the prefix,
+// or is the prefix without its space.
+func showsPrompt(screen, prefix string) bool {
+	const last = 12
+	prefix = strings.ReplaceAll(prefix, "\u00a0", " ")
+	rows := rowsOf(screen)
+	for _, r := range rows[max(0, len(rows)-last):] {
+		if strings.HasPrefix(r.text, prefix) || r.text == strings.TrimSpace(prefix) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,219 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// A step's function returns what it has to say, and how it went; with an
+// error, that is Failed.
+type stepFunc func(ctx context.Context) (string, Outcome, error)
+
+// Start brings the agent up: files first, then the session, then whatever
+// the agent asks before it can work, then the user's commands and the nudge.
+// Every step has its own time limit. A step that fails ends the session, and
+// its last screen goes with the error.
+func (m *Managed) Start(ctx context.Context) error {
+	steps := []struct {
+		name string
+		run  stepFunc
+	}{
+		{StepPreStart, m.preStart},
+		{StepOverlay, m.overlay},
+		{StepCopyFiles, m.copyFiles},
+		{StepCreate, m.create},
+		{StepDialogs, m.dialogs},
+		{StepReady, m.ready},
+		{StepDialogs2, m.dialogsAgain},
+		{StepAlive, m.alive},
+		{StepSetup, m.setup},
+		{StepScript, m.script},
+		{StepNudge, m.firstNudge},
+	}
+	if running, err := m.provider.IsRunning(ctx, m.session); err != nil || running {
+		if err == nil {
+			err = fault.Hintf(fault.Errorf(fault.Busy, "agent '%s' runs already, as session '%s'", m.name, m.session), "stop it first")
+		}
+		return err
+	}
+	var done []Step
+	created := false
+	for _, s := range steps {
+		step, err := m.step(ctx, s.name, s.run)
+		done = append(done, step)
+		m.record(done)
+		if err != nil {
+			return m.failed(ctx, done, created, err)
+		}
+		created = created || s.name == StepCreate
+	}
+	return nil
+}
+
+func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, error) {
+	began := m.clock()
+	limited, cancel := context.WithTimeout(ctx, m.config.StartupTimeout)
+	defer cancel()
+	output, outcome, err := run(limited)
+	if err != nil {
+		outcome = Failed
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = fault.Hintf(fault.Errorf(fault.Timeout, "it took longer than %v: %w", m.config.StartupTimeout, err), "startup_timeout sets how long a step may take")
+		}
+	}
+	return Step{Name: name, Outcome: outcome, Duration: m.clock().Sub(began), Output: output}, err
+}
+
+func (m *Managed) record(steps []Step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = append([]Step(nil), steps...)
+}
+
+// failed keeps the last screen and then ends what was begun. The caller's
+// context may be over: cleaning up has its own time.
+func (m *Managed) failed(ctx context.Context, steps []Step, created bool, err error) error {
+	e := &StartError{Agent: m.name, Steps: steps, Err: err}
+	if !created {
+		return e
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if screen, perr := m.provider.Peek(ctx, m.session, 40); perr == nil {
+		e.Screen = screen // without one, the error says what it can
+	}
+	if serr := m.provider.Stop(ctx, m.session); serr != nil {
+		e.Err = fmt.Errorf("%w (and its session could not be ended: %v)", err, serr)
+	}
+	return e
+}
+
+func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
+	c := provider.Config{
+		Argv:    m.config.argv(Beacon(m.workspace, m.name, m.clock(), m.config.Prime)),
+		WorkDir: m.config.WorkDir, Env: m.environ(), Container: m.config.Container,
+	}
+	if err := m.provider.Start(ctx, m.session, c); err != nil {
+		return "", Failed, err
+	}
+	// Kept at once: who finds a session without it knows that its start was
+	// cut off.
+	if err := m.provider.SetMeta(ctx, m.session, MetaFingerprint, m.Fingerprint().String()); err != nil {
+		if fault.KindOf(err) == fault.Unsupported {
+			return "the provider keeps no fingerprint", Done, nil
+		}
+		if dead := m.dead(ctx); dead != nil {
+			err = dead // a session that has ended may be no place to keep it
+		}
+		return "", Failed, err
+	}
+	return "", Done, nil
+}
+
+func (m *Managed) preStart(ctx context.Context) (string, Outcome, error) {
+	if len(m.config.Hints.PreStart) == 0 {
+		return "", Skipped, nil
+	}
+	// It may be what makes the work directory.
+	dir := m.config.WorkDir
+	if _, err := os.Stat(dir); err != nil {
+		dir = ""
+	}
+	return m.commands(ctx, "pre_start", m.config.Hints.PreStart, dir)
+}
+
+func (m *Managed) setup(ctx context.Context) (string, Outcome, error) {
+	if len(m.config.Hints.SessionSetup) == 0 {
+		return "", Skipped, nil
+	}
+	return m.commands(ctx, "session_setup", m.config.Hints.SessionSetup, m.config.WorkDir)
+}
+
+// commands runs command lines one after the other, with the agent's fields
+// filled in.
+func (m *Managed) commands(ctx context.Context, what string, lines []string, dir string) (string, Outcome, error) {
+	var all strings.Builder
+	for _, line := range lines {
+		line, err := expand(what, line, varsOf(m.workspace, m.name, m.session, m.config.WorkDir))
+		if err != nil {
+			return all.String(), Failed, err
+		}
+		output, err := runCommand(ctx, []string{"sh", "-c", line}, dir, m.commandEnv())
+		all.WriteString(output)
+		if err != nil {
+			return all.String(), Failed, err
+		}
+	}
+	return all.String(), Done, nil
+}
+
+func (m *Managed) script(ctx context.Context) (string, Outcome, error) {
+	path := m.config.Hints.SessionSetupScript
+	if path == "" {
+		return "", Skipped, nil
+	}
+	output, err := runCommand(ctx, []string{path}, m.config.WorkDir, m.commandEnv())
+	if errors.Is(err, os.ErrPermission) { // not executable: it is a script all the same
+		output, err = runCommand(ctx, []string{"sh", path}, m.config.WorkDir, m.commandEnv())
+	}
+	return output, Done, err
+}
+
+func (m *Managed) commandEnv() map[string]string {
+	env := m.environ()
+	env["DEN_AGENT_SESSION"] = m.session
+	return env
+}
+
+func (m *Managed) overlay(ctx context.Context) (string, Outcome, error) {
+	if m.config.Hints.OverlayDir == "" {
+		return "", Skipped, nil
+	}
+	output, err := overlayDir(ctx, m.config.Hints.OverlayDir, m.config.WorkDir)
+	return output, Done, err
+}
+
+func (m *Managed) copyFiles(ctx context.Context) (string, Outcome, error) {
+	if len(m.config.Hints.CopyFiles) == 0 {
+		return "", Skipped, nil
+	}
+	var all []string
+	for _, c := range m.config.Hints.CopyFiles {
+		if !localPath(c.Dst) {
+			return strings.Join(all, "\n"), Failed, fault.Errorf(fault.Denied, "copy %s: '%s' is not in the work directory", c.Src, c.Dst)
+		}
+		output, err := copyEntry(ctx, c.Src, c.Dst, m.config.WorkDir)
+		if err != nil {
+			return strings.Join(all, "\n"), Failed, err
+		}
+		all = append(all, c.Dst+": "+output)
+	}
+	return strings.Join(all, "\n"), Done, nil
+}
+
+// firstNudge gives the agent its first words. They are kept before they are
+// typed: where it cannot take them in time, they come when it can.
+func (m *Managed) firstNudge(ctx context.Context) (string, Outcome, error) {
+	if m.config.Nudge == "" {
+		return "", Skipped, nil
+	}
+	n, err := m.nudges.addFirst(m.config.Nudge)
+	if err != nil {
+		return "", Failed, err
+	}
+	n, err = m.nudges.deliver(ctx, m, n.ID)
+	switch {
+	case n.State == NudgeQueued && errors.Is(err, context.DeadlineExceeded):
+		return n.Reason, Queued, nil
+	case n.State == NudgeQueued && err == nil:
+		return n.Reason, Queued, nil
+	}
+	return strings.TrimSpace(string(n.State) + " " + n.Reason), Done, err
+}

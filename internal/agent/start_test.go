@@ -1,0 +1,253 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/workspace"
+)
+
+// quick is for tests whose programs answer at once.
+var quick = agent.Timing{Quiet: 200 * time.Millisecond, Patience: 5 * time.Second, Confirm: 2 * time.Second}
+
+func queue(t *testing.T, dir string, timing agent.Timing) *agent.Queue {
+	t.Helper()
+	q, err := agent.OpenQueue(dir, timing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func managed(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Managed {
+	t.Helper()
+	if c.Command == nil {
+		c.Command = []string{"program"}
+	}
+	if c.WorkDir == "" {
+		c.WorkDir = t.TempDir()
+	}
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "dir/a", Session: "den-w-dir--a", Provider: p, Config: c, Nudges: queue(t, t.TempDir(), quick)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func outcomes(m *agent.Managed) map[string]agent.Outcome {
+	all := map[string]agent.Outcome{}
+	for _, s := range m.LastStart() {
+		all[s.Name] = s.Outcome
+	}
+	return all
+}
+
+func screenFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile("testdata/screens/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestStartGoesInOrder(t *testing.T) {
+	dir, src := t.TempDir(), t.TempDir()
+	work := filepath.Join(dir, "made")
+	order := filepath.Join(dir, "order")
+	overlay := filepath.Join(src, "overlay")
+	if err := os.MkdirAll(overlay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{filepath.Join(overlay, "o"): "overlay", filepath.Join(src, "c"): "copy", filepath.Join(src, "s.sh"): `echo script $DEN_AGENT >> ` + order} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := newFake()
+	p.onStart = func(s *fakeSession) {
+		_, err1 := os.Stat(filepath.Join(work, "o"))
+		_, err2 := os.Stat(filepath.Join(work, "c2"))
+		s.screen = "> "
+		if err1 != nil || err2 != nil {
+			s.screen = "files are missing"
+		}
+	}
+	m := managed(t, p, agent.SessionConfig{
+		WorkDir: work, Env: map[string]string{"X": "1"}, Prompt: "work", PromptMode: "arg", Nudge: "go on",
+		Hints: workspace.Hints{
+			PreStart: []string{"mkdir -p '{{.WorkDir}}' && echo pre >> " + order}, OverlayDir: overlay,
+			CopyFiles: []workspace.CopyEntry{{Src: filepath.Join(src, "c"), Dst: "c2"}}, ReadyPromptPrefix: "> ",
+			SessionSetup: []string{"echo setup {{.Session}} >> " + order}, SessionSetupScript: filepath.Join(src, "s.sh"),
+		},
+	})
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range m.LastStart() {
+		got = append(got, s.Name+":"+string(s.Outcome))
+	}
+	want := "pre_start:done overlay:done copy_files:done create:done dialogs:skipped ready:done dialogs_again:skipped alive:done session_setup:done session_setup_script:done nudge:done"
+	if strings.Join(got, " ") != want {
+		t.Errorf("steps: %s", got)
+	}
+	data, err := os.ReadFile(order)
+	if err != nil || string(data) != "pre\nsetup den-w-dir--a\nscript dir/a\n" {
+		t.Errorf("order: %q, %v", data, err)
+	}
+	p.change("den-w-dir--a", func(s *fakeSession) {
+		argv := s.config.Argv
+		if len(argv) != 2 || !strings.HasPrefix(argv[1], "[w] dir/a . ") || !strings.HasSuffix(argv[1], "\n\nwork") {
+			t.Errorf("argv %q", argv)
+		}
+		if s.config.Env["X"] != "1" || s.config.Env["DEN_AGENT"] != "dir/a" || s.config.Env["DEN_WORKSPACE"] != "w" {
+			t.Errorf("env %v", s.config.Env)
+		}
+	})
+	if drift, err := m.Drift(t.Context()); err != nil || drift != nil {
+		t.Errorf("drift %v, %v", drift, err)
+	}
+}
+
+// claude's dialogs now default to "No": keys go to the row that says yes, and
+// Enter comes when the cursor is there.
+func TestDialogsAreAnswered(t *testing.T) {
+	p := newFake()
+	p.onStart = func(s *fakeSession) { s.screen = screenFile(t, "claude-first") }
+	p.onKey = func(s *fakeSession, key string) {
+		switch {
+		case key == "Down" && strings.Contains(s.screen, "❯ No, exit"):
+			s.screen = strings.NewReplacer("❯ No, exit", "  No, exit", "  Yes, I trust", "❯ Yes, I trust").Replace(s.screen)
+		case key == "Up" && strings.Contains(s.screen, "❯ No (rec"):
+			s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
+		case key == "Enter" && strings.Contains(s.screen, "❯ Yes, I trust"):
+			s.screen = screenFile(t, "claude-after-trust")
+		case key == "Enter" && strings.Contains(s.screen, "❯ Yes\n"):
+			s.screen = screenFile(t, "claude-ready")
+		default:
+			s.exit = &provider.Exit{Code: 1} // Enter on "No, exit"
+		}
+	}
+	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.called(); got != "Down Enter Up Enter" {
+		t.Errorf("keys: %s", got)
+	}
+	if o := outcomes(m); o[agent.StepReady] != agent.Done || o[agent.StepDialogs2] != agent.Done {
+		t.Errorf("%v", o)
+	}
+}
+
+// A program that does not follow the arrow gets no Enter; an unknown layout
+// gets nothing at all. The agent lives, and its start says what is wrong.
+func TestUnknownDialogsGetNoKeys(t *testing.T) {
+	for name, c := range map[string]struct{ screen, keys string }{
+		"stuck cursor":   {screenFile(t, "claude-first"), "Down"},
+		"unknown layout": {"Quick safety check\n ❯ No, exit\n   Maybe\n Enter to confirm", ""},
+		"not expected":   {"running in Bypass Permissions mode\n ❯ 1. No, exit\n   2. Yes, I accept\n Enter to confirm", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newFake()
+			p.onStart = func(s *fakeSession) { s.screen = c.screen }
+			m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ProcessNames: []string{"claude"}}})
+			if err := m.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.called(); got != c.keys && got != c.keys+" "+c.keys {
+				t.Errorf("keys: %q", got)
+			}
+			if o := outcomes(m); o[agent.StepDialogs] != agent.Blocked {
+				t.Errorf("%v", o)
+			}
+			if held, err := m.Held(t.Context()); err != nil || held == "" {
+				t.Errorf("held %q, %v", held, err)
+			}
+		})
+	}
+}
+
+func TestDyingAtOnceIsAFailedStart(t *testing.T) {
+	p := newFake()
+	p.onStart = func(s *fakeSession) { s.screen, s.exit = "boom: no such model", &provider.Exit{Code: 3} }
+	m := managed(t, p, agent.SessionConfig{}) // not a single hint
+	err := m.Start(t.Context())
+	var failed *agent.StartError
+	if !errors.As(err, &failed) || failed.Step().Name != agent.StepAlive || failed.Screen != "boom: no such model" {
+		t.Fatalf("%v", err)
+	}
+	if fault.KindOf(err) != fault.NotRunning || !strings.Contains(err.Error(), "status 3") || fault.HintOf(err) == "" {
+		t.Errorf("%v (%s)", err, fault.KindOf(err))
+	}
+	if p.called() != "stop" {
+		t.Errorf("calls: %s", p.called())
+	}
+}
+
+func TestFailedStepsTellAll(t *testing.T) {
+	p := newFake()
+	p.onStart = func(s *fakeSession) { s.screen = "the screen" }
+	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{SessionSetup: []string{"echo out; echo err >&2; exit 7"}}})
+	err := m.Start(t.Context())
+	var failed *agent.StartError
+	if !errors.As(err, &failed) || failed.Step().Name != agent.StepSetup || failed.Step().Output != "out\nerr\n" || failed.Screen != "the screen" {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"dir/a", "session_setup", "exit status 7", "  err", "  the screen"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	if running, _ := m.IsRunning(t.Context()); running {
+		t.Error("a failed start left its session")
+	}
+
+	// Before there is a session, there is nothing to end.
+	p = newFake()
+	m = managed(t, p, agent.SessionConfig{StartupTimeout: 100 * time.Millisecond, Hints: workspace.Hints{PreStart: []string{"echo begun; sleep 60"}}})
+	err = m.Start(t.Context())
+	if !errors.As(err, &failed) || fault.KindOf(err) != fault.Timeout || failed.Step().Output != "begun\n" || p.called() != "" {
+		t.Errorf("%v, %s", err, p.called())
+	}
+}
+
+func TestALateAgentIsNoFailure(t *testing.T) {
+	p := newFake()
+	p.busy = true
+	p.onStart = func(s *fakeSession) { s.screen = "loading" }
+	m := managed(t, p, agent.SessionConfig{StartupTimeout: 300 * time.Millisecond, Nudge: "hello", Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o := outcomes(m); o[agent.StepReady] != agent.Late || o[agent.StepNudge] != agent.Queued {
+		t.Errorf("%v", o)
+	}
+	if err := m.Start(t.Context()); fault.KindOf(err) != fault.Busy {
+		t.Errorf("a second start: %v", err)
+	}
+}
+
+func TestStartStopsWithItsCaller(t *testing.T) {
+	p := newFake()
+	p.busy = true
+	p.onStart = func(s *fakeSession) { s.screen = "loading" }
+	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p.onStart = func(s *fakeSession) { s.screen = "loading"; cancel() }
+	if err := m.Start(ctx); !errors.Is(err, context.Canceled) || !slices.Contains(strings.Fields(p.called()), "stop") {
+		t.Errorf("%v, %s", err, p.called())
+	}
+}

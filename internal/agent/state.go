@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// Drift returns what makes the running agent another than it should be, nil
+// for nothing. A session without a fingerprint is not den's doing, or was
+// killed half-way up: it drifts.
+func (m *Managed) Drift(ctx context.Context) ([]string, error) {
+	kept, err := m.provider.GetMeta(ctx, m.session, MetaFingerprint)
+	if err != nil {
+		return nil, err
+	}
+	if kept == "" {
+		return []string{"no fingerprint: its start was cut off"}, nil
+	}
+	was, err := ParseFingerprint(kept)
+	if err != nil {
+		return nil, fmt.Errorf("agent '%s': %w", m.name, err)
+	}
+	return was.Diff(m.Fingerprint()), nil
+}
+
+// Held says why the agent must be left alone now, "" for no reason: a person
+// is at its terminal, or it asks somebody for a decision.
+func (m *Managed) Held(ctx context.Context) (string, error) {
+	if a, ok := m.provider.(provider.Audience); ok {
+		n, _, err := a.Attached(ctx, m.session)
+		if err != nil && fault.KindOf(err) != fault.Unsupported {
+			return "", err
+		}
+		if n > 0 {
+			return "somebody is attached", nil
+		}
+	}
+	if !m.config.mayAsk() {
+		return "", nil
+	}
+	screen, err := m.provider.Peek(ctx, m.session, peekLines)
+	if err != nil {
+		return "", err
+	}
+	if asks(screen) {
+		return "it asks for a decision", nil
+	}
+	return "", nil
+}
+
+// Ready reports whether the agent waits for input now; false where that
+// cannot be known.
+func (m *Managed) Ready(ctx context.Context) bool {
+	const look = 200 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, look)
+	defer cancel()
+	if prefix := m.config.Hints.ReadyPromptPrefix; prefix != "" {
+		screen, err := m.provider.Peek(ctx, m.session, peekLines)
+		return err == nil && showsPrompt(screen, prefix) && !asks(screen)
+	}
+	r, ok := m.provider.(provider.Readier)
+	return ok && r.AwaitReady(ctx, m.session) == nil
+}
+
+// Activity is when it last wrote something.
+func (m *Managed) Activity(ctx context.Context) (time.Time, error) {
+	at, err := m.provider.GetLastActivity(ctx, m.session)
+	if fault.KindOf(err) == fault.Unsupported {
+		return time.Time{}, nil
+	}
+	return at, err
+}
+
+// Exit is how it ended, nil while it runs and where that is not known.
+func (m *Managed) Exit(ctx context.Context) (*provider.Exit, error) {
+	p, ok := m.provider.(provider.Postmortem)
+	if !ok {
+		return nil, nil
+	}
+	exit, err := p.Exit(ctx, m.session)
+	if k := fault.KindOf(err); k == fault.NotFound || k == fault.Unsupported {
+		return nil, nil
+	}
+	return exit, err
+}
+
+// Drain asks the agent to finish its work: by a note beside its session, for
+// it to find.
+func (m *Managed) Drain(ctx context.Context, why string) error {
+	if err := m.provider.RemoveMeta(ctx, m.session, MetaDrained); err != nil {
+		return err
+	}
+	return m.provider.SetMeta(ctx, m.session, MetaDrain, m.clock().UTC().Format(time.RFC3339)+" "+why)
+}
+
+// Undrain takes that back.
+func (m *Managed) Undrain(ctx context.Context) error {
+	if err := m.provider.RemoveMeta(ctx, m.session, MetaDrain); err != nil {
+		return err
+	}
+	return m.provider.RemoveMeta(ctx, m.session, MetaDrained)
+}
+
+// Drained reports whether the agent has finished: it says so beside its
+// session, or it waits for input and nothing is queued for it.
+func (m *Managed) Drained(ctx context.Context) (bool, error) {
+	said, err := m.provider.GetMeta(ctx, m.session, MetaDrained)
+	if err != nil || said != "" {
+		return said != "", err
+	}
+	return m.nudges.Pending() == 0 && m.Ready(ctx), nil
+}

@@ -1,0 +1,72 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Outcome is how a step of a start went.
+type Outcome string
+
+// The outcomes. A start goes on after all but failed.
+const (
+	Done    Outcome = "done"
+	Skipped Outcome = "skipped" // nothing was asked for
+	Late    Outcome = "late"    // the agent lives, but did not show itself ready in time
+	Blocked Outcome = "blocked" // a dialog is on the screen that den leaves alone
+	Queued  Outcome = "queued"  // the nudge waits on disk
+	Failed  Outcome = "failed"
+)
+
+// A Step is one part of a start.
+type Step struct {
+	Name     string        `json:"name"`
+	Outcome  Outcome       `json:"outcome"`
+	Duration time.Duration `json:"duration_ns"`
+	Output   string        `json:"output,omitempty"` // of a command, or what there is to say
+}
+
+// The steps, in their order.
+const (
+	StepPreStart  = "pre_start"
+	StepOverlay   = "overlay"
+	StepCopyFiles = "copy_files"
+	StepCreate    = "create"
+	StepDialogs   = "dialogs"
+	StepReady     = "ready"
+	StepDialogs2  = "dialogs_again"
+	StepAlive     = "alive"
+	StepSetup     = "session_setup"
+	StepScript    = "session_setup_script"
+	StepNudge     = "nudge"
+)
+
+// A StartError is a start that failed, with all that helps to see why.
+type StartError struct {
+	Agent  string
+	Steps  []Step // up to the one that failed
+	Screen string // what the session showed last, or ""
+	Err    error
+}
+
+// Step is the one that failed.
+func (e *StartError) Step() Step { return e.Steps[len(e.Steps)-1] }
+
+func (e *StartError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "start agent '%s': step %s: %v", e.Agent, e.Step().Name, e.Err)
+	if out := e.Step().Output; out != "" {
+		fmt.Fprintf(&b, "\nits output:\n%s", indented(out))
+	}
+	if e.Screen != "" {
+		fmt.Fprintf(&b, "\nthe screen:\n%s", indented(e.Screen))
+	}
+	return b.String()
+}
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+func indented(s string) string {
+	return "  " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n  ")
+}
