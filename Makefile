@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/den
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X den/internal/cli.Version=$(VERSION)
+LDFLAGS := -s -w -X den/internal/cli.Version=$(VERSION) -X den/internal/dend.Version=$(VERSION)
 PREFIX  ?= /usr/local
 FUZZTIME ?= 10m
 
@@ -19,12 +19,13 @@ setup: ## install the tools that the tests drive (apt-get, where it may)
 	@sh scripts/setup $(PACKAGES)
 
 .PHONY: build
-build: ## build bin/den, static
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/den
+build: ## build bin/den and bin/dend, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/den ./cmd/dend
 
 .PHONY: install
 install: build ## install den, its manual and its completions below PREFIX
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/den
+	install -D -m 755 bin/dend $(DESTDIR)$(PREFIX)/bin/dend
 	for name in k km agent-tty; do ln -sf den $(DESTDIR)$(PREFIX)/bin/$$name; done
 	$(BIN) man --dir $(DESTDIR)$(PREFIX)/share/man/man1
 	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions

@@ -14,7 +14,8 @@ import (
 // allowed maps a package to the packages of ours that it may import. A
 // package with no row may import none. Arrows go down this list, never up.
 var allowed = map[string][]string{
-	"cmd/den": {"internal/cli"},
+	"cmd/den":  {"internal/cli"},
+	"cmd/dend": {"internal/dend"},
 
 	"internal/fault":      {},
 	"internal/ident":      {"internal/fault"},
@@ -65,11 +66,16 @@ var allowed = map[string][]string{
 
 	"internal/provider/container": {"internal/fault", "internal/provider", "internal/provider/native", "internal/session"},
 
+	"internal/dend": {
+		"internal/fault", "internal/session", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider",
+		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
+	},
+
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
-		"internal/provider/subprocess/shim",
+		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace",
 	},
 	"acceptance": {},
 }
@@ -81,7 +87,7 @@ var outside = map[string][]string{
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":    {"internal/eventlog"},
+	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
 	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim"},

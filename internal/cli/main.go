@@ -95,7 +95,7 @@ A first look:
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one a line)")
 	flags.StringVar(&a.homeFlag, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
-	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
+	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetCompletionCommandGroupID(groupMachine)
 	root.AddCommand(
@@ -103,6 +103,7 @@ A first look:
 		a.typeCmd(), a.pasteCmd(), a.keysCmd(), a.resizeCmd(), a.signalCmd(), a.markCmd(),
 		a.waitCmd(), a.snapshotCmd(), a.attachCmd(), a.watchCmd(), a.historyCmd(), a.killCmd(),
 		a.runCmd(), a.fireCmd(), a.pollCmd(), a.intCmd(), a.notifyCmd(), a.eventsCmd(), a.batchCmd(),
+		a.initCmd(), a.upCmd(), a.downCmd(), a.psCmd(), a.reloadCmd(), a.agentCmd(),
 		a.gcCmd(), a.homesCmd(), a.doctorCmd(), a.versionCmd(), a.skillsCmd(), a.hostCmd(), a.manCmd(),
 	)
 	root.AddCommand(helpTopics()...)
@@ -113,6 +114,7 @@ A first look:
 const (
 	groupSession = "session"
 	groupCell    = "cell"
+	groupAgent   = "agent"
 	groupMachine = "machine"
 )
 

@@ -1,11 +1,9 @@
 package controller
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -63,7 +61,7 @@ func openJournal(path string, clock func() time.Time) (*journal, error) {
 	j := &journal{path: path, clock: clock, more: make(chan struct{})}
 	whole := int64(0)
 	for _, p := range []string{path + ".1", path} {
-		size, err := scanEvents(p, func(e keeper.Event) { j.seq = max(j.seq, e.Seq) })
+		size, err := keeper.ScanEvents(p, func(e keeper.Event) error { j.seq = max(j.seq, e.Seq); return nil })
 		if err != nil {
 			return nil, err
 		}
@@ -82,31 +80,6 @@ func openJournal(path string, clock func() time.Time) (*journal, error) {
 	}
 	j.size = whole
 	return j, nil
-}
-
-// scanEvents calls each with every whole event and returns how far they reach.
-func scanEvents(path string, each func(keeper.Event)) (whole int64, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fault.Errorf(fault.KindOf(err), "read the events: %w", err)
-	}
-	defer f.Close()
-	r := bufio.NewReader(f)
-	for {
-		line, err := r.ReadBytes('\n')
-		if err != nil {
-			return whole, nil // the end, or a torn last line
-		}
-		var e keeper.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			return 0, fault.Hintf(fault.Errorf(fault.Storage, "read the events: %s is damaged after byte %d: %w", path, whole, err), "move it away: what happened so far is forgotten, nothing else")
-		}
-		whole += int64(len(line))
-		each(e)
-	}
 }
 
 // append writes one event. A disk that takes no more does not stop a keeper:
@@ -157,17 +130,14 @@ func (j *journal) since(seq uint64, each func(keeper.Event) error) (last uint64,
 	j.mu.Unlock()
 	last = seq
 	for _, p := range []string{j.path + ".1", j.path} {
-		var sent error
-		if _, err := scanEvents(p, func(e keeper.Event) {
-			if e.Seq > last && sent == nil {
-				sent = each(e)
-				last = e.Seq
+		if _, err := keeper.ScanEvents(p, func(e keeper.Event) error {
+			if e.Seq <= last {
+				return nil
 			}
+			last = e.Seq
+			return each(e)
 		}); err != nil {
 			return last, more, err
-		}
-		if sent != nil {
-			return last, more, sent
 		}
 	}
 	return last, more, nil

@@ -13,7 +13,6 @@ const (
 	MethodOrder   = "order"
 	MethodNudge   = "nudge"
 	MethodPeek    = "peek"
-	MethodAttach  = "attach"
 	MethodEvents  = "events"
 	MethodDrained = "drained"
 )
@@ -83,13 +82,6 @@ type Nudged struct {
 // Peeked answers a peek.
 type Peeked struct {
 	Text string `json:"text"`
-}
-
-// AttachBy says how a person's terminal joins an agent: by running a command
-// with it.
-type AttachBy struct {
-	Argv []string `json:"argv"`
-	Env  []string `json:"env,omitempty"` // added
 }
 
 // EventsFrom asks for what happened after a seq, of one agent or of all.

@@ -1,0 +1,12 @@
+// Command dend keeps the agents of a workspace.
+package main
+
+import (
+	"os"
+
+	"den/internal/dend"
+)
+
+func main() {
+	os.Exit(dend.Main(os.Args, os.Environ(), os.Stdout, os.Stderr))
+}

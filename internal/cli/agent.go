@@ -1,0 +1,309 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/workspace"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) agentCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "agent",
+		Short:   "One agent of the workspace: start, stop, nudge, peek, attach, logs, explain",
+		Example: "  den agent nudge greeter 'echo hello'\n  den agent peek greeter\n  den agent logs greeter",
+		GroupID: groupAgent,
+		Args:    unknownVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	orders := []struct{ order, short string }{
+		{keeper.OrderStart, "Want the agent to run, and wait until it does"},
+		{keeper.OrderStop, "Stop the agent, until it is started again"},
+		{keeper.OrderRestart, "Stop the agent and start it again"},
+		{keeper.OrderSuspend, "Suspend the agent; without a name the whole workspace"},
+		{keeper.OrderResume, "End a suspension; without a name the whole workspace's"},
+		{keeper.OrderReset, "Forget the agent's failures: end its quarantine, try at once"},
+	}
+	for _, o := range orders {
+		cmd.AddCommand(a.orderCmd(o.order, o.short))
+	}
+	cmd.AddCommand(a.nudgeCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainedCmd())
+	return cmd
+}
+
+func (a *app) orderCmd(order, short string) *cobra.Command {
+	var file string
+	var noWait bool
+	limit := duration(time.Minute)
+	least, use := 1, order+" NAME"
+	if order == keeper.OrderSuspend || order == keeper.OrderResume {
+		least, use = 0, order+" [NAME]"
+	}
+	cmd := longFileFlag(&cobra.Command{
+		Use:     use,
+		Short:   short,
+		Example: "  den agent " + order + " greeter",
+		Args:    args(least, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
+			defer cancel()
+			req := keeper.Agent{Order: order, Wait: !noWait}
+			if len(args) > 0 {
+				req.Name = args[0]
+			}
+			var ps keeper.Ps
+			if err := a.keep(ctx, file, keeper.MethodOrder, req, &ps); err != nil {
+				return err
+			}
+			return a.answer(ps, func(w io.Writer) { printPs(w, ps, time.Now()) })
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return at once")
+	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait")
+	return cmd
+}
+
+func (a *app) nudgeCmd() *cobra.Command {
+	var file string
+	var noWait bool
+	limit := duration(time.Minute)
+	cmd := longFileFlag(&cobra.Command{
+		Use:   "nudge NAME TEXT|-",
+		Short: "Type text and Enter into an agent, whole and alone, when it is ready",
+		Long: `Give an agent a message. It is kept on disk until it has gone in: when the agent waits for
+input, no dialog is open and nobody types. "delivered" means that the screen shows it,
+"unconfirmed" that it was sent and could not be seen.`,
+		Example: "  den agent nudge coder 'run the tests'\n  cat task.md | den agent nudge coder -",
+		Args:    args(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.textOrStdin(args[1:])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
+			defer cancel()
+			var n keeper.Nudged
+			if err := a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n); err != nil {
+				return err
+			}
+			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when it is kept")
+	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait until it has gone in")
+	return cmd
+}
+
+func (a *app) peekCmd() *cobra.Command {
+	var file string
+	var lines int
+	cmd := longFileFlag(&cobra.Command{
+		Use:     "peek NAME",
+		Short:   "Print the last lines of an agent's session",
+		Example: "  den agent peek greeter -n 10",
+		Args:    args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if lines < 0 {
+				return fault.Errorf(fault.Usage, "-n is a number of lines; 0 means all")
+			}
+			var p keeper.Peeked
+			if err := a.keep(cmd.Context(), file, keeper.MethodPeek, keeper.Agent{Name: args[0], Lines: lines}, &p); err != nil {
+				return err
+			}
+			return a.answer(p, func(w io.Writer) {
+				if p.Text != "" {
+					fmt.Fprintln(w, p.Text)
+				}
+			})
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().IntVarP(&lines, "lines", "n", 50, "how many lines; 0: all")
+	return cmd
+}
+
+func (a *app) agentAttachCmd() *cobra.Command {
+	var file string
+	return longFileFlag(&cobra.Command{
+		Use:     "attach NAME",
+		Short:   "Join an agent's session with your own terminal",
+		Example: "  den agent attach greeter",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := a.place(file)
+			if err != nil {
+				return err
+			}
+			binary, err := a.dend()
+			if err != nil {
+				return err
+			}
+			argv, err := a.keeperArgv(binary, p)
+			if err != nil {
+				return err
+			}
+			argv = append(argv, "attach", args[0])
+			return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+}
+
+func (a *app) drainedCmd() *cobra.Command {
+	var file string
+	return longFileFlag(&cobra.Command{
+		Use:   "drained [NAME]",
+		Short: "Said by an agent that was asked to finish: it has",
+		Long: `An agent that must end is asked to finish its work first: its keeper leaves the word
+in the session's metadata and, where the workspace says so, nudges it. The agent answers
+with this; NAME is $DEN_AGENT by default.`,
+		Example: "  den agent drained",
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := a.getenv("DEN_AGENT")
+			if len(args) > 0 {
+				name = args[0]
+			}
+			if name == "" {
+				return fault.Errorf(fault.Usage, "which agent? DEN_AGENT is not set")
+			}
+			if err := a.keep(cmd.Context(), file, keeper.MethodDrained, keeper.Agent{Name: name}, nil); err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"status": "noted"}, nil)
+		},
+	}, &file)
+}
+
+func (a *app) logsCmd() *cobra.Command {
+	var file string
+	var follow bool
+	var after uint64
+	cmd := longFileFlag(&cobra.Command{
+		Use:     "logs [NAME]",
+		Short:   "Print what the keeper did with an agent, and why; without a name with all",
+		Example: "  den agent logs greeter\n  den agent logs -f --after 120 -j",
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from := keeper.EventsFrom{After: after, Follow: follow}
+			if len(args) > 0 {
+				from.Agent = args[0]
+			}
+			return a.events(cmd.Context(), file, from)
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
+	cmd.Flags().Uint64Var(&after, "after", 0, "only events after this `SEQ`")
+	return cmd
+}
+
+// events prints a keeper's events. Without a keeper they are read from its file.
+func (a *app) events(ctx context.Context, file string, from keeper.EventsFrom) error {
+	p, err := a.place(file)
+	if err != nil {
+		return err
+	}
+	c, err := p.Dial(ctx, Version)
+	if fault.KindOf(err) == fault.NotRunning && !from.Follow {
+		return keeper.ReadEvents(p, from, a.printEvent)
+	}
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Stream(ctx, keeper.MethodEvents, from, func(raw json.RawMessage) error {
+		var e keeper.Event
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fault.Errorf(fault.Protocol, "event: %w", err)
+		}
+		return a.printEvent(e)
+	})
+}
+
+func (a *app) printEvent(e keeper.Event) error {
+	if a.json {
+		return a.printJSON(e)
+	}
+	_, err := fmt.Fprintf(a.stdout, "%s %s", e.Time.Local().Format(time.DateTime), e.Type)
+	if e.Agent != "" {
+		fmt.Fprintf(a.stdout, " %s", e.Agent)
+	}
+	if e.Why != "" {
+		fmt.Fprintf(a.stdout, ": %s", e.Why)
+	}
+	if code, ok := e.Detail["exit_code"]; ok {
+		fmt.Fprintf(a.stdout, " (exit %v)", code)
+	}
+	fmt.Fprintln(a.stdout)
+	return err
+}
+
+func (a *app) explainCmd() *cobra.Command {
+	var file string
+	return longFileFlag(&cobra.Command{
+		Use:     "explain NAME",
+		Short:   "Print an agent's resolved configuration, and where each value came from",
+		Example: "  den agent explain greeter",
+		Args:    args(1, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := a.place(file)
+			if err != nil {
+				return err
+			}
+			ws, err := workspace.Load(p.Config)
+			if err != nil {
+				return err
+			}
+			ag, err := ws.Agent(args[0])
+			if err != nil {
+				return err
+			}
+			return a.explain(ws, ag)
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+}
+
+func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
+	settings := ag.Explain()
+	return a.answer(map[string]any{"agent": ag.Name, "argv": ag.Argv(), "settings": settings}, func(w io.Writer) {
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, s := range settings {
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
+		}
+		tw.Flush()
+	})
+}
+
+// completeAgent completes the names of the workspace's agents.
+func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	p, err := a.place("")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ws, err := workspace.Load(p.Config)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, ag := range ws.Agents {
+		names = append(names, ag.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

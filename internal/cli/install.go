@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+)
+
+// unit is a systemd user unit. Agents outlive their keeper, so only the keeper
+// is killed with the service; 'den down' ends the agents. A keeper that cannot
+// start gives up after a few tries.
+const unit = `[Unit]
+Description=den keeps the agents of %[1]s
+StartLimitIntervalSec=300
+StartLimitBurst=5
+
+[Service]
+Type=exec
+WorkingDirectory=%[2]s
+ExecStart=%[3]s
+Restart=on-failure
+RestartSec=2
+KillMode=process
+Environment=PATH=%[4]s
+
+[Install]
+WantedBy=default.target
+`
+
+// install writes the unit and says how to switch it on.
+func (a *app) install(p keeper.Place, argv []string) error {
+	config := a.getenv("XDG_CONFIG_HOME")
+	if config == "" {
+		config = filepath.Join(a.getenv("HOME"), ".config")
+	}
+	if !filepath.IsAbs(config) {
+		return fault.Errorf(fault.Usage, "install: neither XDG_CONFIG_HOME nor HOME is an absolute path")
+	}
+	name := "den-" + p.Owner() + ".service"
+	path := filepath.Join(config, "systemd", "user", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fault.Errorf(fault.KindOf(err), "install: %w", err)
+	}
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = systemdQuote(w)
+	}
+	dir := filepath.Dir(p.Config)
+	text := fmt.Sprintf(unit, systemdEscape(dir), systemdEscape(dir), strings.Join(words, " "), systemdEscape(a.getenv("PATH")))
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return fault.Errorf(fault.KindOf(err), "install: %w", err)
+	}
+	next := "systemctl --user daemon-reload && systemctl --user enable --now " + name
+	return a.answer(map[string]any{"path": path, "unit": name, "next": next}, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s\nswitch it on with: %s\n", path, next)
+	})
+}
+
+// systemdEscape keeps systemd from reading a percent sign as its own.
+func systemdEscape(s string) string { return strings.ReplaceAll(s, "%", "%%") }
+
+func systemdQuote(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", "$$").Replace(systemdEscape(s))
+	return `"` + s + `"`
+}

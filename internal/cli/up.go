@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/wire"
+	"den/internal/workspace"
+
+	"github.com/spf13/cobra"
+)
+
+type upOptions struct {
+	file       string
+	foreground bool
+	wait       bool
+	install    bool
+	timeout    duration
+}
+
+func (a *app) upCmd() *cobra.Command {
+	o := upOptions{timeout: duration(time.Minute)}
+	cmd := fileFlag(&cobra.Command{
+		Use:   "up",
+		Short: "Start the workspace's keeper, and with it its agents",
+		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
+starts the agents, watches them, and starts them again when they end. It returns when
+the keeper answers; with --wait, when all agents run. A keeper that runs already stays.`,
+		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
+		GroupID: groupAgent,
+		Args:    args(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), o) },
+	}, &o.file)
+	f := cmd.Flags()
+	f.BoolVar(&o.foreground, "foreground", false, "be the keeper, until interrupted")
+	f.BoolVar(&o.wait, "wait", false, "return when all agents run")
+	f.BoolVar(&o.install, "install", false, "write a systemd user unit that keeps the workspace up")
+	f.VarP(&o.timeout, "timeout", "t", "how long to wait")
+	return cmd
+}
+
+func (a *app) runUp(ctx context.Context, o upOptions) error {
+	p, err := a.place(o.file)
+	if err != nil {
+		return err
+	}
+	// A file with problems is told here, not by a keeper that will not start.
+	if _, err := workspace.Load(p.Config); err != nil {
+		return err
+	}
+	binary, err := a.dend()
+	if err != nil {
+		return err
+	}
+	argv, err := a.keeperArgv(binary, p)
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.install:
+		return a.install(p, argv)
+	case o.foreground:
+		return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
+	defer cancel()
+	if err := a.ensureKeeper(ctx, p, argv); err != nil {
+		return err
+	}
+	var ps keeper.Ps
+	if err := a.keep(ctx, p.Config, keeper.MethodPs, keeper.Agent{Wait: o.wait}, &ps); err != nil {
+		return err
+	}
+	return a.answer(ps, func(w io.Writer) {
+		fmt.Fprintf(w, "the keeper of %s runs, with %d agents\n", ps.Workspace, len(ps.Agents))
+	})
+}
+
+// ensureKeeper starts a keeper unless one answers.
+func (a *app) ensureKeeper(ctx context.Context, p keeper.Place, argv []string) error {
+	c, err := p.Dial(ctx, Version)
+	if err == nil {
+		return c.Close()
+	}
+	if fault.KindOf(err) != fault.NotRunning {
+		return err
+	}
+	err = a.startKeeper(ctx, p, argv)
+	if fault.KindOf(err) == fault.Busy { // somebody else was faster, and its keeper comes up
+		return a.awaitKeeper(ctx, p)
+	}
+	return err
+}
+
+func (a *app) awaitKeeper(ctx context.Context, p keeper.Place) error {
+	for {
+		c, err := p.Dial(ctx, Version)
+		if err == nil {
+			return c.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// startKeeper starts dend detached and waits for its one word.
+func (a *app) startKeeper(ctx context.Context, p keeper.Place, argv []string) error {
+	if err := p.Make(); err != nil {
+		return err
+	}
+	log, err := os.OpenFile(p.Log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "open the keeper's log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(argv[0], append(argv[1:], "--announce")...)
+	cmd.Env, cmd.Stderr, cmd.Dir = a.environ, log, filepath.Dir(p.Config)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fault.Errorf(fault.Internal, "start the keeper: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { out.Close() })()
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		waited := cmd.Wait()
+		return fault.Hintf(fault.Errorf(fault.Internal, "the keeper ended before it answered: %w", errors.Join(waited, ctx.Err())), "its last words are in %s", p.Log())
+	}
+	var said struct {
+		Error *wire.Error `json:"error"`
+	}
+	if err := json.Unmarshal(line, &said); err != nil {
+		return fault.Errorf(fault.Protocol, "the keeper said %q", line)
+	}
+	if said.Error != nil {
+		return errors.Join(said.Error.Err())
+	}
+	return cmd.Process.Release()
+}
+
+// dend finds the keeper's binary: beside this one, or on the PATH.
+func (a *app) dend() (string, error) {
+	if path := a.getenv("DEN_DEND"); path != "" {
+		return path, nil
+	}
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "dend")
+		if _, err := os.Stat(beside); err == nil {
+			return beside, nil
+		}
+	}
+	path, err := exec.LookPath("dend")
+	if err != nil {
+		return "", fault.Hintf(fault.Errorf(fault.NotFound, "dend, the keeper, is neither beside den nor on the PATH"), "'make install' installs both; DEN_DEND names another")
+	}
+	return filepath.Abs(path)
+}
+
+func (a *app) keeperArgv(binary string, p keeper.Place) ([]string, error) {
+	home, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %w", err)
+	}
+	return []string{binary, "-f", p.Config, "--home", home.Path, "--den", self}, nil
+}

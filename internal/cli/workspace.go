@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/workspace"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) initCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "init [DIR]",
+		Short:   "Write a den.toml whose agents run as they are",
+		Example: "  den init && den up && den ps",
+		GroupID: groupAgent,
+		Args:    args(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			path, err := writeExample(dir)
+			if err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"path": path}, func(w io.Writer) {
+				fmt.Fprintf(w, "wrote %s; 'den up' starts its agents\n", path)
+			})
+		},
+	}
+}
+
+func writeExample(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fault.Errorf(fault.Usage, "init %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(abs, 0o755); err != nil {
+		return "", fault.Errorf(fault.KindOf(err), "init: %w", err)
+	}
+	for _, name := range []string{"den.toml", "den.yaml", "den.yml"} {
+		if _, err := os.Stat(filepath.Join(abs, name)); err == nil {
+			return "", fault.Hintf(fault.Errorf(fault.Busy, "%s is there already", filepath.Join(abs, name)), "'den up' starts its agents")
+		}
+	}
+	path := filepath.Join(abs, "den.toml")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return "", fault.Errorf(fault.KindOf(err), "init: %w", err)
+	}
+	_, err = f.WriteString(workspace.Example(filepath.Base(abs)))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", fault.Errorf(fault.KindOf(err), "init: %w", err)
+	}
+	return path, nil
+}
+
+// place finds the workspace: the file that was named, or the nearest upwards.
+func (a *app) place(file string) (keeper.Place, error) {
+	if file == "" {
+		file = a.getenv("DEN_WORKSPACE")
+	}
+	if file == "" {
+		var err error
+		if file, err = workspace.Find("."); err != nil {
+			return keeper.Place{}, err
+		}
+	}
+	return keeper.At(file)
+}
+
+// keep asks the workspace's keeper for one thing.
+func (a *app) keep(ctx context.Context, file, method string, params, result any) error {
+	p, err := a.place(file)
+	if err != nil {
+		return err
+	}
+	c, err := p.Dial(ctx, Version)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Call(ctx, method, params, result)
+}
+
+// fileFlag names the workspace for every verb that needs one.
+func fileFlag(cmd *cobra.Command, file *string) *cobra.Command {
+	cmd.Flags().StringVarP(file, "file", "f", "", fileUsage)
+	return cmd
+}
+
+// longFileFlag leaves -f to the verb.
+func longFileFlag(cmd *cobra.Command, file *string) *cobra.Command {
+	cmd.Flags().StringVar(file, "file", "", fileUsage)
+	return cmd
+}
+
+const fileUsage = "the workspace's `FILE` (default $DEN_WORKSPACE, else the nearest den.toml or den.yaml upwards)"
+
+func (a *app) psCmd() *cobra.Command {
+	var file string
+	return fileFlag(&cobra.Command{
+		Use:     "ps",
+		Short:   "Tell of each agent what is wanted, what is true, and why",
+		Example: "  den ps\n  den ps -j",
+		GroupID: groupAgent,
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var ps keeper.Ps
+			if err := a.keep(cmd.Context(), file, keeper.MethodPs, nil, &ps); err != nil {
+				return err
+			}
+			return a.answer(ps, func(w io.Writer) { printPs(w, ps, time.Now()) })
+		},
+	}, &file)
+}
+
+func printPs(w io.Writer, ps keeper.Ps, now time.Time) {
+	if ps.Problem != "" {
+		fmt.Fprintf(w, "the newest configuration is not in force: %s\n", ps.Problem)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "AGENT\tWANTED\tACTUAL\tFOR\tRESTARTS\tSESSION\tWHY")
+	for _, s := range ps.Agents {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Wanted, s.Actual, age(now.Sub(s.Since)), s.Restarts, s.Session, s.Why)
+	}
+	tw.Flush()
+}
+
+// age is a duration as people say it.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+func (a *app) downCmd() *cobra.Command {
+	var file string
+	limit := duration(time.Minute)
+	cmd := fileFlag(&cobra.Command{
+		Use:     "down",
+		Short:   "End all agents of the workspace and its keeper",
+		Long:    "Interrupt the workspace's agents, wait for their ends, end by force what is left, and end the keeper.",
+		Example: "  den down",
+		GroupID: groupAgent,
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
+			defer cancel()
+			err := a.keep(ctx, file, keeper.MethodDown, nil, nil)
+			if fault.KindOf(err) == fault.NotRunning {
+				err = nil // nothing to end
+			}
+			if err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
+		},
+	}, &file)
+	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the agents' ends")
+	return cmd
+}
+
+func (a *app) reloadCmd() *cobra.Command {
+	var file string
+	return fileFlag(&cobra.Command{
+		Use:     "reload",
+		Short:   "Let the keeper read the workspace's file again, now",
+		Long:    "The keeper reads the file by itself when it changes. A file with problems changes nothing: the old one stays in force, and 'den ps' says why.",
+		Example: "  den reload",
+		GroupID: groupAgent,
+		Args:    args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.keep(cmd.Context(), file, keeper.MethodReload, nil, nil); err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"status": "reloaded"}, func(w io.Writer) { fmt.Fprintln(w, "reloaded") })
+		},
+	}, &file)
+}

@@ -1,0 +1,162 @@
+package dend
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"den/internal/controller"
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// Version is this build's version; the Makefile sets it.
+var Version = "dev"
+
+// options are what the command line says.
+type options struct {
+	file     string
+	home     string
+	den      string // the den binary
+	announce bool   // tell on stdout, once, that it runs or why not
+	verb     []string
+}
+
+// Main is the whole process. It returns the process status.
+func Main(args, environ []string, stdout, stderr io.Writer) int {
+	log.SetOutput(stderr)
+	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
+	log.SetPrefix("dend: ")
+	o, err := parse(args[1:], stderr)
+	switch {
+	case err != nil:
+	case len(o.verb) == 0:
+		err = run(o, environ, stdout)
+	case len(o.verb) == 2 && o.verb[0] == "attach":
+		err = attach(o, environ, o.verb[1])
+	default:
+		err = fault.Errorf(fault.Usage, "dend knows no %q", strings.Join(o.verb, " "))
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "dend:", err)
+		if hint := fault.HintOf(err); hint != "" {
+			fmt.Fprintln(stderr, "hint:", hint)
+		}
+	}
+	return fault.ExitCode(err)
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	version := false
+	f := flag.NewFlagSet("dend", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.file, "f", "den.toml", "the workspace's `FILE`")
+	f.StringVar(&o.home, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
+	f.StringVar(&o.den, "den", "", "the den `BINARY` (default: beside dend)")
+	f.BoolVar(&o.announce, "announce", false, "write one line to stdout when it serves, or cannot")
+	f.BoolVar(&version, "version", false, "print the version")
+	if err := f.Parse(args); err != nil {
+		return o, reportedUsage{err}
+	}
+	o.verb = f.Args()
+	if version {
+		fmt.Fprintln(os.Stdout, Version)
+		os.Exit(0)
+	}
+	if o.den == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return o, fmt.Errorf("find this binary: %w", err)
+		}
+		o.den = filepath.Join(filepath.Dir(self), "den")
+	}
+	if _, err := os.Stat(o.den); err != nil {
+		return o, fault.Hintf(fault.Errorf(fault.NotFound, "den, which runs the sessions, is not at %s", o.den), "name it with --den")
+	}
+	return o, nil
+}
+
+// reportedUsage is an error that the flag package has printed already.
+type reportedUsage struct{ error }
+
+// run is one keeper's life.
+func run(o options, environ []string, stdout io.Writer) (err error) {
+	announced := false
+	announce := func(err error) {
+		if announced || !o.announce {
+			return
+		}
+		announced = true
+		var said struct {
+			Error *wire.Error `json:"error,omitempty"`
+		}
+		if err != nil {
+			said.Error = wire.FromError(err)
+		}
+		if werr := json.NewEncoder(stdout).Encode(said); werr != nil {
+			log.Printf("tell who started us: %v", werr) // it went away; the keeper stays
+		}
+		if f, ok := stdout.(*os.File); ok {
+			f.Close() // Best effort: the one who started us waits for no more.
+		}
+	}
+	defer func() { announce(err) }()
+
+	getenv := lookup(environ)
+	p, err := keeper.At(o.file)
+	if err != nil {
+		return err
+	}
+	if err := p.Make(); err != nil {
+		return err
+	}
+	lock, err := p.Lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	home, err := session.ResolveHome(o.home, getenv)
+	if err != nil {
+		return err
+	}
+	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events()})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now()}
+	d.places = newPlaces(d)
+	defer d.places.close()
+	if err := d.load(); err != nil {
+		return err
+	}
+	return d.serve(announce)
+}
+
+func lookup(environ []string) func(string) string {
+	vars := map[string]string{}
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		vars[k] = v
+	}
+	return func(key string) string { return vars[key] }
+}
+
+// untilSignalled is the context of the keeper's life. A keeper that is told to
+// terminate leaves its agents running: the next one finds them.
+func untilSignalled() (context.Context, context.CancelFunc) {
+	signal.Ignore(syscall.SIGHUP)
+	return signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+}

@@ -1,0 +1,116 @@
+package dend
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"sync"
+
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/provider/container"
+	"den/internal/provider/native"
+	"den/internal/provider/subprocess"
+	"den/internal/provider/tmux"
+	"den/internal/session"
+)
+
+// places are the providers that the workspace's agents use, opened when they
+// are first needed.
+type places struct {
+	d *daemon
+
+	mu     sync.Mutex // guards the fields below
+	opened map[string]provider.Provider
+	ctx    context.Context // or nil before the keeper serves
+	watch  sync.WaitGroup
+}
+
+func newPlaces(d *daemon) *places {
+	return &places{d: d, opened: map[string]provider.Provider{}}
+}
+
+// get opens a kind of place, once.
+func (ps *places) get(kind string) (provider.Provider, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p, ok := ps.opened[kind]; ok {
+		return p, nil
+	}
+	p, err := ps.open(kind)
+	if err != nil {
+		return nil, fmt.Errorf("open the place for %s sessions: %w", kind, err)
+	}
+	ps.opened[kind] = p
+	if ps.ctx != nil {
+		ps.watchLocked(kind, p)
+	}
+	return p, nil
+}
+
+func (ps *places) open(kind string) (provider.Provider, error) {
+	d := ps.d
+	owner := d.place.Owner()
+	switch kind {
+	case "native", "":
+		return native.Open(native.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version})
+	case "tmux":
+		socket, err := session.RunPath("tmux\x00"+d.place.Config, d.getenv)
+		if err != nil {
+			return nil, err
+		}
+		return tmux.Open(tmux.Options{Socket: socket, Owner: owner})
+	case "subprocess":
+		return subprocess.Open(subprocess.Options{Dir: d.place.Sessions(), Owner: owner, Binary: d.den, Version: Version})
+	case "container":
+		return container.Open(container.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version, Engine: d.engine(), Getenv: d.getenv})
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "no provider '%s' in this build", kind), "native, tmux, subprocess and container are there")
+}
+
+// serve lets all places tell of ends until the context ends.
+func (ps *places) serve(ctx context.Context) {
+	ps.mu.Lock()
+	ps.ctx = ctx
+	for kind, p := range ps.opened {
+		ps.watchLocked(kind, p)
+	}
+	ps.mu.Unlock()
+	<-ctx.Done()
+	ps.watch.Wait()
+}
+
+// watchLocked passes the ends of sessions on to the controller. A place that
+// cannot tell is looked at by the patrol alone.
+func (ps *places) watchLocked(kind string, p provider.Provider) {
+	w, ok := p.(provider.Watcher)
+	if !ok || ps.ctx.Err() != nil {
+		return
+	}
+	ctx := ps.ctx
+	ps.watch.Go(func() {
+		for ctx.Err() == nil {
+			ended, err := w.Watch(ctx)
+			if err != nil {
+				log.Printf("watch %s sessions: %v; they are looked at on patrol only", kind, err)
+				return
+			}
+			for name := range ended {
+				ps.d.controller.Ended(name)
+			}
+		}
+	})
+}
+
+func (ps *places) close() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for kind, p := range ps.opened {
+		if c, ok := p.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				log.Printf("close the place for %s sessions: %v", kind, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package keeper
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"den/internal/fault"
+)
+
+// ReadEvents calls each with the events in the workspace's files, for when no
+// keeper answers.
+func ReadEvents(p Place, from EventsFrom, each func(Event) error) error {
+	for _, path := range []string{p.Events() + ".1", p.Events()} {
+		if _, err := ScanEvents(path, func(e Event) error {
+			if e.Seq <= from.After || from.Agent != "" && e.Agent != from.Agent {
+				return nil
+			}
+			return each(e)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ScanEvents calls each with every whole event of one file, and returns how
+// many bytes they take: what is behind them is a line that a dying keeper left
+// half written. A file that is not there has no events.
+func ScanEvents(path string, each func(Event) error) (whole int64, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fault.Errorf(fault.KindOf(err), "read the events: %w", err)
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return whole, nil // the end, or a torn last line
+		}
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return 0, fault.Hintf(fault.Errorf(fault.Storage, "read the events: %s is damaged after byte %d: %w", path, whole, err), "move it away: what happened so far is forgotten, nothing else")
+		}
+		whole += int64(len(line))
+		if err := each(e); err != nil {
+			return whole, err
+		}
+	}
+}
