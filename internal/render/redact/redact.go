@@ -1,0 +1,120 @@
+// Package redact finds what must not be shown: a caller's own patterns, and
+// the tokens that everybody knows.
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"den/internal/fault"
+)
+
+// Mask stands for each hidden character.
+const Mask = '*'
+
+// Redactor hides what its patterns match. A nil Redactor hides nothing.
+type Redactor struct{ patterns []pattern }
+
+// New returns a redactor for the given expressions and, with tokens, for
+// common kinds of secrets; nil when there is nothing to hide. Of an expression
+// with groups only what the groups match is hidden.
+func New(expressions []string, tokens bool) (*Redactor, error) {
+	r := &Redactor{}
+	for _, e := range expressions {
+		re, err := regexp.Compile(e)
+		if err != nil {
+			return nil, fault.Hintf(fault.Errorf(fault.Usage, "redact '%s': %w", e, err), "expressions are those of Go: https://go.dev/s/re2syntax")
+		}
+		if re.MatchString("") {
+			return nil, fault.Errorf(fault.Usage, "redact '%s': it matches everywhere, for it matches nothing at all", e)
+		}
+		r.patterns = append(r.patterns, pattern{re: re})
+	}
+	if tokens {
+		r.patterns = append(r.patterns, tokenPatterns()...)
+	}
+	if len(r.patterns) == 0 {
+		return nil, nil
+	}
+	return r, nil
+}
+
+// A Span is a part of a text, from its first byte up to its end.
+type Span struct{ From, To int }
+
+// Spans returns the parts of text to hide, in order, none touching another.
+func (r *Redactor) Spans(text []byte) []Span {
+	if r == nil {
+		return nil
+	}
+	var spans []Span
+	for i := range r.patterns {
+		if !r.patterns[i].mayMatch(text) {
+			continue
+		}
+		for _, m := range r.patterns[i].re.FindAllSubmatchIndex(text, -1) {
+			if len(m) > 2 {
+				m = m[2:]
+			}
+			for i := 0; i < len(m); i += 2 {
+				if m[i] < m[i+1] {
+					spans = append(spans, Span{m[i], m[i+1]})
+				}
+			}
+		}
+	}
+	return merged(spans)
+}
+
+// merged sorts spans and joins those that touch.
+func merged(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return a.From - b.From })
+	out := spans[:0]
+	for _, s := range spans {
+		if n := len(out); n > 0 && s.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Text returns s with a mask for every character that is hidden. Line breaks
+// stay.
+func (r *Redactor) Text(s string) string {
+	spans := r.Spans([]byte(s))
+	if len(spans) == 0 {
+		return s
+	}
+	var b strings.Builder
+	at := 0
+	for _, sp := range spans {
+		b.WriteString(s[at:sp.From])
+		for _, c := range s[sp.From:sp.To] {
+			b.WriteString(maskOf(c))
+		}
+		at = sp.To
+	}
+	b.WriteString(s[at:])
+	return b.String()
+}
+
+// maskOf keeps line breaks, and the width of wide characters.
+func maskOf(c rune) string {
+	switch {
+	case c == '\n' || c == '\r':
+		return string(c)
+	case wide(c):
+		return string(Mask) + string(Mask)
+	}
+	return string(Mask)
+}
+
+// wide is a rough guess that is right for the scripts that people write.
+func wide(c rune) bool {
+	return c >= 0x1100 && c <= 0x115f || c >= 0x2e80 && c <= 0xa4cf || c >= 0xac00 && c <= 0xd7a3 ||
+		c >= 0xf900 && c <= 0xfaff || c >= 0xff00 && c <= 0xff60 || c >= 0x1f300 && c <= utf8.MaxRune
+}

@@ -1,0 +1,79 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"sync"
+)
+
+// pattern is an expression, and a quick look that tells where it cannot match:
+// most screens hold no secret.
+type pattern struct {
+	re   *regexp.Regexp
+	need []string // one of these must be there; none = look always
+	look func([]byte) bool
+}
+
+func (p *pattern) mayMatch(text []byte) bool {
+	if p.look != nil {
+		return p.look(text)
+	}
+	for _, n := range p.need {
+		if bytes.Contains(text, []byte(n)) {
+			return true
+		}
+	}
+	return len(p.need) == 0
+}
+
+// tokenPatterns are the kinds of secrets that are known by their form. They
+// match a token's beginning too: on a screen it may be typed only in part, or
+// cut off at the edge.
+var tokenPatterns = sync.OnceValue(func() []pattern {
+	known := func(expression string, need ...string) pattern {
+		return pattern{re: regexp.MustCompile(expression), need: need}
+	}
+	const end = `-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`
+	return []pattern{
+		known(`\bgh[pousr]_[A-Za-z0-9]{6,}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"), // GitHub
+		known(`\bgithub_pat_[A-Za-z0-9_]{6,}`, "github_pat_"),
+		known(`\bglpat-[A-Za-z0-9_-]{6,}`, "glpat-"),                         // GitLab
+		known(`\bsk-(?:ant|proj|svcacct|admin|or)-[A-Za-z0-9_-]{4,}`, "sk-"), // Anthropic, OpenAI, OpenRouter
+		known(`\bsk-[A-Za-z0-9]{16,}`, "sk-"),                                // OpenAI, the older form
+		known(`\b(?:AKIA|ASIA)[A-Z0-9]{8,}`, "AKIA", "ASIA"),                 // AWS: key ids
+		known(`(?i)aws_?(?:secret_?access_?key|session_?token)["']?\s*[=:]\s*["']?([A-Za-z0-9/+=]{8,})`, "aws", "AWS", "Aws"),
+		known(`\bxox[abeoprs]-[A-Za-z0-9-]{6,}`, "xox"), // Slack
+		known(`\bxapp-[0-9]-[A-Za-z0-9-]{6,}`, "xapp-"),
+		known(`hooks\.slack\.com/services/([A-Za-z0-9/_-]{6,})`, "hooks.slack.com"),
+		known(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`, ".eyJ"), // JWT
+		known(`\bAIza[A-Za-z0-9_-]{20,}`, "AIza"),                                          // Google
+		known(`\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{6,}`, "k_live_", "k_test_"),        // Stripe
+		known(`\bnpm_[A-Za-z0-9]{12,}`, "npm_"),
+		known(`\bpypi-AgE[A-Za-z0-9_-]{12,}`, "pypi-AgE"),
+		known(`\bhf_[A-Za-z0-9]{12,}`, "hf_"),
+		known(`(?i)\bauthorization:\s*(?:bearer|basic|token)\s+([A-Za-z0-9._~+/=-]{6,})`, "uthorization", "UTHORIZATION"),
+		known(`\b[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/@]{3,})@`, "://"), // a password in an address
+		// Private keys, whole or with an end that is not on the screen; then
+		// what is left of one when its first line is gone, or both.
+		known(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]*`+end+`|[A-Za-z0-9+/=\s]*)`, "PRIVATE KEY"),
+		known(`[A-Za-z0-9+/=\s]+`+end, "PRIVATE KEY"),
+		{re: regexp.MustCompile(`(?:[A-Za-z0-9+/]{64}[A-Za-z0-9+/]*\s*\n){3,}[A-Za-z0-9+/=]*`), look: encodedLine},
+	}
+})
+
+// encodedLine reports that somewhere there is a line of a key, or of some
+// other long thing in base64.
+func encodedLine(text []byte) bool {
+	run := 0
+	for _, c := range text {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '+', c == '/':
+			if run++; run >= 64 {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
+}
