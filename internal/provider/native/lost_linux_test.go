@@ -91,6 +91,13 @@ func TestKilledHost(t *testing.T) {
 	begun := filepath.Join(t.TempDir(), "begun")
 	start(t, p, "w", "/bin/sh", "-c", "echo printed; trap '' HUP; setsid sleep 1000 & echo > "+begun+"; wait")
 	eventually(t, "it begins", func() bool { _, err := os.Stat(begun); return err == nil })
+	eventually(t, "its text is recorded", func() bool {
+		text, err := p.Peek(t.Context(), "w", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text == "printed"
+	})
 	if err := p.SetMeta(t.Context(), "w", "k", "v"); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +117,7 @@ func TestKilledHost(t *testing.T) {
 	if e, err := p.Exit(t.Context(), "w"); err != nil || e == nil || e.Code != -1 {
 		t.Errorf("Exit = %v, %v, want code -1: nobody knows", e, err)
 	}
-	if text, err := p.Peek(t.Context(), "w", 0); err != nil || !strings.Contains(text, "printed") {
+	if text, err := p.Peek(t.Context(), "w", 0); err != nil || text != "printed" {
 		t.Errorf("Peek = %q, %v", text, err)
 	}
 	if v, err := p.GetMeta(t.Context(), "w", "k"); err != nil || v != "v" {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 var leakCases = []testCase{{"NothingLeaks", nothingLeaks}}
@@ -98,7 +97,6 @@ func (w *world) endProcesses(program, dir string) {
 		for _, pid := range left {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // Best effort: it is looked for again.
 		}
-		time.Sleep(time.Millisecond)
 		return len(left) == 0
 	})
 }
