@@ -129,14 +129,18 @@ func (w *worker) end(ctx context.Context) error {
 	return nil
 }
 
-// endsWithin waits for the agent's own end. A place that tells of ends wakes
-// the worker; for others it is asked now and then.
+// endsWithin waits for the agent's own end. One that waits for its user again
+// has heard the interrupt and will not end of itself.
 func (w *worker) endsWithin(ctx context.Context, patience time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	sub := w.sub()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		if running, err := w.sub().Running(ctx); err == nil && !running {
+		if running, err := sub.Running(ctx); err == nil && !running {
 			return true
+		}
+		if sub.Ready(ctx) {
+			return false
 		}
 		select {
 		case <-ctx.Done():
