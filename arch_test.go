@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
-	"internal/render":        {"internal/fault", "internal/vt", "internal/screen"},
+	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},
 	"internal/render/redact": {"internal/fault"},
 	"internal/render/film": {
 		"internal/fault", "internal/vt", "internal/eventlog", "internal/replay", "internal/render", "internal/render/redact",
@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
-	"internal/provider/container": {"internal/fault", "internal/provider", "internal/provider/native", "internal/session"},
+	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/session"},
 
 	"internal/dend": {
 		"internal/fault", "internal/session", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider",

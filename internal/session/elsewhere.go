@@ -98,6 +98,15 @@ func (d Dir) removeRunDir(socket string) error {
 	if filepath.Base(socket) != hostSocket || dir == d.Path {
 		return nil
 	}
+	// The record may have been written by what ran there: it alone does not
+	// decide what goes.
+	own, err := socketPath(d.Home, d.ID, os.Getenv)
+	if err != nil {
+		return err
+	}
+	if filepath.Base(dir) != filepath.Base(own) {
+		return fault.Errorf(fault.Denied, "remove run directory: %s is not that of session '%s'", dir, d.ID)
+	}
 	if err := os.RemoveAll(dir); err != nil {
 		return fault.Errorf(fault.KindOf(err), "remove run directory: %w", err)
 	}
@@ -160,6 +169,7 @@ func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, wo
 		return word{err: err}
 	}
 	defer conn.Close()
+	l.Close() // Best effort: nobody else is to call, least of all the program.
 	stopConn := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stopConn()
 	if err := sendFiles(conn, lock, words); err != nil {

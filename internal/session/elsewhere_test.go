@@ -121,6 +121,11 @@ func hostElsewhere(ctx context.Context, t *testing.T, home session.Home, e *next
 	if err := c.Call(ctx, wire.MethodKill, wire.Kill{Grace: time.Second}, nil); err != nil {
 		t.Fatal(err)
 	}
+	forged := *m
+	forged.Socket = filepath.Join(t.TempDir(), "s")
+	if err := d.RemoveRunDir(&forged); fault.KindOf(err) != fault.Denied {
+		t.Fatalf("a directory that a record names: %v, want denied", err)
+	}
 	if err := d.RemoveRunDir(m); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package container_test
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/session"
+
+	"github.com/moby/moby/client"
 )
 
 // opened is a provider of its own Home on the shared engine.
@@ -102,12 +105,16 @@ func ended(t *testing.T, p provider.Provider, name string) {
 
 func TestSessionInAContainer(t *testing.T) {
 	t.Parallel()
-	p := opened(t, enginePodman(t), "city")
-	c := shell(t, `echo "in $PWD as $(cat /proc/1/cmdline | tr '\0' ' ')"; ls -a / ; read line; echo "got $line"; exit 7`)
+	e := enginePodman(t)
+	p := opened(t, e, "city")
+	c := shell(t, `echo "in $PWD as $(cat /proc/1/cmdline | tr '\0' ' ')"; echo "${#TOKEN} secret characters"; read line; echo "got $line"; exit 7`)
+	c.Env = map[string]string{"TOKEN": "for-nobody-else"}
 	if err := p.Start(t.Context(), "w-1", c); err != nil {
 		t.Fatal(err)
 	}
 	sees(t, p, "w-1", "in "+c.WorkDir+" as /.den/den host")
+	sees(t, p, "w-1", "15 secret characters")
+	isNowhere(t, e, p, c.Env["TOKEN"])
 	if err := p.AwaitReady(t.Context(), "w-1"); err != nil {
 		t.Fatal(err)
 	}
@@ -118,5 +125,29 @@ func TestSessionInAContainer(t *testing.T) {
 	sees(t, p, "w-1", "got hello")
 	if e, err := p.Exit(t.Context(), "w-1"); err != nil || e.Code != 7 || e.Signal != "" {
 		t.Fatalf("%+v, %v", e, err)
+	}
+}
+
+// isNowhere looks for a secret where it would outlive its session: with the
+// engine, and in the files of the Home.
+func isNowhere(t *testing.T, e *podman, p *container.Provider, secret string) {
+	t.Helper()
+	for _, c := range containers(t, e, p) {
+		inspected, err := e.api.ContainerInspect(t.Context(), c.ID, client.ContainerInspectOptions{})
+		if err != nil || strings.Contains(string(inspected.Raw), secret) || len(inspected.Raw) == 0 {
+			t.Errorf("the engine tells the secret: %s, %v", inspected.Raw, err)
+		}
+	}
+	err := filepath.WalkDir(p.Home.Path, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		if content, err := os.ReadFile(path); err != nil || strings.Contains(string(content), secret) {
+			t.Errorf("%s holds the secret, %v", path, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -12,7 +12,9 @@
 // host and drops with it, whoever ended the container and whether or not the
 // engine answers.
 //
-// What one container sees of the Home is its own session and nothing else. It
-// could damage that, its own record and log; containers keep agents apart from
-// each other and from the machine, not from their own history.
+// What one container sees of the Home is its own session and nothing else.
+// That it can change: its host writes the record and the log from inside, and
+// whoever reads them outside believes them. So containers keep agents apart
+// from each other, and keep their accidents in. They are no wall against a
+// program that means harm.
 package container

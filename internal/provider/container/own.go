@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/ident"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -64,6 +65,9 @@ func (p *Provider) made(labels map[string]string) bool {
 // sockets. One whose session lives is left alone: its name may have been
 // started anew meanwhile.
 func (p *Provider) clear(ctx context.Context, c owned) error {
+	if !ident.IsID(c.session) {
+		return p.remove(ctx, c.id) // not made as we make them
+	}
 	d := p.Home.Dir(c.session)
 	m, err := d.Inspect()
 	if fault.KindOf(err) == fault.NotFound {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
+	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -26,7 +27,7 @@ type Options struct {
 	// Engine is the engine's socket, as a path or a unix:// address; "" means
 	// that of DOCKER_HOST or CONTAINER_HOST, or the first usual one that answers.
 	Engine string
-	Getenv func(string) string
+	Getenv func(string) string // or nil for this process's environment
 }
 
 // Provider runs sessions in containers. What does not begin or end one is done
@@ -65,6 +66,9 @@ func Open(o Options) (*Provider, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
 	}
 	return &Provider{Options: o, sessions: &sessions{inner}, engine: &engine{configured: o.Engine, getenv: o.Getenv}}, nil
 }
