@@ -46,7 +46,9 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	case err == nil && old.Status.Active():
 		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, old.Status), "stop it first, or choose another name")
 	case err == nil:
-		before.Sweep() // what the ended command left running must not meet its successor
+		if err := p.clearFor(name, before, old); err != nil {
+			return err
+		}
 	case fault.KindOf(err) != fault.NotFound:
 		return err
 	}
@@ -60,8 +62,20 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	p.children.add(m.HostPID)
-	if old != nil {
-		return p.discard(old.Labels[beforeLabel])
+	return nil
+}
+
+// clearFor makes way for the next session of a name: what the ended command
+// left running must not meet its successor, and of the records before only
+// this one stays. It comes first, because a start that worked must say so.
+func (p *Provider) clearFor(name string, d session.Dir, m *session.Manifest) error {
+	_, err := d.Reconcile()
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return fmt.Errorf("start session '%s': %w", name, err)
+	}
+	d.Sweep()
+	if err := p.discard(m.Labels[beforeLabel]); err != nil {
+		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	return nil
 }
@@ -124,7 +138,7 @@ func (p *Provider) discard(id string) error {
 	case fault.KindOf(err) == fault.NotFound:
 		return nil // gc was here
 	case err != nil:
-		return fmt.Errorf("remove an old session: %w", err)
+		return fmt.Errorf("remove old session '%s': %w", id, err)
 	case m.Status.Active() || m.Labels[OwnerLabel] != p.Owner:
 		return nil // not what the label meant: let it be
 	}

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 
 	"den/internal/fault"
 	"den/internal/provider"
@@ -19,8 +18,6 @@ var lifecycleCases = []testCase{
 	{"CannotExecute", cannotExecute},
 	{"BadConfig", badConfig},
 	{"StartCancelled", startCancelled},
-	{"ExitCodes", exitCodes},
-	{"Signals", signals},
 	{"StopEndsTheTree", stopTree},
 	{"Interrupt", interrupt},
 	{"FoundAgain", foundAgain},
@@ -140,66 +137,6 @@ func startCancelled(w *world) {
 		w.Errorf("a cancelled Start left %q", left)
 	}
 	w.start("w", "idle")
-}
-
-// exited returns how a session that is not running ended.
-func (w *world) exited(pm provider.Postmortem, name string) provider.Exit {
-	w.Helper()
-	e, err := pm.Exit(w.Context(), name)
-	w.ok("Exit", err)
-	if e == nil {
-		w.Fatalf("Exit(%q) = nil for a session that is not running", name)
-	}
-	return *e
-}
-
-func (w *world) postmortem() provider.Postmortem {
-	w.Helper()
-	pm, ok := w.p.(provider.Postmortem)
-	if !ok {
-		w.Skip("the provider is no Postmortem: it cannot tell how commands ended")
-	}
-	return pm
-}
-
-func exitCodes(w *world) {
-	pm := w.postmortem()
-	_, err := pm.Exit(w.Context(), "never-was")
-	w.is("Exit of a session that never was", err, fault.NotFound)
-	for _, c := range []struct {
-		name, arg string
-		code      int
-	}{{"zero", "0", 0}, {"three", "3", 3}, {"max", "255", 255}} {
-		w.start(c.name, "exit", c.arg)
-		w.ends(c.name)
-		e := w.exited(pm, c.name)
-		w.equal("exit code", e.Code, c.code)
-		w.equal("exit signal", e.Signal, "")
-	}
-	// Its program may be gone before Start returns.
-	w.startConfig(w.p, "at-once", w.command("/bin/false"))
-	w.ends("at-once")
-	w.equal("exit code of false", w.exited(pm, "at-once").Code, 1)
-	w.start("runs", "idle")
-	e, err := pm.Exit(w.Context(), "runs")
-	w.ok("Exit", err)
-	if e != nil {
-		w.Errorf("Exit of a running session = %+v, want nil", *e)
-	}
-}
-
-func signals(w *world) {
-	pm := w.postmortem()
-	for _, c := range []struct {
-		name, arg string
-		sig       syscall.Signal
-	}{{"SIGKILL", "9", syscall.SIGKILL}, {"SIGTERM", "15", syscall.SIGTERM}} {
-		w.start(c.name, "die", c.arg)
-		w.ends(c.name)
-		e := w.exited(pm, c.name)
-		w.equal("exit code", e.Code, 128+int(c.sig))
-		w.equal("exit signal", e.Signal, c.name)
-	}
 }
 
 func stopTree(w *world) {
