@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -126,7 +127,12 @@ func (p *podman) configure() error {
 	if _, err := exec.LookPath("runc"); err == nil {
 		conf += "runtime = \"runc\"\n"
 	}
-	return os.WriteFile(filepath.Join(p.dir, "containers.conf"), []byte(conf), 0o600)
+	// The registry of a test speaks no TLS.
+	registries := "[[registry]]\nprefix = \"127.0.0.1\"\nlocation = \"127.0.0.1\"\ninsecure = true\n"
+	return errors.Join(
+		os.WriteFile(filepath.Join(p.dir, "containers.conf"), []byte(conf), 0o600),
+		os.WriteFile(filepath.Join(p.dir, "registries.conf"), []byte(registries), 0o600),
+	)
 }
 
 func limit(name string, resource int) string {
@@ -140,7 +146,7 @@ func limit(name string, resource int) string {
 // command is podman on this storage.
 func (p *podman) command(args ...string) *exec.Cmd {
 	cmd := exec.Command("podman", append([]string{"--root", p.dir + "/root", "--runroot", p.dir + "/run"}, args...)...)
-	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+p.dir+"/containers.conf")
+	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+p.dir+"/containers.conf", "CONTAINERS_REGISTRIES_CONF="+p.dir+"/registries.conf")
 	return cmd
 }
 
