@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/cli"
+	"den/internal/dend"
 	"den/internal/pty"
 	"den/internal/session"
 
@@ -27,6 +29,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"den": func() {
 			os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+		},
+		"dend": func() {
+			os.Exit(dend.Main(os.Args, os.Environ(), os.Stdout, os.Stderr))
 		},
 	})
 }
@@ -53,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"alive":      alive,
 			"eventually": eventually,
 			"settled":    settled,
+			"until":      untilPrints,
 		},
 	})
 }
@@ -201,6 +207,24 @@ func settled(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	ts.Fatalf("the cell of %s does not end", args[0])
+}
+
+// untilPrints runs a command again and again until it prints what is wanted:
+// until 'running' den ps
+func untilPrints(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEX command...")
+	}
+	want := regexp.MustCompile("(?m)" + args[0])
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		_ = ts.Exec(args[1], args[2:]...) // what counts is what it prints
+		if want.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("%q never matched", args[0])
+		}
+	}
 }
 
 func exists(path string) bool {

@@ -69,7 +69,7 @@ func (w *worker) start(ctx context.Context, v verdict) {
 		w.remember(m)
 		return
 	case err != nil:
-		quarantined := m.failed(w.rules(), now, w.c.jitter())
+		quarantined := m.failed(err.Error(), w.rules(), now, w.c.jitter())
 		w.remember(m)
 		w.event(evStartFailed, err.Error(), map[string]any{"failures": m.Failures, "took_ms": now.Sub(begun).Milliseconds()})
 		if quarantined {

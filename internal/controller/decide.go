@@ -141,12 +141,12 @@ func decideStart(w wish, m memory, now time.Time) verdict {
 	switch {
 	case now.Before(m.QuarantinedUntil):
 		return verdict{do: rest, actual: keeper.Quarantined, again: m.QuarantinedUntil,
-			why: fmt.Sprintf("it failed too often; one more try at %s, or 'den agent reset'", m.QuarantinedUntil.Format(time.TimeOnly))}
+			why: fmt.Sprintf("it failed too often (%s); one more try at %s, or 'den agent reset'", m.LastFailure, m.QuarantinedUntil.Local().Format(time.TimeOnly))}
 	case w.waitsFor != "":
 		return verdict{do: rest, actual: keeper.Stopped, why: "waits for " + w.waitsFor}
 	case now.Before(m.NotBefore):
 		return verdict{do: rest, actual: keeper.Starting, again: m.NotBefore,
-			why: fmt.Sprintf("failed %d times in a row; the next try is at %s", m.Failures, m.NotBefore.Format(time.TimeOnly))}
+			why: fmt.Sprintf("failed %d times in a row (%s); the next try is at %s", m.Failures, m.LastFailure, m.NotBefore.Local().Format(time.TimeOnly))}
 	}
 	why := "is wanted"
 	if m.Trial() {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,8 +25,9 @@ type memory struct {
 	Restarts     int       `json:"restarts,omitempty"`
 	ExitCode     *int      `json:"exit_code,omitempty"`
 
-	Failures         int         `json:"failures,omitempty"` // in a row
-	Failed           []time.Time `json:"failed,omitempty"`   // within the window
+	LastFailure      string      `json:"last_failure,omitempty"` // in short
+	Failures         int         `json:"failures,omitempty"`     // in a row
+	Failed           []time.Time `json:"failed,omitempty"`       // within the window
 	NotBefore        time.Time   `json:"not_before,omitzero"`
 	QuarantinedUntil time.Time   `json:"quarantined_until,omitzero"`
 	Quarantines      int         `json:"quarantines,omitempty"` // in a row
@@ -59,7 +61,8 @@ func (m memory) silentSince(activity time.Time) time.Time {
 
 // failed notes a failure: a start that did not work, or an end that nobody
 // asked for. It reports whether the agent is in quarantine now.
-func (m *memory) failed(p Policy, now time.Time, jitter float64) bool {
+func (m *memory) failed(what string, p Policy, now time.Time, jitter float64) bool {
+	m.LastFailure, _, _ = strings.Cut(what, "\n")
 	m.Failures++
 	m.Failed = slices.DeleteFunc(m.Failed, func(t time.Time) bool { return now.Sub(t) > p.Window })
 	m.Failed = append(m.Failed, now)
@@ -75,7 +78,7 @@ func (m *memory) failed(p Policy, now time.Time, jitter float64) bool {
 
 // forgive forgets all failures.
 func (m *memory) forgive() {
-	m.Failures, m.Failed, m.Quarantines = 0, nil, 0
+	m.Failures, m.Failed, m.Quarantines, m.LastFailure = 0, nil, 0, ""
 	m.NotBefore, m.QuarantinedUntil = time.Time{}, time.Time{}
 }
 

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -277,7 +278,7 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 	quarantined := false
 	if !asked && w.wishes() {
 		m.Restarts++
-		quarantined = m.failed(w.rules(), now, w.c.jitter())
+		quarantined = m.failed(ending(m.ExitCode), w.rules(), now, w.c.jitter())
 	}
 	m.Started = time.Time{}
 	w.remember(m)
@@ -285,6 +286,14 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 	if quarantined {
 		w.event(evQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
 	}
+}
+
+// ending is a dead agent's end in short.
+func ending(code *int) string {
+	if code == nil {
+		return "it ended"
+	}
+	return fmt.Sprintf("it ended with status %d", *code)
 }
 
 // forensics collects what is left of a dead agent.
