@@ -63,8 +63,11 @@ type Managed struct {
 	nudges    *Queue
 	clock     func() time.Time
 
-	mu   sync.Mutex // guards the fields below
-	last []Step     // of the last start
+	mu       sync.Mutex // guards the fields below
+	last     []Step     // of the last start
+	comingUp bool       // a start has begun and is not yet at its nudge
+
+	leftAlone string // the screen whose dialog Start would not answer; Start's own
 }
 
 var _ Agent = (*Managed)(nil)

@@ -182,6 +182,9 @@ func (q *Queue) clear(ctx context.Context, m *Managed, n *Nudge) (string, error)
 
 // hindrance says why nothing may be typed now, "" for no reason.
 func (m *Managed) hindrance(ctx context.Context, quiet time.Duration) (why, screen string, err error) {
+	if m.isComingUp() {
+		return "it is starting", "", nil
+	}
 	running, err := m.provider.IsRunning(ctx, m.session)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -159,8 +159,8 @@ func anyMatch(patterns []*regexp.Regexp, s string) bool {
 func wordsAlone(rows []row) *sighting {
 	last := rows[max(0, len(rows)-24):]
 	asksKey := false
-	for _, r := range last[max(0, len(last)-4):] {
-		asksKey = asksKey || footers.MatchString(r.text)
+	for _, r := range last[max(0, len(last)-1-maxBelow):] {
+		asksKey = (asksKey || footers.MatchString(r.text)) && !r.emptyComposer()
 	}
 	if !asksKey {
 		return nil

@@ -98,6 +98,8 @@ func TestOrdinaryScreens(t *testing.T) {
 		"two lines":   "I read about trust this folder\n──────\n❯ first line\n  second line\n──────\n  ⏵⏵ auto mode on · esc to interrupt",
 		"shell":       "$ cat dialog.txt\nDo you trust the files in this folder?\nYes or No\n$ ",
 		"numbers":     "$ cat list\n> quoted mail\n1. one\n2. two\n$ ",
+		"answered":    "Quick safety check\n   No, exit\n ❯ Yes, I trust this folder\n\n Enter to confirm\n welcome\n❯ ",
+		"long ago":    "Quick safety check\n   No, exit\n ❯ Yes, I trust this folder\n\n Enter to confirm\nline\nline\nline\n",
 		"empty":       "",
 		"box":         "╭──╮\n│  │\n╰──╯",
 		"bullet list": "● Done:\n  trust this folder is set\n  all is well\n\n❯ Try \"fix lint errors\"\n  ? for shortcuts",

@@ -23,7 +23,9 @@ var (
 
 const (
 	maxOptions = 12
-	maxBelow   = 8 // rows that may stand below a menu: hints, a status line
+	// maxBelow is how many rows may stand below a menu that are no hint on
+	// keys: a status line. More is output that came after it.
+	maxBelow = 2
 )
 
 // findMenu returns the menu that a screen ends with, or nil. The chosen row is
@@ -35,8 +37,8 @@ func findMenu(rows []row) *menu {
 			at, column = i, c
 			break
 		}
-		if rows[i].text != "" && len([]rune(rows[i].text)) == 1 && strings.ContainsRune(cursors, []rune(rows[i].text)[0]) {
-			return nil // an empty composer is below whatever comes
+		if rows[i].emptyComposer() {
+			return nil // whatever comes above has been
 		}
 	}
 	if at < 0 {
@@ -56,9 +58,11 @@ func findMenu(rows []row) *menu {
 	}
 	below := 0
 	for _, r := range rows[end+1:] {
-		if !r.blank() {
+		switch {
+		case footers.MatchString(r.text):
+			m.footer, below = true, 0
+		case !r.blank():
 			below++
-			m.footer = m.footer || footers.MatchString(r.text)
 		}
 	}
 	// Two lines in a composer look like a menu without numbers or a footer.
@@ -66,6 +70,12 @@ func findMenu(rows []row) *menu {
 		return nil
 	}
 	return m
+}
+
+// emptyComposer reports whether a row is a line to type in, and empty.
+func (r row) emptyComposer() bool {
+	runes := []rune(r.text)
+	return len(runes) == 1 && strings.ContainsRune(cursors, runes[0])
 }
 
 // belongs reports whether a row can be an option's, or the rest of one.

@@ -58,10 +58,14 @@ func (m *Managed) answerAll(ctx context.Context) (string, Outcome, error) {
 		if s == nil {
 			break
 		}
+		if m.leftAlone == screen {
+			return "the dialog '" + s.dialog.name + "' is still there", Blocked, nil
+		}
 		if err := m.answer(ctx, s); err != nil {
 			if fault.KindOf(err) != fault.Waiting {
 				return strings.Join(answered, ", "), Failed, err
 			}
+			m.leftAlone = screen
 			return strings.Join(append(answered, err.Error()), ", "), Blocked, nil
 		}
 		answered = append(answered, s.dialog.name)
@@ -104,7 +108,11 @@ func (m *Managed) ready(ctx context.Context) (string, Outcome, error) {
 			return false, err
 		}
 		if s := recognise(screen); s != nil && m.config.mayAsk() {
+			if m.leftAlone == screen {
+				return false, m.unanswered(s, "as before")
+			}
 			if err := m.answer(ctx, s); err != nil {
+				m.leftAlone = screen
 				return false, err
 			}
 			said = append(said, s.dialog.name)

@@ -45,7 +45,10 @@ func (m *Managed) Start(ctx context.Context) error {
 	}
 	var done []Step
 	created := false
+	m.leftAlone = ""
+	defer m.setComingUp(false)
 	for _, s := range steps {
+		m.setComingUp(s.name != StepNudge)
 		step, err := m.step(ctx, s.name, s.run)
 		done = append(done, step)
 		m.record(done)
@@ -69,6 +72,20 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 		}
 	}
 	return Step{Name: name, Outcome: outcome, Duration: m.clock().Sub(began), Output: output}, err
+}
+
+// setComingUp keeps nudges that were queued before from being typed at an
+// agent that is not up yet.
+func (m *Managed) setComingUp(yes bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.comingUp = yes
+}
+
+func (m *Managed) isComingUp() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.comingUp
 }
 
 func (m *Managed) record(steps []Step) {

@@ -1,0 +1,201 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/provider/native"
+	"den/internal/provider/tmux"
+	"den/internal/session"
+	"den/internal/workspace"
+)
+
+// den is the binary whose hosts the tests run.
+var den string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run builds den, and keeps its sockets apart from those of people.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("/tmp", "den-a-") // short: sockets go here
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) // Best effort.
+	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
+	den = filepath.Join(dir, "den")
+	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// onReal runs a test with the providers that draw real screens.
+func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
+	t.Run("native", func(t *testing.T) {
+		p, err := native.Open(native.Options{Home: session.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, Owner: "w", Binary: den, Version: "test", Grace: 300 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, p)
+	})
+	t.Run("tmux", func(t *testing.T) {
+		if _, err := exec.LookPath("tmux"); err != nil {
+			t.Skip("tmux is not installed: install it (apt install tmux) to run this test")
+		}
+		dir, err := os.MkdirTemp("/tmp", "den-at-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket := filepath.Join(dir, "s")
+		p, err := tmux.Open(tmux.Options{Socket: socket, Owner: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+			exec.Command("tmux", "-S", socket, "kill-server").Run() // Best effort: there may be none.
+			os.RemoveAll(dir)                                       // Best effort.
+		})
+		test(t, p)
+	})
+}
+
+func real(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Managed {
+	t.Helper()
+	c.WorkDir = t.TempDir()
+	c.StartupTimeout = 20 * time.Second
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "den-w-a", Provider: p, Config: c, Nudges: queue(t, t.TempDir(), quick)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := m.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestRealShell(t *testing.T) {
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		m := real(t, p, agent.SessionConfig{Command: []string{"bash", "--norc"}, Env: map[string]string{"PS1": "ready> "}, Nudge: "echo first-$((40+2))"})
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if running, err := m.IsRunning(t.Context()); err != nil || !running {
+			t.Errorf("running %v, %v", running, err)
+		}
+		shows(t, m, "first-42")
+		for i := range 3 {
+			n, err := m.Nudge(t.Context(), fmt.Sprintf("echo again-%d-$((%d*2))", i, i+10))
+			if err != nil || n.State != agent.NudgeDelivered {
+				t.Fatalf("%+v, %v", n, err)
+			}
+			shows(t, m, fmt.Sprintf("again-%d-%d", i, (i+10)*2))
+		}
+		if drift, err := m.Drift(t.Context()); err != nil || drift != nil {
+			t.Errorf("drift %v, %v", drift, err)
+		}
+		if held, err := m.Held(t.Context()); err != nil || held != "" {
+			t.Errorf("held %q, %v", held, err)
+		}
+		if err := m.Drain(t.Context(), "test"); err != nil {
+			t.Error(err)
+		}
+		if err := m.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if running, err := m.IsRunning(t.Context()); err != nil || running {
+			t.Errorf("after stop: %v, %v", running, err)
+		}
+	})
+}
+
+func shows(t *testing.T, m *agent.Managed, text string) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	var screen string
+	for time.Now().Before(deadline) {
+		var err error
+		if screen, err = m.Peek(t.Context(), 100); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(screen, text) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatalf("%q does not appear on:\n%s", text, screen)
+}
+
+func TestRealDeathAtOnce(t *testing.T) {
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		m := real(t, p, agent.SessionConfig{Command: []string{"sh", "-c", "echo no such model; exit 3"}})
+		err := m.Start(t.Context())
+		var failed *agent.StartError
+		if !errors.As(err, &failed) || fault.KindOf(err) != fault.NotRunning || !strings.Contains(failed.Screen, "no such model") || !strings.Contains(err.Error(), "status 3") {
+			t.Fatalf("%v", err)
+		}
+	})
+}
+
+// menuProgram draws claude's dialog of today in a raw terminal and follows
+// arrow keys: Enter on "No" ends it.
+const menuProgram = `
+stty raw -echo
+row=0
+draw() {
+	printf '\033[2J\033[H Accessing workspace:\r\n\r\n Quick safety check: Is this a project you trust?\r\n\r\n'
+	if [ $row = 0 ]; then printf ' ❯ No, exit\r\n   Yes, I trust this folder\r\n'; else printf '   No, exit\r\n ❯ Yes, I trust this folder\r\n'; fi
+	printf '\r\n Enter to confirm · Esc to cancel\r\n'
+}
+draw
+while :; do
+	key=$(dd bs=8 count=1 2>/dev/null | od -An -c | tr -d ' \n')
+	case $key in
+	*'[B'|*OB) row=1; draw ;;
+	*'[A'|*OA) row=0; draw ;;
+	'\r') if [ $row = 1 ]; then break; fi; stty sane; echo refused; exit 1 ;;
+	esac
+done
+stty sane
+printf '\033[2J\033[Hwelcome\r\n'
+while printf '❯ ' && read -r line; do echo "got <$line>"; done
+`
+
+func TestRealDialog(t *testing.T) {
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		m := real(t, p, agent.SessionConfig{Command: []string{"sh", "-c", menuProgram}, Nudge: "hello there",
+			Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"sh"}}})
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatalf("%v\n%+v", err, m.LastStart())
+		}
+		t.Log(m.LastStart())
+		shows(t, m, "got <hello there>")
+		for _, s := range m.LastStart() {
+			if s.Name == agent.StepNudge && s.Output != string(agent.NudgeDelivered) {
+				t.Errorf("%+v", s)
+			}
+			if s.Outcome == agent.Blocked || s.Outcome == agent.Late {
+				t.Errorf("%+v", s)
+			}
+		}
+	})
+}
