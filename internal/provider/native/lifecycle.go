@@ -163,18 +163,16 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	}
 	defer p.children.reap(p.Binary)
 	if m.Status.Active() {
-		over, err := p.kill(ctx, d)
-		if err != nil {
+		if err := p.kill(ctx, d); err != nil {
 			return fmt.Errorf("stop session '%s': %w", name, err)
 		}
-		if over {
-			return nil
-		}
 	}
-	// It had ended by itself, or its host had: what outlived it is left.
 	if _, err := d.Reconcile(); err != nil && fault.KindOf(err) != fault.NotFound {
 		return fmt.Errorf("stop session '%s': %w", name, err)
 	}
+	// What outlived a command that ended by itself, or its host. Also after a
+	// kill: a host looks for its processes by parent links, and may miss one
+	// that changes its parent while it looks.
 	d.Sweep()
 	return nil
 }
@@ -186,21 +184,21 @@ const (
 	upgradeLook  = 5 * time.Millisecond
 )
 
-// kill asks the host to end all, and reports whether it did: it answers when
-// all are gone, unless the session had ended before.
-func (p *Provider) kill(ctx context.Context, d session.Dir) (bool, error) {
+// kill asks the host to end all; it answers when that is done. A session that
+// ended meanwhile is as good.
+func (p *Provider) kill(ctx context.Context, d session.Dir) error {
 	for begun := time.Now(); ; {
 		err := p.call(ctx, d, wire.MethodKill, wire.Kill{Grace: p.Grace}, nil)
 		switch kind := fault.KindOf(err); {
 		case kind == fault.NotRunning:
-			return false, nil
+			return nil
 		case kind != fault.Busy || time.Since(begun) > upgradeLimit:
-			return err == nil, err
+			return err
 		}
 		select {
 		case <-time.After(upgradeLook):
 		case <-ctx.Done():
-			return false, ctx.Err()
+			return ctx.Err()
 		}
 	}
 }
