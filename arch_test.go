@@ -77,7 +77,11 @@ var allowed = map[string][]string{
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace",
 	},
-	"acceptance": {},
+	// For tests only.
+	"internal/modelstub":               {"internal/fault"},
+	"internal/modelstub/realcli":       {"internal/modelstub"},
+	"internal/modelstub/cmd/modelstub": {"internal/fault", "internal/modelstub"},
+	"acceptance":                       {},
 }
 
 // outside maps a module that is not ours to the only packages that may use it.
