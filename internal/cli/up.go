@@ -87,31 +87,25 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	})
 }
 
-// ensureKeeper starts a keeper unless one answers.
+// ensureKeeper starts a keeper unless one answers. One that holds the lock and
+// does not answer either comes up, or is about to go.
 func (a *app) ensureKeeper(ctx context.Context, p keeper.Place, argv []string) error {
-	c, err := p.Dial(ctx, Version)
-	if err == nil {
-		return c.Close()
-	}
-	if fault.KindOf(err) != fault.NotRunning {
-		return err
-	}
-	err = a.startKeeper(ctx, p, argv)
-	if fault.KindOf(err) == fault.Busy { // somebody else was faster, and its keeper comes up
-		return a.awaitKeeper(ctx, p)
-	}
-	return err
-}
-
-func (a *app) awaitKeeper(ctx context.Context, p keeper.Place) error {
 	for {
 		c, err := p.Dial(ctx, Version)
 		if err == nil {
 			return c.Close()
 		}
+		switch fault.KindOf(err) {
+		case fault.NotRunning, fault.Unreachable:
+		default:
+			return err
+		}
+		if err := a.startKeeper(ctx, p, argv); fault.KindOf(err) != fault.Busy {
+			return err
+		}
 		select {
 		case <-ctx.Done():
-			return err
+			return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its last words are in %s", p.Log())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
