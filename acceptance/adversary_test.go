@@ -226,6 +226,7 @@ func TestEditors(t *testing.T) {
 	w.env = append(w.env, "LC_ALL=C.UTF-8", "fish_greeting=")
 	for _, p := range append(editors, pyrepl()...) {
 		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
 			if why := notYet[p.name]; why != "" {
 				t.Skip("den does not do this yet: " + why)
 			}
