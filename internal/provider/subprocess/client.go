@@ -17,9 +17,22 @@ import (
 // microseconds unless the machine is out of breath.
 const helloLimit = 5 * time.Second
 
+// answerLimit bounds how long it may take to answer. Nothing that is asked
+// waits for the command, but for Stop.
+const answerLimit = 10 * time.Second
+
+// patience is how long an answer may take. A stop may meet another that has
+// begun, and each of them may have to kill.
+func (p *Provider) patience(method string) time.Duration {
+	if method == shim.MethodStop {
+		return answerLimit + 2*(p.grace+killLimit)
+	}
+	return answerLimit
+}
+
 // call asks a session's shim for one thing and decodes the answer into
 // result, unless nil. A session that has ended is fault.NotRunning, a shim
-// that does not answer fault.Unreachable.
+// that does not answer in time fault.Unreachable.
 func (p *Provider) call(ctx context.Context, s *state, method string, params, result any) error {
 	raw, err := new(net.Dialer).DialContext(ctx, "unix", s.record.Socket)
 	if err != nil {
@@ -30,6 +43,9 @@ func (p *Provider) call(ctx context.Context, s *state, method string, params, re
 	defer stop()
 	conn := wire.NewConn(raw, wire.MaxResponse)
 	if err := p.hello(conn, s); err != nil {
+		return p.broken(ctx, s, err)
+	}
+	if err := raw.SetDeadline(time.Now().Add(p.patience(method))); err != nil {
 		return p.broken(ctx, s, err)
 	}
 	if err := conn.Write(wire.Request{Method: method, Params: wire.Params(params)}); err != nil {
@@ -73,7 +89,7 @@ func (p *Provider) hello(conn *wire.Conn, s *state) error {
 	case theirs.ID != s.record.ID:
 		return fault.Errorf(fault.Unreachable, "another session answers for '%s'", s.record.Name)
 	}
-	return conn.Raw().SetDeadline(time.Time{})
+	return nil
 }
 
 // dying is how long a shim that broke a connection may take to end, if it

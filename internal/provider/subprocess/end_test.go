@@ -147,7 +147,12 @@ func TestStopOfAStoppedShim(t *testing.T) {
 	b := newBench(t)
 	b.start("w", "sleep", "1000")
 	id := b.record("w").ID
-	b.ok(syscall.Kill(b.shimPID("w"), syscall.SIGSTOP))
+	pid := b.shimPID("w")
+	b.ok(syscall.Kill(pid, syscall.SIGSTOP))
+	b.eventually("the shim stands still", func() bool {
+		raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err == nil && strings.Contains(string(raw), ") T ")
+	})
 	if !b.running("w") {
 		t.Error("a stopped shim counts as ended")
 	}
