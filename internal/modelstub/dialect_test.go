@@ -107,17 +107,31 @@ func TestStreamsAreInOrder(t *testing.T) {
 	}
 }
 
-// Agents group the tools of MCP servers; they are called by group and name.
-func TestToolsInNamespaces(t *testing.T) {
+// Agents group the tools of MCP servers, which are called by group and name,
+// and have tools that take text; codex lists them among the input.
+func TestToolsOfOtherKinds(t *testing.T) {
 	stub := modelstub.Start(t)
-	stub.Next(modelstub.Use("mcp__files__read", `{}`))
-	a := post(t, stub, "/v1/responses", `{"input":"hi","stream":false,"tools":[{"type":"function","name":"shell"},{"type":"namespace","name":"mcp__files","tools":[{"name":"read"}]}]}`)
-	item := at(a.body, "output", 0)
-	if at(item, "namespace") != "mcp__files" || at(item, "name") != "read" {
-		t.Errorf("%v", a.body)
+	reply := modelstub.Use("mcp__files__read", `{}`)
+	reply.Calls = append(reply.Calls, modelstub.Call{Name: "exec", Input: []byte(`"text(1)"`)})
+	stub.Always(modelstub.All(modelstub.Contains("hi"), modelstub.Offers("exec"), modelstub.Offers("mcp__files__read")), reply)
+	const body = `{"stream":%v,"tools":[{"type":"function","name":"shell"}],"input":[
+		{"type":"additional_tools","role":"developer","tools":[
+			{"type":"namespace","name":"functions","tools":[{"type":"custom","name":"exec"}]},
+			{"type":"namespace","name":"mcp__files","tools":[{"type":"function","name":"read"}]}]},
+		{"role":"user","content":"hi"}]}`
+	check := func(items any) {
+		t.Helper()
+		if at(items, 0, "type") != "function_call" || at(items, 0, "namespace") != "mcp__files" || at(items, 0, "name") != "read" {
+			t.Errorf("%v", items)
+		}
+		if at(items, 1, "type") != "custom_tool_call" || at(items, 1, "input") != "text(1)" || at(items, 1, "name") != "exec" || at(items, 1, "namespace") != nil {
+			t.Errorf("%v", items)
+		}
 	}
-	if r := stub.Requests()[0]; !slices.Equal(r.Tools, []string{"shell", "mcp__files__read"}) || r.Text != "hi" {
-		t.Errorf("%+v", r)
+	check(at(post(t, stub, "/v1/responses", fmt.Sprintf(body, false)).body, "output"))
+	check(at(post(t, stub, "/v1/responses", fmt.Sprintf(body, true)).last().data, "response", "output"))
+	if r := stub.Requests()[0]; !slices.Equal(r.Tools, []string{"shell", "exec", "mcp__files__read"}) {
+		t.Errorf("%q", r.Tools)
 	}
 }
 

@@ -38,6 +38,8 @@ type Request struct {
 	Results    []string // of tools, newer than the model's last words
 	Tools      []string // that the model may use
 	Unscripted bool     // no rule had a reply
+
+	offered map[string]offeredTool // by name, where the dialect has more than one kind
 }
 
 // maxRequests bounds what is recorded: beyond it the oldest are forgotten.

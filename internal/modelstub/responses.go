@@ -26,6 +26,7 @@ type responsesItem struct {
 	Role    string          `json:"role"`
 	Content content         `json:"content"`
 	Output  json.RawMessage `json:"output"` // of a tool
+	Tools   []responsesTool `json:"tools"`  // of "additional_tools": codex puts them there for newer models
 }
 
 func (r *Request) readResponses() error {
@@ -34,15 +35,7 @@ func (r *Request) readResponses() error {
 		return err
 	}
 	r.Model, r.Stream, r.System = body.Model, body.Stream, body.Instructions
-	for _, t := range body.Tools {
-		if t.Type != "namespace" {
-			r.Tools = append(r.Tools, t.Name)
-			continue
-		}
-		for _, inner := range t.Tools {
-			r.Tools = append(r.Tools, t.Name+"__"+inner.Name)
-		}
-	}
+	r.offer(body.Tools)
 	if json.Unmarshal(body.Input, &r.Text) == nil {
 		return nil
 	}
@@ -56,8 +49,41 @@ func (r *Request) readResponses() error {
 	return nil
 }
 
+// offeredTool is how a tool wants to be called.
+type offeredTool struct {
+	space  string // or "": codex groups the tools of MCP servers so
+	custom bool   // its input is text, not an object
+}
+
+// offer takes the client's tools. The names of grouped ones are joined, but for
+// the group of those that are in none.
+func (r *Request) offer(tools []responsesTool) {
+	if r.offered == nil {
+		r.offered = map[string]offeredTool{}
+	}
+	add := func(name, space, kind string) {
+		r.Tools = append(r.Tools, name)
+		r.offered[name] = offeredTool{space: space, custom: kind == "custom"}
+	}
+	for _, t := range tools {
+		if t.Type != "namespace" {
+			add(t.Name, "", t.Type)
+			continue
+		}
+		for _, inner := range t.Tools {
+			if t.Name == "functions" {
+				add(inner.Name, "", inner.Type)
+				continue
+			}
+			add(t.Name+"__"+inner.Name, t.Name, inner.Type)
+		}
+	}
+}
+
 func (r *Request) readItem(it responsesItem) {
 	switch {
+	case it.Type == "additional_tools":
+		r.offer(it.Tools)
 	case strings.HasSuffix(it.Type, "_call_output"):
 		r.Results = append(r.Results, textIn(it.Output))
 	case strings.HasSuffix(it.Type, "_call"), it.Role == "assistant":
@@ -93,30 +119,28 @@ func (s *Server) responsesAnswer(req *Request, r Reply) answer {
 		})
 	}
 	for _, c := range r.Calls {
-		item := object{
-			"type": "function_call", "id": s.id("fc"), "call_id": s.id("call"), "name": c.Name, "arguments": string(c.Input), "status": "completed",
-		}
-		if space, name, ok := req.namespaceOf(c.Name); ok {
-			item["namespace"], item["name"] = space, name
-		}
-		a.items = append(a.items, item)
+		a.items = append(a.items, s.callItem(req, c))
 	}
 	return a
 }
 
-// namespaceOf splits the name of a tool that the client offers in a namespace:
-// codex groups the tools of MCP servers so, and wants them called so.
-func (r *Request) namespaceOf(tool string) (space, name string, ok bool) {
-	var body responsesBody
-	if json.Unmarshal(r.Body, &body) != nil {
-		return "", "", false // it was read before: cannot be
+// callItem is a tool to use: as the client offers it.
+func (s *Server) callItem(req *Request, c Call) object {
+	tool := req.offered[c.Name] // the zero value is a plain function
+	item := object{"type": "function_call", "id": s.id("fc"), "call_id": s.id("call"), "name": c.Name, "status": "completed"}
+	if tool.space != "" {
+		item["namespace"], item["name"] = tool.space, strings.TrimPrefix(c.Name, tool.space+"__")
 	}
-	for _, t := range body.Tools {
-		if name, ok := strings.CutPrefix(tool, t.Name+"__"); ok && t.Type == "namespace" {
-			return t.Name, name, true
+	if tool.custom {
+		var input string
+		if err := json.Unmarshal(c.Input, &input); err != nil {
+			panic(err) // the input of such a tool is a string: the test is wrong
 		}
+		item["type"], item["input"] = "custom_tool_call", input
+		return item
 	}
-	return "", "", false
+	item["arguments"] = string(c.Input)
+	return item
 }
 
 func outputText(text string) object {

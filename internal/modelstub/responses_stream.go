@@ -29,7 +29,9 @@ func (a *responsesAnswer) stream(s *stream) {
 				return
 			}
 		case "function_call":
-			a.streamCall(n, i, item)
+			streamCall(n, i, item, "arguments", "response.function_call_arguments")
+		case "custom_tool_call":
+			streamCall(n, i, item, "input", "response.custom_tool_call_input")
 		default:
 			n.event("response.output_item.added", object{"output_index": i, "item": item})
 		}
@@ -65,10 +67,11 @@ func (a *responsesAnswer) streamText(n *numbered, index int, item object) bool {
 	return goesOn
 }
 
-func (a *responsesAnswer) streamCall(n *numbered, index int, item object) {
+// streamCall writes a tool's use; field holds its input, kind is of its events.
+func streamCall(n *numbered, index int, item object, field, kind string) {
 	begun := maps.Clone(item)
-	begun["status"], begun["arguments"] = "in_progress", ""
+	begun["status"], begun[field] = "in_progress", ""
 	n.event("response.output_item.added", object{"output_index": index, "item": begun})
-	n.event("response.function_call_arguments.delta", object{"output_index": index, "item_id": item["id"], "delta": item["arguments"]})
-	n.event("response.function_call_arguments.done", object{"output_index": index, "item_id": item["id"], "arguments": item["arguments"]})
+	n.event(kind+".delta", object{"output_index": index, "item_id": item["id"], "delta": item[field]})
+	n.event(kind+".done", object{"output_index": index, "item_id": item["id"], field: item[field]})
 }

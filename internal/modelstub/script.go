@@ -2,6 +2,7 @@ package modelstub
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,7 +27,7 @@ type Reply struct {
 // A Call is a tool that the model uses.
 type Call struct {
 	Name  string
-	Input json.RawMessage // an object
+	Input json.RawMessage // an object; for a tool that takes text, a string
 }
 
 // Usage is what the answer costs, in tokens.
@@ -54,7 +55,7 @@ const (
 // Say replies with text.
 func Say(chunks ...string) Reply { return Reply{Text: chunks} }
 
-// Use replies with a tool to use; input is a JSON object.
+// Use replies with a tool to use; input is JSON.
 func Use(tool, input string) Reply {
 	return Reply{Calls: []Call{{Name: tool, Input: json.RawMessage(input)}}}
 }
@@ -94,6 +95,24 @@ func After(result string) Match {
 			}
 		}
 		return false
+	}
+}
+
+// Offers matches a request that lets the model use a tool. Agents ask for
+// titles with the user's own words, but offer no tools then.
+func Offers(tool string) Match {
+	return func(r *Request) bool { return slices.Contains(r.Tools, tool) }
+}
+
+// All matches where all of them do.
+func All(matches ...Match) Match {
+	return func(r *Request) bool {
+		for _, m := range matches {
+			if !m(r) {
+				return false
+			}
+		}
+		return true
 	}
 }
 

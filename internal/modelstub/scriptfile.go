@@ -61,9 +61,7 @@ func (from scriptRule) rule() (*rule, error) {
 	}
 	to := &rule{match: Contains(from.Contains), always: from.Always}
 	if from.After != "" {
-		after := After(from.After)
-		text := to.match
-		to.match = func(r *Request) bool { return text(r) && after(r) }
+		to.match = All(to.match, After(from.After))
 	}
 	for _, r := range from.Replies {
 		reply, err := r.reply()
