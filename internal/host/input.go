@@ -197,15 +197,8 @@ func encode(in wire.Input, m vt.Modes) (pieces []piece, recorded []byte, err err
 		if len(text) > 0 {
 			pieces = append(pieces, piece{data: text, apart: in.Enter})
 		}
-		if in.Enter {
-			enter, err := encodeKey("Enter", m)
-			if err != nil {
-				return nil, nil, err
-			}
-			pieces = append(pieces, enter...)
-		}
 	case in.Paste != nil:
-		pieces = []piece{{data: keys.Paste([]byte(*in.Paste), m)}}
+		pieces = []piece{{data: keys.Paste([]byte(*in.Paste), m), apart: in.Enter}}
 	case in.Raw != nil:
 		pieces = []piece{{data: in.Raw}}
 	default:
@@ -216,6 +209,13 @@ func encode(in wire.Input, m vt.Modes) (pieces []piece, recorded []byte, err err
 			}
 			pieces = append(pieces, presses...)
 		}
+	}
+	if in.Enter && (in.Text != nil || in.Paste != nil) {
+		enter, err := encodeKey("Enter", m)
+		if err != nil {
+			return nil, nil, err
+		}
+		pieces = append(pieces, enter...)
 	}
 	for _, p := range pieces {
 		recorded = append(recorded, p.data...)

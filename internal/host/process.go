@@ -131,7 +131,7 @@ func (p *processes) killAll(grace time.Duration) (killed int, gone bool) {
 		{[]syscall.Signal{unix.SIGTERM, unix.SIGCONT}, grace},
 	}
 	for _, stage := range stages {
-		if p.send(stage.signals...) == 0 {
+		if p.send(stage.signals...) == 0 && p.empty() {
 			return 0, true
 		}
 		if p.emptyWithin(stage.limit) {
@@ -140,7 +140,7 @@ func (p *processes) killAll(grace time.Duration) (killed int, gone bool) {
 	}
 	for deadline := time.Now().Add(killLimit); time.Now().Before(deadline); {
 		n := p.send(unix.SIGKILL) // again each time: one may fork while others die
-		if n == 0 {
+		if n == 0 && p.empty() {
 			return killed, true
 		}
 		killed = max(killed, n)
@@ -175,6 +175,23 @@ func (p *processes) nextReaped() <-chan struct{} {
 	return p.reaped
 }
 
+// empty reports whether nothing is left of the tree. The kernel's lists of
+// children miss a process for a moment while its parent dies, so an empty tree
+// is believed when the host has no child at all, which is exact, or when it
+// stays empty: hosts that were started inside are children too.
+func (p *processes) empty() bool {
+	for range 3 {
+		if len(p.tree()) > 0 {
+			return false
+		}
+		if childless() {
+			return true
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
+}
+
 // emptyWithin waits until the tree is empty. Every process of it becomes a
 // child of the host before the last one ends, so a reaped child is the only
 // moment at which to look.
@@ -183,7 +200,7 @@ func (p *processes) emptyWithin(limit time.Duration) bool {
 	defer deadline.Stop()
 	for {
 		next := p.nextReaped() // before the look, so that none is missed
-		if len(p.tree()) == 0 {
+		if p.empty() {
 			return true
 		}
 		select {

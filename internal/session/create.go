@@ -234,12 +234,14 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 	var ready Ready
 	if err := json.NewDecoder(readyR).Decode(&ready); err != nil {
 		proc.Kill() // Best effort, as above.
+		proc.Wait() // Best effort: a keeper that lives long collects what failed.
 		if ctx.Err() != nil {
 			return fmt.Errorf("start host: %w", ctx.Err())
 		}
 		return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %s", tail(d.HostLog()))
 	}
 	if ready.Error != nil {
+		proc.Wait() // Best effort, as above: it ends after its word.
 		return ready.Error.Err()
 	}
 	return proc.Release()

@@ -51,9 +51,9 @@ func (d Dir) Gone() (<-chan struct{}, error) {
 	}
 	gone := make(chan struct{})
 	go func() {
-		defer f.Close()
 		for {
 			if err := lockShared(f); !errors.Is(err, unix.EINTR) {
+				f.Close() // first: who hears of it looks whether the lock is held
 				close(gone)
 				return
 			}

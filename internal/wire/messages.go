@@ -27,7 +27,7 @@ const (
 // Input is text, a paste or chords for the program. One of the three is set.
 type Input struct {
 	Text  *string  `json:"text,omitempty"`
-	Enter bool     `json:"enter,omitempty"` // after Text
+	Enter bool     `json:"enter,omitempty"` // after Text or Paste
 	Paste *string  `json:"paste,omitempty"`
 	Keys  []string `json:"keys,omitempty"`
 	// Raw is bytes of a person's terminal, passed on as they are.

@@ -37,7 +37,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 
 // StartWith is Start for hosts that run elsewhere.
 func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config, create Creator) error {
-	p.children.reap(p.Binary)
+	p.children.reap()
 	if err := checkConfig(name, c); err != nil {
 		return err
 	}
@@ -58,7 +58,6 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	}
 	_, m, err := create(ctx, p.Home, spec)
 	if err != nil {
-		p.children.startFailed()
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	p.children.add(m.HostPID)
@@ -161,7 +160,7 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer p.children.reap(p.Binary)
+	defer p.children.reap()
 	if m.Status.Active() {
 		if err := p.kill(ctx, d); err != nil {
 			return fmt.Errorf("stop session '%s': %w", name, err)

@@ -3,9 +3,7 @@ package native
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"den/internal/fault"
@@ -13,13 +11,9 @@ import (
 	"den/internal/wire"
 )
 
-// settle is how long a program may take to read what was pasted before it gets
-// Enter all the same. Programs that are given both at once may take Enter for
-// a part of the text.
-const settle = 100 * time.Millisecond
-
-// Nudge pastes text and presses Enter. A file lock keeps those of several
-// processes apart: the two are two inputs to the host.
+// Nudge pastes text and presses Enter: one input to the host, so nothing that
+// others send falls in between, and the host gives the program the time to
+// read the text before Enter comes.
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	if err := checkText(text); err != nil {
 		return err
@@ -28,27 +22,10 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := lockFile(ctx, filepath.Join(d.Path, "nudge.lock"))
-	if err != nil {
+	if err := p.call(ctx, d, wire.MethodInput, wire.Input{Paste: &text, Enter: true}, nil); err != nil {
 		return fmt.Errorf("nudge session '%s': %w", name, err)
-	}
-	defer unlock()
-	if err := p.call(ctx, d, wire.MethodInput, wire.Input{Paste: &text}, nil); err != nil {
-		return fmt.Errorf("nudge session '%s': %w", name, err)
-	}
-	// A connection each: the host may replace its binary in between.
-	if err := p.call(ctx, d, wire.MethodWait, wire.Wait{Ready: true, Timeout: settle}, nil); err != nil {
-		return halfNudged(name, err)
-	}
-	if err := p.call(ctx, d, wire.MethodInput, wire.Input{Keys: []string{"Enter"}}, nil); err != nil {
-		return halfNudged(name, err)
 	}
 	return nil
-}
-
-func halfNudged(name string, err error) error {
-	return fault.Hintf(fmt.Errorf("nudge session '%s': the text was typed, Enter was not: %w", name, err),
-		"press it with SendKeys, or look at the session first")
 }
 
 // checkText refuses what a paste would change: it must come to the byte.
