@@ -64,6 +64,8 @@ var allowed = map[string][]string{
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
+	"internal/provider/tmux": {"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider"},
+
 	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/session"},
 
 	"internal/dend": {

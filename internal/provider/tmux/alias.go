@@ -1,0 +1,60 @@
+package tmux
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxComm is how much of a program's name the system keeps as its command name.
+const maxComm = 15
+
+// bears reports whether a process goes by one of the names.
+func bears(comm string, argv []string, names []string) bool {
+	is := aliases(argv)
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name != "" && (comm == name[:min(len(name), maxComm)] || slices.Contains(is, name))
+	})
+}
+
+// interpreters run what people call the program. Their versions, as in
+// python3.12, do not count.
+var interpreters = []string{
+	"node", "nodejs", "bun", "deno", "npx", "tsx", "python", "ruby", "perl", "lua", "php", "java",
+	"sh", "bash", "dash", "zsh", "fish", "ksh",
+}
+
+// aliases are the names that a process's arguments give it: the base of the
+// first, and for an interpreter that of its script, also without its suffix.
+func aliases(argv []string) []string {
+	if len(argv) == 0 || argv[0] == "" {
+		return nil
+	}
+	program := strings.TrimPrefix(filepath.Base(argv[0]), "-") // a login shell's
+	names := []string{program}
+	if !slices.Contains(interpreters, strings.TrimRight(program, "0123456789.")) {
+		return names
+	}
+	if script := scriptOf(argv[1:]); script != "" {
+		base := filepath.Base(script)
+		names = append(names, base, strings.TrimSuffix(base, filepath.Ext(base)))
+	}
+	return names
+}
+
+// scriptOf returns the first argument that is no option and no word of the
+// interpreter's own, or the module that -m names. Code has no name.
+func scriptOf(args []string) string {
+	for i, arg := range args {
+		switch {
+		case arg == "-c" || arg == "-e" || arg == "":
+			return ""
+		case arg == "-m" && i+1 < len(args):
+			return args[i+1]
+		case strings.HasPrefix(arg, "-"), arg == "run", arg == "exec", arg == "x":
+			continue
+		}
+		return arg
+	}
+	return ""
+}

@@ -1,0 +1,267 @@
+package tmux
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// errLost means that the client ended: the server went, or somebody killed it.
+var errLost = errors.New("the connection to the tmux server was lost")
+
+const (
+	maxWaiting = 1024      // questions on their way; more are refused as busy
+	maxAnswer  = 256 << 20 // bytes of one answer; at the bound the client is given up
+	leaveLimit = 2 * time.Second
+)
+
+// client is one tmux client in control mode: lines go in, answers and
+// notifications come out. Its reader is a goroutine that ends with the
+// process; close waits for it.
+type client struct {
+	cmd    *exec.Cmd
+	in     *os.File
+	notify func(line string) // called by the reader, must not block; or nil
+	joined chan struct{}     // closed when the client stands in the keeper's session
+	ended  chan struct{}     // closed when the process has ended
+	turn   chan struct{}     // has one token: whoever holds it may write
+
+	mu      sync.Mutex // guards the fields below
+	waiting []*question
+	last    string // what tmux said last outside of an answer
+	lost    bool
+}
+
+// question is one line for tmux, and the sentinel that ends its answer.
+type question struct {
+	sentinel string
+	raw      []string
+	bytes    int
+	answered chan struct{} // closed when raw is whole, or err set
+	err      error
+}
+
+// connect starts a client and waits until it stands in the keeper's session.
+func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, error) {
+	c := &client{notify: notify, joined: make(chan struct{}), ended: make(chan struct{}), turn: make(chan struct{}, 1)}
+	c.turn <- struct{}{}
+	c.cmd = p.tmux("-N", "-C", "attach-session", "-f", "no-output,ignore-size", "-t", "="+keeper)
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C for us is none for it
+	in, out, err := c.launch()
+	if err != nil {
+		return nil, fmt.Errorf("start a tmux client: %w", err)
+	}
+	c.in = in
+	go c.read(out)
+	select {
+	case <-c.joined:
+		return c, nil
+	case <-c.ended:
+		c.in.Close() // Best effort: nobody reads there any more.
+		return nil, fmt.Errorf("%w: %s", errLost, c.lastWord())
+	case <-ctx.Done():
+		c.close()
+		return nil, ctx.Err()
+	}
+}
+
+// launch starts the process with a pipe for each direction. The one that we
+// write to takes deadlines.
+func (c *client) launch() (in *os.File, out io.ReadCloser, err error) {
+	theirs, in, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer theirs.Close() // Best effort: the process has its own.
+	c.cmd.Stdin = theirs
+	if out, err = c.cmd.StdoutPipe(); err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		in.Close() // Best effort: nothing was written.
+		return nil, nil, err
+	}
+	return in, out, nil
+}
+
+// ask sends a line and returns what came back up to its sentinel. It may be
+// called concurrently. A caller that gives up leaves the answer to the reader.
+func (c *client) ask(ctx context.Context, line string) ([]string, error) {
+	q := &question{sentinel: "den-" + random(), answered: make(chan struct{})}
+	select {
+	case <-c.turn:
+	case <-c.ended:
+		return nil, errLost
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	err := c.send(ctx, q, line)
+	c.turn <- struct{}{}
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-q.answered:
+		return q.raw, q.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// send queues the question and writes it. It is called with the turn held, so
+// that questions are queued in the order in which tmux reads them.
+func (c *client) send(ctx context.Context, q *question, line string) error {
+	c.mu.Lock()
+	lost, full := c.lost, len(c.waiting) >= maxWaiting
+	if !lost && !full {
+		c.waiting = append(c.waiting, q)
+	}
+	c.mu.Unlock()
+	if lost {
+		return errLost
+	}
+	if full {
+		return fmt.Errorf("the tmux server has left %d questions unanswered", maxWaiting)
+	}
+	deadline, _ := ctx.Deadline()
+	c.in.SetWriteDeadline(deadline) // Best effort: without one a write ends with the process.
+	if _, err := fmt.Fprintf(c.in, "%s\ndisplay-message -p %s\n", line, q.sentinel); err != nil {
+		c.close() // Half a line cannot be taken back: the client goes.
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	return nil
+}
+
+// read takes in lines until the process closes its output, then collects it
+// and tells all who wait.
+func (c *client) read(out io.Reader) {
+	var q *question
+	closing, foreign := false, "" // the sentinel was seen; the block of somebody else that we are in
+	r := bufio.NewReaderSize(out, 64<<10)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			break
+		}
+		line = strings.TrimSuffix(line, "\n")
+		g, isGuard := parseGuard(line)
+		switch {
+		case closing: // the sentinel's own end
+			close(q.answered)
+			q, closing = nil, false
+		case q != nil && line == q.sentinel:
+			q.raw = q.raw[:len(q.raw)-1] // the sentinel's own beginning
+			closing = true
+		case q != nil:
+			q.raw = append(q.raw, line)
+			if q.bytes += len(line); q.bytes > maxAnswer {
+				c.in.Close()
+			}
+		case foreign != "" && isGuard && g.ident == foreign:
+			foreign = ""
+		case foreign != "":
+			c.remember(line)
+		case isGuard && g.word == "begin" && g.ours:
+			if q = c.next(); q == nil {
+				foreign = g.ident
+			} else {
+				q.raw = append(q.raw, line)
+			}
+		case isGuard && g.word == "begin":
+			foreign = g.ident
+		default:
+			c.news(line)
+		}
+	}
+	c.finish(q)
+}
+
+// next takes the question that waits longest.
+func (c *client) next() *question {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waiting) == 0 {
+		return nil
+	}
+	q := c.waiting[0]
+	c.waiting = c.waiting[1:]
+	return q
+}
+
+// news handles a notification.
+func (c *client) news(line string) {
+	if strings.HasPrefix(line, "%session-changed ") {
+		select {
+		case <-c.joined:
+		default:
+			close(c.joined)
+		}
+	}
+	if c.notify != nil {
+		c.notify(line)
+	}
+	c.remember(line)
+}
+
+func (c *client) remember(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if line != "%exit" { // a bare goodbye explains nothing
+		c.last = line
+	}
+}
+
+func (c *client) lastWord() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+func (c *client) finish(current *question) {
+	c.cmd.Wait() // How it ended says no more than that it did.
+	c.mu.Lock()
+	c.lost = true
+	left := c.waiting
+	c.waiting = nil
+	if b, ok := c.cmd.Stderr.(*bytes.Buffer); ok && b.Len() > 0 {
+		c.last = strings.TrimSpace(b.String())
+	}
+	c.mu.Unlock()
+	if current != nil {
+		left = append(left, current)
+	}
+	close(c.ended) // first: who hears that its question was lost must not come back here
+	for _, q := range left {
+		q.err = errLost
+		close(q.answered)
+	}
+}
+
+// close ends the client and waits for it.
+func (c *client) close() {
+	c.in.Close() // Best effort: the end of its input ends it.
+	select {
+	case <-c.ended:
+	case <-time.After(leaveLimit):
+		c.cmd.Process.Kill() // Best effort: it may have ended just now.
+		<-c.ended
+	}
+}
+
+func (c *client) alive() bool {
+	select {
+	case <-c.ended:
+		return false
+	default:
+		return true
+	}
+}

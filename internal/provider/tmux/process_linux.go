@@ -1,0 +1,127 @@
+package tmux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"den/internal/fault"
+)
+
+// allProcesses lists the live processes of this user, but for this one.
+func allProcesses(hostMark string) ([]process, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fault.Errorf(fault.Unreachable, "list processes: %w", err)
+	}
+	uid, self := uint32(os.Geteuid()), os.Getpid()
+	var all []process
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == self {
+			continue
+		}
+		var st syscall.Stat_t
+		if syscall.Stat("/proc/"+e.Name(), &st) != nil || st.Uid != uid {
+			continue // gone, or somebody else's
+		}
+		pr, alive := readProcess(pid)
+		if !alive {
+			continue
+		}
+		// One whose environment cannot be read has no mark that we could see.
+		environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+		pr.mark = variable(environ, markKey)
+		pr.host = variable(environ, hostMark) != ""
+		all = append(all, pr)
+	}
+	return all, nil
+}
+
+// variable returns a variable's value in an environment as /proc shows it.
+func variable(environ []byte, key string) string {
+	rest := environ
+	if !bytes.HasPrefix(rest, []byte(key+"=")) {
+		_, after, ok := bytes.Cut(rest, []byte("\x00"+key+"="))
+		if !ok {
+			return ""
+		}
+		rest = after
+	} else {
+		rest = rest[len(key)+1:]
+	}
+	value, _, _ := bytes.Cut(rest, []byte{0})
+	return string(value)
+}
+
+// readProcess reads a process's stat. It reports false for one that has ended,
+// collected or not.
+func readProcess(pid int) (process, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, false
+	}
+	return parseStat(string(data))
+}
+
+// parseStat reads "PID (COMM) STATE PPID PGRP SESSION ... STARTTIME ...". The
+// command name may hold anything, so the fields are counted from its end.
+func parseStat(stat string) (process, bool) {
+	open, closing := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
+	if open < 1 || closing < open {
+		return process{}, false
+	}
+	f := strings.Fields(stat[closing+1:])
+	if len(f) < 20 || f[0] == "Z" || f[0] == "X" {
+		return process{}, false
+	}
+	var pr process
+	var bad [4]error
+	pr.pid, bad[0] = strconv.Atoi(strings.TrimSpace(stat[:open]))
+	pr.parent, bad[1] = strconv.Atoi(f[1])
+	pr.session, bad[2] = strconv.Atoi(f[3])
+	pr.started, bad[3] = strconv.ParseUint(f[19], 10, 64)
+	pr.comm = stat[open+1 : closing]
+	return pr, errors.Join(bad[:]...) == nil
+}
+
+// lives reports whether exactly this process has not ended.
+func (pr process) lives() bool {
+	now, alive := readProcess(pr.pid)
+	return alive && now.started == pr.started
+}
+
+// processRuns reports whether there is a process of this number that has not
+// ended.
+func processRuns(pid int) bool {
+	_, alive := readProcess(pid)
+	return alive
+}
+
+// startedWith reports whether the process's program was started with the
+// entry. One that hides its environment is not tmux's child any more either.
+func startedWith(pid int, entry string) bool {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if errors.Is(err, fs.ErrPermission) {
+		return true
+	}
+	key, value, _ := strings.Cut(entry, "=")
+	return err == nil && variable(environ, key) == value
+}
+
+// arguments returns what a process was started with, nil where it has ended.
+func arguments(pid int) ([]string, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return strings.Split(strings.TrimRight(string(data), "\x00"), "\x00"), nil
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package tmux
+
+import (
+	"os"
+	"syscall"
+
+	"den/internal/fault"
+)
+
+const openNoControl = syscall.O_NOCTTY | syscall.O_NONBLOCK
+
+func queued(*os.File) (int, error) {
+	return 0, fault.Errorf(fault.Unsupported, "this system does not tell what input waits")
+}

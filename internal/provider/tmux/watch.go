@@ -1,0 +1,220 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// deathWord begins the name that a session's window gets when its command
+// ends: of all that a hook can do, a rename is what tmux tells every client in
+// control mode at once, whatever session the client is in.
+const deathWord = "den-ended:"
+
+// awayPause is between two looks for a server after the last one went;
+// missedPause between two looks for commands whose end tmux missed.
+const (
+	awayPause   = 50 * time.Millisecond
+	missedPause = 250 * time.Millisecond
+)
+
+// obituary is the hook that runs when a pane of the session ends. A person may
+// have opened others: only the command's own counts. Who is attached goes.
+// tmux tells nobody of what a hook itself does, so the hook has it done.
+func (p *Provider) obituary(name, start string) string {
+	target := "=" + p.tmuxName(name)
+	do := sequence(
+		command("run-shell", "-b", "-C", command("rename-window", "-t", target+":", deathWord+start+":"+p.tmuxName(name))),
+		command("detach-client", "-s", target))
+	return command("if-shell", "-F", "#{==:#{hook_pane},#{@den-pane}}", do)
+}
+
+// watcher follows the ends of one owner's sessions by a client of its own. Its
+// run is the only one to use the fields above mu.
+type watcher struct {
+	p       *Provider
+	client  *client         // or nil, while there is no server
+	running map[string]pane // by start: every session that ran at the last look
+	over    map[string]bool // starts that are known to be over
+	late    bool            // at the last tick there was an end that tmux did not know of
+	pending []string        // names to be told, each once: bounded by the number of names
+
+	news   chan struct{} // has room for one token: look at the fields below
+	mu     sync.Mutex    // guards the fields below
+	deaths map[string]string
+	relist bool
+}
+
+// Watch hears of ends from the server's notifications, not by asking. When the
+// server goes, all that ran has ended; when it comes back, Watch goes on.
+func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
+	w := &watcher{p: p, running: map[string]pane{}, over: map[string]bool{}, deaths: map[string]string{}, news: make(chan struct{}, 1)}
+	var err error
+	if w.client, err = p.reach(ctx, true, w.hear); err != nil {
+		return nil, err
+	}
+	if err := w.look(ctx, true); err != nil {
+		w.client.close()
+		return nil, err
+	}
+	out := make(chan string) // unbuffered: what is not taken yet is pending
+	go func() {
+		defer close(out)
+		w.run(ctx, out)
+	}()
+	return out, nil
+}
+
+// hear is called for every notification, by the client's reader and whoever
+// asks it.
+func (w *watcher) hear(line string) {
+	word, rest, _ := strings.Cut(line, " ")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch word {
+	case "%window-renamed", "%unlinked-window-renamed":
+		_, title, _ := strings.Cut(rest, " ")
+		start, name, ok := strings.Cut(strings.TrimPrefix(title, deathWord), ":")
+		if !ok || !strings.HasPrefix(title, deathWord) {
+			return
+		}
+		w.deaths[start] = name
+	case "%sessions-changed", "%window-close", "%unlinked-window-close":
+		w.relist = true
+	default:
+		return
+	}
+	select {
+	case w.news <- struct{}{}:
+	default: // a token lies there already
+	}
+}
+
+func (w *watcher) run(ctx context.Context, out chan<- string) {
+	defer func() {
+		if w.client != nil {
+			w.client.close()
+		}
+	}()
+	missed := time.NewTicker(missedPause)
+	defer missed.Stop()
+	for ctx.Err() == nil {
+		var take chan<- string
+		var first string
+		if len(w.pending) > 0 {
+			take, first = out, w.pending[0]
+		}
+		var lost <-chan struct{}
+		var again <-chan time.Time
+		if w.client != nil {
+			lost = w.client.ended
+		} else {
+			again = time.After(awayPause)
+		}
+		select {
+		case take <- first:
+			w.pending = w.pending[1:]
+		case <-w.news:
+			w.digest(ctx)
+		case <-lost:
+			w.client.close() // it has ended: this closes our side of the pipe
+			w.client = nil
+			w.digest(ctx)
+			w.reconnect(ctx)
+		case <-again:
+			w.reconnect(ctx)
+		case <-missed.C:
+			w.late = prodded(slices.Collect(maps.Values(w.running)), w.late) // tmux tells of those it collects
+		case <-ctx.Done():
+		}
+	}
+}
+
+// digest takes in what was heard.
+func (w *watcher) digest(ctx context.Context) {
+	w.mu.Lock()
+	deaths, relist := w.deaths, w.relist
+	w.deaths, w.relist = map[string]string{}, false
+	w.mu.Unlock()
+	for start, tmuxName := range deaths {
+		if enc, mine := strings.CutPrefix(tmuxName, w.p.prefix); mine {
+			if name, ok := decode(enc); ok {
+				w.tell(start, name)
+			}
+		}
+	}
+	if relist && w.client != nil {
+		// A look that fails is made up for by the next: the client that could
+		// not be asked is about to end.
+		_ = w.look(ctx, false)
+	}
+}
+
+// reconnect looks for the server. Where there is none, all sessions are over.
+func (w *watcher) reconnect(ctx context.Context) {
+	c, err := w.p.reach(ctx, false, w.hear)
+	switch {
+	case err == nil:
+		w.client = c
+		_ = w.look(ctx, false) // As in digest.
+	case errors.Is(err, errNoServer):
+		for start, one := range w.running {
+			w.tell(start, one.name)
+		}
+	}
+}
+
+// look compares what runs with what ran. What has ended at the first look
+// ended before anybody watched.
+func (w *watcher) look(ctx context.Context, first bool) error {
+	lines, err := w.p.askOnce(ctx, w.client, command("list-panes", "-a", "-F", paneFields), readSequence)
+	if err != nil {
+		return err
+	}
+	all, err := w.p.mine(lines)
+	if err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for _, one := range all {
+		listed[one.start] = true
+		switch {
+		case !one.ended() && !w.over[one.start]:
+			w.running[one.start] = one
+		case one.ended() && first:
+			w.over[one.start] = true
+		case one.ended():
+			w.tell(one.start, one.name)
+		}
+	}
+	for start, one := range w.running {
+		if !listed[start] {
+			w.tell(start, one.name)
+		}
+	}
+	for start := range w.over {
+		if !listed[start] {
+			delete(w.over, start) // it is gone and cannot come back
+		}
+	}
+	return nil
+}
+
+// tell notes that a session's command has ended, once a start.
+func (w *watcher) tell(start, name string) {
+	delete(w.running, start)
+	if w.over[start] {
+		return
+	}
+	w.over[start] = true
+	for _, p := range w.pending {
+		if p == name {
+			return
+		}
+	}
+	w.pending = append(w.pending, name)
+}
