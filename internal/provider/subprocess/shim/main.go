@@ -80,6 +80,9 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 	}
 	unix.CloseOnExec(LockFD)
 	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: newActivity(), closed: make(chan struct{})}
+	// From now on, not when serve gets to it: one that comes early waits.
+	s.asked = make(chan os.Signal, 1)
+	signal.Notify(s.asked, unix.SIGTERM)
 	if err := becomeSubreaper(); err != nil {
 		return nil, err // without it, not all processes could be ended
 	}

@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // How long the last steps of an end may take. Neither is waited for in full
@@ -31,7 +28,8 @@ type shim struct {
 	output   *output
 	out      *os.File // the shim's end of the command's output
 	activity *activity
-	closed   chan struct{} // closed when all about the end is on disk
+	asked    chan os.Signal // SIGTERM
+	closed   chan struct{}  // closed when all about the end is on disk
 }
 
 // serve runs the session to its end. It owns every goroutine that it starts:
@@ -98,11 +96,8 @@ func (s *shim) stop(grace time.Duration) error {
 // terminate ends the session when the system asks, as it does before it goes
 // down. The other signals of terminals are not meant for a shim.
 func (s *shim) terminate(stop <-chan struct{}) {
-	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, unix.SIGTERM)
-	defer signal.Stop(asked)
 	select {
-	case <-asked:
+	case <-s.asked:
 		if err := s.stop(s.boot.Grace); err != nil {
 			log.Print(err)
 		}
