@@ -6,12 +6,15 @@ type pixel interface{ uint8 | uint32 }
 // canvas is what is painted on. Every row begins with head values that are no
 // pixels: where PNG wants a byte before each row, rows need not be copied.
 type canvas[P pixel] struct {
-	w, h  int
-	head  int
-	pix   []P
-	inks  inks[P]
-	blend map[[2]Color]*[levels]P
-	last  struct { // most neighbours have the same colours
+	w, h int
+	head int
+	pix  []P
+	// coarse asks for fewer colours: half the levels, and pictures of few
+	// bits. A recording has one palette for all its screens.
+	coarse bool
+	inks   inks[P]
+	blend  map[[2]Color]*[levels]P
+	last   struct { // most neighbours have the same colours
 		pair  [2]Color
 		ramp  *[levels]P
 		valid bool
@@ -71,12 +74,25 @@ func (c *canvas[P]) ramp(fg, bg Color) *[levels]P {
 	if !ok {
 		r = new([levels]P)
 		for i := range r {
-			r[i] = c.inks.of(mix(fg, bg, i))
+			level := i
+			if c.coarse {
+				level = coarseLevels[i]
+			}
+			r[i] = c.inks.of(mix(fg, bg, level))
 		}
 		c.blend[pair] = r
 	}
 	c.last.pair, c.last.ramp, c.last.valid = pair, r, true
 	return r
+}
+
+// coarseLevels is every other level, with both ends.
+var coarseLevels = [levels]int{0, 2, 2, 4, 4, 6, 6, 8, 8, 9, 9, 11, 11, 13, 15, 15}
+
+// forgetInks drops what was blended.
+func (c *canvas[P]) forgetInks() {
+	clear(c.blend)
+	c.last.valid = false
 }
 
 // rect fills a rectangle, cut to the canvas.
@@ -143,7 +159,11 @@ func (c *canvas[P]) picture(m *mask, x, y int, bg Color) {
 				continue
 			}
 			over := func(s, d uint8) Color { return Color(min(255, int(s)+int(d)*(255-a)/255)) }
-			c.row(y+row, x+col, x+col+1)[0] = c.inks.of(0xff<<24 | over(s[0], br)<<16 | over(s[1], bgr)<<8 | over(s[2], bb))
+			v := 0xff<<24 | over(s[0], br)<<16 | over(s[1], bgr)<<8 | over(s[2], bb)
+			if c.coarse {
+				v = coarser(v, 4)
+			}
+			c.row(y+row, x+col, x+col+1)[0] = c.inks.of(v)
 		}
 	}
 }

@@ -40,8 +40,7 @@ func (r *Renderer) PNG(g *Grid) (*Picture, error) {
 func (r *Renderer) paletted(w, h int, p *palette) *canvas[uint8] {
 	if c := r.canvas; c != nil && c.w == w && c.h == h {
 		c.inks = p
-		c.last.valid = false
-		clear(c.blend)
+		c.forgetInks()
 		return c
 	}
 	r.canvas = newCanvas(w, h, 1, p)

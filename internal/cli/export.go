@@ -1,0 +1,268 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/render"
+	"den/internal/render/film"
+	"den/internal/session"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+type exportOptions struct {
+	out       string
+	format    string
+	timing    string
+	speed     float64
+	idleLimit duration
+	from, to  string
+	theme     string
+	scale     float64
+	redactOptions
+}
+
+func (a *app) exportCmd() *cobra.Command {
+	var o exportOptions
+	cmd := &cobra.Command{
+		Use:   "export [SESSION]",
+		Short: "Make a recording: cast, GIF, video or text",
+		Long: `Make a recording of a session, running or over: cast (asciicast v3) and cast2 for
+players, gif, webm and mp4 (both through ffmpeg), or text, which is the lines that
+scrolled off the screen and the last screen. Marks become chapters of videos and markers
+of casts. Without -o it is kept as an artifact in the session's directory; -o - writes it
+to stdout. A recording that is broken off leaves no file.
+
+--timing accelerated lets no pause be longer than 0.4 s, max none longer than a frame.
+--from and --to are times as for 'den snapshot --at': 90s is after the start, -10s ago.
+--redact and --redact-tokens hide text in pictures and in casts alike.`,
+		Example: "  den export work -o work.gif --idle-limit 2s\n  den export work --format webm --speed 4 --from -5m\n  den export work --format cast --redact-tokens -o - > work.cast\n  den export work --format text -o work.txt",
+		GroupID: groupSession,
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, _, err := a.optionalTarget(args, 0)
+			if err != nil {
+				return err
+			}
+			return a.runExport(cmd.Context(), d, o)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
+	f.StringVar(&o.format, "format", "", "cast, cast2, gif, webm, mp4 or text (default: by the name of FILE, else cast)")
+	f.StringVar(&o.timing, "timing", "recorded", "recorded, accelerated or max")
+	f.Float64Var(&o.speed, "speed", 1, "2 is twice as fast")
+	f.Var(&o.idleLimit, "idle-limit", "let no pause be longer")
+	f.StringVar(&o.from, "from", "", "begin at this `TIME`")
+	f.StringVar(&o.to, "to", "", "end at this `TIME`")
+	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark; see 'den screenshot --help')")
+	f.Float64Var(&o.scale, "scale", 1, "size of pictures: 2 is twice as large")
+	o.redactOptions.addFlags(cmd)
+	return cmd
+}
+
+// exportAnswer is what the caller gets.
+type exportAnswer struct {
+	Session    string   `json:"session"`
+	Path       string   `json:"path"`
+	Format     string   `json:"format"`
+	Bytes      int64    `json:"bytes"`
+	DurationMS int64    `json:"duration_ms"`
+	Frames     int      `json:"frames,omitempty"`
+	Missing    []string `json:"missing,omitempty"` // what the log no longer has
+}
+
+func (a *app) runExport(ctx context.Context, d session.Dir, o exportOptions) (err error) {
+	m, err := d.Inspect()
+	if err != nil {
+		return err
+	}
+	fo, err := o.filmOptions(m, time.Now())
+	if err != nil {
+		return err
+	}
+	if o.out == "-" && a.json {
+		return fault.Hintf(fault.Errorf(fault.Usage, "-o - and --json both want stdout"), "leave one of them out")
+	}
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		return err
+	}
+	// Beside its last place, where there is one, so that it can be renamed.
+	dir := ""
+	if o.out != "" && o.out != "-" {
+		dir = filepath.Dir(o.out)
+	}
+	tmp, err := os.CreateTemp(dir, ".den-export-*") // mode 0600
+	if err != nil {
+		return fault.Hintf(notMade(fmt.Errorf("export session '%s': %w", m.Name, err)), "-o FILE names a place that can be written")
+	}
+	defer func() {
+		os.Remove(tmp.Name()) // Best effort: it is renamed, or not wanted.
+	}()
+	bar := a.progressBar()
+	fo.Progress = bar.show
+	res, err := film.Write(ctx, tmp, log, fo)
+	bar.clear()
+	if err == nil {
+		err = a.putExport(d, m, o, fo, tmp, res)
+	}
+	err = errors.Join(err, tmp.Close())
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return notMade(fmt.Errorf("export session '%s': %w", m.Name, err))
+	}
+	return err
+}
+
+// putExport brings the recording to its place, and answers.
+func (a *app) putExport(d session.Dir, m *session.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
+	size, err := tmp.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	ans := exportAnswer{Session: m.Name, Path: o.out, Format: string(fo.Format), Bytes: size, DurationMS: res.Duration.Milliseconds(), Frames: res.Frames}
+	for _, missing := range res.Missing {
+		ans.Missing = append(ans.Missing, missing.Error())
+		fmt.Fprintf(a.stderr, "den: not in the recording: %v\n", missing)
+	}
+	switch o.out {
+	case "-":
+		if _, err := tmp.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		_, err := io.Copy(a.stdout, tmp)
+		return err
+	case "":
+		if ans.Path, err = a.keepExport(d, fo, tmp.Name()); err != nil {
+			return fault.Hintf(err, "-o FILE writes it elsewhere")
+		}
+	default:
+		if err := os.Rename(tmp.Name(), o.out); err != nil {
+			return err
+		}
+	}
+	return a.answer(ans, func(w io.Writer) { fmt.Fprintln(w, ans.Path) })
+}
+
+// keepExport makes an artifact of the recording.
+func (a *app) keepExport(d session.Dir, fo film.Options, tmp string) (path string, err error) {
+	data, err := os.ReadFile(tmp)
+	if err != nil {
+		return "", err
+	}
+	var seq uint64
+	if seq, err = lastSeq(d); err != nil {
+		return "", err
+	}
+	path, err = d.ArtifactPath(fmt.Sprintf("recording-%d-%s.%s", seq, fo.Format, fo.Format.Extension()))
+	if err != nil {
+		return "", err
+	}
+	return path, d.SaveArtifact(path, "recording", seq, data)
+}
+
+// lastSeq is the number of the last event in the log now.
+func lastSeq(d session.Dir) (uint64, error) {
+	r, err := replayTo(d, point{})
+	if err != nil {
+		return 0, err
+	}
+	return r.Position.Seq, nil
+}
+
+func (o *exportOptions) filmOptions(m *session.Manifest, now time.Time) (film.Options, error) {
+	fo := film.Options{
+		Format: film.Format(o.format), Timing: film.Timing(o.timing), Speed: o.speed, IdleLimit: time.Duration(o.idleLimit),
+		Render: render.Options{Scale: o.scale, Cursor: render.CursorAsSet}, Title: m.Name,
+	}
+	if o.format == "" {
+		fo.Format = formatOf(o.out)
+	}
+	if o.speed == 0 {
+		return fo, fault.Errorf(fault.Usage, "--speed 0 would take for ever")
+	}
+	var err error
+	if fo.Render.Theme, err = render.FindTheme(o.theme); err != nil {
+		return fo, err
+	}
+	if fo.Redact, err = o.redactor(); err != nil {
+		return fo, err
+	}
+	if fo.From, err = exportTime("--from", o.from, m, now); err != nil {
+		return fo, err
+	}
+	fo.To, err = exportTime("--to", o.to, m, now)
+	return fo, err
+}
+
+// formatOf takes the format from a file's name.
+func formatOf(path string) film.Format {
+	switch ext := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); ext {
+	case "txt":
+		return film.Text
+	case "gif", "webm", "mp4":
+		return film.Format(ext)
+	}
+	return film.Cast
+}
+
+// exportTime reads --from or --to as a time since the session's start.
+func exportTime(flag, at string, m *session.Manifest, now time.Time) (time.Duration, error) {
+	if at == "" {
+		return 0, nil
+	}
+	d, err := parseAt(at, m.Created, now)
+	if err != nil {
+		return 0, fault.Errorf(fault.Usage, "%s: '%s' is not a time such as 14:03:22, 90s or -10s", flag, at)
+	}
+	if d <= 0 && flag == "--to" {
+		return 0, fault.Errorf(fault.Usage, "--to %s is not after the session's start at %s", at, m.Created.Local().Format(time.DateTime))
+	}
+	return max(d, 0), nil
+}
+
+// progressBar tells a person at a terminal how far a long export is.
+type progressBar struct {
+	to    io.Writer // or nil: nobody looks
+	begun time.Time
+	last  time.Time
+	shown bool
+}
+
+func (a *app) progressBar() *progressBar {
+	b := &progressBar{begun: time.Now()}
+	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		b.to = f
+	}
+	return b
+}
+
+// show is quiet about what takes less than a moment.
+func (b *progressBar) show(done, total time.Duration) {
+	now := time.Now()
+	if b.to == nil || total <= 0 || now.Sub(b.begun) < 500*time.Millisecond || now.Sub(b.last) < 100*time.Millisecond {
+		return
+	}
+	b.last, b.shown = now, true
+	const width = 30
+	part := min(float64(done)/float64(total), 1)
+	full := int(part * width)
+	fmt.Fprintf(b.to, "\r%s%s %3.0f%%", strings.Repeat("█", full), strings.Repeat("░", width-full), part*100)
+}
+
+func (b *progressBar) clear() {
+	if b.shown {
+		fmt.Fprint(b.to, "\r\x1b[K")
+	}
+}

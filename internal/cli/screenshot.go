@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+	"den/internal/render"
+	"den/internal/render/redact"
+	"den/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+type screenshotOptions struct {
+	snapshotOptions
+	out    string
+	theme  string
+	scale  float64
+	cursor string
+	frame  bool
+	redactOptions
+}
+
+// redactOptions say what pictures and recordings must not show.
+type redactOptions struct {
+	expressions []string
+	tokens      bool
+}
+
+func (o *redactOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringArrayVar(&o.expressions, "redact", nil, "hide what `REGEX` matches, or only its groups; may be given again")
+	f.BoolVar(&o.tokens, "redact-tokens", false, "hide common tokens: of GitHub, OpenAI, Anthropic, AWS, Slack, JWTs, private keys")
+}
+
+func (o *redactOptions) redactor() (*redact.Redactor, error) {
+	return redact.New(o.expressions, o.tokens)
+}
+
+func (a *app) screenshotCmd() *cobra.Command {
+	var o screenshotOptions
+	cmd := &cobra.Command{
+		Use:   "screenshot [SESSION]",
+		Short: "Draw the screen as a picture, now or at an earlier moment",
+		Long: `Draw the screen of a session, running or over, as a PNG or an SVG. The same screen
+always gives the same bytes. Without -o the picture is kept as an artifact in the
+session's directory; -o - writes it to stdout.
+
+Colours that a program chose by number are shown in the theme's: ` + strings.Join(render.Themes(), ", ") + `.
+Emoji have colours where the machine has the font NotoColorEmoji; what no font has is
+shown as a box and listed in the answer as missing.`,
+		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
+		GroupID: groupSession,
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, _, err := a.optionalTarget(args, 0)
+			if err != nil {
+				return err
+			}
+			return a.runScreenshot(cmd, d, o)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	f := cmd.Flags()
+	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
+	f.StringVar(&o.format, "format", "", "png or svg (default: by the name of FILE, else png)")
+	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark)")
+	f.Float64Var(&o.scale, "scale", 1, "size: 2 is twice as large")
+	f.StringVar(&o.cursor, "cursor", "", "draw the cursor, as it is or as block, bar, underline or hollow")
+	f.Lookup("cursor").NoOptDefVal = string(render.CursorAsSet)
+	f.BoolVar(&o.frame, "frame", false, "draw a window around it, with the title")
+	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
+	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
+	o.redactOptions.addFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("at", "seq")
+	return cmd
+}
+
+// screenshotAnswer is what the caller gets.
+type screenshotAnswer struct {
+	Session    string   `json:"session"`
+	Path       string   `json:"path,omitempty"` // empty: it went to stdout
+	Format     string   `json:"format"`
+	Seq        uint64   `json:"seq"`
+	SHA256     string   `json:"sha256"`
+	Bytes      int      `json:"bytes"`
+	Width      int      `json:"width"`
+	Height     int      `json:"height"`
+	ScreenHash string   `json:"screen_hash"`
+	Missing    []string `json:"missing,omitempty"` // characters shown as boxes
+}
+
+func (a *app) runScreenshot(cmd *cobra.Command, d session.Dir, o screenshotOptions) error {
+	if err := o.settleFormat(); err != nil {
+		return err
+	}
+	r, err := o.renderer()
+	if err != nil {
+		return err
+	}
+	hide, err := o.redactor()
+	if err != nil {
+		return err
+	}
+	m, err := d.Inspect()
+	if err != nil {
+		return err
+	}
+	p, err := parsePoint(o.snapshotOptions, m, time.Now(), cmd.Flags().Changed("seq"))
+	if err != nil {
+		return err
+	}
+	shot, err := a.capture(cmd.Context(), d, p, 0)
+	if err != nil {
+		return err
+	}
+	g := render.FromSnapshot(&shot.Screen, r.Theme())
+	g.Redact(hide)
+	draw := r.PNG
+	if o.format == "svg" {
+		draw = r.SVG
+	}
+	pic, err := draw(g)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(pic.Data)
+	ans := screenshotAnswer{
+		Session: m.Name, Format: o.format, Seq: shot.Seq, SHA256: hex.EncodeToString(sum[:]), Bytes: len(pic.Data),
+		Width: pic.Width, Height: pic.Height, ScreenHash: shot.Screen.Hash, Missing: pic.Missing,
+	}
+	return a.putScreenshot(d, o, ans, pic.Data)
+}
+
+// putScreenshot writes the picture to where it was asked for, and answers.
+func (a *app) putScreenshot(d session.Dir, o screenshotOptions, ans screenshotAnswer, data []byte) (err error) {
+	switch o.out {
+	case "-":
+		if a.json {
+			return fault.Hintf(fault.Errorf(fault.Usage, "-o - and --json both want stdout"), "leave one of them out")
+		}
+		_, err = a.stdout.Write(data)
+		return err
+	case "":
+		// Different pictures of one moment are different files.
+		if ans.Path, err = d.ArtifactPath(fmt.Sprintf("screenshot-%d-%s.%s", ans.Seq, ans.SHA256[:8], o.format)); err == nil {
+			err = d.SaveArtifact(ans.Path, "screenshot", ans.Seq, data)
+		}
+	default:
+		ans.Path = o.out
+		err = atomicfile.Replace(o.out, data)
+	}
+	if err != nil {
+		return fault.Hintf(notMade(err), "-o FILE writes it elsewhere")
+	}
+	return a.answer(ans, func(w io.Writer) {
+		fmt.Fprintln(w, ans.Path)
+		if len(ans.Missing) > 0 {
+			fmt.Fprintf(a.stderr, "den: no font here has %s: boxes stand for them\n", strings.Join(ans.Missing, " "))
+		}
+	})
+}
+
+// notMade gives an error of writing a picture or a recording its kind, unless
+// it has a better one.
+func notMade(err error) error {
+	if fault.KindOf(err) != fault.Internal {
+		return err
+	}
+	return fault.Errorf(fault.Export, "%w", err)
+}
+
+// settleFormat takes the format from the file's name if no other was given.
+func (o *screenshotOptions) settleFormat() error {
+	if o.format == "" {
+		o.format = "png"
+		if strings.HasSuffix(strings.ToLower(o.out), ".svg") {
+			o.format = "svg"
+		}
+	}
+	if o.format != "png" && o.format != "svg" {
+		return fault.Errorf(fault.Usage, "--format is png or svg, not '%s'", o.format)
+	}
+	return nil
+}
+
+func (o *screenshotOptions) renderer() (*render.Renderer, error) {
+	theme, err := render.FindTheme(o.theme)
+	if err != nil {
+		return nil, err
+	}
+	return render.New(render.Options{Theme: theme, Scale: o.scale, Cursor: render.CursorStyle(o.cursor), Frame: o.frame})
+}

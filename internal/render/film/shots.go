@@ -1,0 +1,93 @@
+package film
+
+import (
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/render"
+	"den/internal/replay"
+	"den/internal/vt"
+)
+
+// chapter is a mark at its time in the film.
+type chapter struct {
+	at    time.Duration
+	label string
+}
+
+// survey is what must be known before the first picture is drawn.
+type survey struct {
+	cols, rows int // the largest of the film
+	end        time.Duration
+	chapters   []chapter
+}
+
+func (m *maker) survey() (*survey, error) {
+	s := &survey{}
+	cols, rows := 0, 0 // the size at the film's beginning counts, earlier ones do not
+	for t, err := range m.takes() {
+		if err != nil {
+			return nil, err
+		}
+		if c, r, ok := t.Size(); ok {
+			cols, rows = min(c, vt.MaxCols), min(r, vt.MaxRows)
+		}
+		if t.Before {
+			continue
+		}
+		s.cols, s.rows = max(s.cols, cols), max(s.rows, rows)
+		if t.Code == eventlog.Mark {
+			s.chapters = append(s.chapters, chapter{t.At, m.o.Redact.Text(string(t.Data))})
+		}
+	}
+	s.cols, s.rows = max(s.cols, cols, 1), max(s.rows, rows, 1)
+	s.end = m.result.Duration
+	return s, nil
+}
+
+// syncPatience is how long a program may draw a frame of its own without being
+// looked at.
+const syncPatience = 200 * time.Millisecond
+
+// shots calls shoot for each picture of the film, with its time. A picture
+// shows what stood there at the end of its frame.
+func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duration, g *render.Grid) error) error {
+	var term *vt.Terminal
+	grid := &render.Grid{}
+	var slot int64
+	dirty := true
+	look := func() error {
+		dirty = false
+		grid.Take(term, theme)
+		grid.Redact(m.o.Redact)
+		at := time.Duration(slot) * frameTime
+		m.progress(at, s.end)
+		return shoot(at, grid)
+	}
+	for t, err := range m.takes() {
+		if err != nil {
+			return err
+		}
+		if next := int64(t.At / frameTime); next > slot {
+			drawing := term.Modes().Sync && time.Duration(next-slot)*frameTime < syncPatience
+			if dirty && !drawing {
+				if err := look(); err != nil {
+					return err
+				}
+			}
+			slot = next
+		}
+		if cols, rows, ok := t.Size(); ok && t.Repaint {
+			term = vt.New(vt.Config{Cols: cols, Rows: rows})
+			dirty = true
+			continue
+		}
+		was := term.Generation()
+		replay.Apply(term, t.Event)
+		dirty = dirty || term.Generation() != was
+	}
+	if term == nil {
+		return errEmpty()
+	}
+	return look()
+}

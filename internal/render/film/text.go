@@ -1,0 +1,124 @@
+package film
+
+import (
+	"bufio"
+
+	"den/internal/render/redact"
+	"den/internal/replay"
+	"den/internal/vt"
+)
+
+// transcriptScrollback holds what one event can push off the screen.
+const transcriptScrollback = 1 << 17
+
+// text writes the lines that scrolled off the main screen, as they were when
+// they did, and then the last screen. Rows that the terminal wrapped are one
+// line again.
+func (m *maker) text() error {
+	out := bufio.NewWriterSize(m.out, 64<<10)
+	write := func(line []byte) error {
+		_, err := out.Write(line)
+		return err
+	}
+	// A key goes over many lines, so lines are hidden as one stream.
+	s := redact.NewStream(m.o.Redact, func(_ struct{}, line []byte) error { return write(line) })
+	t := &transcript{put: write}
+	if m.o.Redact != nil {
+		t.put = func(line []byte) error { return s.Output(struct{}{}, line) }
+	}
+	for tk, err := range m.takes() {
+		if err != nil {
+			return err
+		}
+		if err := t.take(tk); err != nil {
+			return writeError("transcript", err)
+		}
+	}
+	err := t.last()
+	if err == nil {
+		err = s.Close()
+	}
+	if err == nil {
+		err = out.Flush()
+	}
+	return writeError("transcript", err)
+}
+
+// transcript takes lines off a terminal as they become final.
+type transcript struct {
+	put  func(line []byte) error
+	term *vt.Terminal
+	next int64  // the first row that was not taken, counted from the start
+	line []byte // rows of a line that is not yet whole
+}
+
+func (t *transcript) take(tk take) error {
+	cols, rows, resized := tk.Size()
+	switch {
+	case resized && tk.Repaint:
+		fresh := t.term == nil
+		if !fresh { // events are missing: what is repainted was seen, as far as it can be known
+			if err := t.last(); err != nil {
+				return err
+			}
+		}
+		t.term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: transcriptScrollback})
+		t.next = 0
+	case resized:
+		t.term.ResizeFollowing(cols, rows, &t.next)
+	default:
+		replay.Apply(t.term, tk.Event)
+	}
+	if tk.Before {
+		t.next = t.term.ScreenLine()
+		return nil
+	}
+	return t.scrolledOff()
+}
+
+func (t *transcript) scrolledOff() error {
+	if t.term.Modes().AltScreen {
+		return nil
+	}
+	screen := t.term.ScreenLine()
+	for t.next = max(t.next, t.term.FirstLine()); t.next < screen; t.next++ {
+		if err := t.row(t.term.Row(int(t.next - screen))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *transcript) row(row vt.Row) error {
+	t.line = row.AppendText(t.line)
+	if row.Wrapped() {
+		return nil
+	}
+	t.line = append(t.line, '\n')
+	err := t.put(t.line)
+	t.line = t.line[:0]
+	return err
+}
+
+// last writes the screen, without the empty rows at its end.
+func (t *transcript) last() error {
+	if t.term == nil {
+		return nil
+	}
+	_, rows := t.term.Size()
+	for rows > 0 && len(t.term.Row(rows-1).AppendText(nil)) == 0 {
+		rows--
+	}
+	for y := range rows {
+		if err := t.row(t.term.Row(y)); err != nil {
+			return err
+		}
+	}
+	if len(t.line) > 0 {
+		t.line = append(t.line, '\n')
+		err := t.put(t.line)
+		t.line = t.line[:0]
+		return err
+	}
+	return nil
+}
