@@ -52,29 +52,48 @@ func TestRemote(t *testing.T) {
 		out: farPrompt + " exit 5\nexit", exit: 5,
 	})
 	w.give(near, input{code: "echo back", out: "back"})
-	t.Run("a shell in a shell is a question", func(t *testing.T) {
-		t.Skip("den does not do this yet: ssh in a shell with marks is never told as a question, run ends by its timeout")
-		w.give(near, input{
-			code: line, waits: cell.ForInput, asks: `remote\$ `, answer: []string{"type", "exit 5", "--enter"},
-			out: farPrompt + " exit 5\nexit", exit: 5,
+	for _, c := range []struct {
+		name   string
+		argv   []string
+		early  bool // do not wait for the first prompt
+		by     cell.By
+		in     input
+		notYet string
+	}{
+		{
+			"nested", []string{"bash", "--norc"}, true, cell.ByShell,
+			input{
+				code: line, waits: cell.ForInput, asks: `remote\$ `, answer: []string{"type", "exit 5", "--enter"},
+				out: farPrompt + " exit 5\nexit", exit: 5,
+			},
+			"ssh in a shell with marks is never told as a question, run ends by its timeout",
+		},
+		{
+			"question", ssh, false, cell.ByLearned,
+			input{
+				code: `read -p "name? " x; echo "[$x]"`, waits: cell.ForInput, asks: `name\? `,
+				answer: []string{"type", "bob", "--enter"}, out: "name? bob\n[bob]",
+			},
+			"the cell is done by quiet, and the question is not in its output",
+		},
+		{
+			"early", ssh, true, cell.ByLearned, input{code: "echo hello", out: "hello"},
+			"the code is typed while ssh still connects, and its echo is in the output",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.notYet != "" {
+				t.Skip("den does not do this yet: " + c.notYet)
+			}
+			mine := *w
+			mine.t = t
+			mine.do(append([]string{"new", c.name, "--"}, c.argv...)...)
+			if !c.early {
+				mine.do("wait", c.name, "--text", farPrompt)
+			}
+			mine.give(program{name: c.name, by: c.by, or: cell.ByQuiet}, c.in)
 		})
-	})
-	t.Run("a question from afar", func(t *testing.T) {
-		t.Skip("den does not do this yet: the cell is done by quiet, and the question is not in its output")
-		w.do(append([]string{"new", "asks", "--"}, ssh...)...)
-		w.do("wait", "asks", "--text", farPrompt)
-		asks := program{name: "asks", by: cell.ByLearned, or: cell.ByQuiet}
-		w.give(asks, input{
-			code: `read -p "name? " x; echo "[$x]"`, waits: cell.ForInput, asks: `name\? `,
-			answer: []string{"type", "bob", "--enter"}, out: "name? bob\n[bob]",
-		})
-	})
-	t.Run("before the first prompt", func(t *testing.T) {
-		t.Skip("den does not do this yet: the code is typed while ssh still connects, and its echo is in the output")
-		w.do(append([]string{"new", "early", "--"}, ssh...)...)
-		early := program{name: "early", by: cell.ByLearned, or: cell.ByQuiet}
-		w.give(early, input{code: "echo hello", out: "hello"})
-	})
+	}
 }
 
 const farPrompt = "remote$"
