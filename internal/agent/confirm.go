@@ -9,6 +9,9 @@ import (
 // confirmLines is how far up a nudge is looked for: the answer may be long.
 const confirmLines = 200
 
+// echoPatience is how long a terminal may take to show what was typed.
+const echoPatience = time.Second
+
 // pasted is what coding agents show in the place of a long paste.
 const pasted = "[Pastedtext"
 
@@ -17,6 +20,9 @@ const pasted = "[Pastedtext"
 // that is known, does not hold it any more. Text that stays in that line gets
 // Enter again, twice at most: programs drop one that comes with a paste.
 func (m *Managed) confirm(ctx context.Context, text, before string, limit time.Duration) (NudgeState, string) {
+	if m.config.Hints.ReadyPromptPrefix == "" {
+		limit = min(limit, echoPatience) // a line that is typed is echoed at once, or not at all
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	head := headOf(text)

@@ -14,6 +14,9 @@ const (
 	// settle is how long a session is watched that does not show itself ready:
 	// a command that cannot work mostly ends within it.
 	settle = 150 * time.Millisecond
+	// firstScreen is how long a program may show nothing before the steps go on:
+	// what it draws later is seen while it is waited for.
+	firstScreen = 2 * time.Second
 	// promptPatience is how long a program may wait for input without showing
 	// the prompt that its hints name, before its word is taken for it.
 	promptPatience = 2 * time.Second
@@ -25,7 +28,7 @@ func (m *Managed) dialogs(ctx context.Context) (string, Outcome, error) {
 	if !m.config.mayAsk() {
 		return "", Skipped, nil
 	}
-	look, cancel := context.WithTimeout(ctx, 2*time.Second)
+	look, cancel := context.WithTimeout(ctx, min(firstScreen, m.config.StartupTimeout/2))
 	defer cancel()
 	err := poll(look, func() (bool, error) {
 		if err := m.dead(ctx); err != nil {
@@ -137,7 +140,7 @@ func (m *Managed) ready(ctx context.Context) (string, Outcome, error) {
 		return output, Done, nil
 	case fault.KindOf(err) == fault.Waiting:
 		return err.Error(), Blocked, nil
-	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+	case look.Err() == nil || fault.KindOf(err) == fault.NotRunning || errors.Is(ctx.Err(), context.Canceled):
 		return output, Failed, err
 	case h.ReadyPromptPrefix == "":
 		return fmt.Sprintf("after %v", delay), Done, nil

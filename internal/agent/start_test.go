@@ -150,6 +150,34 @@ func TestDialogsAreAnswered(t *testing.T) {
 	}
 }
 
+// claude takes no Enter in a dialog's first moments, and puts the cursor back:
+// the answer is given again, from where the cursor is then.
+func TestADialogThatStaysIsAnsweredAgain(t *testing.T) {
+	p := newFake()
+	p.onStart = func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") }
+	enters := 0
+	p.onKey = func(s *fakeSession, key string) {
+		down, up := "› 1. Trust and continue\n  2. Back to", "  1. Trust and continue\n› 2. Back to"
+		switch {
+		case key == "Enter" && strings.Contains(s.screen, down):
+			if enters++; enters == 1 {
+				s.screen = strings.Replace(s.screen, down, up, 1)
+			} else {
+				s.screen = screenFile(t, "codex-first")
+			}
+		case key == "Up":
+			s.screen = strings.Replace(s.screen, up, down, 1)
+		}
+	}
+	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "› ", ProcessNames: []string{"codex"}}})
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.called(); got != "Enter Up Enter" {
+		t.Errorf("keys: %s", got)
+	}
+}
+
 // A program that does not follow the arrow gets no Enter; an unknown layout
 // gets nothing at all. The agent lives, and its start says what is wrong.
 func TestUnknownDialogsGetNoKeys(t *testing.T) {
