@@ -200,7 +200,7 @@ var editors = []program{
 		{code: "puts 'bu'+'sy'; loop {}", busy: "busy"},
 		{code: "x = gets", waits: cell.ForInput, asks: ".*", answer: []string{"type", "word", "--enter"}, out: "word\n=> \"word\\n\""},
 		{code: "2+2", out: "=> 4"},
-		{code: "exit 3", by: cell.ByExit, exit: 3},
+		{code: "exit! 3", by: cell.ByExit, exit: 3},
 	}},
 	{name: "node-lines", needs: "node", pkg: "nodejs", argv: []string{"node"}, by: cell.ByReady, or: cell.ByLearned, inputs: []input{
 		{code: "for (const i of [1, 2]) {\n  if (i) {\n    console.log(i)\n  }\n}", out: "1\n2\nundefined"},
