@@ -90,14 +90,27 @@ func (t *transcript) scrolledOff() error {
 }
 
 func (t *transcript) row(row vt.Row) error {
-	t.line = row.AppendText(t.line)
 	if row.Wrapped() {
+		t.wrapped(row)
 		return nil
 	}
+	t.line = row.AppendText(t.line)
 	t.line = append(t.line, '\n')
 	err := t.put(t.line)
 	t.line = t.line[:0]
 	return err
+}
+
+// wrapped takes a whole row, with the spaces at its end: the line goes on. A
+// last cell without anything in it is where a wide character did not fit.
+func (t *transcript) wrapped(row vt.Row) {
+	for col := range row.Len() {
+		was := len(t.line)
+		t.line = row.AppendCell(t.line, col)
+		if len(t.line) == was && row.Width(col) > 0 && col < row.Len()-1 {
+			t.line = append(t.line, ' ')
+		}
+	}
 }
 
 // last writes the screen, without the empty rows at its end.
