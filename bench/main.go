@@ -33,6 +33,7 @@ var suites = []struct {
 	{"replay", replays},
 	{"snapshot", snapshots},
 	{"many", many},
+	{"agents", agents},
 }
 
 // bench is what a suite needs to know.

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/keeper"
+)
+
+// agents measures a workspace from 'den up' to 'den down', in each place where
+// agents can live, beside tmux by hand.
+func agents(b *bench) error {
+	sizes := []int{10, 50}
+	if b.quick {
+		sizes = []int{5}
+	}
+	for _, n := range sizes {
+		for _, kind := range []string{"native", "tmux"} {
+			if kind == "tmux" && b.tmux == "" {
+				continue
+			}
+			if err := b.fleet(kind, n); err != nil {
+				return fmt.Errorf("%d %s agents: %w", n, kind, err)
+			}
+		}
+		if b.tmux != "" {
+			if err := b.rawFleet(n); err != nil {
+				return fmt.Errorf("%d tmux sessions: %w", n, err)
+			}
+		}
+	}
+	b.out.note("agents are bash; 'up' and 'down' are one command each, to all running and to all gone; peek and nudge are from a cold command line, and over an open connection to the keeper")
+	b.out.note("bash does not end on Ctrl-C: den sees it back at its prompt in its own sessions, and sits out shutdown_timeout (5 s) in tmux")
+	b.out.note("tmux by hand: four callers at a time; a nudge is send-keys, unconfirmed")
+	b.out.note("Gas City, measured elsewhere: 50 agents up in 1.3 to 313 s, down in 2.7 to 208 s, peek 33 ms, nudge 690 ms, idle keeper 1.8 to 22 %% of a core")
+	return nil
+}
+
+func (b *bench) fleet(kind string, n int) (err error) {
+	home, err := b.newHome()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(filepath.Dir(home.dir), "w")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	config := fmt.Sprintf("[workspace]\nname = \"bench\"\n[session]\nprovider = %q\n", kind)
+	for i := range n {
+		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [\"bash\", \"--norc\"]\n", i)
+	}
+	file := filepath.Join(dir, "den.toml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return err
+	}
+	home.env = append(home.env, "DEN_WORKSPACE="+file)
+	up := true
+	defer func() {
+		if up {
+			err = errors.Join(err, home.do("down"))
+		}
+		err = errors.Join(err, home.close())
+	}()
+	who := "den, " + kind
+	of := fmt.Sprintf("%d agents", n)
+
+	b.calm.await()
+	ms, err := home.timed("up", "--wait")
+	if err != nil {
+		return err
+	}
+	b.out.one(of+", all running", who, "ms", ms)
+	if kind == "native" && n == 50 {
+		b.out.aim("50 native agents run in under 1 s", ms < 1000, "%.0f ms", ms)
+	}
+	if err := b.talk(home, file, of, who, kind); err != nil {
+		return err
+	}
+	if err := b.idleKeeper(home, of, who, n); err != nil {
+		return err
+	}
+	b.calm.await()
+	if ms, err = home.timed("down"); err != nil {
+		return err
+	}
+	up = false
+	b.out.one(of+", all gone", who, "ms", ms)
+	if kind == "native" && n == 50 {
+		b.out.aim("50 native agents are gone in under 1 s", ms < 1000, "%.0f ms", ms)
+	}
+	return nil
+}
+
+// talk peeks at and nudges one agent.
+func (b *bench) talk(home *denHome, file, of, who, kind string) error {
+	place, err := keeper.At(file)
+	if err != nil {
+		return err
+	}
+	c, err := place.Dial(b.ctx, "bench")
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	cold := map[string]*series{}
+	warm := map[string]*series{}
+	for _, verb := range []string{"peek", "nudge"} {
+		cold[verb] = b.out.series(of+", "+verb, who, "ms", false)
+		warm[verb] = b.out.series(of+", "+verb+", connected", who, "ms", false)
+	}
+	for i := range b.rounds(30, 5) {
+		b.calm.await()
+		for verb, args := range map[string][]string{"peek": {"agent", "peek", "a1"}, "nudge": {"agent", "nudge", "a1", fmt.Sprintf("echo nudge %d", i)}} {
+			ms, err := home.timed(args...)
+			if err != nil {
+				return err
+			}
+			cold[verb].add(ms)
+		}
+		begun := time.Now()
+		if err := c.Call(b.ctx, keeper.MethodPeek, keeper.Agent{Name: "a1", Lines: 50}, nil); err != nil {
+			return err
+		}
+		warm["peek"].add(msSince(begun))
+		begun = time.Now()
+		var n keeper.Nudged
+		if err := c.Call(b.ctx, keeper.MethodNudge, keeper.Agent{Name: "a1", Text: fmt.Sprintf("echo warm %d", i), Wait: true}, &n); err != nil {
+			return err
+		}
+		if n.Status != "delivered" {
+			return fmt.Errorf("a nudge is %s: %s", n.Status, n.Note)
+		}
+		warm["nudge"].add(msSince(begun))
+	}
+	if kind == "native" {
+		b.out.aim(of+": peek under 5 ms", warm["peek"].median() < 5, "%.1f ms, %.1f from a cold command line", warm["peek"].median(), cold["peek"].median())
+		b.out.aim(of+": a nudge confirmed under 50 ms", warm["nudge"].median() < 50, "%.1f ms, %.1f from a cold command line", warm["nudge"].median(), cold["nudge"].median())
+	}
+	return nil
+}
+
+func msSince(begun time.Time) float64 { return float64(time.Since(begun).Microseconds()) / 1000 }
+
+// idleKeeper looks at a keeper that has nothing to do.
+func (b *bench) idleKeeper(home *denHome, of, who string, n int) error {
+	var ps keeper.Ps
+	if err := home.ask(&ps, "ps"); err != nil {
+		return err
+	}
+	m, err := readMemory(ps.Keeper)
+	if err != nil {
+		return err
+	}
+	b.out.one(of+", keeper's RSS", who, "MB", m.rss)
+	look := 35 * time.Second // a whole patrol
+	if b.quick {
+		look = 5 * time.Second
+	}
+	u0, s0, err := cpuOf(ps.Keeper)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(look):
+	case <-b.ctx.Done():
+		return b.ctx.Err()
+	}
+	u1, s1, err := cpuOf(ps.Keeper)
+	if err != nil {
+		return err
+	}
+	share := 100 * float64(u1+s1-u0-s0) / float64(look)
+	b.out.one(of+", idle keeper's share of a core", who, "%", share)
+	if n == 50 {
+		b.out.aim("idle keeper of 50 "+who+" agents under 0.5 % of a core", share < 0.5, "%.2f %%", share)
+	}
+	return nil
+}
+
+// rawFleet is what a person would do with tmux.
+func (b *bench) rawFleet(n int) error {
+	t, err := b.newTmux()
+	if err != nil {
+		return err
+	}
+	of, who := fmt.Sprintf("%d agents", n), "tmux by hand"
+	name := func(i int) string { return fmt.Sprintf("a%d", i) }
+	b.calm.await()
+	seconds, err := atOnce(b.ctx, n, func(i int) error { return t.do("new-session", "-d", "-s", name(i), "bash", "--norc") })
+	if err != nil {
+		return err
+	}
+	b.out.one(of+", all running", who, "ms", seconds*1000)
+	peek, nudge := b.out.series(of+", peek", who, "ms", false), b.out.series(of+", nudge", who, "ms", false)
+	for i := range b.rounds(30, 5) {
+		ms, err := t.timed("capture-pane", "-p", "-t", "=a1:")
+		if err != nil {
+			return err
+		}
+		peek.add(ms)
+		if ms, err = t.timed("send-keys", "-t", "=a1:", fmt.Sprintf("echo nudge %d", i), "Enter"); err != nil {
+			return err
+		}
+		nudge.add(ms)
+	}
+	begun := time.Now()
+	if err := t.close(); err != nil {
+		return err
+	}
+	b.out.one(of+", all gone", who, "ms", msSince(begun))
+	return nil
+}
