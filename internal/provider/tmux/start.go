@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,7 +92,6 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 func (p *Provider) birth(name, start string, c provider.Config, env map[string]string) (string, error) {
 	target := "=" + p.tmuxName(name) + ":"
 	dir, before, after := startDirectory(c.WorkDir, start)
-	mark := markKey + "=" + p.markOf(name, start)
 	words := []string{"new-session", "-d", "-s", p.tmuxName(name), "-c", dir,
 		"-x", strconv.Itoa(orDefault(c.Cols, defaultCols)), "-y", strconv.Itoa(orDefault(c.Rows, defaultRows))}
 	keys := make([]string, 0, len(env))
@@ -104,7 +102,7 @@ func (p *Provider) birth(name, start string, c provider.Config, env map[string]s
 	for _, k := range keys {
 		words = append(words, "-e", k+"="+env[k])
 	}
-	argv, err := launchable(c.Argv, mark)
+	argv, err := p.launch(c.Argv, keys, p.markOf(name, start))
 	if err != nil {
 		return "", fmt.Errorf("start session '%s': %w", name, err)
 	}
@@ -116,20 +114,6 @@ func (p *Provider) birth(name, start string, c provider.Config, env map[string]s
 		command("set-option", "-F", "-t", target, "@den-pane", "#{pane_id}"),
 		command("set-hook", "-t", target, "pane-died", p.obituary(name, start)))
 	return sequence(append(parts, after...)...), nil
-}
-
-// launchable is the mark and the command as tmux executes it without a shell
-// between: that takes two words at least. A command of one word gets env
-// before it, and from env its mark: who bears the mark is the command itself.
-func launchable(argv []string, mark string) ([]string, error) {
-	if len(argv) > 1 {
-		return append([]string{"-e", mark, "--"}, argv...), nil
-	}
-	if strings.Contains(argv[0], "=") { // env would take it for a variable
-		return []string{"-e", mark, "--", "/bin/sh", "-c", `exec "$0"`, argv[0]}, nil
-	}
-	env, err := exec.LookPath("env")
-	return []string{"--", env, mark, argv[0]}, err
 }
 
 // startDirectory is the value of -c, which tmux expands: a path with '#' goes

@@ -84,6 +84,9 @@ func Open(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "open tmux: %w", err), "install tmux 3.3 or newer, or choose another provider")
 	}
+	if binary, err = filepath.Abs(binary); err != nil { // sessions call it from elsewhere
+		return nil, fault.Errorf(fault.Internal, "open tmux: %w", err)
+	}
 	if !filepath.IsAbs(o.Socket) {
 		return nil, fault.Errorf(fault.Usage, "open tmux: socket path %q is not absolute", o.Socket)
 	}

@@ -128,9 +128,19 @@ func (w *watcher) run(ctx context.Context, out chan<- string) {
 		case <-again:
 			w.reconnect(ctx)
 		case <-missed.C:
-			w.late = prodded(slices.Collect(maps.Values(w.running)), w.late) // tmux tells of those it collects
+			w.mend(ctx)
 		case <-ctx.Done():
 		}
+	}
+}
+
+// mend sees to ends that tmux did not tell of: it missed them, and tells when
+// it is told to look; or somebody closed a pane under its command.
+func (w *watcher) mend(ctx context.Context) {
+	again := w.late
+	w.late = prodded(slices.Collect(maps.Values(w.running)), again)
+	if w.late && again && w.client != nil {
+		_ = w.look(ctx, false) // As in digest.
 	}
 }
 
