@@ -52,7 +52,8 @@ func (a *app) screenshotCmd() *cobra.Command {
 always gives the same bytes. Without -o the picture is kept as an artifact in the
 session's directory; -o - writes it to stdout.
 
-Colours that a program chose by number are shown in the theme's: ` + strings.Join(render.Themes(), ", ") + `.
+Colours that a program chose by number are shown in those of the theme, which is one of
+` + strings.Join(render.Themes(), ", ") + `.
 Emoji have colours where the machine has the font NotoColorEmoji; what no font has is
 shown as a box and listed in the answer as missing.`,
 		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
