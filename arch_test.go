@@ -73,6 +73,9 @@ var allowed = map[string][]string{
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
 	},
 
+	"internal/dashboard": {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/session", "internal/cell", "internal/replay"},
+	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/cell", "internal/dashboard"},
+
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
@@ -93,7 +96,7 @@ var outside = map[string][]string{
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend"},
+	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
 	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim"},
@@ -101,6 +104,8 @@ var outside = map[string][]string{
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},
 	"golang.org/x/image":              {"internal/render"},
+	"charm.land/bubbletea/v2":         {"internal/dashboard/tui"},
+	"charm.land/lipgloss/v2":          {"internal/dashboard/tui"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }
 

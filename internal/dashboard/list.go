@@ -1,0 +1,123 @@
+package dashboard
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"den/internal/session"
+)
+
+// record is the remembered record of a session that is over: fleets leave
+// thousands of them, and they do not change.
+type record struct {
+	written time.Time // of the file
+	size    int64
+	session Session
+}
+
+// List looks at all Homes once. What cannot be read is said in the listing
+// and hides nothing else.
+func (m *Model) List() *Listing {
+	l := &Listing{}
+	homes, err := m.registry.Homes()
+	if err != nil {
+		l.Problem = err.Error()
+	}
+	seen := map[string]bool{}
+	add := func(home session.Home, own bool, last time.Time) {
+		if home.Path == "" || seen[home.Path] {
+			return
+		}
+		seen[home.Path] = true
+		if _, err := os.Stat(home.Path); !own && errors.Is(err, fs.ErrNotExist) {
+			return // the registry is advisory: this one is gone
+		}
+		h := m.listHome(home)
+		h.Own, h.LastSeen = own, last
+		l.Homes = append(l.Homes, h)
+	}
+	own := slices.IndexFunc(homes, func(h session.RegisteredHome) bool { return h.Path == m.home.Path })
+	if own >= 0 {
+		add(m.home, true, homes[own].LastSeen)
+	} else {
+		add(m.home, true, time.Time{})
+	}
+	for _, h := range homes {
+		add(session.Home{Path: h.Path}, false, h.LastSeen)
+	}
+	m.forgetUnlisted(l)
+	return l
+}
+
+func (m *Model) listHome(home session.Home) Home {
+	h := Home{Path: home.Path, Sessions: []Session{}}
+	dirs, err := home.All()
+	if err != nil {
+		h.Problem = err.Error()
+		return h
+	}
+	for _, d := range dirs {
+		s, ok := m.look(d)
+		if !ok {
+			continue
+		}
+		if s.Status.Active() {
+			h.Active++
+		}
+		h.Sessions = append(h.Sessions, s)
+	}
+	slices.SortFunc(h.Sessions, byRelevance)
+	return h
+}
+
+// look returns one session as it is now; false if it was removed meanwhile.
+func (m *Model) look(d session.Dir) (Session, bool) {
+	fi, err := os.Stat(filepath.Join(d.Path, "session.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Session{}, false
+	}
+	if err == nil {
+		m.mu.Lock()
+		r, ok := m.records[d.Path]
+		m.mu.Unlock()
+		if ok && r.written.Equal(fi.ModTime()) && r.size == fi.Size() {
+			return r.session, true
+		}
+	}
+	man, err := d.Inspect()
+	if err != nil {
+		return Session{Dir: d, ID: d.ID, Name: d.ID, Home: d.Home.Path, Problem: err.Error()}, true
+	}
+	s := describe(d, man)
+	if t, err := d.LastWrite(); err == nil {
+		s.LastOutput = t
+	}
+	// Looked at before it was read: a record that changed in between is read anew.
+	if s.Status.Final() && fi != nil {
+		m.mu.Lock()
+		m.records[d.Path] = record{fi.ModTime(), fi.Size(), s}
+		m.mu.Unlock()
+	}
+	return s, true
+}
+
+// forgetUnlisted drops the records of sessions that are gone.
+func (m *Model) forgetUnlisted(l *Listing) {
+	listed := map[string]bool{}
+	for _, h := range l.Homes {
+		for _, s := range h.Sessions {
+			listed[s.Dir.Path] = true
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for path := range m.records {
+		if !listed[path] {
+			delete(m.records, path)
+		}
+	}
+}

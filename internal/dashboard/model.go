@@ -1,0 +1,58 @@
+package dashboard
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"den/internal/session"
+)
+
+// Options is what a model is made with.
+type Options struct {
+	Registry session.Registry // which Homes there are; may be empty
+	Home     session.Home     // the own one: always listed, and first
+	FPS      int              // frames a second that a followed session gives at most; 0 means 30
+}
+
+// Model answers what there is to see. It is safe for concurrent use.
+type Model struct {
+	registry session.Registry
+	home     session.Home
+	interval time.Duration // between two frames of a session
+
+	ctx    context.Context // ends the followers
+	cancel context.CancelFunc
+	work   sync.WaitGroup // the followers
+
+	past      past
+	timelines timelines
+
+	mu      sync.Mutex        // guards the fields below
+	records map[string]record // of sessions that are over, by directory
+	feeds   map[string]*feed  // by directory
+	closed  bool
+}
+
+// New returns a model. It starts nothing until somebody follows a session.
+func New(o Options) *Model {
+	if o.FPS <= 0 {
+		o.FPS = 30
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Model{
+		registry: o.Registry, home: o.Home, interval: time.Second / time.Duration(o.FPS),
+		ctx: ctx, cancel: cancel,
+		records: map[string]record{}, feeds: map[string]*feed{},
+	}
+}
+
+// Close ends all followers and returns when they have ended. Views that are
+// still open answer context.Canceled.
+func (m *Model) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	m.work.Wait()
+}

@@ -1,0 +1,192 @@
+package dashboard
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/replay"
+	"den/internal/session"
+	"den/internal/vt"
+)
+
+const (
+	// checkpointEvery is how much output lies between two kept positions: what
+	// a step back costs at most, beside reading the segment.
+	checkpointEvery = 1 << 20
+	// contextEvery is how many events are applied between two looks at ctx.
+	contextEvery = 256
+)
+
+// AtSeq returns the screen after event seq; behind the end of the log, its
+// end. A moment that the log no longer holds is fault.NotFound.
+func (m *Model) AtSeq(ctx context.Context, d session.Dir, seq uint64) (*Frame, error) {
+	if f := m.past.frame(d.Path, seq); f != nil {
+		return f, nil
+	}
+	return m.at(ctx, d, seq, math.MaxInt64)
+}
+
+// AtTime returns the screen t after the session's start.
+func (m *Model) AtTime(ctx context.Context, d session.Dir, t time.Duration) (*Frame, error) {
+	return m.at(ctx, d, math.MaxUint64, max(0, t))
+}
+
+func (m *Model) at(ctx context.Context, d session.Dir, seq uint64, t time.Duration) (*Frame, error) {
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		return nil, err
+	}
+	var r *eventlog.Replay
+	if t == math.MaxInt64 {
+		r, err = log.ReplaySeq(seq)
+	} else {
+		r, err = log.ReplayTime(t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	from := m.past.nearest(d.Path, r.Segment.Seq, seq, t)
+	w := &winder{past: &m.past, log: d.Path, from: from, missing: r.Missing}
+	if err := w.run(ctx, r); err != nil {
+		return nil, err
+	}
+	f := newFrame(w.term, w.at)
+	f.Exit = w.exit
+	for _, err := range w.missing {
+		f.Missing = append(f.Missing, err.Error())
+	}
+	if f.Seq == seq { // or the log may still grow towards it
+		m.past.keepFrame(d.Path, f)
+	}
+	return f, nil
+}
+
+// winder brings a terminal to one point of a log, and leaves checkpoints.
+type winder struct {
+	past *past
+	log  string      // the session's directory
+	from *checkpoint // or nil: the segment's beginning
+
+	term    *vt.Terminal
+	at      eventlog.Position
+	exit    string
+	missing []error
+}
+
+func (w *winder) run(ctx context.Context, r *eventlog.Replay) error {
+	w.begin(r.Segment)
+	n, output := 0, 0
+	for ev, err := range r.Events() {
+		if n++; n%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		switch {
+		case eventlog.Missing(err):
+			w.missing = append(w.missing, err)
+			continue
+		case err != nil:
+			return err
+		case w.from != nil && (ev.Repaint || ev.Seq <= w.from.at.Seq):
+			continue
+		}
+		replay.Apply(w.term, ev)
+		w.at = eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}
+		if ev.Code == eventlog.Exit {
+			w.exit = string(ev.Data)
+		}
+		if output += len(ev.Data); output >= checkpointEvery && !ev.Repaint {
+			output = 0
+			w.keep(r.Segment)
+		}
+	}
+	return nil
+}
+
+func (w *winder) begin(seg eventlog.Segment) {
+	w.at = eventlog.Position{Seq: seg.Seq, Elapsed: seg.Elapsed}
+	cols, rows := seg.Header.Cols, seg.Header.Rows
+	if w.from != nil {
+		w.at, cols, rows = w.from.at, w.from.cols, w.from.rows
+	}
+	w.term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: replay.Scrollback})
+	if w.from != nil {
+		w.term.Write(w.from.dump) // A terminal takes every byte.
+	}
+}
+
+func (w *winder) keep(seg eventlog.Segment) {
+	cols, rows := w.term.Size()
+	w.past.keep(&checkpoint{log: w.log, segment: seg.Seq, at: w.at, cols: cols, rows: rows, dump: w.term.Dump()})
+}
+
+// stepGrain is how far apart two moments are that a person tells apart: what
+// is printed within it is one step.
+const stepGrain = 50 * time.Millisecond
+
+// Step returns the number of the event at the next moment at which the screen
+// may have changed, or, with a negative direction, at the one before. At
+// either end it stays.
+func (m *Model) Step(ctx context.Context, d session.Dir, from eventlog.Position, direction int) (uint64, error) {
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		return 0, err
+	}
+	if direction >= 0 {
+		return stepForward(ctx, log, from)
+	}
+	return stepBack(ctx, log, from)
+}
+
+// paints reports whether an event changes screens.
+func paints(ev eventlog.Event) bool {
+	_, out := ev.Output()
+	return out || ev.Code == eventlog.Resize
+}
+
+func stepForward(ctx context.Context, log *eventlog.Log, from eventlog.Position) (uint64, error) {
+	to, until, n := from.Seq, time.Duration(math.MaxInt64), 0
+	for ev, err := range log.Events(from.Seq) {
+		if n++; n%contextEvery == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		switch {
+		case eventlog.Missing(err):
+			continue
+		case err != nil:
+			return 0, err
+		case ev.Time > until:
+			return to, nil
+		case paints(ev):
+			to, until = ev.Seq, min(until, ev.Time+stepGrain)
+		}
+	}
+	return to, nil
+}
+
+func stepBack(ctx context.Context, log *eventlog.Log, from eventlog.Position) (uint64, error) {
+	for upTo := from.Seq; upTo > 0; {
+		r, err := log.ReplaySeq(upTo - 1)
+		if err != nil {
+			return from.Seq, nil // the log begins behind it
+		}
+		found, n := uint64(0), 0
+		for ev, err := range r.Events() {
+			if n++; n%contextEvery == 0 && ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			if err != nil {
+				break // what is missing lies behind; what was found counts
+			}
+			if !ev.Repaint && paints(ev) && ev.Time <= from.Elapsed-stepGrain {
+				found = ev.Seq
+			}
+		}
+		if found > 0 {
+			return found, nil
+		}
+		upTo = r.Segment.Seq
+	}
+	return 0, nil
+}

@@ -1,0 +1,119 @@
+package dashboard
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/session"
+)
+
+// A Listing is every Home that is known and its sessions, at one moment.
+type Listing struct {
+	Homes []Home `json:"homes"`
+	// Problem says why Homes may be missing, or is empty.
+	Problem string `json:"problem,omitempty"`
+}
+
+// A Home is one state root.
+type Home struct {
+	Path     string    `json:"path"`
+	Own      bool      `json:"own,omitempty"` // the one that the dashboard was started with
+	LastSeen time.Time `json:"last_seen,omitzero"`
+	Active   int       `json:"active"` // how many of its sessions are
+	Sessions []Session `json:"sessions"`
+	Problem  string    `json:"problem,omitempty"` // why it could not be read
+}
+
+// A Session is what its record says of it, with the status that is true now.
+type Session struct {
+	Dir session.Dir `json:"-"`
+
+	ID         string            `json:"id"`
+	Name       string            `json:"session"`
+	Home       string            `json:"home"`
+	Status     session.Status    `json:"status"`
+	Failure    string            `json:"failure,omitempty"`
+	Command    []string          `json:"command"`
+	Cwd        string            `json:"cwd"`
+	Cols       int               `json:"cols"` // as it was started; a frame has the size of its moment
+	Rows       int               `json:"rows"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Created    time.Time         `json:"created"`
+	Ended      time.Time         `json:"ended,omitzero"`
+	LastOutput time.Time         `json:"last_output,omitzero"` // when its log last grew
+	ExitCode   *int              `json:"exit_code,omitempty"`
+	ExitSignal string            `json:"exit_signal,omitempty"`
+	Problem    string            `json:"problem,omitempty"` // its record cannot be read
+}
+
+// Age is how long the session has run, or ran.
+func (s *Session) Age(now time.Time) time.Duration {
+	if !s.Ended.IsZero() {
+		now = s.Ended
+	} else if s.Status.Final() && !s.LastOutput.IsZero() {
+		now = s.LastOutput // lost: nobody wrote its end down
+	}
+	return max(0, now.Sub(s.Created))
+}
+
+// Active is the listing without what is over: Homes with an active session,
+// and the dashboard's own.
+func (l *Listing) Active() *Listing {
+	out := &Listing{Problem: l.Problem}
+	for _, h := range l.Homes {
+		h.Sessions = slices.DeleteFunc(slices.Clone(h.Sessions), func(s Session) bool { return !s.Status.Active() })
+		if h.Own || len(h.Sessions) > 0 {
+			out.Homes = append(out.Homes, h)
+		}
+	}
+	return out
+}
+
+// Find returns the session with this id.
+func (l *Listing) Find(id string) (*Session, bool) {
+	for i := range l.Homes {
+		for j := range l.Homes[i].Sessions {
+			if s := &l.Homes[i].Sessions[j]; s.ID == id {
+				return s, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// Matches reports whether all words are in what people know the session by:
+// name, id, status, command, directory, Home and labels. Case does not matter.
+func (s *Session) Matches(words string) bool {
+	hay := []string{s.Name, s.ID, string(s.Status), strings.Join(s.Command, " "), s.Cwd, s.Home}
+	for k, v := range s.Labels {
+		hay = append(hay, k+"="+v)
+	}
+	all := strings.ToLower(strings.Join(hay, "\n"))
+	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+		if !strings.Contains(all, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// describe takes over a record.
+func describe(d session.Dir, m *session.Manifest) Session {
+	return Session{
+		Dir: d, ID: d.ID, Name: m.Name, Home: d.Home.Path, Status: m.Status, Failure: m.Failure,
+		Command: m.Command, Cwd: m.Cwd, Cols: m.Cols, Rows: m.Rows, Labels: m.Labels,
+		Created: m.Created, Ended: m.Ended, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+	}
+}
+
+// byRelevance puts active sessions first, then the newest.
+func byRelevance(a, b Session) int {
+	if x, y := a.Status.Active(), b.Status.Active(); x != y {
+		if x {
+			return -1
+		}
+		return 1
+	}
+	return strings.Compare(b.ID, a.ID) // ids sort by time
+}

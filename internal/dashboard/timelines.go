@@ -1,0 +1,108 @@
+package dashboard
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"den/internal/cell"
+	"den/internal/eventlog"
+	"den/internal/session"
+)
+
+// maxTimelines bounds the sessions whose timelines are kept; the least used go.
+const maxTimelines = 16
+
+// timelines keeps what was read of each session, so that asking again costs
+// only what is new, and the part of one segment that comes before it.
+type timelines struct {
+	mu  sync.Mutex // guards all
+	all []*reading // the last used at the end
+}
+
+// reading is a timeline that grows.
+type reading struct {
+	log  string        // the session's directory
+	turn chan struct{} // holds a token while nobody reads; guards the timeline
+	line Timeline
+	read uint64 // the last event read
+}
+
+// Timeline returns what happened in a session until now.
+func (m *Model) Timeline(ctx context.Context, d session.Dir) (*Timeline, error) {
+	r := m.timelines.of(d)
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-r.turn:
+	}
+	defer func() { r.turn <- struct{}{} }()
+	if err := r.catchUp(ctx, d); err != nil {
+		return nil, err
+	}
+	line := r.line.clone()
+	line.finish(cell.Store{Dir: d.Cells()})
+	return line, nil
+}
+
+func (ts *timelines) of(d session.Dir) *reading {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	i := slices.IndexFunc(ts.all, func(r *reading) bool { return r.log == d.Path })
+	if i >= 0 {
+		r := ts.all[i]
+		ts.all = append(slices.Delete(ts.all, i, i+1), r)
+		return r
+	}
+	if len(ts.all) >= maxTimelines {
+		ts.all = slices.Delete(ts.all, 0, 1)
+	}
+	r := &reading{log: d.Path, turn: make(chan struct{}, 1)}
+	r.turn <- struct{}{}
+	ts.all = append(ts.all, r)
+	return r
+}
+
+func (r *reading) catchUp(ctx context.Context, d session.Dir) error {
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		return err
+	}
+	if err := r.first(log, d); err != nil {
+		return err
+	}
+	n := 0
+	for ev, err := range log.Events(r.read) {
+		if n++; n%contextEvery == 0 && ctx.Err() != nil {
+			return ctx.Err() // what was read is kept
+		}
+		switch {
+		case eventlog.Missing(err):
+			if len(r.line.Missing) < maxMissing && !slices.Contains(r.line.Missing, err.Error()) {
+				r.line.Missing = append(r.line.Missing, err.Error())
+			}
+		case err != nil:
+			return err
+		default:
+			r.line.add(ev)
+			r.read = ev.Seq
+		}
+	}
+	return nil
+}
+
+// first notes where the log begins now, and when the session did.
+func (r *reading) first(log *eventlog.Log, d session.Dir) error {
+	segs, err := log.Segments()
+	if err != nil || len(segs) == 0 {
+		return err
+	}
+	r.line.First = eventlog.Position{Seq: segs[0].Seq, Elapsed: segs[0].Elapsed}
+	if r.line.Start.IsZero() {
+		r.line.Start = segs[0].Header.Timestamp.Add(-segs[0].Elapsed)
+		if m, err := d.Load(); err == nil { // to the millisecond; the header has seconds
+			r.line.Start = m.Created
+		}
+	}
+	return nil
+}

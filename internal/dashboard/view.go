@@ -1,0 +1,91 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+
+	"den/internal/session"
+)
+
+// A View is one reader of a session's screens. It belongs to one goroutine.
+type View struct {
+	model *Model
+	feed  *feed
+	rev   uint64 // of the frame that was handed out last
+	done  bool   // closed
+}
+
+// Live begins to follow a session, from the repaint that is nearest to its
+// end. The caller closes the view.
+func (m *Model) Live(d session.Dir) *View {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f := m.feeds[d.Path]
+	if f == nil {
+		ctx, cancel := context.WithCancel(m.ctx)
+		f = &feed{dir: d, interval: m.interval, cancel: cancel}
+		if m.closed {
+			f.over, f.err = true, context.Canceled
+		} else {
+			m.work.Go(func() { f.run(ctx) })
+		}
+		m.feeds[d.Path] = f
+	}
+	f.views++
+	return &View{model: m, feed: f}
+}
+
+// Next waits for a screen that this view has not shown, and returns the
+// newest; those between were skipped. Behind the last one of a session that is
+// over it returns io.EOF. A session that was removed is fault.NotFound. After
+// any error it returns the same again.
+func (v *View) Next(ctx context.Context) (*Frame, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		frame, changed, wait, err := v.feed.next(v.rev, time.Now())
+		if err != nil {
+			return nil, err
+		}
+		if frame != nil {
+			v.rev = frame.Rev
+			return frame, nil
+		}
+		v.await(ctx, changed, wait)
+	}
+}
+
+// await returns when there may be a new frame. In a flood that is when one
+// may be taken; at rest, when something changes.
+func (v *View) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) {
+	if wait <= 0 {
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		}
+		return
+	}
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// Close ends the view, and the following with the last view. It may be called
+// twice, but not while Next runs: end that by its context.
+func (v *View) Close() {
+	m := v.model
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if v.done {
+		return
+	}
+	v.done = true
+	if v.feed.views--; v.feed.views == 0 {
+		v.feed.cancel()
+		delete(m.feeds, v.feed.dir.Path)
+	}
+}

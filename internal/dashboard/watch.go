@@ -1,0 +1,148 @@
+package dashboard
+
+import (
+	"context"
+	"iter"
+	"path/filepath"
+	"reflect"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	// lookEvery is for what no notice tells of: a host that died without a
+	// word, and when a session last printed.
+	lookEvery = 2 * time.Second
+	// lookPause is between two looks when notices come in a flood.
+	lookPause = 100 * time.Millisecond
+	// maxWatches bounds the directories that are watched; what is above it is
+	// found by the next look.
+	maxWatches = 2048
+)
+
+// Watch yields what there is, and again whenever it has changed, until ctx
+// ends. New and ended sessions are noticed at once where the system tells of
+// changes in directories, and every two seconds everywhere.
+func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
+	return func(yield func(*Listing) bool) {
+		w := newWatcher()
+		defer w.close()
+		var shown *Listing
+		for ctx.Err() == nil {
+			l := m.List()
+			if w.follow(m, l) {
+				l = m.List() // what changed before it was watched
+			}
+			if shown == nil || !reflect.DeepEqual(l, shown) {
+				shown = l
+				if !yield(l) {
+					return
+				}
+			}
+			w.wait(ctx)
+		}
+	}
+}
+
+// watcher knows which directories tell of changes in a listing.
+type watcher struct {
+	w       *fsnotify.Watcher // or nil: looks at intervals only
+	watched map[string]bool
+}
+
+func newWatcher() *watcher {
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		return &watcher{} // instances are few on some machines
+	}
+	return &watcher{w: w, watched: map[string]bool{}}
+}
+
+func (w *watcher) close() {
+	if w.w != nil {
+		w.w.Close()
+	}
+}
+
+// follow watches what the listing shows, and no more. It reports whether a
+// directory was added.
+func (w *watcher) follow(m *Model, l *Listing) (added bool) {
+	if w.w == nil {
+		return false
+	}
+	want := wanted(m, l)
+	for dir := range w.watched {
+		if !want[dir] {
+			delete(w.watched, dir)
+			_ = w.w.Remove(dir) // Best effort: a directory that is gone is not watched any more.
+		}
+	}
+	for dir := range want {
+		if w.watched[dir] || len(w.watched) >= maxWatches {
+			continue
+		}
+		if w.w.Add(dir) == nil { // not there yet, or too many: the next look finds it
+			w.watched[dir], added = true, true
+		}
+	}
+	return added
+}
+
+// wanted lists the directories: the registry's, those in which sessions are
+// made and named, and those of active sessions, whose records are replaced.
+func wanted(m *Model, l *Listing) map[string]bool {
+	want := map[string]bool{}
+	if m.registry.Path != "" {
+		want[filepath.Dir(m.registry.Path)] = true
+	}
+	for _, h := range l.Homes {
+		want[h.Path] = true
+		want[filepath.Join(h.Path, "sessions")] = true
+		want[filepath.Join(h.Path, "names")] = true
+		for _, s := range h.Sessions {
+			if s.Status.Active() {
+				want[s.Dir.Path] = true
+			}
+		}
+	}
+	return want
+}
+
+// wait returns when it is time to look again.
+func (w *watcher) wait(ctx context.Context) {
+	late := time.NewTimer(lookEvery)
+	defer late.Stop()
+	if w.w == nil {
+		select {
+		case <-ctx.Done():
+		case <-late.C:
+		}
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-late.C:
+		return
+	case <-w.w.Events:
+	case <-w.w.Errors: // an overflow: look at everything
+	}
+	w.settle(ctx)
+}
+
+// settle takes the notices that belong together.
+func (w *watcher) settle(ctx context.Context) {
+	pause := time.NewTimer(lookPause)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+			return
+		case <-w.w.Events:
+		case <-w.w.Errors:
+		}
+	}
+}
