@@ -73,7 +73,7 @@ var allowed = map[string][]string{
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
 	},
 
-	"internal/dashboard": {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/session", "internal/cell", "internal/replay"},
+	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/session", "internal/cell", "internal/replay"},
 	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/cell", "internal/dashboard"},
 
 	"internal/cli": {
