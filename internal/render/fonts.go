@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/go-text/typesetting/font"
@@ -15,17 +16,17 @@ import (
 // reads until a character needs them.
 var (
 	//go:embed fonts/JetBrainsMono-Regular.ttf
-	jetBrainsRegular []byte
+	jetBrainsRegular string
 	//go:embed fonts/JetBrainsMono-Bold.ttf
-	jetBrainsBold []byte
+	jetBrainsBold string
 	//go:embed fonts/JetBrainsMono-Italic.ttf
-	jetBrainsItalic []byte
+	jetBrainsItalic string
 	//go:embed fonts/JetBrainsMono-BoldItalic.ttf
-	jetBrainsBoldItalic []byte
+	jetBrainsBoldItalic string
 	//go:embed fonts/DejaVuSansMono.ttf
-	dejaVu []byte
+	dejaVu string
 	//go:embed fonts/NotoSansCJK-subset.otf
-	notoCJK []byte
+	notoCJK string
 )
 
 // weight is a style of letters.
@@ -45,9 +46,9 @@ var (
 	cjkFont    = embedded(&notoCJK)
 )
 
-func embedded(data *[]byte) func() *font.Font {
+func embedded(data *string) func() *font.Font {
 	return sync.OnceValue(func() *font.Font {
-		face, err := font.ParseTTF(bytes.NewReader(*data))
+		face, err := font.ParseTTF(strings.NewReader(*data))
 		if err != nil {
 			panic(fmt.Sprintf("render: an embedded font is broken: %v", err))
 		}
