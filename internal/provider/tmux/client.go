@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -55,7 +54,7 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 	c := &client{notify: notify, joined: make(chan struct{}), ended: make(chan struct{}), turn: make(chan struct{}, 1)}
 	c.turn <- struct{}{}
 	c.cmd = p.tmux("-N", "-C", "attach-session", "-f", "no-output,ignore-size", "-t", "="+keeper)
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C for us is none for it
+	c.cmd.SysProcAttr = childAttr()
 	in, out, err := c.launch()
 	if err != nil {
 		return nil, fmt.Errorf("start a tmux client: %w", err)
