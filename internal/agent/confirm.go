@@ -6,53 +6,86 @@ import (
 	"time"
 )
 
-// confirmLines is how far up a nudge is looked for: the answer may be long.
-const confirmLines = 200
+const (
+	// confirmLines is how far up a nudge is looked for: the answer may be long.
+	confirmLines = 200
+	// echoPatience is how long a terminal may take to show what was typed.
+	echoPatience = time.Second
+	// maxEnters bounds how often Enter is pressed again.
+	maxEnters = 4
+	// pasted is what coding agents show in the place of a long paste, without
+	// spaces.
+	pasted = "[Pasted"
+)
 
-// echoPatience is how long a terminal may take to show what was typed.
-const echoPatience = time.Second
+// confirmation looks for one nudge on a screen.
+type confirmation struct {
+	marks    []string // of the text: where it begins, where it ends
+	had      []int    // how often each stood there before
+	prefix   string
+	composer string // before
+	seen     bool
+	held     bool // it stands in the line where the agent takes input
+}
 
-// pasted is what coding agents show in the place of a long paste.
-const pasted = "[Pastedtext"
+func newConfirmation(text, before, prefix string) *confirmation {
+	c := &confirmation{prefix: prefix, composer: composer(before, prefix)}
+	c.marks = append(marksOf(text), pasted)
+	flat := squeeze(before)
+	for _, mark := range c.marks {
+		c.had = append(c.had, strings.Count(flat, mark))
+	}
+	return c
+}
 
-// confirm looks at the screen until it shows that the text went in: it stands
-// there once more than before, and the line where the agent takes input, if
-// that is known, does not hold it any more. Text that stays in that line gets
-// Enter again, twice at most: programs drop one that comes with a paste.
-func (m *Managed) confirm(ctx context.Context, text, before string, limit time.Duration) (NudgeState, string) {
-	if m.config.Hints.ReadyPromptPrefix == "" {
+// look takes a screen and reports whether the text went in: it stands there
+// once more than before, and not in the agent's line.
+func (c *confirmation) look(screen string) bool {
+	flat := squeeze(screen)
+	for i, mark := range c.marks {
+		c.seen = c.seen || strings.Count(flat, mark) > c.had[i]
+	}
+	c.held = false
+	if c.prefix != "" {
+		line := composer(screen, c.prefix)
+		c.held = line != c.composer && (strings.Contains(line, c.marks[0]) || strings.Contains(line, pasted))
+	}
+	return c.seen && !c.held
+}
+
+// confirm looks at the screen until it shows that the text went in. Text that
+// stays in the agent's line gets Enter again, a few times and more and more
+// seldom: programs drop one that comes with a paste, or while they come up.
+func (m *Managed) confirm(ctx context.Context, text, before string, timing Timing) (NudgeState, string) {
+	prefix := m.config.Hints.ReadyPromptPrefix
+	limit := timing.Confirm
+	if prefix == "" {
 		limit = min(limit, echoPatience) // a line that is typed is echoed at once, or not at all
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	head := headOf(text)
-	had := strings.Count(squeeze(before), head) + strings.Count(squeeze(before), pasted)
-	prefix := m.config.Hints.ReadyPromptPrefix
-	seen, held, pressed := false, false, 0
-	heldSince := time.Time{}
+	c := newConfirmation(text, before, prefix)
+	enters, next := 0, time.Now().Add(limit/8)
+	end := time.Now().Add(limit)
 	err := poll(ctx, func() (bool, error) {
 		screen, err := m.provider.Peek(ctx, m.session, confirmLines)
 		if err != nil {
 			return false, err
 		}
-		flat := squeeze(screen)
-		seen = seen || strings.Count(flat, head)+strings.Count(flat, pasted) > had
-		held = false
-		if prefix != "" {
-			line := composer(screen, prefix)
-			held = strings.HasPrefix(line, head) || strings.HasPrefix(line, pasted)
+		if c.look(screen) {
+			return true, nil
 		}
-		if !held {
-			heldSince = time.Time{}
-			return seen, nil
+		now := time.Now()
+		if !c.held {
+			if now.After(end) {
+				return false, context.DeadlineExceeded
+			}
+			return false, nil
 		}
-		seen = true
-		if heldSince.IsZero() {
-			heldSince = time.Now()
+		if now.After(end.Add(timing.Patience)) || enters == maxEnters && now.After(next) {
+			return false, context.DeadlineExceeded
 		}
-		if time.Since(heldSince) > limit/4 && pressed < 2 && !asks(screen) {
-			pressed++
-			heldSince = time.Now()
+		if enters < maxEnters && now.After(next) && takesTyping(screen, prefix) {
+			enters++
+			next = now.Add(limit / 8 << enters)
 			return false, m.provider.SendKeys(ctx, m.session, "Enter")
 		}
 		return false, nil
@@ -60,7 +93,7 @@ func (m *Managed) confirm(ctx context.Context, text, before string, limit time.D
 	switch {
 	case err == nil:
 		return NudgeDelivered, ""
-	case held:
+	case c.held:
 		return NudgeUnconfirmed, "it stands in the agent's line and was not taken"
 	case unsupported(err):
 		return NudgeUnconfirmed, "the provider shows no screen"
@@ -68,15 +101,20 @@ func (m *Managed) confirm(ctx context.Context, text, before string, limit time.D
 	return NudgeUnconfirmed, "the screen did not show it"
 }
 
-// headOf is the beginning of a text as it can be found on a screen.
-func headOf(text string) string {
+// marksOf is the beginning and the end of a text as they can be found on a
+// screen.
+func marksOf(text string) []string {
 	const enough = 32
+	var first, last []rune
 	for line := range strings.Lines(text) {
 		if s := []rune(squeeze(line)); len(s) > 0 {
-			return string(s[:min(len(s), enough)])
+			if first == nil {
+				first = s
+			}
+			last = s
 		}
 	}
-	return squeeze(text)
+	return []string{string(first[:min(len(first), enough)]), string(last[max(0, len(last)-enough):])}
 }
 
 // composer returns what stands in the line where an agent takes input, and in

@@ -129,7 +129,7 @@ func (q *Queue) one(ctx context.Context, m *Managed, n *Nudge) error {
 // context does not matter: half a nudge helps nobody. again is true where it
 // was certainly not sent.
 func (q *Queue) send(ctx context.Context, m *Managed, n *Nudge, before string) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second+q.timing.Confirm)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second+q.timing.Confirm+q.timing.Patience)
 	defer cancel()
 	text := q.copyOf(n).Text
 	err = m.provider.Nudge(ctx, m.session, text)
@@ -140,7 +140,7 @@ func (q *Queue) send(ctx context.Context, m *Managed, n *Nudge, before string) (
 		// Nothing was typed, or what it was typed at is gone.
 		return true, q.update(n, func(n *Nudge) { n.State, n.Reason = NudgeQueued, err.Error() })
 	}
-	state, reason := m.confirm(ctx, text, before, q.timing.Confirm)
+	state, reason := m.confirm(ctx, text, before, q.timing)
 	if err != nil && state == NudgeUnconfirmed {
 		reason = err.Error()
 	}
@@ -160,7 +160,9 @@ func (q *Queue) clear(ctx context.Context, m *Managed, n *Nudge) (string, error)
 	defer watch.stop()
 	began := time.Now()
 	var screen string
+	var still stillness
 	lastWhy := ""
+	leftAlone := ""
 	err := pollEvery(ctx, 250*time.Millisecond, func() (bool, error) {
 		why, now, err := m.hindrance(ctx, q.timing.Quiet)
 		if err != nil {
@@ -170,7 +172,15 @@ func (q *Queue) clear(ctx context.Context, m *Managed, n *Nudge) (string, error)
 			watch.again() // what was ready before says nothing about now
 		}
 		lastWhy = why
-		if why == "" && !m.takesInput(now, watch) && time.Since(began) < q.timing.Patience {
+		if s := recognise(now); s != nil && m.config.mayAsk() && why == dialogOpen && now != leftAlone {
+			// A question of its start that came late.
+			leftAlone = now
+			if err := m.answerAlone(ctx, s); err != nil && fault.KindOf(err) != fault.Waiting {
+				return false, err
+			}
+		}
+		stands := still.since(now)
+		if why == "" && !m.takesInput(now, stands, watch) && time.Since(began) < q.timing.Patience {
 			why = "it is busy"
 		}
 		q.because(n, why)
@@ -178,6 +188,18 @@ func (q *Queue) clear(ctx context.Context, m *Managed, n *Nudge) (string, error)
 		return why == "", nil
 	})
 	return screen, err
+}
+
+const dialogOpen = "a dialog is open"
+
+// answerAlone answers a dialog unless somebody is there to do it.
+func (m *Managed) answerAlone(ctx context.Context, s *sighting) error {
+	if a, ok := m.provider.(provider.Audience); ok {
+		if n, _, err := a.Attached(ctx, m.session); err != nil || n > 0 {
+			return err
+		}
+	}
+	return m.answer(ctx, s)
 }
 
 // hindrance says why nothing may be typed now, "" for no reason.
@@ -210,15 +232,23 @@ func (m *Managed) hindrance(ctx context.Context, quiet time.Duration) (why, scre
 	case err != nil:
 		return "its screen could not be read: " + err.Error(), "", nil
 	case asks(screen) && (m.config.mayAsk() || asksForKey(screen)):
-		return "a dialog is open", screen, nil
+		return dialogOpen, screen, nil
 	}
 	return "", screen, nil
 }
 
+// busyMoves is how long a coding agent that works leaves its screen as it is:
+// all of them show that they do.
+const busyMoves = time.Second
+
 // takesInput reports whether what is typed now is read: the prompt is there,
-// or the provider knows that the program waits.
-func (m *Managed) takesInput(screen string, watch *readyWatch) bool {
-	if p := m.config.Hints.ReadyPromptPrefix; p != "" && showsPrompt(screen, p) {
+// or the provider knows that the program waits, or nothing moves on the screen
+// of a coding agent of whose prompt nothing is known.
+func (m *Managed) takesInput(screen string, stands time.Duration, watch *readyWatch) bool {
+	if p := m.config.Hints.ReadyPromptPrefix; p != "" && takesTyping(screen, p) {
+		return true
+	}
+	if m.config.mayAsk() && m.config.Hints.ReadyPromptPrefix == "" && stands >= busyMoves {
 		return true
 	}
 	if watch.ask == nil && m.config.Hints.ReadyPromptPrefix == "" {

@@ -118,6 +118,12 @@ func TestOrdinaryScreens(t *testing.T) {
 }
 
 func TestPromptsAreSeen(t *testing.T) {
+	if takesTyping("  >_ OpenAI Codex\n\n› Ask Codex to do anything\n\n\n  Waiting for startup  · esc cancel", "› ") {
+		t.Error("codex comes up, and its prompt is taken for ready")
+	}
+	if !takesTyping(screenOf(t, "codex-first"), "› ") || takesTyping(screenOf(t, "codex-git-first"), "› ") {
+		t.Error("codex's prompt is not told from its dialog")
+	}
 	for screen, prefix := range map[string]string{"claude-ready": "❯ ", "codex-first": "› ", "gemini-first": "> ", "copilot-busy": "❯\u00a0"} {
 		if !showsPrompt(screenOf(t, screen), prefix) {
 			t.Errorf("%s: no %q", screen, prefix)

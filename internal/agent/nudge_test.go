@@ -95,6 +95,41 @@ func TestNudgeConfirmation(t *testing.T) {
 	}
 }
 
+// A question of the start that comes late, as codex draws it over its prompt,
+// is answered before anything is typed.
+func TestALateDialogIsAnsweredFirst(t *testing.T) {
+	p := composing()
+	m := started(t, p, t.TempDir())
+	p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "claude-after-trust") })
+	p.mu.Lock()
+	p.onKey = func(s *fakeSession, key string) {
+		switch key {
+		case "Up":
+			s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
+		case "Enter":
+			s.screen = "────\n❯ \n────\n status"
+		}
+	}
+	p.mu.Unlock()
+	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeDelivered || p.called() != "Up Enter nudge" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+}
+
+// Text that stays where it was typed is not delivered, whatever stood there.
+func TestHeldTextIsUnconfirmed(t *testing.T) {
+	p := composing()
+	p.onNudge = func(s *fakeSession, text string) error {
+		s.screen = "────\n❯ draft of somebody" + text + "\n────\n status"
+		return nil
+	}
+	m := started(t, p, t.TempDir())
+	n, err := m.Nudge(t.Context(), "hello")
+	if err != nil || n.State != agent.NudgeUnconfirmed || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "nudge") != 1 {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+}
+
 // Nothing is typed into a dialog, beside a person, or at a busy agent.
 func TestNudgeWaits(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -17,6 +17,8 @@ const (
 	// firstScreen is how long a program may show nothing before the steps go on:
 	// what it draws later is seen while it is waited for.
 	firstScreen = 2 * time.Second
+	// promptStands is how long a prompt must stand on an unchanged screen.
+	promptStands = 400 * time.Millisecond
 	// promptPatience is how long a program may wait for input without showing
 	// the prompt that its hints name, before its word is taken for it.
 	promptPatience = 2 * time.Second
@@ -98,6 +100,7 @@ func (m *Managed) ready(ctx context.Context) (string, Outcome, error) {
 	watch := m.watchReady(look)
 	defer watch.stop()
 	var said []string
+	var still stillness
 	var waits time.Time // since when it waits for input, whatever it shows
 	err := poll(look, func() (bool, error) {
 		if err := m.dead(ctx); err != nil {
@@ -122,8 +125,9 @@ func (m *Managed) ready(ctx context.Context) (string, Outcome, error) {
 			watch.again()
 			return false, nil
 		}
-		if h.ReadyPromptPrefix != "" && showsPrompt(screen, h.ReadyPromptPrefix) && !asks(screen) {
-			return true, nil
+		if h.ReadyPromptPrefix != "" && takesTyping(screen, h.ReadyPromptPrefix) {
+			// Programs that ask draw their prompt first and the question over it.
+			return !m.config.mayAsk() || still.since(screen) >= promptStands, nil
 		}
 		if !watch.ready() {
 			waits = time.Time{}
@@ -194,3 +198,16 @@ func (m *Managed) dead(ctx context.Context) error {
 }
 
 func unsupported(err error) bool { return fault.KindOf(err) == fault.Unsupported }
+
+// stillness tells how long a screen has not changed.
+type stillness struct {
+	screen string
+	began  time.Time
+}
+
+func (s *stillness) since(screen string) time.Duration {
+	if s.began.IsZero() || screen != s.screen {
+		s.screen, s.began = screen, time.Now()
+	}
+	return time.Since(s.began)
+}

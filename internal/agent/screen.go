@@ -88,3 +88,22 @@ func showsPrompt(screen, prefix string) bool {
 	}
 	return false
 }
+
+// notYet are the words of programs that show their prompt before they read it.
+var notYet = []string{"waiting for startup"} // codex
+
+// takesTyping reports whether a screen shows the prompt of a program that
+// reads what is typed there.
+func takesTyping(screen, prefix string) bool {
+	if !showsPrompt(screen, prefix) || asks(screen) {
+		return false
+	}
+	rows := rowsOf(screen)
+	text := textOf(rows[max(0, len(rows)-6):])
+	for _, words := range notYet {
+		if strings.Contains(text, words) {
+			return false
+		}
+	}
+	return true
+}

@@ -60,7 +60,7 @@ func (m *Managed) Ready(ctx context.Context) bool {
 	defer cancel()
 	if prefix := m.config.Hints.ReadyPromptPrefix; prefix != "" {
 		screen, err := m.provider.Peek(ctx, m.session, peekLines)
-		return err == nil && showsPrompt(screen, prefix) && !asks(screen)
+		return err == nil && takesTyping(screen, prefix)
 	}
 	r, ok := m.provider.(provider.Readier)
 	return ok && r.AwaitReady(ctx, m.session) == nil
