@@ -10,7 +10,7 @@ const (
 	// confirmLines is how far up a nudge is looked for: the answer may be long.
 	confirmLines = 200
 	// echoPatience is how long a terminal may take to show what was typed.
-	echoPatience = time.Second
+	echoPatience = 2 * time.Second
 	// maxEnters bounds how often Enter is pressed again.
 	maxEnters = 4
 	// pasted is what coding agents show in the place of a long paste, without

@@ -30,7 +30,15 @@ func composing() *fake {
 
 func started(t *testing.T, p *fake, dir string) *agent.Managed {
 	t.Helper()
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, dir, quick),
+	return startedWith(t, p, dir, quick)
+}
+
+// hasty is for tests in which nothing is confirmed.
+var hasty = agent.Timing{Quiet: quick.Quiet, Patience: quick.Patience, Confirm: 400 * time.Millisecond}
+
+func startedWith(t *testing.T, p *fake, dir string, timing agent.Timing) *agent.Managed {
+	t.Helper()
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, dir, timing),
 		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +90,7 @@ func TestNudgeConfirmation(t *testing.T) {
 
 	p = composing()
 	p.onNudge = func(*fakeSession, string) error { return nil }
-	m = started(t, p, t.TempDir())
+	m = startedWith(t, p, t.TempDir(), hasty)
 	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeUnconfirmed || p.called() != "nudge" || n.Reason == "" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
@@ -123,7 +131,7 @@ func TestHeldTextIsUnconfirmed(t *testing.T) {
 		s.screen = "────\n❯ draft of somebody" + text + "\n────\n status"
 		return nil
 	}
-	m := started(t, p, t.TempDir())
+	m := startedWith(t, p, t.TempDir(), hasty)
 	n, err := m.Nudge(t.Context(), "hello")
 	if err != nil || n.State != agent.NudgeUnconfirmed || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "nudge") != 1 {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
@@ -222,7 +230,7 @@ func TestUntouchedScreenMeansNotSent(t *testing.T) {
 	dir := t.TempDir()
 	p := composing()
 	p.onNudge = func(s *fakeSession, text string) error { return nil } // as if it died right before
-	m := started(t, p, dir)
+	m := startedWith(t, p, dir, hasty)
 	n, err := m.Nudge(t.Context(), "hello")
 	if err != nil || n.State != agent.NudgeUnconfirmed {
 		t.Fatalf("%+v, %v", n, err)
