@@ -64,7 +64,7 @@ func (f *feed) run(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.over, f.err = true, err
-	f.noteLocked()
+	f.wakeLocked()
 }
 
 // start reads the end of the log. A session that has only begun may have none.
@@ -196,6 +196,10 @@ func (f *feed) addMissingLocked(err error) {
 // noteLocked says that there is something new to see.
 func (f *feed) noteLocked() {
 	f.change++
+	f.wakeLocked()
+}
+
+func (f *feed) wakeLocked() {
 	if f.changed != nil {
 		close(f.changed)
 		f.changed = nil
