@@ -28,16 +28,21 @@ func (s Store) path(id string) string { return filepath.Join(s.Dir, id+".json") 
 // OutputPath is where a cell's whole output is kept.
 func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+".out") }
 
-// Save replaces a cell's record, and says which cell is the last.
-func (s Store) Save(r Record) error {
+// Begin writes a new cell's record, and says that it is the last.
+func (s Store) Begin(r Record) error {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
-	r.V = recordVersion
-	if err := atomicfile.ReplaceJSON(s.path(r.CellID), r); err != nil {
+	if err := s.Save(r); err != nil {
 		return err
 	}
 	return atomicfile.Replace(filepath.Join(s.Dir, "last"), []byte(r.CellID))
+}
+
+// Save replaces a cell's record.
+func (s Store) Save(r Record) error {
+	r.V = recordVersion
+	return atomicfile.ReplaceJSON(s.path(r.CellID), r)
 }
 
 // Load reads a cell's record; an empty id means the last cell.

@@ -20,7 +20,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		if err := os.WriteFile(out, make([]byte, 100), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Save(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, OutputFile: out}}); err != nil {
+		if err := s.Begin(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, OutputFile: out}}); err != nil {
 			t.Fatal(err)
 		}
 	}

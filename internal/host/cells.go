@@ -27,6 +27,7 @@ type cells struct {
 	active   *running
 	learned  prompt // the program's, at the last cell
 	unpruned int    // cells that ended since old ones were forgotten
+	restedAt uint64 // core's activity when a program was last known to rest; 0 never
 }
 
 // running is a cell that was given to the program.
@@ -118,7 +119,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		},
 	}
-	if err := cs.store.Save(r.record); err != nil {
+	if err := cs.store.Begin(r.record); err != nil {
 		return nil, "", err
 	}
 	cs.active = r
@@ -252,6 +253,20 @@ func (r *running) finish(end cell.Result) {
 	seq := c.position().Seq
 	r.update(func(rec *cell.Record) { rec.Result, rec.EndSeq = end, seq })
 	r.cells.prune(end.OutputFile != "")
+}
+
+// rests notes that the program waited for input, with nothing after that
+// activity: until something happens it still does.
+func (cs *cells) rests(activity uint64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.restedAt = activity
+}
+
+func (cs *cells) restsSince(activity uint64) bool {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.restedAt > 0 && cs.restedAt == activity
 }
 
 // What is kept of the cells of one session. A look at the directory costs, so

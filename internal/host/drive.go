@@ -22,8 +22,16 @@ const (
 	tickRest = time.Second
 )
 
-// lookPause bounds how often the program is looked at.
-const lookPause = time.Millisecond
+// lookPause bounds how often the kernel is asked: in a flood a probe costs more
+// than a turn. Where a shell tells of the end it is asked only for questions,
+// and not before tellPause.
+const (
+	lookPause = time.Millisecond
+	tellPause = 20 * time.Millisecond
+	// breath is how long a program that has just written something is left
+	// alone: most likely it goes on.
+	breath = 150 * time.Microsecond
+)
 
 // drive brings a cell to its end: it waits until the program can take the
 // code, sends it, and watches for the end.
@@ -33,7 +41,7 @@ func (r *running) drive() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	sent := r.isSent()
-	looked := -lookPause
+	probed := -lookPause
 	for {
 		select {
 		case <-r.turn.moved:
@@ -50,12 +58,16 @@ func (r *running) drive() {
 			}
 			return
 		}
-		if since := h.core.clock() - looked; since < lookPause {
-			pause.Reset(lookPause - since) // a flood: a probe costs more than a turn
+		s, activity := r.see()
+		if !sent && r.cells.restsSince(activity) {
+			s.ready = true
+		} else if wait := r.probeAfter(s, sent, probed); wait == 0 {
+			s.probeBy(check, activity)
+			probed = h.core.clock()
+		} else if !s.told(sent) {
+			pause.Reset(wait)
 			continue
 		}
-		s := r.see(check)
-		looked = h.core.clock()
 		switch {
 		case !sent:
 			if r.isPressed() { // nothing was sent, and nothing will be
@@ -121,25 +133,55 @@ type seen struct {
 	line     int64 // of the cursor
 	quiet    time.Duration
 	answered uint64 // seq of the last output
+	activity uint64 // of core
 	bracket  bool
 	altShown bool
 }
 
-func (r *running) see(check *readyCheck) seen {
+// see looks at the screen and at what the shell told.
+func (r *running) see() (s seen, activity uint64) {
 	c := r.cells.h.core
 	c.mu.Lock()
-	activity := c.activity
-	s := seen{shell: c.shell, over: r.turn.over, answered: c.outputSeq, quiet: c.clock() - max(c.lastOutput, c.lastInput)}
+	defer c.mu.Unlock()
+	s = seen{shell: c.shell, over: r.turn.over, answered: c.outputSeq, quiet: c.clock() - max(c.lastOutput, c.lastInput)}
 	cur := c.term.Cursor()
 	s.prompt = prompt{cell.PromptAt(c.term), cur.Col}
 	s.line = c.term.ScreenLine() + int64(cur.Row)
 	m := c.term.Modes()
 	s.bracket, s.altShown = m.BracketedPaste, m.AltScreen
-	c.mu.Unlock()
+	s.activity = c.activity
+	return s, c.activity
+}
+
+// probeBy asks the kernel too.
+func (s *seen) probeBy(check *readyCheck, activity uint64) {
 	s.ready = check.seen(activity)
 	s.probe, s.stood = check.last, check.stood()
 	s.asking = s.stood > timerRest || check.ticked() > tickRest
-	return s
+}
+
+// told reports whether the shell says enough to go on without the kernel.
+func (s *seen) told(sent bool) bool {
+	return s.shell.atPrompt() && (s.over || !sent)
+}
+
+// probeAfter returns how long to wait before the kernel is asked, 0 for now.
+func (r *running) probeAfter(s seen, sent bool, probed time.Duration) time.Duration {
+	now := r.cells.h.core.clock()
+	plain := r.turn.hook == nil && r.cells.hook == "" && r.cells.given == ""
+	switch {
+	case plain && s.told(sent):
+		return lookPause
+	case plain && sent && r.byShell && s.quiet < tellPause:
+		return tellPause - s.quiet
+	}
+	if wait := breath - s.quiet; wait > 0 {
+		return max(wait, 50*time.Microsecond)
+	}
+	if s.quiet < now-probed { // it wrote since: what was seen then is old
+		return 0
+	}
+	return max(0, againPause-(now-probed))
 }
 
 // can reports whether the program takes code now.
@@ -205,13 +247,18 @@ func (r *running) redraws(s seen) bool {
 	return !s.probe.Canonical && cell.IsContinuation(s.prompt.text, r.prompt.text) && strings.ContainsAny(s.prompt.text, "0123456789")
 }
 
-// submit sends text and Enter. In paste brackets a tab completes nothing.
+// submit sends text and Enter. In paste brackets a tab completes nothing, and
+// Enter behind them is Enter. A shell's line editor takes both in one write
+// anyhow; of other programs it is not known, so they read the text before Enter
+// comes.
 func (r *running) submit(text string, bracket bool) {
 	h := r.cells.h
 	in := wire.Input{Text: &text, Enter: true}
-	if bracket && strings.ContainsAny(text, "\t\n") {
-		raw := keys.Paste([]byte(text), h.core.modes())
-		in = wire.Input{Raw: append(raw, '\r')}
+	switch {
+	case bracket && (!r.byShell || strings.ContainsAny(text, "\t\n")):
+		in = wire.Input{Raw: append(keys.Paste([]byte(text), h.core.modes()), '\r')}
+	case r.byShell:
+		in = wire.Input{Raw: append(keys.Text(text), '\r')}
 	}
 	if _, err := h.sendInput(in); err != nil {
 		r.finish(cell.Result{Status: cell.Failed, Output: "send failed: " + err.Error()})
@@ -351,6 +398,9 @@ func (r *running) rested(s seen, by cell.By) bool {
 		return false
 	}
 	r.takeLine(s)
+	if by == cell.ByReady {
+		r.cells.rests(s.activity)
+	}
 	r.finish(cell.Result{Status: cell.Done, By: by})
 	return true
 }

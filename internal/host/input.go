@@ -174,14 +174,13 @@ func (q *inputQueue) settle(last []byte, stop <-chan struct{}) {
 	if len(last) == 1 && last[0] == 0x1b {
 		least = escapeGap
 	}
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for begun := time.Now(); time.Since(begun) < keySettle; {
+	pause := 50 * time.Microsecond // a program that waits reads at once
+	for begun := time.Now(); time.Since(begun) < keySettle; pause = min(2*pause, time.Millisecond) {
 		if n, err := q.tty.InputQueued(); (err != nil || n == 0) && time.Since(begun) >= least {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-stop:
 			return
 		}

@@ -11,6 +11,7 @@ import (
 // asking costs.
 const (
 	firstProbePause = time.Millisecond
+	againPause      = 250 * time.Microsecond // between the two that must agree
 	lastProbePause  = 100 * time.Millisecond
 )
 
@@ -22,6 +23,7 @@ type readyCheck struct {
 	pause    time.Duration
 	activity uint64
 	last     pty.Readiness
+	again    bool      // the last pause was between two that must agree
 	standing time.Time // since when no thread has run, and only a timer could have moved one
 	ticking  time.Time // since when every probe found it waiting for the terminal and for timers
 }
@@ -62,10 +64,13 @@ func (r *readyCheck) seen(activity uint64) bool {
 // backoff returns how long to wait before the next probe. Output or input in
 // the meantime wakes the waiter earlier.
 func (r *readyCheck) backoff() time.Duration {
-	p := r.pause
-	if r.last.State != pty.Ready {
-		r.pause = min(2*r.pause, lastProbePause)
+	first := r.last.State == pty.Ready && !r.again
+	r.again = r.last.State == pty.Ready
+	if first {
+		return againPause
 	}
+	p := r.pause
+	r.pause = min(2*r.pause, lastProbePause)
 	return p
 }
 
