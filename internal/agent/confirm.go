@@ -11,6 +11,8 @@ const (
 	confirmLines = 200
 	// echoPatience is how long a terminal may take to show what was typed.
 	echoPatience = 2 * time.Second
+	// echoStands is how long output must have ended that followed a nudge.
+	echoStands = 300 * time.Millisecond
 	// maxEnters bounds how often Enter is pressed again.
 	maxEnters = 4
 	// pasted is what coding agents show in the place of a long paste, without
@@ -63,6 +65,7 @@ func (m *Managed) confirm(ctx context.Context, text, before string, timing Timin
 		limit = min(limit, echoPatience) // a line that is typed is echoed at once, or not at all
 	}
 	c := newConfirmation(text, before, prefix)
+	var still stillness
 	enters, next := 0, time.Now().Add(limit/8)
 	end := time.Now().Add(limit)
 	err := poll(ctx, func() (bool, error) {
@@ -75,7 +78,9 @@ func (m *Managed) confirm(ctx context.Context, text, before string, timing Timin
 		}
 		now := time.Now()
 		if !c.held {
-			if now.After(end) {
+			// Output came and the text did not: it is not echoed here.
+			silent := prefix == "" && screen != before && still.since(screen) >= echoStands
+			if silent || now.After(end) {
 				return false, context.DeadlineExceeded
 			}
 			return false, nil

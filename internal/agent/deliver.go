@@ -241,6 +241,10 @@ func (m *Managed) hindrance(ctx context.Context, quiet time.Duration) (why, scre
 // all of them show that they do.
 const busyMoves = time.Second
 
+// noneKnows is how long the screen of any program must stand still where
+// neither the provider nor a prompt tells that it takes input.
+const noneKnows = 200 * time.Millisecond
+
 // takesInput reports whether what is typed now is read: the prompt is there,
 // or the provider knows that the program waits, or nothing moves on the screen
 // of a coding agent of whose prompt nothing is known.
@@ -252,7 +256,7 @@ func (m *Managed) takesInput(screen string, stands time.Duration, watch *readyWa
 		return true
 	}
 	if watch.ask == nil && m.config.Hints.ReadyPromptPrefix == "" {
-		return true // nobody can know, and nothing says when
+		return stands >= noneKnows // nobody can know, and nothing says when
 	}
 	return watch.ready()
 }
