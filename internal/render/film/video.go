@@ -81,7 +81,7 @@ func (m *maker) encoderArgs(meta, target string) []string {
 	if m.o.Format == WebM {
 		// Realtime mode is some ten times faster, and screens compress well.
 		args = append(args, "-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p", "-deadline", "realtime", "-cpu-used", "8",
-			"-row-mt", "1", "-crf", "24", "-b:v", "0")
+			"-row-mt", "1", "-tune-content", "screen", "-crf", "28", "-b:v", "0")
 	} else {
 		args = append(args, "-c:v", "libx264", "-pix_fmt", "yuv420p", "-preset", "veryfast", "-tune", "animation", "-crf", "20")
 	}
