@@ -117,7 +117,11 @@ func (a *app) runScreenshot(cmd *cobra.Command, d session.Dir, o screenshotOptio
 	if err != nil {
 		return err
 	}
-	shot, err := a.capture(cmd.Context(), d, p, 0)
+	context := 0
+	if hide != nil {
+		context = render.RedactContext
+	}
+	shot, err := a.capture(cmd.Context(), d, p, context)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"os"
@@ -63,11 +62,13 @@ var emojiFont = sync.OnceValue(func() *font.Font {
 		"/usr/share/fonts/google-noto-color-emoji-fonts", "/usr/share/fonts/noto-emoji", "/usr/local/share/fonts",
 		filepath.Join(os.Getenv("HOME"), ".local/share/fonts"), filepath.Join(os.Getenv("HOME"), ".fonts"),
 	} {
-		data, err := os.ReadFile(filepath.Join(dir, "NotoColorEmoji.ttf"))
+		f, err := os.Open(filepath.Join(dir, "NotoColorEmoji.ttf"))
 		if err != nil {
 			continue // Best effort: a picture without colours says so.
 		}
-		if face, err := font.ParseTTF(bytes.NewReader(data)); err == nil {
+		face, err := font.ParseTTF(f)
+		f.Close() // only read
+		if err == nil {
 			return face.Font
 		}
 	}

@@ -13,9 +13,17 @@ type Grid struct {
 	Wrapped    []bool // for each row: its text goes on in the next
 	Cursor     vt.Cursor
 	Title      string
+	// Context is how many rows above the screen are read, too, so that what
+	// must be hidden is known by a part that has scrolled off.
+	Context int
 
 	Foreground, Background, CursorColor Color
+
+	above []byte // the text of those rows
 }
+
+// RedactContext is a context in which a private key fits, or a long token.
+const RedactContext = 64
 
 // Cell is one character position with its colours resolved: inverse, dim and
 // hidden are in them already.
@@ -66,6 +74,7 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 	res := newResolver(t, theme)
 	g.Foreground, g.Background, g.CursorColor = res.fg, res.bg, res.cursor
 	g.Cursor, g.Title = t.Cursor(), t.Title()
+	g.takeAbove(t)
 	var buf []byte
 	for y := range rows {
 		row := t.Row(y)
@@ -89,6 +98,20 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 			if n < len(buf) {
 				c.Cluster = string(buf)
 			}
+		}
+	}
+}
+
+func (g *Grid) takeAbove(t *vt.Terminal) {
+	g.above = g.above[:0]
+	if g.Context == 0 || t.Modes().AltScreen {
+		return
+	}
+	for y := -min(g.Context, t.ScrollbackLen()); y < 0; y++ {
+		row := t.Row(y)
+		g.above = row.AppendText(g.above)
+		if !row.Wrapped() {
+			g.above = append(g.above, '\n')
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	"den/internal/render/redact"
 	"den/internal/vt"
 )
@@ -52,6 +54,8 @@ func (g *Grid) cover(i int) {
 // text returns the screen's text, and for each byte the cell that it is from,
 // -1 for line breaks.
 func (g *Grid) text(joinFull bool) (text []byte, cells []int) {
+	text = append(text, g.above...)
+	cells = slices.Repeat([]int{-1}, len(text))
 	for y := range g.Rows {
 		row := g.Row(y)
 		n := len(row)

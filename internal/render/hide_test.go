@@ -7,6 +7,7 @@ import (
 
 	"den/internal/render"
 	"den/internal/render/redact"
+	"den/internal/screen"
 	"den/internal/vt"
 )
 
@@ -54,6 +55,33 @@ func TestRedactedPicturesShowBars(t *testing.T) {
 				t.Error("the SVG has it as text")
 			}
 		})
+	}
+}
+
+// A secret whose beginning has scrolled off is known by it all the same.
+func TestHalfASecretOnTheScreenIsCovered(t *testing.T) {
+	r, err := redact.New(nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := "-----BEGIN RSA PRIVATE KEY-----\r\n" + strings.Repeat(strings.Repeat("aB3d", 16)+"\r\n", 12)
+	for name, in := range map[string]string{
+		"token": strings.Repeat(".", 69) + " " + secret + " end\r\n\n\n\n", // its second row is the first one shown
+		"key":   key + "aB3d==",
+	} {
+		term := vt.New(vt.Config{Cols: 80, Rows: 5, Scrollback: 100})
+		term.Write([]byte(in))
+		g := &render.Grid{Context: render.RedactContext}
+		g.Take(term, themeOf(t))
+		g.Redact(r)
+		shot := screen.Capture(term, render.RedactContext)
+		far := render.FromSnapshot(&shot, themeOf(t))
+		far.Redact(r)
+		for _, got := range []string{shown(g), shown(far)} {
+			if strings.Contains(got, "aB3d") || !strings.Contains(got, "█") {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
 	}
 }
 

@@ -10,11 +10,22 @@ import (
 )
 
 // FromSnapshot is FromTerminal for a screen that came from somewhere else: a
-// host's answer, or a replay's.
+// host's answer, or a replay's. Its scrollback is the grid's context.
 func FromSnapshot(s *screen.Snapshot, theme *Theme) *Grid {
 	g := FromTerminal(paintedAs(s), theme)
 	for y := range g.Wrapped {
 		g.Wrapped[y] = y < len(s.Lines) && s.Lines[y].Wrapped
+	}
+	if s.AltScreen {
+		return g
+	}
+	for _, line := range s.Scrollback {
+		for _, run := range line.Runs {
+			g.above = append(g.above, run.Text...)
+		}
+		if !line.Wrapped {
+			g.above = append(g.above, '\n')
+		}
 	}
 	return g
 }

@@ -54,6 +54,9 @@ const syncPatience = 200 * time.Millisecond
 func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duration, g *render.Grid) error) error {
 	var term *vt.Terminal
 	grid := &render.Grid{}
+	if m.o.Redact != nil {
+		grid.Context = render.RedactContext
+	}
 	var slot int64
 	dirty := true
 	look := func() error {
@@ -78,7 +81,7 @@ func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duratio
 			slot = next
 		}
 		if cols, rows, ok := t.Size(); ok && t.Repaint {
-			term = vt.New(vt.Config{Cols: cols, Rows: rows})
+			term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: grid.Context})
 			dirty = true
 			continue
 		}
