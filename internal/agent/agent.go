@@ -38,6 +38,7 @@ type Agent interface {
 // Keys of what is kept beside a session.
 const (
 	MetaFingerprint = "den.fingerprint"
+	MetaLife        = "den.life"    // differs between two starts
 	MetaDrain       = "den.drain"   // when and why it was asked to finish
 	MetaDrained     = "den.drained" // set by the agent: it has
 )

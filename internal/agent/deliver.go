@@ -132,6 +132,7 @@ func (q *Queue) send(ctx context.Context, m *Managed, n *Nudge, before string) (
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second+q.timing.Confirm+q.timing.Patience)
 	defer cancel()
 	text := q.copyOf(n).Text
+	life := m.life(ctx)
 	err = m.provider.Nudge(ctx, m.session, text)
 	switch fault.KindOf(err) {
 	case fault.Usage, fault.Unsupported:
@@ -141,6 +142,9 @@ func (q *Queue) send(ctx context.Context, m *Managed, n *Nudge, before string) (
 		return true, q.update(n, func(n *Nudge) { n.State, n.Reason = NudgeQueued, err.Error() })
 	}
 	state, reason := m.confirm(ctx, text, before, q.timing)
+	if state == NudgeDelivered && m.life(ctx) != life {
+		state, reason = NudgeUnconfirmed, "the agent ended while it was typed" // what was seen is another one's screen
+	}
 	if err != nil && state == NudgeUnconfirmed {
 		reason = err.Error()
 	}

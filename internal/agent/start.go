@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/ident"
 	"den/internal/provider"
 )
 
@@ -122,7 +123,10 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 	}
 	// Kept at once: who finds a session without it knows that its start was
 	// cut off.
-	if err := m.provider.SetMeta(ctx, m.session, MetaFingerprint, m.Fingerprint().String()); err != nil {
+	err := errors.Join(
+		m.provider.SetMeta(ctx, m.session, MetaLife, ident.New(m.clock())),
+		m.provider.SetMeta(ctx, m.session, MetaFingerprint, m.Fingerprint().String()))
+	if err != nil {
 		if fault.KindOf(err) == fault.Unsupported {
 			return "the provider keeps no fingerprint", Done, nil
 		}
@@ -132,6 +136,16 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		return "", Failed, err
 	}
 	return "", Done, nil
+}
+
+// life tells one start of the agent's session from another, "" where that is
+// not known.
+func (m *Managed) life(ctx context.Context) string {
+	id, err := m.provider.GetMeta(ctx, m.session, MetaLife)
+	if err != nil {
+		return ""
+	}
+	return id
 }
 
 func (m *Managed) preStart(ctx context.Context) (string, Outcome, error) {

@@ -167,6 +167,20 @@ func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.release()
 }
 
+// TakeTo takes what is before the given place. The line that is begun there
+// goes on.
+func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
+	c.takeUntil(t, line)
+	if c.next == line && col > c.col {
+		row := t.Row(int(line - t.ScreenLine()))
+		c.line = appendRow(c.line, row, c.col, col)
+		c.col = col
+	}
+}
+
+// GoOnAt says where the output goes on: the terminal has moved its rows.
+func (c *Collector) GoOnAt(line int64, col int) { c.next, c.col = line, col }
+
 // Peek returns what Finish would take, and takes nothing.
 func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied := *c

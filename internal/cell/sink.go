@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 )
 
 // The bounds of a cell's output. Up to maxMemory it is kept in memory only,
@@ -160,6 +162,41 @@ func Cut(text string, max int) (string, bool) {
 	tail := lastLines([]byte(text), max/2)
 	left := total - (max+1)/2 - max/2
 	return fmt.Sprintf("%s\n[... %d lines left out ...]\n%s", head, left, tail), true
+}
+
+// CutFile is Cut for an output that is kept in a file.
+func CutFile(path string, max int) (text string, cut bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	total := 0
+	var head, tail [][]byte
+	keepHead, keepTail := (max+1)/2, max/2
+	lines := bufio.NewReaderSize(f, 64<<10)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			total++
+			if len(head) < keepHead {
+				head = append(head, line)
+			} else if tail = append(tail, line); len(tail) > keepTail {
+				tail = tail[1:]
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return "", false, err
+		}
+	}
+	if total <= max {
+		return "", false, nil
+	}
+	text = string(bytes.Join(head, nil)) + fmt.Sprintf("[... %d lines left out ...]\n", total-len(head)-len(tail)) + string(bytes.Join(tail, nil))
+	return strings.TrimSuffix(text, "\n"), true, nil
 }
 
 // SoFar returns what was collected, as far as it is in memory, and rest.

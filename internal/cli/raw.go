@@ -34,7 +34,7 @@ func (a *app) printResult(d session.Dir, r cell.Result, raw bool) error {
 	answer := struct {
 		cell.Result
 		Raw []byte `json:"raw"`
-	}{r, b.Bytes()}
+	}{r, append([]byte{}, b.Bytes()...)}
 	return a.answer(answer, func(io.Writer) {})
 }
 

@@ -89,11 +89,8 @@ func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOption
 	if err != nil {
 		return err
 	}
-	if text, cut := cell.Cut(r.Output, o.maxLines); cut {
-		if r.OutputFile == "" {
-			r.OutputFile = keepOutput(d, r)
-		}
-		r.Output, r.Truncated = text, true
+	if err := cutOutput(d, &r, o.maxLines); err != nil {
+		return err
 	}
 	if err := a.printResult(d, r, o.raw); err != nil {
 		return err
@@ -106,6 +103,27 @@ func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOption
 	}
 	if o.exitCode && r.ExitCode != nil && *r.ExitCode != 0 {
 		return exitStatus(*r.ExitCode)
+	}
+	return nil
+}
+
+// cutOutput keeps the two ends of a long output.
+func cutOutput(d session.Dir, r *cell.Result, lines int) error {
+	if r.Truncated && r.OutputFile != "" && lines > 0 { // the answer is not whole
+		text, cut, err := cell.CutFile(r.OutputFile, lines)
+		if err != nil {
+			return fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
+		}
+		if cut {
+			r.Output = text
+		}
+		return nil
+	}
+	if text, cut := cell.Cut(r.Output, lines); cut {
+		if r.OutputFile == "" {
+			r.OutputFile = keepOutput(d, *r)
+		}
+		r.Output, r.Truncated = text, true
 	}
 	return nil
 }

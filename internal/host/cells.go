@@ -45,12 +45,13 @@ type running struct {
 	prompt  prompt   // what stood left of the cursor when the code was sent
 
 	// guarded by cells.mu
-	record   cell.Record
-	sent     bool          // the code, or its first line
-	late     bool          // its caller stopped waiting
-	pressed  bool          // somebody interrupted it
-	patience *time.Timer   // or nil: when a fired cell is late
-	changed  chan struct{} // closed, and replaced, when the record changes
+	record      cell.Record
+	sent        bool          // the code, or its first line
+	late        bool          // its caller stopped waiting
+	pressed     bool          // somebody interrupts it
+	interrupted bool          // and Ctrl-C was sent
+	patience    *time.Timer   // or nil: when a fired cell is late
+	changed     chan struct{} // closed, and replaced, when the record changes
 }
 
 // prompt is a prompt and the column behind it.
@@ -64,7 +65,11 @@ type prompt struct {
 func (cs *cells) learn(p prompt) prompt {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if last := cs.learned; last.text != "" && p.text != last.text && strings.HasSuffix(p.text, last.text) && !cell.IsContinuation(p.text, last.text) {
+	last := cs.learned
+	switch {
+	case last.text != "" && p.text == "": // something printed behind the prompt
+		return last
+	case last.text != "" && p.text != last.text && strings.HasSuffix(p.text, last.text) && !cell.IsContinuation(p.text, last.text):
 		return last
 	}
 	cs.learned = p
@@ -311,6 +316,7 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 			if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
 				return res, err
 			}
+			cs.markInterrupted(r)
 		}
 		if r == nil {
 			return res, nil
@@ -321,9 +327,20 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 		}
 	}
 	cs.mu.Lock()
-	r.pressed = false // it goes on, and may end by itself
+	r.pressed, r.interrupted = false, false // it goes on, and may end by itself
 	cs.mu.Unlock()
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
+}
+
+// markInterrupted notes that Ctrl-C is on its way to the program.
+func (cs *cells) markInterrupted(r *running) {
+	if r == nil {
+		return
+	}
+	cs.mu.Lock()
+	r.interrupted = true
+	cs.mu.Unlock()
+	r.turn.poke()
 }
 
 // A program may take intPatience to react to Ctrl-C, and is asked intPresses times.

@@ -60,6 +60,9 @@ func partLen(p []byte) int {
 			return len(p)
 		}
 		at += i + 1
+		if at < len(p) && p[at] == 'c' { // a full reset
+			return at + 1
+		}
 		if at >= len(p) || p[at] != '[' {
 			continue
 		}
@@ -99,4 +102,22 @@ func (t *cellTurn) follow(term *vt.Terminal) {
 	}
 	t.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
 	t.take.Scrolled(term)
+}
+
+// resized takes a running cell over a change of the terminal's size, which
+// wraps lines anew: what is above the cursor is taken before, and the rest
+// begins where the cursor is then. Without a cell it only resizes.
+func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
+	if t == nil || t.take == nil || t.over || term.Modes().AltScreen {
+		resize()
+		return
+	}
+	at := func() (line int64, col int) {
+		cur := term.Cursor()
+		return term.ScreenLine() + int64(cur.Row), cur.Col
+	}
+	line, col := at()
+	t.take.TakeTo(term, line, col)
+	resize()
+	t.take.GoOnAt(at())
 }

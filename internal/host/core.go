@@ -184,7 +184,7 @@ func (c *core) resize(cols, rows int) uint64 {
 	defer c.mu.Unlock()
 	seq := c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
 	c.flushLocked()
-	c.term.Resize(cols, rows)
+	c.cell.resized(c.term, func() { c.term.Resize(cols, rows) })
 	c.happenedLocked()
 	c.rotateLocked()
 	for f := range c.followers {

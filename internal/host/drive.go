@@ -105,6 +105,12 @@ func (r *running) isPressed() bool {
 	return r.pressed
 }
 
+func (r *running) isInterrupted() bool {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	return r.interrupted
+}
+
 // markSent notes that from now on Ctrl-C must reach the program.
 func (r *running) markSent() bool {
 	r.cells.mu.Lock()
@@ -277,6 +283,11 @@ func (r *running) over(s seen) bool {
 		return r.overByPrompt(s, given)
 	}
 	switch {
+	case !r.byShell && s.ready && r.isInterrupted():
+		// It has heard Ctrl-C and waits for input again, whatever its prompt.
+		r.takeLine(s)
+		r.finish(cell.Result{Status: cell.Failed, By: cell.ByInt})
+		return true
 	case s.over && s.shell.atPrompt() && len(r.lines) > 0:
 		r.nextCommand(s)
 		return false
