@@ -125,13 +125,12 @@ func (w *winder) keep(seg eventlog.Segment) {
 // is printed within it is one step.
 const stepGrain = 50 * time.Millisecond
 
-// Step returns the number of the event at the next moment at which the screen
-// may have changed, or, with a negative direction, at the one before. At
-// either end it stays.
-func (m *Model) Step(ctx context.Context, d session.Dir, from eventlog.Position, direction int) (uint64, error) {
+// Step returns the next moment at which the screen may have changed, or, with
+// a negative direction, the one before. At either end it stays.
+func (m *Model) Step(ctx context.Context, d session.Dir, from eventlog.Position, direction int) (eventlog.Position, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
-		return 0, err
+		return from, err
 	}
 	if direction >= 0 {
 		return stepForward(ctx, log, from)
@@ -145,48 +144,49 @@ func paints(ev eventlog.Event) bool {
 	return out || ev.Code == eventlog.Resize
 }
 
-func stepForward(ctx context.Context, log *eventlog.Log, from eventlog.Position) (uint64, error) {
-	to, until, n := from.Seq, time.Duration(math.MaxInt64), 0
+func stepForward(ctx context.Context, log *eventlog.Log, from eventlog.Position) (eventlog.Position, error) {
+	to, until, n := from, time.Duration(math.MaxInt64), 0
 	for ev, err := range log.Events(from.Seq) {
 		if n++; n%contextEvery == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
+			return from, ctx.Err()
 		}
 		switch {
 		case eventlog.Missing(err):
 			continue
 		case err != nil:
-			return 0, err
+			return from, err
 		case ev.Time > until:
 			return to, nil
 		case paints(ev):
-			to, until = ev.Seq, min(until, ev.Time+stepGrain)
+			to, until = eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}, min(until, ev.Time+stepGrain)
 		}
 	}
 	return to, nil
 }
 
-func stepBack(ctx context.Context, log *eventlog.Log, from eventlog.Position) (uint64, error) {
+func stepBack(ctx context.Context, log *eventlog.Log, from eventlog.Position) (eventlog.Position, error) {
 	for upTo := from.Seq; upTo > 0; {
 		r, err := log.ReplaySeq(upTo - 1)
 		if err != nil {
-			return from.Seq, nil // the log begins behind it
+			return from, nil // the log begins behind it
 		}
-		found, n := uint64(0), 0
+		var found eventlog.Position
+		n := 0
 		for ev, err := range r.Events() {
 			if n++; n%contextEvery == 0 && ctx.Err() != nil {
-				return 0, ctx.Err()
+				return from, ctx.Err()
 			}
 			if err != nil {
 				break // what is missing lies behind; what was found counts
 			}
 			if !ev.Repaint && paints(ev) && ev.Time <= from.Elapsed-stepGrain {
-				found = ev.Seq
+				found = eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}
 			}
 		}
-		if found > 0 {
+		if found.Seq > 0 {
 			return found, nil
 		}
 		upTo = r.Segment.Seq
 	}
-	return 0, nil
+	return eventlog.Position{}, nil
 }

@@ -119,21 +119,15 @@ func TestScrubbingAgreesWithReplay(t *testing.T) {
 			t.Fatalf("at %v: %+v %v, want event %d", f.Elapsed, byTime, err, seq)
 		}
 	}
-	at := eventlog.Position{Seq: events, Elapsed: rec.now}
-	for want := uint64(events - 1); want > events-3; want-- {
-		seq, err := m.Step(ctx, rec.dir, at, -1)
-		if err != nil || seq != want {
-			t.Fatalf("back from %d: %d %v", at.Seq, seq, err)
-		}
-		if again, err := m.Step(ctx, rec.dir, eventlog.Position{Seq: seq, Elapsed: at.Elapsed - 100*time.Millisecond}, 1); err != nil || again != at.Seq {
-			t.Fatalf("forward from %d: %d %v", seq, again, err)
-		}
-		at = eventlog.Position{Seq: seq, Elapsed: at.Elapsed - 100*time.Millisecond}
+	place := func(seq uint64) eventlog.Position {
+		return eventlog.Position{Seq: seq, Elapsed: time.Duration(seq) * 100 * time.Millisecond}
 	}
-	for from, want := range map[int]uint64{-1: 0, 1: events} {
-		p := map[int]eventlog.Position{-1: {Seq: 1, Elapsed: 100 * time.Millisecond}, 1: {Seq: events, Elapsed: rec.now}}[from]
-		if seq, err := m.Step(ctx, rec.dir, p, from); err != nil || seq != want {
-			t.Errorf("beyond the end: %d %v, want %d", seq, err, want)
+	for _, c := range []struct {
+		from, want uint64
+		direction  int
+	}{{events, events - 1, -1}, {events - 1, events, 1}, {70, 69, -1}, {69, 70, 1}, {1, 0, -1}, {0, 0, -1}, {events, events, 1}} {
+		if at, err := m.Step(ctx, rec.dir, place(c.from), c.direction); err != nil || at != place(c.want) {
+			t.Errorf("from %d by %d: %v %v, want %d", c.from, c.direction, at, err, c.want)
 		}
 	}
 }
