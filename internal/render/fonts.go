@@ -78,9 +78,7 @@ var emojiFont = sync.OnceValue(func() *font.Font {
 // face is a font in the hands of one renderer.
 type face struct {
 	*font.Face
-	own     bool // it was made for these cells: its letters stand as they are
-	slanted bool // has letters of its own for italic
-	heavy   bool // and for bold
+	own bool // the main font: its letters stand as they are, in all weights
 }
 
 // chain is the fonts in the order in which a character is looked for.
@@ -95,7 +93,7 @@ type chain struct {
 
 func (c *chain) mainFace(w weight) *face {
 	if c.main[w] == nil {
-		c.main[w] = &face{Face: font.NewFace(mainFonts[w]()), own: true, slanted: true, heavy: true}
+		c.main[w] = &face{Face: font.NewFace(mainFonts[w]()), own: true}
 	}
 	return c.main[w]
 }
@@ -119,10 +117,8 @@ func (c *chain) emojiFace() *face {
 
 // find returns the first font that has the rune, or nil.
 func (c *chain) find(r rune, w weight) (*face, font.GID) {
-	if f := c.mainFace(w); true {
-		if g, ok := f.NominalGlyph(r); ok {
-			return f, g
-		}
+	if g, ok := c.mainFace(w).NominalGlyph(r); ok {
+		return c.mainFace(w), g
 	}
 	order := [2]int{0, 1}
 	if wideScript(r) {

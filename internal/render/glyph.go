@@ -124,10 +124,10 @@ type pen struct {
 // others are made to fit the cells and stand in their middle.
 func (g *glyphs) fit(f *face, glyph font.GID, width int, w weight) pen {
 	p := pen{y: g.baseline, scale: g.px / float64(f.Upem())}
-	if w&italic != 0 && !f.slanted {
+	if w&italic != 0 && !f.own {
 		p.slant = 0.2
 	}
-	if w&bold != 0 && !f.heavy {
+	if w&bold != 0 && !f.own {
 		p.heavier = g.px / 20
 	}
 	boxW := float64(g.cellW * max(width, 1))

@@ -22,7 +22,7 @@ func (r *Renderer) SVG(g *Grid) (*Picture, error) {
 	s := &svg{r: r, g: g}
 	fmt.Fprintf(&s.out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="%s" font-size="%s" xml:space="preserve">`+"\n",
 		w, h, w, h, fontStack, number(r.px))
-	fmt.Fprintf(&s.out, "<style>text{white-space:pre;font-variant-ligatures:none}a{cursor:pointer}</style>\n")
+	fmt.Fprintf(&s.out, "<style>text{white-space:pre;font-variant-ligatures:none;font-feature-settings:'liga' 0,'calt' 0}a{cursor:pointer}</style>\n")
 	if r.bar > 0 {
 		s.frame(w, h)
 	} else {
