@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -98,6 +99,7 @@ type screenshotAnswer struct {
 }
 
 func (a *app) runScreenshot(cmd *cobra.Command, d session.Dir, o screenshotOptions) error {
+	debug.SetGCPercent(400) // this process draws one picture, and is gone before memory matters
 	if err := o.settleFormat(); err != nil {
 		return err
 	}

@@ -22,28 +22,51 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// zlibbed compresses quickly: a screen is flat and gets small anyhow.
-func zlibbed(raw []byte) []byte {
-	n := max(1, len(raw)/stripe)
-	parts := make([]bytes.Buffer, n)
-	var sum uint32
-	var wg sync.WaitGroup
-	running := make(chan struct{}, runtime.GOMAXPROCS(0)) // at the bound, pieces wait
-	for i := range n {
-		running <- struct{}{}
-		wg.Go(func() {
-			deflate(&parts[i], raw[len(raw)*i/n:len(raw)*(i+1)/n], i == n-1)
-			<-running
+// zlib compresses quickly: a screen is flat and gets small anyhow. Pieces are
+// compressed as soon as they are there, while the rest is still painted.
+type zlib struct {
+	raw   []byte
+	parts []bytes.Buffer
+	begun int // pieces
+	work  sync.WaitGroup
+	room  chan struct{} // a token for each piece in work: at the bound, the next one waits
+}
+
+func newZlib(raw []byte) *zlib {
+	return &zlib{raw: raw, parts: make([]bytes.Buffer, max(1, len(raw)/stripe)), room: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
+// end is where a piece ends.
+func (z *zlib) end(piece int) int { return len(z.raw) * (piece + 1) / len(z.parts) }
+
+// ready says that raw will not change any more up to there.
+func (z *zlib) ready(upTo int) {
+	for z.begun < len(z.parts) && z.end(z.begun) <= upTo {
+		i := z.begun
+		z.begun++
+		z.work.Go(func() {
+			z.room <- struct{}{}
+			deflate(&z.parts[i], z.raw[z.end(i-1):z.end(i)], i == len(z.parts)-1)
+			<-z.room
 		})
 	}
-	sum = adler(raw)
-	wg.Wait()
-	out := []byte{0x78, 0x01}
-	for i := range parts {
-		out = append(out, parts[i].Bytes()...)
+}
+
+// finish compresses what is left and returns all of it.
+func (z *zlib) finish() []byte {
+	z.ready(len(z.raw))
+	sum := adler(z.raw)
+	z.work.Wait()
+	out := make([]byte, 0, len(z.raw)/16+64)
+	out = append(out, 0x78, 0x01)
+	for i := range z.parts {
+		out = append(out, z.parts[i].Bytes()...)
 	}
 	return binary.BigEndian.AppendUint32(out, sum)
 }
+
+// drop waits for the pieces of something that is not wanted any more.
+func (z *zlib) drop() { z.work.Wait() }
 
 func deflate(to *bytes.Buffer, raw []byte, last bool) {
 	w := compressors.Get().(*flate.Writer)

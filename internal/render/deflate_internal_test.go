@@ -2,7 +2,7 @@ package render
 
 import (
 	"bytes"
-	"compress/zlib"
+	stdzlib "compress/zlib"
 	"hash/adler32"
 	"io"
 	"math/rand/v2"
@@ -30,7 +30,9 @@ func TestZlibIsReadByTheStandardLibrary(t *testing.T) {
 		for i := range raw {
 			raw[i] = byte(i / 100)
 		}
-		r, err := zlib.NewReader(bytes.NewReader(zlibbed(raw)))
+		z := newZlib(raw)
+		z.ready(n / 2)
+		r, err := stdzlib.NewReader(bytes.NewReader(z.finish()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,18 @@
 package render
 
-// paint draws a whole picture.
-func paint[P pixel](r *Renderer, c *canvas[P], g *Grid) {
+// paint draws a whole picture. It tells how many rows of pixels are done for
+// good as it goes on.
+func paint[P pixel](r *Renderer, c *canvas[P], g *Grid, done func(rows int)) {
 	c.rect(0, 0, c.w, c.h, g.Background)
 	for y := range g.Rows {
 		paintRow(r, c, g, y, 0, g.Cols)
+		if g.Cursor.Row == y {
+			paintCursor(r, c, g)
+		}
+		if r.bar == 0 { // a frame goes around all rows
+			done(r.margin + (y+1)*r.cellH)
+		}
 	}
-	paintCursor(r, c, g)
 	if r.bar > 0 {
 		paintFrame(r, c, g)
 	}

@@ -24,13 +24,19 @@ func (r *Renderer) PNG(g *Grid) (*Picture, error) {
 	w, h := r.Size(g.Cols, g.Rows)
 	p := newPalette()
 	small := r.paletted(w, h, p)
-	paint(r, small, g)
+	z := newZlib(small.pix)
+	paint(r, small, g, func(done int) {
+		if len(p.colors) > 16 { // a byte a pixel: it is what is written
+			z.ready(done * (small.head + small.w))
+		}
+	})
 	var data []byte
 	if !p.overflow {
-		data = encodePaletted(small, p.colors)
+		data = encodePaletted(small, p.colors, z)
 	} else {
+		z.drop()
 		large := newCanvas(w, h, 0, trueColors{})
-		paint(r, large, g)
+		paint(r, large, g, func(int) {})
 		data = encodeTrueColor(large, r.bar > 0)
 	}
 	return &Picture{Data: data, Width: w, Height: h, Missing: r.missed(g)}, nil
@@ -70,7 +76,8 @@ const (
 	pngRGBA     = 6
 )
 
-func encodePaletted(c *canvas[uint8], colors []Color) []byte {
+// encodePaletted writes the rows as they are, which z has, or packed.
+func encodePaletted(c *canvas[uint8], colors []Color, z *zlib) []byte {
 	depth := 8
 	for _, d := range []int{1, 2, 4} {
 		if len(colors) <= 1<<d {
@@ -91,14 +98,14 @@ func encodePaletted(c *canvas[uint8], colors []Color) []byte {
 		e.chunk("tRNS", trns)
 	}
 	if depth == 8 {
-		return e.finish(c.pix)
+		return e.finish(z)
 	}
 	line := 1 + (c.w*depth+7)/8
 	raw := make([]byte, c.h*line)
 	for y := range c.h {
 		pack(raw[y*line+1:(y+1)*line], c.row(y, 0, c.w), depth)
 	}
-	return e.finish(raw)
+	return e.finish(newZlib(raw))
 }
 
 // pack puts as many pixels into a byte as fit, the first into the high bits.
@@ -139,7 +146,7 @@ func encodeTrueColor(c *canvas[uint32], alpha bool) []byte {
 			at += size
 		}
 	}
-	return e.finish(raw)
+	return e.finish(newZlib(raw))
 }
 
 // pngEncoder writes the chunks of a PNG. Rows are not filtered: screens are
@@ -166,9 +173,9 @@ func (e *pngEncoder) chunk(name string, data []byte) {
 	e.out.Write(b[:])
 }
 
-// finish compresses the rows, each behind its filter byte, and ends the file.
-func (e *pngEncoder) finish(raw []byte) []byte {
-	e.chunk("IDAT", zlibbed(raw))
+// finish writes the rows, each behind its filter byte, and ends the file.
+func (e *pngEncoder) finish(rows *zlib) []byte {
+	e.chunk("IDAT", rows.finish())
 	e.chunk("IEND", nil)
 	return e.out.Bytes()
 }
