@@ -246,8 +246,6 @@ func TestEditors(t *testing.T) {
 
 // notYet are the editors that den does not get right, and what it does.
 var notYet = map[string]string{
-	"fish-N-lines": "an empty line stands before the output of a loop",
-	"irb":          "now and then the redrawn input line is taken for output",
 	"pyrepl-lines": "lines are typed one by one, and the editor's own indentation is added to theirs",
 }
 

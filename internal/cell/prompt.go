@@ -38,6 +38,18 @@ func IsContinuation(prompt, primary string) bool {
 	return !SamePrompt(prompt, primary) && continuation().MatchString(prompt)
 }
 
+// IsQuestion reports whether the text left of the cursor is more likely a
+// question than a prompt that has changed: it ends in another way than the
+// program's ordinary one.
+func IsQuestion(text, primary string) bool {
+	text, primary = strings.TrimSpace(text), strings.TrimSpace(primary)
+	if text == "" || primary == "" {
+		return false
+	}
+	last := text[len(text)-1]
+	return last != primary[len(primary)-1] && strings.IndexByte("?:])", last) >= 0
+}
+
 // InBlock reports whether a prompt asks for more of a block that an empty
 // line ends, as Python's does.
 func InBlock(prompt, primary string) bool {

@@ -83,7 +83,7 @@ func (c *core) marksLocked() {
 			continue
 		}
 		switch {
-		case m.Kind == 'C' && c.cell.take == nil:
+		case m.Kind == 'C' && (c.cell.take == nil || c.shell.start == m):
 			c.cell.take = cell.NewCollector(c.cell.sink, m.Line, m.Col)
 		case m.Kind == 'D' && c.shell.ends > c.cell.ends && !c.cell.over:
 			c.cell.over = true

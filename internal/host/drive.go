@@ -195,7 +195,15 @@ func (s seen) can() bool {
 	if s.shell.token != "" && s.shell.last == 0 {
 		return s.ready // a shell that has yet to show its first prompt
 	}
-	return s.shell.atPrompt() || s.ready || s.stood > 0 && s.prompt.text != "" || s.probe.State == pty.Unknown && s.quiet > promptRest
+	switch {
+	case s.shell.atPrompt() || s.ready:
+		return true
+	case s.prompt.text == "": // it may not have begun (ssh that connects)
+		return s.probe.State == pty.Unknown && s.quiet > quietRest
+	case s.stood > 0 && !s.probe.Canonical:
+		return true
+	}
+	return s.probe.State == pty.Unknown && s.quiet > promptRest
 }
 
 // send types the code, whole into a shell with marks, and otherwise the first
@@ -246,22 +254,23 @@ func (r *running) next(s seen) {
 	r.submit(line, s.bracket)
 }
 
-// redraws reports whether the program edits several lines at once (irb): it
-// asks for more of an input, in a terminal that does not edit for it, and
-// counts its lines.
+// redraws reports whether the program has an editor of its own that may draw
+// its input again (irb, ipython): its prompt counts, in a terminal that does
+// not edit for it.
 func (r *running) redraws(s seen) bool {
-	return !s.probe.Canonical && cell.IsContinuation(s.prompt.text, r.prompt.text) && strings.ContainsAny(s.prompt.text, "0123456789")
+	return !s.probe.Canonical && strings.ContainsAny(s.prompt.text, "0123456789")
 }
 
-// submit sends text and Enter. In paste brackets a tab completes nothing, and
-// Enter behind them is Enter. A shell's line editor takes both in one write
-// anyhow; of other programs it is not known, so they read the text before Enter
-// comes.
+// submit sends text and Enter. In paste brackets a tab completes nothing; where
+// there is none they are left away, because readline draws a pasted line twice,
+// and at the wrong place behind output without a newline. A shell's line editor
+// takes text and Enter in one write; of other programs it is not known, so they
+// read the text before Enter comes.
 func (r *running) submit(text string, bracket bool) {
 	h := r.cells.h
 	in := wire.Input{Text: &text, Enter: true}
 	switch {
-	case bracket && (!r.byShell || strings.ContainsAny(text, "\t\n")):
+	case bracket && strings.ContainsAny(text, "\t\n"):
 		in = wire.Input{Raw: append(keys.Paste([]byte(text), h.core.modes()), '\r')}
 	case r.byShell:
 		in = wire.Input{Raw: append(keys.Text(text), '\r')}
@@ -312,6 +321,9 @@ func (r *running) over(s seen) bool {
 	case r.byShell && s.shell.last == 'C' && s.asking:
 		r.setWaiting(cell.ForInput)
 		return false
+	case r.byShell && s.shell.last == 'C' && s.probe.State == pty.Unknown && s.prompt.text != "" && s.quiet > quietRest:
+		r.setWaiting(cell.ForInput) // it waits for the terminal among others (ssh), behind an open line
+		return false
 	case r.byShell: // it will tell
 		if s.probe.State == pty.Busy {
 			r.setWaiting("")
@@ -327,6 +339,11 @@ func (r *running) over(s seen) bool {
 		return false
 	case r.prompt.text != "" && cell.SamePrompt(s.prompt.text, r.prompt.text) && s.quiet > promptRest:
 		return r.rested(s, cell.ByLearned)
+	case len(r.lines) > 0 && s.quiet > promptRest && cell.IsContinuation(s.prompt.text, r.prompt.text):
+		return r.rested(s, cell.ByLearned)
+	case s.quiet > quietRest && cell.IsQuestion(s.prompt.text, r.prompt.text):
+		r.setWaiting(cell.ForInput)
+		return false
 	case s.quiet > quietRest:
 		return r.rested(s, cell.ByQuiet)
 	}
@@ -453,7 +470,7 @@ func (r *running) beforePrompt(last string, col int) int {
 // takeOrSkip takes what the last line of code printed. A program that asks for
 // more of an input has run nothing yet: what changed is its editor's.
 func (r *running) takeOrSkip(s seen) {
-	if !r.redraws(s) {
+	if !r.redraws(s) || !cell.IsContinuation(s.prompt.text, r.prompt.text) {
 		r.takeLine(s)
 		return
 	}
