@@ -63,6 +63,7 @@ type Managed struct {
 	config    SessionConfig
 	nudges    *Queue
 	clock     func() time.Time
+	up        chan struct{} // room for one token: a start is over
 
 	mu       sync.Mutex // guards the fields below
 	last     []Step     // of the last start
@@ -90,7 +91,7 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	return &Managed{workspace: o.Workspace, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock}, nil
+	return &Managed{workspace: o.Workspace, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock, up: make(chan struct{}, 1)}, nil
 }
 
 // Name is the qualified name.

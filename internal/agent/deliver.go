@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -23,9 +24,12 @@ func (m *Managed) Nudge(ctx context.Context, text string) (Nudge, error) {
 	return n, err
 }
 
-// DeliverNudges types what is queued, now and later, until the context ends.
-// Its owner runs it in a goroutine of its own.
+// DeliverNudges types what is queued, now and later, until the context ends,
+// and answers what the agent asks late. Its owner runs it in a goroutine of its
+// own.
 func (m *Managed) DeliverNudges(ctx context.Context) error {
+	late := m.watchLate()
+	defer late.stop()
 	for {
 		if _, err := m.nudges.deliver(ctx, m, ""); err != nil && ctx.Err() == nil {
 			return err
@@ -34,6 +38,12 @@ func (m *Managed) DeliverNudges(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-m.nudges.wake:
+		case <-m.up:
+			late.begin()
+		case <-late.ticker.C:
+			if err := late.look(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
 		}
 	}
 }
@@ -256,7 +266,8 @@ func (m *Managed) takesInput(screen string, stands time.Duration, watch *readyWa
 	if p := m.config.Hints.ReadyPromptPrefix; p != "" && takesTyping(screen, p) {
 		return true
 	}
-	if m.config.mayAsk() && m.config.Hints.ReadyPromptPrefix == "" && stands >= busyMoves {
+	drawn := strings.TrimSpace(screen) != "" // opencode shows nothing for seconds
+	if m.config.mayAsk() && m.config.Hints.ReadyPromptPrefix == "" && drawn && stands >= busyMoves {
 		return true
 	}
 	if watch.ask == nil && m.config.Hints.ReadyPromptPrefix == "" {

@@ -51,6 +51,13 @@ var dialogs = []dialog{
 		other: options(`use this and all future mcp servers.*`, `continue without using this mcp server`, `approve all.*`, no),
 	},
 	{
+		// codex, where the model that is set has a successor: the user's choice stays.
+		name:  "new model",
+		marks: []string{"meet gpt-"},
+		yes:   options(`use existing model`),
+		other: options(`try new model`),
+	},
+	{
 		name: "trust folder",
 		marks: []string{
 			"trust this folder", "quick safety check", // claude, codex

@@ -23,7 +23,9 @@ func TestKnownDialogs(t *testing.T) {
 	}{
 		{"claude-first", "trust folder", 0, 1},
 		{"claude-after-trust", "API key", 1, 0},
+		{"claude-bypass", "bypass permissions", 0, 1},
 		{"codex-git-first", "trust folder", 0, 0},
+		{"codex-new-model", "new model", 0, 1},
 		{"copilot-first", "trust folder", 0, 0},
 	} {
 		s := recognise(screenOf(t, c.screen))

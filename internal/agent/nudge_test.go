@@ -124,6 +124,28 @@ func TestALateDialogIsAnsweredFirst(t *testing.T) {
 	}
 }
 
+// Nobody has to nudge an agent for its late question to be answered.
+func TestALateDialogIsAnswered(t *testing.T) {
+	p := composing()
+	m := started(t, p, t.TempDir())
+	p.mu.Lock()
+	p.onKey = func(s *fakeSession, key string) { s.screen = "────\n❯ \n────\n status" }
+	p.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- m.DeliverNudges(ctx) }()
+	p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") })
+	for begun := time.Now(); p.called() != "Enter"; time.Sleep(time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			t.Fatalf("calls: %s", p.called())
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // Text that stays where it was typed is not delivered, whatever stood there.
 func TestHeldTextIsUnconfirmed(t *testing.T) {
 	p := composing()

@@ -58,6 +58,7 @@ func (m *Managed) Start(ctx context.Context) error {
 		}
 		created = created || s.name == StepCreate
 	}
+	m.tellUp()
 	return nil
 }
 
