@@ -8,7 +8,7 @@ FUZZTIME ?= 10m
 
 # What the tests and the demo run for real. Debian's package names.
 PACKAGES := tmux vim-nox nano less htop mc git asciinema bash zsh fish dash busybox procps \
-	bc dc sqlite3 gdb python3 perl lua5.4 nodejs ruby ruby-reline fzf redis-tools postgresql util-linux
+	openssh-server openssh-client sudo bc dc sqlite3 gdb python3 perl lua5.4 nodejs ruby ruby-reline fzf redis-tools postgresql util-linux
 
 .PHONY: help
 help: ## list the targets
@@ -17,6 +17,7 @@ help: ## list the targets
 .PHONY: setup
 setup: ## install the tools that the tests drive (apt-get, where it may)
 	@sh scripts/setup $(PACKAGES)
+	@sh scripts/container-setup
 
 .PHONY: build
 build: ## build bin/den and bin/dend, static
@@ -57,3 +58,16 @@ fuzz: ## each fuzzer for FUZZTIME (default 10m)
 .PHONY: soak
 soak: build ## kill hosts at random under output, 500 times
 	DEN_SOAK=500 $(GO) test -count 1 -timeout 60m -run TestKilledHosts -v ./acceptance/
+
+.PHONY: stress
+stress: build ## cells of 50 clients for two minutes, 200 cells a second for one, ten million lines
+	DEN_STRESS=50 DEN_STRESS_TIME=2m $(GO) test -race -count 1 -timeout 60m -run 'TestCellStress' -v ./acceptance/
+	DEN_STRESS=50 $(GO) test -count 1 -timeout 60m -run 'TestCellRate|TestCellLines' -v ./acceptance/
+
+.PHONY: chaos
+chaos: build ## kill agents, hosts, keepers and the tmux server at random for a minute each
+	DEN_CHAOS=1m $(GO) test -race -count 1 -timeout 30m -run TestChaos -v ./acceptance/
+
+.PHONY: test-agents
+test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
+	PATH="$$(sh scripts/agents):$$PATH" $(GO) test -count 1 -timeout 20m -run TestRealAgents -v ./acceptance/
