@@ -72,6 +72,9 @@ func (m *maker) takes() iter.Seq2[take, error] {
 				yield(take{}, err)
 				return
 			}
+			if m.until > 0 && ev.Seq > m.until {
+				break // the session goes on while it is filmed
+			}
 			if m.o.To > 0 && ev.Time > m.o.To {
 				end = c.at(m.o.To)
 				break

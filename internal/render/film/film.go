@@ -114,6 +114,7 @@ type maker struct {
 	o      Options
 	out    *os.File
 	result Result
+	until  uint64 // the last event that belongs to the film; 0 = all
 }
 
 func (o *Options) check() error {

@@ -383,6 +383,44 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
+// A session that goes on while it is filmed, and grows beyond the picture that
+// was planned, does not spoil the film.
+func TestFilmOfASessionThatGoesOn(t *testing.T) {
+	var now time.Duration
+	dir := filepath.Join(t.TempDir(), "log")
+	w, err := eventlog.Create(dir, eventlog.Options{
+		Header: eventlog.Header{Cols: 20, Rows: 5}, Clock: func() time.Duration { return now }, Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	say := func(code, data string) {
+		now += 100 * time.Millisecond
+		w.Append(code, []byte(data))
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 10 {
+		say(eventlog.Output, fmt.Sprintf("line %d\r\n", i))
+	}
+	l, err := eventlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grown := 0
+	path, res := write(t, l, film.Options{Format: film.GIF, Progress: func(_, _ time.Duration) {
+		grown++
+		say(eventlog.Resize, fmt.Sprintf("%dx%d", 20+20*grown, 5+5*grown))
+		say(eventlog.Output, strings.Repeat("wide ", 100))
+	}})
+	_, total, g := played(t, path)
+	if g.Config.Width != 20*9+16 || total > res.Duration+20*time.Millisecond || grown == 0 {
+		t.Errorf("%d wide, %v long of %v, after %d changes", g.Config.Width, total, res.Duration, grown)
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	l := story(t)
 	for _, o := range []film.Options{

@@ -22,13 +22,16 @@ type survey struct {
 	chapters   []chapter
 }
 
+// survey looks at all of the film, and settles where it ends.
 func (m *maker) survey() (*survey, error) {
 	s := &survey{}
+	until := uint64(0)
 	cols, rows := 0, 0 // the size at the film's beginning counts, earlier ones do not
 	for t, err := range m.takes() {
 		if err != nil {
 			return nil, err
 		}
+		until = t.Seq
 		if c, r, ok := t.Size(); ok {
 			cols, rows = min(c, vt.MaxCols), min(r, vt.MaxRows)
 		}
@@ -41,7 +44,7 @@ func (m *maker) survey() (*survey, error) {
 		}
 	}
 	s.cols, s.rows = max(s.cols, cols, 1), max(s.rows, rows, 1)
-	s.end = m.result.Duration
+	s.end, m.until = m.result.Duration, max(until, 1)
 	return s, nil
 }
 
