@@ -102,18 +102,9 @@ func keepAgent(t *testing.T, a realAgent, h *realcli.Home) *kept {
 	if err := os.Symlink(self, dend); err != nil {
 		t.Fatal(err)
 	}
-	// Some ask whether to trust a folder only where it is a repository.
-	if out, err := exec.Command("git", "init", "-q", "-b", "main", h.Work).CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v\n%s", err, out)
-	}
-	dir := t.TempDir()
-	config := fmt.Sprintf("[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n[agents.env]\n", a.name, a.name, h.Work)
-	for _, kv := range h.Env { // a session has little of the keeper's own
-		key, value, _ := strings.Cut(kv, "=")
-		config += fmt.Sprintf("%s = %q\n", key, value)
-	}
-	file := filepath.Join(dir, "den.toml")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+	initRepository(t, h.Work)
+	file := filepath.Join(t.TempDir(), "den.toml")
+	if err := os.WriteFile(file, []byte(agentConfig(a.name, h)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "DEN_DEND="+dend, "DEN_WORKSPACE="+file)
@@ -126,6 +117,25 @@ func keepAgent(t *testing.T, a realAgent, h *realcli.Home) *kept {
 		k.try("down", "-t", "30s") // mostly it is down already
 	})
 	return k
+}
+
+// agentConfig is a den.toml with one agent of a preset.
+func agentConfig(preset string, h *realcli.Home) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n[agents.env]\n", preset, preset, h.Work)
+	for _, kv := range h.Env { // a session has little of the keeper's own
+		key, value, _ := strings.Cut(kv, "=")
+		fmt.Fprintf(&b, "%s = %q\n", key, value)
+	}
+	return b.String()
+}
+
+// initRepository makes one: some agents ask whether to trust a folder only then.
+func initRepository(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.Command("git", "init", "-q", "-b", "main", dir).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v\n%s", err, out)
+	}
 }
 
 // screen is the agent's, without what differs between two runs.
@@ -147,8 +157,8 @@ var differs = []struct {
 	{regexp.MustCompile(`✻ \S+ for \S+`), "✻ WORKED for SECONDS"},
 	{regexp.MustCompile(`Worked for \S+`), "Worked for SECONDS"},
 	{regexp.MustCompile(`· \d+(\.\d+)?m?s$`), "· SECONDS"},
-	{regexp.MustCompile(` · ← for agents`), ""}, // a hint for the first minute
-	{regexp.MustCompile(`(\S) {3,}`), "$1  "}, // what is right-aligned moves with the length of paths
+	{regexp.MustCompile(` · ← for agents|← for agents · | +⚠ .*`), ""}, // hints that pass, and warnings about the machine
+	{regexp.MustCompile(`(\S) {3,}`), "$1  "},                          // what is right-aligned moves with the length of paths
 }
 
 // passing are lines that come and go by themselves: hints and tips.
