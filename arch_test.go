@@ -81,6 +81,7 @@ var allowed = map[string][]string{
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace",
+		"internal/dashboard", "internal/dashboard/tui",
 	},
 	// For tests only.
 	"internal/modelstub":               {"internal/fault"},
@@ -105,6 +106,7 @@ var outside = map[string][]string{
 	"github.com/klauspost/compress":   {"internal/render"},
 	"golang.org/x/image":              {"internal/render"},
 	"charm.land/bubbletea/v2":         {"internal/dashboard/tui"},
+	"github.com/charmbracelet/x":      {"internal/dashboard/tui"},
 	"charm.land/lipgloss/v2":          {"internal/dashboard/tui"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }

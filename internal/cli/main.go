@@ -101,7 +101,7 @@ A first look:
 	root.AddCommand(
 		a.newCmd(), a.lsCmd(), a.statusCmd(),
 		a.typeCmd(), a.pasteCmd(), a.keysCmd(), a.resizeCmd(), a.signalCmd(), a.markCmd(),
-		a.waitCmd(), a.snapshotCmd(), a.attachCmd(), a.watchCmd(), a.historyCmd(), a.killCmd(),
+		a.waitCmd(), a.snapshotCmd(), a.attachCmd(), a.watchCmd(), a.dashboardCmd(), a.historyCmd(), a.killCmd(),
 		a.screenshotCmd(), a.exportCmd(),
 		a.runCmd(), a.fireCmd(), a.pollCmd(), a.intCmd(), a.notifyCmd(), a.eventsCmd(), a.batchCmd(),
 		a.initCmd(), a.upCmd(), a.downCmd(), a.psCmd(), a.reloadCmd(), a.agentCmd(),

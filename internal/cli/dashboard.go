@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"den/internal/dashboard"
+	"den/internal/dashboard/tui"
+	"den/internal/fault"
+	"den/internal/session"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func (a *app) dashboardCmd() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "dashboard [SESSION]",
+		Short: "Look on: all sessions, live and back in time",
+		Long: `Show the sessions of all Homes that this machine knows, the live screen of one, and
+its past. It reads the event logs: it never asks, resizes or disturbs a session, and
+works for those that are over. The arrow keys select a session and go through its time;
+? lists the keys. With -j the sessions are printed instead.`,
+		Example: "  den dashboard\n  den dashboard work --all",
+		GroupID: groupSession,
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ref := a.getenv("DEN_SESSION")
+			if len(args) > 0 {
+				ref = args[0]
+			}
+			return a.runDashboard(cmd.Context(), ref, len(args) > 0, all)
+		},
+		ValidArgsFunction: a.completeSession,
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "begin with the sessions that are over, too")
+	return cmd
+}
+
+// runDashboard shows the terminal's dashboard. A page for browsers would be
+// served from here, over the same model.
+func (a *app) runDashboard(ctx context.Context, ref string, named, all bool) error {
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	if named {
+		d, err := home.Find(ref)
+		if err != nil {
+			return err
+		}
+		m, err := d.Inspect()
+		if err != nil {
+			return err
+		}
+		ref, all = d.ID, all || m.Status.Final()
+	}
+	model := dashboard.New(dashboard.Options{Home: home, Registry: session.NewRegistry(a.getenv)})
+	defer model.Close()
+	if a.json {
+		list := model.List()
+		if !all {
+			list = list.Active()
+		}
+		return a.answer(list, func(io.Writer) {})
+	}
+	out, ok := a.stdout.(*os.File)
+	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
+		return fault.Hintf(fault.Errorf(fault.Usage, "show the dashboard: this is not a terminal"), "'den dashboard -j' prints the sessions; 'den snapshot' prints a screen")
+	}
+	return tui.Run(ctx, tui.Options{Model: model, In: a.stdin, Out: out, Environ: a.environ, Now: time.Now, All: all, Select: ref})
+}

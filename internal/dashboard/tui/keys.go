@@ -1,0 +1,126 @@
+package tui
+
+import (
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// key does what a key says.
+func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	switch {
+	case name == "ctrl+c":
+		return tea.Quit
+	case name == "ctrl+z":
+		return tea.Suspend
+	case u.help:
+		u.help = false // any key
+		return nil
+	case u.filtering:
+		u.filterKey(k)
+		return nil
+	}
+	switch name {
+	case "q":
+		return tea.Quit
+	case "?", "f1":
+		u.help = true
+	case "/":
+		u.filtering = true
+	case "a":
+		u.all = !u.all
+		u.refresh()
+	case "enter", "f":
+		u.wide = !u.wide
+	case "esc":
+		u.escape()
+	default:
+		if !u.listKey(name) && !u.timeKey(name) {
+			u.look.key(name)
+		}
+	}
+	return nil
+}
+
+// escape undoes the last thing that is not as it was at the beginning.
+func (u *ui) escape() {
+	switch {
+	case u.past != nil:
+		u.goLive()
+	case u.wide:
+		u.wide = false
+	case u.filter != "":
+		u.setFilter("")
+	}
+}
+
+func (u *ui) listKey(name string) bool {
+	switch name {
+	case "up", "k":
+		u.move(-1)
+	case "down", "j":
+		u.move(1)
+	case "pgup":
+		u.move(-10)
+	case "pgdown":
+		u.move(10)
+	default:
+		return false
+	}
+	return true
+}
+
+func (u *ui) timeKey(name string) bool {
+	switch name {
+	case "left":
+		u.step(-1)
+	case "right":
+		u.step(1)
+	case "shift+left", ",":
+		u.skip(-1)
+	case "shift+right", ".":
+		u.skip(1)
+	case "[":
+		u.jump(-1)
+	case "]":
+		u.jump(1)
+	case "home", "g":
+		u.toBeginning()
+	case "end", "G":
+		u.goLive()
+	default:
+		return false
+	}
+	return true
+}
+
+func (u *ui) filterKey(k tea.KeyPressMsg) {
+	switch k.String() {
+	case "enter":
+		u.filtering = false
+	case "esc":
+		u.filtering = false
+		u.setFilter("")
+	case "backspace":
+		_, n := utf8.DecodeLastRuneInString(u.filter)
+		u.setFilter(u.filter[:len(u.filter)-n])
+	case "ctrl+u":
+		u.setFilter("")
+	case "up", "down":
+		u.listKey(k.String())
+	default:
+		u.setFilter(u.filter + k.Text)
+	}
+}
+
+// maxFilter bounds what is typed or pasted there.
+const maxFilter = 200
+
+func (u *ui) setFilter(text string) {
+	if len(text) > maxFilter {
+		return
+	}
+	u.filter = text
+	u.refresh()
+}

@@ -1,0 +1,198 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"den/internal/dashboard"
+
+	"charm.land/lipgloss/v2"
+)
+
+// row is a line of the list: a session, or the Home above some.
+type row struct {
+	home    *dashboard.Home
+	session *dashboard.Session // or nil: the Home itself
+}
+
+// refresh makes the rows anew and keeps the selection where it was.
+func (u *ui) refresh() {
+	if u.list == nil {
+		return
+	}
+	l := u.list
+	if !u.all {
+		l = l.Active()
+	}
+	before := slices.IndexFunc(u.rows, u.isChosen)
+	u.rows = nil
+	for i := range l.Homes {
+		u.addHome(&l.Homes[i], len(l.Homes) > 1)
+	}
+	if u.wish != "" {
+		if at := slices.IndexFunc(u.rows, func(r row) bool {
+			return r.session != nil && (r.session.Name == u.wish || r.session.ID == u.wish)
+		}); at >= 0 {
+			u.wish = ""
+			u.choose(u.rows[at].session)
+			return
+		}
+	}
+	if at := slices.IndexFunc(u.rows, u.isChosen); at >= 0 {
+		u.choose(u.rows[at].session)
+		return
+	}
+	u.chooseNear(max(0, before))
+}
+
+func (u *ui) isChosen(r row) bool { return r.session != nil && r.session.ID == u.chosen }
+
+// addHome adds a Home's sessions that the filter lets through; the Home is
+// named if there are others, or if it cannot be read.
+func (u *ui) addHome(h *dashboard.Home, named bool) {
+	var found []row
+	for i := range h.Sessions {
+		if h.Sessions[i].Matches(u.filter) {
+			found = append(found, row{h, &h.Sessions[i]})
+		}
+	}
+	if named && (len(found) > 0 || h.Own && u.filter == "") || h.Problem != "" {
+		u.rows = append(u.rows, row{home: h})
+	}
+	u.rows = append(u.rows, found...)
+}
+
+// chooseNear selects the session at or next to a row.
+func (u *ui) chooseNear(at int) {
+	for i := at; i < len(u.rows); i++ {
+		if u.rows[i].session != nil {
+			u.choose(u.rows[i].session)
+			return
+		}
+	}
+	for i := min(at, len(u.rows)) - 1; i >= 0; i-- {
+		if u.rows[i].session != nil {
+			u.choose(u.rows[i].session)
+			return
+		}
+	}
+	u.choose(nil)
+}
+
+// move selects the session so many further down.
+func (u *ui) move(by int) {
+	at := slices.IndexFunc(u.rows, u.isChosen)
+	if at < 0 {
+		u.chooseNear(0)
+		return
+	}
+	last := at
+	for i := at; by != 0; {
+		if by > 0 {
+			i++
+		} else {
+			i--
+		}
+		if i < 0 || i >= len(u.rows) {
+			break
+		}
+		if u.rows[i].session == nil {
+			continue
+		}
+		last = i
+		if by > 0 {
+			by--
+		} else {
+			by++
+		}
+	}
+	u.choose(u.rows[last].session)
+}
+
+// drawList returns the list as lines of one width.
+func (u *ui) drawList(width, height int) []string {
+	at := slices.IndexFunc(u.rows, u.isChosen)
+	u.listTop = max(0, min(u.listTop, len(u.rows)-height))
+	if at >= 0 {
+		first := at
+		if first > 0 && u.rows[first-1].session == nil {
+			first-- // with its Home
+		}
+		u.listTop = max(min(u.listTop, first), at-height+1)
+	}
+	lines := make([]string, 0, height)
+	for i := u.listTop; i < len(u.rows) && len(lines) < height; i++ {
+		lines = append(lines, u.drawRow(u.rows[i], i == at, width))
+	}
+	if len(u.rows) == 0 {
+		for _, l := range u.emptyList() {
+			lines = append(lines, fit(faint.Render(" "+l), width))
+		}
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines[:height]
+}
+
+func (u *ui) emptyList() []string {
+	switch {
+	case u.list == nil:
+		return []string{"looking …"}
+	case u.filter != "":
+		return []string{"none matches", "Esc: all again"}
+	case u.all:
+		return []string{"no sessions", "den new NAME"}
+	}
+	return []string{"no active sessions", "a: those that are over"}
+}
+
+func (u *ui) drawRow(r row, chosen bool, width int) string {
+	if r.session == nil {
+		name := tilde(r.home.Path)
+		if r.home.Problem != "" {
+			return fit(bad.Render("! ")+plain(name), width)
+		}
+		return fit(faint.Render(tail(plain(name), width)), width)
+	}
+	s := r.session
+	mark, style := sign(s)
+	right := age(s.Age(u.now()))
+	if s.Status != "running" || s.Problem != "" {
+		right = word(s) + " " + right
+	}
+	right = fmt.Sprintf(" %s ", right)
+	if chosen {
+		return selected.Render(ends("›"+mark+" "+plain(s.Name), right, width))
+	}
+	return ends(" "+style.Render(mark)+" "+nameStyle(s).Render(plain(s.Name)), faint.Render(right), width)
+}
+
+func nameStyle(s *dashboard.Session) lipgloss.Style {
+	if s.Status.Active() {
+		return lipgloss.NewStyle()
+	}
+	return faint
+}
+
+// tilde shortens a path below the user's own directory.
+func tilde(path string) string {
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
+			return "~/" + rest
+		}
+	}
+	return path
+}
+
+// tail keeps the end of a path, which tells more than its beginning.
+func tail(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n || n < 2 {
+		return s
+	}
+	return "…" + string(r[len(r)-n+1:])
+}

@@ -1,0 +1,54 @@
+// Package tui is the dashboard in a terminal: sessions at the left, the screen
+// of the selected one at the right, its time below.
+//
+// The interface itself is one value that bubbletea's loop changes. What takes
+// time runs in the goroutines of a pump, which [Run] owns and awaits: each
+// does one thing, hears only of the newest wish, and sends its answer into the
+// loop. A slow terminal therefore skips screens and holds nothing up.
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"den/internal/dashboard"
+	"den/internal/fault"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Options is what the interface needs of the world.
+type Options struct {
+	Model   *dashboard.Model
+	In      *os.File // a terminal
+	Out     io.Writer
+	Environ []string         // decides the colours
+	Now     func() time.Time // for ages
+	All     bool             // begin with the sessions that are over, too
+	Select  string           // the name or id of the session to begin with, or empty
+}
+
+// Run shows the dashboard until its user quits or ctx ends. It leaves the
+// terminal as it found it.
+func Run(ctx context.Context, o Options) error {
+	work, stop := context.WithCancel(ctx)
+	p := newPump(o.Model)
+	program := tea.NewProgram(newUI(o, p),
+		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ),
+		tea.WithoutSignalHandler(), // ctx ends by signal
+	)
+	p.start(work, program.Send)
+	_, err := program.Run()
+	stop()
+	p.wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && !errors.Is(err, tea.ErrInterrupted) {
+		return fault.Hintf(fault.Errorf(fault.Internal, "show the dashboard: %w", err), "'den dashboard -j' prints the sessions without a terminal")
+	}
+	return nil
+}

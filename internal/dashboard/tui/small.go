@@ -1,0 +1,139 @@
+package tui
+
+import (
+	"den/internal/screen"
+	"den/internal/vt"
+)
+
+// drawSmall returns a screen scaled down to fit, as half blocks: each stands
+// for two pixels, one above the other, and a pixel for a patch of cells.
+func drawSmall(s *screen.Snapshot, width, height int) []string {
+	// A pixel is as wide as a column of the view and half as high as a row,
+	// so patches keep the proportions: as many columns as half rows.
+	scale := max(float64(s.Cols)/float64(width), float64(s.Rows)/float64(height), 1)
+	pixels := patches(s, scale)
+	lines := make([]string, 0, height)
+	for y := 0; y < len(pixels) && len(lines) < height; y += 2 {
+		below := make([]pixel, len(pixels[y]))
+		if y+1 < len(pixels) {
+			below = pixels[y+1]
+		}
+		lines = append(lines, halfBlocks(pixels[y], below, width))
+	}
+	return lines
+}
+
+// pixel is the colour of a patch; not set where nothing is drawn.
+type pixel struct {
+	set   bool
+	color vt.RGB
+}
+
+func patches(s *screen.Snapshot, scale float64) [][]pixel {
+	lines := make([][]glyph, len(s.Lines))
+	for y := range s.Lines {
+		lines[y] = glyphs(s.Lines[y], s.Cols)
+	}
+	high, wide := int(float64(2*s.Rows)/scale+0.999), int(float64(s.Cols)/scale+0.999)
+	out := make([][]pixel, high)
+	for y := range out {
+		out[y] = make([]pixel, wide)
+		y0, y1 := extent(y, scale/2, s.Rows)
+		for x := range out[y] {
+			x0, x1 := extent(x, scale, s.Cols)
+			var p patch
+			for row := y0; row < y1; row++ {
+				for _, g := range lines[row][x0:x1] {
+					p.add(s, g)
+				}
+			}
+			out[y][x] = p.pixel()
+		}
+	}
+	return out
+}
+
+// extent is which cells the nth patch covers: at least one.
+func extent(n int, size float64, limit int) (from, to int) {
+	from = min(int(float64(n)*size), limit-1)
+	return from, min(max(from+1, int(float64(n+1)*size)), limit)
+}
+
+// patch sums up cells.
+type patch struct {
+	cells, inked int
+	r, g, b      int
+}
+
+func (p *patch) add(s *screen.Snapshot, g glyph) {
+	p.cells++
+	if g.run == nil {
+		return
+	}
+	fg, bg := rgbOf(s, g.run.FG, s.Foreground), rgbOf(s, g.run.BG, s.Background)
+	filled := g.run.BG != ""
+	if g.run.Inverse {
+		fg, bg, filled = bg, fg, true
+	}
+	text := g.text != "" && g.text != " " && !g.run.Hidden || g.width == 0
+	switch {
+	case text && !filled:
+		p.mix(fg)
+	case text:
+		p.mix(vt.RGB{R: half(fg.R, bg.R), G: half(fg.G, bg.G), B: half(fg.B, bg.B)})
+	case filled:
+		p.mix(bg)
+	}
+}
+
+func half(a, b uint8) uint8 { return uint8((int(a) + 2*int(b)) / 3) }
+
+func (p *patch) mix(c vt.RGB) {
+	p.inked++
+	p.r, p.g, p.b = p.r+int(c.R), p.g+int(c.G), p.b+int(c.B)
+}
+
+// pixel is set if a third of the patch has something in it.
+func (p *patch) pixel() pixel {
+	if p.inked*3 < p.cells || p.inked == 0 {
+		return pixel{}
+	}
+	n := p.inked
+	return pixel{true, vt.RGB{R: uint8(p.r / n), G: uint8(p.g / n), B: uint8(p.b / n)}}
+}
+
+// halfBlocks draws two rows of pixels as one of width characters.
+func halfBlocks(above, below []pixel, width int) string {
+	var b []byte
+	var style vt.Style
+	for x := range width {
+		text, want := " ", vt.Style{}
+		if x < len(above) {
+			text, want = block(above[x], below[x])
+		}
+		if want != style {
+			b = screen.AppendSGR(b, want)
+			style = want
+		}
+		b = append(b, text...)
+	}
+	if style != (vt.Style{}) {
+		b = append(b, "\x1b[m"...)
+	}
+	return string(b)
+}
+
+// block is chosen so that shapes stay without colours, too.
+func block(above, below pixel) (string, vt.Style) {
+	switch {
+	case above.set && below.set && above.color == below.color:
+		return "█", vt.Style{FG: vt.TrueColor(above.color)}
+	case above.set && below.set:
+		return "▀", vt.Style{FG: vt.TrueColor(above.color), BG: vt.TrueColor(below.color)}
+	case above.set:
+		return "▀", vt.Style{FG: vt.TrueColor(above.color)}
+	case below.set:
+		return "▄", vt.Style{FG: vt.TrueColor(below.color)}
+	}
+	return " ", vt.Style{}
+}

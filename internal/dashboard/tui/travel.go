@@ -1,0 +1,115 @@
+package tui
+
+import (
+	"slices"
+	"time"
+
+	"den/internal/eventlog"
+)
+
+// enter begins a visit to the past, if there is one.
+func (u *ui) enter() bool {
+	if u.session == nil || u.live == nil {
+		return false
+	}
+	if u.past == nil {
+		u.count++
+		u.past = &visit{number: u.count, at: eventlog.Position{Seq: u.live.Seq, Elapsed: u.live.Elapsed}}
+	}
+	return true
+}
+
+func (u *ui) goLive() { u.past, u.problem = nil, "" }
+
+// send makes a move of this visit.
+func (u *ui) send(m scrub) {
+	m.visit, m.dir, m.from = u.past.number, u.session.Dir, u.past.at
+	u.pump.past.add(m)
+}
+
+// step goes one moment on or back. Live, there is nothing to go on to.
+func (u *ui) step(direction int) {
+	if direction > 0 && u.past == nil || !u.enter() {
+		return
+	}
+	u.past.ahead, u.past.timed = direction > 0, false
+	u.send(scrub{kind: byStep, step: direction})
+}
+
+// skip goes as far as one column of the timeline is wide, but not less than a
+// tenth of a second.
+func (u *ui) skip(direction int) {
+	if direction > 0 && u.past == nil || !u.enter() {
+		return
+	}
+	end := u.end().Elapsed
+	by := max(end/time.Duration(max(1, u.trackWidth())), 100*time.Millisecond)
+	to := u.past.at.Elapsed + time.Duration(direction)*by
+	if to >= end && direction > 0 {
+		u.goLive()
+		return
+	}
+	u.toTime(to)
+}
+
+func (u *ui) toTime(to time.Duration) {
+	to = max(to, u.begin().Elapsed)
+	u.past.at.Elapsed, u.past.ahead, u.past.timed = to, false, true
+	u.send(scrub{kind: byTime, time: to})
+}
+
+func (u *ui) toBeginning() {
+	if u.enter() {
+		u.toTime(u.begin().Elapsed)
+	}
+}
+
+// begin is the first moment that the log holds.
+func (u *ui) begin() eventlog.Position {
+	if u.line == nil {
+		return eventlog.Position{}
+	}
+	return u.line.First
+}
+
+// jump goes to the next or the last place worth seeing: where a cell began or
+// ended, and marks.
+func (u *ui) jump(direction int) {
+	if direction > 0 && u.past == nil || u.line == nil || !u.enter() {
+		return
+	}
+	places := u.places()
+	i, found := slices.BinarySearchFunc(places, u.past.at.Seq, func(p eventlog.Position, seq uint64) int {
+		return int(int64(p.Seq) - int64(seq))
+	})
+	switch {
+	case direction < 0:
+		i--
+	case found:
+		i++
+	}
+	switch {
+	case i < 0:
+		u.toBeginning()
+	case i >= len(places):
+		u.goLive()
+	default:
+		u.past.at, u.past.ahead, u.past.timed = places[i], false, false
+		u.send(scrub{kind: bySeq, seq: places[i].Seq})
+	}
+}
+
+func (u *ui) places() []eventlog.Position {
+	var all []eventlog.Position
+	for _, m := range u.line.Marks {
+		all = append(all, m.Position)
+	}
+	for _, c := range u.line.Cells {
+		all = append(all, c.Start)
+		if c.End.Seq > 0 {
+			all = append(all, c.End)
+		}
+	}
+	slices.SortFunc(all, func(a, b eventlog.Position) int { return int(int64(a.Seq) - int64(b.Seq)) })
+	return slices.CompactFunc(all, func(a, b eventlog.Position) bool { return a.Seq == b.Seq })
+}

@@ -1,0 +1,197 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+const (
+	maxThumbs   = 256      // screens that a page may watch; what is above it is not shown
+	maxAsked    = 64 << 10 // bytes of what a page says at once
+	maxInFlight = 3        // messages that a page has not drawn yet
+	maxPaints   = 32       // screens in one message; the rest follows in the next
+	messageGap  = 33 * time.Millisecond
+	writeLimit  = 30 * time.Second // a browser that takes nothing for so long is gone
+)
+
+// asked is what a page says: what it shows now, and what it has drawn.
+type asked struct {
+	Thumbs *[]string `json:"thumbs"` // ids; or nil: as before
+	Large  *string   `json:"large"`  // an id, or "": none; or nil: as before
+	Ack    uint64    `json:"ack"`    // the last message that was drawn; 0: as before
+}
+
+// told is what a page hears.
+type told struct {
+	N      uint64          `json:"n"`
+	Homes  json.RawMessage `json:"homes,omitempty"`
+	Agents json.RawMessage `json:"agents,omitempty"`
+	Paints []toldPaint     `json:"paints,omitempty"`
+}
+
+type toldPaint struct {
+	ID      string `json:"id"`
+	Large   bool   `json:"large,omitempty"`
+	Problem string `json:"problem,omitempty"` // why there is no screen
+	Over    bool   `json:"over,omitempty"`    // no other screen will come
+	*paint
+}
+
+// page is one connected browser page.
+type page struct {
+	server *Server
+	conn   *websocket.Conn
+	wake   chan struct{} // one token: something may be there to be told
+	work   sync.WaitGroup
+
+	seen uint64 // the hub's revision; belongs to the sender
+	n    uint64 // the last message; belongs to the sender
+
+	mu    sync.Mutex // guards the fields below
+	acked uint64
+	slots map[slotKey]*slot
+}
+
+func (s *Server) live(w http.ResponseWriter, r *http.Request) {
+	select {
+	case <-s.pages:
+		defer func() { s.pages <- struct{}{} }()
+	default:
+		http.Error(w, "den: too many pages are open", http.StatusServiceUnavailable)
+		return
+	}
+	conn, err := websocket.Accept(w, r, nil) // it checks the origin once more
+	if err != nil {
+		s.words.Printf("open a page's connection: %v", err)
+		return
+	}
+	// http.Server does not wait for connections that were taken over.
+	s.work.Add(1)
+	defer s.work.Done()
+	conn.SetReadLimit(maxAsked)
+	p := &page{server: s, conn: conn, wake: make(chan struct{}, 1), slots: map[slotKey]*slot{}}
+	p.run(r.Context())
+}
+
+// run talks with the page until either goes away.
+func (p *page) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer p.work.Wait()
+	defer cancel()
+	defer p.conn.CloseNow() // Best effort: it is over.
+	p.server.hub.join(p.wake)
+	defer p.server.hub.leave(p.wake)
+	p.work.Go(func() {
+		defer cancel()
+		p.listen(ctx)
+	})
+	for p.await(ctx) {
+		m := p.gather()
+		if m == nil {
+			continue
+		}
+		if err := p.send(ctx, m); err != nil {
+			return // the browser went away
+		}
+	}
+}
+
+// await returns when there may be something to tell; false when it is over.
+func (p *page) await(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-p.wake:
+		return true
+	}
+}
+
+// listen takes in what the page says.
+func (p *page) listen(ctx context.Context) {
+	for {
+		_, raw, err := p.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		var a asked
+		if err := json.Unmarshal(raw, &a); err != nil {
+			p.conn.Close(websocket.StatusUnsupportedData, "not understood") // Best effort: it ends either way.
+			return
+		}
+		p.take(ctx, a)
+		rouse(p.wake)
+	}
+}
+
+func (p *page) take(ctx context.Context, a asked) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acked = max(p.acked, a.Ack)
+	if a.Thumbs != nil {
+		ids := *a.Thumbs
+		p.wantLocked(ctx, false, ids[:min(len(ids), maxThumbs)])
+	}
+	if a.Large != nil {
+		ids := []string{*a.Large}
+		if *a.Large == "" {
+			ids = nil
+		}
+		p.wantLocked(ctx, true, ids)
+	}
+}
+
+// gather takes what is new; nil if nothing is, or the page has enough to draw.
+func (p *page) gather() *told {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.n >= p.acked+maxInFlight {
+		return nil // the ack rouses
+	}
+	m := &told{N: p.n + 1}
+	m.Homes, m.Agents, p.seen = p.server.hub.since(p.seen)
+	for key, s := range p.slots {
+		if !s.dirty {
+			continue
+		}
+		if len(m.Paints) == maxPaints {
+			rouse(p.wake)
+			break
+		}
+		m.Paints = append(m.Paints, s.take(key))
+	}
+	if m.Homes == nil && len(m.Paints) == 0 {
+		return nil
+	}
+	p.n++
+	return m
+}
+
+// send writes a message, and lets no other follow too soon.
+func (p *page) send(ctx context.Context, m *told) error {
+	raw, err := json.Marshal(m)
+	if err != nil {
+		panic("web: a message is no JSON: " + err.Error())
+	}
+	limited, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	if err := p.conn.Write(limited, websocket.MessageText, raw); err != nil {
+		return err
+	}
+	pause(ctx, messageGap)
+	return nil
+}
+
+// pause returns after d, or when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

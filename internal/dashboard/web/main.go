@@ -1,0 +1,122 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"den/internal/dashboard"
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/session"
+)
+
+// Version is this build's version, told to a keeper.
+var Version = "dev"
+
+type options struct {
+	addr string
+	home string
+	file string
+	json bool
+}
+
+// Main is the whole process of 'dend web'; args are those behind that word.
+// It serves until it is told to end, and returns the process status.
+func Main(args, environ []string, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		err = run(ctx, o, environ, stdout, stderr)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, "den:", err)
+		if hint := fault.HintOf(err); hint != "" {
+			fmt.Fprintln(stderr, "hint:", hint)
+		}
+	}
+	return fault.ExitCode(err)
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("dend web", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // what is wrong is said once, by Main
+	f.StringVar(&o.home, "home", "", "the own Home, a `DIR` (default $DEN_HOME, else ~/.den)")
+	f.StringVar(&o.file, "f", "den.toml", "the `FILE` of the workspace whose agents are shown")
+	f.BoolVar(&o.json, "j", false, "tell the address as JSON")
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stderr, "Usage: dend web [flags] [ADDR]\n\nServe the dashboard on ADDR, HOST:PORT (default 127.0.0.1:0).")
+		f.SetOutput(stderr)
+		f.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, fault.Errorf(fault.Usage, "%w", err)
+	case f.NArg() > 1:
+		return o, fault.Errorf(fault.Usage, "one address, not %q", f.Args())
+	}
+	o.addr = f.Arg(0)
+	return o, nil
+}
+
+func run(ctx context.Context, o options, environ []string, stdout, stderr io.Writer) error {
+	getenv := lookup(environ)
+	home, err := session.ResolveHome(o.home, getenv)
+	if err != nil {
+		return err
+	}
+	place, err := keeper.At(o.file)
+	if err != nil {
+		return err
+	}
+	m := dashboard.New(dashboard.Options{Home: home, Registry: session.NewRegistry(getenv)})
+	defer m.Close()
+	s, err := Listen(ctx, Options{Model: m, Workspace: &place, Version: Version, Addr: o.addr, Words: stderr})
+	if err != nil {
+		return err
+	}
+	if !s.Loopback() {
+		fmt.Fprintln(stderr, "den: other machines can reach this address, and nothing is encrypted: anybody on the way sees the screens and the token")
+	}
+	if err := announce(stdout, s.URL(), o.json); err != nil {
+		return err
+	}
+	return s.Serve(ctx)
+}
+
+// announce tells where the page is. This is the only place where the token is
+// written.
+func announce(w io.Writer, url string, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = json.NewEncoder(w).Encode(map[string]string{"url": url})
+	} else {
+		_, err = fmt.Fprintln(w, url)
+	}
+	if err != nil {
+		return fmt.Errorf("tell the dashboard's address: %w", err)
+	}
+	return nil
+}
+
+func lookup(environ []string) func(string) string {
+	vars := map[string]string{}
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		vars[k] = v
+	}
+	return func(key string) string { return vars[key] }
+}

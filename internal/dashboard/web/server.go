@@ -1,0 +1,133 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"den/internal/dashboard"
+	"den/internal/fault"
+	"den/internal/keeper"
+)
+
+const (
+	maxPages = 16 // connections of pages; more are refused
+	maxFilms = 2  // recordings that are made at a time; more are refused
+)
+
+// Options is what a server is made with.
+type Options struct {
+	Model *dashboard.Model
+	// Workspace is where the agents' keeper is, or nil: no agents are shown.
+	Workspace *keeper.Place
+	Version   string
+	Addr      string    // to listen on; "" = any port of the loopback interface
+	Words     io.Writer // takes what goes wrong in the server itself; or nil
+}
+
+// Server shows a model to browsers.
+type Server struct {
+	model    *dashboard.Model
+	hub      *hub
+	guard    *guard
+	listener net.Listener
+	words    *log.Logger
+	pages    chan struct{} // a token for each page that may still connect
+	films    chan struct{} // a token for each recording that may still be made
+	work     sync.WaitGroup
+}
+
+// Listen opens the address. Nothing is answered before Serve.
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	if o.Addr == "" {
+		o.Addr = "127.0.0.1:0"
+	}
+	if o.Words == nil {
+		o.Words = io.Discard
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "serve the dashboard on %s: %w", o.Addr, err), "ADDR is HOST:PORT; port 0 takes any that is free")
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("serve the dashboard: %w", err), l.Close())
+	}
+	return &Server{
+		model: o.Model, hub: newHub(o), guard: newGuard(o.Addr, port), listener: l,
+		words: log.New(o.Words, "den web: ", log.LstdFlags|log.LUTC|log.Lmsgprefix),
+		pages: tokens(maxPages), films: tokens(maxFilms),
+	}, nil
+}
+
+func tokens(n int) chan struct{} {
+	c := make(chan struct{}, n)
+	for range n {
+		c <- struct{}{}
+	}
+	return c
+}
+
+// URL is the address for a person. It holds the token: whoever has it sees
+// all that the dashboard shows.
+func (s *Server) URL() string {
+	return "http://" + s.host() + "/?" + url.Values{"token": {s.guard.token}}.Encode()
+}
+
+// host is an address at which a browser on this machine finds the server.
+func (s *Server) host() string {
+	a := s.listener.Addr().(*net.TCPAddr)
+	host := a.IP.String()
+	if a.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, fmt.Sprint(a.Port))
+}
+
+// Loopback reports whether only this machine can connect.
+func (s *Server) Loopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
+
+// Serve answers until ctx ends. When it returns, nothing of it runs.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.work.Wait()
+	defer cancel()
+	s.work.Go(func() { s.hub.look(ctx, s.model) })
+	s.work.Go(func() { s.hub.ask(ctx) })
+	h := &http.Server{
+		Handler:           s.guard.wrap(s.routes()),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          s.words,
+	}
+	stop := context.AfterFunc(ctx, func() {
+		h.Close() // Best effort: Serve tells what matters. Pages end by their context.
+	})
+	defer stop()
+	if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fault.Errorf(fault.Internal, "serve the dashboard: %w", err)
+	}
+	return nil
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
+	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
+	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /api/sessions/{id}/timeline", s.of(s.timeline))
+	mux.HandleFunc("GET /api/sessions/{id}/at", s.of(s.at))
+	mux.HandleFunc("GET /api/sessions/{id}/step", s.of(s.step))
+	mux.HandleFunc("GET /api/sessions/{id}/screenshot", s.of(s.screenshot))
+	mux.HandleFunc("GET /api/sessions/{id}/recording", s.of(s.recording))
+	return mux
+}
