@@ -176,6 +176,7 @@ func (a *app) shell() string {
 // outer are variables that describe the terminal den was called from. In the
 // session they would be lies.
 var outer = []string{
+	"DEN_TMUX_SESSION",
 	"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLUMNS", "LINES",
 	"TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "VTE_VERSION", "WT_SESSION", "KITTY_WINDOW_ID", "KITTY_PID",
 	"KITTY_LISTEN_ON", "WEZTERM_PANE", "ALACRITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR", "KONSOLE_VERSION", "ITERM_SESSION_ID",

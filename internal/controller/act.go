@@ -79,7 +79,13 @@ func (w *worker) start(ctx context.Context, v verdict) {
 	}
 	m.Up, m.Started, m.ExitCode = true, now, nil
 	w.remember(m)
-	w.event(evStarted, v.why, map[string]any{"session": w.sub().Session(), "took_ms": now.Sub(begun).Milliseconds()})
+	detail := map[string]any{"session": w.sub().Session(), "took_ms": now.Sub(begun).Milliseconds()}
+	if r, ok := w.sub().(Reporter); ok {
+		for step, outcome := range r.StartReport() {
+			detail[step] = outcome
+		}
+	}
+	w.event(evStarted, v.why, detail)
 }
 
 // stop ends the agent: first it is interrupted, so that it can save its work,

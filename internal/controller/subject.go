@@ -45,3 +45,9 @@ type Subject interface {
 	// Peek is the end of its text.
 	Peek(ctx context.Context, lines int) (string, error)
 }
+
+// Reporter is a subject that can tell how its last start went, step by step.
+type Reporter interface {
+	// StartReport returns what is worth knowing, nil for nothing.
+	StartReport() map[string]string
+}

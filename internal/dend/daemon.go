@@ -7,6 +7,7 @@ import (
 	"log"
 	"maps"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -50,7 +51,21 @@ func (m member) Provider() string { return m.kind }
 // Running is IsRunning.
 func (m member) Running(ctx context.Context) (bool, error) { return m.IsRunning(ctx) }
 
-var _ controller.Subject = member{}
+// StartReport tells of the steps of the last start that did not simply work.
+func (m member) StartReport() map[string]string {
+	report := map[string]string{}
+	for _, s := range m.LastStart() {
+		if s.Outcome != agent.Done && s.Outcome != agent.Skipped {
+			report[s.Name] = strings.TrimSpace(string(s.Outcome) + " " + s.Output)
+		}
+	}
+	return report
+}
+
+var (
+	_ controller.Subject  = member{}
+	_ controller.Reporter = member{}
+)
 
 // serve keeps the agents and answers until it is told to end.
 func (d *daemon) serve(announce func(error)) error {
@@ -79,6 +94,7 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.scale(ctx) })
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
+	loops.Go(func() { d.places.tidy(ctx) })
 	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d, down: down}, Version) })
 	loops.Wait()
 	d.controller.Event(keeper.Event{Type: "keeper.stopped", Why: fmt.Sprint(context.Cause(ctx))})

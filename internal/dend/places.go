@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"sync"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/provider"
@@ -111,6 +112,32 @@ func (ps *places) close() {
 			if err := c.Close(); err != nil {
 				log.Printf("close the place for %s sessions: %v", kind, err)
 			}
+		}
+	}
+}
+
+// How often, and how old, what ended sessions left in an engine is removed.
+const (
+	tidyEvery = time.Hour
+	tidyAge   = 24 * time.Hour
+)
+
+// tidy removes old containers and images of ended sessions now and then.
+func (ps *places) tidy(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(tidyEvery):
+		}
+		ps.mu.Lock()
+		p, ok := ps.opened["container"].(*container.Provider)
+		ps.mu.Unlock()
+		if !ok {
+			continue
+		}
+		if _, err := p.Prune(ctx, tidyAge); err != nil && ctx.Err() == nil {
+			log.Printf("remove what ended containers left: %v", err)
 		}
 	}
 }

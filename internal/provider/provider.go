@@ -59,15 +59,17 @@ type Query interface {
 	ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error)
 }
 
-// Talk reaches the session's terminal.
+// Talk reaches the session's terminal. But for Peek, a session that never was
+// is fault.NotFound, one that has ended fault.NotRunning.
 type Talk interface {
 	// Attach joins a person's terminal to the session and returns when they
 	// detach or the session ends.
 	Attach(ctx context.Context, name string, t Terminal) error
 
 	// Nudge types text and Enter: whole, alone, byte for byte, as one paste
-	// where the program asked for pastes to be marked. Nudges of one session
-	// never mix. Empty text is fault.Usage.
+	// where the program asked for pastes to be marked. A line end in a terminal
+	// is Enter; a control character that would not arrive as it is, and empty
+	// text, are fault.Usage. Nudges of one session never mix.
 	Nudge(ctx context.Context, name, text string) error
 
 	// SendKeys presses chords as den's command line names them ("Enter",
@@ -78,6 +80,7 @@ type Talk interface {
 	// Peek returns the last lines of the session's text, at most n of them
 	// and without blank ones at the end; all that is kept when n is 0. It
 	// works after the command has ended, for as long as the session stands.
+	// A negative n is fault.Usage.
 	Peek(ctx context.Context, name string, n int) (string, error)
 }
 
@@ -85,10 +88,10 @@ type Talk interface {
 // the session's own: Start begins with an empty one.
 type Metadata interface {
 	// SetMeta keeps value under key, to the byte. Keys are checked by
-	// CheckKey.
+	// CheckKey. A session that does not exist is fault.NotFound, here and in
+	// the methods below.
 	SetMeta(ctx context.Context, name, key, value string) error
-	// GetMeta returns the value, or "" where there is none. A session that
-	// does not exist is fault.NotFound.
+	// GetMeta returns the value, or "" where there is none.
 	GetMeta(ctx context.Context, name, key string) (string, error)
 	// RemoveMeta forgets the key. One that is not there is nil.
 	RemoveMeta(ctx context.Context, name, key string) error
@@ -144,7 +147,7 @@ type Terminal struct {
 
 // Exit is how a session's command ended.
 type Exit struct {
-	Code   int       // 128 and the signal's number where a signal ended it
+	Code   int       // 128 and the signal's number where a signal ended it; -1 where it is not known
 	Signal string    // such as "SIGKILL", or ""
 	At     time.Time // zero where it is not known
 }
@@ -162,7 +165,8 @@ type Postmortem interface {
 type Watcher interface {
 	// Watch sends the name of every session of this owner whose command
 	// ended since the call, until the context ends; then it closes the
-	// channel. A receiver that is slow gets every name once, later.
+	// channel. One that is closed before means that the place can no longer be
+	// asked. A receiver that is slow gets every name once, later.
 	Watch(ctx context.Context) (<-chan string, error)
 }
 
