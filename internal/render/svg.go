@@ -125,7 +125,7 @@ func appendPath(b *strings.Builder, path []segment, left, top float64) {
 func (s *svg) texts(cells []Cell, y int) {
 	same := func(a, b *Cell) bool {
 		return a.FG == b.FG && a.Bold == b.Bold && a.Italic == b.Italic && a.Link == b.Link &&
-			(b.Width == 0 && a.Width == 2 || a.Width == b.Width && a.Cluster == "" && b.Cluster == "") && !s.isSymbol(a) && !s.isSymbol(b)
+			(b.Width == 0 && a.Width == 2 || a.Width == b.Width && a.Cluster == "" && b.Cluster == "" && square(a) == square(b)) && !s.isSymbol(a) && !s.isSymbol(b)
 	}
 	eachRun(cells, same, func(from, to int) {
 		if s.isSymbol(&cells[from]) || cells[from].Width == 0 {
@@ -167,7 +167,10 @@ func (s *svg) text(run []Cell, x, y int) {
 }
 
 func (s *svg) textAt(text string, x, baseline float64, width int, look *Cell) {
-	fmt.Fprintf(&s.out, `<text x="%s" y="%s" fill="%s" textLength="%d" lengthAdjust="spacingAndGlyphs"`, number(x), number(baseline), look.FG, width)
+	fmt.Fprintf(&s.out, `<text x="%s" y="%s" fill="%s"`, s.places(text, x, look), number(baseline), look.FG)
+	if !square(look) {
+		fmt.Fprintf(&s.out, ` textLength="%d" lengthAdjust="spacingAndGlyphs"`, width)
+	}
 	if look.Bold {
 		s.out.WriteString(` font-weight="bold"`)
 	}
@@ -175,6 +178,24 @@ func (s *svg) textAt(text string, x, baseline float64, width int, look *Cell) {
 		s.out.WriteString(` font-style="italic"`)
 	}
 	fmt.Fprintf(&s.out, ">%s</text>", escape(text))
+}
+
+// square reports a character of a script whose characters are as wide as high,
+// which is less than two cells: it stands in their middle, not stretched.
+func square(c *Cell) bool { return c.Width == 2 && c.Cluster == "" && wideScript(c.Rune) }
+
+// places is where a run begins; each character of its own if they are square.
+func (s *svg) places(text string, x float64, look *Cell) string {
+	if !square(look) {
+		return number(x)
+	}
+	var all []string
+	x += (2*float64(s.r.cellW) - s.r.px) / 2
+	for range text {
+		all = append(all, number(x))
+		x += 2 * float64(s.r.cellW)
+	}
+	return strings.Join(all, " ")
 }
 
 // number is short and the same everywhere: two places are a hundredth of a pixel.
