@@ -57,10 +57,10 @@ func TestRealAgents(t *testing.T) {
 			stub.Always(modelstub.Contains("ping"), modelstub.Say("pong ", "from the stub"))
 			k := keepAgent(t, a, a.home(t, stub))
 			k.do("up", "--wait", "-t", "2m")
-			if out := k.do("agent", "nudge", a.name, "ping please", "-t", "1m"); !strings.Contains(out, "delivered") {
+			if out := k.do("agent", "nudge", a.name, "ping please", "-t", "3m"); !strings.Contains(out, "delivered") {
 				t.Errorf("the nudge: %s%s", out, k.do("agent", "peek", a.name))
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			asked, err := stub.Await(ctx, modelstub.Contains("ping"))
 			if err != nil {
@@ -192,7 +192,7 @@ func (k *kept) showsGolden() {
 		k.t.Fatal(err)
 	}
 	var got string
-	for begun := time.Now(); time.Since(begun) < 30*time.Second; time.Sleep(50 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(50 * time.Millisecond) {
 		if got = k.screen(); got == string(want) {
 			return
 		}

@@ -194,7 +194,11 @@ func (q *Queue) clear(ctx context.Context, m *Managed, n *Nudge) (string, error)
 			}
 		}
 		stands := still.since(now)
-		if why == "" && !m.takesInput(now, stands, watch) && time.Since(began) < q.timing.Patience {
+		patience := q.timing.Patience
+		if m.config.mayAsk() && blank(now) {
+			patience *= notDrawn
+		}
+		if why == "" && !m.takesInput(now, stands, watch) && time.Since(began) < patience {
 			why = "it is busy"
 		}
 		q.because(n, why)
@@ -255,6 +259,12 @@ func (m *Managed) hindrance(ctx context.Context, quiet time.Duration) (why, scre
 // all of them show that they do.
 const busyMoves = time.Second
 
+// notDrawn is how many times the patience is with a coding agent that shows
+// nothing yet: opencode does so for seconds, on a busy machine for a minute.
+const notDrawn = 4
+
+func blank(screen string) bool { return strings.TrimSpace(screen) == "" }
+
 // noneKnows is how long the screen of any program must stand still where
 // neither the provider nor a prompt tells that it takes input.
 const noneKnows = 200 * time.Millisecond
@@ -266,8 +276,7 @@ func (m *Managed) takesInput(screen string, stands time.Duration, watch *readyWa
 	if p := m.config.Hints.ReadyPromptPrefix; p != "" && takesTyping(screen, p) {
 		return true
 	}
-	drawn := strings.TrimSpace(screen) != "" // opencode shows nothing for seconds
-	if m.config.mayAsk() && m.config.Hints.ReadyPromptPrefix == "" && drawn && stands >= busyMoves {
+	if m.config.mayAsk() && m.config.Hints.ReadyPromptPrefix == "" && !blank(screen) && stands >= busyMoves {
 		return true
 	}
 	if watch.ask == nil && m.config.Hints.ReadyPromptPrefix == "" {

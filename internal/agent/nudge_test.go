@@ -124,6 +124,39 @@ func TestALateDialogIsAnsweredFirst(t *testing.T) {
 	}
 }
 
+// A coding agent that shows nothing yet is given more time than one that is
+// busy: what is typed at it is lost, or comes when nobody looks.
+func TestNothingIsTypedAtABlankScreen(t *testing.T) {
+	p := newFake()
+	p.busy = true
+	timing := agent.Timing{Patience: 300 * time.Millisecond, Confirm: 5 * time.Second}
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir(), timing),
+		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyDelayMs: 1, ProcessNames: []string{"x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan agent.Nudge, 1)
+	go func() {
+		n, err := m.Nudge(t.Context(), "hello")
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- n
+	}()
+	for begun := time.Now(); time.Since(begun) < 2*timing.Patience; time.Sleep(time.Millisecond) {
+		if p.called() != "" {
+			t.Fatalf("calls: %s", p.called())
+		}
+	}
+	p.change("s", func(s *fakeSession) { s.screen = "┃ Ask anything" })
+	if n := <-ended; n.State != agent.NudgeDelivered || p.called() != "nudge" {
+		t.Errorf("%+v, %s", n, p.called())
+	}
+}
+
 // Nobody has to nudge an agent for its late question to be answered.
 func TestALateDialogIsAnswered(t *testing.T) {
 	p := composing()
