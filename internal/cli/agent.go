@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -94,7 +95,11 @@ input, no dialog is open and nobody types. "delivered" means that the screen sho
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
 			defer cancel()
 			var n keeper.Nudged
-			if err := a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n); err != nil {
+			err = a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does")
+			}
+			if err != nil {
 				return err
 			}
 			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })

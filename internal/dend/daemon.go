@@ -31,6 +31,7 @@ type daemon struct {
 
 	mu        sync.Mutex // guards the fields below
 	workspace *workspace.Workspace
+	socket    string            // of the container engine, or ""
 	problem   error             // why the newest file is not in force, or nil
 	counts    map[string]int    // pools and how many of each are wanted
 	members   map[string]member // all agents, by name
@@ -122,6 +123,7 @@ func (d *daemon) apply(ws *workspace.Workspace) error {
 	d.mu.Lock()
 	counts := maps.Clone(d.counts)
 	first := d.workspace == nil
+	d.socket = ws.Session.Socket
 	d.mu.Unlock()
 	if counts == nil {
 		counts = map[string]int{}
@@ -216,12 +218,10 @@ func policy(ws *workspace.Workspace, ag *workspace.Agent) controller.Policy {
 	return p
 }
 
-// engine is the container engine that the workspace names, "" for what is there.
+// engine is the container engine that the workspace names, "" for what is
+// there. It is asked for while a first plan is made.
 func (d *daemon) engine() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.workspace == nil {
-		return ""
-	}
-	return d.workspace.Session.Socket
+	return d.socket
 }

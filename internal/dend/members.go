@@ -170,7 +170,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, workspace: ws}
+	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, workspace: ws, socket: ws.Session.Socket}
 	d.places = newPlaces(d)
 	defer d.places.close()
 	m, err := d.named(ws, name)
