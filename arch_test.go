@@ -80,7 +80,7 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
-		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace",
+		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent",
 		"internal/dashboard", "internal/dashboard/tui",
 	},
 	// For tests only.

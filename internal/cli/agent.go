@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"den/internal/agent"
 	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/workspace"
@@ -284,11 +285,27 @@ func (a *app) explainCmd() *cobra.Command {
 
 func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
 	settings := ag.Explain()
-	return a.answer(map[string]any{"agent": ag.Name, "argv": ag.Argv(), "settings": settings}, func(w io.Writer) {
+	template := ag.SessionTemplate
+	if template == "" {
+		template = ws.SessionTemplate
+	}
+	names, warning := agent.NewNames(template)
+	if warning != nil {
+		fmt.Fprintf(a.stderr, "warning: %v\n", warning)
+	}
+	session := names.Session(ws.Name, ag.Name)
+	config, err := agent.ConfigOf(ws.Name, session, ag)
+	if err != nil {
+		return err
+	}
+	print := agent.FingerprintOf(config)
+	return a.answer(map[string]any{"agent": ag.Name, "session": session, "argv": ag.Argv(), "settings": settings, "fingerprint": print}, func(w io.Writer) {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, s := range settings {
 			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
 		}
+		fmt.Fprintf(tw, "session\t%q\t\n", session)
+		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
 		tw.Flush()
 	})
 }

@@ -35,6 +35,7 @@ type daemon struct {
 	problem   error             // why the newest file is not in force, or nil
 	counts    map[string]int    // pools and how many of each are wanted
 	members   map[string]member // all agents, by name
+	leaving   map[string]member // those that are not wanted any more; they may still finish
 	queues    map[string]*agent.Queue
 	changed   chan struct{} // closed, and replaced, when members changes
 }
@@ -136,6 +137,14 @@ func (d *daemon) apply(ws *workspace.Workspace) error {
 		log.Printf("warning: %s", w)
 	}
 	d.mu.Lock()
+	for name, m := range d.members {
+		if _, stays := members[name]; !stays {
+			d.leaving[name] = m
+		}
+	}
+	for name := range members {
+		delete(d.leaving, name)
+	}
 	d.workspace, d.counts, d.members = ws, counts, members
 	if d.changed != nil {
 		close(d.changed)

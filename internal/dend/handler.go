@@ -93,8 +93,10 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 func (d *daemon) find(name string) (member, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m, ok := d.members[name]; ok {
-		return m, nil
+	for _, known := range []map[string]member{d.members, d.leaving} {
+		if m, ok := known[name]; ok {
+			return m, nil
+		}
 	}
 	return member{}, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name), "'den ps' lists them")
 }
