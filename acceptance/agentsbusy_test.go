@@ -1,0 +1,77 @@
+package acceptance
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/modelstub"
+	"den/internal/modelstub/realcli"
+)
+
+// A nudge at a real agent whose model is still speaking is not lost, and one
+// after an error of the model comes through, too.
+func TestRealAgentsBusy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts coding agents, which takes seconds each")
+	}
+	for name, home := range map[string]func(*testing.T, *modelstub.Server) *realcli.Home{
+		"claude": func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Claude(t, stub) },
+		"codex":  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Codex(t, stub, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			stub := modelstub.Start(t)
+			goOn := make(chan struct{})
+			stub.When(modelstub.Contains("long work"), modelstub.Reply{Text: []string{"I begin. ", "I am done."}, Hold: goOn})
+			stub.Always(modelstub.Contains("fail now"), modelstub.Fail(529))
+			stub.Always(modelstub.Contains("ping"), modelstub.Say("pong ", "from the stub"))
+			m := manage(t, name, home(t, stub))
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+			defer cancel()
+			if err := m.Start(ctx); err != nil {
+				t.Fatal(err)
+			}
+			nudge(ctx, t, m, "long work please")
+			// Not the words on the screen: claude shows whole lines.
+			if _, err := stub.Await(ctx, modelstub.Contains("long work")); err != nil {
+				t.Fatal(err)
+			}
+			nudge(ctx, t, m, "ping meanwhile")
+			close(goOn)
+			awaitScreen(ctx, t, m, "I am done.")
+			awaitScreen(ctx, t, m, "pong from the stub")
+			nudge(ctx, t, m, "fail now")
+			if _, err := stub.Await(ctx, modelstub.Contains("fail now")); err != nil {
+				t.Fatal(err)
+			}
+			nudge(ctx, t, m, "ping after all")
+			if _, err := stub.Await(ctx, modelstub.Contains("ping after all")); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func nudge(ctx context.Context, t *testing.T, m *agent.Managed, text string) {
+	t.Helper()
+	if n, err := m.Nudge(ctx, text); err != nil || n.State != agent.NudgeDelivered {
+		t.Errorf("the nudge %q: %v, %s %s", text, err, n.State, n.Reason)
+	}
+}
+
+func awaitScreen(ctx context.Context, t *testing.T, m *agent.Managed, text string) {
+	t.Helper()
+	for ctx.Err() == nil {
+		screen, err := m.Peek(ctx, 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(screen, text) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("%q did not come", text)
+}
