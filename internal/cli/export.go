@@ -169,7 +169,7 @@ func (a *app) keepExport(d session.Dir, fo film.Options, tmp string) (path strin
 	if err != nil {
 		return "", err
 	}
-	return path, d.SaveArtifact(path, "recording", seq, data)
+	return path, d.SaveArtifact(path, session.Artifact{Kind: "recording", Seq: seq}, data)
 }
 
 // lastSeq is the number of the last event in the log now.

@@ -157,7 +157,7 @@ func (a *app) putScreenshot(d session.Dir, o screenshotOptions, ans screenshotAn
 	case "":
 		// Different pictures of one moment are different files.
 		if ans.Path, err = d.ArtifactPath(fmt.Sprintf("screenshot-%d-%s.%s", ans.Seq, ans.SHA256[:8], o.format)); err == nil {
-			err = d.SaveArtifact(ans.Path, "screenshot", ans.Seq, data)
+			err = d.SaveArtifact(ans.Path, session.Artifact{Kind: "screenshot", Seq: ans.Seq, ScreenHash: ans.ScreenHash}, data)
 		}
 	default:
 		ans.Path = o.out

@@ -96,7 +96,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) 
 	if ans.Artifact, err = d.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
 		var kept bytes.Buffer
 		if err = encodeJSON(&kept, ans); err == nil {
-			err = d.SaveArtifact(ans.Artifact, "snapshot", shot.Seq, kept.Bytes())
+			err = d.SaveArtifact(ans.Artifact, session.Artifact{Kind: "snapshot", Seq: shot.Seq, ScreenHash: shot.Screen.Hash}, kept.Bytes())
 		}
 	}
 	if err != nil {

@@ -39,6 +39,9 @@ func paintedAs(s *screen.Snapshot) *vt.Terminal {
 	for _, i := range slices.Sorted(maps.Keys(s.Palette)) {
 		b = fmt.Appendf(b, "\x1b]4;%d;%s\x1b\\", i, s.Palette[i])
 	}
+	if s.CursorColor != "" {
+		b = fmt.Appendf(b, "\x1b]12;%s\x1b\\", s.CursorColor)
+	}
 	for y, line := range s.Lines {
 		if len(line.Runs) == 0 {
 			continue
@@ -49,6 +52,9 @@ func paintedAs(s *screen.Snapshot) *vt.Terminal {
 	b = fmt.Appendf(b, "\x1b]2;%s\x1b\\\x1b[%d q", s.Title, cursorCode(s.Cursor))
 	if !s.Cursor.Visible {
 		b = append(b, "\x1b[?25l"...)
+	}
+	if s.ReverseVideo {
+		b = append(b, "\x1b[?5h"...)
 	}
 	b = fmt.Appendf(b, "\x1b[%d;%dH", s.Cursor.Row+1, s.Cursor.Col+1)
 	t.Write(b) // A terminal takes every byte.

@@ -20,6 +20,10 @@ type Snapshot struct {
 	// Foreground and Background are the default colours, "#rrggbb".
 	Foreground string `json:"foreground"`
 	Background string `json:"background"`
+	// ReverseVideo says that the program has swapped the two for the whole
+	// screen (DECSCNM), and CursorColor what it made of the cursor, if it did.
+	ReverseVideo bool   `json:"reverse_video,omitempty"`
+	CursorColor  string `json:"cursor_color,omitempty"`
 	// Palette holds the numbered colours that the runs use.
 	Palette map[int]string `json:"palette,omitempty"`
 }
@@ -84,6 +88,10 @@ func Capture(t *vt.Terminal, scrollback int) Snapshot {
 		Text:      text, Hash: Hash(text),
 		ScrollbackTotal: total,
 		Foreground:      hexColor(fg), Background: hexColor(bg),
+		ReverseVideo: t.Modes().ReverseVideo,
+	}
+	if c := t.CursorColor(); c != fg {
+		s.CursorColor = hexColor(c)
 	}
 	styles := map[uint32]Style{}
 	s.Scrollback = lines(t, -scrollback, 0, styles)

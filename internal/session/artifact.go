@@ -2,6 +2,8 @@ package session
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +20,16 @@ import (
 // the oldest go: an agent that looks every second must not fill the disk.
 const maxArtifacts = 200
 
-// artifactEntry is a line of the artifacts' manifest.
-type artifactEntry struct {
+// Artifact is a line of the artifacts' manifest: what was made of which moment.
+type Artifact struct {
+	Kind       string `json:"kind"`
+	Seq        uint64 `json:"seq"`
+	ScreenHash string `json:"screen_hash,omitempty"`
+
+	// Set by SaveArtifact.
 	File    string    `json:"file"`
-	Kind    string    `json:"kind"`
-	Seq     uint64    `json:"seq"`
 	Bytes   int       `json:"bytes"`
+	SHA256  string    `json:"sha256"`
 	Created time.Time `json:"created"`
 }
 
@@ -37,18 +43,20 @@ func (d Dir) ArtifactPath(name string) (string, error) {
 
 // SaveArtifact writes an artifact and its line in the manifest, and drops the
 // oldest of its kind beyond the bound.
-func (d Dir) SaveArtifact(path, kind string, seq uint64, data []byte) error {
+func (d Dir) SaveArtifact(path string, a Artifact, data []byte) error {
 	_, err := os.Stat(path)
 	fresh := errors.Is(err, os.ErrNotExist)
 	if err := atomicfile.Replace(path, data); err != nil {
 		return err
 	}
 	if fresh {
-		if err := d.prune(kind); err != nil {
+		if err := d.prune(a.Kind); err != nil {
 			return err
 		}
 	}
-	line, err := json.Marshal(artifactEntry{File: filepath.Base(path), Kind: kind, Seq: seq, Bytes: len(data), Created: time.Now().UTC()})
+	sum := sha256.Sum256(data)
+	a.File, a.Bytes, a.SHA256, a.Created = filepath.Base(path), len(data), hex.EncodeToString(sum[:]), time.Now().UTC()
+	line, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("write artifact manifest: %w", err)
 	}
@@ -100,7 +108,7 @@ func (d Dir) pruneList() error {
 	}
 	var kept []byte
 	for line := range bytes.Lines(raw) {
-		var e artifactEntry
+		var e Artifact
 		if json.Unmarshal(line, &e) != nil {
 			continue // torn by a full disk
 		}

@@ -205,7 +205,7 @@ func TestArtifactsAreBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SaveArtifact(path, "snapshot", uint64(i), []byte("{}")); err != nil {
+		if err := d.SaveArtifact(path, session.Artifact{Kind: "snapshot", Seq: uint64(i)}, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 	}
