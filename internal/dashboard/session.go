@@ -57,13 +57,13 @@ func (s *Session) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(s.Created))
 }
 
-// Active is the listing without what is over: Homes with an active session,
-// and the dashboard's own.
+// Active is the listing without what is over: Homes with an active session or
+// a problem, and the dashboard's own.
 func (l *Listing) Active() *Listing {
 	out := &Listing{Problem: l.Problem}
 	for _, h := range l.Homes {
 		h.Sessions = slices.DeleteFunc(slices.Clone(h.Sessions), func(s Session) bool { return !s.Status.Active() })
-		if h.Own || len(h.Sessions) > 0 {
+		if h.Own || len(h.Sessions) > 0 || h.Problem != "" {
 			out.Homes = append(out.Homes, h)
 		}
 	}

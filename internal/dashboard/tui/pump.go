@@ -29,7 +29,7 @@ type (
 	pastMsg struct {
 		visit int
 		frame *dashboard.Frame
-		moved bool // the screen is another than before
+		moved bool // the last move led somewhere
 		err   error
 	}
 )

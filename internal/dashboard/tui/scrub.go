@@ -65,7 +65,7 @@ func (p *pump) scrub(ctx context.Context, send func(tea.Msg)) {
 			}
 			before := at
 			p.move(ctx, m, &at, &answer)
-			answer.moved = answer.moved || at != before
+			answer.moved = at != before
 			select {
 			case m = <-p.past.c:
 			default:

@@ -59,15 +59,20 @@ func extent(n int, size float64, limit int) (from, to int) {
 	return from, min(max(from+1, int(float64(n+1)*size)), limit)
 }
 
-// patch sums up cells.
+// ink is how much of a cell a character covers, in percent; about.
+const ink = 60
+
+// patch sums up cells, as percents of their colours.
 type patch struct {
-	cells, inked int
-	r, g, b      int
+	cells   int
+	drawn   bool
+	r, g, b int
 }
 
 func (p *patch) add(s *screen.Snapshot, g glyph) {
 	p.cells++
 	if g.run == nil {
+		p.mix(rgbOf(s, "", s.Background), 100)
 		return
 	}
 	fg, bg := rgbOf(s, g.run.FG, s.Foreground), rgbOf(s, g.run.BG, s.Background)
@@ -75,30 +80,26 @@ func (p *patch) add(s *screen.Snapshot, g glyph) {
 	if g.run.Inverse {
 		fg, bg, filled = bg, fg, true
 	}
-	text := g.text != "" && g.text != " " && !g.run.Hidden || g.width == 0
-	switch {
-	case text && !filled:
-		p.mix(fg)
-	case text:
-		p.mix(vt.RGB{R: half(fg.R, bg.R), G: half(fg.G, bg.G), B: half(fg.B, bg.B)})
-	case filled:
-		p.mix(bg)
+	text := (g.text != "" && g.text != " " || g.width == 0) && !g.run.Hidden
+	p.drawn = p.drawn || text || filled
+	if !text {
+		p.mix(bg, 100)
+		return
 	}
+	p.mix(fg, ink)
+	p.mix(bg, 100-ink)
 }
 
-func half(a, b uint8) uint8 { return uint8((int(a) + 2*int(b)) / 3) }
-
-func (p *patch) mix(c vt.RGB) {
-	p.inked++
-	p.r, p.g, p.b = p.r+int(c.R), p.g+int(c.G), p.b+int(c.B)
+func (p *patch) mix(c vt.RGB, percent int) {
+	p.r, p.g, p.b = p.r+percent*int(c.R), p.g+percent*int(c.G), p.b+percent*int(c.B)
 }
 
-// pixel is set if a third of the patch has something in it.
+// pixel is not set where there is nothing but the background.
 func (p *patch) pixel() pixel {
-	if p.inked*3 < p.cells || p.inked == 0 {
+	if !p.drawn {
 		return pixel{}
 	}
-	n := p.inked
+	n := 100 * p.cells
 	return pixel{true, vt.RGB{R: uint8(p.r / n), G: uint8(p.g / n), B: uint8(p.b / n)}}
 }
 

@@ -14,7 +14,7 @@ func (u *ui) enter() bool {
 	}
 	if u.past == nil {
 		u.count++
-		u.past = &visit{number: u.count, at: eventlog.Position{Seq: u.live.Seq, Elapsed: u.live.Elapsed}}
+		u.past = &visit{number: u.count, at: u.end()}
 	}
 	return true
 }
