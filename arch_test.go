@@ -71,6 +71,7 @@ var allowed = map[string][]string{
 	"internal/dend": {
 		"internal/fault", "internal/session", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider",
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
+		"internal/dashboard/web",
 	},
 
 	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/session", "internal/cell", "internal/replay"},

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"den/internal/dashboard"
@@ -16,18 +18,24 @@ import (
 )
 
 func (a *app) dashboardCmd() *cobra.Command {
-	var all bool
+	var all, web bool
 	cmd := &cobra.Command{
-		Use:   "dashboard [SESSION]",
+		Use:   "dashboard [SESSION] | dashboard --web [ADDR]",
 		Short: "Look on: all sessions, live and back in time",
 		Long: `Show the sessions of all Homes that this machine knows, the live screen of one, and
 its past. It reads the event logs: it never asks, resizes or disturbs a session, and
 works for those that are over. The arrow keys select a session and go through its time;
-? lists the keys. With -j the sessions are printed instead.`,
-		Example: "  den dashboard\n  den dashboard work --all",
+? lists the keys. With -j the sessions are printed instead.
+
+With --web a page for browsers is served, on this machine only and behind a token; its
+address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
+		Example: "  den dashboard\n  den dashboard work --all\n  den dashboard --web",
 		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if web {
+				return a.serveDashboard(args)
+			}
 			ref := a.getenv("DEN_SESSION")
 			if len(args) > 0 {
 				ref = args[0]
@@ -37,11 +45,32 @@ works for those that are over. The arrow keys select a session and go through it
 		ValidArgsFunction: a.completeSession,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "begin with the sessions that are over, too")
+	cmd.Flags().BoolVar(&web, "web", false, "serve a page for browsers instead")
 	return cmd
 }
 
-// runDashboard shows the terminal's dashboard. A page for browsers would be
-// served from here, over the same model.
+// serveDashboard becomes the process that serves the page: it is in the other
+// binary, so that this one links no HTTP.
+func (a *app) serveDashboard(addr []string) error {
+	home, err := a.home()
+	if err != nil {
+		return err
+	}
+	binary, err := a.dend()
+	if err != nil {
+		return err
+	}
+	argv := []string{binary, "web", "--home", home.Path}
+	if p, err := a.place(""); err == nil { // with a workspace its agents are shown too
+		argv = append(argv, "-f", p.Config)
+	}
+	if a.json {
+		argv = append(argv, "-j")
+	}
+	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, append(argv, addr...), a.environ))
+}
+
+// runDashboard shows the terminal's dashboard.
 func (a *app) runDashboard(ctx context.Context, ref string, named, all bool) error {
 	home, err := a.home()
 	if err != nil {

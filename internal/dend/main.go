@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/controller"
+	"den/internal/dashboard/web"
 	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/session"
@@ -35,6 +36,10 @@ type options struct {
 
 // Main is the whole process. It returns the process status.
 func Main(args, environ []string, stdout, stderr io.Writer) int {
+	if len(args) > 1 && args[1] == "web" {
+		web.Version = Version
+		return web.Main(args[2:], environ, stdout, stderr)
+	}
 	log.SetOutput(stderr)
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("dend: ")
