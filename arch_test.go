@@ -76,6 +76,11 @@ var allowed = map[string][]string{
 
 	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/session", "internal/cell", "internal/replay"},
 	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/cell", "internal/dashboard"},
+	"internal/dashboard/web": {
+		"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/dashboard",
+		"internal/render", "internal/render/film", "internal/keeper",
+	},
+	"internal/dashboard/web/browser": {"internal/fault"}, // for tests and measurements
 
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
@@ -95,6 +100,7 @@ var allowed = map[string][]string{
 var outside = map[string][]string{
 	"github.com/BurntSushi/toml":      {"internal/workspace"},
 	"github.com/goccy/go-yaml":        {"internal/workspace"},
+	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},

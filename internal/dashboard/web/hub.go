@@ -57,13 +57,12 @@ type pageHome struct {
 }
 
 type pageListing struct {
-	Now     time.Time  `json:"now"` // ages are counted by this clock
 	Homes   []pageHome `json:"homes"`
 	Problem string     `json:"problem,omitempty"`
 }
 
 func forPage(l *dashboard.Listing) pageListing {
-	out := pageListing{Now: time.Now(), Homes: []pageHome{}, Problem: l.Problem}
+	out := pageListing{Homes: []pageHome{}, Problem: l.Problem}
 	for _, home := range l.Homes {
 		h := pageHome{Home: home}
 		if most := h.Active + maxEnded; len(h.Sessions) > most { // active ones come first

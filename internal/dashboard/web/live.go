@@ -29,6 +29,7 @@ type asked struct {
 // told is what a page hears.
 type told struct {
 	N      uint64          `json:"n"`
+	Now    time.Time       `json:"now"` // ages are counted by this clock
 	Homes  json.RawMessage `json:"homes,omitempty"`
 	Agents json.RawMessage `json:"agents,omitempty"`
 	Paints []toldPaint     `json:"paints,omitempty"`
@@ -70,9 +71,6 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		s.words.Printf("open a page's connection: %v", err)
 		return
 	}
-	// http.Server does not wait for connections that were taken over.
-	s.work.Add(1)
-	defer s.work.Done()
 	conn.SetReadLimit(maxAsked)
 	p := &page{server: s, conn: conn, wake: make(chan struct{}, 1), slots: map[slotKey]*slot{}}
 	p.run(r.Context())
@@ -152,7 +150,7 @@ func (p *page) gather() *told {
 	if p.n >= p.acked+maxInFlight {
 		return nil // the ack rouses
 	}
-	m := &told{N: p.n + 1}
+	m := &told{N: p.n + 1, Now: time.Now()}
 	m.Homes, m.Agents, p.seen = p.server.hub.since(p.seen)
 	for key, s := range p.slots {
 		if !s.dirty {

@@ -42,6 +42,9 @@ type Server struct {
 	pages    chan struct{} // a token for each page that may still connect
 	films    chan struct{} // a token for each recording that may still be made
 	work     sync.WaitGroup
+
+	mu     sync.Mutex // guards the field below
+	ending bool       // no request is begun any more
 }
 
 // Listen opens the address. Nothing is answered before Serve.
@@ -98,11 +101,12 @@ func (s *Server) Loopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.Is
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.work.Wait()
+	defer s.end()
 	defer cancel()
 	s.work.Go(func() { s.hub.look(ctx, s.model) })
 	s.work.Go(func() { s.hub.ask(ctx) })
 	h := &http.Server{
-		Handler:           s.guard.wrap(s.routes()),
+		Handler:           s.awaited(s.guard.wrap(s.routes())),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
@@ -117,6 +121,28 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fault.Errorf(fault.Internal, "serve the dashboard: %w", err)
 	}
 	return nil
+}
+
+// awaited lets Serve wait for requests: http.Server waits neither for those
+// that it breaks off nor for connections that were taken over.
+func (s *Server) awaited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		if s.ending {
+			s.mu.Unlock()
+			return
+		}
+		s.work.Add(1)
+		s.mu.Unlock()
+		defer s.work.Done()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending = true
 }
 
 func (s *Server) routes() http.Handler {

@@ -1,0 +1,41 @@
+// The agents of the workspace, as its keeper tells: what is wanted, what is,
+// and why.
+
+import { $, age, el } from "./words.js";
+
+const tones = { running: "good", starting: "busy", stopping: "busy", quarantined: "bad", unknown: "bad" };
+
+export class Agents {
+  #known = null;
+
+  constructor(find) { this.find = find; } // the session of an agent, or null
+
+  list(w) {
+    this.#known = w;
+    this.render();
+  }
+
+  // of is the agent that lives in a session, or null.
+  of(session) {
+    return this.#known?.agents.find((a) => a.session === session.session || a.session === session.id) ?? null;
+  }
+
+  render(now = Date.now()) {
+    const box = $("agents"), w = this.#known;
+    box.hidden = !w;
+    if (!w) return;
+    const head = el("header", {}, el("h2", { textContent: w.workspace || "Workspace" }), el("p", { textContent: w.unknown ?? w.problem ?? w.config, className: w.unknown || w.problem ? "problem" : "" }));
+    const rows = w.agents.map((a) => this.#row(a, now));
+    const table = el("table", {}, el("thead", {}, el("tr", {}, ...["agent", "wanted", "actual", "why", "restarts", "since"].map((t) => el("th", { textContent: t, scope: "col" })))), el("tbody", {}, ...rows));
+    box.replaceChildren(head, ...(rows.length ? [el("div.scroll", {}, table)] : []));
+  }
+
+  #row(a, now) {
+    const s = this.find(a.session);
+    const name = s ? el("a", { href: `#/${s.id}`, textContent: a.name }) : el("span", { textContent: a.name });
+    const actual = el("td", {}, el("i.dot", { "data-tone": tones[a.actual] ?? "over" }), a.actual);
+    const since = Date.parse(a.since);
+    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { textContent: a.wanted }), actual, el("td.why", { textContent: a.why }),
+      el("td.number", { textContent: a.restarts || "" }), el("td.number", { textContent: since > 0 ? age((now - since) * 1e6) : "" }));
+  }
+}

@@ -1,0 +1,155 @@
+// The page: what is shown where, and the keys.
+
+import { Agents } from "./agents.js";
+import { Fleet } from "./fleet.js";
+import { Stage } from "./stage.js";
+import { Wire } from "./wire.js";
+import { $ } from "./words.js";
+
+let wire = null;
+let told = "";
+let opened = ""; // the session that the stage shows
+
+const fleet = new Fleet((ids) => {
+  const next = ids.sort().join();
+  if (next === told) return;
+  told = next;
+  wire?.show({ thumbs: ids });
+});
+const agents = new Agents((name) => fleet.named(name));
+const stage = new Stage();
+
+function heard(m) {
+  if (m.homes) {
+    fleet.skew = Date.parse(m.now) - Date.now();
+    fleet.list(m.homes.homes, m.homes.problem);
+    agents.list(m.agents ?? null);
+    route();
+  }
+  for (const p of m.paints ?? []) {
+    if (!p.large) fleet.paint(p);
+    else if (p.id === stage.session?.id) stage.paint(p);
+  }
+}
+
+function route() {
+  const id = location.hash.slice(2);
+  const s = id ? fleet.find(id) : null;
+  if (s && opened === id) {
+    stage.describe(s, fleet.now(), agents.of(s));
+    return;
+  }
+  if (s) return open(s);
+  if (opened || document.body.dataset.view !== "fleet") shut();
+}
+
+function open(s) {
+  opened = s.id;
+  fleet.last = s.id;
+  document.body.dataset.view = "session";
+  document.body.dataset.session = s.id;
+  document.title = `${s.session} · den`;
+  $("stage").hidden = false;
+  fleet.render();
+  for (const [id, card] of fleet.cards) card.root.toggleAttribute("aria-current", id === s.id);
+  wire.show({ large: s.id });
+  stage.open(s);
+  stage.describe(s, fleet.now(), agents.of(s));
+  fleet.cards.get(s.id)?.root.scrollIntoView({ block: "nearest" });
+}
+
+function shut() {
+  opened = "";
+  document.body.dataset.view = "fleet";
+  document.body.dataset.session = "";
+  document.title = "den";
+  $("stage").hidden = true;
+  wire.show({ large: "" });
+  stage.close();
+  fleet.render();
+  for (const card of fleet.cards.values()) card.root.removeAttribute("aria-current");
+  fleet.focusFirst();
+}
+
+function showAll(all) {
+  $("show-active").setAttribute("aria-pressed", !all);
+  $("show-all").setAttribute("aria-pressed", all);
+  fleet.show({ all });
+}
+
+$("show-active").onclick = () => showAll(false);
+$("show-all").onclick = () => showAll(true);
+$("filter").oninput = (e) => fleet.show({ filter: e.target.value });
+$("theme").onclick = () => switchTheme();
+$("help-open").onclick = () => $("help").showModal();
+addEventListener("hashchange", route);
+addEventListener("click", (e) => {
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(e.target) || e.target.closest("a")) menu.open = false;
+});
+setInterval(() => {
+  fleet.tick();
+  if (stage.session) stage.describe(stage.session, fleet.now(), agents.of(stage.session));
+}, 1000);
+
+// other opens the session before or after the one on the stage.
+function other(direction) {
+  const order = fleet.order();
+  const next = order[order.indexOf(opened) + direction];
+  if (next) location.hash = `#/${next}`;
+}
+
+function back() {
+  const menu = document.querySelector("details.menu[open]");
+  if (menu) menu.open = false;
+  else if (opened && stage.past) stage.newest();
+  else if (opened) location.hash = "#/";
+}
+
+const everywhere = {
+  "/": () => $("filter").focus(),
+  "?": () => $("help").showModal(),
+  a: () => showAll(!fleet.all),
+  t: () => switchTheme(),
+  Escape: back,
+};
+
+const inFleet = {
+  ArrowLeft: () => fleet.focusFirst(), ArrowRight: () => fleet.focusFirst(), ArrowUp: () => fleet.focusFirst(), ArrowDown: () => fleet.focusFirst(),
+};
+
+const inSession = {
+  ArrowLeft: (e) => (e.shiftKey ? stage.jump(-0.1) : stage.step(-1)),
+  ArrowRight: (e) => (e.shiftKey ? stage.jump(0.1) : stage.step(1)),
+  ArrowUp: () => other(-1),
+  ArrowDown: () => other(1),
+  Home: () => stage.begin(),
+  End: () => stage.newest(),
+  " ": () => stage.play(),
+  "[": () => stage.nextCell(-1),
+  "]": () => stage.nextCell(1),
+  s: () => document.querySelector("[data-shot=png]").click(),
+  z: () => stage.zoom(),
+};
+
+addEventListener("keydown", (e) => {
+  if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
+  const field = e.target.matches?.("input");
+  if (field) {
+    if (e.key === "Escape" || e.key === "Enter" || e.key === "ArrowDown") {
+      if (e.key === "Escape") { e.target.value = ""; fleet.show({ filter: "" }); }
+      e.preventDefault();
+      fleet.focusFirst();
+    }
+    return;
+  }
+  if (e.key === " " && e.target.matches?.("button, summary, a")) return; // it presses that
+  const act = (opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
+  if (!act) return;
+  e.preventDefault();
+  act(e);
+});
+
+wire = new Wire(heard, (state) => {
+  $("link").dataset.state = state;
+  $("link").lastChild.textContent = { connecting: "connecting", live: "live", lost: "connection lost" }[state];
+});

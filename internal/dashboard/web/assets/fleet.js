@@ -1,0 +1,243 @@
+// The fleet: a card with a live thumbnail for each session, and the agents of
+// the workspace.
+
+import { Easel, cellRatio } from "./easel.js";
+import { Screen } from "./screen.js";
+import { $, age, el, ending, isActive, lived, tone } from "./words.js";
+
+const shape = 5 / 3; // of a thumbnail: that of 80 columns and 24 rows
+
+export class Fleet {
+  cards = new Map(); // by id
+  #visible = new Set();
+  #homes = [];
+  #filter = "";
+  #all = false;
+
+  // seen takes the ids whose thumbnails can be seen.
+  constructor(seen) {
+    this.seen = seen;
+    this.watcher = new IntersectionObserver((entries) => {
+      for (const e of entries) {
+        const id = e.target.dataset.id;
+        if (e.isIntersecting) this.#visible.add(id); else this.#visible.delete(id);
+      }
+      this.#tell();
+    }, { rootMargin: "160px" });
+    this.sizes = new ResizeObserver((entries) => {
+      for (const e of entries) this.cards.get(e.target.dataset.id)?.resize();
+    });
+    this.#grid();
+  }
+
+  get all() { return this.#all; }
+
+  list(homes, problem) {
+    this.#homes = homes;
+    this.problem = problem;
+    this.render();
+  }
+
+  show({ filter = this.#filter, all = this.#all }) {
+    this.#filter = filter;
+    this.#all = all;
+    this.render();
+  }
+
+  find(id) {
+    for (const h of this.#homes) for (const s of h.sessions) if (s.id === id) return s;
+    return null;
+  }
+
+  // named finds the session that an agent lives in.
+  named(name) {
+    for (const h of this.#homes) for (const s of h.sessions) if (isActive(s) && (s.session === name || s.id === name)) return s;
+    return null;
+  }
+
+  // order is the ids as they are shown.
+  order() { return [...document.querySelectorAll(".card")].map((c) => c.dataset.id); }
+
+  #matches(s, current) {
+    if (s.id === current) return true;
+    if (!this.#all && !isActive(s)) return false;
+    const hay = [s.session, s.id, s.status, s.command?.join(" "), s.cwd, s.home, ...Object.entries(s.labels ?? {}).map(([k, v]) => `${k}=${v}`)].join("\n").toLowerCase();
+    return this.#filter.toLowerCase().split(/\s+/).every((w) => hay.includes(w));
+  }
+
+  render() {
+    const current = document.body.dataset.session;
+    const shown = new Set();
+    const groups = [];
+    for (const h of this.#homes) {
+      const sessions = h.sessions.filter((s) => this.#matches(s, current));
+      if (!sessions.length && !h.problem) continue;
+      for (const s of sessions) shown.add(s.id);
+      groups.push(this.#group(h, sessions, groups.length));
+    }
+    for (const [id, card] of this.cards) {
+      if (shown.has(id)) continue;
+      this.watcher.unobserve(card.root);
+      this.sizes.unobserve(card.root);
+      this.#visible.delete(id);
+      this.cards.delete(id);
+    }
+    place($("homes"), groups);
+    this.#counts(shown.size);
+    this.#tell();
+  }
+
+  #group(home, sessions) {
+    const key = `home-${home.path}`;
+    let g = document.getElementById(key);
+    if (!g) {
+      g = el("section.home", { id: key }, el("h2"), el("p.problem"), el("div.grid"));
+    }
+    const [title, problem, grid] = g.children;
+    const several = this.#homes.filter((h) => h.sessions.length).length > 1;
+    title.hidden = !several;
+    title.textContent = home.path + (home.left && this.#all ? ` · ${home.left} older` : "");
+    problem.hidden = !home.problem;
+    problem.textContent = home.problem ?? "";
+    place(grid, sessions.map((s) => this.#card(s).root));
+    return g;
+  }
+
+  #card(s) {
+    let card = this.cards.get(s.id);
+    if (!card) {
+      card = new Card(s.id);
+      this.cards.set(s.id, card);
+      this.watcher.observe(card.root);
+      this.sizes.observe(card.root);
+    }
+    card.describe(s, this.now());
+    return card;
+  }
+
+  now() { return Date.now() + (this.skew ?? 0); }
+
+  #counts(shown) {
+    let active = 0, total = 0;
+    for (const h of this.#homes) { active += h.active; total += h.sessions.length + (h.left ?? 0); }
+    $("counts").textContent = `${active} active · ${total} in all`;
+    const nothing = $("nothing");
+    nothing.hidden = shown > 0;
+    nothing.textContent = this.problem ?? (this.#filter ? `No session matches “${this.#filter}”.` : total ? "No session is active. Press a to see those that are over." : "No sessions yet. Start one: den new work bash");
+  }
+
+  #tell() { this.seen([...this.#visible]); }
+
+  paint(p) {
+    const card = this.cards.get(p.id);
+    if (card) card.paint(p);
+  }
+
+  tick() {
+    for (const card of this.cards.values()) card.age(this.now());
+  }
+
+  // Arrows move among the cards by where they are.
+  #grid() {
+    $("fleet").addEventListener("keydown", (e) => {
+      const from = e.target.closest?.(".card");
+      if (!from || !e.key.startsWith("Arrow") || e.altKey || e.ctrlKey || e.metaKey) return;
+      const to = neighbour(from, e.key);
+      if (!to) return;
+      e.preventDefault();
+      e.stopPropagation();
+      to.focus();
+    });
+  }
+
+  focusFirst() {
+    const id = document.body.dataset.session || this.last;
+    (this.cards.get(id)?.root ?? document.querySelector(".card"))?.focus();
+  }
+}
+
+function neighbour(from, key) {
+  const all = [...document.querySelectorAll(".card")];
+  const i = all.indexOf(from);
+  if (key === "ArrowLeft") return all[i - 1];
+  if (key === "ArrowRight") return all[i + 1];
+  const at = from.getBoundingClientRect();
+  const down = key === "ArrowDown";
+  let best = null, least = Infinity;
+  for (const c of all) {
+    const r = c.getBoundingClientRect();
+    const dy = down ? r.top - at.top : at.top - r.top;
+    if (dy < at.height / 2) continue;
+    const far = dy * 4 + Math.abs(r.left - at.left);
+    if (far < least) [best, least] = [c, far];
+  }
+  return best;
+}
+
+// place makes children those of an element, touching only what differs, so
+// that focus and canvases stay.
+function place(parent, children) {
+  let at = parent.firstChild;
+  for (const c of children) {
+    if (c === at) at = at.nextSibling;
+    else parent.insertBefore(c, at);
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+class Card {
+  constructor(id) {
+    this.canvas = el("canvas", { "aria-hidden": "true" });
+    this.name = el("b");
+    this.dot = el("i.dot");
+    this.when = el("time");
+    this.what = el("p.what");
+    this.how = el("span.how");
+    this.root = el("a.card", { href: `#/${id}`, "data-id": id }, el("div.thumb", {}, this.canvas),
+      el("div.label", {}, this.dot, this.name, this.how, this.when), this.what);
+    this.easel = new Easel(this.canvas);
+    this.screen = null;
+  }
+
+  describe(s, now) {
+    this.session = s;
+    this.name.textContent = s.session;
+    this.dot.dataset.tone = tone(s);
+    this.how.textContent = isActive(s) && s.status === "running" ? "" : ending(s);
+    this.how.dataset.tone = tone(s);
+    this.what.textContent = s.problem ?? s.command?.join(" ") ?? "";
+    this.root.classList.toggle("over", !isActive(s));
+    this.root.setAttribute("aria-label", `${s.session}, ${ending(s)}, ${this.what.textContent}`);
+    this.age(now);
+  }
+
+  age(now) {
+    if (!this.session) return;
+    this.when.textContent = age(lived(this.session, now));
+  }
+
+  paint(p) {
+    if (p.problem) { this.what.textContent = p.problem; return; }
+    if (!p.lines) return;
+    this.screen ??= new Screen();
+    const rows = this.screen.apply(p);
+    if (this.resize()) return;
+    this.easel.paint(this.screen, rows);
+  }
+
+  // resize fits the screen into the thumbnail; true if it was drawn anew.
+  resize() {
+    if (!this.screen?.cols) return false;
+    const box = this.canvas.parentElement.clientWidth;
+    if (!box) return false;
+    const w = Math.round(box * devicePixelRatio), h = Math.round(w / shape);
+    const cell = Math.min(w / this.screen.cols, h / (this.screen.rows * cellRatio));
+    if (!this.easel.size(this.screen, cell, w, h)) return false;
+    this.easel.paint(this.screen);
+    return true;
+  }
+}

@@ -1,0 +1,267 @@
+// The stage: one session, large, live or at an earlier moment.
+
+import { Cells } from "./cells.js";
+import { Easel, cellRatio, fontSize } from "./easel.js";
+import { Screen } from "./screen.js";
+import { Timeline } from "./timeline.js";
+import { $, clock, el, ending, isActive, lived, span, tone, wall } from "./words.js";
+import { Latest, ask } from "./wire.js";
+
+const speeds = [1, 2, 4, 8, 16];
+const widest = 13; // pixels of a cell: larger letters help nobody
+
+export class Stage {
+  session = null;
+  past = null; // the screen of an earlier moment, or null
+  #live = null;
+  #latest = new Latest();
+  #playing = 0; // a number that each play has for itself; 0: it stands
+  #speed = 0;
+  #full = false;
+  #poll = 0;
+
+  constructor() {
+    this.easel = new Easel($("large"));
+    this.timeline = new Timeline((ns) => this.seek(ns));
+    this.cells = new Cells((c) => this.seek(c.end?.seq ? c.end.elapsed_ns : c.start.elapsed_ns));
+    new ResizeObserver(() => this.#draw()).observe($("screen"));
+    $("step-back").onclick = () => this.step(-1);
+    $("step-on").onclick = () => this.step(1);
+    $("play").onclick = () => this.play();
+    $("now").onclick = () => this.newest();
+    $("speed").onclick = () => { this.#speed = (this.#speed + 1) % speeds.length; $("speed").textContent = `${speeds[this.#speed]}×`; };
+    $("zoom").onclick = () => this.zoom();
+    setInterval(() => this.#blink(), 600);
+  }
+
+  open(session) {
+    this.close();
+    this.session = session;
+    this.describe(session, Date.now());
+    this.cells.show([], null);
+    $("note").hidden = true;
+    this.easel.ctx.clearRect(0, 0, this.easel.canvas.width, this.easel.canvas.height);
+    this.#follow(++this.#poll);
+    this.#moment();
+    $("screen").focus({ preventScroll: true });
+  }
+
+  close() {
+    this.#poll++;
+    this.#playing = 0;
+    this.session = this.past = this.#live = this.timeline.line = null;
+    this.timeline.at = null;
+    $("text").replaceChildren();
+  }
+
+  get shown() { return this.past ?? this.#live; }
+
+  describe(s, now, agent) {
+    this.session = s;
+    $("stage-name").textContent = s.session;
+    $("stage-dot").dataset.tone = tone(s);
+    $("stage-what").textContent = s.problem ?? s.command?.join(" ") ?? "";
+    const size = this.shown ? `${this.shown.cols}×${this.shown.rows}` : `${s.cols}×${s.rows}`;
+    const facts = [["status", ending(s)], [isActive(s) ? "runs for" : "ran for", span(lived(s, now))], ["size", size], ["event", this.shown?.seq ?? ""]];
+    $("facts").replaceChildren(...facts.map(([k, v]) => el("div", {}, el("dt", { textContent: k }), el("dd", { textContent: v }))));
+    const box = $("stage-agent");
+    box.hidden = !agent;
+    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: `wanted ${agent.wanted}, ${agent.actual}` }), el("span.why", { textContent: agent.why }));
+    this.#links();
+  }
+
+  #links() {
+    const base = `/api/sessions/${this.session.id}`;
+    const seq = this.past ? `&seq=${this.past.seq}` : "";
+    for (const a of document.querySelectorAll("[data-shot]")) a.href = `${base}/screenshot?format=${a.dataset.shot}${seq}`;
+    for (const a of document.querySelectorAll("[data-film]")) a.href = `${base}/recording?format=${a.dataset.film}`;
+  }
+
+  // paint takes what den sends of the session as it is now.
+  paint(p) {
+    if (p.problem) this.#say(p.problem);
+    if (!p.lines) return;
+    const first = !this.#live;
+    this.#live ??= new Screen();
+    const rows = this.#live.apply(p);
+    if (!this.past) this.#draw(rows);
+    if (first) this.#moment();
+  }
+
+  #say(words) {
+    $("note").hidden = !words;
+    $("note").textContent = words ?? "";
+  }
+
+  // draw shows the screen: some rows, or all.
+  #draw(rows = null) {
+    const s = this.shown;
+    if (!s?.cols) return;
+    const box = $("screen");
+    const dpr = devicePixelRatio;
+    const room = [box.clientWidth - 26, box.clientHeight - 26].map((n) => n * dpr);
+    let cw = Math.floor(Math.min(room[0] / s.cols, room[1] / s.rows / cellRatio, widest * dpr));
+    if (this.#full) cw = Math.max(cw, Math.round(9 * dpr));
+    cw = Math.max(cw, 3);
+    if (this.easel.size(s, cw)) {
+      rows = null;
+      const { canvas } = this.easel;
+      const paper = $("paper");
+      for (const e of [canvas, paper]) { e.style.width = `${canvas.width / dpr}px`; e.style.height = `${canvas.height / dpr}px`; }
+      $("text").style.fontSize = `${fontSize(cw / dpr)}px`;
+      $("text").style.lineHeight = `${this.easel.ch / dpr}px`;
+    }
+    $("paper").style.background = s.bg;
+    this.easel.paint(s, rows);
+    this.#words();
+  }
+
+  // words keeps the text over the picture, to be selected and read aloud. It
+  // follows a little later: it is costly, and nobody selects in a flood.
+  #words() {
+    if (this.wordsDue) return;
+    this.wordsDue = setTimeout(() => {
+      this.wordsDue = 0;
+      const s = this.shown, box = $("text");
+      if (!s || (!getSelection().isCollapsed && box.contains(getSelection().anchorNode))) return;
+      while (box.children.length > s.rows) box.lastChild.remove();
+      for (let y = 0; y < s.rows; y++) {
+        const line = box.children[y] ?? box.appendChild(el("div"));
+        const text = s.text(y) || "\u200b";
+        if (line.textContent !== text) line.textContent = text;
+      }
+    }, 200);
+  }
+
+  #blink() {
+    const s = this.shown;
+    if (!s?.blinks || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    this.easel.blinkOff = !this.easel.blinkOff;
+    this.easel.paint(s, s.lines.flatMap((l, y) => (l.blinks ? [y] : [])));
+  }
+
+  zoom() {
+    this.#full = !this.#full;
+    $("zoom").textContent = this.#full ? "Full size" : "Fit";
+    $("screen").classList.toggle("full", this.#full);
+    this.#draw();
+  }
+
+  // follow reads the timeline again and again, at rest seldom, and never for
+  // more than a tenth of the time.
+  async #follow(poll) {
+    const id = this.session.id;
+    while (poll === this.#poll) {
+      const begun = performance.now();
+      try {
+        const line = await ask(`/api/sessions/${id}/timeline`);
+        if (poll !== this.#poll) return;
+        this.timeline.show(line);
+        this.cells.show(line.cells, this.timeline.at);
+        this.#moment();
+      } catch (err) {
+        if (poll === this.#poll) this.#say(err.message);
+      }
+      if (poll === this.#poll && !isActive(this.session) && this.timeline.line) return;
+      await new Promise((done) => setTimeout(done, Math.max(1000, 10 * (performance.now() - begun))));
+    }
+  }
+
+  seek(ns) {
+    this.#playing = 0;
+    this.#go(ns);
+  }
+
+  #go(ns) {
+    const at = Math.max(this.timeline.line?.first.elapsed_ns ?? 0, Math.round(ns));
+    this.timeline.move(at);
+    this.#load(`at?t=${at}`, at);
+  }
+
+  step(direction) {
+    this.#playing = 0;
+    const from = this.shown;
+    if (!from) return;
+    this.#load(`step?seq=${from.seq}&t=${from.t}&dir=${direction}`);
+  }
+
+  // load shows an earlier moment. Of many that are asked for at once, only
+  // the last is fetched.
+  #load(what, at) {
+    const id = this.session.id;
+    return new Promise((done) => {
+      this.#latest.run(async () => {
+        try {
+          const p = await ask(`/api/sessions/${id}/${what}`);
+          if (this.session?.id === id) this.#show(p, at);
+        } catch (err) {
+          if (this.session?.id === id) this.#say(err.message);
+        }
+        done();
+      });
+    });
+  }
+
+  #show(p, at = p.t) {
+    this.past = new Screen();
+    this.past.apply(p);
+    this.#say(p.missing?.join("; "));
+    this.timeline.move(at);
+    this.cells.move(at);
+    this.#draw();
+    this.#moment();
+    this.#links();
+  }
+
+  newest() {
+    this.#playing = 0;
+    if (!this.session) return;
+    this.past = null;
+    this.timeline.move(null);
+    this.cells.move(null);
+    this.#say("");
+    this.#draw();
+    this.#moment();
+    this.#links();
+  }
+
+  begin() { this.seek(0); }
+
+  jump(part) { this.seek(Math.min(this.timeline.last, (this.timeline.at ?? this.timeline.last) + part * this.timeline.last)); }
+
+  nextCell(direction) {
+    const at = this.timeline.at ?? Infinity;
+    const cells = this.timeline.line?.cells ?? [];
+    const found = direction < 0 ? cells.findLast((c) => c.start.elapsed_ns < at - 1e6) : cells.find((c) => c.start.elapsed_ns > at + 1e6);
+    if (found) this.seek(found.start.elapsed_ns);
+    else if (direction > 0) this.newest();
+  }
+
+  // play goes on from the shown moment, or from the beginning.
+  async play() {
+    if (this.#playing) { this.#playing = 0; this.#moment(); return; }
+    const mine = this.#playing = Math.random();
+    let at = this.timeline.at ?? 0;
+    let then = performance.now();
+    this.#moment();
+    while (mine === this.#playing && at < this.timeline.last) {
+      const now = performance.now();
+      at = Math.min(this.timeline.last, at + (now - then) * 1e6 * speeds[this.#speed]);
+      then = now;
+      this.timeline.move(at);
+      await this.#load(`at?t=${Math.round(at)}`, at);
+      await new Promise(requestAnimationFrame);
+    }
+    if (mine === this.#playing) this.newest();
+  }
+
+  #moment() {
+    const at = this.timeline.at, live = at === null, line = this.timeline.line;
+    document.body.dataset.time = live ? "now" : "past";
+    $("play").dataset.playing = this.#playing !== 0;
+    const shown = live ? this.timeline.last : at;
+    $("moment").textContent = line ? `${clock(shown)}${live ? "" : ` · ${wall(this.timeline.start, at)}`}` : "";
+    $("now").setAttribute("aria-pressed", live);
+    $("now").lastChild.textContent = this.session && !isActive(this.session) ? "End" : "Live";
+  }
+}

@@ -1,0 +1,80 @@
+// How the page says things.
+
+const second = 1e9;
+
+// span says a duration in nanoseconds, in two units at most.
+export function span(ns) {
+  const s = ns / second;
+  if (s < 0.0995) return `${Math.max(0, Math.round(s * 1000))} ms`;
+  if (s < 9.95) return `${s.toFixed(1)} s`;
+  if (s < 59.5) return `${Math.round(s)} s`;
+  const m = Math.round(s) / 60;
+  if (m < 60) return `${Math.floor(m)} m ${String(Math.round(s) % 60).padStart(2, "0")} s`;
+  const h = Math.floor(m / 60);
+  if (h < 48) return `${h} h ${String(Math.floor(m % 60)).padStart(2, "0")} m`;
+  return `${Math.floor(h / 24)} d ${h % 24} h`;
+}
+
+// age says the same in one unit, for many at a glance.
+export function age(ns) {
+  const s = Math.max(0, ns / second);
+  if (s < 60) return `${Math.floor(s)}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m`;
+  if (s < 172800) return `${Math.floor(s / 3600)}h`;
+  return `${Math.floor(s / 86400)}d`;
+}
+
+// clock says a position in a session: minutes, seconds, tenths.
+export function clock(ns) {
+  const tenths = Math.floor(ns / second * 10);
+  const s = Math.floor(tenths / 10), m = Math.floor(s / 60), h = Math.floor(m / 60);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${h ? `${h}:${two(m % 60)}` : m}:${two(s % 60)}.${tenths % 10}`;
+}
+
+// wall says when that was.
+export function wall(start, ns) {
+  return new Date(start + ns / 1e6).toLocaleTimeString([], { hour12: false });
+}
+
+const active = new Set(["starting", "running", "exiting", "destroying"]);
+
+export const isActive = (s) => active.has(s.status);
+
+// ending says how a session ended, or how it is.
+export function ending(s) {
+  if (s.exit_signal) return `killed by ${s.exit_signal}`;
+  if (s.status === "exited" && s.exit_code !== undefined) return `exit ${s.exit_code}`;
+  return s.status || "unreadable";
+}
+
+// tone is the colour of a status.
+export function tone(s) {
+  if (s.problem) return "bad";
+  if (s.status === "running") return "good";
+  if (isActive(s)) return "busy";
+  if (s.status === "failed" || s.status === "lost") return "bad";
+  if (s.status === "exited" && (s.exit_code || s.exit_signal)) return "bad";
+  return "over";
+}
+
+// lived is how long a session has run, or ran, in nanoseconds.
+export function lived(s, now) {
+  const end = s.ended ? Date.parse(s.ended) : isActive(s) ? now : Date.parse(s.last_output ?? s.created);
+  return Math.max(0, end - Date.parse(s.created)) * 1e6;
+}
+
+// el makes an element: el("p.class", {props}, ...children).
+export function el(what, props = {}, ...children) {
+  const [tag, ...classes] = what.split(".");
+  const e = document.createElement(tag);
+  if (classes.length) e.className = classes.join(" ");
+  for (const [k, v] of Object.entries(props)) {
+    if (k.startsWith("data-") || k.startsWith("aria-") || k === "role") e.setAttribute(k, v);
+    else e[k] = v;
+  }
+  e.append(...children.filter((c) => c !== null && c !== undefined));
+  return e;
+}
+
+export const $ = (id) => document.getElementById(id);

@@ -1,0 +1,346 @@
+// Package browser drives a headless Chromium over its DevTools, for tests and
+// measurements of pages.
+package browser
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"den/internal/fault"
+)
+
+// Path finds Chromium: fault.NotFound, with how to get it, where there is none.
+func Path() (string, error) {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fault.Hintf(fault.Errorf(fault.NotFound, "no Chromium is installed"), "apt-get install chromium")
+}
+
+// Browser is a running Chromium. It is safe for concurrent use.
+type Browser struct {
+	cmd  *exec.Cmd
+	dir  string // its profile
+	conn *websocket.Conn
+	read chan struct{} // closed when nothing is read any more
+
+	mu      sync.Mutex // guards the fields below
+	last    int
+	waiting map[int]chan answer // of calls without an answer yet
+	heard   []string            // what pages wrote to their consoles, and broke
+	err     error               // why nothing is read any more
+}
+
+type answer struct {
+	Result json.RawMessage
+	Error  *struct{ Message string }
+}
+
+var flags = []string{
+	"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+	"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-port=0",
+	"--remote-allow-origins=*", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
+}
+
+var listening = regexp.MustCompile(`DevTools listening on (ws://\S+)`)
+
+// Start runs a Chromium with a profile of its own. The caller closes it.
+func Start(ctx context.Context) (*Browser, error) {
+	path, err := Path()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "den-chromium-")
+	if err != nil {
+		return nil, err
+	}
+	b := &Browser{dir: dir, waiting: map[int]chan answer{}, read: make(chan struct{})}
+	b.cmd = exec.Command(path, append(flags, "--user-data-dir="+dir, "about:blank")...)
+	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has many children
+	words, err := b.cmd.StderrPipe()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := b.cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start chromium: %w", err), os.RemoveAll(dir))
+	}
+	if err := b.connect(ctx, words); err != nil {
+		close(b.read)
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func (b *Browser) connect(ctx context.Context, words io.Reader) error {
+	stop := context.AfterFunc(ctx, func() {
+		b.kill()
+	})
+	defer stop()
+	lines := bufio.NewScanner(words)
+	var said string
+	for lines.Scan() {
+		said += lines.Text() + "\n"
+		m := listening.FindStringSubmatch(lines.Text())
+		if m == nil {
+			continue
+		}
+		go io.Copy(io.Discard, words) // it ends with the process, which Close awaits
+		conn, _, err := websocket.Dial(ctx, m[1], nil)
+		if err != nil {
+			return fmt.Errorf("reach chromium: %w", err)
+		}
+		conn.SetReadLimit(256 << 20) // screenshots
+		b.conn = conn
+		go b.listen()
+		return nil
+	}
+	return fmt.Errorf("chromium did not start: %s", said)
+}
+
+// listen hands answers to those who asked.
+func (b *Browser) listen() {
+	defer close(b.read)
+	for {
+		_, raw, err := b.conn.Read(context.Background())
+		b.mu.Lock()
+		if err != nil {
+			b.err = err
+			b.mu.Unlock()
+			return
+		}
+		var m struct {
+			ID     int
+			Method string
+			Params json.RawMessage
+			answer
+		}
+		if err := json.Unmarshal(raw, &m); err == nil && m.ID > 0 {
+			if c := b.waiting[m.ID]; c != nil {
+				c <- m.answer // it has room for one
+				delete(b.waiting, m.ID)
+			}
+		} else if len(b.heard) < 200 && (m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded" || m.Method == "Runtime.consoleAPICalled") {
+			b.heard = append(b.heard, string(m.Params))
+		}
+		b.mu.Unlock()
+	}
+}
+
+// Heard returns what pages wrote to their consoles, and what broke in them.
+func (b *Browser) Heard() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.heard...)
+}
+
+func (b *Browser) call(ctx context.Context, session, method string, params, result any) error {
+	b.mu.Lock()
+	b.last++
+	id, c := b.last, make(chan answer, 1)
+	b.waiting[id] = c
+	b.mu.Unlock()
+	ask := map[string]any{"id": id, "method": method}
+	if params != nil {
+		ask["params"] = params
+	}
+	if session != "" {
+		ask["sessionId"] = session
+	}
+	raw, err := json.Marshal(ask)
+	if err != nil {
+		return err
+	}
+	if err := b.conn.Write(ctx, websocket.MessageText, raw); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", method, ctx.Err())
+	case <-b.read:
+		return fmt.Errorf("%s: chromium is gone: %w", method, b.err)
+	case a := <-c:
+		if a.Error != nil {
+			return fmt.Errorf("%s: %s", method, a.Error.Message)
+		}
+		if result == nil {
+			return nil
+		}
+		return json.Unmarshal(a.Result, result)
+	}
+}
+
+func (b *Browser) kill() {
+	syscall.Kill(-b.cmd.Process.Pid, syscall.SIGKILL) // Best effort: it may be gone.
+}
+
+// PID is that of the browser's main process, which leads its group.
+func (b *Browser) PID() int { return b.cmd.Process.Pid }
+
+// Close ends the browser and removes its profile.
+func (b *Browser) Close() error {
+	b.kill()
+	b.cmd.Wait() // It was killed: that is no news.
+	if b.conn != nil {
+		b.conn.CloseNow() // Best effort: the other end is gone.
+	}
+	<-b.read
+	// Children that were killed with it may still be letting go of files.
+	var err error
+	for range 50 {
+		if err = os.RemoveAll(b.dir); err == nil {
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return err
+}
+
+// Page is a tab.
+type Page struct {
+	b       *Browser
+	session string
+}
+
+// Open opens a tab at an address.
+func (b *Browser) Open(ctx context.Context, url string, width, height int) (*Page, error) {
+	var target struct{ TargetID string }
+	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+		return nil, err
+	}
+	var attached struct{ SessionID string }
+	if err := b.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
+		return nil, err
+	}
+	p := &Page{b, attached.SessionID}
+	for _, domain := range []string{"Page", "Runtime", "Log"} {
+		if err := p.Call(ctx, domain+".enable", nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.Size(ctx, width, height, 1); err != nil {
+		return nil, err
+	}
+	return p, p.Navigate(ctx, url)
+}
+
+// Call speaks DevTools to the tab.
+func (p *Page) Call(ctx context.Context, method string, params, result any) error {
+	return p.b.call(ctx, p.session, method, params, result)
+}
+
+// Navigate goes to an address.
+func (p *Page) Navigate(ctx context.Context, url string) error {
+	var r struct{ ErrorText string }
+	if err := p.Call(ctx, "Page.navigate", map[string]any{"url": url}, &r); err != nil {
+		return err
+	}
+	if r.ErrorText != "" {
+		return fmt.Errorf("open %s: %s", url, r.ErrorText)
+	}
+	return nil
+}
+
+// Size sets the size of the tab, in CSS pixels, and how many device pixels one is.
+func (p *Page) Size(ctx context.Context, width, height int, scale float64) error {
+	return p.Call(ctx, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": scale, "mobile": false}, nil)
+}
+
+// Prefer sets what the system prefers: "dark" or "light".
+func (p *Page) Prefer(ctx context.Context, scheme string) error {
+	return p.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// Eval evaluates an expression, awaits it, and decodes its value.
+func (p *Page) Eval(ctx context.Context, expression string, result any) error {
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	if err := p.Call(ctx, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
+		return err
+	}
+	if e := r.ExceptionDetails; e != nil {
+		return fmt.Errorf("%s: %s %s", expression, e.Text, e.Exception.Description)
+	}
+	if result == nil || len(r.Result.Value) == 0 {
+		return nil
+	}
+	return json.Unmarshal(r.Result.Value, result)
+}
+
+// Until evaluates an expression until it is true, or ctx ends.
+func (p *Page) Until(ctx context.Context, expression string) error {
+	for {
+		var ok bool
+		// A page that is being loaded has not what the expression names.
+		if err := p.Eval(ctx, "Boolean("+expression+")", &ok); err == nil && ok {
+			return nil
+		} else if ctx.Err() != nil {
+			return fmt.Errorf("never true: %s (%w)", expression, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("never true: %s", expression)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Press presses a key and lets it go.
+func (p *Page) Press(ctx context.Context, key string) error {
+	ev := map[string]any{"type": "keyDown", "key": key}
+	switch key {
+	case "Enter":
+		ev["text"], ev["windowsVirtualKeyCode"] = "\r", 13
+	case "Tab":
+		ev["windowsVirtualKeyCode"] = 9
+	case "Escape":
+		ev["windowsVirtualKeyCode"] = 27
+	default:
+		if len([]rune(key)) == 1 {
+			ev["text"] = key
+		}
+	}
+	if err := p.Call(ctx, "Input.dispatchKeyEvent", ev, nil); err != nil {
+		return err
+	}
+	return p.Call(ctx, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
+}
+
+// Click clicks at a place.
+func (p *Page) Click(ctx context.Context, x, y float64) error {
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		err := p.Call(ctx, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Screenshot returns a PNG of what the tab shows.
+func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
+	var r struct{ Data string }
+	if err := p.Call(ctx, "Page.captureScreenshot", map[string]any{"format": "png"}, &r); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.DecodeString(r.Data)
+}

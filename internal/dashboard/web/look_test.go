@@ -1,0 +1,96 @@
+package web_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// chart is what terminals can show: all styles, lines that join, wide characters.
+const chart = `printf '\033[1mbold\033[m \033[2mdim\033[m \033[3mitalic\033[m \033[4munder\033[m \033[4:3mcurly\033[m \033[21mdouble\033[m \033[7minverse\033[m \033[9mstrike\033[m \033[53mover\033[m => != >=\n'
+for i in $(seq 0 15); do printf '\033[48;5;%dm  ' $i; done; printf '\033[m\n'
+for i in $(seq 0 71); do printf '\033[48;2;%d;%d;180m ' $((i*3)) $((255-i*3)); done; printf '\033[m\n'
+printf '┌──────┬──────┐ ╔══════╦══════╗ ╭──────╮ ┏━━━┳━━━┓\n│ 日本 │ 한국 │ ║ дом  ║ ∑ ≠  ║ │ café │ ┃ ▁▂▃┃▄▅▆┃\n├──────┼──────┤ ╠══════╬══════╣ │ ⣿⡇⢸⣶ │ ┣━━━╋━━━┫\n│ 中文 │ ok   │ ║ ✓ ✗  ║ ░▒▓█ ║ │ → ←  │ ┃ ┄┄┃ ┆ ┃\n└──────┴──────┘ ╚══════╩══════╝ ╰──────╯ ┗━━━┻━━━┛\n'
+`
+
+// fleetOf starts sessions such as agents have.
+func fleetOf(w *world, dir string) {
+	w.do("new", "build", "--cols", "100", "--rows", "30", "bash")
+	w.do("run", "build", "clear; "+chart)
+	w.do("mark", "build", "styles")
+	w.do("run", "build", "sleep 0.5; ls --color -la /etc | head -12")
+	w.do("run", "build", "false")
+	w.do("mark", "build", "failed once")
+	w.do("run", "build", "for i in $(seq 1 30); do printf '\\033[32mok\\033[m   den/internal/pkg%02d  0.%ds\\n' $i $i; sleep 0.02; done")
+	w.do("run", "build", "git -C "+dir+" log --oneline --graph --color -n 8")
+	if _, err := exec.LookPath("vim"); err == nil {
+		w.do("new", "editor", "vim", "-c", "syntax on", "-c", "set number", filepath.Join(dir, "model.go"))
+	}
+	if _, err := exec.LookPath("htop"); err == nil {
+		w.do("new", "htop", "--cols", "100", "--rows", "30", "htop")
+	}
+	w.do("new", "repl", "python3")
+	w.do("run", "repl", "sum(range(100))")
+	w.do("new", "tests", "bash", "-c", "i=0; while :; do i=$((i+1)); printf '\\033[3%dmtest %d\\033[m passed in %d ms\\n' $((i%6+1)) $i $((i*7%90)); sleep 0.05; done")
+	w.do("new", "crashed", "bash", "-c", "echo panic: index out of range; exit 2")
+	w.do("new", "server", "bash", "-c", "while :; do printf '\\033[2m%(%T)T\\033[m \\033[34mGET\\033[m /api/items \\033[32m200\\033[m\\n'; sleep 0.4; done")
+	w.do("new", "chart", "bash")
+	w.do("run", "chart", "clear; "+chart)
+}
+
+func TestLook(t *testing.T) {
+	if *shots == "" {
+		t.Skip("pictures for people: go test -run Look -shots DIR")
+	}
+	dir := t.TempDir()
+	source, err := os.ReadFile("../model.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "model.go"), source, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "dashboard: read what sessions show"}} {
+		if out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git: %v\n%s", err, out)
+		}
+	}
+	w := newWorld(t, "")
+	fleetOf(w, dir)
+	p := w.browse(1440, 900)
+	ctx := within(t)
+	p.must(p.page.Prefer(ctx, "dark"))
+	p.until(`document.querySelectorAll(".card").length >= 6`)
+	p.until(`[...document.querySelectorAll(".card canvas")].every(c => c.width > 300)`)
+	p.press("ArrowDown")
+	p.shoot("fleet-dark")
+	p.eval(`location.hash = [...document.querySelectorAll(".card")].find(c => c.innerText.includes("build")).hash`, nil)
+	p.until(text + `.includes("den/internal/pkg30")`)
+	p.until(`document.querySelectorAll("#cells li").length >= 5`)
+	p.shoot("session-dark")
+	p.must(p.page.Prefer(ctx, "light"))
+	p.until(`document.documentElement.dataset.theme === "light"`)
+	p.press("[", "[", "[", "[")
+	p.until(`document.body.dataset.time === "past"`)
+	p.until(text + `.includes("bold")`)
+	p.shoot("session-light")
+	p.press("Escape", "Escape")
+	p.until(`document.body.dataset.view === "fleet"`)
+	p.press("a")
+	p.until(`document.body.innerText.includes("exit 2")`)
+	p.shoot("fleet-light")
+	p.press("?")
+	p.shoot("help-light")
+	p.press("Escape")
+	p.must(p.page.Prefer(ctx, "dark"))
+	p.must(p.page.Size(ctx, 390, 844, 2))
+	p.until(`document.querySelector(".card canvas").width > 600`)
+	p.shoot("fleet-narrow")
+	p.eval(`location.hash = [...document.querySelectorAll(".card")].find(c => c.innerText.includes("chart")).hash`, nil)
+	p.until(text + `.includes("italic")`)
+	p.shoot("session-narrow")
+	p.must(p.page.Size(ctx, 1440, 900, 2))
+	p.until(`document.getElementById("large").width > 1200`)
+	p.shoot("chart-2x")
+}
