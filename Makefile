@@ -33,8 +33,12 @@ install: build ## install den, its manual and its completions below PREFIX
 	$(BIN) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/den
 
 .PHONY: demo
-demo: build ## see it work: a session driven, waited on, read and ended
+demo: setup build ## see it work: a shell, a REPL, an editor, a crash, a picture, a recording
 	@sh examples/demo.sh $(BIN)
+
+.PHONY: readme-media
+readme-media: build ## make the README's pictures from the demo, with den itself
+	@sh scripts/readme-media
 
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, and a build for other systems

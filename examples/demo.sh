@@ -68,4 +68,4 @@ run ls --all
 
 say 'Everything is here'
 ls -1 "$out"/*.*
-printf '\nlook on, in a terminal or a browser:\n  DEN_HOME=%s %s dashboard\n  DEN_HOME=%s %s dashboard --web\n' "$DEN_HOME" "$den" "$DEN_HOME" "$den"
+printf '\nlook on, in a terminal or a browser:\n  DEN_HOME=%s %s dashboard --all\n  DEN_HOME=%s %s dashboard --web\n' "$DEN_HOME" "$1" "$DEN_HOME" "$1"
