@@ -87,6 +87,8 @@ func drawCells(line screen.Line, cols, left, width, cursor int) string {
 	all := glyphs(line, cols)
 	var b []byte
 	style, styled := vt.Style{}, false
+	var run *screen.Run
+	var own vt.Style // of run
 	for x := left; x < min(left+width, cols); x++ {
 		g := all[x]
 		if g.width == 0 && x > left {
@@ -95,7 +97,10 @@ func drawCells(line screen.Line, cols, left, width, cursor int) string {
 		if g.width == 0 || g.width == 2 && x+2 > min(left+width, cols) {
 			g.text, g.width = "", 1 // half a character at the edge
 		}
-		want := styleOf(g.run)
+		if g.run != run {
+			run, own = g.run, styleOf(g.run)
+		}
+		want := own
 		if x == cursor {
 			want.Attrs ^= vt.Inverse
 		}

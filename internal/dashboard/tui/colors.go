@@ -34,6 +34,9 @@ var underlines = map[string]vt.Underline{
 
 // colorOf reads a colour as a snapshot writes it: "", "0" to "255", "#rrggbb".
 func colorOf(name string) vt.Color {
+	if name == "" {
+		return vt.Color(0)
+	}
 	if len(name) == 7 && name[0] == '#' {
 		if v, err := strconv.ParseUint(name[1:], 16, 32); err == nil {
 			return vt.TrueColor(vt.RGB{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v)})

@@ -31,8 +31,13 @@ type pixel struct {
 
 func patches(s *screen.Snapshot, scale float64) [][]pixel {
 	lines := make([][]glyph, len(s.Lines))
+	tints := map[*screen.Run]tint{nil: {bg: rgbOf(s, "", s.Background)}}
 	for y := range s.Lines {
 		lines[y] = glyphs(s.Lines[y], s.Cols)
+		for i := range s.Lines[y].Runs {
+			r := &s.Lines[y].Runs[i]
+			tints[r] = tintOf(s, r)
+		}
 	}
 	high, wide := int(float64(2*s.Rows)/scale+0.999), int(float64(s.Cols)/scale+0.999)
 	out := make([][]pixel, high)
@@ -44,7 +49,7 @@ func patches(s *screen.Snapshot, scale float64) [][]pixel {
 			var p patch
 			for row := y0; row < y1; row++ {
 				for _, g := range lines[row][x0:x1] {
-					p.add(s, g)
+					p.add(g, tints[g.run])
 				}
 			}
 			out[y][x] = p.pixel()
@@ -69,25 +74,31 @@ type patch struct {
 	r, g, b int
 }
 
-func (p *patch) add(s *screen.Snapshot, g glyph) {
+// tint is how the cells of a run look.
+type tint struct {
+	fg, bg vt.RGB
+	filled bool // it has a background of its own
+	hidden bool
+}
+
+func tintOf(s *screen.Snapshot, r *screen.Run) tint {
+	t := tint{fg: rgbOf(s, r.FG, s.Foreground), bg: rgbOf(s, r.BG, s.Background), filled: r.BG != "", hidden: r.Hidden}
+	if r.Inverse {
+		t.fg, t.bg, t.filled = t.bg, t.fg, true
+	}
+	return t
+}
+
+func (p *patch) add(g glyph, t tint) {
 	p.cells++
-	if g.run == nil {
-		p.mix(rgbOf(s, "", s.Background), 100)
-		return
-	}
-	fg, bg := rgbOf(s, g.run.FG, s.Foreground), rgbOf(s, g.run.BG, s.Background)
-	filled := g.run.BG != ""
-	if g.run.Inverse {
-		fg, bg, filled = bg, fg, true
-	}
-	text := (g.text != "" && g.text != " " || g.width == 0) && !g.run.Hidden
-	p.drawn = p.drawn || text || filled
+	text := (g.text != "" && g.text != " " || g.width == 0) && !t.hidden
+	p.drawn = p.drawn || text || t.filled
 	if !text {
-		p.mix(bg, 100)
+		p.mix(t.bg, 100)
 		return
 	}
-	p.mix(fg, ink)
-	p.mix(bg, 100-ink)
+	p.mix(t.fg, ink)
+	p.mix(t.bg, 100-ink)
 }
 
 func (p *patch) mix(c vt.RGB, percent int) {

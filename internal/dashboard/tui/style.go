@@ -25,6 +25,7 @@ var (
 	bad      = lipgloss.NewStyle().Foreground(lipgloss.Red)
 	odd      = lipgloss.NewStyle().Foreground(lipgloss.Magenta)
 	accent   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
+	present  = accent.Bold(true)
 	inPast   = lipgloss.NewStyle().Foreground(lipgloss.Black).Background(lipgloss.Yellow)
 )
 

@@ -55,55 +55,73 @@ func (u *ui) drawActivity() string {
 	return fit(strings.Repeat(" ", labelWidth)+faint.Render(b.String()), u.width)
 }
 
+// trackSign is one column of the track: a character and its style.
+type trackSign struct {
+	text  string
+	style *lipgloss.Style
+}
+
 // drawTrack is the session's time from its start to now: cells in the colour
 // of how they ended, marks, and where the view is.
 func (u *ui) drawTrack() string {
 	width, end := u.trackWidth(), u.end().Elapsed
-	signs := make([]string, width)
+	signs := make([]trackSign, width)
 	for x := range signs {
-		signs[x] = faint.Render("─")
+		signs[x] = trackSign{"─", &faint}
 	}
 	if u.line != nil {
 		u.drawSpans(signs, end)
 	}
-	here := accent.Bold(true).Render("┃")
-	label, last := "live", clock(end)
+	here, label := &present, "live"
 	if u.past != nil {
-		here = inPast.Render("┃")
-		label = clock(u.position())
+		here, label = &inPast, clock(u.position())
 	} else if u.ended {
 		label = "end"
 	}
-	signs[column(u.position(), end, width)] = here
-	return fit(fmt.Sprintf("%*s ", labelWidth-1, label)+strings.Join(signs, "")+" "+last, u.width)
+	signs[column(u.position(), end, width)] = trackSign{"┃", here}
+	return fit(fmt.Sprintf("%*s %s %s", labelWidth-1, label, render(signs), clock(end)), u.width)
 }
 
-func (u *ui) drawSpans(signs []string, end time.Duration) {
+// render styles neighbours of one style together.
+func render(signs []trackSign) string {
+	var b strings.Builder
+	for from := 0; from < len(signs); {
+		text, to := "", from
+		for ; to < len(signs) && signs[to].style == signs[from].style; to++ {
+			text += signs[to].text
+		}
+		b.WriteString(signs[from].style.Render(text))
+		from = to
+	}
+	return b.String()
+}
+
+func (u *ui) drawSpans(signs []trackSign, end time.Duration) {
 	if first := u.line.First.Elapsed; first > 0 {
 		for x := range column(first, end, len(signs)) {
-			signs[x] = " " // dropped under the log's limit
+			signs[x].text = " " // dropped under the log's limit
 		}
 	}
 	for i := range u.line.Cells {
 		c := &u.line.Cells[i]
 		from, to := column(c.Start.Elapsed, end, len(signs)), column(c.Start.Elapsed+c.Took, end, len(signs))
 		for x := from; x <= to; x++ {
-			signs[x] = cellStyle(c).Render("━")
+			signs[x] = trackSign{"━", cellStyle(c)}
 		}
 	}
 	for _, m := range u.line.Marks {
-		signs[column(m.Elapsed, end, len(signs))] = odd.Render("◆")
+		signs[column(m.Elapsed, end, len(signs))] = trackSign{"◆", &odd}
 	}
 }
 
-func cellStyle(c *dashboard.CellSpan) lipgloss.Style {
+func cellStyle(c *dashboard.CellSpan) *lipgloss.Style {
 	switch {
 	case c.End.Seq == 0:
-		return warn
+		return &warn
 	case c.Status == cell.Failed, c.ExitCode != nil && *c.ExitCode != 0:
-		return bad
+		return &bad
 	}
-	return good
+	return &good
 }
 
 // moment says in words what was going on at the time that is shown: the cell

@@ -279,3 +279,19 @@ func TestLookFollowsTheCursorUntilItIsMoved(t *testing.T) {
 		t.Errorf("a full-screen program is shown from row %d", l.top)
 	}
 }
+
+func BenchmarkDraw(b *testing.B) {
+	row := strings.Repeat("\x1b[32mok\x1b[0m some words \x1b[38;5;244mand more\x1b[0m ", 5) + "\r\n"
+	for name, small := range map[string]bool{"text": false, "small": true} {
+		b.Run(name, func(b *testing.B) {
+			u := newSample(160, 50)
+			u.Update(listMsg{sample()})
+			u.Update(frameMsg{id: u.chosen, frame: frame(200, 60, strings.Repeat(row, 60))})
+			u.Update(lineMsg{id: u.chosen, line: line()})
+			u.look.small = small
+			for b.Loop() {
+				u.draw()
+			}
+		})
+	}
+}
