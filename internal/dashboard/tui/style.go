@@ -60,15 +60,37 @@ func word(s *dashboard.Session) string {
 	return string(s.Status)
 }
 
-// plain makes text of others fit for a line: no control characters.
+// plain makes text of others fit for a line: no control characters, and
+// nothing that terminals disagree about how wide it is.
 func plain(s string) string {
-	return strings.Map(func(r rune) rune {
+	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}, s)
+	if agreed(s) {
+		return s
+	}
+	s = strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me) {
+			return -1 // joiners, variants, marks: their first characters stay
+		}
+		return r
+	}, s)
+	if agreed(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if r >= 0x80 && !agreed(string(r)) || r >= 0x1F000 {
+			return '?'
+		}
+		return r
+	}, s)
 }
+
+// agreed reports whether a text is as wide by its characters as by its runes.
+func agreed(s string) bool { return ansi.StringWidth(s) == ansi.StringWidthWc(s) }
 
 // fit cuts or pads styled text to exactly n columns.
 func fit(s string, n int) string {

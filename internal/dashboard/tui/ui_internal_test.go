@@ -37,7 +37,7 @@ func sample() *dashboard.Listing {
 			one("work", session.Running, nil), one("begins", session.Starting, nil),
 			one("fine", session.Exited, code(0)), one("broken", session.Exited, code(2)), one("gone", session.Lost, nil),
 		}},
-		{Path: "/another/home/" + strings.Repeat("long/", 20), Active: 1, Sessions: []dashboard.Session{one("far\x1b[31m away 日本語 with a long name", session.Running, nil)}},
+		{Path: "/another/home/" + strings.Repeat("long/", 20), Active: 1, Sessions: []dashboard.Session{one("far\x1b[31m away 日本語 🇩🇪 👩‍👩‍👧 with a long name", session.Running, nil)}},
 		{Path: "/unreadable", Problem: "no permission"},
 	}}
 }
@@ -52,7 +52,7 @@ func frame(cols, rows int, output string) *dashboard.Frame {
 func line() *dashboard.Timeline {
 	l := &dashboard.Timeline{Start: noon, Last: eventlog.Position{Seq: 9, Elapsed: 10 * time.Second}}
 	l.Cells = []dashboard.CellSpan{
-		{ID: "1", Code: "make\nall", Status: cell.Done, ExitCode: code(0), Start: eventlog.Position{Seq: 1}, End: eventlog.Position{Seq: 3, Elapsed: 3 * time.Second}, Took: 3 * time.Second},
+		{ID: "1", Code: "make\n👩‍👩‍👧 🇩🇪 ❤️ 👍🏽 e\u0301 all", Status: cell.Done, ExitCode: code(0), Start: eventlog.Position{Seq: 1}, End: eventlog.Position{Seq: 3, Elapsed: 3 * time.Second}, Took: 3 * time.Second},
 		{ID: "2", Code: "false", Status: cell.Done, ExitCode: code(1), Start: eventlog.Position{Seq: 4, Elapsed: 4 * time.Second}, End: eventlog.Position{Seq: 5, Elapsed: 5 * time.Second}, Took: time.Second},
 		{ID: "3", Code: "read x", Status: cell.Running, WaitingFor: "input", Start: eventlog.Position{Seq: 8, Elapsed: 8 * time.Second}, Took: 2 * time.Second},
 	}

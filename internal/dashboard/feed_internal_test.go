@@ -1,0 +1,64 @@
+package dashboard
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/ident"
+	"den/internal/replay"
+	"den/internal/session"
+	"den/internal/vt"
+)
+
+// TestFeedJumpsWhenLeftBehind: a feed that a log outruns by whole segments
+// does not emulate them all, but goes on from the newest one's repaint.
+func TestFeedJumpsWhenLeftBehind(t *testing.T) {
+	d := session.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
+	if err := os.MkdirAll(d.Log(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: replay.Scrollback})
+	w, err := eventlog.Create(d.Log(), eventlog.Options{
+		Header: eventlog.Header{Cols: 80, Rows: 24}, SegmentBytes: 3 << 20,
+		Clock: func() time.Duration { return 0 }, Now: time.Now, Repaint: term.Dump,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 24 {
+		text := []byte(strings.Repeat("x", 512<<10) + fmt.Sprintf("\r\nchunk %d\r\n", i))
+		w.Append(eventlog.Output, text)
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		term.Write(text)
+		if err := w.RotateIfFull(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f := &feed{dir: d}
+	if err := f.reload(replay.Seq(1)); err != nil {
+		t.Fatal(err)
+	}
+	behind, err := f.follow(t.Context())
+	if !behind || err != nil || f.at.Seq >= 20 {
+		t.Fatalf("behind %v at %d, %v", behind, f.at.Seq, err)
+	}
+	if err := f.reload(replay.End()); err != nil {
+		t.Fatal(err)
+	}
+	frame, _, _, err := f.next(0, time.Now())
+	if err != nil || frame.Seq != 24 || !strings.Contains(frame.Screen.Text, "chunk 23") {
+		t.Errorf("at %+v, %v", frame, err)
+	}
+	if f.isBehind() {
+		t.Error("behind at the end")
+	}
+}
