@@ -192,7 +192,7 @@ func (k *kept) showsGolden() {
 		k.t.Fatal(err)
 	}
 	var got string
-	for begun := time.Now(); time.Since(begun) < time.Minute; time.Sleep(50 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(50 * time.Millisecond) {
 		if got = k.screen(); got == string(want) {
 			return
 		}

@@ -39,8 +39,7 @@ func TestRealAgentsBusy(t *testing.T) {
 				t.Fatal(err)
 			}
 			nudge(ctx, t, m, "ping meanwhile")
-			close(goOn)
-			awaitScreen(ctx, t, m, "I am done.")
+			close(goOn) // claude ends its answer first; codex turns to the new words at once
 			awaitScreen(ctx, t, m, "pong from the stub")
 			nudge(ctx, t, m, "fail now")
 			if _, err := stub.Await(ctx, modelstub.Contains("fail now")); err != nil {
