@@ -57,6 +57,7 @@ type world struct {
 	home   session.Home
 	server *web.Server
 	words  *safeBuffer // what the server logged
+	stop   func()      // ends the server
 }
 
 // safeBuffer is written by the server while a test reads it.
@@ -108,11 +109,14 @@ func newWorld(t *testing.T, workspace string) *world {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- w.server.Serve(ctx) }()
-	t.Cleanup(func() {
+	w.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-served; err != nil {
 			t.Errorf("serve: %v", err)
 		}
+	})
+	t.Cleanup(func() {
+		w.stop()
 		m.Close()
 		w.endAll()
 		os.RemoveAll(run)

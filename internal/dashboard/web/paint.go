@@ -22,7 +22,8 @@ type paint struct {
 	Missing []string       `json:"missing,omitempty"`
 	Cursor  screen.Cursor  `json:"cursor"`
 	Title   string         `json:"title,omitempty"`
-	FG      string         `json:"fg,omitempty"` // set by the program, or ""
+	Alt     bool           `json:"alt,omitempty"` // the program draws its screen
+	FG      string         `json:"fg,omitempty"`  // set by the program, or ""
 	BG      string         `json:"bg,omitempty"`
 	Palette map[int]string `json:"pal,omitempty"` // what the program has changed
 	Styles  []screen.Style `json:"styles"`
@@ -49,7 +50,7 @@ func newPaint(from, to *dashboard.Frame) *paint {
 	d := dashboard.Diff(from, to)
 	p := &paint{
 		Full: d.Full, Cols: d.Cols, Rows: d.Height, Seq: d.Seq, Elapsed: int64(d.Elapsed), Exit: d.Exit, Missing: d.Missing,
-		Cursor: d.Cursor, Title: d.Title, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(d.Rows)),
+		Cursor: d.Cursor, Title: d.Title, Alt: d.AltScreen, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(d.Rows)),
 	}
 	p.takeColors(d)
 	b := painter{numbers: map[screen.Style]int{}, paint: p}

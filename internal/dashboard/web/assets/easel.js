@@ -27,6 +27,7 @@ export class Easel {
     this.canvas = canvas;
     this.ctx = canvas.getContext("2d", { alpha: false });
     this.blinkOff = false;
+    this.top = 0; // the first row that is shown
   }
 
   // size sets the cells' width in device pixels (whole ones give the sharpest
@@ -53,13 +54,13 @@ export class Easel {
     if (!rows) {
       ctx.fillStyle = screen.bg;
       ctx.fillRect(0, 0, this.canvas.width, this.canvas.height);
-      for (let y = 0; y < screen.rows; y++) this.#row(screen, y);
-    } else for (const y of rows) this.#row(screen, y);
+      for (let y = this.top; y < screen.rows; y++) this.#row(screen, y);
+    } else for (const y of rows) if (y >= this.top) this.#row(screen, y);
     this.#cursor(screen);
   }
 
   #x(col) { return Math.round(col * this.cw); }
-  #y(row) { return Math.round(row * this.ch); }
+  #y(row) { return Math.round((row - this.top) * this.ch); }
 
   #row(screen, y) {
     const { ctx } = this;

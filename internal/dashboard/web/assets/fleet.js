@@ -5,8 +5,6 @@ import { Easel, cellRatio } from "./easel.js";
 import { Screen } from "./screen.js";
 import { $, age, el, ending, isActive, lived, tone } from "./words.js";
 
-const shape = 5 / 3; // of a thumbnail: that of 80 columns and 24 rows
-
 export class Fleet {
   cards = new Map(); // by id
   #visible = new Set();
@@ -225,6 +223,7 @@ class Card {
     if (!p.lines) return;
     this.screen ??= new Screen();
     const rows = this.screen.apply(p);
+    this.canvas.parentElement.style.background = this.screen.bg;
     if (this.resize()) return;
     this.easel.paint(this.screen, rows);
   }
@@ -232,12 +231,35 @@ class Card {
   // resize fits the screen into the thumbnail; true if it was drawn anew.
   resize() {
     if (!this.screen?.cols) return false;
-    const box = this.canvas.parentElement.clientWidth;
-    if (!box) return false;
-    const w = Math.round(box * devicePixelRatio), h = Math.round(w / shape);
-    const cell = Math.min(w / this.screen.cols, h / (this.screen.rows * cellRatio));
-    if (!this.easel.size(this.screen, cell, w, h)) return false;
+    const { clientWidth: wide, clientHeight: tall } = this.canvas;
+    if (!wide || !tall) return false;
+    const w = Math.round(wide * devicePixelRatio), h = Math.round(tall * devicePixelRatio);
+    const { cell, top } = this.#view(w, h);
+    const moved = top !== this.easel.top;
+    this.easel.top = top;
+    if (!this.easel.size(this.screen, cell, w, h) && !moved) return false;
     this.easel.paint(this.screen);
     return true;
+  }
+
+  // view says what of the screen is shown, and how large: all of a program
+  // that draws its screen; of printed text the columns that are in use and the
+  // newest rows, so that it can be read.
+  #view(w, h) {
+    const s = this.screen;
+    const all = Math.min(w / s.cols, h / (s.rows * cellRatio));
+    if (s.alt) return { cell: all, top: 0 };
+    let wide = 0, last = s.cursor.row;
+    s.lines.forEach((line, y) => {
+      const r = line.runs.at(-1);
+      if (!r) return;
+      wide = Math.max(wide, r.x + r.w);
+      last = Math.max(last, y);
+    });
+    wide = Math.min(s.cols, Math.max(60, Math.ceil(wide / 20) * 20));
+    if (wide < this.wide && wide > this.wide / 2) wide = this.wide; // it must not flicker
+    this.wide = wide;
+    const cell = Math.max(all, w / wide);
+    return { cell, top: Math.max(0, last + 1 - Math.floor(h / (cell * cellRatio))) };
   }
 }

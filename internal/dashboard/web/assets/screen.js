@@ -37,7 +37,7 @@ export class Screen {
     const colors = JSON.stringify([p.fg, p.bg, p.pal]);
     const all = p.full || colors !== this.colors;
     if (p.full) this.lines = Array.from({ length: p.rows }, () => ({ runs: [] }));
-    Object.assign(this, { cols: p.cols, rows: p.rows, cursor: p.cursor, seq: p.seq, t: p.t, exit: p.exit, title: p.title, missing: p.missing });
+    Object.assign(this, { cols: p.cols, rows: p.rows, cursor: p.cursor, alt: p.alt ?? false, seq: p.seq, t: p.t, exit: p.exit, title: p.title, missing: p.missing });
     this.colors = colors;
     this.fg = p.fg ?? foreground;
     this.bg = p.bg ?? background;

@@ -8,6 +8,7 @@ import { $, clock, el, ending, isActive, lived, span, tone, wall } from "./words
 import { Latest, ask } from "./wire.js";
 
 const speeds = [1, 2, 4, 8, 16];
+const narrow = matchMedia("(max-width: 860px)");
 const widest = 13; // pixels of a cell: larger letters help nobody
 
 export class Stage {
@@ -19,6 +20,7 @@ export class Stage {
   #speed = 0;
   #full = false;
   #poll = 0;
+  #asked = 0; // what was asked for before this number was raised is not shown
 
   constructor() {
     this.easel = new Easel($("large"));
@@ -48,6 +50,7 @@ export class Stage {
 
   close() {
     this.#poll++;
+    this.#asked++;
     this.#playing = 0;
     this.session = this.past = this.#live = this.timeline.line = null;
     this.timeline.at = null;
@@ -58,6 +61,7 @@ export class Stage {
 
   describe(s, now, agent) {
     this.session = s;
+    this.described = [s, now, agent];
     $("stage-name").textContent = s.session;
     $("stage-dot").dataset.tone = tone(s);
     $("stage-what").textContent = s.problem ?? s.command?.join(" ") ?? "";
@@ -85,7 +89,10 @@ export class Stage {
     this.#live ??= new Screen();
     const rows = this.#live.apply(p);
     if (!this.past) this.#draw(rows);
-    if (first) this.#moment();
+    if (first) {
+      this.#moment();
+      this.describe(...this.described);
+    }
   }
 
   #say(words) {
@@ -99,8 +106,9 @@ export class Stage {
     if (!s?.cols) return;
     const box = $("screen");
     const dpr = devicePixelRatio;
-    const room = [box.clientWidth - 26, box.clientHeight - 26].map((n) => n * dpr);
-    let cw = Math.floor(Math.min(room[0] / s.cols, room[1] / s.rows / cellRatio, widest * dpr));
+    // On a narrow page the screen is as tall as it must be, for that scrolls.
+    const tall = narrow.matches ? Infinity : box.clientHeight - 32;
+    let cw = Math.floor(Math.min(((box.clientWidth - 32) * dpr) / s.cols, (tall * dpr) / s.rows / cellRatio, widest * dpr));
     if (this.#full) cw = Math.max(cw, Math.round(9 * dpr));
     cw = Math.max(cw, 3);
     if (this.easel.size(s, cw)) {
@@ -188,14 +196,15 @@ export class Stage {
   // load shows an earlier moment. Of many that are asked for at once, only
   // the last is fetched.
   #load(what, at) {
-    const id = this.session.id;
+    const { id } = this.session, asked = this.#asked;
+    const wanted = () => this.session?.id === id && asked === this.#asked;
     return new Promise((done) => {
       this.#latest.run(async () => {
         try {
-          const p = await ask(`/api/sessions/${id}/${what}`);
-          if (this.session?.id === id) this.#show(p, at);
+          const p = wanted() ? await ask(`/api/sessions/${id}/${what}`) : null;
+          if (p && wanted()) this.#show(p, at);
         } catch (err) {
-          if (this.session?.id === id) this.#say(err.message);
+          if (wanted()) this.#say(err.message);
         }
         done();
       });
@@ -211,10 +220,12 @@ export class Stage {
     this.#draw();
     this.#moment();
     this.#links();
+    this.describe(...this.described);
   }
 
   newest() {
     this.#playing = 0;
+    this.#asked++;
     if (!this.session) return;
     this.past = null;
     this.timeline.move(null);

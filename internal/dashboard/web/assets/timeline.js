@@ -142,14 +142,14 @@ export class Timeline {
     const n = Math.max(1, Math.floor(this.width / 150));
     for (let i = 0; i <= n; i++) {
       ctx.textAlign = i === 0 ? "left" : i === n ? "right" : "center";
-      ctx.fillText(clock((this.last * i) / n), (this.width * i) / n, base);
+      ctx.fillText(clock((this.last * i) / n, this.last < 2e10 ? 2 : 1), (this.width * i) / n, base);
     }
   }
 
   #marks() {
     const { ctx } = this;
     const [top, tall] = lanes.activity;
-    ctx.fillStyle = this.colors("mark");
+    ctx.fillStyle = this.colors("note");
     for (const m of this.line.marks) {
       const x = this.#x(m.elapsed_ns);
       ctx.fillRect(x - 0.5, top, 1, tall);
@@ -165,7 +165,7 @@ export class Timeline {
   #head() {
     const { ctx } = this;
     const x = Math.max(1, Math.min(this.width - 1, this.#x(this.at ?? this.last)));
-    ctx.fillStyle = this.colors(this.at === null ? "accent" : "text");
+    ctx.fillStyle = this.colors(this.at === null ? "accent" : "mark");
     ctx.fillRect(x - 1, 0, 2, 50);
     ctx.beginPath();
     ctx.arc(Math.max(4, Math.min(this.width - 4, x)), 4, 4, 0, 7);

@@ -24,12 +24,12 @@ export function age(ns) {
   return `${Math.floor(s / 86400)}d`;
 }
 
-// clock says a position in a session: minutes, seconds, tenths.
-export function clock(ns) {
-  const tenths = Math.floor(ns / second * 10);
-  const s = Math.floor(tenths / 10), m = Math.floor(s / 60), h = Math.floor(m / 60);
+// clock says a position in a session: minutes, seconds, and parts of them.
+export function clock(ns, digits = 1) {
+  const parts = 10 ** digits, all = Math.floor((ns / second) * parts);
+  const s = Math.floor(all / parts), m = Math.floor(s / 60), h = Math.floor(m / 60);
   const two = (n) => String(n).padStart(2, "0");
-  return `${h ? `${h}:${two(m % 60)}` : m}:${two(s % 60)}.${tenths % 10}`;
+  return `${h ? `${h}:${two(m % 60)}` : m}:${two(s % 60)}.${String(all % parts).padStart(digits, "0")}`;
 }
 
 // wall says when that was.

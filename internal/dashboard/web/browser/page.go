@@ -1,0 +1,144 @@
+package browser
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Page is a tab.
+type Page struct {
+	b       *Browser
+	session string
+}
+
+// Open opens a tab at an address.
+func (b *Browser) Open(ctx context.Context, url string, width, height int) (*Page, error) {
+	var target struct{ TargetID string }
+	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+		return nil, err
+	}
+	var attached struct{ SessionID string }
+	if err := b.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
+		return nil, err
+	}
+	p := &Page{b, attached.SessionID}
+	for _, domain := range []string{"Page", "Runtime", "Log"} {
+		if err := p.Call(ctx, domain+".enable", nil, nil); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.Size(ctx, width, height, 1); err != nil {
+		return nil, err
+	}
+	return p, p.Navigate(ctx, url)
+}
+
+// Call speaks DevTools to the tab.
+func (p *Page) Call(ctx context.Context, method string, params, result any) error {
+	return p.b.call(ctx, p.session, method, params, result)
+}
+
+// Navigate goes to an address.
+func (p *Page) Navigate(ctx context.Context, url string) error {
+	var r struct{ ErrorText string }
+	if err := p.Call(ctx, "Page.navigate", map[string]any{"url": url}, &r); err != nil {
+		return err
+	}
+	if r.ErrorText != "" {
+		return fmt.Errorf("open %s: %s", url, r.ErrorText)
+	}
+	return nil
+}
+
+// Size sets the size of the tab, in CSS pixels, and how many device pixels one is.
+func (p *Page) Size(ctx context.Context, width, height int, scale float64) error {
+	return p.Call(ctx, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": scale, "mobile": false}, nil)
+}
+
+// Prefer sets what the system prefers: "dark" or "light".
+func (p *Page) Prefer(ctx context.Context, scheme string) error {
+	return p.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+}
+
+// Eval evaluates an expression, awaits it, and decodes its value.
+func (p *Page) Eval(ctx context.Context, expression string, result any) error {
+	var r struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	if err := p.Call(ctx, "Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true}, &r); err != nil {
+		return err
+	}
+	if e := r.ExceptionDetails; e != nil {
+		return fmt.Errorf("%s: %s %s", expression, e.Text, e.Exception.Description)
+	}
+	if result == nil || len(r.Result.Value) == 0 {
+		return nil
+	}
+	return json.Unmarshal(r.Result.Value, result)
+}
+
+// Until evaluates an expression until it is true, or ctx ends.
+func (p *Page) Until(ctx context.Context, expression string) error {
+	for {
+		var ok bool
+		// A page that is being loaded has not what the expression names.
+		if err := p.Eval(ctx, "Boolean("+expression+")", &ok); err == nil && ok {
+			return nil
+		} else if ctx.Err() != nil {
+			return fmt.Errorf("never true: %s (%w)", expression, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("never true: %s", expression)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Press presses a key and lets it go.
+func (p *Page) Press(ctx context.Context, key string) error {
+	ev := map[string]any{"type": "keyDown", "key": key}
+	switch key {
+	case "Enter":
+		ev["text"], ev["windowsVirtualKeyCode"] = "\r", 13
+	case "Tab":
+		ev["windowsVirtualKeyCode"] = 9
+	case "Escape":
+		ev["windowsVirtualKeyCode"] = 27
+	default:
+		if len([]rune(key)) == 1 {
+			ev["text"] = key
+		}
+	}
+	if err := p.Call(ctx, "Input.dispatchKeyEvent", ev, nil); err != nil {
+		return err
+	}
+	return p.Call(ctx, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
+}
+
+// Click clicks at a place.
+func (p *Page) Click(ctx context.Context, x, y float64) error {
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		err := p.Call(ctx, "Input.dispatchMouseEvent", map[string]any{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Screenshot returns a PNG of what the tab shows.
+func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
+	var r struct{ Data string }
+	if err := p.Call(ctx, "Page.captureScreenshot", map[string]any{"format": "png"}, &r); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.DecodeString(r.Data)
+}

@@ -1,0 +1,232 @@
+package web_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/coder/websocket"
+)
+
+// openSession goes to a session's large view.
+func (p *tab) openSession(id string) {
+	p.t.Helper()
+	p.until(`document.querySelector('[data-id="` + id + `"]')`)
+	p.eval(`location.hash = "#/`+id+`"`, nil)
+	p.until(`document.body.dataset.session === "` + id + `"`)
+}
+
+func TestLiveOutputAppears(t *testing.T) {
+	w := newWorld(t, "")
+	w.do("new", "one", "cat")
+	p := w.browse(1200, 800)
+	p.openSession(w.dir("one").ID)
+	w.do("type", "one", "first words", "--enter")
+	p.until(text + `.includes("first words")`)
+	// One that is begun while the page is open is shown by itself.
+	w.do("new", "two", "cat")
+	p.until(`document.querySelectorAll(".card").length === 2`)
+	// What has ended leaves the active ones, but not the stage.
+	w.do("kill", "one")
+	p.until(`document.getElementById("facts").innerText.includes("killed by")`)
+	p.press("Escape")
+	p.until(`document.querySelectorAll(".card").length === 1`)
+	p.press("a")
+	p.until(`document.querySelectorAll(".card").length === 2`)
+	p.shoot("ended")
+}
+
+// Pixels tell that the canvas itself was drawn on, and where.
+func TestCanvasIsDrawn(t *testing.T) {
+	w := newWorld(t, "")
+	w.do("new", "box", "--cols", "40", "--rows", "10", "bash", "-c", `printf '\033[48;2;10;200;30m%40s\033[m\n\033[7m日本\033[m │█\n' ' '; cat`)
+	w.do("wait", "box", "--text", "█")
+	p := w.browse(1200, 800)
+	p.openSession(w.dir("box").ID)
+	p.until(text + `.includes("█")`)
+	ink, paper := [3]int{0xd5, 0xd9, 0xe0}, [3]int{0x16, 0x18, 0x1d}
+	places := []struct {
+		what     string
+		col, row float64 // of a place in the picture
+		rgb      [3]int  // somewhere in the cell's width at this height
+		all      bool    // everywhere, rather
+	}{
+		{"a true colour over the whole row", 39, 0.5, [3]int{10, 200, 30}, true},
+		{"the default background", 20, 5, paper, true},
+		{"the background of a wide character, over its second half", 3, 1.03, ink, true},
+		{"a full block, at its top", 6, 1.03, ink, true},
+		{"a line that begins at the top", 5, 1.03, ink, false},
+		{"a line that ends at the bottom", 5, 1.97, ink, false},
+	}
+	var at []string
+	for _, place := range places {
+		at = append(at, fmt.Sprintf("[%f, %f]", place.col, place.row))
+	}
+	var rows [][][3]int // the pixels of each cell, from left to right
+	p.eval(`(() => { const c = document.getElementById("large"), w = c.width / 40, h = c.height / 10;
+		const all = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+		const pixel = (x, y) => [...all.slice(4 * (y * c.width + x), 4 * (y * c.width + x) + 3)];
+		return [`+strings.Join(at, ", ")+`].map(([col, row]) => Array.from({ length: w }, (_, i) => pixel(col * w + i, Math.floor(row * h)))); })()`, &rows)
+	for i, place := range places {
+		n := 0
+		for _, rgb := range rows[i] {
+			if rgb == place.rgb {
+				n++
+			}
+		}
+		if n == 0 || place.all && n < len(rows[i]) {
+			t.Errorf("%s: %d of %d pixels are %v: %v", place.what, n, len(rows[i]), place.rgb, rows[i])
+		}
+	}
+	p.shoot("canvas")
+}
+
+func TestScrubShowsThePast(t *testing.T) {
+	w := newWorld(t, "")
+	w.do("new", "sh", "bash")
+	for i := range 4 {
+		w.do("run", "sh", fmt.Sprintf("clear; echo screen $((%d + 100))", i))
+		w.do("mark", "sh", fmt.Sprintf("mark %d", i))
+	}
+	p := w.browse(1200, 800)
+	p.openSession(w.dir("sh").ID)
+	p.until(text + `.includes("screen 103")`)
+	p.until(`document.querySelectorAll("#cells li").length === 4`)
+	// A cell's end is the screen that it left.
+	p.eval(`document.querySelectorAll("#cells button")[1].click()`, nil)
+	p.until(text + `.includes("screen 101") && document.body.dataset.time === "past"`)
+	// What happens now does not disturb who looks at the past.
+	w.do("run", "sh", "clear; echo later")
+	p.until(`document.querySelectorAll("#cells li").length === 5`)
+	p.until(text + `.includes("screen 101")`)
+	p.press("Home")
+	p.until(`!` + text + `.includes("screen") && document.getElementById("line").getAttribute("aria-valuenow") === "0"`)
+	// Step by step to the end, and back to now.
+	p.press("ArrowRight", "ArrowRight")
+	p.until(`Number(document.getElementById("line").getAttribute("aria-valuenow")) > 0`)
+	p.press("Escape")
+	p.until(text + `.includes("later") && document.body.dataset.time === "now"`)
+	// The pointer on the line.
+	var at struct{ X, Y, Width float64 }
+	p.eval(`(r => ({X: r.x, Y: r.y + 20, Width: r.width}))(document.getElementById("line").getBoundingClientRect())`, &at)
+	p.must(p.page.Click(within(t), at.X+1, at.Y))
+	p.until(`document.body.dataset.time === "past" && !` + text + `.includes("later")`)
+	p.press(" ")
+	p.until(`document.body.dataset.time === "now" && ` + text + `.includes("later")`) // it played to the end
+}
+
+func TestKeyboard(t *testing.T) {
+	w := newWorld(t, "")
+	for _, name := range []string{"alpha", "beta", "gamma"} {
+		w.do("new", name, "cat")
+	}
+	p := w.browse(1200, 800)
+	p.until(`document.querySelectorAll(".card").length === 3`)
+	focused := `document.activeElement.querySelector?.("b")?.textContent`
+	p.press("ArrowRight")
+	p.until(focused + ` === "gamma"`) // the newest is first
+	p.press("ArrowRight")
+	p.until(focused + ` === "beta"`)
+	p.until(`getComputedStyle(document.activeElement).outlineStyle === "solid"`)
+	p.press("Enter")
+	p.until(`document.getElementById("stage-name").textContent === "beta" && document.body.dataset.view === "session"`)
+	p.press("ArrowDown")
+	p.until(`document.getElementById("stage-name").textContent === "alpha"`)
+	p.press("Escape")
+	p.until(`document.body.dataset.view === "fleet" && ` + focused + ` === "alpha"`)
+	p.press("?")
+	p.until(`document.getElementById("help").open`)
+	p.press("Escape")
+	p.until(`!document.getElementById("help").open`)
+	p.press("/", "b", "e", "t")
+	p.until(`document.querySelectorAll(".card").length === 1`)
+	p.press("Escape")
+	p.until(`document.querySelectorAll(".card").length === 3`)
+	var before, after string
+	p.eval(`document.documentElement.dataset.theme`, &before)
+	p.press("t")
+	p.eval(`document.documentElement.dataset.theme`, &after)
+	if before == after {
+		t.Errorf("t leaves the theme %s", before)
+	}
+}
+
+// A browser that draws nothing gets three messages, and then the newest.
+func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
+	w := newWorld(t, "")
+	w.do("new", "flood", "bash", "-c", "seq 1 20000; echo the end; cat")
+	w.do("wait", "flood", "--text", "the end")
+	c := visitor(t)
+	get(t, c, w.server.URL())
+	ctx := within(t)
+	conn, _, err := w.dial(ctx, c, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	say := func(words string) {
+		t.Helper()
+		if err := conn.Write(ctx, websocket.MessageText, []byte(words)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear := func() (n uint64, all string) {
+		t.Helper()
+		_, raw, err := conn.Read(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m struct{ N uint64 }
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m.N, string(raw)
+	}
+	id := w.dir("flood").ID
+	n, last := uint64(0), ""
+	for !strings.Contains(last, id) { // only what is listed can be asked for
+		n, last = hear()
+		say(fmt.Sprintf(`{"ack":%d}`, n))
+	}
+	say(`{"large":"` + id + `"}`)
+	for !strings.Contains(last, "the end") {
+		n, last = hear()
+	}
+	acked := n
+	say(fmt.Sprintf(`{"ack":%d}`, acked))
+	// Each line is a change; without an answer only three messages come.
+	for i := range 12 {
+		w.do("type", "flood", fmt.Sprintf("line %d", i), "--enter")
+		w.do("wait", "flood", "--text", fmt.Sprintf("line %d\nline %d", i, i))
+	}
+	for n < acked+3 {
+		n, last = hear()
+	}
+	if strings.Contains(last, "line 11") {
+		t.Fatal("twelve lines came in three messages: this shows nothing")
+	}
+	say(fmt.Sprintf(`{"ack":%d}`, n))
+	for !strings.Contains(last, "line 11") {
+		if n, last = hear(); n > acked+5 { // a listing may come between
+			t.Fatalf("message %d is not the newest screen: %s", n, last)
+		}
+	}
+}
+
+func TestAgents(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "den.toml")
+	config := "[workspace]\nname = \"crew\"\n\n[[agents]]\nname = \"writer\"\nstart_command = [\"cat\"]\n"
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, file)
+	w.do("up", "-f", file)
+	t.Cleanup(func() { w.do("down", "-f", file) })
+	p := w.browse(1200, 800)
+	p.until(`/writer\s+running\s+running/.test(document.getElementById("agents").innerText)`)
+	p.shoot("agents")
+}
