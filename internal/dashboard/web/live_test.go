@@ -228,5 +228,7 @@ func TestAgents(t *testing.T) {
 	t.Cleanup(func() { w.do("down", "-f", file) })
 	p := w.browse(1200, 800)
 	p.until(`/writer\s+running\s+running/.test(document.getElementById("agents").innerText)`)
+	p.eval(`document.querySelector("#agents a").click()`, nil)
+	p.until(`/agent writer\s*wanted running, running/.test(document.getElementById("stage-agent").innerText)`)
 	p.shoot("agents")
 }

@@ -1,7 +1,7 @@
 // The agents of the workspace, as its keeper tells: what is wanted, what is,
 // and why.
 
-import { $, age, el } from "./words.js";
+import { $, age, el, shortName } from "./words.js";
 
 const tones = { running: "good", starting: "busy", stopping: "busy", quarantined: "bad", unknown: "bad" };
 
@@ -17,7 +17,7 @@ export class Agents {
 
   // of is the agent that lives in a session, or null.
   of(session) {
-    return this.#known?.agents.find((a) => a.session === session.session || a.session === session.id) ?? null;
+    return this.#known?.agents.find((a) => [session.session, session.id, shortName(session)].includes(a.session)) ?? null;
   }
 
   render(now = Date.now()) {

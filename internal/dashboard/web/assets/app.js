@@ -4,7 +4,7 @@ import { Agents } from "./agents.js";
 import { Fleet } from "./fleet.js";
 import { Stage } from "./stage.js";
 import { Wire } from "./wire.js";
-import { $ } from "./words.js";
+import { $, shortName } from "./words.js";
 
 let wire = null;
 let told = "";
@@ -48,7 +48,7 @@ function open(s) {
   fleet.last = s.id;
   document.body.dataset.view = "session";
   document.body.dataset.session = s.id;
-  document.title = `${s.session} · den`;
+  document.title = `${shortName(s)} · den`;
   $("stage").hidden = false;
   fleet.render();
   for (const [id, card] of fleet.cards) card.root.toggleAttribute("aria-current", id === s.id);

@@ -3,7 +3,7 @@
 
 import { Easel, cellRatio } from "./easel.js";
 import { Screen } from "./screen.js";
-import { $, age, el, ending, isActive, lived, tone } from "./words.js";
+import { $, age, el, ending, isActive, lived, shortName, tone } from "./words.js";
 
 export class Fleet {
   cards = new Map(); // by id
@@ -49,7 +49,7 @@ export class Fleet {
 
   // named finds the session that an agent lives in.
   named(name) {
-    for (const h of this.#homes) for (const s of h.sessions) if (isActive(s) && (s.session === name || s.id === name)) return s;
+    for (const h of this.#homes) for (const s of h.sessions) if (isActive(s) && (s.session === name || shortName(s) === name || s.id === name)) return s;
     return null;
   }
 
@@ -203,7 +203,8 @@ class Card {
 
   describe(s, now) {
     this.session = s;
-    this.name.textContent = s.session;
+    this.name.textContent = shortName(s);
+    this.name.title = s.session;
     this.dot.dataset.tone = tone(s);
     this.how.textContent = isActive(s) && s.status === "running" ? "" : ending(s);
     this.how.dataset.tone = tone(s);

@@ -4,7 +4,7 @@ import { Cells } from "./cells.js";
 import { Easel, cellRatio, fontSize } from "./easel.js";
 import { Screen } from "./screen.js";
 import { Timeline } from "./timeline.js";
-import { $, clock, el, ending, isActive, lived, span, tone, wall } from "./words.js";
+import { $, clock, el, ending, isActive, lived, shortName, span, tone, wall } from "./words.js";
 import { Latest, ask } from "./wire.js";
 
 const speeds = [1, 2, 4, 8, 16];
@@ -62,7 +62,7 @@ export class Stage {
   describe(s, now, agent) {
     this.session = s;
     this.described = [s, now, agent];
-    $("stage-name").textContent = s.session;
+    $("stage-name").textContent = shortName(s);
     $("stage-dot").dataset.tone = tone(s);
     $("stage-what").textContent = s.problem ?? s.command?.join(" ") ?? "";
     const size = this.shown ? `${this.shown.cols}×${this.shown.rows}` : `${s.cols}×${s.rows}`;

@@ -1,0 +1,95 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"image/png"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// listed waits until the server knows a session, and returns its address.
+func (w *world) listed(c *http.Client, name string) string {
+	w.t.Helper()
+	address := w.root() + "api/sessions/" + w.dir(name).ID
+	for ctx := within(w.t); ; {
+		r, body := get(w.t, c, address+"/timeline")
+		if r.StatusCode == http.StatusOK {
+			return address
+		}
+		if ctx.Err() != nil {
+			w.t.Fatalf("session %s: %s\n%s", name, r.Status, body)
+		}
+	}
+}
+
+func TestDownloads(t *testing.T) {
+	w := newWorld(t, "")
+	w.do("new", "sh", "--cols", "40", "--rows", "10", "bash")
+	w.do("run", "sh", "clear; echo only then")
+	w.do("run", "sh", "clear; echo only now")
+	c := visitor(t)
+	get(t, c, w.server.URL())
+	address := w.listed(c, "sh")
+	var line struct {
+		Cells []struct {
+			Code string
+			End  struct{ Seq uint64 }
+		}
+	}
+	_, body := get(t, c, address+"/timeline")
+	if err := json.Unmarshal([]byte(body), &line); err != nil || len(line.Cells) != 2 {
+		t.Fatalf("timeline: %v\n%s", err, body)
+	}
+	for _, test := range []struct{ path, kind, name, begins, has string }{
+		{"/screenshot", "image/png", `.png`, "\x89PNG", ""},
+		{"/screenshot?format=svg", "image/svg+xml", `.svg`, "<svg", "only"},
+		{"/recording", "application/x-asciicast", `sh.cast`, `{"version":3`, "only now"},
+		{"/recording?format=gif", "image/gif", `sh.gif`, "GIF89a", ""},
+		{"/recording?format=text", "text/plain", `sh.txt`, "", "only now"},
+	} {
+		r, body := get(t, c, address+test.path)
+		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), test.kind) {
+			t.Errorf("%s: %s, %s\n%.200s", test.path, r.Status, r.Header.Get("Content-Type"), body)
+			continue
+		}
+		if d := r.Header.Get("Content-Disposition"); !strings.HasPrefix(d, "attachment") || !strings.Contains(d, test.name) {
+			t.Errorf("%s: disposition %q", test.path, d)
+		}
+		if !strings.HasPrefix(body, test.begins) || !strings.Contains(body, test.has) {
+			t.Errorf("%s: %.300q", test.path, body)
+		}
+	}
+	_, picture := get(t, c, address+"/screenshot")
+	if _, err := png.Decode(bytes.NewReader([]byte(picture))); err != nil {
+		t.Errorf("the screenshot: %v", err)
+	}
+}
+
+func TestWhatCannotBeAnswered(t *testing.T) {
+	w := newWorld(t, "")
+	w.do("new", "sh", "cat")
+	c := visitor(t)
+	get(t, c, w.server.URL())
+	address := w.listed(c, "sh")
+	for _, test := range []struct {
+		address string
+		status  int
+		kind    string
+	}{
+		{w.root() + "api/sessions/none/timeline", http.StatusNotFound, "not_found"},
+		{address + "/at?t=soon", http.StatusBadRequest, "usage"},
+		{address + "/at?seq=-1", http.StatusBadRequest, "usage"},
+		{address + "/screenshot?format=bmp", http.StatusBadRequest, "usage"},
+		{address + "/recording?format=avi", http.StatusBadRequest, "usage"},
+	} {
+		r, body := get(t, c, test.address)
+		var said struct {
+			Error struct{ Kind, Message string }
+		}
+		if err := json.Unmarshal([]byte(body), &said); err != nil || r.StatusCode != test.status || said.Error.Kind != test.kind || said.Error.Message == "" {
+			t.Errorf("%s: %s %s", test.address, r.Status, body)
+		}
+	}
+}
