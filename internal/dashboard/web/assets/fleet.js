@@ -225,6 +225,7 @@ class Card {
     this.screen ??= new Screen();
     const rows = this.screen.apply(p);
     this.canvas.parentElement.style.background = this.screen.bg;
+    this.canvas.classList.add("drawn");
     if (this.resize()) return;
     this.easel.paint(this.screen, rows);
   }
