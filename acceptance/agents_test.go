@@ -57,7 +57,9 @@ func TestRealAgents(t *testing.T) {
 			stub.Always(modelstub.Contains("ping"), modelstub.Say("pong ", "from the stub"))
 			k := keepAgent(t, a, a.home(t, stub))
 			k.do("up", "--wait", "-t", "2m")
-			if out := k.do("agent", "nudge", a.name, "ping please", "-t", "3m"); !strings.Contains(out, "delivered") {
+			// On a loaded machine the screen may show it too late to be confirmed;
+			// that it came is seen below.
+			if out := k.do("agent", "nudge", a.name, "ping please", "-t", "3m"); !strings.Contains(out, "delivered") && !strings.Contains(out, "unconfirmed") {
 				t.Errorf("the nudge: %s%s", out, k.do("agent", "peek", a.name))
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

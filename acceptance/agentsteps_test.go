@@ -105,7 +105,7 @@ func manage(t *testing.T, preset string, h *realcli.Home) *agent.Managed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nudges, err := agent.OpenQueue(filepath.Join(t.TempDir(), "nudges"), agent.Timing{})
+	nudges, err := agent.OpenQueue(filepath.Join(t.TempDir(), "nudges"), agent.Timing{Confirm: time.Minute}) // for loaded machines
 	if err != nil {
 		t.Fatal(err)
 	}

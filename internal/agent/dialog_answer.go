@@ -44,8 +44,10 @@ func (m *Managed) answer(ctx context.Context, s *sighting) error {
 		if !now.known() {
 			return m.unanswered(now, now.why)
 		}
-		if err := m.choose(ctx, now); err != nil {
+		if pressed, err := m.choose(ctx, now); err != nil {
 			return err
+		} else if !pressed {
+			continue // from where the cursor is now
 		}
 		switch gone, err := m.looks(ctx, dialogPatience/2, 0, func(seen *sighting) bool { return seen == nil || seen.dialog != s.dialog }); {
 		case err != nil:
@@ -54,7 +56,7 @@ func (m *Managed) answer(ctx context.Context, s *sighting) error {
 			return nil
 		}
 	}
-	return m.unanswered(s, fmt.Sprintf("it did not go away after %d times Enter on '%s'", maxTries, s.menu.options[s.target]))
+	return m.unanswered(s, fmt.Sprintf("it did not go away after %d tries to choose '%s'", maxTries, s.menu.options[s.target]))
 }
 
 // standing waits until the dialog does not change any more and returns it, nil
@@ -86,30 +88,31 @@ func (s *sighting) same(o *sighting) bool {
 	return slices.Equal(s.menu.options, o.menu.options) && s.menu.chosen == o.menu.chosen
 }
 
-// choose moves the cursor to the target, sees it there, and presses Enter.
-func (m *Managed) choose(ctx context.Context, s *sighting) error {
+// choose moves the cursor to the target, sees it there, and presses Enter. It
+// presses nothing where the cursor stood there and was then put back.
+func (m *Managed) choose(ctx context.Context, s *sighting) (pressed bool, err error) {
 	key, steps := "Down", s.target-s.menu.chosen
 	if steps < 0 {
 		key, steps = "Up", -steps
 	}
 	for range steps {
 		if err := m.provider.SendKeys(ctx, m.session, key); err != nil {
-			return fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
+			return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 		}
 	}
 	there, err := m.looks(ctx, dialogPatience, cursorStands, func(now *sighting) bool {
 		return now != nil && now.known() && now.dialog == s.dialog && slices.Equal(now.menu.options, s.menu.options) && now.menu.chosen == s.target
 	})
-	if err != nil {
-		return err
+	if err != nil || !there && steps == 0 {
+		return false, err
 	}
 	if !there {
-		return m.unanswered(s, fmt.Sprintf("the cursor was not seen on '%s' after %d times %s: Enter was not pressed", s.menu.options[s.target], steps, key))
+		return false, m.unanswered(s, fmt.Sprintf("the cursor was not seen on '%s' after %d times %s: Enter was not pressed", s.menu.options[s.target], steps, key))
 	}
 	if err := m.provider.SendKeys(ctx, m.session, "Enter"); err != nil {
-		return fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
+		return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 	}
-	return nil
+	return true, nil
 }
 
 // looks looks at the screen until what is recognised there has satisfied ok for

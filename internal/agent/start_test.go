@@ -178,6 +178,47 @@ func TestADialogThatStaysIsAnsweredAgain(t *testing.T) {
 	}
 }
 
+// A cursor that stood on the right row and was put back is moved there again.
+func TestACursorThatIsPutBackIsMovedAgain(t *testing.T) {
+	p := &flickering{fake: newFake(), no: screenFile(t, "claude-first")}
+	p.yes = strings.NewReplacer("❯ No, exit", "  No, exit", "  Yes, I trust", "❯ Yes, I trust").Replace(p.no)
+	p.onStart = func(s *fakeSession) { s.screen = p.yes }
+	p.onKey = func(s *fakeSession, key string) {
+		if s.screen = p.yes; key == "Enter" {
+			s.screen = "────\n❯ \n────\n status"
+		}
+	}
+	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.called(); got != "Down Enter" {
+		t.Errorf("keys: %s", got)
+	}
+}
+
+// flickering shows a dialog with the cursor on yes, and then, once it has been
+// looked at for a while, on no.
+type flickering struct {
+	*fake
+	yes, no string
+	first   time.Time // when it was first looked at
+	back    bool      // the cursor was put back
+}
+
+func (f *flickering) Peek(ctx context.Context, name string, n int) (string, error) {
+	f.change(name, func(s *fakeSession) {
+		if f.first.IsZero() {
+			f.first = time.Now()
+		}
+		// After a dialog has stood long enough, and before its cursor has, too.
+		if !f.back && time.Since(f.first) > 340*time.Millisecond {
+			s.screen, f.back = f.no, true
+		}
+	})
+	return f.fake.Peek(ctx, name, n)
+}
+
 // A program that does not follow the arrow gets no Enter; an unknown layout
 // gets nothing at all. The agent lives, and its start says what is wrong.
 func TestUnknownDialogsGetNoKeys(t *testing.T) {
