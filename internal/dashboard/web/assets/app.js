@@ -10,6 +10,9 @@ let wire = null;
 let told = "";
 let opened = ""; // the session that the stage shows
 
+// What was drawn, for measurements.
+const drawn = globalThis.denDrawn = { large: 0, thumbs: 0, first: 0 };
+
 const fleet = new Fleet((ids) => {
   const next = ids.sort().join();
   if (next === told) return;
@@ -29,6 +32,8 @@ function heard(m) {
   for (const p of m.paints ?? []) {
     if (!p.large) fleet.paint(p);
     else if (p.id === stage.session?.id) stage.paint(p);
+    drawn[p.large ? "large" : "thumbs"]++;
+    drawn.first ||= performance.now();
   }
 }
 
