@@ -104,7 +104,7 @@ export class Easel {
     const base = top + (bottom - top) / 2 + this.px * 0.345;
     const plain = /^[\x20-\x7e]*$/;
     if (plain.test(r.text)) {
-      if (r.text.trim()) this.ctx.fillText(r.text, r.x * this.cw, base);
+      if (r.text.trim()) this.ctx.fillText(r.text, this.#x(r.x), Math.round(base));
       return;
     }
     if (r.whole) return this.#character(r.text, r.x, r.w, base);

@@ -1,6 +1,6 @@
 // The connection to den. The page says what it shows, and when it has drawn
 // what it was sent: den sends the next screens then, and always the newest. A
-// hidden page draws nothing, so it is sent nothing.
+// hidden page draws nothing, so it asks for nothing.
 
 export class Wire {
   #socket = null;
@@ -11,8 +11,11 @@ export class Wire {
   constructor(heard, state) {
     this.heard = heard;
     this.state = state;
+    document.addEventListener("visibilitychange", () => this.#ask());
     this.#connect();
   }
+
+  #ask() { this.#say(document.hidden ? { thumbs: [], large: "" } : this.#asked); }
 
   show(asked) {
     Object.assign(this.#asked, asked);
@@ -28,7 +31,7 @@ export class Wire {
     socket.onopen = () => {
       this.#wait = 250;
       this.state("live");
-      this.#say(this.#asked);
+      this.#ask();
     };
     socket.onmessage = (event) => requestAnimationFrame(() => {
       if (socket !== this.#socket) return;
