@@ -170,7 +170,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("no cell yet: %v", err)
 	}
 	id := ident.New(time.Now())
-	if err := s.Save(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, Output: "x"}}); err != nil {
+	if err := s.Begin(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, Output: "x"}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, ref := range []string{"", id} {

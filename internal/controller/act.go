@@ -123,11 +123,11 @@ func (w *worker) wishes() bool {
 	return w.wish.run
 }
 
+// end interrupts, waits, and stops. The stop comes in any case: an agent that
+// ended by itself may have left processes behind.
 func (w *worker) end(ctx context.Context) error {
 	if patience := w.rules().ShutdownTimeout; patience > 0 && w.sub().Interrupt(ctx) == nil {
-		if w.endsWithin(ctx, patience) {
-			return nil
-		}
+		w.endsWithin(ctx, patience)
 	}
 	if err := w.sub().Stop(ctx); err != nil {
 		return fmt.Errorf("stop: %w", err)
@@ -137,20 +137,17 @@ func (w *worker) end(ctx context.Context) error {
 
 // endsWithin waits for the agent's own end. One that waits for its user again
 // has heard the interrupt and will not end of itself.
-func (w *worker) endsWithin(ctx context.Context, patience time.Duration) bool {
+func (w *worker) endsWithin(ctx context.Context, patience time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	sub := w.sub()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
-		if running, err := sub.Running(ctx); err == nil && !running {
-			return true
-		}
-		if sub.Ready(ctx) {
-			return false
+		if running, err := sub.Running(ctx); err == nil && !running || sub.Ready(ctx) {
+			return
 		}
 		select {
 		case <-ctx.Done():
-			return false
+			return
 		case <-w.poke:
 		case <-time.After(pause):
 		}
