@@ -60,6 +60,8 @@ func (f *feed) run(ctx context.Context) {
 	}
 	if err == nil {
 		err = ctx.Err() // nil behind the exit
+	} else if f.removed() {
+		err = f.wasRemoved() // whatever the reading stumbled over
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

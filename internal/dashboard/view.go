@@ -2,8 +2,12 @@ package dashboard
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"time"
 
+	"den/internal/fault"
 	"den/internal/session"
 )
 
@@ -38,7 +42,7 @@ func (m *Model) Live(d session.Dir) *View {
 // Next waits for a screen that this view has not shown, and returns the
 // newest; those between were skipped. Behind the last one of a session that is
 // over it returns io.EOF. A session that was removed is fault.NotFound. After
-// any error it returns the same again.
+// any error it returns one of that kind again.
 func (v *View) Next(ctx context.Context) (*Frame, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -52,26 +56,43 @@ func (v *View) Next(ctx context.Context) (*Frame, error) {
 			v.rev = frame.Rev
 			return frame, nil
 		}
-		v.await(ctx, changed, wait)
+		if !v.await(ctx, changed, wait) && v.feed.removed() {
+			return nil, v.feed.wasRemoved()
+		}
 	}
 }
 
 // await returns when there may be a new frame. In a flood that is when one
-// may be taken; at rest, when something changes.
-func (v *View) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) {
-	if wait <= 0 {
-		select {
-		case <-ctx.Done():
-		case <-changed:
-		}
-		return
+// may be taken; at rest, when something changes. False means that nothing did
+// for a while.
+func (v *View) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) bool {
+	flood := wait > 0
+	if flood {
+		changed = nil
+	} else {
+		wait = lookEvery
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
+		return true
+	case <-changed:
+		return true
 	case <-t.C:
+		return flood
 	}
+}
+
+// removed reports whether the session's directory is gone. The follower may
+// not hear of that: its own open segment keeps the system from saying so.
+func (f *feed) removed() bool {
+	_, err := os.Stat(f.dir.Path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+func (f *feed) wasRemoved() error {
+	return fault.Errorf(fault.NotFound, "session '%s' was removed", f.dir.ID)
 }
 
 // Close ends the view, and the following with the last view. It may be called
