@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A dialog is a question that a coding agent asks when it comes up. It is
@@ -29,48 +30,51 @@ func options(patterns ...string) []*regexp.Regexp {
 var no = `(no\b.*|don'?t trust.*|exit.*|quit.*|cancel.*|back\b.*|reject.*|skip.*)`
 
 // dialogs is the table of what is known. The first whose mark is on the screen
-// counts.
-var dialogs = []dialog{
-	{
-		name:       "bypass permissions",
-		marks:      []string{"bypass permissions mode"},
-		yes:        options(`yes, i accept`, `yes, i accept the risks?`),
-		other:      options(no),
-		permission: true,
-	},
-	{
-		name:  "API key",
-		marks: []string{"detected a custom api key in your environment", "do you want to use this api key?"},
-		yes:   options(`yes`),
-		other: options(no),
-	},
-	{
-		name:  "MCP servers",
-		marks: []string{"new mcp server found in", "new mcp servers found in", "mcp server approval required"},
-		yes:   options(`use this mcp server`, `yes, approve.*`, `approve`),
-		other: options(`use this and all future mcp servers.*`, `continue without using this mcp server`, `approve all.*`, no),
-	},
-	{
-		// codex, where the model that is set has a successor: the user's choice stays.
-		name:  "new model",
-		marks: []string{"meet gpt-"},
-		yes:   options(`use existing model`),
-		other: options(`try new model`),
-	},
-	{
-		name: "trust folder",
-		marks: []string{
-			"trust this folder", "quick safety check", // claude, codex
-			"do you trust the contents of this directory", // codex
-			"do you trust the files in this folder",       // gemini, qwen, copilot
-			"trust project folder?",                       // pi
-			"workspace trust required",                    // cursor
+// counts. It is made when it is first needed: commands of den that only name an
+// agent link this package too.
+var dialogs = sync.OnceValue(func() []dialog {
+	return []dialog{
+		{
+			name:       "bypass permissions",
+			marks:      []string{"bypass permissions mode"},
+			yes:        options(`yes, i accept`, `yes, i accept the risks?`),
+			other:      options(no),
+			permission: true,
 		},
-		yes: options(`yes, i trust this folder`, `yes, proceed`, `yes, continue`, `trust and continue`, `trust folder.*`,
-			`trust this (folder|project|workspace|time).*`, `trust once.*`, `trust`, `yes`, `yes, trust.*`),
-		other: options(`trust parent folder.*`, `yes, and remember.*`, `trust (always|permanently).*`, no),
-	},
-}
+		{
+			name:  "API key",
+			marks: []string{"detected a custom api key in your environment", "do you want to use this api key?"},
+			yes:   options(`yes`),
+			other: options(no),
+		},
+		{
+			name:  "MCP servers",
+			marks: []string{"new mcp server found in", "new mcp servers found in", "mcp server approval required"},
+			yes:   options(`use this mcp server`, `yes, approve.*`, `approve`),
+			other: options(`use this and all future mcp servers.*`, `continue without using this mcp server`, `approve all.*`, no),
+		},
+		{
+			// codex, where the model that is set has a successor: the user's choice stays.
+			name:  "new model",
+			marks: []string{"meet gpt-"},
+			yes:   options(`use existing model`),
+			other: options(`try new model`),
+		},
+		{
+			name: "trust folder",
+			marks: []string{
+				"trust this folder", "quick safety check", // claude, codex
+				"do you trust the contents of this directory", // codex
+				"do you trust the files in this folder",       // gemini, qwen, copilot
+				"trust project folder?",                       // pi
+				"workspace trust required",                    // cursor
+			},
+			yes: options(`yes, i trust this folder`, `yes, proceed`, `yes, continue`, `trust and continue`, `trust folder.*`,
+				`trust this (folder|project|workspace|time).*`, `trust once.*`, `trust`, `yes`, `yes, trust.*`),
+			other: options(`trust parent folder.*`, `yes, and remember.*`, `trust (always|permanently).*`, no),
+		},
+	}
+})
 
 // A sighting is a known dialog on a screen.
 type sighting struct {
@@ -94,8 +98,8 @@ func recognise(screen string) *sighting {
 	}
 	const above = 24 // rows from the mark to the menu
 	text := textOf(rows[max(0, m.top-above):m.top])
-	for i := range dialogs {
-		d := &dialogs[i]
+	for i := range dialogs() {
+		d := &dialogs()[i]
 		if d.marked(text) {
 			return d.match(m)
 		}
@@ -167,15 +171,15 @@ func wordsAlone(rows []row) *sighting {
 	last := rows[max(0, len(rows)-24):]
 	asksKey := false
 	for _, r := range last[max(0, len(last)-1-maxBelow):] {
-		asksKey = (asksKey || footers.MatchString(r.text)) && !r.emptyComposer()
+		asksKey = (asksKey || footers().MatchString(r.text)) && !r.emptyComposer()
 	}
 	if !asksKey {
 		return nil
 	}
 	text := textOf(last)
-	for i := range dialogs {
-		if dialogs[i].marked(text) {
-			return &sighting{dialog: &dialogs[i], why: "its options are not drawn in a way that is known"}
+	for i := range dialogs() {
+		if dialogs()[i].marked(text) {
+			return &sighting{dialog: &dialogs()[i], why: "its options are not drawn in a way that is known"}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package agent
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A menu is rows to choose from at the end of a screen, one of them chosen.
@@ -15,10 +16,12 @@ type menu struct {
 }
 
 var (
-	number = regexp.MustCompile(`^[0-9]{1,2}[.)] +`)
+	number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,2}[.)] +`) })
 	// footers say that something waits for a choice. "esc to interrupt" is not
 	// one: it stands below the composer of a busy agent.
-	footers = regexp.MustCompile(`(?i)\b(enter to (confirm|select|submit|continue)|enter (confirm|continue|select)|press enter to|esc to cancel|esc (back|to exit)|↑/?↓ to navigate)`)
+	footers = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(enter to (confirm|select|submit|continue)|enter (confirm|continue|select)|press enter to|esc to cancel|esc (back|to exit)|↑/?↓ to navigate)`)
+	})
 )
 
 const (
@@ -59,7 +62,7 @@ func findMenu(rows []row) *menu {
 	below := 0
 	for _, r := range rows[end+1:] {
 		switch {
-		case footers.MatchString(r.text):
+		case footers().MatchString(r.text):
 			m.footer, below = true, 0
 		case !r.blank():
 			below++
@@ -94,7 +97,7 @@ func (m *menu) add(r row, at int, chosen bool, column int) {
 	if chosen {
 		m.chosen = len(m.options)
 	}
-	if n := number.FindString(label); n != "" {
+	if n := number().FindString(label); n != "" {
 		m.numbers = true
 		label = label[len(n):]
 	}

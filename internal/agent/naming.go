@@ -8,6 +8,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"text/template"
 	"text/template/parse"
 
@@ -84,7 +85,7 @@ func plainParts(root *parse.ListNode) []namePart {
 }
 
 // marked is the form of a name that ends in a hash.
-var marked = regexp.MustCompile(`-x[0-9a-f]{10}$`)
+var marked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-x[0-9a-f]{10}$`) })
 
 // Session returns the session's name for an agent of a workspace. Distinct
 // pairs have distinct names: where the template's result could be another
@@ -106,7 +107,7 @@ func (n *Names) Session(workspace, agent string) string {
 		return mark(clean(out.String()), workspace, agent)
 	}
 	name := out.String()
-	if n.lossless(f, agent) && name == clean(name) && len(name) <= maxSessionName && name != "" && !marked.MatchString(name) {
+	if n.lossless(f, agent) && name == clean(name) && len(name) <= maxSessionName && name != "" && !marked().MatchString(name) {
 		return name
 	}
 	return mark(clean(name), workspace, agent)

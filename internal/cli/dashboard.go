@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"syscall"
-	"time"
 
 	"den/internal/dashboard"
-	"den/internal/dashboard/tui"
 	"den/internal/fault"
 	"den/internal/session"
 
@@ -32,7 +29,7 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 		Example: "  den dashboard\n  den dashboard work --all\n  den dashboard --web",
 		GroupID: groupSession,
 		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if web {
 				return a.serveDashboard(args)
 			}
@@ -40,7 +37,7 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 			if len(args) > 0 {
 				ref = args[0]
 			}
-			return a.runDashboard(cmd.Context(), ref, len(args) > 0, all)
+			return a.runDashboard(ref, len(args) > 0, all)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -71,7 +68,7 @@ func (a *app) serveDashboard(addr []string) error {
 }
 
 // runDashboard shows the terminal's dashboard.
-func (a *app) runDashboard(ctx context.Context, ref string, named, all bool) error {
+func (a *app) runDashboard(ref string, named, all bool) error {
 	home, err := a.home()
 	if err != nil {
 		return err
@@ -100,5 +97,14 @@ func (a *app) runDashboard(ctx context.Context, ref string, named, all bool) err
 	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
 		return fault.Hintf(fault.Errorf(fault.Usage, "show the dashboard: this is not a terminal"), "'den dashboard -j' prints the sessions; 'den snapshot' prints a screen")
 	}
-	return tui.Run(ctx, tui.Options{Model: model, In: a.stdin, Out: out, Environ: a.environ, Now: time.Now, All: all, Select: ref})
+	binary, err := a.dend()
+	if err != nil {
+		return err
+	}
+	// It is in the other binary, so that this one starts sooner.
+	argv := []string{binary, "tui", "-home", home.Path, "-select", ref}
+	if all {
+		argv = append(argv, "-all")
+	}
+	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
 }

@@ -40,6 +40,13 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		web.Version = Version
 		return web.Main(args[2:], environ, stdout, stderr)
 	}
+	if len(args) > 1 && args[1] == "tui" {
+		err := showDashboard(args[2:], environ, stdout, stderr)
+		if err != nil {
+			fmt.Fprintln(stderr, "den:", err)
+		}
+		return fault.ExitCode(err)
+	}
 	log.SetOutput(stderr)
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("dend: ")
