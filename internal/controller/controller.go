@@ -58,6 +58,7 @@ type Controller struct {
 	mu      sync.Mutex // guards the fields below
 	plan    map[string]Member
 	workers map[string]*worker
+	ending  bool // the workspace goes down: whatever the plan becomes, nobody is wanted
 	begin   func(*worker)
 }
 
@@ -123,6 +124,9 @@ func (c *Controller) Apply(members []Member) {
 }
 
 func (c *Controller) assignLocked(m Member) {
+	if c.ending {
+		m.Run, m.Suspended, m.Gently, m.Why = false, false, false, "the workspace goes down"
+	}
 	if c.state.suspended() && m.Run {
 		m.Run, m.Suspended, m.frozen, m.Why = false, true, true, "the workspace is suspended"
 	}
@@ -311,8 +315,8 @@ func (c *Controller) Await(ctx context.Context) error {
 // by the next keeper.
 func (c *Controller) Down(ctx context.Context) error {
 	c.mu.Lock()
+	c.ending = true
 	for _, m := range c.plan {
-		m.Run, m.Suspended, m.Gently, m.Why = false, false, false, "the workspace goes down"
 		c.assignLocked(m)
 	}
 	c.mu.Unlock()

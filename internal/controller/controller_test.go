@@ -32,6 +32,25 @@ func TestComesUpAndGoesDown(t *testing.T) {
 	}
 }
 
+// A file that changes while the workspace goes down brings nobody back.
+func TestDownIsFinal(t *testing.T) {
+	p := newPlace()
+	members := []Member{member(p, "a", "1"), member(p, "b", "1")}
+	c, _ := keep(t, t.TempDir(), p, members...)
+	until(t, c, "a", is(keeper.Running))
+	if err := c.Down(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := p.started()
+	c.Apply(append(members, member(p, "c", "1")))
+	if err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p.started() != before {
+		t.Errorf("%d starts after down", p.started()-before)
+	}
+}
+
 func TestAnEndIsSeenWhenItHappens(t *testing.T) {
 	p := newPlace()
 	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1")) // its patrol is half a minute

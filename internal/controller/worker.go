@@ -152,8 +152,9 @@ func (w *worker) reconcile(ctx context.Context) (v verdict, forgotten bool) {
 			return verdict{do: rest}, false
 		}
 		w.observe(ctx, s)
+		missing := w.c.missing(w.name) // takes the controller's lock, which comes first
 		w.mu.Lock()
-		w.wish.waitsFor = w.c.missing(w.name)
+		w.wish.waitsFor = missing
 		v = decide(w.wish, s, w.memory, w.policy, w.c.clock())
 		over := w.gone && s.known && !s.running
 		w.mu.Unlock()
