@@ -313,10 +313,12 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 	var res cell.Result
 	for range intPresses { // one may be lost while a shell forks
 		if sent {
-			if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
+			if over, err := cs.press(r); err != nil || over {
+				if over {
+					res, _ = r.look()
+				}
 				return res, err
 			}
-			cs.markInterrupted(r)
 		}
 		if r == nil {
 			return res, nil
@@ -332,15 +334,22 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
 }
 
-// markInterrupted notes that Ctrl-C is on its way to the program.
-func (cs *cells) markInterrupted(r *running) {
-	if r == nil {
-		return
-	}
+// press sends Ctrl-C, unless the cell that it is for has ended: a cell that
+// began meanwhile must not get it. It reports whether that is so.
+func (cs *cells) press(r *running) (over bool, err error) {
 	cs.mu.Lock()
-	r.interrupted = true
-	cs.mu.Unlock()
-	r.turn.poke()
+	defer cs.mu.Unlock()
+	if r != nil && cs.active != r {
+		return true, nil
+	}
+	if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
+		return false, err
+	}
+	if r != nil {
+		r.interrupted = true
+		r.turn.poke()
+	}
+	return false, nil
 }
 
 // A program may take intPatience to react to Ctrl-C, and is asked intPresses times.
