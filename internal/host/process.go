@@ -180,14 +180,14 @@ func (p *processes) nextReaped() <-chan struct{} {
 // is believed when the host has no child at all, which is exact, or when it
 // stays empty: hosts that were started inside are children too.
 func (p *processes) empty() bool {
-	for range 3 {
+	for range 30 {
 		if len(p.tree()) > 0 {
 			return false
 		}
 		if childless() {
 			return true
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(100 * time.Microsecond) // most often the last one is dead, and about to be reaped
 	}
 	return true
 }
