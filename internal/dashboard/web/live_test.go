@@ -228,6 +228,7 @@ func TestAgents(t *testing.T) {
 	t.Cleanup(func() { w.do("down", "-f", file) })
 	p := w.browse(1200, 800)
 	p.until(`/writer\s+running\s+running/.test(document.getElementById("agents").innerText)`)
+	p.until(`document.querySelector("#agents a") !== null`) // the keeper may know the agent before its session is listed
 	p.eval(`document.querySelector("#agents a").click()`, nil)
 	p.until(`/agent writer\s*wanted running, running/.test(document.getElementById("stage-agent").innerText)`)
 	p.shoot("agents")
