@@ -45,25 +45,27 @@ const (
 
 // Options makes a Managed.
 type Options struct {
-	Workspace string
-	Name      string // qualified
-	Session   string
-	Provider  provider.Provider
-	Config    SessionConfig
-	Nudges    *Queue
-	Clock     func() time.Time // nil means time.Now
+	Workspace     string // its name
+	WorkspaceFile string // absolute: den's commands inside the session find the workspace by it
+	Name          string // qualified
+	Session       string
+	Provider      provider.Provider
+	Config        SessionConfig
+	Nudges        *Queue
+	Clock         func() time.Time // nil means time.Now
 }
 
 // Managed is the Agent over any provider.
 type Managed struct {
-	workspace string
-	name      string
-	session   string
-	provider  provider.Provider
-	config    SessionConfig
-	nudges    *Queue
-	clock     func() time.Time
-	up        chan struct{} // room for one token: a start is over
+	workspace     string
+	workspaceFile string
+	name          string
+	session       string
+	provider      provider.Provider
+	config        SessionConfig
+	nudges        *Queue
+	clock         func() time.Time
+	up            chan struct{} // room for one token: a start is over
 
 	mu       sync.Mutex // guards the fields below
 	last     []Step     // of the last start
@@ -91,7 +93,7 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	return &Managed{workspace: o.Workspace, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock, up: make(chan struct{}, 1)}, nil
+	return &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock, up: make(chan struct{}, 1)}, nil
 }
 
 // Name is the qualified name.
@@ -109,6 +111,24 @@ func (m *Managed) IsRunning(ctx context.Context) (bool, error) {
 	if err != nil || !running || len(m.config.Hints.ProcessNames) == 0 {
 		return running, err
 	}
+	alive, err := m.processAlive(ctx)
+	if err != nil || alive {
+		return alive, err
+	}
+	// A program that another takes the place of is not there for a moment.
+	select {
+	case <-ctx.Done():
+		return false, ctx.Err()
+	case <-time.After(secondLook):
+	}
+	return m.processAlive(ctx)
+}
+
+// secondLook is how long after the first an agent's processes are looked for
+// again before they are taken for gone.
+const secondLook = 100 * time.Millisecond
+
+func (m *Managed) processAlive(ctx context.Context) (bool, error) {
 	alive, err := m.provider.ProcessAlive(ctx, m.session, m.config.Hints.ProcessNames)
 	if fault.KindOf(err) == fault.Unsupported {
 		return true, nil // the provider cannot tell processes: the session is all there is
@@ -149,6 +169,7 @@ func (m *Managed) environ() map[string]string {
 		env = map[string]string{}
 	}
 	env["DEN_AGENT"] = m.name
-	env["DEN_WORKSPACE"] = m.workspace
+	env["DEN_WORKSPACE"] = m.workspaceFile
+	env["DEN_WORKSPACE_NAME"] = m.workspace
 	return env
 }

@@ -43,6 +43,17 @@ func FingerprintOf(c SessionConfig) Fingerprint {
 	return f
 }
 
+// Identity hashes all of the agent's configuration, hints too: it tells
+// whether anything was changed, where a Fingerprint tells whether the agent
+// would be another one.
+func (m *Managed) Identity() string {
+	data, err := json.Marshal(m.config)
+	if err != nil {
+		panic(err) // plain values: cannot be
+	}
+	return hashWords(m.session, string(data))
+}
+
 // hashWords keeps words apart by their lengths: no text can look like two.
 func hashWords(words ...string) string {
 	h := sha256.New()

@@ -162,26 +162,6 @@ func (m *Managed) readyLimit(delay time.Duration) time.Duration {
 	return limit
 }
 
-// alive refuses a start whose agent is gone already. A session without hints
-// is fired and forgotten, but a command that ends at once is seen all the
-// same: this waits until the program waits for its user, or for a moment.
-func (m *Managed) alive(ctx context.Context) (string, Outcome, error) {
-	look, cancel := context.WithTimeout(ctx, settle)
-	defer cancel()
-	watch := m.watchReady(look)
-	defer watch.stop()
-	err := poll(look, func() (bool, error) {
-		if err := m.dead(ctx); err != nil {
-			return false, err
-		}
-		return watch.ready(), nil
-	})
-	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return "", Failed, err
-	}
-	return "", Done, m.dead(ctx)
-}
-
 // dead returns an error that says how the agent ended, nil while it runs.
 func (m *Managed) dead(ctx context.Context) error {
 	running, err := m.provider.IsRunning(ctx, m.session)

@@ -38,10 +38,7 @@ func (m *Managed) Start(ctx context.Context) error {
 		{StepScript, m.script},
 		{StepNudge, m.firstNudge},
 	}
-	if running, err := m.provider.IsRunning(ctx, m.session); err != nil || running {
-		if err == nil {
-			err = fault.Hintf(fault.Errorf(fault.Busy, "agent '%s' runs already, as session '%s'", m.name, m.session), "stop it first")
-		}
+	if err := m.makeRoom(ctx); err != nil {
 		return err
 	}
 	var done []Step
@@ -59,6 +56,26 @@ func (m *Managed) Start(ctx context.Context) error {
 		created = created || s.name == StepCreate
 	}
 	m.tellUp()
+	return nil
+}
+
+// makeRoom refuses to start an agent that runs. A session that stands while the
+// agent's processes are gone is no agent: it is ended.
+func (m *Managed) makeRoom(ctx context.Context) error {
+	stands, err := m.provider.IsRunning(ctx, m.session)
+	if err != nil || !stands {
+		return err
+	}
+	running, err := m.IsRunning(ctx)
+	switch {
+	case err != nil:
+		return err
+	case running:
+		return fault.Hintf(fault.Errorf(fault.Busy, "agent '%s' runs already, as session '%s'", m.name, m.session), "stop it first")
+	}
+	if err := m.provider.Stop(ctx, m.session); err != nil {
+		return fmt.Errorf("end the session of agent '%s', which stands without it: %w", m.name, err)
+	}
 	return nil
 }
 

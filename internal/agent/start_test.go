@@ -36,7 +36,7 @@ func managed(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Ma
 	if c.WorkDir == "" {
 		c.WorkDir = t.TempDir()
 	}
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "dir/a", Session: "den-w-dir--a", Provider: p, Config: c, Nudges: queue(t, t.TempDir(), quick)})
+	m, err := agent.New(agent.Options{Workspace: "w", WorkspaceFile: "/w/den.toml", Name: "dir/a", Session: "den-w-dir--a", Provider: p, Config: c, Nudges: queue(t, t.TempDir(), quick)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestStartGoesInOrder(t *testing.T) {
 		if len(argv) != 2 || !strings.HasPrefix(argv[1], "[w] dir/a . ") || !strings.HasSuffix(argv[1], "\n\nwork") {
 			t.Errorf("argv %q", argv)
 		}
-		if s.config.Env["X"] != "1" || s.config.Env["DEN_AGENT"] != "dir/a" || s.config.Env["DEN_WORKSPACE"] != "w" {
+		if s.config.Env["X"] != "1" || s.config.Env["DEN_AGENT"] != "dir/a" || s.config.Env["DEN_WORKSPACE"] != "/w/den.toml" || s.config.Env["DEN_WORKSPACE_NAME"] != "w" {
 			t.Errorf("env %v", s.config.Env)
 		}
 	})

@@ -20,18 +20,13 @@ func (w *worker) act(ctx context.Context, v verdict) {
 		w.drain(ctx, v)
 	case undrain:
 		w.undrain(ctx, v)
+	case clean:
+		w.clean(ctx)
 	case report:
-		m := w.recall()
-		m.Stalled, m.Active = true, w.c.clock()
-		w.remember(m)
-		w.event(evStalled, v.why, map[string]any{"screen": w.screen(ctx)})
+		now := w.c.clock()
+		w.remember(func(m *memory) { m.Stalled, m.Active = true, now })
+		w.event(keeper.EventStalled, v.why, map[string]any{"screen": w.screen(ctx)})
 	}
-}
-
-func (w *worker) recall() memory {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.memory
 }
 
 func (w *worker) screen(ctx context.Context) string {
@@ -52,7 +47,7 @@ func (w *worker) start(ctx context.Context, v verdict) {
 	case <-ctx.Done():
 		return
 	}
-	w.event(evStarting, v.why, nil)
+	w.event(keeper.EventStarting, v.why, nil)
 	begun := w.c.clock()
 	sctx, cancel := context.WithTimeout(ctx, w.rules().StartTimeout)
 	err := w.sub().Start(sctx)
@@ -60,61 +55,85 @@ func (w *worker) start(ctx context.Context, v verdict) {
 	if ctx.Err() != nil {
 		return // the next keeper sees what came of it
 	}
-	m := w.recall()
 	now := w.c.clock()
-	m.RestartAsked, m.Drain, m.Stalled = false, nil, false
 	switch {
 	case fault.KindOf(err) == fault.Busy:
 		// It runs already: the next look adopts it.
-		w.remember(m)
+		w.remember((*memory).begunAnew)
 		return
 	case err != nil:
-		quarantined := m.failed(err.Error(), w.rules(), now, w.c.jitter())
-		w.remember(m)
-		w.event(evStartFailed, err.Error(), map[string]any{"failures": m.Failures, "took_ms": now.Sub(begun).Milliseconds()})
-		if quarantined {
-			w.event(evQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
-		}
+		w.startFailed(err, now, begun)
 		return
 	}
-	m.Up, m.Started, m.ExitCode = true, now, nil
-	w.remember(m)
+	w.remember(func(m *memory) {
+		m.begunAnew()
+		m.Up, m.Left, m.Started, m.ExitCode = true, false, now, nil
+	})
 	detail := map[string]any{"session": w.sub().Session(), "took_ms": now.Sub(begun).Milliseconds()}
 	if r, ok := w.sub().(Reporter); ok {
 		for step, outcome := range r.StartReport() {
 			detail[step] = outcome
 		}
 	}
-	w.event(evStarted, v.why, detail)
+	w.event(keeper.EventStarted, v.why, detail)
+}
+
+func (w *worker) startFailed(err error, now, begun time.Time) {
+	is, rules, chance := w.sub().Identity(), w.rules(), w.c.jitter()
+	quarantined := false
+	m := w.remember(func(m *memory) {
+		m.begunAnew()
+		quarantined = m.failed(err.Error(), is, rules, now, chance)
+	})
+	w.event(keeper.EventStartFailed, err.Error(), map[string]any{"failures": m.Failures, "took_ms": now.Sub(begun).Milliseconds()})
+	if quarantined {
+		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
+	}
 }
 
 // stop ends the agent: first it is interrupted, so that it can save its work,
 // and what is left after a while is ended by force.
 func (w *worker) stop(ctx context.Context, v verdict) {
-	w.event(evStopping, v.why, nil)
-	m := w.recall()
-	m.Up = false // from here on its end is ours
-	w.remember(m)
+	w.event(keeper.EventStopping, v.why, nil)
+	w.remember(func(m *memory) { m.Up, m.Left = false, true }) // from here on its end is ours
 	if err := w.end(ctx); err != nil {
-		if ctx.Err() != nil {
-			return
-		}
-		w.event(evStopFailed, err.Error(), nil)
-		// It may still run: the next look tells. Do not spin on it.
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-		}
+		w.stopFailed(ctx, err)
 		return
 	}
-	m = w.recall()
-	m.RestartAsked, m.Drain, m.Stalled, m.Started = false, nil, false, time.Time{}
-	if v.actual == keeper.Stopping && w.wishes() {
-		m.Restarts++
+	_, code := w.forensics(ctx)
+	again := v.actual == keeper.Stopping && w.wishes()
+	w.remember(func(m *memory) {
+		m.begunAnew()
+		m.Left, m.Started, m.ExitCode = false, time.Time{}, code
+		if again {
+			m.Restarts++
+		}
+	})
+	w.event(keeper.EventStopped, v.why, nil)
+}
+
+// stopFailed tells it. The agent may still run: the next look tells. It comes
+// after a pause, so that nothing spins.
+func (w *worker) stopFailed(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
 	}
-	w.forensics(ctx, &m)
-	w.remember(m)
-	w.event(evStopped, v.why, nil)
+	w.event(keeper.EventStopFailed, err.Error(), nil)
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+}
+
+// clean ends what an agent left behind that ended by itself: children, or a
+// session that stands while the agent's processes are gone.
+func (w *worker) clean(ctx context.Context) bool {
+	if err := w.sub().Stop(ctx); err != nil {
+		w.stopFailed(ctx, fmt.Errorf("end what it left behind: %w", err))
+		return false
+	}
+	w.remember(func(m *memory) { m.Left = false })
+	return true
 }
 
 func (w *worker) wishes() bool {
@@ -155,20 +174,17 @@ func (w *worker) endsWithin(ctx context.Context, patience time.Duration) {
 }
 
 func (w *worker) drain(ctx context.Context, v verdict) {
-	m := w.recall()
-	m.Drain = &drainMemory{Since: w.c.clock(), Why: v.why}
-	w.remember(m)
-	w.event(evDraining, v.why, map[string]any{"deadline": m.Drain.Since.Add(w.rules().DrainTimeout)})
+	since := w.c.clock()
+	w.remember(func(m *memory) { m.Drain = &drainMemory{Since: since, Why: v.why} })
+	w.event(keeper.EventDraining, v.why, map[string]any{"deadline": since.Add(w.rules().DrainTimeout)})
 	if err := w.sub().Drain(ctx, v.why); err != nil && ctx.Err() == nil {
 		w.c.trouble("ask "+w.name+" to finish", err) // the deadline still comes
 	}
 }
 
 func (w *worker) undrain(ctx context.Context, v verdict) {
-	m := w.recall()
-	m.Drain = nil
-	w.remember(m)
-	w.event(evUndrained, v.why, nil)
+	w.remember(func(m *memory) { m.Drain = nil })
+	w.event(keeper.EventUndrained, v.why, nil)
 	if err := w.sub().Undrain(ctx); err != nil && ctx.Err() == nil {
 		w.c.trouble("tell "+w.name+" to go on", err)
 	}

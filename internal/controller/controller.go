@@ -271,7 +271,7 @@ func (c *Controller) orderAll(ctx context.Context, order string, wait bool) erro
 	if err := c.state.suspend(order == keeper.OrderSuspend); err != nil {
 		return err
 	}
-	c.Event(keeper.Event{Type: evOrdered, Why: order})
+	c.Event(keeper.Event{Type: keeper.EventOrdered, Why: order})
 	c.mu.Lock()
 	for _, m := range c.plan {
 		c.assignLocked(m)

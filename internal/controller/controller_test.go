@@ -26,7 +26,7 @@ func TestComesUpAndGoesDown(t *testing.T) {
 			t.Errorf("left: %v", p.running)
 		}
 	})
-	want := []string{evStarting, evStarted, evStopping, evStopped}
+	want := []string{keeper.EventStarting, keeper.EventStarted, keeper.EventStopping, keeper.EventStopped}
 	if got := types(t, c, "a"); !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
 	}
@@ -62,7 +62,7 @@ func TestAnEndIsSeenWhenItHappens(t *testing.T) {
 	}
 	found := false
 	c.Events(t.Context(), 0, "a", false, func(e keeper.Event) error {
-		if e.Type == evExited {
+		if e.Type == keeper.EventExited {
 			found = e.Detail["exit_code"] == 3.0 && e.Detail["screen"] == "last words"
 		}
 		return nil
@@ -159,7 +159,7 @@ func TestDriftWaitsForAPerson(t *testing.T) {
 			t.Errorf("it runs as %q", p.print["s-a"])
 		}
 	})
-	if got := types(t, c, "a"); !slices.Contains(got, evDeferred) {
+	if got := types(t, c, "a"); !slices.Contains(got, keeper.EventDeferred) {
 		t.Errorf("events %v", got)
 	}
 }

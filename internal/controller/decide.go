@@ -38,6 +38,7 @@ const (
 	stop    deed = "stop"
 	drain   deed = "drain"
 	undrain deed = "undrain"
+	clean   deed = "clean"  // end what it left behind
 	report  deed = "report" // tell that it stalls
 )
 
@@ -59,8 +60,8 @@ func decide(w wish, s sight, m memory, p Policy, now time.Time) verdict {
 		return decideEnd(w, s, m, p, now)
 	case s.running:
 		return decideRunning(s, m, p, now)
-	case !w.run && w.suspended:
-		return verdict{do: rest, actual: keeper.Stopped, why: w.why}
+	case !w.run && m.Left:
+		return verdict{do: clean, actual: keeper.Stopping, why: w.why}
 	case !w.run:
 		return verdict{do: rest, actual: keeper.Stopped, why: w.why}
 	}

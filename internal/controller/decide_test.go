@@ -74,7 +74,7 @@ func TestFailures(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	var m memory
 	var delays []time.Duration
-	for !m.failed("x", p, now, 1) {
+	for !m.failed("x", "", p, now, 1) {
 		delays = append(delays, m.NotBefore.Sub(now))
 		now = m.NotBefore
 	}
@@ -86,17 +86,17 @@ func TestFailures(t *testing.T) {
 	}
 	// Half open: one failure is enough, and the next lasts longer.
 	now = m.QuarantinedUntil
-	if !m.failed("x", p, now, 1) || m.QuarantinedUntil.Sub(now) != 2*p.Quarantine {
+	if !m.failed("x", "", p, now, 1) || m.QuarantinedUntil.Sub(now) != 2*p.Quarantine {
 		t.Errorf("after the trial: %+v", m)
 	}
 	m.forgive()
-	if m.failed("x", p, now, 1) || m.Trial() {
+	if m.failed("x", "", p, now, 1) || m.Trial() {
 		t.Errorf("a forgiven agent is in quarantine: %+v", m)
 	}
 	// Failures that are far apart never add up.
 	m = memory{}
 	for range 20 {
-		if m.failed("x", p, now, 0.5) {
+		if m.failed("x", "", p, now, 0.5) {
 			t.Fatal("quarantine for failures outside the window")
 		}
 		m.Failures = 0

@@ -12,33 +12,6 @@ import (
 	"den/internal/keeper"
 )
 
-// The types of events. They stand in files: add, never rename.
-const (
-	evKeeperStarted = "keeper.started"
-	evKeeperStopped = "keeper.stopped"
-	evReloaded      = "config.reloaded"
-	evRefused       = "config.refused"
-	evStarting      = "agent.starting"
-	evStarted       = "agent.started"
-	evAdopted       = "agent.adopted"
-	evStartFailed   = "agent.start_failed"
-	evExited        = "agent.exited"
-	evStopping      = "agent.stopping"
-	evStopped       = "agent.stopped"
-	evStopFailed    = "agent.stop_failed"
-	evDraining      = "agent.draining"
-	evUndrained     = "agent.undrained"
-	evQuarantined   = "agent.quarantined"
-	evStalled       = "agent.stalled"
-	evDeferred      = "agent.drift_deferred"
-	evOrdered       = "agent.ordered"
-	evOrphan        = "agent.orphan"
-	evUnknown       = "agent.unknown"
-	evScaled        = "pool.scaled"
-	evScaleFailed   = "pool.check_failed"
-	evNudged        = "agent.nudged"
-)
-
 // maxEvents bounds the file of events: beyond it the older half moves to a
 // second file, which replaces the one before.
 const maxEvents = 8 << 20

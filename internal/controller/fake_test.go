@@ -29,10 +29,12 @@ type place struct {
 	held     string
 	drained  bool
 	watchers []func(string)
+	left     map[string]bool // ended by itself, and something of it is still there
+	peeked   func()          // called by Peek, or nil
 }
 
 func newPlace() *place {
-	return &place{running: map[string]int{}, print: map[string]string{}, exits: map[string]int{}}
+	return &place{running: map[string]int{}, print: map[string]string{}, exits: map[string]int{}, left: map[string]bool{}}
 }
 
 func (p *place) set(f func()) {
@@ -52,6 +54,7 @@ func (p *place) die(session string, code int) {
 	p.mu.Lock()
 	p.running[session] = 0
 	p.exits[session] = code
+	p.left[session] = true
 	watchers := p.watchers
 	p.mu.Unlock()
 	for _, w := range watchers {
@@ -67,6 +70,8 @@ type fakeAgent struct {
 func (a fakeAgent) Name() string     { return a.name }
 func (a fakeAgent) Session() string  { return "s-" + a.name }
 func (a fakeAgent) Provider() string { return "fake" }
+
+func (a fakeAgent) Identity() string { return a.print }
 
 func (a fakeAgent) Running(context.Context) (bool, error) {
 	a.mu.Lock()
@@ -91,7 +96,10 @@ func (a fakeAgent) Start(context.Context) error {
 }
 
 func (a fakeAgent) Stop(context.Context) error {
-	a.set(func() { a.running[a.Session()] = 0 })
+	a.set(func() {
+		a.running[a.Session()] = 0
+		delete(a.left, a.Session())
+	})
 	return nil
 }
 
@@ -133,7 +141,15 @@ func (a fakeAgent) Exit(context.Context) (*provider.Exit, error) {
 	defer a.mu.Unlock()
 	return &provider.Exit{Code: a.exits[a.Session()]}, nil
 }
-func (a fakeAgent) Peek(context.Context, int) (string, error) { return "last words", nil }
+func (a fakeAgent) Peek(context.Context, int) (string, error) {
+	a.mu.Lock()
+	peeked := a.peeked
+	a.mu.Unlock()
+	if peeked != nil {
+		peeked()
+	}
+	return "last words", nil
+}
 
 // keep runs a controller until the test or stop ends it.
 func keep(t *testing.T, dir string, p *place, members ...Member) (c *Controller, end func()) {

@@ -22,10 +22,12 @@ type memory struct {
 	Up           bool      `json:"up,omitempty"` // it was seen running and nobody stopped it
 	Started      time.Time `json:"started,omitzero"`
 	Since        time.Time `json:"since,omitzero"` // of the actual state
+	Left         bool      `json:"left,omitempty"` // it ended, and what it left behind was not ended yet
 	Restarts     int       `json:"restarts,omitempty"`
 	ExitCode     *int      `json:"exit_code,omitempty"`
 
 	LastFailure      string      `json:"last_failure,omitempty"` // in short
+	FailedAs         string      `json:"failed_as,omitempty"`    // the identity of what failed
 	Failures         int         `json:"failures,omitempty"`     // in a row
 	Failed           []time.Time `json:"failed,omitempty"`       // within the window
 	NotBefore        time.Time   `json:"not_before,omitzero"`
@@ -61,8 +63,9 @@ func (m memory) silentSince(activity time.Time) time.Time {
 
 // failed notes a failure: a start that did not work, or an end that nobody
 // asked for. It reports whether the agent is in quarantine now.
-func (m *memory) failed(what string, p Policy, now time.Time, jitter float64) bool {
+func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter float64) bool {
 	m.LastFailure, _, _ = strings.Cut(what, "\n")
+	m.FailedAs = identity
 	m.Failures++
 	m.Failed = slices.DeleteFunc(m.Failed, func(t time.Time) bool { return now.Sub(t) > p.Window })
 	m.Failed = append(m.Failed, now)
@@ -78,9 +81,12 @@ func (m *memory) failed(what string, p Policy, now time.Time, jitter float64) bo
 
 // forgive forgets all failures.
 func (m *memory) forgive() {
-	m.Failures, m.Failed, m.Quarantines, m.LastFailure = 0, nil, 0, ""
+	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.FailedAs = 0, nil, 0, "", ""
 	m.NotBefore, m.QuarantinedUntil = time.Time{}, time.Time{}
 }
+
+// begunAnew forgets what was about the run before.
+func (m *memory) begunAnew() { m.RestartAsked, m.Drain, m.Stalled = false, nil, false }
 
 // stateVersion is that of the state file. A newer one is refused.
 const stateVersion = 1

@@ -14,10 +14,14 @@ type Subject interface {
 	Name() string
 	Session() string  // its session's name
 	Provider() string // the kind of place where it runs
+	// Identity differs where anything of the configuration does: one that
+	// failed and was changed is another one.
+	Identity() string
 
 	// Running reports whether the agent runs. "Could not ask" is an error.
 	Running(ctx context.Context) (bool, error)
-	// Start brings the agent up, whole, and leaves its fingerprint with it.
+	// Start brings the agent up, whole, and leaves its fingerprint with it. A
+	// session in which the agent does not run any more makes room.
 	Start(ctx context.Context) error
 	// Stop ends it with all its processes.
 	Stop(ctx context.Context) error

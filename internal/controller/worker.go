@@ -2,8 +2,6 @@ package controller
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -156,7 +154,7 @@ func (w *worker) reconcile(ctx context.Context) (v verdict, forgotten bool) {
 		w.mu.Lock()
 		w.wish.waitsFor = missing
 		v = decide(w.wish, s, w.memory, w.policy, w.c.clock())
-		over := w.gone && s.known && !s.running
+		over := w.gone && s.known && !s.running && v.do == rest
 		w.mu.Unlock()
 		if cameUp := w.show(v, asked); cameUp {
 			w.c.cameUp(w.name)
@@ -187,149 +185,26 @@ func (w *worker) tellDeferred(s sight, v verdict) {
 	w.deferred = what
 	w.mu.Unlock()
 	if !told && what != "" {
-		w.event(evDeferred, v.why, nil)
+		w.event(keeper.EventDeferred, v.why, nil)
 	}
 }
 
-// look asks all that the rule wants to know.
-func (w *worker) look(ctx context.Context) sight {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
+// remember changes what is known of the agent, and keeps it on disk before
+// anything else. A user's order and the worker may both have something to
+// say: each changes only its own part.
+func (w *worker) remember(change func(*memory)) memory {
 	w.mu.Lock()
-	sub, next, p, wish, draining := w.subject, w.next, w.policy, w.wish, w.memory.Drain != nil
-	w.mu.Unlock()
-	running, err := sub.Running(ctx)
-	if err != nil {
-		return sight{problem: err.Error()}
-	}
-	s := sight{known: true, running: running}
-	if !running {
-		return s
-	}
-	s.drift, err = drift(ctx, sub, next)
-	if wish.run && (len(s.drift) > 0 || p.IdleTimeout > 0 || p.StallRestart) {
-		var herr error
-		s.held, herr = sub.Held(ctx)
-		err = errors.Join(err, herr)
-	}
-	if draining {
-		var derr error
-		s.drained, derr = sub.Drained(ctx)
-		err = errors.Join(err, derr)
-	}
-	if p.IdleTimeout > 0 || p.StallTimeout > 0 {
-		s.activity, _ = sub.Activity(ctx) // zero: not known
-	}
-	if p.StallTimeout > 0 {
-		s.ready = sub.Ready(ctx)
-	}
-	if err != nil {
-		return sight{problem: err.Error()}
-	}
-	return s
-}
-
-// drift also sees an agent that should run in another place.
-func drift(ctx context.Context, sub, next Subject) ([]string, error) {
-	switch {
-	case next.Provider() != sub.Provider():
-		return []string{"provider"}, nil
-	case next.Session() != sub.Session():
-		return []string{"session name"}, nil
-	}
-	return next.Drift(ctx)
-}
-
-// observe notes what happened without us: an agent that came up, or went.
-func (w *worker) observe(ctx context.Context, s sight) {
-	now := w.c.clock()
-	m, stable := w.recall(), w.rules().StableAfter
-	switch {
-	case !s.known:
-		w.event(evUnknown, s.problem, nil)
-	case s.running && !m.Up:
-		m.Up = true
-		if m.Started.IsZero() {
-			m.Started = now
-		}
-		w.remember(m)
-		w.event(evAdopted, "it was running", nil)
-	case s.running && m.Failures > 0 && now.Sub(m.Started) >= stable:
-		m.forgive()
-		w.remember(m)
-	case s.running && m.Stalled && s.activity.After(m.Active):
-		m.Stalled, m.Active = false, s.activity
-		w.remember(m)
-	case !s.running && m.Up:
-		w.died(ctx, m, now)
-	case !s.running:
-		w.mu.Lock()
-		w.subject = w.next // nothing is left in the old place
-		w.mu.Unlock()
-	}
-}
-
-// died notes an end that nobody here asked for.
-func (w *worker) died(ctx context.Context, m memory, now time.Time) {
-	detail := w.forensics(ctx, &m)
-	m.Up, m.Drain, m.Stalled = false, nil, false
-	detail["ran_ms"] = now.Sub(m.Started).Milliseconds()
-	asked := m.RestartAsked
-	m.RestartAsked = false
-	quarantined := false
-	if !asked && w.wishes() {
-		m.Restarts++
-		quarantined = m.failed(ending(m.ExitCode), w.rules(), now, w.c.jitter())
-	}
-	m.Started = time.Time{}
-	w.remember(m)
-	w.event(evExited, "its command ended", detail)
-	if quarantined {
-		w.event(evQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
-	}
-}
-
-// ending is a dead agent's end in short.
-func ending(code *int) string {
-	if code == nil {
-		return "it ended"
-	}
-	return fmt.Sprintf("it ended with status %d", *code)
-}
-
-// forensics collects what is left of a dead agent.
-func (w *worker) forensics(ctx context.Context, m *memory) map[string]any {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	sub := w.sub()
-	detail := map[string]any{"session": sub.Session()}
-	if exit, err := sub.Exit(ctx); err == nil && exit != nil {
-		code := exit.Code
-		m.ExitCode = &code
-		detail["exit_code"] = exit.Code
-		if exit.Signal != "" {
-			detail["signal"] = exit.Signal
-		}
-	}
-	if screen, err := sub.Peek(ctx, forensicLines); err == nil {
-		detail["screen"] = screen
-	}
-	return detail
-}
-
-// remember keeps the memory, on disk before anything else.
-func (w *worker) remember(m memory) {
-	w.mu.Lock()
-	w.memory = m
-	w.mu.Unlock()
-	if err := w.c.state.keep(w.name, &m); err != nil {
+	defer w.mu.Unlock()
+	change(&w.memory)
+	if err := w.c.state.keep(w.name, &w.memory); err != nil {
 		w.c.trouble("keep the state of "+w.name, err)
 	}
+	return w.memory
 }
 
 func (w *worker) event(kind, why string, detail map[string]any) {
 	w.mu.Lock()
-	repeated := kind == evUnknown && w.status.Actual == keeper.Unknown && w.status.Why == "could not ask: "+why
+	repeated := kind == keeper.EventUnknown && w.status.Actual == keeper.Unknown && w.status.Why == "could not ask: "+why
 	w.mu.Unlock()
 	if !repeated {
 		w.c.journal.append(keeper.Event{Type: kind, Agent: w.name, Why: why, Detail: detail})
@@ -381,33 +256,35 @@ func (w *worker) settled() (s keeper.AgentStatus, yes bool, changed <-chan struc
 	return s, yes, w.changed
 }
 
+// orders are what a user's words change.
+var orders = map[string]func(*memory){
+	keeper.OrderStart:   func(m *memory) { m.Order, m.NotBefore = keeper.OrderStart, time.Time{} },
+	keeper.OrderResume:  func(m *memory) { m.Order, m.NotBefore = keeper.OrderResume, time.Time{} },
+	keeper.OrderStop:    func(m *memory) { m.Order = keeper.OrderStop },
+	keeper.OrderSuspend: func(m *memory) { m.Order = keeper.OrderSuspend },
+	keeper.OrderRestart: func(m *memory) {
+		m.RestartAsked, m.Order, m.NotBefore = m.Up, keeper.OrderStart, time.Time{}
+	},
+	keeper.OrderReset: func(m *memory) {
+		m.forgive()
+		m.Restarts = 0
+	},
+}
+
 // order is a user's word about the agent.
 func (w *worker) order(order string) error {
+	change, ok := orders[order]
+	if !ok {
+		return fault.Errorf(fault.Usage, "order %q is not known", order)
+	}
 	w.mu.Lock()
-	m := w.memory
 	gone := w.gone
 	w.mu.Unlock()
 	if gone {
 		return fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", w.name)
 	}
-	switch order {
-	case keeper.OrderStart, keeper.OrderResume:
-		m.Order = order
-		m.NotBefore = time.Time{}
-	case keeper.OrderStop, keeper.OrderSuspend:
-		m.Order = order
-	case keeper.OrderRestart:
-		m.RestartAsked = m.Up
-		m.Order = keeper.OrderStart
-		m.NotBefore = time.Time{}
-	case keeper.OrderReset:
-		m.forgive()
-		m.Restarts = 0
-	default:
-		return fault.Errorf(fault.Usage, "order %q is not known", order)
-	}
-	w.remember(m)
-	w.event(evOrdered, order, nil)
+	w.remember(change)
+	w.event(keeper.EventOrdered, order, nil)
 	w.c.reapply(w.name)
 	return nil
 }

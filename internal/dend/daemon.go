@@ -86,7 +86,7 @@ func (d *daemon) serve(announce func(error)) error {
 	if err := d.place.Save(keeper.Record{PID: os.Getpid(), Den: Version, Socket: socket, Started: d.started}); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	d.controller.Event(keeper.Event{Type: "keeper.started", Why: "den " + Version})
+	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStarted, Why: "den " + Version})
 	announce(nil)
 
 	var loops sync.WaitGroup
@@ -99,7 +99,7 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.places.tidy(ctx) })
 	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d, down: down}, Version) })
 	loops.Wait()
-	d.controller.Event(keeper.Event{Type: "keeper.stopped", Why: fmt.Sprint(context.Cause(ctx))})
+	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	return nil
 }
 
@@ -113,7 +113,7 @@ func (d *daemon) load() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil && d.workspace != nil && fmt.Sprint(d.problem) != err.Error() {
-		d.controller.Event(keeper.Event{Type: "config.refused", Why: err.Error()})
+		d.controller.Event(keeper.Event{Type: keeper.EventRefused, Why: err.Error()})
 	}
 	d.problem = err
 	return err
@@ -153,7 +153,7 @@ func (d *daemon) apply(ws *workspace.Workspace) error {
 	d.mu.Unlock()
 	d.controller.Apply(plan)
 	if !first {
-		d.controller.Event(keeper.Event{Type: "config.reloaded", Detail: map[string]any{"agents": len(plan)}})
+		d.controller.Event(keeper.Event{Type: keeper.EventReloaded, Detail: map[string]any{"agents": len(plan)}})
 	}
 	return nil
 }

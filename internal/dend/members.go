@@ -45,7 +45,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	if err != nil {
 		return member{}, err
 	}
-	m, err := agent.New(agent.Options{Workspace: ws.Name, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue})
+	m, err := agent.New(agent.Options{Workspace: ws.Name, WorkspaceFile: d.place.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue})
 	if err != nil {
 		return member{}, err
 	}
@@ -85,7 +85,7 @@ func (d *daemon) nudge(ctx context.Context, m member, text string, wait bool) (k
 		return keeper.Nudged{ID: n.ID, Status: string(n.State), Note: n.Reason}, err
 	}
 	n, err := m.Nudge(ctx, text)
-	d.controller.Event(keeper.Event{Type: "agent.nudged", Agent: m.Name(), Why: string(n.State), Detail: map[string]any{"id": n.ID, "note": n.Reason}})
+	d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: m.Name(), Why: string(n.State), Detail: map[string]any{"id": n.ID, "note": n.Reason}})
 	return keeper.Nudged{ID: n.ID, Status: string(n.State), Note: n.Reason}, err
 }
 

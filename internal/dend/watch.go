@@ -112,7 +112,7 @@ func (d *daemon) scaleOnce(ctx context.Context, ws *workspace.Workspace) (change
 			return false
 		}
 		if err != nil {
-			d.controller.Event(keeper.Event{Type: "pool.check_failed", Agent: ag.Name, Why: err.Error()})
+			d.controller.Event(keeper.Event{Type: keeper.EventScaleFailed, Agent: ag.Name, Why: err.Error()})
 			continue
 		}
 		d.mu.Lock()
@@ -121,7 +121,7 @@ func (d *daemon) scaleOnce(ctx context.Context, ws *workspace.Workspace) (change
 		d.mu.Unlock()
 		if n != before {
 			changed = true
-			d.controller.Event(keeper.Event{Type: "pool.scaled", Agent: ag.Name, Detail: map[string]any{"from": before, "to": n}})
+			d.controller.Event(keeper.Event{Type: keeper.EventScaled, Agent: ag.Name, Detail: map[string]any{"from": before, "to": n}})
 		}
 	}
 	return changed
@@ -152,7 +152,7 @@ func (d *daemon) sweep(ctx context.Context) {
 			if claimed[kind+"\x00"+name] {
 				continue
 			}
-			d.controller.Event(keeper.Event{Type: "agent.orphan", Why: "no agent of the workspace claims its session", Detail: map[string]any{"session": name, "provider": kind}})
+			d.controller.Event(keeper.Event{Type: keeper.EventOrphan, Why: "no agent of the workspace claims its session", Detail: map[string]any{"session": name, "provider": kind}})
 			if err := p.Stop(ctx, name); err != nil {
 				log.Printf("end session %s, which nobody claims: %v", name, err)
 			}

@@ -1,0 +1,55 @@
+package controller
+
+import (
+	"context"
+	"errors"
+)
+
+// look asks all that the rule wants to know.
+func (w *worker) look(ctx context.Context) sight {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	w.mu.Lock()
+	sub, next, p, wish, draining := w.subject, w.next, w.policy, w.wish, w.memory.Drain != nil
+	w.mu.Unlock()
+	running, err := sub.Running(ctx)
+	if err != nil {
+		return sight{problem: err.Error()}
+	}
+	s := sight{known: true, running: running}
+	if !running {
+		return s
+	}
+	s.drift, err = drift(ctx, sub, next)
+	if wish.run && (len(s.drift) > 0 || p.IdleTimeout > 0 || p.StallRestart) {
+		var herr error
+		s.held, herr = sub.Held(ctx)
+		err = errors.Join(err, herr)
+	}
+	if draining {
+		var derr error
+		s.drained, derr = sub.Drained(ctx)
+		err = errors.Join(err, derr)
+	}
+	if p.IdleTimeout > 0 || p.StallTimeout > 0 {
+		s.activity, _ = sub.Activity(ctx) // zero: not known
+	}
+	if p.StallTimeout > 0 {
+		s.ready = sub.Ready(ctx)
+	}
+	if err != nil {
+		return sight{problem: err.Error()}
+	}
+	return s
+}
+
+// drift also sees an agent that should run in another place.
+func drift(ctx context.Context, sub, next Subject) ([]string, error) {
+	switch {
+	case next.Provider() != sub.Provider():
+		return []string{"provider"}, nil
+	case next.Session() != sub.Session():
+		return []string{"session name"}, nil
+	}
+	return next.Drift(ctx)
+}
