@@ -3,6 +3,7 @@ package eventlog
 import (
 	"context"
 	"io"
+	"io/fs"
 	"iter"
 )
 
@@ -41,12 +42,25 @@ type follower struct {
 	exited bool
 }
 
+// removed reports whether the newest segment was removed. Its directory goes
+// next, and nobody would tell: the open segment keeps it from being let go.
+func (f *follower) removed() bool {
+	if f.cur == nil {
+		return false
+	}
+	fi, err := f.cur.f.Stat()
+	return err == nil && unlinked(fi)
+}
+
 // drain yields all that is there. It returns false when the iteration is over.
 func (f *follower) drain(ctx context.Context, yield func(Event, error) bool) bool {
 	for ctx.Err() == nil && !f.exited {
 		var ev Event
 		err := f.next(&ev)
 		switch {
+		case err == io.EOF && f.removed():
+			yield(Event{}, notFound(&fs.PathError{Op: "follow", Path: f.log.dir, Err: fs.ErrNotExist}))
+			return false
 		case err == io.EOF:
 			return true
 		case err != nil:

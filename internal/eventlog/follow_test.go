@@ -249,6 +249,31 @@ func TestFollowGoneDirectory(t *testing.T) {
 	}
 }
 
+// The follower's own open segment keeps the directory from being let go, so
+// its end is told by nobody.
+func TestFollowDirectoryRemovedMeanwhile(t *testing.T) {
+	noLeak(t)
+	for range 100 {
+		dir := filepath.Join(t.TempDir(), "log")
+		w := create(t, dir, options(&clock{}))
+		w.Append("o", []byte("a"))
+		flush(t, w)
+		removed := make(chan error, 1)
+		var last error
+		for _, err := range eventlog.Follow(deadline(t), dir, 0) {
+			if last = err; err == nil {
+				go func() { removed <- os.RemoveAll(dir) }()
+			}
+		}
+		if fault.KindOf(last) != fault.NotFound {
+			t.Fatalf("ended with %v, want not_found", last)
+		}
+		if err := <-removed; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestFollowTornLine: half a line is nothing until its other half is there.
 func TestFollowTornLine(t *testing.T) {
 	noLeak(t)

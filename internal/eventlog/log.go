@@ -90,7 +90,7 @@ func (l *Log) list() ([]entry, error) {
 	names, err := d.Readdirnames(-1)
 	d.Close()
 	if err != nil {
-		return nil, fmt.Errorf("read event log: %w", err)
+		return nil, notFound(err) // it may go away between the two
 	}
 	var found []entry
 	for _, name := range names {

@@ -77,9 +77,12 @@ func (d Dir) HostLog() string { return filepath.Join(d.Path, "host.log") }
 func (d Dir) manifest() string { return filepath.Join(d.Path, "session.json") }
 func (d Dir) lock() string     { return filepath.Join(d.Path, "lock") }
 
+// exists reports whether there is a record. One that cannot be looked at is
+// there: whoever reads it says what is wrong with it, and nobody takes it for
+// debris.
 func (d Dir) exists() bool {
 	_, err := os.Stat(d.manifest())
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // Load reads the record as it stands, which may claim more life than there is.

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,6 +167,31 @@ func TestCollectKeepsActiveYoungAndNewest(t *testing.T) {
 	}
 	if left, _ := home.All(); len(left) != 0 {
 		t.Errorf("%d sessions are left", len(left))
+	}
+}
+
+// A record that cannot be looked at belongs to a session all the same.
+func TestUnreadableRecordIsNoDebris(t *testing.T) {
+	home := session.Home{Path: t.TempDir()}
+	id := ident.New(time.Now())
+	record(t, home, session.Manifest{ID: id, Name: "odd", Status: session.Exited, Ended: time.Now()})
+	d := home.Dir(id)
+	file := filepath.Join(d.Path, "session.json")
+	if err := errors.Join(os.Remove(file), os.Symlink("session.json", file)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := home.Find(id); err != nil || found != d {
+		t.Errorf("Find = %v, %v", found, err)
+	}
+	if all, err := home.All(); err != nil || len(all) != 1 {
+		t.Errorf("All = %v, %v", all, err)
+	}
+	if _, err := d.Load(); fault.KindOf(err) != fault.Storage {
+		t.Errorf("Load = %v", err)
+	}
+	home.Collect(time.Now().Add(time.Hour), session.GCOptions{}) // may well complain
+	if _, err := os.Stat(d.Path); err != nil {
+		t.Errorf("gc took it for debris: %v", err)
 	}
 }
 
