@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/keys"
 	"den/internal/session"
 	"den/internal/wire"
 
@@ -38,145 +33,16 @@ sent is not undone. A record a step is printed, and on Ctrl-C those that are kno
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.leadingTarget(args, func(word string) bool { return len(args) == 1 })
+			d, steps, err := a.batchTarget(args)
 			if err != nil {
 				return err
 			}
-			return a.runBatch(cmd.Context(), d, append(rest, "")[0], keepGoing)
+			return a.runBatch(cmd.Context(), d, steps, keepGoing)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "go on after a step that fails")
 	return cmd
-}
-
-// step is one action; exactly one of the verbs is set.
-type step struct {
-	Type     *string       `json:"type"`
-	Enter    bool          `json:"enter"`
-	Paste    *string       `json:"paste"`
-	Keys     []string      `json:"keys"`
-	Run      *string       `json:"run"`
-	Timeout  *jsonDuration `json:"timeout"` // of run
-	Wait     *waitStep     `json:"wait"`
-	Snapshot *struct {
-		Scrollback int `json:"scrollback"`
-	} `json:"snapshot"`
-}
-
-// waitStep is the conditions of a wait.
-type waitStep struct {
-	Text    *string       `json:"text"`
-	Regex   *string       `json:"regex"`
-	Gone    *string       `json:"gone"`
-	Cursor  *string       `json:"cursor"`
-	Changed *string       `json:"changed"`
-	Stable  jsonDuration  `json:"stable"`
-	Idle    jsonDuration  `json:"idle"`
-	Ready   bool          `json:"ready"`
-	Exit    bool          `json:"exit"`
-	Timeout *jsonDuration `json:"timeout"`
-}
-
-// jsonDuration is a duration as flags take it, or a number of seconds.
-type jsonDuration time.Duration
-
-// UnmarshalJSON reads "300ms", "5" or 5.
-func (d *jsonDuration) UnmarshalJSON(raw []byte) error {
-	return (*duration)(d).Set(string(bytes.Trim(raw, `"`)))
-}
-
-func parseSteps(raw []byte) ([]step, error) {
-	var steps []step
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		if err := dec.Decode(&steps); err != nil {
-			return nil, fault.Errorf(fault.Usage, "steps are not understood: %w", err)
-		}
-	} else {
-		for dec.More() {
-			var s step
-			if err := dec.Decode(&s); err != nil {
-				return nil, fault.Errorf(fault.Usage, "step %d is not understood: %w", len(steps), err)
-			}
-			steps = append(steps, s)
-		}
-	}
-	if len(steps) == 0 {
-		return nil, fault.Errorf(fault.Usage, "there are no steps")
-	}
-	for i, s := range steps {
-		if err := s.check(); err != nil {
-			return nil, fault.Errorf(fault.Usage, "step %d: %w", i, err)
-		}
-	}
-	return steps, nil
-}
-
-// kind names the step's verb.
-func (s step) kind() string {
-	for name, set := range s.verbs() {
-		if set {
-			return name
-		}
-	}
-	return ""
-}
-
-func (s step) verbs() map[string]bool {
-	return map[string]bool{
-		"type": s.Type != nil, "paste": s.Paste != nil, "keys": len(s.Keys) > 0,
-		"run": s.Run != nil, "wait": s.Wait != nil, "snapshot": s.Snapshot != nil,
-	}
-}
-
-// check refuses what would fail later, before anything is sent.
-func (s step) check() error {
-	n := 0
-	for _, set := range s.verbs() {
-		if set {
-			n++
-		}
-	}
-	if n != 1 {
-		return errors.New("exactly one of type, paste, keys, run, wait and snapshot is needed")
-	}
-	for _, k := range s.Keys {
-		if _, err := keys.Parse(k); err != nil {
-			return err
-		}
-	}
-	if s.Wait != nil {
-		_, err := s.Wait.request(0)
-		return err
-	}
-	return nil
-}
-
-// request turns the step into conditions with the batch's baseline.
-func (w *waitStep) request(after uint64) (wire.Wait, error) {
-	req := wire.Wait{
-		Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed,
-		Stable: time.Duration(w.Stable), Idle: time.Duration(w.Idle), Ready: w.Ready, Exit: w.Exit,
-		After: after, Timeout: 30 * time.Second,
-	}
-	if w.Timeout != nil {
-		req.Timeout = time.Duration(*w.Timeout)
-	}
-	if w.Regex != nil {
-		if _, err := regexp.Compile(*w.Regex); err != nil {
-			return req, err
-		}
-	}
-	if w.Cursor != nil {
-		p, err := parsePosition(*w.Cursor)
-		if err != nil {
-			return req, err
-		}
-		req.Cursor = &p
-	}
-	return req, nil
 }
 
 // stepRecord is what became of a step.
@@ -191,6 +57,17 @@ type stepRecord struct {
 	Cell       *cell.Result     `json:"cell,omitempty"`
 	Snapshot   *snapshotAnswer  `json:"snapshot,omitempty"`
 	Error      *failure         `json:"error,omitempty"`
+}
+
+// batchTarget splits the words of batch. Steps that stand alone are for the
+// implied session.
+func (a *app) batchTarget(args []string) (session.Dir, string, error) {
+	if len(args) == 1 && isSteps(args[0]) {
+		d, err := a.target("")
+		return d, args[0], err
+	}
+	d, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
+	return d, append(rest, "")[0], err
 }
 
 func (a *app) runBatch(ctx context.Context, d session.Dir, arg string, keepGoing bool) error {

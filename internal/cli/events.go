@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"strings"
 	"time"
 
 	"den/internal/cell"
@@ -211,7 +210,7 @@ func (a *app) readSteps(arg string) ([]byte, error) {
 	switch {
 	case arg == "" || arg == "-":
 		return io.ReadAll(io.LimitReader(a.stdin, wire.MaxRequest))
-	case strings.HasPrefix(strings.TrimSpace(arg), "["), strings.HasPrefix(strings.TrimSpace(arg), "{"):
+	case isSteps(arg):
 		return []byte(arg), nil
 	}
 	raw, err := os.ReadFile(arg)

@@ -86,13 +86,23 @@ func kTimeout(n int) time.Duration {
 	return time.Duration(min(n, most)) * time.Second
 }
 
+// takes finds the session for the code, and makes the code fit to be typed.
+func (k kTool) takes(c *kCode) (session.Dir, error) {
+	d, err := k.live(c.name)
+	if err != nil {
+		return d, err
+	}
+	c.code, err = typable(c.code)
+	return d, err
+}
+
 // fire is k fire.
 func (k kTool) fire(args []string) int {
 	c := kCode{json: true, timeout: 300 * time.Second}
 	if !k.codeArgs(args, &c, kFireUsage, false) {
 		return 1
 	}
-	d, err := k.live(c.name)
+	d, err := k.takes(&c)
 	if err != nil {
 		return k.refused(c, err)
 	}
@@ -111,7 +121,7 @@ func (k kTool) run(args []string) int {
 	if !k.codeArgs(args, &c, kRunUsage, true) {
 		return 1
 	}
-	d, err := k.live(c.name)
+	d, err := k.takes(&c)
 	if err != nil {
 		return k.refused(c, err)
 	}

@@ -71,16 +71,24 @@ func (a *app) cellCode(args []string, file string) (session.Dir, string, error) 
 			return session.Dir{}, "", fault.Errorf(fault.Usage, "read code: %w", err)
 		}
 		d, _, err := a.optionalTarget(args, 0)
-		return d, string(raw), err
+		if err != nil {
+			return d, "", err
+		}
+		code, err := typable(string(raw))
+		return d, code, err
 	}
 	if len(args) == 0 {
 		return session.Dir{}, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
 	}
 	d, rest, err := a.optionalTarget(args, 1)
-	if err != nil || rest[0] != "-" {
-		return d, rest[0], err
+	if err != nil {
+		return d, "", err
 	}
 	code, err := a.textOrStdin(rest)
+	if err != nil {
+		return d, "", err
+	}
+	code, err = typable(code)
 	return d, code, err
 }
 
