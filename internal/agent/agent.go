@@ -102,6 +102,24 @@ func (m *Managed) Name() string { return m.name }
 // SessionName is the name of its session.
 func (m *Managed) SessionName() string { return m.session }
 
+// DenSession is the session's name for den's own verbs, "" where they do not
+// work on it.
+func (m *Managed) DenSession() string {
+	if p, ok := m.provider.(provider.InHome); ok {
+		return p.DenSession(m.session)
+	}
+	return ""
+}
+
+// address is what set-up commands call the session: a name that den's verbs
+// take, where they do.
+func (m *Managed) address() string {
+	if name := m.DenSession(); name != "" {
+		return name
+	}
+	return m.session
+}
+
 // SessionConfig is what its session is made of.
 func (m *Managed) SessionConfig() SessionConfig { return m.config }
 

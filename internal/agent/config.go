@@ -24,9 +24,11 @@ type SessionConfig struct {
 	PromptFlag string
 	Prime      string // a line below the beacon, or ""
 
-	Hints     workspace.Hints
-	Nudge     string // typed once the agent is up, or ""
-	Container provider.Container
+	Hints workspace.Hints
+	Nudge string // typed once the agent is up, or ""
+	// DrainNudge is typed when the agent is asked to finish, or "".
+	DrainNudge string
+	Container  provider.Container
 
 	StartupTimeout time.Duration // of each step; 0 means a minute
 
@@ -43,7 +45,7 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 	c := SessionConfig{
 		Command: a.Argv(), WorkDir: a.Dir, Env: maps.Clone(a.Env),
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
-		Hints: a.Hints, Nudge: a.Nudge, StartupTimeout: a.StartupTimeout,
+		Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
 		Container: provider.Container{
 			Image: a.Container.Image, Context: a.Container.Context, Memory: a.Container.Memory, PIDs: int64(a.Container.PIDs),
 			CPUs: a.Container.CPUs, Network: a.Container.Network, Mounts: a.Container.Mounts,

@@ -162,7 +162,11 @@ func (q *Queue) send(ctx context.Context, m *Managed, n *Nudge, before string) (
 }
 
 func (q *Queue) finish(n *Nudge, state NudgeState, reason string) error {
-	return q.update(n, func(n *Nudge) { n.State, n.Reason = state, reason })
+	err := q.update(n, func(n *Nudge) { n.State, n.Reason = state, reason })
+	if err == nil && q.onEnd != nil {
+		q.onEnd(q.copyOf(n))
+	}
+	return err
 }
 
 // clear waits until the agent runs, nobody types, no dialog is open and it

@@ -63,6 +63,7 @@ type Queue struct {
 	dir        string
 	timing     Timing
 	delivering chan struct{} // holds one token; who has it types
+	onEnd      func(Nudge)   // set once, before the first delivery; or nil
 
 	mu      sync.Mutex // guards the fields below
 	nudges  []*Nudge   // by id, which is by time
@@ -126,6 +127,10 @@ func (q *Queue) load(id string) {
 }
 
 func (q *Queue) path(id string) string { return filepath.Join(q.dir, id+".json") }
+
+// OnEnd has tell called with every nudge that comes to its end. It is to be
+// called before anything is delivered.
+func (q *Queue) OnEnd(tell func(Nudge)) { q.onEnd = tell }
 
 // Damaged returns the files that could not be read.
 func (q *Queue) Damaged() []string { return slices.Clone(q.damaged) }

@@ -190,7 +190,7 @@ func (m *Managed) setup(ctx context.Context) (string, Outcome, error) {
 func (m *Managed) commands(ctx context.Context, what string, lines []string, dir string) (string, Outcome, error) {
 	var all strings.Builder
 	for _, line := range lines {
-		line, err := expand(what, line, varsOf(m.workspace, m.name, m.session, m.config.WorkDir))
+		line, err := expand(what, line, varsOf(m.workspace, m.name, m.address(), m.config.WorkDir))
 		if err != nil {
 			return all.String(), Failed, err
 		}
@@ -217,7 +217,7 @@ func (m *Managed) script(ctx context.Context) (string, Outcome, error) {
 
 func (m *Managed) commandEnv() map[string]string {
 	env := m.environ()
-	env["DEN_AGENT_SESSION"] = m.session
+	env["DEN_AGENT_SESSION"] = m.address()
 	return env
 }
 

@@ -87,30 +87,3 @@ func (m *Managed) Exit(ctx context.Context) (*provider.Exit, error) {
 	}
 	return exit, err
 }
-
-// Drain asks the agent to finish its work: by a note beside its session, for
-// it to find.
-func (m *Managed) Drain(ctx context.Context, why string) error {
-	if err := m.provider.RemoveMeta(ctx, m.session, MetaDrained); err != nil {
-		return err
-	}
-	return m.provider.SetMeta(ctx, m.session, MetaDrain, m.clock().UTC().Format(time.RFC3339)+" "+why)
-}
-
-// Undrain takes that back.
-func (m *Managed) Undrain(ctx context.Context) error {
-	if err := m.provider.RemoveMeta(ctx, m.session, MetaDrain); err != nil {
-		return err
-	}
-	return m.provider.RemoveMeta(ctx, m.session, MetaDrained)
-}
-
-// Drained reports whether the agent has finished: it says so beside its
-// session, or it waits for input and nothing is queued for it.
-func (m *Managed) Drained(ctx context.Context) (bool, error) {
-	said, err := m.provider.GetMeta(ctx, m.session, MetaDrained)
-	if err != nil || said != "" {
-		return said != "", err
-	}
-	return m.nudges.Pending() == 0 && m.Ready(ctx), nil
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -39,7 +38,7 @@ func (a *app) agentCmd() *cobra.Command {
 	for _, o := range orders {
 		cmd.AddCommand(a.orderCmd(o.order, o.short))
 	}
-	cmd.AddCommand(a.nudgeCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainedCmd())
+	cmd.AddCommand(a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
 	return cmd
 }
 
@@ -64,7 +63,11 @@ func (a *app) orderCmd(order, short string) *cobra.Command {
 				req.Name = args[0]
 			}
 			var ps keeper.Ps
-			if err := a.keep(ctx, file, keeper.MethodOrder, req, &ps); err != nil {
+			err := a.keep(ctx, file, keeper.MethodOrder, req, &ps)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return fault.Hintf(fault.Errorf(fault.Timeout, "'%s' is not done within %s", order, limit.String()), "the order holds all the same; 'den ps' tells what it waits for")
+			}
+			if err != nil {
 				return err
 			}
 			return a.answer(ps, func(w io.Writer) { printPs(w, ps, time.Now()) })
@@ -73,42 +76,6 @@ func (a *app) orderCmd(order, short string) *cobra.Command {
 	}, &file)
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return at once")
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait")
-	return cmd
-}
-
-func (a *app) nudgeCmd() *cobra.Command {
-	var file string
-	var noWait bool
-	limit := duration(time.Minute)
-	cmd := longFileFlag(&cobra.Command{
-		Use:   "nudge NAME TEXT|-",
-		Short: "Type text and Enter into an agent, whole and alone, when it is ready",
-		Long: `Give an agent a message. It is kept on disk until it has gone in: when the agent waits for
-input, no dialog is open and nobody types. "delivered" means that the screen shows it,
-"unconfirmed" that it was sent and could not be seen.`,
-		Example: "  den agent nudge coder 'run the tests'\n  cat task.md | den agent nudge coder -",
-		Args:    args(2, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.textOrStdin(args[1:])
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
-			defer cancel()
-			var n keeper.Nudged
-			err = a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n)
-			if errors.Is(err, context.DeadlineExceeded) {
-				return fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does")
-			}
-			if err != nil {
-				return err
-			}
-			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })
-		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
-	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when it is kept")
-	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait until it has gone in")
 	return cmd
 }
 
@@ -164,32 +131,6 @@ func (a *app) agentAttachCmd() *cobra.Command {
 			return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
 		},
 		ValidArgsFunction: a.completeAgent,
-	}, &file)
-}
-
-func (a *app) drainedCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
-		Use:   "drained [NAME]",
-		Short: "Said by an agent that was asked to finish: it has",
-		Long: `An agent that must end is asked to finish its work first: its keeper leaves the word
-in the session's metadata and, where the workspace says so, nudges it. The agent answers
-with this; NAME is $DEN_AGENT by default.`,
-		Example: "  den agent drained",
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := a.getenv("DEN_AGENT")
-			if len(args) > 0 {
-				name = args[0]
-			}
-			if name == "" {
-				return fault.Errorf(fault.Usage, "which agent? DEN_AGENT is not set")
-			}
-			if err := a.keep(cmd.Context(), file, keeper.MethodDrained, keeper.Agent{Name: name}, nil); err != nil {
-				return err
-			}
-			return a.answer(map[string]any{"status": "noted"}, nil)
-		},
 	}, &file)
 }
 
@@ -324,8 +265,13 @@ func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var names []string
-	for _, ag := range ws.Agents {
-		names = append(names, ag.Name)
+	for i := range ws.Agents {
+		ag := &ws.Agents[i]
+		if ag.Pool == nil {
+			names = append(names, ag.Name)
+			continue
+		}
+		names = append(names, ag.Members(ag.Pool.Max)...)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

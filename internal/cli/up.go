@@ -78,6 +78,9 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if err := a.ensureKeeper(ctx, p, argv); err != nil {
 		return err
 	}
+	if err := a.afterDown(ctx, p, argv); err != nil {
+		return err
+	}
 	var ps keeper.Ps
 	if err := a.keep(ctx, p.Config, keeper.MethodPs, keeper.Agent{Wait: o.wait}, &ps); err != nil {
 		return err
@@ -107,6 +110,29 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.Place, argv []string) e
 		case <-ctx.Done():
 			return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its last words are in %s", p.Log())
 		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// afterDown waits for a keeper that goes down to be gone, and starts the next:
+// who says 'up' after 'down' wants the agents, however long those took to end.
+func (a *app) afterDown(ctx context.Context, p keeper.Place, argv []string) error {
+	for ending := false; ; {
+		var ps keeper.Ps
+		err := a.keep(ctx, p.Config, keeper.MethodPs, nil, &ps)
+		switch kind := fault.KindOf(err); {
+		case ending && (kind == fault.NotRunning || kind == fault.Unreachable):
+			return a.ensureKeeper(ctx, p, argv)
+		case err != nil:
+			return err
+		case !ps.Ending:
+			return nil
+		}
+		ending = true
+		select {
+		case <-ctx.Done():
+			return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s still goes down", p.Config), "'den ps' tells which agents it waits for")
+		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }

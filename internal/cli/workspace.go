@@ -129,10 +129,20 @@ func printPs(w io.Writer, ps keeper.Ps, now time.Time) {
 	if ps.Problem != "" {
 		fmt.Fprintf(w, "the newest configuration is not in force: %s\n", ps.Problem)
 	}
+	if ps.Ending {
+		fmt.Fprintln(w, "the workspace goes down")
+	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "AGENT\tWANTED\tACTUAL\tFOR\tRESTARTS\tSESSION\tWHY")
 	for _, s := range ps.Agents {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Wanted, s.Actual, age(now.Sub(s.Since)), s.Restarts, s.Session, s.Why)
+		session, why := s.Session, s.Why
+		if s.DenSession != "" {
+			session = s.DenSession // what 'den attach' and all others take
+		}
+		if s.Nudges > 0 {
+			why += fmt.Sprintf(" (nudges that wait: %d)", s.Nudges)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Wanted, s.Actual, age(now.Sub(s.Since)), s.Restarts, session, why)
 	}
 	tw.Flush()
 }
@@ -156,7 +166,7 @@ func (a *app) downCmd() *cobra.Command {
 	cmd := fileFlag(&cobra.Command{
 		Use:     "down",
 		Short:   "End all agents of the workspace and its keeper",
-		Long:    "Interrupt the workspace's agents, wait for their ends, end by force what is left, and end the keeper.",
+		Long:    "Interrupt the workspace's agents, wait for their ends, end by force what is left, and end the keeper.\nOnce begun it goes on, also when nobody waits any more.",
 		Example: "  den down",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
@@ -166,6 +176,9 @@ func (a *app) downCmd() *cobra.Command {
 			err := a.keep(ctx, file, keeper.MethodDown, nil, nil)
 			if fault.KindOf(err) == fault.NotRunning {
 				err = nil // nothing to end
+			}
+			if errors.Is(err, context.DeadlineExceeded) {
+				return fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
 			}
 			if err != nil {
 				return err

@@ -76,6 +76,10 @@ func decideEnd(w wish, s sight, m memory, p Policy, now time.Time) verdict {
 	return draining(s, m, p, now, w.why)
 }
 
+// drainLook is how often an agent that was asked to finish is looked at: one
+// that is back at its prompt does not say so.
+const drainLook = time.Second
+
 // draining asks an agent to finish, waits until it says so, and then stops it.
 func draining(s sight, m memory, p Policy, now time.Time, why string) verdict {
 	if m.Drain == nil {
@@ -88,7 +92,7 @@ func draining(s sight, m memory, p Policy, now time.Time, why string) verdict {
 	case !now.Before(deadline):
 		return verdict{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("%s; it did not finish within %s", why, p.DrainTimeout)}
 	}
-	return verdict{do: rest, actual: keeper.Stopping, why: why + "; it may finish first", again: deadline}
+	return verdict{do: rest, actual: keeper.Stopping, why: why + "; it may finish first", again: sooner(deadline, now.Add(drainLook))}
 }
 
 // decideRunning is for one that runs and shall.

@@ -7,6 +7,7 @@ import (
 	"log"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,16 +29,19 @@ type daemon struct {
 	controller *controller.Controller
 	places     *places
 	started    time.Time
+	planning   sync.Mutex // one plan at a time: a file's and the pools' answers never cross
+	end        ending
 
 	mu        sync.Mutex // guards the fields below
 	workspace *workspace.Workspace
-	socket    string            // of the container engine, or ""
+	engine    workspace.Session // where containers are asked for
 	problem   error             // why the newest file is not in force, or nil
 	counts    map[string]int    // pools and how many of each are wanted
 	members   map[string]member // all agents, by name
 	leaving   map[string]member // those that are not wanted any more; they may still finish
 	queues    map[string]*agent.Queue
 	changed   chan struct{} // closed, and replaced, when members changes
+	warned    []string      // what was last warned of
 }
 
 // member is one agent with its place.
@@ -90,14 +94,15 @@ func (d *daemon) serve(announce func(error)) error {
 	announce(nil)
 
 	var loops sync.WaitGroup
+	d.sweep(ctx) // before anything starts: what is not claimed may be an agent under an old name
 	loops.Go(func() { d.places.serve(ctx) })
-	loops.Go(func() { d.sweep(ctx) })
 	loops.Go(func() { d.controller.Run(ctx) })
 	loops.Go(func() { d.scale(ctx) })
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
 	loops.Go(func() { d.places.tidy(ctx) })
-	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d, down: down}, Version) })
+	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d}, Version) })
+	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Wait()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	return nil
@@ -106,44 +111,54 @@ func (d *daemon) serve(announce func(error)) error {
 // load reads the workspace and makes it the plan. On an error the old one
 // stays in force.
 func (d *daemon) load() error {
+	d.planning.Lock()
+	defer d.planning.Unlock()
 	ws, err := workspace.Load(d.place.Config)
 	if err == nil {
-		err = d.apply(ws)
+		err = d.apply(ws, nil)
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err != nil && d.workspace != nil && fmt.Sprint(d.problem) != err.Error() {
+	first := d.workspace == nil
+	told := fmt.Sprint(d.problem) == fmt.Sprint(err)
+	d.problem = err
+	agents := len(d.members)
+	d.mu.Unlock()
+	switch {
+	case first: // the keeper's first words say it
+	case err == nil:
+		d.controller.Event(keeper.Event{Type: keeper.EventReloaded, Detail: map[string]any{"agents": agents}})
+	case !told:
 		d.controller.Event(keeper.Event{Type: keeper.EventRefused, Why: err.Error()})
 	}
-	d.problem = err
 	return err
 }
 
-// apply makes ws what is wanted.
-func (d *daemon) apply(ws *workspace.Workspace) error {
+// apply makes ws what is wanted, with pools of the sizes that are known or
+// that sizes says. Its caller holds planning.
+func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Lock()
 	counts := maps.Clone(d.counts)
-	first := d.workspace == nil
-	d.socket = ws.Session.Socket
+	d.engine = ws.Session
 	d.mu.Unlock()
 	if counts == nil {
 		counts = map[string]int{}
 	}
+	maps.Copy(counts, sizes)
 	plan, members, err := d.plan(ws, counts)
 	if err != nil {
 		return err
 	}
-	for _, w := range ws.Warnings {
-		log.Printf("warning: %s", w)
+	d.warn(ws.Warnings)
+	present := map[string]bool{}
+	for _, s := range d.controller.Status() {
+		present[s.Name] = true
 	}
 	d.mu.Lock()
+	maps.DeleteFunc(d.leaving, func(name string, _ member) bool { return !present[name] || members[name] != member{} })
 	for name, m := range d.members {
 		if _, stays := members[name]; !stays {
 			d.leaving[name] = m
 		}
-	}
-	for name := range members {
-		delete(d.leaving, name)
 	}
 	d.workspace, d.counts, d.members = ws, counts, members
 	if d.changed != nil {
@@ -152,41 +167,66 @@ func (d *daemon) apply(ws *workspace.Workspace) error {
 	d.changed = make(chan struct{})
 	d.mu.Unlock()
 	d.controller.Apply(plan)
-	if !first {
-		d.controller.Event(keeper.Event{Type: keeper.EventReloaded, Detail: map[string]any{"agents": len(plan)}})
-	}
 	return nil
+}
+
+// warn tells each warning once.
+func (d *daemon) warn(warnings []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, w := range warnings {
+		if !slices.Contains(d.warned, w) {
+			log.Printf("warning: %s", w)
+		}
+	}
+	d.warned = warnings
 }
 
 // plan makes members of the workspace's agents. All of it works, or none.
 func (d *daemon) plan(ws *workspace.Workspace, counts map[string]int) ([]controller.Member, map[string]member, error) {
 	var plan []controller.Member
 	members := map[string]member{}
+	names := namesOf(ws, counts)
 	for i := range ws.Agents {
 		ag := &ws.Agents[i]
-		names := []string{ag.Name}
-		if ag.Pool != nil {
-			n, ok := counts[ag.Name]
-			if !ok {
-				n = ag.Pool.Min
+		var after []string
+		for _, other := range ag.DependsOn {
+			if all, ok := names[other]; ok {
+				after = append(after, all...) // of a pool, all that are wanted now
+			} else {
+				after = append(after, other)
 			}
-			n = min(max(n, ag.Pool.Min), ag.Pool.Max)
-			counts[ag.Name] = n
-			names = ag.Members(n)
 		}
-		for _, name := range names {
+		for _, name := range names[ag.Name] {
 			m, err := d.member(ws, ag, name)
 			if err != nil {
 				return nil, nil, err
 			}
 			members[name] = m
 			plan = append(plan, controller.Member{
-				Subject: m, Policy: policy(ws, ag), Gently: true, After: ag.DependsOn,
+				Subject: m, Policy: policy(ws, ag), Gently: true, After: after,
 				Run: !ag.Suspended && !ws.Suspended, Suspended: ag.Suspended || ws.Suspended, Why: suspension(ws, ag),
 			})
 		}
 	}
 	return plan, members, nil
+}
+
+// namesOf lists the agents of each entry: itself, or the members of a pool. A
+// pool of which no size is known has its least, and counts learns of it.
+func namesOf(ws *workspace.Workspace, counts map[string]int) map[string][]string {
+	names := map[string][]string{}
+	for i := range ws.Agents {
+		ag := &ws.Agents[i]
+		if ag.Pool == nil {
+			names[ag.Name] = []string{ag.Name}
+			continue
+		}
+		n := min(max(counts[ag.Name], ag.Pool.Min), ag.Pool.Max)
+		counts[ag.Name] = n
+		names[ag.Name] = ag.Members(n)
+	}
+	return names
 }
 
 func suspension(ws *workspace.Workspace, ag *workspace.Agent) string {
@@ -215,9 +255,11 @@ func policy(ws *workspace.Workspace, ag *workspace.Agent) controller.Policy {
 	set(&p.BackoffMax, ag.Restart.BackoffMax)
 	set(&p.IdleTimeout, ag.IdleTimeout)
 	set(&p.StallTimeout, ag.StallTimeout)
+	p.StallRestart = ag.StallRestart
 	if ag.Restart.MaxRestarts > 0 {
 		p.MaxRestarts = ag.Restart.MaxRestarts
 	}
+	p.DrainTimeout = ag.DrainTimeout
 	if ag.Pool != nil {
 		p.DrainTimeout = ag.Pool.DrainTimeout
 	}
@@ -225,12 +267,4 @@ func policy(ws *workspace.Workspace, ag *workspace.Agent) controller.Policy {
 	// provider that hangs.
 	set(&p.StartTimeout, 12*ag.StartupTimeout)
 	return p
-}
-
-// engine is the container engine that the workspace names, "" for what is
-// there. It is asked for while a first plan is made.
-func (d *daemon) engine() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.socket
 }

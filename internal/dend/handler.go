@@ -3,21 +3,18 @@ package dend
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
+	"path"
+	"slices"
+	"strings"
 
-	"den/internal/agent"
 	"den/internal/fault"
 	"den/internal/keeper"
 )
 
-// errDown is why a keeper ends that was told to.
-var errDown = errors.New("den down")
-
 // handler answers the socket.
 type handler struct {
-	d    *daemon
-	down context.CancelCauseFunc
+	d *daemon
 }
 
 // Handle answers one request.
@@ -48,17 +45,15 @@ func (h *handler) Handle(ctx context.Context, method string, params json.RawMess
 		}
 		return struct{}{}, nil
 	case keeper.MethodDown:
-		if err := d.controller.Down(ctx); err != nil {
-			return nil, err
-		}
-		h.down(errDown)
-		return struct{}{}, nil
+		return struct{}{}, d.goDown(ctx)
 	case keeper.MethodOrder:
-		if err := d.controller.Order(ctx, req.Name, req.Order, req.Wait); err != nil {
-			return nil, err
-		}
-		return d.ps(req.Name), nil
+		return d.order(ctx, req)
+	case keeper.MethodNudges:
+		return d.nudgesOf(req.Name)
 	case keeper.MethodEvents:
+		if m, err := d.find(from.Agent); err == nil {
+			from.Agent = m.Name() // what is not known may have been: its events are there
+		}
 		return struct{}{}, d.controller.Events(ctx, from.After, from.Agent, from.Follow, func(e keeper.Event) error { return part(e) })
 	}
 	return h.one(ctx, method, req)
@@ -76,12 +71,11 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 		return keeper.Peeked{Text: text}, err
 	case keeper.MethodNudge:
 		return h.d.nudge(ctx, m, req.Text, req.Wait)
+	case keeper.MethodDraining:
+		why, err := m.Draining(ctx)
+		return keeper.Draining{Draining: why != "", Why: why}, err
 	case keeper.MethodDrained:
-		p, err := h.d.places.get(m.kind)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.SetMeta(ctx, m.SessionName(), agent.MetaDrained, "yes"); err != nil {
+		if err := m.SayDrained(ctx); err != nil {
 			return nil, err
 		}
 		h.d.controller.Look()
@@ -90,29 +84,78 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the keeper knows no '%s'", method), "it may be older than this den: 'den down' and 'den up'")
 }
 
+// order is a user's word about one agent, or without a name about all.
+func (d *daemon) order(ctx context.Context, req keeper.Agent) (any, error) {
+	if req.Name != "" {
+		m, err := d.find(req.Name)
+		if err != nil {
+			return nil, err
+		}
+		req.Name = m.Name()
+	}
+	if err := d.controller.Order(ctx, req.Name, req.Order, req.Wait); err != nil {
+		return nil, err
+	}
+	return d.ps(req.Name), nil
+}
+
+// find returns an agent by its qualified name, or the only one whose last part
+// it is.
 func (d *daemon) find(name string) (member, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var short []string
+	var one member
 	for _, known := range []map[string]member{d.members, d.leaving} {
 		if m, ok := known[name]; ok {
 			return m, nil
 		}
+		for full, m := range known {
+			if path.Base(full) == name {
+				short, one = append(short, full), m
+			}
+		}
 	}
-	return member{}, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name), "'den ps' lists them")
+	slices.Sort(short)
+	switch {
+	case len(short) == 1:
+		return one, nil
+	case len(short) > 1:
+		return member{}, fault.Hintf(fault.Errorf(fault.Usage, "%d agents are called '%s'", len(short), name), "say which: %s", strings.Join(short, ", "))
+	}
+	err := fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name)
+	for i := range d.workspace.Agents {
+		if ag := &d.workspace.Agents[i]; ag.Pool != nil && (ag.Name == name || path.Base(ag.Name) == name) {
+			return member{}, fault.Hintf(err, "'%s' is a pool; its agents are called %s-1, %s-2 and so on: 'den ps' lists them", name, ag.Name, ag.Name)
+		}
+	}
+	return member{}, fault.Hintf(err, "'den ps' lists them")
 }
 
 // ps tells of one agent, or with an empty name of all.
 func (d *daemon) ps(name string) keeper.Ps {
+	status := d.controller.Status()
 	d.mu.Lock()
-	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.place.Config, Keeper: os.Getpid(), Agents: []keeper.AgentStatus{}}
+	defer d.mu.Unlock()
+	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.place.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()
 	}
-	d.mu.Unlock()
-	for _, s := range d.controller.Status() {
-		if name == "" || s.Name == name {
-			ps.Agents = append(ps.Agents, s)
+	for _, s := range status {
+		if name != "" && s.Name != name {
+			continue
 		}
+		m, ok := d.members[s.Name]
+		if !ok {
+			m, ok = d.leaving[s.Name]
+		}
+		if ok {
+			s.Nudges = m.PendingNudges()
+			if s.Session == m.SessionName() && s.Provider == m.kind {
+				s.DenSession = m.DenSession()
+			}
+		}
+		ps.Agents = append(ps.Agents, s)
 	}
 	return ps
 }

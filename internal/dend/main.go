@@ -148,7 +148,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}}
+	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	defer d.places.close()
 	if err := d.load(); err != nil {

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/keeper"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/native"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/tmux"
 	"den/internal/session"
+	"den/internal/workspace"
 )
 
 // places are the providers that the workspace's agents use, opened when they
@@ -57,7 +59,7 @@ func (ps *places) open(kind string) (provider.Provider, error) {
 	case "native", "":
 		return native.Open(native.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version})
 	case "tmux":
-		socket, err := session.RunPath("tmux\x00"+d.place.Config, d.getenv)
+		socket, err := session.RunPath(tmuxSocketOf(d.place), d.getenv)
 		if err != nil {
 			return nil, err
 		}
@@ -65,9 +67,21 @@ func (ps *places) open(kind string) (provider.Provider, error) {
 	case "subprocess":
 		return subprocess.Open(subprocess.Options{Dir: d.place.Sessions(), Owner: owner, Binary: d.den, Version: Version})
 	case "container":
-		return container.Open(container.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version, Engine: d.engine(), Getenv: d.getenv})
+		engine := d.engineOf()
+		return container.Open(container.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version, Engine: engine.Socket, Brand: engine.Engine, Getenv: d.getenv})
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "no provider '%s' in this build", kind), "native, tmux, subprocess and container are there")
+}
+
+// tmuxSocketOf is what the socket of the workspace's tmux server is made of.
+func tmuxSocketOf(p keeper.Place) string { return "tmux\x00" + p.Config }
+
+// engineOf is where the workspace's containers are asked for. It is wanted while
+// a first plan is made.
+func (d *daemon) engineOf() workspace.Session {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.engine
 }
 
 // serve lets all places tell of ends until the context ends.

@@ -12,9 +12,12 @@ const (
 	MethodReload  = "reload"
 	MethodOrder   = "order"
 	MethodNudge   = "nudge"
+	MethodNudges  = "nudges"
 	MethodPeek    = "peek"
 	MethodEvents  = "events"
 	MethodDrained = "drained"
+	// MethodDraining asks whether an agent was asked to finish.
+	MethodDraining = "draining"
 )
 
 // The orders that one agent can be given. They stand in state files: add,
@@ -44,21 +47,24 @@ type Ps struct {
 	Config    string        `json:"config"`
 	Keeper    int           `json:"keeper_pid"`
 	Problem   string        `json:"problem,omitempty"` // why the newest config is not in force
+	Ending    bool          `json:"ending,omitempty"`  // it goes down
 	Agents    []AgentStatus `json:"agents"`
 }
 
 // AgentStatus is one agent, wanted against actual.
 type AgentStatus struct {
-	Name     string    `json:"name"`
-	Session  string    `json:"session"`
-	Provider string    `json:"provider"`
-	Wanted   string    `json:"wanted"`
-	Actual   string    `json:"actual"`
-	Why      string    `json:"why"`
-	Restarts int       `json:"restarts"`
-	Since    time.Time `json:"since"`
-	ExitCode *int      `json:"exit_code,omitempty"`
-	Nudges   int       `json:"nudges,omitempty"` // on their way
+	Name    string `json:"name"`
+	Session string `json:"session"`
+	// DenSession is the session's name for den's own verbs, where they work on it.
+	DenSession string    `json:"den_session,omitempty"`
+	Provider   string    `json:"provider"`
+	Wanted     string    `json:"wanted"`
+	Actual     string    `json:"actual"`
+	Why        string    `json:"why"`
+	Restarts   int       `json:"restarts"`
+	Since      time.Time `json:"since"`
+	ExitCode   *int      `json:"exit_code,omitempty"`
+	Nudges     int       `json:"nudges,omitempty"` // on their way
 }
 
 // What an agent can be wanted to be, and be.
@@ -77,6 +83,29 @@ type Nudged struct {
 	ID     string `json:"id"`
 	Status string `json:"status"` // queued, delivered or unconfirmed
 	Note   string `json:"note,omitempty"`
+}
+
+// Nudge is one nudge as it is kept.
+type Nudge struct {
+	ID       string    `json:"id"`
+	Agent    string    `json:"agent"`
+	Status   string    `json:"status"` // queued, sending, delivered, unconfirmed or failed
+	Note     string    `json:"note,omitempty"`
+	Text     string    `json:"text"`
+	Attempts int       `json:"attempts"`
+	Created  time.Time `json:"created"`
+	Updated  time.Time `json:"updated"`
+}
+
+// Nudges answers a question for nudges, the oldest first.
+type Nudges struct {
+	Nudges []Nudge `json:"nudges"`
+}
+
+// Draining answers whether an agent was asked to finish, and why.
+type Draining struct {
+	Draining bool   `json:"draining"`
+	Why      string `json:"why,omitempty"`
 }
 
 // Peeked answers a peek.

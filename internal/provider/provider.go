@@ -183,3 +183,10 @@ type Audience interface {
 	// session, and when one of them last typed: zero for never.
 	Attached(ctx context.Context, name string) (n int, typed time.Time, err error)
 }
+
+// InHome is a place whose sessions are den's own: every verb of den works on
+// them.
+type InHome interface {
+	// DenSession is a session's name among those of the Home.
+	DenSession(name string) string
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // Agent returns the agent of that qualified name, or the only one whose last
-// part it is.
+// part it is. A member of a pool is the pool's entry under its own name.
 func (w *Workspace) Agent(name string) (*Agent, error) {
 	var short []*Agent
 	var known []string
@@ -20,6 +20,9 @@ func (w *Workspace) Agent(name string) (*Agent, error) {
 		known = append(known, a.Name)
 		if path.Base(a.Name) == name {
 			short = append(short, a)
+		}
+		if member := a.member(name); member != nil {
+			short = append(short, member)
 		}
 	}
 	switch {
@@ -35,4 +38,19 @@ func (w *Workspace) Agent(name string) (*Agent, error) {
 		return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s': the workspace has none", name), "add [[agents]] to its file")
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s'%s", name, didYouMean(name, known)), "there are: %s", strings.Join(known, ", "))
+}
+
+// member returns the pool's agent of that name, short or qualified, or nil.
+func (a *Agent) member(name string) *Agent {
+	if a.Pool == nil {
+		return nil
+	}
+	for _, full := range a.Members(a.Pool.Max) {
+		if full == name || path.Base(full) == name {
+			one := *a
+			one.Name = full
+			return &one
+		}
+	}
+	return nil
 }

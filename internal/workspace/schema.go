@@ -113,8 +113,11 @@ type Agent struct {
 	Suspended       bool          `key:"suspended"`
 	IdleTimeout     time.Duration `key:"idle_timeout"`
 	StallTimeout    time.Duration `key:"stall_timeout"`
+	StallRestart    bool          `key:"stall_restart"` // or only tell
 	StartupTimeout  time.Duration `key:"startup_timeout"`
 	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
+	DrainTimeout    time.Duration `key:"drain_timeout"` // to finish before it is stopped; a pool has its own
+	DrainNudge      string        `key:"drain_nudge"`   // typed when it is asked to finish, or ""
 
 	Hints     Hints     `key:",inline"`
 	Pool      *Pool     `key:"pool"` // or nil: one agent, not a pool

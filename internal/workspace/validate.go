@@ -83,6 +83,9 @@ func checkAgent(a *Agent, r *report) {
 	if a.Restart.BackoffMax < a.Restart.Backoff {
 		r.add(a.at("restart.backoff_max"), "agent '%s': 'backoff_max' is shorter than 'backoff'", a.Name)
 	}
+	if a.StallRestart && a.StallTimeout == 0 {
+		r.add(a.at("stall_restart"), "agent '%s': 'stall_restart' needs a 'stall_timeout', which says when it stalls", a.Name)
+	}
 	for _, c := range a.Hints.CopyFiles {
 		if !filepath.IsLocal(c.Dst) {
 			r.add(a.at("copy_files"), "agent '%s': copy to '%s' would leave its directory", a.Name, c.Dst)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,36 +23,47 @@ const knock = 5 * time.Second
 
 const engineHint = "start one: 'systemctl start podman.socket' or 'podman system service --time=0 unix:///run/podman/podman.sock'; or name its socket with DOCKER_HOST or CONTAINER_HOST"
 
+// The engines that can be asked for by name.
+const (
+	Podman = "podman"
+	Docker = "docker"
+)
+
 // findSocket returns the path of the engine's socket: the configured one, else
 // that of DOCKER_HOST or CONTAINER_HOST, else the first usual one that answers.
-func findSocket(ctx context.Context, configured string, getenv func(string) string) (string, error) {
-	named := []struct{ by, address string }{
-		{"the configured engine", configured},
-		{"DOCKER_HOST", getenv("DOCKER_HOST")},
-		{"CONTAINER_HOST", getenv("CONTAINER_HOST")},
+// A brand leaves out what is the other one's.
+func findSocket(ctx context.Context, configured, brand string, getenv func(string) string) (string, error) {
+	named := []struct{ by, brand, address string }{
+		{"the configured engine", brand, configured},
+		{"DOCKER_HOST", Docker, getenv("DOCKER_HOST")},
+		{"CONTAINER_HOST", Podman, getenv("CONTAINER_HOST")},
 	}
 	for _, n := range named {
-		if n.address != "" {
+		if n.address != "" && (brand == "" || brand == n.brand) {
 			return socketOf(n.by, n.address)
 		}
 	}
 	var tried []error
-	for _, path := range usualSockets(getenv) {
+	for _, path := range usualSockets(brand, getenv) {
 		err := answers(ctx, path)
 		if err == nil {
 			return path, nil
 		}
 		tried = append(tried, err)
 	}
-	return "", fault.Hintf(fault.Errorf(fault.Unreachable, "find a container engine: %w", errors.Join(tried...)), "%s", engineHint)
+	what := "a container engine"
+	if brand != "" {
+		what = brand
+	}
+	return "", fault.Hintf(fault.Errorf(fault.Unreachable, "find %s: %w", what, errors.Join(tried...)), "%s", engineHint)
 }
 
-func usualSockets(getenv func(string) string) []string {
+func usualSockets(brand string, getenv func(string) string) []string {
 	paths := []string{podmanSocket, dockerSocket}
 	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
 		paths = append(paths, filepath.Join(dir, "podman", "podman.sock"), filepath.Join(dir, "docker.sock"))
 	}
-	return paths
+	return slices.DeleteFunc(paths, func(path string) bool { return brand != "" && filepath.Base(path) != brand+".sock" })
 }
 
 // socketOf takes a socket's path or its unix:// address. An engine on another

@@ -21,6 +21,7 @@ import (
 // asked before the first call, so an engine may come up later than we do.
 type engine struct {
 	configured string // a socket, or "" to look for one
+	brand      string // Podman, Docker, or "" for either
 	getenv     func(string) string
 
 	mu   sync.Mutex     // guards the fields below
@@ -42,7 +43,7 @@ func (e *engine) connect(ctx context.Context) (*client.Client, error) {
 	if api != nil {
 		return api, nil
 	}
-	socket, err := findSocket(ctx, e.configured, e.getenv)
+	socket, err := findSocket(ctx, e.configured, e.brand, e.getenv)
 	if err != nil {
 		return nil, err
 	}

@@ -63,12 +63,12 @@ func TestFindSocket(t *testing.T) {
 		{"", map[string]string{"DOCKER_HOST": "unix:///b", "CONTAINER_HOST": "unix:///c"}, "/b"},
 		{"", map[string]string{"CONTAINER_HOST": "unix:///c"}, "/c"},
 	} {
-		if got, err := findSocket(t.Context(), c.configured, getenv(c.env)); err != nil || got != c.want {
+		if got, err := findSocket(t.Context(), c.configured, "", getenv(c.env)); err != nil || got != c.want {
 			t.Errorf("%+v: %q, %v", c, got, err)
 		}
 	}
 	for _, address := range []string{"tcp://127.0.0.1:2375", "ssh://me@there", "sock"} {
-		if _, err := findSocket(t.Context(), "", getenv(map[string]string{"DOCKER_HOST": address})); fault.KindOf(err) != fault.Usage {
+		if _, err := findSocket(t.Context(), "", "", getenv(map[string]string{"DOCKER_HOST": address})); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%s: %v, want usage", address, err)
 		}
 	}

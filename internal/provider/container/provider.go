@@ -27,6 +27,7 @@ type Options struct {
 	// Engine is the engine's socket, as a path or a unix:// address; "" means
 	// that of DOCKER_HOST or CONTAINER_HOST, or the first usual one that answers.
 	Engine string
+	Brand  string              // Podman or Docker: no other is looked for; "" means either
 	Getenv func(string) string // or nil for this process's environment
 }
 
@@ -70,7 +71,7 @@ func Open(o Options) (*Provider, error) {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	return &Provider{Options: o, sessions: &sessions{inner}, engine: &engine{configured: o.Engine, getenv: o.Getenv}}, nil
+	return &Provider{Options: o, sessions: &sessions{inner}, engine: &engine{configured: o.Engine, brand: o.Brand, getenv: o.Getenv}}, nil
 }
 
 // Close lets go of the engine. Sessions go on.

@@ -45,6 +45,9 @@ func (p *Provider) ref(name string) string {
 	return p.tag + "." + digested(name, nameDigest, maxReadable)
 }
 
+// DenSession is the session's name for den's own verbs.
+func (p *Provider) DenSession(name string) string { return p.ref(name) }
+
 // digested is a readable part of at most readable bytes and a digest.
 func digested(s string, digest, readable int) string {
 	sum := sha256.Sum256([]byte(s))

@@ -49,6 +49,7 @@ var (
 	_ provider.Watcher    = (*Provider)(nil)
 	_ provider.Readier    = (*Provider)(nil)
 	_ provider.Audience   = (*Provider)(nil)
+	_ provider.InHome     = (*Provider)(nil)
 )
 
 const defaultGrace = 3 * time.Second

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) nudgeCmd() *cobra.Command {
+	var file string
+	var noWait bool
+	limit := duration(time.Minute)
+	cmd := longFileFlag(&cobra.Command{
+		Use:   "nudge NAME TEXT|-",
+		Short: "Type text and Enter into an agent, whole and alone, when it is ready",
+		Long: `Give an agent a message. It is kept on disk until it has gone in: when the agent waits for
+input, no dialog is open and nobody types. "delivered" means that the screen shows it,
+"unconfirmed" that it was sent and could not be seen.`,
+		Example: "  den agent nudge coder 'run the tests'\n  cat task.md | den agent nudge coder -",
+		Args:    args(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.textOrStdin(args[1:])
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
+			defer cancel()
+			var n keeper.Nudged
+			err = a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n)
+			if errors.Is(err, context.DeadlineExceeded) {
+				return fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does")
+			}
+			if err != nil {
+				return err
+			}
+			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when it is kept")
+	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait until it has gone in")
+	return cmd
+}
+
+func (a *app) nudgesCmd() *cobra.Command {
+	var file string
+	return longFileFlag(&cobra.Command{
+		Use:     "nudges [NAME]",
+		Short:   "List an agent's nudges and what came of them; without a name those of all",
+		Long:    "List what is kept of nudges: those that wait, with what they wait for, and the last 200 of each agent\nthat came to their end.",
+		Example: "  den agent nudges coder",
+		Args:    args(0, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var req keeper.Agent
+			if len(args) > 0 {
+				req.Name = args[0]
+			}
+			var all keeper.Nudges
+			if err := a.keep(cmd.Context(), file, keeper.MethodNudges, req, &all); err != nil {
+				return err
+			}
+			return a.answer(all, func(w io.Writer) { printNudges(w, all.Nudges, time.Now()) })
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+}
+
+// nudgeShown is how much of a nudge stands in a table.
+const nudgeShown = 40
+
+func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "NUDGE\tAGENT\tSTATUS\tAGE\tTEXT\tNOTE")
+	for _, n := range all {
+		text := []rune(strings.Join(strings.Fields(n.Text), " "))
+		if len(text) > nudgeShown {
+			text = append(text[:nudgeShown-1], '…')
+		}
+		note, _, _ := strings.Cut(n.Note, "\n")
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, age(now.Sub(n.Created)), string(text), note)
+	}
+	tw.Flush()
+}

@@ -1,0 +1,58 @@
+package dend
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"den/internal/fault"
+)
+
+// errDown is why a keeper ends that was told to.
+var errDown = errors.New("den down")
+
+// ending is the way down. Once begun it is gone to its end, whoever stops
+// waiting for it: a keeper that has ended its agents and stays would keep
+// nothing, and keep others from coming up.
+type ending struct {
+	once sync.Once
+	told chan struct{} // closed when it begins
+	over chan struct{} // closed when all agents have ended
+}
+
+func newEnding() ending { return ending{told: make(chan struct{}), over: make(chan struct{})} }
+
+// begun reports whether the workspace goes down.
+func (e *ending) begun() bool {
+	select {
+	case <-e.told:
+		return true
+	default:
+		return false
+	}
+}
+
+// endWhenTold ends the agents, and then the keeper.
+func (d *daemon) endWhenTold(ctx context.Context, down context.CancelCauseFunc) {
+	select {
+	case <-d.end.told:
+	case <-ctx.Done():
+		return
+	}
+	if err := d.controller.Down(ctx); err != nil {
+		return // the keeper was terminated meanwhile: the next one finds what still runs
+	}
+	close(d.end.over)
+	down(errDown)
+}
+
+// goDown begins the way down and waits for its end.
+func (d *daemon) goDown(ctx context.Context) error {
+	d.end.once.Do(func() { close(d.end.told) })
+	select {
+	case <-d.end.over:
+		return nil
+	case <-ctx.Done():
+		return fault.Errorf(fault.Timeout, "the workspace still goes down: %w", ctx.Err())
+	}
+}

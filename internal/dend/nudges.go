@@ -1,0 +1,154 @@
+package dend
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/keeper"
+)
+
+// queue returns the agent's nudges: one queue, whatever its configuration.
+func (d *daemon) queue(name string) (*agent.Queue, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q := d.queues[name]; q != nil {
+		return q, nil
+	}
+	q, err := agent.OpenQueue(filepath.Join(d.place.Nudges(), url.PathEscape(name)), agent.Timing{})
+	if err != nil {
+		return nil, fmt.Errorf("agent '%s': %w", name, err)
+	}
+	for _, file := range q.Damaged() {
+		log.Printf("nudge %s cannot be read, and was left where it is", file)
+	}
+	if d.controller != nil { // who only attaches keeps no events
+		q.OnEnd(func(n agent.Nudge) {
+			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: name, Why: string(n.State), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
+		})
+	}
+	if d.queues == nil {
+		d.queues = map[string]*agent.Queue{}
+	}
+	d.queues[name] = q
+	return q, nil
+}
+
+// nudge gives an agent a message. Once it is kept it is not lost, whoever
+// stops waiting.
+func (d *daemon) nudge(ctx context.Context, m member, text string, wait bool) (keeper.Nudged, error) {
+	if wait {
+		n, err := m.Nudge(ctx, text)
+		return keeper.Nudged{ID: n.ID, Status: string(n.State), Note: n.Reason}, err
+	}
+	q, err := d.queue(m.Name())
+	if err != nil {
+		return keeper.Nudged{}, err
+	}
+	n, err := q.Add(text)
+	return keeper.Nudged{ID: n.ID, Status: string(n.State), Note: n.Reason}, err
+}
+
+// nudgesOf lists what is kept of one agent's nudges, or without a name of all.
+func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
+	var names []string
+	if name != "" {
+		m, err := d.find(name)
+		if err != nil {
+			return keeper.Nudges{}, err
+		}
+		names = []string{m.Name()}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := keeper.Nudges{Nudges: []keeper.Nudge{}}
+	for of, q := range d.queues {
+		if names != nil && !slices.Contains(names, of) {
+			continue
+		}
+		for _, n := range q.List() {
+			all.Nudges = append(all.Nudges, keeper.Nudge{
+				ID: n.ID, Agent: of, Status: string(n.State), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
+			})
+		}
+	}
+	slices.SortFunc(all.Nudges, func(a, b keeper.Nudge) int { return strings.Compare(a.ID, b.ID) }) // by time
+	return all, nil
+}
+
+// deliver types what is queued for the agents, whatever their configuration
+// becomes meanwhile, and for those that may still finish.
+func (d *daemon) deliver(ctx context.Context) {
+	running := map[string]*delivery{}
+	defer func() {
+		for _, r := range running {
+			r.end()
+		}
+	}()
+	for {
+		d.mu.Lock()
+		wanted := map[string]member{}
+		for _, some := range []map[string]member{d.leaving, d.members} {
+			for name, m := range some {
+				wanted[name] = m
+			}
+		}
+		changed := d.changed
+		d.mu.Unlock()
+		for name, r := range running {
+			if m, ok := wanted[name]; !ok || m != r.of {
+				r.end()
+				delete(running, name)
+			}
+		}
+		for name, m := range wanted {
+			if running[name] == nil {
+				running[name] = beginDelivery(ctx, m)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// delivery is one agent's goroutine that types.
+type delivery struct {
+	of     member
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func beginDelivery(ctx context.Context, m member) *delivery {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &delivery{of: m, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(r.done)
+		for {
+			err := m.DeliverNudges(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			log.Printf("deliver nudges to %s: %v; again in a moment", m.Name(), err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	}()
+	return r
+}
+
+func (r *delivery) end() {
+	r.cancel()
+	<-r.done
+}

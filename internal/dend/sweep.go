@@ -1,0 +1,79 @@
+package dend
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log"
+	"os"
+	"sync"
+	"time"
+
+	"den/internal/keeper"
+	"den/internal/session"
+)
+
+// sweepLimit bounds how long a place may keep the agents from starting.
+const sweepLimit = 20 * time.Second
+
+// sweep ends the sessions of this workspace that no agent of it claims: those
+// of agents that were removed, renamed or moved while no keeper ran. It comes
+// before the first start, because one of them may be an agent under its old
+// name. Containers are looked at only where an agent lives in one: no engine
+// may be there to be asked.
+func (d *daemon) sweep(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	defer cancel()
+	d.mu.Lock()
+	claimed := map[string]bool{}
+	kinds := map[string]bool{}
+	for _, m := range d.members {
+		claimed[m.kind+"\x00"+m.SessionName()] = true
+		kinds[m.kind] = true
+	}
+	d.mu.Unlock()
+	for _, kind := range d.usedBefore() {
+		kinds[kind] = true
+	}
+	var work sync.WaitGroup
+	for kind := range kinds {
+		work.Go(func() { d.sweepKind(ctx, kind, claimed) })
+	}
+	work.Wait()
+}
+
+// usedBefore lists the kinds of places in which earlier keepers may have left
+// sessions, as the disk tells.
+func (d *daemon) usedBefore() []string {
+	used := []string{"native"}
+	if _, err := os.Stat(d.place.Sessions()); err == nil {
+		used = append(used, "subprocess")
+	}
+	if socket, err := session.RunPath(tmuxSocketOf(d.place), d.getenv); err == nil {
+		if _, err := os.Stat(socket); !errors.Is(err, fs.ErrNotExist) {
+			used = append(used, "tmux")
+		}
+	}
+	return used
+}
+
+func (d *daemon) sweepKind(ctx context.Context, kind string, claimed map[string]bool) {
+	p, err := d.places.get(kind)
+	if err != nil {
+		return // its agents, if there are any, say so
+	}
+	running, err := p.ListRunning(ctx, "")
+	if err != nil {
+		log.Printf("look for %s sessions that nobody claims: %v", kind, err)
+		return
+	}
+	for _, name := range running {
+		if claimed[kind+"\x00"+name] {
+			continue
+		}
+		d.controller.Event(keeper.Event{Type: keeper.EventOrphan, Why: "no agent of the workspace claims its session", Detail: map[string]any{"session": name, "provider": kind}})
+		if err := p.Stop(ctx, name); err != nil {
+			log.Printf("end session %s, which nobody claims: %v", name, err)
+		}
+	}
+}
