@@ -34,6 +34,8 @@ var suites = []struct {
 	{"snapshot", snapshots},
 	{"many", many},
 	{"agents", agents},
+	{"render", renders},
+	{"dashboard", dashboards},
 }
 
 // bench is what a suite needs to know.

@@ -14,13 +14,6 @@ import (
 	"den/internal/vt"
 )
 
-func init() {
-	suites = append(suites, struct {
-		name string
-		run  func(*bench) error
-	}{"render", renders})
-}
-
 // renderSizes are a usual terminal and a large one.
 var renderSizes = []struct{ cols, rows int }{{80, 24}, {200, 50}}
 

@@ -17,9 +17,6 @@ const (
 	// syncPatience is how long a program may take to draw what it announced
 	// as one update, before the unfinished screen is shown.
 	syncPatience = 200 * time.Millisecond
-	// checkBehind is how much output is emulated before the feed looks
-	// whether the log has left it behind.
-	checkBehind = 8 << 20
 	// retryStart is between two looks for the log of a session that starts.
 	retryStart = 50 * time.Millisecond
 )
@@ -27,13 +24,16 @@ const (
 // feed is one session, followed: its goroutine applies the events, the views
 // take the frames.
 type feed struct {
-	dir      session.Dir
-	interval time.Duration
-	cancel   context.CancelFunc
-	views    int // guarded by Model.mu
+	dir    session.Dir
+	budget *budget
+	cancel context.CancelFunc
+	begin  chan struct{}  // of the model: a token for each log whose end may be looked for
+	views  map[*View]bool // guarded by Model.mu
+	newest string         // the last file of the log that is known; belongs to run
 
-	mu      sync.Mutex   // guards the fields below
-	term    *vt.Terminal // or nil: nothing was read yet
+	mu      sync.Mutex    // guards the fields below
+	gap     time.Duration // between two frames, as the most eager view wants it
+	term    *vt.Terminal  // or nil: nothing was read yet
 	at      eventlog.Position
 	exit    string
 	missing []string
@@ -56,7 +56,7 @@ func (f *feed) run(ctx context.Context) {
 		if behind, err = f.follow(ctx); !behind {
 			break
 		}
-		err = f.reload(replay.End())
+		err = f.leap(ctx)
 	}
 	if err == nil {
 		err = ctx.Err() // nil behind the exit
@@ -72,19 +72,21 @@ func (f *feed) run(ctx context.Context) {
 // start reads the end of the log. A session that has only begun may have none.
 func (f *feed) start(ctx context.Context) error {
 	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-f.begin:
+		}
 		err := f.reload(replay.End())
+		f.begin <- struct{}{} // room: it was taken from there
 		if fault.KindOf(err) != fault.NotFound {
 			return err
 		}
 		if m, ierr := f.dir.Inspect(); ierr != nil || !m.Status.Active() {
 			return err
 		}
-		t := time.NewTimer(retryStart)
-		select {
-		case <-ctx.Done():
-			t.Stop()
+		if !rest(ctx, retryStart) {
 			return ctx.Err()
-		case <-t.C:
 		}
 	}
 }
@@ -115,40 +117,50 @@ func (f *feed) reload(p replay.Point) error {
 	return nil
 }
 
-// follow applies the events that come. It returns true when the log is so far
-// ahead that its end should be loaded instead.
+// follow applies the events that come, no more a second than the budget
+// gives. It returns true when a newer part of the log begins with a repaint:
+// a shorter way on.
 func (f *feed) follow(ctx context.Context) (behind bool, err error) {
-	applied, stale := 0, false
+	p := pace{budget: f.budget, idle: time.Now()}
+	var stale error // what is missing before the next event, or nil
 	for ev, err := range eventlog.Follow(ctx, f.dir.Log(), f.at.Seq) {
 		switch {
+		case dropped(err) && f.canLeap():
+			return true, nil // the log was quicker: that is no loss to those who look on
 		case eventlog.Missing(err):
-			// What comes next changes a terminal that nobody has seen.
-			stale = true
-			f.mu.Lock()
-			f.addMissingLocked(err)
-			f.mu.Unlock()
+			stale = err // what comes next changes a terminal that nobody has seen
 			continue
 		case err != nil:
 			return false, err
 		case ev.Seq <= f.at.Seq: // f.at is changed by this goroutine only
 			continue
 		}
-		if stale {
-			stale = false
-			if err := f.reload(replay.Seq(ev.Seq)); err != nil {
-				return false, err
-			}
-			continue
+		p.begin(f.between(), time.Now())
+		if stale == nil {
+			f.apply(ev)
+		} else if err := f.resume(ev.Seq, stale); fault.KindOf(err) == fault.NotFound {
+			return true, nil // dropped by now
+		} else if err != nil {
+			return false, err
 		}
-		f.apply(ev)
-		if applied += len(ev.Data); applied >= checkBehind {
-			applied = 0
-			if f.isBehind() {
-				return true, nil
-			}
+		stale = nil
+		pause, dear := p.end(len(ev.Data), f.between(), time.Now())
+		if !rest(ctx, pause) {
+			return false, nil
 		}
+		if dear && f.isBehind() {
+			return true, nil
+		}
+		p.idle = time.Now()
 	}
 	return false, nil
+}
+
+// between is the time between two frames.
+func (f *feed) between() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.gap
 }
 
 func (f *feed) apply(ev eventlog.Event) {
@@ -168,17 +180,6 @@ func (f *feed) apply(ev eventlog.Event) {
 		f.syncing = time.Now()
 	}
 	f.noteLocked()
-}
-
-// isBehind reports whether a newer segment begins after what was applied: its
-// repaint is a shorter way to the end.
-func (f *feed) isBehind() bool {
-	log, err := eventlog.Open(f.dir.Log())
-	if err != nil {
-		return false // the follower meets it too, and says so
-	}
-	segs, err := log.Segments()
-	return err == nil && len(segs) > 0 && segs[len(segs)-1].Seq > f.at.Seq
 }
 
 // maxMissing bounds the words on what is missing.
@@ -215,7 +216,7 @@ func (f *feed) next(after uint64, now time.Time) (frame *Frame, changed <-chan s
 	defer f.mu.Unlock()
 	fresh := f.term != nil && f.shows != f.change
 	if fresh && !f.over {
-		wait = f.captured.Add(f.interval).Sub(now)
+		wait = f.captured.Add(f.gap).Sub(now)
 		if !f.syncing.IsZero() {
 			wait = max(wait, f.syncing.Add(syncPatience).Sub(now))
 		}

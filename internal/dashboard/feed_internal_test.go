@@ -23,14 +23,14 @@ func TestFeedJumpsWhenLeftBehind(t *testing.T) {
 	}
 	term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: replay.Scrollback})
 	w, err := eventlog.Create(d.Log(), eventlog.Options{
-		Header: eventlog.Header{Cols: 80, Rows: 24}, SegmentBytes: 3 << 20,
+		Header: eventlog.Header{Cols: 80, Rows: 24}, SegmentBytes: 384 << 10,
 		Clock: func() time.Duration { return 0 }, Now: time.Now, Repaint: term.Dump,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 24 {
-		text := []byte(strings.Repeat("x", 512<<10) + fmt.Sprintf("\r\nchunk %d\r\n", i))
+		text := []byte(strings.Repeat("x", 64<<10) + fmt.Sprintf("\r\nchunk %d\r\n", i))
 		w.Append(eventlog.Output, text)
 		if err := w.Flush(); err != nil {
 			t.Fatal(err)
@@ -40,10 +40,12 @@ func TestFeedJumpsWhenLeftBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.Append(eventlog.Exit, []byte("0"))
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := &feed{dir: d}
+	// Nothing is left of the budget: it must rest, and finds that it is late.
+	f := &feed{dir: d, budget: &budget{paid: time.Now().Add(500 * time.Millisecond)}}
 	if err := f.reload(replay.Seq(1)); err != nil {
 		t.Fatal(err)
 	}
@@ -51,11 +53,14 @@ func TestFeedJumpsWhenLeftBehind(t *testing.T) {
 	if !behind || err != nil || f.at.Seq >= 20 {
 		t.Fatalf("behind %v at %d, %v", behind, f.at.Seq, err)
 	}
-	if err := f.reload(replay.End()); err != nil {
-		t.Fatal(err)
+	if err := f.leap(t.Context()); err != nil || f.at.Seq < 12 {
+		t.Fatalf("leapt to %d, %v", f.at.Seq, err)
+	}
+	if behind, err := f.follow(t.Context()); behind || err != nil {
+		t.Fatalf("behind %v at %d, %v", behind, f.at.Seq, err)
 	}
 	frame, _, _, err := f.next(0, time.Now())
-	if err != nil || frame.Seq != 24 || !strings.Contains(frame.Screen.Text, "chunk 23") {
+	if err != nil || frame.Seq != 25 || !strings.Contains(frame.Screen.Text, "chunk 23") {
 		t.Errorf("at %+v, %v", frame, err)
 	}
 	if f.isBehind() {

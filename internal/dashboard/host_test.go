@@ -1,12 +1,14 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"den/internal/dashboard"
 	"den/internal/fault"
@@ -196,5 +198,35 @@ func TestFloodIsCoalesced(t *testing.T) {
 	t.Logf("%d frames of %d events", frames, f.Seq)
 	if f.Rev != uint64(frames) {
 		t.Errorf("one reader took %d frames, %d were made", frames, f.Rev)
+	}
+}
+
+// TestFloodsThatOutrunTheirReaders: logs that drop what was not read yet end
+// no view. Screens go on coming, and the last one is the session's last.
+func TestFloodsThatOutrunTheirReaders(t *testing.T) {
+	const floods = 4
+	w := newWorld(t)
+	stop := filepath.Join(t.TempDir(), "stop")
+	var views []*dashboard.View
+	for i := range floods {
+		name := fmt.Sprintf("f%d", i)
+		w.do("new", name, "--log-limit", "2MiB", "bash", "-c", `until [ -e "$0" ]; do seq 1 30000; done; echo the end`, stop)
+		v := w.model.Glance(w.dir(name), 50*time.Millisecond)
+		defer v.Close()
+		views = append(views, v)
+	}
+	for i, v := range views {
+		seen := 0
+		f := until(t, v, "anything", func(*dashboard.Frame) bool { seen++; return seen == 5 })
+		t.Logf("flood %d: event %d in its fifth screen", i, f.Seq)
+	}
+	if err := os.WriteFile(stop, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range views {
+		f := until(t, v, "the end", func(f *dashboard.Frame) bool { return f.Exit != "" })
+		if !strings.HasSuffix(strings.TrimSpace(f.Screen.Text), "the end") || len(f.Missing) > 0 {
+			t.Errorf("ends with %q, missing %q", f.Screen.Text, f.Missing)
+		}
 	}
 }

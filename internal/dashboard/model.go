@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -27,6 +28,8 @@ type Model struct {
 
 	past      past
 	timelines timelines
+	budget    budget
+	begin     chan struct{} // a token for each log whose end may be looked for at a time
 
 	mu      sync.Mutex        // guards the fields below
 	records map[string]record // of sessions that are over, by directory
@@ -40,9 +43,13 @@ func New(o Options) *Model {
 		o.FPS = 30
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	begin := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) // the others wait: half the machine is not ours
+	for range cap(begin) {
+		begin <- struct{}{}
+	}
 	return &Model{
 		registry: o.Registry, home: o.Home, interval: time.Second / time.Duration(o.FPS),
-		ctx: ctx, cancel: cancel,
+		ctx: ctx, cancel: cancel, begin: begin,
 		records: map[string]record{}, feeds: map[string]*feed{},
 	}
 }

@@ -15,28 +15,51 @@ import (
 type View struct {
 	model *Model
 	feed  *feed
-	rev   uint64 // of the frame that was handed out last
-	done  bool   // closed
+	gap   time.Duration // between two of its frames
+	rev   uint64        // of the frame that was handed out last
+	due   time.Time     // before then it gets no other
+	done  bool          // closed
 }
 
 // Live begins to follow a session, from the repaint that is nearest to its
 // end. The caller closes the view.
-func (m *Model) Live(d session.Dir) *View {
+func (m *Model) Live(d session.Dir) *View { return m.Glance(d, m.interval) }
+
+// Glance is Live with at least so much time between two screens: what nobody
+// looks at closely costs less.
+func (m *Model) Glance(d session.Dir, gap time.Duration) *View {
+	v := &View{model: m, gap: max(gap, m.interval)}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.feeds[d.Path]
 	if f == nil {
 		ctx, cancel := context.WithCancel(m.ctx)
-		f = &feed{dir: d, interval: m.interval, cancel: cancel}
+		f = &feed{dir: d, budget: &m.budget, begin: m.begin, cancel: cancel, views: map[*View]bool{}}
+		m.feeds[d.Path] = f
+		f.gap = v.gap
 		if m.closed {
 			f.over, f.err = true, context.Canceled
 		} else {
 			m.work.Go(func() { f.run(ctx) })
 		}
-		m.feeds[d.Path] = f
 	}
-	f.views++
-	return &View{model: m, feed: f}
+	v.feed = f
+	f.views[v] = true
+	f.hurry()
+	return v
+}
+
+// hurry makes the gap between frames what the most eager view wants. The
+// caller holds Model.mu.
+func (f *feed) hurry() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	first := true
+	for v := range f.views {
+		if first || v.gap < f.gap {
+			f.gap, first = v.gap, false
+		}
+	}
 }
 
 // Next waits for a screen that this view has not shown, and returns the
@@ -48,12 +71,16 @@ func (v *View) Next(ctx context.Context) (*Frame, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		frame, changed, wait, err := v.feed.next(v.rev, time.Now())
+		if !rest(ctx, time.Until(v.due)) {
+			return nil, ctx.Err()
+		}
+		now := time.Now()
+		frame, changed, wait, err := v.feed.next(v.rev, now)
 		if err != nil {
 			return nil, err
 		}
 		if frame != nil {
-			v.rev = frame.Rev
+			v.rev, v.due = frame.Rev, now.Add(v.gap)
 			return frame, nil
 		}
 		if !v.await(ctx, changed, wait) && v.feed.removed() {
@@ -105,8 +132,11 @@ func (v *View) Close() {
 		return
 	}
 	v.done = true
-	if v.feed.views--; v.feed.views == 0 {
+	delete(v.feed.views, v)
+	if len(v.feed.views) == 0 {
 		v.feed.cancel()
 		delete(m.feeds, v.feed.dir.Path)
+		return
 	}
+	v.feed.hurry()
 }

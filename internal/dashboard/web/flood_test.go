@@ -40,7 +40,9 @@ func TestFloodStaysUsable(t *testing.T) {
 	}
 	p.press("?")
 	p.until(`document.getElementById("help").open`)
-	p.press("Escape", "Escape")
+	p.press("Escape")
+	p.until(`!document.getElementById("help").open`)
+	p.press("Escape")
 	p.until(`document.body.dataset.view === "fleet"`)
 	p.openSession(w.dir("flood-07").ID)
 	p.until(text + `.includes("of a flood")`)

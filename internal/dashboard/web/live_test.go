@@ -145,13 +145,10 @@ func TestKeyboard(t *testing.T) {
 	p.until(`document.querySelectorAll(".card").length === 1`)
 	p.press("Escape")
 	p.until(`document.querySelectorAll(".card").length === 3`)
-	var before, after string
+	var before string
 	p.eval(`document.documentElement.dataset.theme`, &before)
 	p.press("t")
-	p.eval(`document.documentElement.dataset.theme`, &after)
-	if before == after {
-		t.Errorf("t leaves the theme %s", before)
-	}
+	p.until(`document.documentElement.dataset.theme !== "` + before + `"`)
 }
 
 // A browser that draws nothing gets three messages, and then the newest.
@@ -197,21 +194,21 @@ func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
 	}
 	acked := n
 	say(fmt.Sprintf(`{"ack":%d}`, acked))
-	// Each line is a change; without an answer only three messages come.
-	for i := range 12 {
+	// Each line is a change. Without an answer three messages come, and no more.
+	for i := 0; n < acked+3; i++ {
+		w.do("type", "flood", fmt.Sprintf("before %d", i), "--enter")
+		n, last = hear()
+	}
+	const lines = 20
+	for i := range lines {
 		w.do("type", "flood", fmt.Sprintf("line %d", i), "--enter")
 		w.do("wait", "flood", "--text", fmt.Sprintf("line %d\nline %d", i, i))
 	}
-	for n < acked+3 {
-		n, last = hear()
-	}
-	if strings.Contains(last, "line 11") {
-		t.Fatal("twelve lines came in three messages: this shows nothing")
-	}
-	say(fmt.Sprintf(`{"ack":%d}`, n))
-	for !strings.Contains(last, "line 11") {
-		if n, last = hear(); n > acked+5 { // a listing may come between
-			t.Fatalf("message %d is not the newest screen: %s", n, last)
+	full := n
+	for !strings.Contains(last, fmt.Sprintf("line %d", lines-1)) {
+		say(fmt.Sprintf(`{"ack":%d}`, n))
+		if n, last = hear(); n-full > lines/2 { // listings may come between, and a server that lags
+			t.Fatalf("%d messages, and still not the newest screen: %s", n-full, last)
 		}
 	}
 }

@@ -71,7 +71,11 @@ func (p *page) watch(ctx context.Context, key slotKey, s *slot) {
 		p.update(s, func() { s.problem, s.over = err.Error(), true })
 		return
 	}
-	v := p.server.model.Live(found.Dir)
+	gap := thumbGap
+	if key.large {
+		gap = 0 // as often as there are screens
+	}
+	v := p.server.model.Glance(found.Dir, gap)
 	defer v.Close()
 	for {
 		f, err := v.Next(ctx)
@@ -86,9 +90,6 @@ func (p *page) watch(ctx context.Context, key slotKey, s *slot) {
 			return
 		}
 		p.update(s, func() { s.newest = f })
-		if !key.large {
-			pause(ctx, thumbGap)
-		}
 	}
 }
 

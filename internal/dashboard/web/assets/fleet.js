@@ -175,15 +175,12 @@ function neighbour(from, key) {
 // place makes children those of an element, touching only what differs, so
 // that focus and canvases stay.
 function place(parent, children) {
+  const keep = new Set(children);
+  for (const c of [...parent.childNodes]) if (!keep.has(c)) c.remove();
   let at = parent.firstChild;
   for (const c of children) {
     if (c === at) at = at.nextSibling;
     else parent.insertBefore(c, at);
-  }
-  while (at) {
-    const next = at.nextSibling;
-    at.remove();
-    at = next;
   }
 }
 

@@ -1,0 +1,97 @@
+package dashboard
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// budgetRate is how much all feeds together read and emulate a second, in
+	// bytes: about a third of one processor. A flood that is faster is seen in
+	// leaps, and whoever floods keeps the machine.
+	budgetRate = 24 << 20
+	// budgetBurst is what may be read at once after a rest: the end of a log
+	// is shown without a wait.
+	budgetBurst = 16 << 20
+	// budgetStep is how much a feed reads before it pays.
+	budgetStep = 64 << 10
+	// eventCost is what an event costs beside its bytes.
+	eventCost = 256
+	// awaited is how long an event takes to come if it was not there yet.
+	awaited = 200 * time.Microsecond
+)
+
+// budget bounds the work of all feeds. Who has spent more than there is waits,
+// each in its turn.
+type budget struct {
+	mu   sync.Mutex // guards the field below
+	paid time.Time  // when all that was spent is paid off
+}
+
+// spend takes n bytes and returns how long to rest for them.
+func (b *budget) spend(n int, now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	const burst = budgetBurst * time.Second / budgetRate
+	if b.paid.Before(now.Add(-burst)) {
+		b.paid = now.Add(-burst)
+	}
+	b.paid = b.paid.Add(time.Duration(n) * time.Second / budgetRate)
+	return max(0, b.paid.Sub(now))
+}
+
+// pace is the budget of one feed, and how often it wakes. It belongs to the
+// feed's goroutine.
+type pace struct {
+	budget  *budget
+	owed    int
+	idle    time.Time // since when the feed waits for an event
+	woken   time.Time // when it last had to wait for one
+	tooSoon bool      // the event that came was waited for, and the one before just now
+}
+
+// begin is called when an event has come.
+func (p *pace) begin(gap time.Duration, now time.Time) {
+	p.tooSoon = false
+	if now.Sub(p.idle) < awaited {
+		return // it was there already
+	}
+	p.tooSoon = now.Sub(p.woken) < gap
+	if !p.tooSoon {
+		p.woken = now
+	}
+}
+
+// end is called when an event of n bytes was dealt with. It returns how long
+// to rest: so that events come in heaps when they come faster than screens are
+// shown, and for what was spent; dear says that it is for the latter.
+func (p *pace) end(n int, gap time.Duration, now time.Time) (rest time.Duration, dear bool) {
+	p.owed += n + eventCost
+	if p.tooSoon {
+		rest = max(0, gap-now.Sub(p.woken))
+		p.woken = now.Add(rest)
+	}
+	if p.owed >= budgetStep {
+		debt := p.budget.spend(p.owed, now)
+		p.owed = 0
+		dear = debt > 0
+		rest = max(rest, debt)
+	}
+	return rest, dear
+}
+
+// rest returns after d; false when ctx ended.
+func rest(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
