@@ -59,8 +59,11 @@ func TestPrograms(t *testing.T) {
 			mine := *w
 			mine.t = t
 			argv := p.argv
-			if p.needs == "psql" {
+			switch p.name {
+			case "psql":
 				argv = append(argv, "-h", startPostgres(t))
+			case "redis":
+				argv = append(argv, "-p", startRedis(t))
 			}
 			t.Cleanup(func() { mine.try("kill", p.name, "--grace", "1s") }) // it may have ended by itself
 			mine.do(append([]string{"new", p.name}, argv...)...)
@@ -300,6 +303,7 @@ var programs = []program{
 		{code: "x=1"},
 		{code: "1/0", like: ".*[Dd]ivide by (zero|0).*"},
 		{code: "define f(n) {\nreturn n+1\n}\nf(4)", out: "5"},
+		{code: "for (i = 0; i < 300000; i++) x += 1; x", out: "300001"}, // it has no sleep
 		{code: "print \"bu\", \"sy\\n\"; while (1) x=1", busy: "busy"},
 		{code: "2+2", out: "4"},
 	}},
@@ -316,6 +320,10 @@ var programs = []program{
 		{code: "print(6*7)", out: "42"},
 		{code: "x = 1"},
 		{code: "error('boom')", like: `stdin:1: boom\nstack traceback:\n.*`},
+		{code: "for i = 1, 2 do\n  print(i)\nend\nprint('end')", out: "1\n2\nend"},
+		{code: "x = [[a\n\nb]]"},
+		{code: "print(x)", out: "a\n\nb"},
+		{code: "print(", waits: "continuation", asks: `>> `, answer: []string{"type", "7)", "--enter"}, out: ">> 7)\n7"},
 		{code: "os.execute('sleep 0.3') print('slow')", out: "slow", minimum: 300},
 		{code: "print('bu'..'sy') while true do end", busy: "busy"},
 		{code: "2+2", out: "4"},
@@ -352,10 +360,22 @@ var programs = []program{
 		{code: "\\echo after", out: "after"},
 		{code: "\\q", by: cell.ByExit},
 	}},
-	{name: "redis", needs: "redis-cli", pkg: "redis-tools", argv: []string{"redis-cli", "-p", "1"}, by: cell.ByReady, inputs: []input{
+	{name: "redis-alone", needs: "redis-cli", pkg: "redis-tools", argv: []string{"redis-cli", "-p", "1"}, by: cell.ByReady, inputs: []input{
 		{code: "PING", like: `Could not connect to Redis at 127\.0\.0\.1:1: Connection refused`},
 		{code: "help @nosuch"},
 		{code: "quit", by: cell.ByExit},
+	}},
+	{name: "redis", needs: "redis-cli", pkg: "redis-tools", argv: []string{"redis-cli"}, by: cell.ByReady, inputs: []input{
+		{code: "PING", out: "PONG"},
+		{code: "SET a 'two words'", out: "OK"},
+		{code: "GET a", out: `"two words"`},
+		{code: "GET nothing", out: "(nil)"},
+		{code: "NONSENSE", out: "(error) ERR unknown command 'NONSENSE'"},
+		{code: "SET b 1\nGET b", out: "OK\n\"1\""},
+		{code: "KEYS *", out: "1) \"a\"\n2) \"b\""},
+		{code: "SLEEP 0.3", out: "OK", minimum: 300},
+		{code: "help @nosuch"},
+		{code: "MONITOR", busy: "watching"}, // Ctrl-C ends the program
 	}},
 	{name: "bash", needs: "bash", pkg: "bash", argv: []string{"bash", "--norc"}, by: cell.ByShell, inputs: shellInputs},
 	{name: "zsh", needs: "zsh", pkg: "zsh", argv: []string{"zsh"}, by: cell.ByShell, inputs: shellInputs},
@@ -384,17 +404,31 @@ var programs = []program{
 	{name: "less", needs: "less", pkg: "less", argv: []string{"bash", "--norc"}, by: cell.ByShell, inputs: []input{
 		{code: "seq 1 1000 | less", waits: "input", asks: ".*", answer: []string{"keys", "q"}},
 		{code: "seq 1 3 | less -FX", out: "1\n2\n3"},
+		{code: "less nosuchfile", out: "nosuchfile: No such file or directory", exit: 1},
+		{code: "(sleep 0.3; seq 1 1000) | less", waits: "input", asks: ".*", answer: []string{"keys", "q"}, minimum: 300},
+		{code: "seq 1 1000 | less\necho behind", waits: "input", asks: ".*", answer: []string{"keys", "q"}, out: "behind"},
 	}},
 	{name: "fzf", needs: "fzf", pkg: "fzf", argv: []string{"bash", "--norc"}, by: cell.ByShell, inputs: []input{
 		{code: "seq 1 50 | fzf -q 42", fire: true, shows: "1/50", answer: []string{"keys", "Enter"}, out: "42"},
 		{code: "seq 1 50 | fzf", fire: true, shows: "50/50", answer: []string{"keys", "Esc"}, exit: 130},
+		{code: "seq 1 50 | fzf -f nothing", exit: 1},
+		{code: "fzf --nosuchoption", like: "unknown option: --nosuchoption.*", exit: 2},
+		{code: "seq 1 50 | fzf", busy: "50/50", exit: 130},
+		{code: "echo after", out: "after"},
 	}},
 	{name: "vim", needs: "vim", pkg: "vim", argv: []string{"bash", "--norc"}, by: cell.ByShell, inputs: []input{
 		{code: "vim -u NONE -N -i NONE -n", waits: "input", asks: ".*", answer: []string{"type", ":q!", "--enter"}},
 		{code: "vim -u NONE -N -i NONE -n", waits: "input", asks: ".*", answer: []string{"type", ":cq 3", "--enter"}, exit: 3},
+		{code: "vim --nosuchoption", like: "VIM - .*Unknown option argument: .*", exit: 1},
+		{code: "sleep 0.3 | vim -u NONE -N -i NONE -n -", waits: "input", asks: ".*", answer: []string{"type", ":q!", "--enter"}, like: "Vim: Reading from stdin.*", minimum: 300},
+		{code: "vim -u NONE -N -i NONE -n -c 'call writefile([6*7], \"answer\")' -c 'qa!'\ncat answer", out: "42"},
+		{code: "echo after", out: "after"},
 	}},
 	{name: "top", needs: "top", pkg: "procps", argv: []string{"bash", "--norc"}, by: cell.ByShell, inputs: []input{
 		{code: "top", waits: "input", asks: ".*", answer: []string{"keys", "q"}, like: "top - .*"},
+		{code: "top -b -n 1 | head -n 1", like: "top - .*"},
+		{code: "top --nosuchoption; false", like: "top: .*", exit: 1}, // its own status differs
+		{code: "top", busy: "load average", exit: 0},
 		{code: "echo after", out: "after"},
 	}},
 }
