@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 
 	"den/internal/dashboard"
@@ -16,13 +17,15 @@ import (
 
 func (a *app) dashboardCmd() *cobra.Command {
 	var all, web bool
+	var file string
 	cmd := &cobra.Command{
 		Use:   "dashboard [SESSION] | dashboard --web [ADDR]",
 		Short: "Look on: all sessions, live and back in time",
 		Long: `Show the sessions of all Homes that this machine knows, the live screen of one, and
 its past. It reads the event logs: it never asks, resizes or disturbs a session, and
 works for those that are over. The arrow keys select a session and go through its time;
-? lists the keys. With -j the sessions are printed instead.
+? lists the keys. With a workspace, w shows its agents. With -j the sessions are printed
+instead.
 
 With --web a page for browsers is served, on this machine only and behind a token; its
 address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
@@ -31,24 +34,24 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if web {
-				return a.serveDashboard(args)
+				return a.serveDashboard(file, args)
 			}
 			ref := a.getenv("DEN_SESSION")
 			if len(args) > 0 {
 				ref = args[0]
 			}
-			return a.runDashboard(ref, len(args) > 0, all)
+			return a.runDashboard(file, ref, len(args) > 0, all)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "begin with the sessions that are over, too")
 	cmd.Flags().BoolVar(&web, "web", false, "serve a page for browsers instead")
-	return cmd
+	return fileFlag(cmd, &file)
 }
 
 // serveDashboard becomes the process that serves the page: it is in the other
 // binary, so that this one links no HTTP.
-func (a *app) serveDashboard(addr []string) error {
+func (a *app) serveDashboard(file string, addr []string) error {
 	home, err := a.home()
 	if err != nil {
 		return err
@@ -58,8 +61,12 @@ func (a *app) serveDashboard(addr []string) error {
 		return err
 	}
 	argv := []string{binary, "web", "--home", home.Path}
-	if p, err := a.place(""); err == nil { // with a workspace its agents are shown too
-		argv = append(argv, "-f", p.Config)
+	config, err := a.workspaceToShow(file)
+	if err != nil {
+		return err
+	}
+	if config != "" {
+		argv = append(argv, "-f", config)
 	}
 	if a.json {
 		argv = append(argv, "-j")
@@ -68,7 +75,7 @@ func (a *app) serveDashboard(addr []string) error {
 }
 
 // runDashboard shows the terminal's dashboard.
-func (a *app) runDashboard(ref string, named, all bool) error {
+func (a *app) runDashboard(file, ref string, named, all bool) error {
 	home, err := a.home()
 	if err != nil {
 		return err
@@ -106,5 +113,29 @@ func (a *app) runDashboard(ref string, named, all bool) error {
 	if all {
 		argv = append(argv, "-all")
 	}
-	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
+	config, err := a.workspaceToShow(file)
+	if err != nil {
+		return err
+	}
+	environ := a.environ
+	if config != "" {
+		environ = append(slices.Clip(environ), "DEN_WORKSPACE="+config)
+	}
+	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, environ))
+}
+
+// workspaceToShow is the workspace whose agents are shown, or empty: only one
+// that was asked for must be there.
+func (a *app) workspaceToShow(file string) (string, error) {
+	p, err := a.place(file)
+	if err != nil {
+		if file != "" {
+			return "", err
+		}
+		return "", nil
+	}
+	if _, err := os.Stat(p.Config); file != "" && err != nil {
+		return "", fault.Errorf(fault.NotFound, "show the agents of a workspace: %w", err)
+	}
+	return p.Config, nil
 }

@@ -32,6 +32,10 @@ func (u *ui) draw() string {
 	case u.help:
 		return strings.Join(u.drawHelp(), "\n")
 	}
+	if u.agents.open {
+		lines := append([]string{u.drawHeader()}, u.drawAgents(u.width, u.height-2)...)
+		return strings.Join(append(lines, u.drawFooter()), "\n")
+	}
 	lines := make([]string, 0, u.height)
 	lines = append(lines, u.drawHeader())
 	lines = append(lines, u.drawBody(u.height-4)...)
@@ -55,6 +59,7 @@ func (u *ui) drawHeader() string {
 			left += "  " + plain(u.list.Problem)
 		}
 	}
+	left += u.agents.summary()
 	scope := "active"
 	if u.all {
 		scope = "all"
@@ -107,6 +112,11 @@ func (u *ui) drawTitle(width, height int) string {
 	left := style.Render(mark) + " " + strong.Render(plain(s.Name)) + " " + word(s)
 	if s.Failure != "" {
 		left += ": " + plain(s.Failure)
+	}
+	if x := u.agents.of(s); x != nil && (x.Actual != x.Wanted || string(s.Status) != x.Actual) {
+		left += warn.Render("  " + plain(fmt.Sprintf("agent %s, wanted %s, %s: %s", x.Name, x.Wanted, x.Actual, x.Why)))
+	} else if x != nil {
+		left += faint.Render("  agent " + plain(x.Name))
 	}
 	left += faint.Render("  " + plain(strings.Join(s.Command, " ")))
 	return ends(left, u.drawPlace(width, height), width)
@@ -166,6 +176,9 @@ func (u *ui) drawFooter() string {
 	if u.filtering {
 		return fit(accent.Render(" / ")+u.filter+bar.Render(" ")+faint.Render("  Enter: keep  Esc: all again"), u.width)
 	}
+	if u.agents.open {
+		return u.agentsFooter()
+	}
 	left := " " + u.moment()
 	if u.problem != "" {
 		left = " " + bad.Render(plain(u.problem))
@@ -173,6 +186,9 @@ func (u *ui) drawFooter() string {
 		left = " " + warn.Render(plain(f.Missing[len(f.Missing)-1]))
 	}
 	hints := " ↑↓ session  ←→ time  / filter  ? help  q quit "
+	if u.agents.there() {
+		hints = " ↑↓ session  ←→ time  w agents  / filter  ? help  q quit "
+	}
 	if u.past != nil {
 		hints = " ←→ step  ,. skip  [] cells  Esc live  ? help "
 	}

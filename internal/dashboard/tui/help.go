@@ -10,6 +10,7 @@ var helpText = []string{
 	" Enter           the screen alone, and back",
 	" a               also sessions that are over",
 	" /               filter by name, status, command, label, Home",
+	" w               the agents of the workspace; Enter: to its session",
 	"",
 	" ← →             one moment back or on: what the agent saw then",
 	" , .             as far as one column of the timeline",

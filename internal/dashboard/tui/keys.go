@@ -20,6 +20,9 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case u.filtering:
 		u.filterKey(k)
 		return nil
+	case u.agents.open && name != "q":
+		u.agentsKey(name)
+		return nil
 	}
 	switch name {
 	case "q":
@@ -31,6 +34,8 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case "a":
 		u.all = !u.all
 		u.refresh()
+	case "w":
+		u.agents.open = u.agents.there()
 	case "enter", "f":
 		u.wide = !u.wide
 	case "esc":

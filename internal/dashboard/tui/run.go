@@ -29,6 +29,9 @@ type Options struct {
 	Now     func() time.Time // for ages
 	All     bool             // begin with the sessions that are over, too
 	Select  string           // the name or id of the session to begin with, or empty
+	// Agents asks for the workspace's agents: nil without an error where there
+	// is no workspace. Or nil: none are shown.
+	Agents func(context.Context) (*Workspace, error)
 }
 
 // Run shows the dashboard until its user quits or ctx ends. It leaves the
@@ -41,6 +44,9 @@ func Run(ctx context.Context, o Options) error {
 		tea.WithoutSignalHandler(), // ctx ends by signal
 	)
 	p.start(work, program.Send)
+	if o.Agents != nil {
+		p.work.Go(func() { p.askAgents(work, o.Agents, program.Send) })
+	}
 	_, err := program.Run()
 	stop()
 	p.wait()

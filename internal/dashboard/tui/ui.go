@@ -35,6 +35,8 @@ type ui struct {
 	line    *dashboard.Timeline // or nil: not read yet
 	lineAt  uint64              // the event up to which it was asked for
 
+	agents agents
+
 	past  *visit // or nil: live
 	count int    // visits so far
 	look  look   // which part of the screen
@@ -88,6 +90,8 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case pastMsg:
 		u.takePast(msg)
+	case agentsMsg:
+		u.agents.take(msg)
 	}
 	return u, nil
 }

@@ -110,6 +110,10 @@ func TestLinesFillTheTerminal(t *testing.T) {
 		checkLines(t, u, "nothing")
 		u.Update(listMsg{sample()})
 		checkLines(t, u, "a list")
+		if r.IntN(2) == 0 {
+			u.Update(agentsMsg{workspace: crew()})
+			checkLines(t, u, "agents")
+		}
 		var out strings.Builder
 		for range r.IntN(200) {
 			out.WriteString(pieces[r.IntN(len(pieces))])

@@ -1,0 +1,202 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"den/internal/dashboard"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// agents is the table of the workspace's agents.
+type agents struct {
+	known   *Workspace // or nil: there is none, or none has been told of
+	problem string     // why nothing is known now, or empty
+	open    bool       // it is shown instead of the sessions
+	chosen  string     // the name of the selected one
+	top     int        // the first row in view
+}
+
+func (a *agents) take(msg agentsMsg) {
+	a.problem = ""
+	if msg.err != nil {
+		a.problem = msg.err.Error() // what was known stays: it is the best there is
+		return
+	}
+	a.known = msg.workspace
+}
+
+// there reports whether there is anything to show.
+func (a *agents) there() bool { return a.known != nil || a.problem != "" }
+
+func (a *agents) all() []Agent {
+	if a.known == nil {
+		return nil
+	}
+	return a.known.Agents
+}
+
+// at is the row of the selected agent: the first, if that one is gone.
+func (a *agents) at() int {
+	return max(0, slices.IndexFunc(a.all(), func(x Agent) bool { return x.Name == a.chosen }))
+}
+
+func (a *agents) move(by int) {
+	if all := a.all(); len(all) > 0 {
+		a.chosen = all[max(0, min(a.at()+by, len(all)-1))].Name
+	}
+}
+
+// of is the agent that lives in a session, or nil.
+func (a *agents) of(s *dashboard.Session) *Agent {
+	for i, x := range a.all() {
+		if x.Session != "" && (x.Session == s.Name || x.Session == s.ID) {
+			return &a.known.Agents[i]
+		}
+	}
+	return nil
+}
+
+// agentsKey does what a key says while the table is shown.
+func (u *ui) agentsKey(name string) {
+	a := &u.agents
+	switch name {
+	case "w", "esc":
+		a.open = false
+	case "up", "k":
+		a.move(-1)
+	case "down", "j":
+		a.move(1)
+	case "pgup":
+		a.move(-10)
+	case "pgdown":
+		a.move(10)
+	case "home", "g":
+		a.move(-len(a.all()))
+	case "end", "G":
+		a.move(len(a.all()))
+	case "enter":
+		u.visitAgent()
+	case "?", "f1":
+		u.help = true
+	}
+}
+
+// visitAgent goes to the selected agent's session, if it is listed.
+func (u *ui) visitAgent() {
+	all := u.agents.all()
+	if len(all) == 0 || u.list == nil {
+		return
+	}
+	ref := all[u.agents.at()].Session
+	for _, h := range u.list.Homes {
+		for _, s := range h.Sessions {
+			if ref != "" && (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
+				u.agents.open, u.wish, u.filter = false, s.ID, ""
+				u.refresh()
+				return
+			}
+		}
+	}
+}
+
+// agentSign is how an agent's state looks.
+func agentSign(x Agent) (string, lipgloss.Style) {
+	switch x.Actual {
+	case "running":
+		return "●", good
+	case "starting", "stopping":
+		return "◌", warn
+	case "quarantined", "unknown":
+		return "✗", bad
+	}
+	return "○", faint
+}
+
+// summary is the workspace in a few words, for the header.
+func (a *agents) summary() string {
+	if !a.there() {
+		return ""
+	}
+	if a.known == nil {
+		return "  no keeper answers"
+	}
+	n := 0
+	for _, x := range a.known.Agents {
+		if x.Actual == x.Wanted {
+			n++
+		}
+	}
+	return fmt.Sprintf("  %s: %d of %d agents as wanted", plain(a.known.Name), n, len(a.known.Agents))
+}
+
+// drawAgents is the table, as lines of one width.
+func (u *ui) drawAgents(width, height int) []string {
+	a := &u.agents
+	all := a.all()
+	name, state := columnWidths(all, width)
+	lines := []string{fit(faint.Render(fmt.Sprintf("   %-*s %-9s %-*s %5s %4s  %s", name, "agent", "wanted", state, "actual", "tries", "for", "why")), width)}
+	if word := u.agentsProblem(); word != "" {
+		lines = append([]string{fit(" "+bad.Render(plain(word)), width)}, lines...)
+	}
+	room := max(0, height-len(lines))
+	a.top = max(0, min(a.top, len(all)-room))
+	a.top = max(min(a.top, a.at()), a.at()-room+1)
+	for i := a.top; i < len(all) && len(lines) < height; i++ {
+		lines = append(lines, u.drawAgent(all[i], i == a.at(), name, state, width))
+	}
+	if len(all) == 0 && len(lines) < height {
+		lines = append(lines, fit(faint.Render("   no agents"), width))
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines[:height]
+}
+
+func (u *ui) agentsProblem() string {
+	if u.agents.problem != "" {
+		return u.agents.problem
+	}
+	if u.agents.known != nil {
+		return u.agents.known.Problem
+	}
+	return ""
+}
+
+// agentsFooter says in full why the selected agent is as it is.
+func (u *ui) agentsFooter() string {
+	why := ""
+	if all := u.agents.all(); len(all) > 0 {
+		why = " " + plain(all[u.agents.at()].Why)
+	}
+	return ends(why, faint.Render("  ↑↓ agent  Enter session  w back  q quit "), u.width)
+}
+
+// columnWidths gives names what they need, up to a quarter of the width.
+func columnWidths(all []Agent, width int) (name, state int) {
+	name, state = 5, 7
+	for _, x := range all {
+		name, state = max(name, ansi.StringWidth(plain(x.Name))), max(state, len(x.Actual))
+	}
+	return min(name, max(8, width/4)), min(state, 11)
+}
+
+func (u *ui) drawAgent(x Agent, chosen bool, name, state, width int) string {
+	mark, style := agentSign(x)
+	since, tries := "", ""
+	if !x.Since.IsZero() {
+		since = age(max(0, u.now().Sub(x.Since)))
+	}
+	if x.Restarts > 0 {
+		tries = fmt.Sprint(x.Restarts)
+	}
+	rest := fmt.Sprintf(" %-9s %-*s %5s %4s  %s", x.Wanted, state, x.Actual, tries, since, plain(x.Why))
+	if chosen {
+		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), name)+rest, width))
+	}
+	return fit(" "+style.Render(mark)+" "+fit(plain(x.Name), name)+rest, width)
+}

@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// crew is a workspace with an agent in every kind of trouble.
+func crew() *Workspace {
+	return &Workspace{Name: "crew", Agents: []Agent{
+		{Name: "writer", Session: "work", Wanted: "running", Actual: "running", Why: "as configured", Since: noon.Add(-3 * time.Minute)},
+		{Name: "tester", Session: "id-begins", Wanted: "running", Actual: "starting", Why: "try 2 of 5", Restarts: 1, Since: noon},
+		{Name: "far\x1b[31m 日本語 🇩🇪 " + strings.Repeat("long ", 9), Wanted: "running", Actual: "quarantined", Why: "it ended 5 times within a minute: exit 1", Restarts: 5},
+		{Name: "idle", Wanted: "stopped", Actual: "stopped", Why: "a user said so"},
+	}}
+}
+
+func TestAgentsOfTheWorkspace(t *testing.T) {
+	u := newSample(80, 24)
+	press(u, "w")
+	if u.agents.open {
+		t.Error("a table without a workspace")
+	}
+	u.Update(listMsg{sample()})
+	u.Update(agentsMsg{workspace: crew()})
+	text := ansi.Strip(u.draw())
+	for _, want := range []string{"crew: 2 of 4 agents as wanted", "w agents", "agent writer"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	press(u, "w")
+	checkLines(t, u, "the table")
+	text = ansi.Strip(u.draw())
+	for _, want := range []string{"agent", "wanted", "actual", "why", "›● writer", "running", "3m", "◌ tester", "try 2 of 5", "✗ far [31m", "quarantined", "it ended 5", "○ idle"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	press(u, "down", "enter")
+	if u.agents.open || u.chosen != "id-begins" {
+		t.Errorf("open %v, chosen %q", u.agents.open, u.chosen)
+	}
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "agent tester") {
+		t.Errorf("the session's title does not say whose it is:\n%s", text)
+	}
+	press(u, "w", "down", "enter") // it has no session
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, " it ended 5 times within a minute") {
+		t.Errorf("why is cut:\n%s", text)
+	}
+	if !u.agents.open {
+		t.Error("left for a session that is not there")
+	}
+	// A keeper that does not answer hides nothing that was known.
+	u.Update(agentsMsg{err: errors.New("the keeper does not answer")})
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "the keeper does not answer") || !strings.Contains(text, "writer") {
+		t.Errorf("shown:\n%s", text)
+	}
+	press(u, "esc")
+	if u.agents.open {
+		t.Error("Esc leaves the table open")
+	}
+	u.Update(agentsMsg{})
+	if text := ansi.Strip(u.draw()); strings.Contains(text, "agents") {
+		t.Errorf("the workspace is gone, its agents are shown:\n%s", text)
+	}
+}
+
+func TestManyAgentsScroll(t *testing.T) {
+	w := &Workspace{Name: "many"}
+	for i := range 100 {
+		w.Agents = append(w.Agents, Agent{Name: "agent-" + string(rune('a'+i%26)) + strings.Repeat("x", i/26), Wanted: "running", Actual: "running"})
+	}
+	u := newSample(60, 12)
+	u.Update(agentsMsg{workspace: w})
+	press(u, "w", "G")
+	checkLines(t, u, "the end")
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "›● agent-vxxx") {
+		t.Errorf("the last is not shown:\n%s", text)
+	}
+	press(u, "g")
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "›● agent-a ") {
+		t.Errorf("the first is not shown:\n%s", text)
+	}
+}
+
+// TestAskAgents: what has not changed is told once.
+func TestAskAgents(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked, told := 0, 0
+	ask := func(context.Context) (*Workspace, error) {
+		if asked++; asked == 2 {
+			cancel()
+		}
+		return crew(), nil
+	}
+	newPump(nil).askAgents(ctx, ask, func(tea.Msg) { told++ })
+	if told != 1 {
+		t.Errorf("asked %d times, told %d times", asked, told)
+	}
+}
