@@ -64,7 +64,8 @@ var allowed = map[string][]string{
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
-	"internal/provider/tmux": {"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider"},
+	"internal/provider/tmux":      {"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider", "internal/provider/tmux/idle"},
+	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
 	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/session"},
 
@@ -107,7 +108,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim"},
+	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},

@@ -283,7 +283,7 @@ func (m *Managed) takesInput(screen string, stands time.Duration, watch *readyWa
 	if m.config.mayAsk() && m.config.Hints.ReadyPromptPrefix == "" && !blank(screen) && stands >= busyMoves {
 		return true
 	}
-	if watch.ask == nil && m.config.Hints.ReadyPromptPrefix == "" {
+	if watch.blind() && m.config.Hints.ReadyPromptPrefix == "" {
 		return stands >= noneKnows // nobody can know, and nothing says when
 	}
 	return watch.ready()

@@ -23,6 +23,7 @@ type readyWatch struct {
 	mu    sync.Mutex // guards the fields below
 	round int        // an answer to an earlier question is no answer
 	yes   bool
+	never bool // it cannot be known here
 }
 
 func (m *Managed) watchReady(ctx context.Context) *readyWatch {
@@ -42,13 +43,22 @@ func (w *readyWatch) again() {
 	w.round++
 	round := w.round
 	w.mu.Unlock()
-	if w.ask == nil {
+	if w.blind() {
 		return
 	}
 	w.work.Add(1)
 	go func() {
 		defer w.work.Done()
-		for w.ask(w.ctx) != nil { // "not known": the screen decides, until the provider can say
+		for {
+			err := w.ask(w.ctx)
+			if err == nil {
+				break
+			}
+			if unsupported(err) {
+				w.giveUp()
+				return
+			}
+			// Not known: the screen decides, until the provider can say.
 			select {
 			case <-w.ctx.Done():
 				return
@@ -62,6 +72,20 @@ func (w *readyWatch) again() {
 		defer w.mu.Unlock()
 		w.yes = w.yes || round == w.round
 	}()
+}
+
+// giveUp notes that the provider can never tell.
+func (w *readyWatch) giveUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.never = true
+}
+
+// blind reports whether nobody but the screen can tell.
+func (w *readyWatch) blind() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ask == nil || w.never
 }
 
 func (w *readyWatch) over(round int) bool {

@@ -42,7 +42,7 @@ func TestDecide(t *testing.T) {
 		{"runs", run, up, began, rest, keeper.Running, "runs", ago(time.Second).Add(time.Hour)},
 		{"stop at once", wish{why: "was stopped by hand"}, up, began, stop, keeper.Stopping, "by hand", time.Time{}},
 		{"stop gently", wish{why: "gone", gently: true}, up, began, drain, keeper.Stopping, "gone", time.Time{}},
-		{"drains", wish{why: "gone", gently: true}, up, memory{Up: true, Drain: &drainMemory{Since: ago(time.Second)}}, rest, keeper.Stopping, "may finish", ago(time.Second).Add(time.Minute)},
+		{"drains", wish{why: "gone", gently: true}, up, memory{Up: true, Drain: &drainMemory{Since: ago(time.Second)}}, rest, keeper.Stopping, "may finish", now.Add(drainLook)},
 		{"drained", wish{gently: true}, changed(up, func(s *sight) { s.drained = true }), memory{Drain: &drainMemory{Since: ago(time.Second)}}, stop, keeper.Stopping, "has finished", time.Time{}},
 		{"drain's deadline", wish{gently: true}, up, memory{Drain: &drainMemory{Since: ago(time.Minute)}}, stop, keeper.Stopping, "did not finish", time.Time{}},
 		{"wanted again while draining", run, up, memory{Up: true, Drain: &drainMemory{Since: ago(time.Second)}}, undrain, keeper.Running, "", time.Time{}},

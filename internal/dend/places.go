@@ -118,6 +118,25 @@ func (ps *places) watchLocked(kind string, p provider.Provider) {
 	})
 }
 
+// leaveLimit bounds how long a place may take to end what it keeps of its own.
+const leaveLimit = 10 * time.Second
+
+// leave ends what places keep of their own, such as a tmux server, once the
+// agents have ended.
+func (ps *places) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
+	defer cancel()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for kind, p := range ps.opened {
+		if l, ok := p.(provider.Leaver); ok {
+			if err := l.Leave(ctx); err != nil {
+				log.Printf("leave the place for %s sessions: %v", kind, err)
+			}
+		}
+	}
+}
+
 func (ps *places) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

@@ -173,7 +173,8 @@ type Watcher interface {
 // Readier knows when a program waits for input.
 type Readier interface {
 	// AwaitReady returns when the program waits for its user, or the
-	// context's error. fault.NotRunning where it ends first.
+	// context's error. fault.NotRunning where it ends first, fault.Unsupported
+	// where this system does not let it be known.
 	AwaitReady(ctx context.Context, name string) error
 }
 
@@ -189,4 +190,11 @@ type Audience interface {
 type InHome interface {
 	// DenSession is a session's name among those of the Home.
 	DenSession(name string) string
+}
+
+// Leaver is a place that keeps something of its own besides sessions.
+type Leaver interface {
+	// Leave ends that, unless a session is left, anybody's. Nobody else uses
+	// the provider meanwhile; it can be used again afterwards.
+	Leave(ctx context.Context) error
 }

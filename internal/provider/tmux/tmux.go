@@ -64,6 +64,8 @@ var (
 	_ provider.Postmortem = (*Provider)(nil)
 	_ provider.Watcher    = (*Provider)(nil)
 	_ provider.Audience   = (*Provider)(nil)
+	_ provider.Readier    = (*Provider)(nil)
+	_ provider.Leaver     = (*Provider)(nil)
 )
 
 // maxSocketPath is what every system's socket address holds.

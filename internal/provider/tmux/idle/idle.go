@@ -1,0 +1,42 @@
+// Package idle tells whether the program on a terminal that another process
+// holds waits for its user.
+//
+// The kernel is asked as den's own hosts ask it. That takes the terminal's
+// master, which the holder, a tmux server, has: it is borrowed for as long as
+// one look takes. Who may not look into the holder is told so, with
+// fault.Unsupported: then nothing is known, and the screen has to do.
+package idle
+
+import (
+	"time"
+
+	"den/internal/fault"
+	"den/internal/pty"
+)
+
+// between is the time between the two looks that must agree.
+const between = 250 * time.Microsecond
+
+// Waits reports whether the program on the terminal tty waits for its user
+// now. holder is the process that has the terminal's master, root the first
+// process of the program.
+func Waits(holder int, tty string, root int) (bool, error) {
+	master, err := borrow(holder, tty)
+	if err != nil {
+		return false, err
+	}
+	p, err := pty.FromFile(master)
+	if err != nil {
+		master.Close() // Best effort: it was only borrowed.
+		return false, fault.Errorf(fault.Unsupported, "look at terminal %s: %w", tty, err)
+	}
+	defer p.Close() // Best effort, as above. Soon: while it is open the terminal does not hang up.
+	p.SetRoot(root)
+	first := p.Probe()
+	if first.State != pty.Ready {
+		return false, nil
+	}
+	time.Sleep(between)
+	second := p.Probe()
+	return second.State == pty.Ready && second.Fingerprint == first.Fingerprint, nil
+}
