@@ -148,29 +148,3 @@ func (ps *places) close() {
 		}
 	}
 }
-
-// How often, and how old, what ended sessions left in an engine is removed.
-const (
-	tidyEvery = time.Hour
-	tidyAge   = 24 * time.Hour
-)
-
-// tidy removes old containers and images of ended sessions now and then.
-func (ps *places) tidy(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(tidyEvery):
-		}
-		ps.mu.Lock()
-		p, ok := ps.opened["container"].(*container.Provider)
-		ps.mu.Unlock()
-		if !ok {
-			continue
-		}
-		if _, err := p.Prune(ctx, tidyAge); err != nil && ctx.Err() == nil {
-			log.Printf("remove what ended containers left: %v", err)
-		}
-	}
-}

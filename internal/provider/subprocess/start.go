@@ -85,9 +85,23 @@ func (p *Provider) claim(ctx context.Context, name string) (*os.File, error) {
 	return lock, err
 }
 
-// clear makes an empty directory where an ended session was, and ends what a
-// killed shim left behind. The caller has the lock.
+// clear makes an empty directory where an ended session was. The caller has
+// the lock.
 func (p *Provider) clear(ctx context.Context, dir shim.Dir) error {
+	if err := discard(ctx, dir); err != nil {
+		return err
+	}
+	for _, d := range []string{string(dir), metaDir(dir)} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			return fault.Errorf(fault.Storage, "make the session's directory: %w", err)
+		}
+	}
+	return nil
+}
+
+// discard removes an ended session, and ends what a killed shim left behind.
+// The caller has the lock.
+func discard(ctx context.Context, dir shim.Dir) error {
 	old, err := dir.Record()
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return err
@@ -100,11 +114,6 @@ func (p *Provider) clear(ctx context.Context, dir shim.Dir) error {
 	}
 	if err := os.RemoveAll(string(dir)); err != nil {
 		return fault.Errorf(fault.Storage, "remove the ended session: %w", err)
-	}
-	for _, d := range []string{string(dir), metaDir(dir)} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			return fault.Errorf(fault.Storage, "make the session's directory: %w", err)
-		}
 	}
 	return nil
 }

@@ -1,0 +1,78 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/provider/subprocess/shim"
+)
+
+// Prune removes what is kept of ended sessions, but for the newest of them, and
+// returns how many it removed: an ended session has up to nine megabytes of
+// output, and its name may never be used again. Locks stay: they count starts.
+func (p *Provider) Prune(ctx context.Context, keep int) (int, error) {
+	old, err := p.endedSessions()
+	if err != nil {
+		return 0, err
+	}
+	slices.SortFunc(old, func(a, b endedSession) int { return b.at.Compare(a.at) }) // the newest first
+	removed := 0
+	var errs []error
+	for _, s := range old[min(keep, len(old)):] {
+		if ctx.Err() != nil {
+			return removed, errors.Join(append(errs, ctx.Err())...)
+		}
+		switch err := p.removeEnded(ctx, s); {
+		case err == nil:
+			removed++
+		case !errors.Is(err, errHeld): // it is being started anew
+			errs = append(errs, err)
+		}
+	}
+	return removed, errors.Join(errs...)
+}
+
+// endedSession is one whose end is written down.
+type endedSession struct {
+	name, id string
+	at       time.Time
+}
+
+// endedSessions lists them. One whose shim was killed has no end written down:
+// it stays until its name is used again.
+func (p *Provider) endedSessions() ([]endedSession, error) {
+	entries, err := os.ReadDir(p.root.sessions())
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "list ended sessions: %w", err)
+	}
+	var all []endedSession
+	for _, e := range entries {
+		dir := shim.Dir(filepath.Join(p.root.sessions(), e.Name()))
+		record, rerr := dir.Record()
+		end, eerr := dir.End()
+		if rerr != nil || eerr != nil || end == nil || end.ID != record.ID || !end.Closed {
+			continue // it runs, is being started, or is damaged: who asks for it is told
+		}
+		all = append(all, endedSession{record.Name, record.ID, end.At})
+	}
+	return all, nil
+}
+
+// removeEnded removes a session, unless it is another one by now.
+func (p *Provider) removeEnded(ctx context.Context, s endedSession) error {
+	lock, err := takeLock(p.root.lock(s.name))
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	dir := p.root.session(s.name)
+	if record, err := dir.Record(); err != nil || record.ID != s.id {
+		return err
+	}
+	return discard(ctx, dir)
+}
