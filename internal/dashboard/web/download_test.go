@@ -5,8 +5,13 @@ import (
 	"encoding/json"
 	"image/png"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"den/internal/render/film"
 )
 
 // listed waits until the server knows a session, and returns its address.
@@ -48,7 +53,13 @@ func TestDownloads(t *testing.T) {
 		{"/recording", "application/x-asciicast", `sh.cast`, `{"version":3`, "only now"},
 		{"/recording?format=gif", "image/gif", `sh.gif`, "GIF89a", ""},
 		{"/recording?format=text", "text/plain", `sh.txt`, "", "only now"},
+		{"/recording?format=webm", "video/webm", `sh.webm`, "\x1a\x45\xdf\xa3", "webm"},
+		{"/recording?format=mp4", "video/mp4", `sh.mp4`, "", "ftyp"},
 	} {
+		if strings.HasPrefix(test.kind, "video/") && !hasFFmpeg() {
+			t.Logf("%s is not tried: ffmpeg is missing (apt-get install ffmpeg)", test.path)
+			continue
+		}
 		r, body := get(t, c, address+test.path)
 		if r.StatusCode != http.StatusOK || !strings.HasPrefix(r.Header.Get("Content-Type"), test.kind) {
 			t.Errorf("%s: %s, %s\n%.200s", test.path, r.Status, r.Header.Get("Content-Type"), body)
@@ -92,4 +103,43 @@ func TestWhatCannotBeAnswered(t *testing.T) {
 			t.Errorf("%s: %s %s", test.address, r.Status, body)
 		}
 	}
+}
+
+func hasFFmpeg() bool {
+	_, err := exec.LookPath(film.Encoder)
+	return err == nil
+}
+
+// The page itself saves a film, and says why where none can be made.
+func TestPageSavesFilms(t *testing.T) {
+	if !hasFFmpeg() {
+		t.Skip("ffmpeg is missing: apt-get install ffmpeg")
+	}
+	w := newWorld(t, "")
+	w.do("new", "sh", "--cols", "40", "--rows", "10", "bash")
+	w.do("run", "sh", "echo on film")
+	p := w.browse(1200, 800)
+	dir := t.TempDir()
+	p.must(p.page.SaveTo(within(t), dir))
+	p.openSession(w.dir("sh").ID)
+	p.until(`document.querySelector("[data-film=webm]").href.includes("` + w.dir("sh").ID + `")`)
+	p.eval(`document.querySelector("[data-film=webm]").click()`, nil)
+	path := filepath.Join(dir, "sh.webm")
+	for ctx := within(t); ; { // it has this name when it is whole
+		if data, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(data), "\x1a\x45\xdf\xa3") {
+			break
+		}
+		if ctx.Err() != nil {
+			var said string
+			p.eval(`document.getElementById("note").innerText`, &said)
+			t.Fatalf("no film came; the page says %q", said)
+		}
+		p.until(`true`) // as long as the page is there
+	}
+	p.until(`document.getElementById("note").hidden`)
+	p.expected = "status of 501"
+	t.Setenv("PATH", t.TempDir()) // the server is in this process
+	p.eval(`document.querySelector("[data-film=mp4]").click()`, nil)
+	p.until(`/ffmpeg/.test(document.getElementById("note").innerText) && document.getElementById("note").dataset.tone === "bad"`)
+	p.shoot("no-ffmpeg")
 }

@@ -5,7 +5,7 @@ import { Easel, cellRatio, fontSize } from "./easel.js";
 import { Screen } from "./screen.js";
 import { Timeline } from "./timeline.js";
 import { $, clock, el, ending, isActive, lived, shortName, span, tone, wall } from "./words.js";
-import { Latest, ask } from "./wire.js";
+import { Latest, ask, save } from "./wire.js";
 
 const speeds = [1, 2, 4, 8, 16];
 const narrow = matchMedia("(max-width: 860px)");
@@ -33,6 +33,7 @@ export class Stage {
     $("now").onclick = () => this.newest();
     $("speed").onclick = () => { this.#speed = (this.#speed + 1) % speeds.length; $("speed").textContent = `${speeds[this.#speed]}×`; };
     $("zoom").onclick = () => this.zoom();
+    for (const a of document.querySelectorAll("[data-shot], [data-film]")) a.addEventListener("click", (e) => { e.preventDefault(); this.#save(a); });
     setInterval(() => this.#blink(), 600);
   }
 
@@ -95,9 +96,24 @@ export class Stage {
     }
   }
 
-  #say(words) {
-    $("note").hidden = !words;
-    $("note").textContent = words ?? "";
+  #say(words, tone = "bad") {
+    const note = $("note");
+    note.hidden = !words;
+    note.dataset.tone = tone;
+    note.textContent = words ?? "";
+  }
+
+  // save downloads what a link leads to, and says how that goes.
+  async #save(a) {
+    const asked = this.#poll, making = `Making ${a.textContent} …`;
+    this.#say(making, "busy");
+    let word = "";
+    try {
+      await save(a.href);
+    } catch (err) {
+      word = err.message;
+    }
+    if (asked === this.#poll && (word || $("note").textContent === making)) this.#say(word);
   }
 
   // draw shows the screen: some rows, or all.
@@ -108,7 +124,8 @@ export class Stage {
     const dpr = devicePixelRatio;
     // On a narrow page the screen is as tall as it must be, for that scrolls.
     const tall = narrow.matches ? Infinity : box.clientHeight - 32;
-    let cw = Math.floor(Math.min(((box.clientWidth - 32) * dpr) / s.cols, (tall * dpr) / s.rows / cellRatio, widest * dpr));
+    const beside = narrow.matches ? 20 : 32;
+    let cw = Math.floor(Math.min(((box.clientWidth - beside) * dpr) / s.cols, (tall * dpr) / s.rows / cellRatio, widest * dpr));
     if (this.#full) cw = Math.max(cw, Math.round(9 * dpr));
     cw = Math.max(cw, 3);
     if (this.easel.size(s, cw)) {

@@ -51,10 +51,28 @@ export class Wire {
 export async function ask(path, signal) {
   const r = await fetch(path, { signal, credentials: "same-origin" });
   if (r.ok) return r.json();
+  throw await refusal(r);
+}
+
+// refusal is what den says in an answer that is none.
+async function refusal(r) {
   const body = await r.text();
   let said;
   try { said = JSON.parse(body).error; } catch { said = { message: body.trim() }; }
-  throw new Error(said.hint ? `${said.message} (${said.hint})` : said.message);
+  return new Error(said.hint ? `${said.message} (${said.hint})` : said.message);
+}
+
+// save downloads a file; an error is what den says. A link alone could not
+// tell a file from an error.
+export async function save(path) {
+  const r = await fetch(path, { credentials: "same-origin" });
+  if (!r.ok) throw await refusal(r);
+  const name = /filename="?([^";]+)/.exec(r.headers.get("Content-Disposition") ?? "")?.[1] ?? "den";
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(await r.blob());
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(a.href), 60000); // by then it is on its way
 }
 
 // Latest runs one task at a time; of those that come meanwhile only the last.

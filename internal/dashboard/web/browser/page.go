@@ -58,6 +58,11 @@ func (p *Page) Size(ctx context.Context, width, height int, scale float64) error
 	return p.Call(ctx, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": scale, "mobile": false}, nil)
 }
 
+// SaveTo lets the browser save downloads in a directory, without asking.
+func (p *Page) SaveTo(ctx context.Context, dir string) error {
+	return p.b.call(ctx, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": dir}, nil)
+}
+
 // Prefer sets what the system prefers: "dark" or "light".
 func (p *Page) Prefer(ctx context.Context, scheme string) error {
 	return p.Call(ctx, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
