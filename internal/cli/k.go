@@ -28,13 +28,21 @@ type kTool struct{ *app }
 // asK answers for den when it was started as k, agent-tty or km.
 func (a *app) asK(args []string) (status int, ok bool) {
 	switch filepath.Base(args[0]) {
-	case "k", "agent-tty":
+	case "agent-tty":
+		if words, ok := a.denWords(args[1:]); ok {
+			return Main(append([]string{"den"}, words...), a.environ, a.stdin, a.stdout, a.stderr), true
+		}
+		return kTool{a}.main(args[1:]), true
+	case "k":
 		return kTool{a}.main(args[1:]), true
 	case "km":
 		return kTool{a}.monitor(args[1:]), true
 	}
 	return 0, false
 }
+
+// kVerbs are those of k.
+var kVerbs = []string{"new", "fire", "poll", "run", "await", "notify", "int", "kill", "ls", "status", "watch", "history"}
 
 func (k kTool) main(args []string) int {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {

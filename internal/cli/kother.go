@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+)
+
+// Two tools are named agent-tty. One is k; the other has verbs of its own, of
+// which den has all that drive a session. denWords returns the words for den's
+// own command line where they are those of the other.
+func (a *app) denWords(words []string) ([]string, bool) {
+	if len(words) == 0 {
+		return nil, false
+	}
+	verb := words[0]
+	if slices.Contains([]string{"run", "await"}, verb) {
+		return otherRun(words)
+	}
+	if slices.Contains(kVerbs, verb) || strings.HasPrefix(verb, "-") {
+		return nil, false
+	}
+	cmd, _, err := newRoot(a).Find(words)
+	return words, err == nil && cmd.HasParent()
+}
+
+// otherRun turns the other tool's run into den's: its --timeout is in
+// milliseconds, and with --no-wait it is den's fire. A run without any of its
+// flags is k's.
+func otherRun(words []string) ([]string, bool) {
+	out, found := []string{"run"}, false
+	for i := 1; i < len(words); i++ {
+		name, value, given := strings.Cut(words[i], "=")
+		switch {
+		case words[i] == "--": // the rest is no flag
+			return append(out, words[i:]...), found
+		case name == "--json" || name == "--file":
+			found = true
+			out = append(out, words[i])
+		case name == "--no-wait":
+			found, out[0] = true, "fire"
+		case name == "--timeout":
+			found = true
+			if !given && i+1 < len(words) {
+				i++
+				value = words[i]
+			}
+			out = append(out, "--timeout="+value+"ms")
+		default:
+			out = append(out, words[i])
+		}
+	}
+	return out, found
+}
