@@ -142,6 +142,8 @@ func (u *ui) drawAgents(width, height int) []string {
 	if word := u.agentsProblem(); word != "" {
 		lines = append([]string{fit(" "+bad.Render(plain(word)), width)}, lines...)
 	}
+	why := u.drawWhy(width, min(5, height/3))
+	height -= len(why)
 	room := max(0, height-len(lines))
 	a.top = max(0, min(a.top, len(all)-room))
 	a.top = max(min(a.top, a.at()), a.at()-room+1)
@@ -154,7 +156,7 @@ func (u *ui) drawAgents(width, height int) []string {
 	for len(lines) < height {
 		lines = append(lines, strings.Repeat(" ", width))
 	}
-	return lines[:height]
+	return append(lines[:height], why...)
 }
 
 func (u *ui) agentsProblem() string {
@@ -167,13 +169,24 @@ func (u *ui) agentsProblem() string {
 	return ""
 }
 
-// agentsFooter says in full why the selected agent is as it is.
 func (u *ui) agentsFooter() string {
-	why := ""
-	if all := u.agents.all(); len(all) > 0 {
-		why = " " + plain(all[u.agents.at()].Why)
+	return ends("", faint.Render(" ↑↓ agent  Enter its session  w back  ? help  q quit "), u.width)
+}
+
+// drawWhy says in full why the selected agent is as it is, below a rule.
+func (u *ui) drawWhy(width, most int) []string {
+	all := u.agents.all()
+	if len(all) == 0 || most < 2 {
+		return nil
 	}
-	return ends(why, faint.Render("  ↑↓ agent  Enter session  w back  q quit "), u.width)
+	x := all[u.agents.at()]
+	lines := []string{faint.Render(strings.Repeat("─", width))}
+	for _, l := range strings.Split(ansi.Wrap(plain(x.Name+": "+x.Why), width-2, ""), "\n") {
+		if len(lines) < most {
+			lines = append(lines, fit(" "+l, width))
+		}
+	}
+	return lines
 }
 
 // columnWidths gives names what they need, up to a quarter of the width.

@@ -51,7 +51,7 @@ func TestAgentsOfTheWorkspace(t *testing.T) {
 		t.Errorf("the session's title does not say whose it is:\n%s", text)
 	}
 	press(u, "w", "down", "enter") // it has no session
-	if text := ansi.Strip(u.draw()); !strings.Contains(text, " it ended 5 times within a minute") {
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "times within a minute: exit 1") {
 		t.Errorf("why is cut:\n%s", text)
 	}
 	if !u.agents.open {

@@ -109,7 +109,7 @@ func (u *ui) drawTitle(width, height int) string {
 	}
 	s := u.session
 	mark, style := sign(s)
-	left := style.Render(mark) + " " + strong.Render(plain(s.Name)) + " " + word(s)
+	left := style.Render(mark) + " " + strong.Render(plain(shortName(s.Name))) + " " + word(s)
 	if s.Failure != "" {
 		left += ": " + plain(s.Failure)
 	}

@@ -166,9 +166,9 @@ func (u *ui) drawRow(r row, chosen bool, width int) string {
 	}
 	right = fmt.Sprintf(" %s ", right)
 	if chosen {
-		return selected.Render(ends("›"+mark+" "+plain(s.Name), right, width))
+		return selected.Render(ends("›"+mark+" "+plain(shortName(s.Name)), right, width))
 	}
-	return ends(" "+style.Render(mark)+" "+nameStyle(s).Render(plain(s.Name)), faint.Render(right), width)
+	return ends(" "+style.Render(mark)+" "+nameStyle(s).Render(plain(shortName(s.Name))), faint.Render(right), width)
 }
 
 func nameStyle(s *dashboard.Session) lipgloss.Style {

@@ -142,7 +142,7 @@ export class Timeline {
     const n = Math.max(1, Math.floor(this.width / 150));
     for (let i = 0; i <= n; i++) {
       ctx.textAlign = i === 0 ? "left" : i === n ? "right" : "center";
-      ctx.fillText(clock((this.last * i) / n, this.last < 2e10 ? 2 : 1), (this.width * i) / n, base);
+      ctx.fillText(clock((this.last * i) / n, this.last < 1e9 ? 3 : this.last < 2e10 ? 2 : 1), (this.width * i) / n, base);
     }
   }
 

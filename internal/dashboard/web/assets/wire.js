@@ -59,7 +59,7 @@ async function refusal(r) {
   const body = await r.text();
   let said;
   try { said = JSON.parse(body).error; } catch { said = { message: body.trim() }; }
-  return new Error(said.hint ? `${said.message} (${said.hint})` : said.message);
+  return new Error(said.hint ? `${said.message} · ${said.hint}` : said.message);
 }
 
 // save downloads a file; an error is what den says. A link alone could not
