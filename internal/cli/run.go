@@ -93,6 +93,9 @@ func (a *app) cellCode(args []string, file string) (session.Dir, string, error) 
 }
 
 func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOptions) error {
+	if o.maxLines < 0 {
+		return fault.Errorf(fault.Usage, "--max-lines is %d; it counts lines, and 0 means all", o.maxLines)
+	}
 	r, err := a.runCell(cmd.Context(), d, wire.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting})
 	if err != nil {
 		return err
