@@ -43,17 +43,24 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/vt", "internal/eventlog", "internal/replay", "internal/render", "internal/render/redact",
 	},
 
-	"internal/provider": {"internal/fault"},
+	"internal/provider":          {"internal/fault"},
+	"internal/provider/children": {},
+	"internal/provider/inherit":  {},
+	"internal/provider/procname": {"internal/fault"},
+	"internal/provider/workdir":  {"internal/fault"},
 	"internal/provider/native": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/session", "internal/replay", "internal/provider",
+		"internal/provider/children", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire", "internal/session",
 		"internal/provider", "internal/provider/subprocess/shim",
+		"internal/provider/children", "internal/provider/inherit", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess/shim": {
 		"internal/fault", "internal/atomicfile", "internal/pty", "internal/peer", "internal/wire", "internal/session",
+		"internal/provider/procname",
 	},
 	"internal/provider/providertest":        {"internal/fault", "internal/provider"},
 	"internal/provider/providertest/helper": {},
@@ -64,7 +71,10 @@ var allowed = map[string][]string{
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
-	"internal/provider/tmux":      {"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider", "internal/provider/tmux/idle"},
+	"internal/provider/tmux": {
+		"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider",
+		"internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/tmux/idle",
+	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
 	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/session"},

@@ -2,120 +2,15 @@ package native
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/provider/workdir"
 )
 
-// CopyTo copies into the session's working directory as it was at the start.
-// The system itself sees to it that nothing is written outside it, whatever
-// symbolic links lie on the way. What is there is replaced.
+// CopyTo copies into the directory that the session was started in.
 func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
 	_, m, err := p.find(name)
 	if err != nil {
 		return err
 	}
-	if !filepath.IsLocal(rel) {
-		return fault.Errorf(fault.Usage, "copy to session '%s': '%s' is not below its working directory", name, rel)
-	}
-	fi, err := os.Stat(src)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fault.Errorf(fault.NotFound, "copy to session '%s': %w", name, err)
-	}
-	if err != nil {
-		return fault.Errorf(fault.KindOf(err), "copy to session '%s': %w", name, err)
-	}
-	root, err := os.OpenRoot(m.Cwd)
-	if err != nil {
-		return fault.Errorf(fault.Storage, "copy to session '%s': %w", name, err)
-	}
-	defer root.Close() // Best effort: a directory that was only opened.
-	c := copier{ctx: ctx, root: root}
-	if fi.IsDir() {
-		err = c.tree(src, rel)
-	} else {
-		err = errors.Join(root.MkdirAll(filepath.Dir(rel), 0o755), c.file(src, rel, fi.Mode()))
-	}
-	if err != nil {
-		return fmt.Errorf("copy to session '%s': %w", name, err)
-	}
-	return nil
-}
-
-// copier copies files of this machine into one directory, and never out of it.
-type copier struct {
-	ctx  context.Context
-	root *os.Root
-}
-
-func (c copier) tree(src, rel string) error {
-	return filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(src, path)
-		if err != nil {
-			return err
-		}
-		return c.entry(path, filepath.Join(rel, below), e)
-	})
-}
-
-func (c copier) entry(path, to string, e fs.DirEntry) error {
-	fi, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	if e.IsDir() || filepath.Clean(to) == "." {
-		return c.root.MkdirAll(to, fi.Mode().Perm()|0o700)
-	}
-	if fi.Mode()&fs.ModeSymlink != 0 {
-		return c.link(path, to)
-	}
-	return c.file(path, to, fi.Mode())
-}
-
-// link copies a symbolic link as it is: it may lead out, but nothing is ever
-// written through it.
-func (c copier) link(path, to string) error {
-	target, err := os.Readlink(path)
-	if err != nil {
-		return err
-	}
-	if err := c.root.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return c.root.Symlink(target, to)
-}
-
-func (c copier) file(path, to string, mode fs.FileMode) error {
-	if !mode.IsRegular() {
-		return fault.Errorf(fault.Unsupported, "%s is no file, directory or link", path)
-	}
-	if err := c.ctx.Err(); err != nil {
-		return err
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close() // Best effort: it was only read.
-	out, err := c.root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode.Perm())
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		out.Close() // Best effort: the copy has failed already.
-		return err
-	}
-	if err := out.Chmod(mode.Perm()); err != nil { // one that was there has its own
-		out.Close() // Best effort, as above.
-		return err
-	}
-	return out.Close()
+	return workdir.Copy(ctx, name, m.Cwd, src, rel)
 }

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/inherit"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -37,7 +38,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 
 // StartWith is Start for hosts that run elsewhere.
 func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config, create Creator) error {
-	p.children.reap()
+	p.children.Reap()
 	if err := checkConfig(name, c); err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	if err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
-	p.children.add(m.HostPID)
+	p.children.Add(m.HostPID)
 	return nil
 }
 
@@ -95,7 +96,7 @@ func checkConfig(name string, c provider.Config) error {
 		return fault.Errorf(fault.Usage, "start session '%s': working directory %s is not a directory", name, c.WorkDir)
 	}
 	for k, v := range c.Env {
-		if !validVariable(k, v) {
+		if !inherit.Valid(k, v) {
 			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
 		}
 		if k == session.HostMark || k == session.ProgramMark { // by these a session's processes are told apart
@@ -113,7 +114,7 @@ func (p *Provider) spec(name string, c provider.Config) session.Spec {
 	if rows == 0 {
 		rows = defaultRows
 	}
-	env := inherited(os.Environ())
+	env := inherit.Environ(os.Environ())
 	env = append(env, "TERM="+term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION="+p.Version,
 		"PWD="+c.WorkDir, "DEN_HOME="+p.Home.Path)
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
@@ -160,7 +161,7 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer p.children.reap()
+	defer p.children.Reap()
 	if m.Status.Active() {
 		if err := p.kill(ctx, d); err != nil {
 			return fmt.Errorf("stop session '%s': %w", name, err)

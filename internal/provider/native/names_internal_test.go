@@ -50,29 +50,3 @@ func TestRefs(t *testing.T) {
 		t.Errorf("a plain name is %q", got)
 	}
 }
-
-func TestBears(t *testing.T) {
-	for _, c := range []struct {
-		comm string
-		argv string
-		name string
-		want bool
-	}{
-		{"node", "node /usr/bin/claude --x", "claude", true},
-		{"node", "node --inspect /opt/agent.js", "agent", true},
-		{"node", "node --inspect /opt/agent.js", "agent.js", true},
-		{"python3", "python3 -m aider", "aider", true},
-		{"python3.12", "/usr/bin/python3.12 -u run.py", "run.py", true},
-		{"bun", "bun run opencode", "opencode", true},
-		{"sh", "sh -c claude", "claude", false},
-		{"bash", "-bash", "bash", true},
-		{"sleep", "sleep 1000", "1000", false},
-		{"vim", "vim claude", "claude", false},
-		{"a-very-long-nam", "/x/a-very-long-name-indeed", "a-very-long-name-indeed", true},
-		{"node", "node", "", false},
-	} {
-		if got := bears(c.comm, strings.Fields(c.argv), []string{c.name}); got != c.want {
-			t.Errorf("bears(%q, %q, %q) = %v", c.comm, c.argv, c.name, got)
-		}
-	}
-}

@@ -15,6 +15,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/children"
 	"den/internal/session"
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 type Provider struct {
 	Options
 	tag      string // the owner as the first part of session names
-	children children
+	children children.Set
 }
 
 var (

@@ -29,7 +29,7 @@ func (p *Provider) IsRunning(_ context.Context, name string) (bool, error) {
 
 // ListRunning reads the Home's names, and the record of each that is ours.
 func (p *Provider) ListRunning(_ context.Context, prefix string) ([]string, error) {
-	p.children.reap()
+	p.children.Reap()
 	refs, err := p.mine()
 	if err != nil {
 		return nil, err

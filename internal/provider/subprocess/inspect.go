@@ -73,7 +73,7 @@ func (p *Provider) inspectOnce(name string) (*state, error) {
 
 // IsRunning reports whether the session's command runs.
 func (p *Provider) IsRunning(_ context.Context, name string) (bool, error) {
-	started.reap()
+	started.Reap()
 	s, err := p.inspect(name)
 	if fault.KindOf(err) == fault.NotFound {
 		return false, nil
@@ -86,7 +86,7 @@ func (p *Provider) IsRunning(_ context.Context, name string) (bool, error) {
 
 // ListRunning returns the running sessions whose names begin with prefix.
 func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, error) {
-	started.reap()
+	started.Reap()
 	entries, err := os.ReadDir(p.root.locks())
 	if err != nil {
 		return nil, fault.Errorf(fault.Storage, "list sessions: %w", err)

@@ -46,7 +46,7 @@ func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.Fil
 		err = ready.Error.Err()
 	}
 	if err == nil {
-		started.add(pid)
+		started.Add(pid)
 		return nil
 	}
 	syscall.Kill(pid, syscall.SIGKILL) // Best effort: it is about to end, or has ended.

@@ -16,7 +16,7 @@ import (
 
 // Start begins a session and returns once its command runs.
 func (p *Provider) Start(ctx context.Context, name string, c provider.Config) error {
-	started.reap()
+	started.Reap()
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}

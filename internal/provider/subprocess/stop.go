@@ -17,7 +17,7 @@ import (
 // Stop ends the session with every process that it started, and returns when
 // they are gone and its lock is free.
 func (p *Provider) Stop(ctx context.Context, name string) error {
-	defer started.reap()
+	defer started.Reap()
 	s, err := p.inspect(name)
 	if fault.KindOf(err) == fault.NotFound {
 		return nil

@@ -3,33 +3,19 @@ package tmux
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"den/internal/provider"
+	"den/internal/provider/inherit"
 )
-
-// kept are the variables of this process that a session has too: what programs
-// need to find themselves and the world. All else would make a session depend
-// on who started it, and would hand on what was not meant for it.
-var kept = []string{
-	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE",
-	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-	"SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	"http_proxy", "https_proxy", "no_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
-	"DEN_RUN_DIR",
-}
 
 // defaultPath is where a command without a PATH is looked for.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // inherited is what a session has of this process's environment.
 func inherited(environ []string) map[string]string {
-	env := map[string]string{"PATH": defaultPath}
-	for _, kv := range environ {
-		if k, v, _ := strings.Cut(kv, "="); slices.Contains(kept, k) || strings.HasPrefix(k, "LC_") {
-			env[k] = v
-		}
+	env := inherit.Vars(environ)
+	if _, ok := env["PATH"]; !ok {
+		env["PATH"] = defaultPath
 	}
 	return env
 }
@@ -55,11 +41,6 @@ func sessionEnv(environ []string, c provider.Config) map[string]string {
 		env[k] = v
 	}
 	return env
-}
-
-// validVariable reports whether the system can hand on such a variable.
-func validVariable(key, value string) bool {
-	return key != "" && !strings.ContainsAny(key, "=\x00") && !strings.Contains(value, "\x00")
 }
 
 // defaultTerminal is the best description of tmux's terminal that programs

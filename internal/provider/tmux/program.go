@@ -13,6 +13,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/inherit"
 )
 
 // tmux starts commands without a word on whether they could be executed. So
@@ -53,7 +54,7 @@ func checkConfig(name string, c provider.Config) error {
 	}
 	for k, v := range c.Env {
 		total += len(k) + len(v) + 2
-		if !validVariable(k, v) || len(k)+len(v)+1 > maxArgument {
+		if !inherit.Valid(k, v) || len(k)+len(v)+1 > maxArgument {
 			return usage("variable %.40q cannot be handed on", k)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/procname"
 )
 
 // IsRunning reports whether the session's command runs.
@@ -54,7 +55,7 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 		if err != nil {
 			return false, fmt.Errorf("processes of session '%s': %w", name, err)
 		}
-		if bears(pr.comm, argv, processNames) {
+		if procname.Bears(pr.comm, argv, processNames) {
 			return true, nil
 		}
 	}

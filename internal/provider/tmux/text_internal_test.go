@@ -80,21 +80,3 @@ func FuzzAnswers(f *testing.F) {
 		parsePane(text)
 	})
 }
-
-func TestAliases(t *testing.T) {
-	for _, c := range []struct {
-		argv string
-		want string
-	}{
-		{"/usr/bin/node --flag /opt/claude/cli.js arg", "node cli.js cli"},
-		{"bun run agent.ts", "bun agent.ts agent"},
-		{"python3.12 -m aider", "python3.12 aider aider"},
-		{"-bash", "bash"},
-		{"bash -c code", "bash"},
-		{"/usr/bin/vim file", "vim"},
-	} {
-		if got := strings.Join(aliases(strings.Fields(c.argv)), " "); got != c.want {
-			t.Errorf("aliases(%s) = %s, want %s", c.argv, got, c.want)
-		}
-	}
-}

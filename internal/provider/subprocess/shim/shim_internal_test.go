@@ -3,8 +3,6 @@ package shim
 import (
 	"bytes"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -61,26 +59,5 @@ func TestLastBytes(t *testing.T) {
 		if got := string(lastBytes([]byte(c.output), c.n)); got != c.want {
 			t.Errorf("lastBytes(%q, %d) = %q, want %q", c.output, c.n, got, c.want)
 		}
-	}
-}
-
-func TestNames(t *testing.T) {
-	for line, want := range map[string][]string{
-		"/usr/bin/claude --flag":                {"claude"},
-		"node /opt/codex/bin/codex.js run":      {"node", "codex.js", "codex"},
-		"/usr/bin/python3.12 -u ./agent.py -x":  {"python3.12", "agent.py", "agent"},
-		"python3 -m aider --yes":                {"python3", "aider", "aider"},
-		"bash -c codex":                         {"bash"},
-		"-zsh":                                  {"zsh"},
-		"bun run /home/x/agent":                 {"bun", "agent", "agent"},
-		"sleep 1000":                            {"sleep"},
-		"/bin/sh /usr/local/bin/gemini --quick": {"sh", "gemini", "gemini"},
-	} {
-		if got := argvNames(strings.Fields(line)); !slices.Equal(got, want) {
-			t.Errorf("names of %q = %q, want %q", line, got, want)
-		}
-	}
-	if !bears("a-very-long-nam", []string{"x"}, []string{"a-very-long-name-of-an-agent"}) || bears("w-1", nil, []string{"w-10", ""}) {
-		t.Error("bears")
 	}
 }

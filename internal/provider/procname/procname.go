@@ -1,4 +1,5 @@
-package tmux
+// Package procname tells by which names a process goes.
+package procname
 
 import (
 	"path/filepath"
@@ -9,8 +10,10 @@ import (
 // maxComm is how much of a program's name the system keeps as its command name.
 const maxComm = 15
 
-// bears reports whether a process goes by one of the names.
-func bears(comm string, argv []string, names []string) bool {
+// Bears reports whether a process goes by one of the names: as its command
+// name, as the base of its first argument, or as the script that an
+// interpreter runs.
+func Bears(comm string, argv, names []string) bool {
 	is := aliases(argv)
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name != "" && (comm == name[:min(len(name), maxComm)] || slices.Contains(is, name))
@@ -20,9 +23,12 @@ func bears(comm string, argv []string, names []string) bool {
 // interpreters run what people call the program. Their versions, as in
 // python3.12, do not count.
 var interpreters = []string{
+	"sh", "bash", "dash", "ash", "zsh", "fish", "ksh",
 	"node", "nodejs", "bun", "deno", "npx", "tsx", "python", "ruby", "perl", "lua", "php", "java",
-	"sh", "bash", "dash", "zsh", "fish", "ksh",
 }
+
+// wrappers are words between an interpreter and its script.
+var wrappers = []string{"run", "exec", "x"}
 
 // aliases are the names that a process's arguments give it: the base of the
 // first, and for an interpreter that of its script, also without its suffix.
@@ -42,8 +48,8 @@ func aliases(argv []string) []string {
 	return names
 }
 
-// scriptOf returns the first argument that is no option and no word of the
-// interpreter's own, or the module that -m names. Code has no name.
+// scriptOf returns the first argument that is no option, or the module that
+// -m names. Code on the command line has no name.
 func scriptOf(args []string) string {
 	for i, arg := range args {
 		switch {
@@ -51,7 +57,7 @@ func scriptOf(args []string) string {
 			return ""
 		case arg == "-m" && i+1 < len(args):
 			return args[i+1]
-		case strings.HasPrefix(arg, "-"), arg == "run", arg == "exec", arg == "x":
+		case strings.HasPrefix(arg, "-") || slices.Contains(wrappers, arg):
 			continue
 		}
 		return arg

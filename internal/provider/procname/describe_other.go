@@ -1,9 +1,10 @@
 //go:build !linux
 
-package native
+package procname
 
 import "den/internal/fault"
 
-func describe(int) (comm string, argv []string, err error) {
+// Describe has no counterpart here.
+func Describe(int) (comm string, argv []string, err error) {
 	return "", nil, fault.Errorf(fault.Unsupported, "this system does not tell what processes run")
 }
