@@ -52,17 +52,17 @@ func (z *zlib) ready(upTo int) {
 	}
 }
 
-// finish compresses what is left and returns all of it.
-func (z *zlib) finish() []byte {
+// finish compresses what is left and returns all of it, in pieces.
+func (z *zlib) finish() [][]byte {
 	z.ready(len(z.raw))
 	sum := adler(z.raw)
 	z.work.Wait()
-	out := make([]byte, 0, len(z.raw)/16+64)
-	out = append(out, 0x78, 0x01)
+	out := make([][]byte, 0, len(z.parts)+2)
+	out = append(out, []byte{0x78, 0x01})
 	for i := range z.parts {
-		out = append(out, z.parts[i].Bytes()...)
+		out = append(out, z.parts[i].Bytes())
 	}
-	return binary.BigEndian.AppendUint32(out, sum)
+	return append(out, binary.BigEndian.AppendUint32(nil, sum))
 }
 
 // drop waits for the pieces of something that is not wanted any more.
@@ -71,6 +71,7 @@ func (z *zlib) drop() { z.work.Wait() }
 func deflate(to *bytes.Buffer, raw []byte, last bool) {
 	w := compressors.Get().(*flate.Writer)
 	defer compressors.Put(w)
+	to.Grow(len(raw)/12 + 64) // what most screens need
 	w.Reset(to)
 	_, err := w.Write(raw)
 	if err == nil && last {

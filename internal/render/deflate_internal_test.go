@@ -32,7 +32,7 @@ func TestZlibIsReadByTheStandardLibrary(t *testing.T) {
 		}
 		z := newZlib(raw)
 		z.ready(n / 2)
-		r, err := stdzlib.NewReader(bytes.NewReader(z.finish()))
+		r, err := stdzlib.NewReader(bytes.NewReader(bytes.Join(z.finish(), nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

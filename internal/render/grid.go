@@ -80,9 +80,13 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 		row := t.Row(y)
 		g.Wrapped[y] = row.Wrapped()
 		cells := g.Row(y)
+		var look *look // of the cell before: most neighbours have the same
+		var style uint32
 		for x := range cells {
 			c := &cells[x]
-			look := res.look(row.StyleID(x))
+			if id := row.StyleID(x); look == nil || id != style {
+				look, style = res.look(id), id
+			}
 			*c = look.cell
 			c.Width = uint8(row.Width(x))
 			if c.Width == 0 && x > 0 {

@@ -162,20 +162,28 @@ func newPNGEncoder(w, h, depth, kind int) *pngEncoder {
 	return e
 }
 
-func (e *pngEncoder) chunk(name string, data []byte) {
+func (e *pngEncoder) chunk(name string, pieces ...[]byte) {
+	n := 0
+	for _, p := range pieces {
+		n += len(p)
+	}
+	e.out.Grow(n + 32) // with the end's chunk
 	var b [4]byte
-	binary.BigEndian.PutUint32(b[:], uint32(len(data)))
+	binary.BigEndian.PutUint32(b[:], uint32(n))
 	e.out.Write(b[:])
 	e.out.WriteString(name)
-	e.out.Write(data)
-	sum := crc32.Update(crc32.ChecksumIEEE([]byte(name)), crc32.IEEETable, data)
+	sum := crc32.ChecksumIEEE([]byte(name))
+	for _, p := range pieces {
+		e.out.Write(p)
+		sum = crc32.Update(sum, crc32.IEEETable, p)
+	}
 	binary.BigEndian.PutUint32(b[:], sum)
 	e.out.Write(b[:])
 }
 
 // finish writes the rows, each behind its filter byte, and ends the file.
 func (e *pngEncoder) finish(rows *zlib) []byte {
-	e.chunk("IDAT", rows.finish())
+	e.chunk("IDAT", rows.finish()...)
 	e.chunk("IEND", nil)
 	return e.out.Bytes()
 }

@@ -44,7 +44,7 @@ func newResolver(t *vt.Terminal, theme *Theme) *resolver {
 	return res
 }
 
-func (res *resolver) look(id uint32) look {
+func (res *resolver) look(id uint32) *look {
 	for int(id) >= len(res.looks) {
 		res.looks = append(res.looks, look{})
 	}
@@ -52,7 +52,7 @@ func (res *resolver) look(id uint32) look {
 	if !l.known {
 		*l = res.resolve(res.t.StyleOf(id))
 	}
-	return *l
+	return l
 }
 
 func (res *resolver) resolve(s vt.Style) look {
