@@ -138,7 +138,7 @@ func (u *ui) drawAgents(width, height int) []string {
 	a := &u.agents
 	all := a.all()
 	name, state := columnWidths(all, width)
-	lines := []string{fit(faint.Render(fmt.Sprintf("   %-*s %-9s %-*s %5s %4s  %s", name, "agent", "wanted", state, "actual", "tries", "for", "why")), width)}
+	lines := []string{fit(faint.Render(fmt.Sprintf("   %-*s %-9s %-*s %8s %4s  %s", name, "agent", "wanted", state, "actual", "restarts", "for", "why")), width)}
 	if word := u.agentsProblem(); word != "" {
 		lines = append([]string{fit(" "+bad.Render(plain(word)), width)}, lines...)
 	}
@@ -200,14 +200,14 @@ func columnWidths(all []Agent, width int) (name, state int) {
 
 func (u *ui) drawAgent(x Agent, chosen bool, name, state, width int) string {
 	mark, style := agentSign(x)
-	since, tries := "", ""
+	since, restarts := "", ""
 	if !x.Since.IsZero() {
 		since = age(max(0, u.now().Sub(x.Since)))
 	}
 	if x.Restarts > 0 {
-		tries = fmt.Sprint(x.Restarts)
+		restarts = fmt.Sprint(x.Restarts)
 	}
-	rest := fmt.Sprintf(" %-9s %-*s %5s %4s  %s", x.Wanted, state, x.Actual, tries, since, plain(x.Why))
+	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s", x.Wanted, state, x.Actual, restarts, since, plain(x.Why))
 	if chosen {
 		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), name)+rest, width))
 	}

@@ -38,7 +38,7 @@ func TestAgentsOfTheWorkspace(t *testing.T) {
 	press(u, "w")
 	checkLines(t, u, "the table")
 	text = ansi.Strip(u.draw())
-	for _, want := range []string{"agent", "wanted", "actual", "why", "›● writer", "running", "3m", "◌ tester", "try 2 of 5", "✗ far [31m", "quarantined", "it ended 5", "○ idle"} {
+	for _, want := range []string{"agent", "wanted", "actual", "why", "›● writer", "running", "3m", "◌ tester", "try 2 of 5", "✗ far [31m", "quarantined", "it ended", "○ idle"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
