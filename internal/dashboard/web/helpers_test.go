@@ -28,11 +28,15 @@ const patience = 60 * time.Second
 
 var shots = flag.String("shots", "", "leave pictures of the page in this directory, to be looked at")
 
+// built is where the binaries are, or empty: no test needed them.
+var built string
+
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "den-web-")
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	for _, name := range []string{"den", "dend"} {
 		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), "den/cmd/"+name).CombinedOutput(); err != nil {
 			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
@@ -43,8 +47,8 @@ var build = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if den, err := build(); err == nil {
-		os.RemoveAll(filepath.Dir(den)) // Best effort: a temporary directory.
+	if built != "" {
+		os.RemoveAll(built) // Best effort: a temporary directory.
 	}
 	os.Exit(code)
 }

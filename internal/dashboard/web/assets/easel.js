@@ -142,6 +142,7 @@ export class Easel {
 
   #cursor(screen) {
     const c = screen.cursor;
+    if (screen.exit) return; // nobody is there to write
     if (!c.visible || c.row >= screen.rows || c.col >= screen.cols) return;
     const { ctx } = this;
     const under = this.#under(screen, c);
