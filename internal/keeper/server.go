@@ -99,7 +99,9 @@ func serve(ctx context.Context, raw *net.UnixConn, h Handler, version string) {
 		refuse(raw, version, err)
 		return
 	}
-	for {
+	// Looked at after every deadline that was taken back: the one that the
+	// context's end set may have been among them.
+	for ctx.Err() == nil {
 		var req wire.Request
 		if err := conn.Read(&req); err != nil {
 			if !errors.Is(err, io.EOF) && fault.KindOf(err) == fault.Protocol {
