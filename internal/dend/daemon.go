@@ -116,12 +116,14 @@ func (d *daemon) serve(announce func(error)) error {
 func (d *daemon) load() error {
 	d.planning.Lock()
 	defer d.planning.Unlock()
+	d.mu.Lock()
+	first := d.workspace == nil
+	d.mu.Unlock()
 	ws, err := workspace.Load(d.place.Config)
 	if err == nil {
 		err = d.apply(ws, nil)
 	}
 	d.mu.Lock()
-	first := d.workspace == nil
 	told := fmt.Sprint(d.problem) == fmt.Sprint(err)
 	d.problem = err
 	agents := len(d.members)

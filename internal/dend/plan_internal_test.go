@@ -1,0 +1,188 @@
+package dend
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/controller"
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/session"
+	"den/internal/workspace"
+)
+
+// planned is a keeper that has read its workspace and keeps nothing yet.
+func planned(t *testing.T, file string) *daemon {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := keeper.At(filepath.Join(dir, "den.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Make(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	self, err := os.Executable() // nothing is started
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{place: p, home: session.Home{Path: filepath.Join(dir, "home"), Explicit: true}, den: self, getenv: os.Getenv, controller: c, leaving: map[string]member{}, end: newEnding()}
+	d.places = newPlaces(d)
+	t.Cleanup(d.places.close)
+	rewrite(t, d, file)
+	if err := d.load(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func rewrite(t *testing.T, d *daemon, file string) {
+	t.Helper()
+	if err := os.WriteFile(d.place.Config, []byte("[workspace]\nname = \"w\"\n"+file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func names(d *daemon) string {
+	var all []string
+	for _, s := range d.ps("").Agents {
+		if s.Wanted == keeper.Running {
+			all = append(all, s.Name)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func eventTypes(t *testing.T, d *daemon) []string {
+	t.Helper()
+	var all []string
+	if err := d.controller.Events(t.Context(), 0, "", false, func(e keeper.Event) error { all = append(all, e.Type); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+const pool = "[[agents]]\nname = \"p\"\nstart_command = \"cat\"\npool = { min = 1, max = 4, check = \"echo 3\" }\n"
+
+// A check's answer is for the workspace as it is when it comes: one that was
+// replaced meanwhile does not return.
+func TestResizeTakesTheNewestFile(t *testing.T) {
+	d := planned(t, pool)
+	if got := names(d); got != "p-1" {
+		t.Fatalf("at first %s", got)
+	}
+	asked := d.askPools(t.Context(), d.workspace)
+	rewrite(t, d, pool+"[[agents]]\nname = \"new\"\nstart_command = \"cat\"\n")
+	if err := d.load(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.resize(asked); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(d); got != "new p-1 p-2 p-3" {
+		t.Errorf("then %s", got)
+	}
+	if err := d.resize(map[string]int{"p": 99, "gone": 2}); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(d); got != "new p-1 p-2 p-3 p-4" {
+		t.Errorf("above its most: %s", got)
+	}
+	want := []string{keeper.EventReloaded, keeper.EventScaled, keeper.EventScaled}
+	if got := eventTypes(t, d); !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+// A bad file changes nothing, is told once, and is forgotten when it is mended.
+func TestBadFileChangesNothing(t *testing.T) {
+	d := planned(t, pool)
+	rewrite(t, d, "nonsense = 1\n")
+	for range 2 {
+		if err := d.load(); fault.KindOf(err) != fault.Usage {
+			t.Fatalf("%v", err)
+		}
+	}
+	if ps := d.ps(""); !strings.Contains(ps.Problem, "nonsense") || names(d) != "p-1" {
+		t.Errorf("%+v", ps)
+	}
+	rewrite(t, d, pool)
+	if err := d.load(); err != nil || d.ps("").Problem != "" {
+		t.Errorf("mended: %v, %q", err, d.ps("").Problem)
+	}
+	if got := eventTypes(t, d); !slices.Equal(got, []string{keeper.EventRefused, keeper.EventReloaded}) {
+		t.Errorf("events %v", got)
+	}
+}
+
+func TestFind(t *testing.T) {
+	d := planned(t, pool+"[[agents]]\nname = \"a\"\ndir = \"x\"\nstart_command = \"cat\"\n[[agents]]\nname = \"a\"\ndir = \"y\"\nstart_command = \"cat\"\n[[agents]]\nname = \"b\"\ndir = \"y\"\nstart_command = \"cat\"\n")
+	for name, want := range map[string]string{"x/a": "x/a", "b": "y/b", "y/b": "y/b", "p-1": "p-1"} {
+		if m, err := d.find(name); err != nil || m.Name() != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{"a": "say which: x/a, y/a", "p": "'p' is a pool; its agents are called p-1", "zz": "'den ps' lists them"} {
+		if _, err := d.find(name); !strings.Contains(fault.HintOf(err), want) {
+			t.Errorf("%s: %v, hint %q", name, err, fault.HintOf(err))
+		}
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	d := planned(t, "[keeper]\nshutdown_timeout = \"9s\"\n[defaults]\nstall_timeout = \"3m\"\nstall_restart = true\ndrain_timeout = \"4m\"\n[[agents]]\nname = \"a\"\nstart_command = \"cat\"\n"+pool)
+	single, err := d.workspace.Agent("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := policy(d.workspace, single)
+	if !p.StallRestart || p.StallTimeout != 3*time.Minute || p.DrainTimeout != 4*time.Minute {
+		t.Errorf("%+v", p)
+	}
+	many, err := d.workspace.Agent("p-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := policy(d.workspace, many); p.DrainTimeout != 5*time.Minute {
+		t.Errorf("a pool's own: %v", p.DrainTimeout)
+	}
+}
+
+// An agent that comes after a pool comes after all that are wanted of it.
+func TestDependsOnPool(t *testing.T) {
+	d := planned(t, pool+"[[agents]]\nname = \"last\"\nstart_command = \"cat\"\ndepends_on = [\"p\"]\n")
+	plan, _, err := d.plan(d.workspace, map[string]int{"p": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(plan, func(m controller.Member) bool { return m.Subject.Name() == "last" })
+	if got := plan[at].After; !slices.Equal(got, []string{"p-1", "p-2"}) {
+		t.Errorf("after %v", got)
+	}
+}
+
+func TestCount(t *testing.T) {
+	dir := t.TempDir()
+	ask := func(check string) (int, error) {
+		return count(t.Context(), &workspace.Agent{Name: "p", Dir: dir, Env: workspace.Env{"N": "2"}, Pool: &workspace.Pool{Min: 1, Max: 4, Check: check, CheckTimeout: 300 * time.Millisecond}}, os.Environ())
+	}
+	for check, want := range map[string]int{"": 1, "echo 3": 3, "echo $N": 2, "echo 0": 1, "echo 99": 4, "printf ' 2 \n'": 2, "pwd >&2; echo 2": 2} {
+		if n, err := ask(check); err != nil || n != want {
+			t.Errorf("%q: %d, %v", check, n, err)
+		}
+	}
+	for check, want := range map[string]string{"echo many": `printed "many"`, "echo why >&2; exit 3": "exit status 3: why", "echo 1; sleep 1000": "no answer within", "true": `printed ""`} {
+		if _, err := ask(check); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", check, err)
+		}
+	}
+}
