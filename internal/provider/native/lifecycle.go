@@ -11,6 +11,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/exiting"
 	"den/internal/provider/inherit"
 	"den/internal/session"
 	"den/internal/wire"
@@ -47,7 +48,7 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	case err == nil && old.Status.Active():
 		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, old.Status), "stop it first, or choose another name")
 	case err == nil:
-		if err := p.clearFor(name, before, old); err != nil {
+		if err := p.clearFor(ctx, name, before, old); err != nil {
 			return err
 		}
 	case fault.KindOf(err) != fault.NotFound:
@@ -68,12 +69,13 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 // clearFor makes way for the next session of a name: what the ended command
 // left running must not meet its successor, and of the records before only
 // this one stays. It comes first, because a start that worked must say so.
-func (p *Provider) clearFor(name string, d session.Dir, m *session.Manifest) error {
+func (p *Provider) clearFor(ctx context.Context, name string, d session.Dir, m *session.Manifest) error {
 	_, err := d.Reconcile()
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	d.Sweep()
+	exiting.Await(ctx)
 	if err := p.discard(m.Labels[beforeLabel]); err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}

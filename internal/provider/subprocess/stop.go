@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/provider/exiting"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/pty"
 	"den/internal/session"
@@ -88,6 +89,7 @@ func kill(ctx context.Context, mark string) error {
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "kill processes %v: %w", left, err)
 	}
+	exiting.Await(ctx)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/exiting"
 )
 
 const (
@@ -87,11 +88,15 @@ var (
 func (p *Provider) end(ctx context.Context, processes func() ([]process, error), steps ...[]os.Signal) error {
 	for _, signals := range steps {
 		gone, err := sweep(ctx, processes, p.grace, p.grace, signals...)
+		if gone {
+			exiting.Await(ctx)
+		}
 		if gone || err != nil {
 			return err
 		}
 	}
 	gone, err := sweep(ctx, processes, killLimit, killRound, syscall.SIGKILL)
+	exiting.Await(ctx)
 	if err == nil && !gone {
 		left, _ := processes() // only to name them
 		err = fault.Errorf(fault.Internal, "processes do not end, though they were killed: %v", numbers(left))

@@ -1,0 +1,65 @@
+package exiting
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+func TestLeavesBy(t *testing.T) {
+	for stat, want := range map[string]bool{
+		"7 (a) b) R 1 7 7 0 -1 4194308 0":  true,
+		"7 (sleep) S 1 7 7 0 -1 4194304 0": false,
+		"7 (sleep) Z 1 7 7 0 -1 4194316 0": false,
+		"7 (kworker) I 2 0 0 0 -1 2097156": false,
+		"7 (x) R":                          false,
+		"":                                 false,
+	} {
+		if got := leavesBy(stat); got != want {
+			t.Errorf("%q: %v", stat, got)
+		}
+	}
+	if leaves(os.Getpid()) || leaves(1<<30) {
+		t.Error("this process, or none, is on its way out")
+	}
+}
+
+// Once a process is killed and waited for in this way, its locks are free.
+func TestLocksAreFree(t *testing.T) {
+	if _, err := exec.LookPath("flock"); err != nil {
+		t.Skip("flock is not installed: apt install util-linux")
+	}
+	path := filepath.Join(t.TempDir(), "lock")
+	for range 50 {
+		holder := exec.Command("flock", path, "sh", "-c", "echo; exec sleep 1000")
+		out, err := holder.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		holder.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := holder.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil { // it has the lock
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(-holder.Process.Pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		// As den does: until nobody bears the mark, here any memory at all.
+		for {
+			if env, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "environ")); err != nil || len(env) == 0 {
+				break
+			}
+		}
+		Await(context.Background())
+		if state, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "stat")); err == nil && leavesBy(string(state)) {
+			t.Error("it is still on its way out")
+		}
+		holder.Wait() // Best effort: it was killed.
+	}
+}
