@@ -289,13 +289,13 @@ func (s *stress) verify() {
 // words that its log knows.
 func (s *stress) verifySession(name string, d session.Dir, cells map[string]bool) map[string]bool {
 	ends, log := s.readLog(d)
-	kept, err := filepath.Glob(filepath.Join(d.Cells(), "*.json"))
+	kept, err := filepath.Glob(filepath.Join(d.Cells(), "*.jsonl"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	known := map[string]bool{}
 	for _, path := range kept {
-		id := strings.TrimSuffix(filepath.Base(path), ".json")
+		id := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 		cells[id], known[id] = true, true
 		rec, err := cell.Store{Dir: d.Cells()}.Load(id)
 		if err != nil {

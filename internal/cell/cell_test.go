@@ -170,9 +170,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("no cell yet: %v", err)
 	}
 	id := ident.New(time.Now())
-	if err := s.Begin(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, Output: "x"}}); err != nil {
-		t.Fatal(err)
-	}
+	begin(t, s, cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, Output: "x"}})
 	for _, ref := range []string{"", id} {
 		if r, err := s.Load(ref); err != nil || r.Output != "x" {
 			t.Errorf("Load(%q) = %+v, %v", ref, r, err)

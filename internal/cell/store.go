@@ -9,13 +9,20 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/ident"
 )
 
 // recordVersion is that of a cell's record. A newer one is refused.
-const recordVersion = 1
+const recordVersion = 2
+
+// What the files of a cell end in, and what the file may take that names the
+// last one.
+const (
+	journalEnd = ".jsonl"
+	outputEnd  = ".out"
+	maxLast    = 4 << 10
+)
 
 // Store keeps the records of a session's cells. Looking one up costs the same
 // whatever the log's size.
@@ -23,53 +30,60 @@ type Store struct {
 	Dir string
 }
 
-func (s Store) path(id string) string { return filepath.Join(s.Dir, id+".json") }
+func (s Store) path(id string) string { return filepath.Join(s.Dir, id+journalEnd) }
+
+// last is the file that tells which cell is the last: its last whole line.
+func (s Store) last() string { return filepath.Join(s.Dir, "last") }
 
 // OutputPath is where a cell's whole output is kept.
-func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+".out") }
+func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+outputEnd) }
 
-// Begin writes a new cell's record, and says that it is the last.
-func (s Store) Begin(r Record) error {
+// Begin keeps a new cell's record, and says that it is the last. The caller
+// closes the journal.
+func (s Store) Begin(r Record) (*Journal, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+		return nil, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
-	if err := s.Save(r); err != nil {
-		return err
+	j, err := newJournal(s.path(r.CellID), r)
+	if err != nil {
+		return nil, err
 	}
-	return atomicfile.Replace(filepath.Join(s.Dir, "last"), []byte(r.CellID))
+	if err := appendID(s.last(), r.CellID, maxLast); err != nil {
+		os.Remove(j.path) // Best effort: the cell is refused anyway.
+		return nil, errors.Join(fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err), j.Close())
+	}
+	return j, nil
 }
 
-// Save replaces a cell's record.
-func (s Store) Save(r Record) error {
-	r.V = recordVersion
-	return atomicfile.ReplaceJSON(s.path(r.CellID), r)
+// GoOn opens the journal of a cell that was begun before.
+func (s Store) GoOn(id string) (*Journal, error) {
+	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
+	return j, j.open(0)
 }
 
 // Load reads a cell's record; an empty id means the last cell.
 func (s Store) Load(id string) (Record, error) {
 	var r Record
 	if id == "" {
-		raw, err := os.ReadFile(filepath.Join(s.Dir, "last"))
-		if errors.Is(err, fs.ErrNotExist) {
-			return r, fault.Hintf(fault.Errorf(fault.NotFound, "no cell was run in this session"), "'den run' runs one")
+		var err error
+		if id, err = s.lastID(); err != nil {
+			return r, err
 		}
-		if err != nil {
-			return r, fault.Errorf(fault.Storage, "find the last cell: %w", err)
-		}
-		id = string(raw)
 	}
 	if err := CheckID(id); err != nil {
 		return r, err
 	}
-	raw, err := os.ReadFile(s.path(id))
-	if errors.Is(err, fs.ErrNotExist) {
+	found, err := readLast(s.path(id), func(line []byte) bool {
+		r = Record{}
+		return json.Unmarshal(line, &r) == nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return r, fault.Errorf(fault.NotFound, "no cell '%s'", id)
-	}
-	if err != nil {
+	case err != nil:
 		return r, fault.Errorf(fault.Storage, "read cell '%s': %w", id, err)
-	}
-	if err := json.Unmarshal(raw, &r); err != nil {
-		return r, fault.Errorf(fault.Storage, "read cell '%s': %w", id, err)
+	case !found:
+		return r, fault.Errorf(fault.Storage, "read cell '%s': its record holds nothing", id)
 	}
 	if r.V > recordVersion {
 		return r, fault.Errorf(fault.Protocol, "cell '%s' was recorded by a newer den: version %d, this one knows %d", id, r.V, recordVersion)
@@ -78,6 +92,21 @@ func (s Store) Load(id string) (Record, error) {
 		r.OutputFile = "" // pruned
 	}
 	return r, nil
+}
+
+// lastID is the id of the last cell.
+func (s Store) lastID() (id string, err error) {
+	found, err := readLast(s.last(), func(line []byte) bool {
+		id = string(line)
+		return ident.IsID(id)
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !found:
+		return "", fault.Hintf(fault.Errorf(fault.NotFound, "no cell was run in this session"), "'den run' runs one")
+	case err != nil:
+		return "", fault.Errorf(fault.Storage, "find the last cell: %w", err)
+	}
+	return id, nil
 }
 
 // Prune forgets the oldest cells so that at most keep are left, and the oldest
@@ -93,6 +122,7 @@ func (s Store) Prune(keep int, size int64) error {
 	var errs []error
 	for _, e := range entries {
 		id, kind, _ := strings.Cut(e.Name(), ".")
+		kind = "." + kind
 		if !ident.IsID(id) || id == newest {
 			continue
 		}
@@ -101,14 +131,14 @@ func (s Store) Prune(keep int, size int64) error {
 			newest = id
 			cells++
 			continue
-		case kind == "json":
+		case kind == journalEnd:
 			cells++
-		case kind == "out":
+		case kind == outputEnd:
 			if info, err := e.Info(); err == nil {
 				size -= info.Size()
 			}
 		}
-		if kind == "json" && cells > keep || kind == "out" && (size < 0 || cells >= keep) {
+		if kind == journalEnd && cells > keep || kind == outputEnd && (size < 0 || cells >= keep) {
 			errs = append(errs, os.Remove(filepath.Join(s.Dir, e.Name())))
 		}
 	}

@@ -11,18 +11,16 @@ import (
 
 func TestPruneForgetsTheOldest(t *testing.T) {
 	s := cell.Store{Dir: t.TempDir()}
-	begin := time.Unix(1_700_000_000, 0)
+	since := time.Unix(1_700_000_000, 0)
 	var ids []string
 	for i := range 10 {
-		id := ident.New(begin.Add(time.Duration(i) * time.Second))
+		id := ident.New(since.Add(time.Duration(i) * time.Second))
 		ids = append(ids, id)
 		out := s.OutputPath(id)
 		if err := os.WriteFile(out, make([]byte, 100), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Begin(cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, OutputFile: out}}); err != nil {
-			t.Fatal(err)
-		}
+		begin(t, s, cell.Record{Result: cell.Result{CellID: id, Status: cell.Done, OutputFile: out}})
 	}
 	if err := s.Prune(6, 250); err != nil {
 		t.Fatal(err)

@@ -152,7 +152,7 @@ func TestTimeline(t *testing.T) {
 	if err := os.MkdirAll(store.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Save(cell.Record{Result: cell.Result{CellID: ids[1], Status: cell.Running, WaitingFor: cell.ForInput}, Code: "read x"}); err != nil {
+	if _, err := store.Begin(cell.Record{Result: cell.Result{CellID: ids[1], Status: cell.Running, WaitingFor: cell.ForInput}, Code: "read x"}); err != nil {
 		t.Fatal(err)
 	}
 	rec.turn("o", lines(r, 20<<10))

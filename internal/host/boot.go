@@ -209,7 +209,7 @@ func (h *Host) adopt(pid int) {
 	h.proc = newProcesses(pid)
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
-	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}}
+	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: make(chan struct{}, 1)}
 	if p := h.record.Prompt; filepath.IsAbs(p) { // 'den new' made it so
 		h.cells.hook = p
 	} else {

@@ -22,6 +22,8 @@ type cells struct {
 	given string         // the prompt by which cells end, or ""
 	hook  string         // the path of the program that tells, or ""
 	work  sync.WaitGroup // the goroutine of the active cell
+	// interrupting has room for the one who interrupts.
+	interrupting chan struct{}
 
 	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
 	active   *running
@@ -46,6 +48,7 @@ type running struct {
 
 	// guarded by cells.mu
 	record      cell.Record
+	journal     *cell.Journal
 	sent        bool          // the code, or its first line
 	late        bool          // its caller stopped waiting
 	pressed     bool          // somebody interrupts it
@@ -124,7 +127,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		},
 	}
-	if err := cs.store.Begin(r.record); err != nil {
+	if r.journal, err = cs.store.Begin(r.record); err != nil {
 		return nil, "", err
 	}
 	cs.active = r
@@ -219,10 +222,13 @@ func (r *running) update(change func(*cell.Record)) {
 	if r.late && !kept.Final() {
 		kept.Status = cell.TimedOut
 	}
-	if err := cs.store.Save(kept); err != nil {
-		log.Printf("keep cell: %v", err) // the caller still gets its answer
+	if err := r.journal.Save(kept); err != nil {
+		log.Print(err) // the caller still gets its answer
 	}
 	if r.record.Final() {
+		if err := r.journal.Close(); err != nil {
+			log.Printf("keep cell '%s': %v", r.id, err)
+		}
 		// After the record, so that who hears of the end finds the result.
 		cs.event(string(kept.Status), kept.Result, "")
 		cs.active = nil
@@ -298,62 +304,3 @@ func (cs *cells) prune(now bool) {
 		log.Printf("forget old cells: %v", err)
 	}
 }
-
-// interrupt presses Ctrl-C and waits a moment for the cell to end.
-func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
-	cs.mu.Lock()
-	r := cs.active
-	sent := r == nil
-	if r != nil {
-		r.pressed = true
-		sent = r.sent
-		r.turn.poke()
-	}
-	cs.mu.Unlock()
-	var res cell.Result
-	for range intPresses { // one may be lost while a shell forks
-		if sent {
-			if over, err := cs.press(r); err != nil || over {
-				if over {
-					res, _ = r.look()
-				}
-				return res, err
-			}
-		}
-		if r == nil {
-			return res, nil
-		}
-		var err error
-		if res, err = r.await(ctx, intPatience, false); err != nil || res.Final() {
-			return res, err
-		}
-	}
-	cs.mu.Lock()
-	r.pressed, r.interrupted = false, false // it goes on, and may end by itself
-	cs.mu.Unlock()
-	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
-}
-
-// press sends Ctrl-C, unless the cell that it is for has ended: a cell that
-// began meanwhile must not get it. It reports whether that is so.
-func (cs *cells) press(r *running) (over bool, err error) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	if r != nil && cs.active != r {
-		return true, nil
-	}
-	if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
-		return false, err
-	}
-	if r != nil {
-		r.interrupted = true
-		r.turn.poke()
-	}
-	return false, nil
-}
-
-// A program may take intPatience to react to Ctrl-C, and is asked intPresses times.
-const (
-	intPatience = time.Second
-	intPresses  = 3
-)

@@ -93,9 +93,13 @@ func (cs *cells) resume(s cellsState) error {
 	if a.Take != nil {
 		turn.take = cell.ResumeCollector(sink, *a.Take)
 	}
+	journal, err := cs.store.GoOn(a.Record.CellID)
+	if err != nil {
+		return err
+	}
 	cs.active = &running{
 		cells: cs, id: a.Record.CellID, code: a.Record.Code, begun: a.Begun, turn: turn, lines: a.Lines, typed: a.Typed, sent: a.Sent, byShell: a.ByShell, sentSeq: a.SentSeq,
-		prompt: prompt{a.Prompt.Text, a.Prompt.Col}, record: a.Record, late: a.Late, pressed: a.Pressed, changed: make(chan struct{}),
+		prompt: prompt{a.Prompt.Text, a.Prompt.Col}, record: a.Record, journal: journal, late: a.Late, pressed: a.Pressed, changed: make(chan struct{}),
 	}
 	if a.Sent && cs.hook != "" {
 		hook, err := startHook(cs.hook) // it sees what comes from now on

@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"strings"
 
 	"den/internal/cell"
 	"den/internal/vt"
@@ -60,7 +61,7 @@ func partLen(p []byte) int {
 			return len(p)
 		}
 		at += i + 1
-		if at < len(p) && p[at] == 'c' { // a full reset
+		if at < len(p) && (p[at] == 'c' || p[at] == 'M') { // a full reset, a line up
 			return at + 1
 		}
 		if at >= len(p) || p[at] != '[' {
@@ -70,7 +71,7 @@ func partLen(p []byte) int {
 		for end < len(p) && (p[end] >= '0' && p[end] <= '?') {
 			end++
 		}
-		if end < len(p) && (p[end] == 'H' || p[end] == 'J' || p[end] == 'f') {
+		if end < len(p) && strings.IndexByte("AFHJdf", p[end]) >= 0 {
 			return end + 1
 		}
 	}

@@ -29,8 +29,12 @@ type core struct {
 	outputSeq  uint64        // seq of the last output
 	lastOutput time.Duration // when it came
 	lastInput  time.Duration
-	activity   uint64        // counts outputs and inputs
-	syncSince  time.Duration // when the program began a synchronised update
+	activity   uint64 // counts outputs and inputs
+	// foreign is set by input that no cell typed, until the program is seen at
+	// rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
+	// that comes is an older one, and what is typed there is lost.
+	foreign   bool
+	syncSince time.Duration // when the program began a synchronised update
 
 	waiters   map[*waiter]struct{}
 	lastLook  time.Duration // when the waiters last looked at the screen

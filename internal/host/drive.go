@@ -15,6 +15,10 @@ import (
 const (
 	promptRest = 100 * time.Millisecond
 	quietRest  = 1500 * time.Millisecond
+	// timerStand is how long a program that waits for the terminal and for
+	// timers of its own must have stood still at a prompt that is known: an
+	// editor may pause for a moment between a key and what it draws (irb).
+	timerStand = 2 * time.Millisecond
 	// timerRest is how long a program that waits for the terminal and for
 	// timers of its own must have stood still to be taken for asking.
 	timerRest = 300 * time.Millisecond
@@ -38,11 +42,18 @@ const (
 func (r *running) drive() {
 	h := r.cells.h
 	check := h.newReadyCheck()
-	pause := time.NewTimer(0)
+	pause := time.NewTimer(lastProbePause)
 	defer pause.Stop()
+	r.turn.poke() // the first look is now
 	sent := r.isSent()
 	probed := -lookPause
+	var short time.Duration // how long to nap before the next look
 	for {
+		if short > 0 {
+			nap(short)
+			short = 0
+			r.turn.poke()
+		}
 		select {
 		case <-r.turn.moved:
 		case <-pause.C:
@@ -64,28 +75,46 @@ func (r *running) drive() {
 		} else if wait := r.probeAfter(s, sent, probed); wait == 0 {
 			s.probeBy(check, activity)
 			probed = h.core.clock()
+			if s.ready {
+				h.core.atRest(activity)
+				s.foreign = false
+			}
 		} else if !s.told(sent) {
-			pause.Reset(wait)
+			short = pauseFor(pause, wait)
 			continue
 		}
 		switch {
 		case !sent:
-			if r.isPressed() { // nothing was sent, and nothing will be
+			if !s.can() && !r.isPressed() {
+				break
+			}
+			if sent = r.markSent(); !sent { // nothing was sent, and nothing will be
 				r.finish(cell.Result{Status: cell.Failed})
 				return
 			}
-			if s.can() {
-				sent = r.markSent()
-				r.send(s)
-			}
+			r.send(s)
 		case r.over(s):
 			return
 		}
 		if r.isFinal() { // it could not be sent
 			return
 		}
-		pause.Reset(check.backoff())
+		short = pauseFor(pause, check.backoff())
 	}
+}
+
+// precise is the shortest pause that Go's own timers keep on Linux: when nothing
+// else runs they wait in whole milliseconds.
+const precise = time.Millisecond
+
+// pauseFor sets the timer, unless the pause is too short for one: then it is
+// returned, to be slept.
+func pauseFor(t *time.Timer, d time.Duration) (short time.Duration) {
+	if d < precise {
+		return d
+	}
+	t.Reset(d)
+	return 0
 }
 
 func (r *running) isSent() bool {
@@ -111,12 +140,13 @@ func (r *running) isInterrupted() bool {
 	return r.interrupted
 }
 
-// markSent notes that from now on Ctrl-C must reach the program.
+// markSent notes that from now on Ctrl-C must reach the program. It reports
+// false if somebody interrupted the cell before.
 func (r *running) markSent() bool {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
-	r.sent = true
-	return true
+	r.sent = !r.pressed
+	return r.sent
 }
 
 // hookEnded is nil, and blocks for ever, where no hook runs.
@@ -140,6 +170,7 @@ type seen struct {
 	quiet    time.Duration
 	answered uint64 // seq of the last output
 	activity uint64 // of core
+	foreign  bool   // see core
 	bracket  bool
 	altShown bool
 }
@@ -155,7 +186,7 @@ func (r *running) see() (s seen, activity uint64) {
 	s.line = c.term.ScreenLine() + int64(cur.Row)
 	m := c.term.Modes()
 	s.bracket, s.altShown = m.BracketedPaste, m.AltScreen
-	s.activity = c.activity
+	s.activity, s.foreign = c.activity, c.foreign
 	return s, c.activity
 }
 
@@ -168,7 +199,18 @@ func (s *seen) probeBy(check *readyCheck, activity uint64) {
 
 // told reports whether the shell says enough to go on without the kernel.
 func (s *seen) told(sent bool) bool {
-	return s.shell.atPrompt() && (s.over || !sent)
+	return s.shell.atPrompt() && (s.over || !sent) && !s.foreign
+}
+
+// promptHolds reports whether the shell's prompt is its last word. Behind input
+// that no cell typed that is so once the kernel says that the shell rests, or
+// when nothing more came for a while: beside some shells others work at the
+// prompt (fish makes completions).
+func (s *seen) promptHolds() bool {
+	if !s.shell.atPrompt() {
+		return false
+	}
+	return !s.foreign || s.ready || s.quiet > 2*promptRest
 }
 
 // probeAfter returns how long to wait before the kernel is asked, 0 for now.
@@ -178,7 +220,7 @@ func (r *running) probeAfter(s seen, sent bool, probed time.Duration) time.Durat
 	switch {
 	case plain && s.told(sent):
 		return lookPause
-	case plain && sent && r.byShell && s.quiet < tellPause:
+	case plain && sent && r.byShell && !(s.over && s.shell.atPrompt()) && s.quiet < tellPause:
 		return tellPause - s.quiet
 	}
 	if wait := breath - s.quiet; wait > 0 {
@@ -196,11 +238,13 @@ func (s seen) can() bool {
 		return s.ready // a shell that has yet to show its first prompt
 	}
 	switch {
-	case s.shell.atPrompt() || s.ready:
+	case s.promptHolds() || s.ready:
 		return true
+	case s.shell.atPrompt(): // about to change
+		return false
 	case s.prompt.text == "": // it may not have begun (ssh that connects)
-		return s.probe.State == pty.Unknown && s.quiet > quietRest
-	case s.stood > 0 && !s.probe.Canonical:
+		return s.probe.State == pty.Unknown && s.quiet > 2*quietRest
+	case s.stood > timerStand && !s.probe.Canonical:
 		return true
 	}
 	return s.probe.State == pty.Unknown && s.quiet > promptRest
@@ -229,7 +273,7 @@ func (r *running) send(s seen) {
 	c.mu.Unlock()
 	if r.byShell && !s.shell.silent && (len(r.lines) == 1 || s.bracket) {
 		r.lines = nil
-		r.submit(code, s.bracket)
+		r.submit(code, s)
 		return
 	}
 	r.next(s)
@@ -251,7 +295,7 @@ func (r *running) next(s seen) {
 		r.turn.take.Expect(line)
 	}
 	c.mu.Unlock()
-	r.submit(line, s.bracket)
+	r.submit(line, s)
 }
 
 // redraws reports whether the program has an editor of its own that may draw
@@ -266,8 +310,9 @@ func (r *running) redraws(s seen) bool {
 // and at the wrong place behind output without a newline. A shell's line editor
 // takes text and Enter in one write; of other programs it is not known, so they
 // read the text before Enter comes.
-func (r *running) submit(text string, bracket bool) {
+func (r *running) submit(text string, s seen) {
 	h := r.cells.h
+	bracket := s.bracket
 	in := wire.Input{Text: &text, Enter: true}
 	switch {
 	case bracket && strings.ContainsAny(text, "\t\n"):
@@ -275,7 +320,7 @@ func (r *running) submit(text string, bracket bool) {
 	case r.byShell:
 		in = wire.Input{Raw: append(keys.Text(text), '\r')}
 	}
-	if _, err := h.sendInput(in); err != nil {
+	if _, err := h.typeIn(in, typist{brisk: !r.redraws(s)}); err != nil {
 		r.finish(cell.Result{Status: cell.Failed, Output: "send failed: " + err.Error()})
 	}
 }
@@ -292,15 +337,17 @@ func (r *running) over(s seen) bool {
 		return r.overByPrompt(s, given)
 	}
 	switch {
+	case !r.byShell && s.ready && r.isInterrupted() && r.holdsInput(s):
+		return false // it has not heard Ctrl-C, and is sent another
 	case !r.byShell && s.ready && r.isInterrupted():
 		// It has heard Ctrl-C and waits for input again, whatever its prompt.
 		r.takeLine(s)
 		r.finish(cell.Result{Status: cell.Failed, By: cell.ByInt})
 		return true
-	case s.over && s.shell.atPrompt() && len(r.lines) > 0:
+	case s.over && s.promptHolds() && len(r.lines) > 0:
 		r.nextCommand(s)
 		return false
-	case s.over && s.shell.atPrompt():
+	case s.over && s.promptHolds():
 		code := s.shell.exit
 		r.finish(cell.Result{Status: cell.Done, By: cell.ByShell, ExitCode: &code})
 		return true
@@ -329,7 +376,7 @@ func (r *running) over(s seen) bool {
 			r.setWaiting("")
 		}
 		return false
-	case s.stood > 0 && r.prompt.text != "" && (cell.SamePrompt(s.prompt.text, r.prompt.text) || cell.IsContinuation(s.prompt.text, r.prompt.text)):
+	case s.stood > timerStand && r.prompt.text != "" && (cell.SamePrompt(s.prompt.text, r.prompt.text) || cell.IsContinuation(s.prompt.text, r.prompt.text)):
 		return r.rested(s, cell.ByLearned)
 	case s.asking:
 		r.setWaiting(cell.ForInput)
@@ -348,6 +395,15 @@ func (r *running) over(s seen) bool {
 		return r.rested(s, cell.ByQuiet)
 	}
 	return false
+}
+
+// holdsInput reports whether a part of the code stands behind the prompt, and
+// nothing else: the terminal dropped the rest at Ctrl-C, and the program's
+// editor missed the signal (Python's does, while it takes a key).
+func (r *running) holdsInput(s seen) bool {
+	typed, ok := strings.CutPrefix(s.prompt.text, r.prompt.text)
+	typed = strings.TrimSpace(typed)
+	return ok && typed != "" && strings.HasPrefix(strings.TrimSpace(r.typed), typed)
 }
 
 // overByPrompt decides by the prompt that the user gave. It does not count

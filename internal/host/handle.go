@@ -58,8 +58,18 @@ func call[P, R any](req wire.Request, f func(P) (R, error)) (any, error) {
 	return f(params)
 }
 
-// sendInput logs input and queues it for the program.
-func (h *Host) sendInput(in wire.Input) (wire.Seq, error) {
+// sendInput logs input and queues it for the program. What the program makes
+// of it, and when, is not known: see core.foreign.
+func (h *Host) sendInput(in wire.Input) (wire.Seq, error) { return h.typeIn(in, typist{foreign: true}) }
+
+// typist is what is known of who types.
+type typist struct {
+	foreign bool // no cell, which would watch what becomes of it
+	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
+}
+
+// typeIn is sendInput for anybody.
+func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err
 	}
@@ -73,10 +83,14 @@ func (h *Host) sendInput(in wire.Input) (wire.Seq, error) {
 	if err != nil {
 		echo = false // cannot ask: rather keep less than a password
 	}
-	if err := h.input.room(len(recorded)); err != nil {
+	if err := h.input.announce(len(recorded)); err != nil {
 		return wire.Seq{}, err
 	}
-	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded)
+	defer h.input.announced()
+	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded, by.foreign)
+	for i := range pieces {
+		pieces[i].brisk = by.brisk
+	}
 	if err := h.input.push(pieces...); err != nil {
 		return wire.Seq{}, err
 	}

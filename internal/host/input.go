@@ -33,6 +33,7 @@ const (
 type piece struct {
 	data  []byte
 	apart bool // the program should read it before the next piece comes
+	brisk bool // and needs no time beyond that
 }
 
 // inputQueue holds what is to be written to the terminal, in order. A program
@@ -43,6 +44,7 @@ type inputQueue struct {
 	mu     sync.Mutex // guards the fields below
 	pieces []piece
 	bytes  int
+	coming int           // what is announced
 	wake   chan struct{} // has room for one token
 }
 
@@ -70,12 +72,23 @@ func (q *inputQueue) push(pieces ...piece) error {
 	return nil
 }
 
-// room refuses n more bytes where there is none for them, so that input which
-// will not be sent is not logged either.
-func (q *inputQueue) room(n int) error {
+// announce says that n more bytes will come, and refuses them where there is no
+// room, so that input which will not be sent is not logged either.
+func (q *inputQueue) announce(n int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.roomLocked(n)
+	if err := q.roomLocked(n); err != nil {
+		return err
+	}
+	q.coming++
+	return nil
+}
+
+// announced takes an announcement back: what it was about is in the queue.
+func (q *inputQueue) announced() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.coming--
 }
 
 func (q *inputQueue) roomLocked(n int) error {
@@ -115,7 +128,7 @@ func (q *inputQueue) run(stop <-chan struct{}) {
 			}
 		}
 		if p.apart && q.more() {
-			q.settle(p.data, stop)
+			q.settle(p, stop)
 		}
 	}
 }
@@ -129,10 +142,11 @@ func (q *inputQueue) next() (piece, bool) {
 	return q.pieces[0], true
 }
 
+// more reports whether there is something that the program has not got.
 func (q *inputQueue) more() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.pieces) > 0
+	return len(q.pieces) > 0 || q.coming > 0
 }
 
 // wrote takes n written bytes off the first piece.
@@ -166,18 +180,25 @@ func (q *inputQueue) rest() []byte {
 
 // settle waits until the program has read what was written. A terminal in
 // line mode holds input until Enter anyway, and cooks it one line at a time.
-func (q *inputQueue) settle(last []byte, stop <-chan struct{}) {
+func (q *inputQueue) settle(last piece, stop <-chan struct{}) {
 	if _, canonical, err := q.tty.Echo(); err != nil || canonical {
 		return
 	}
 	least := time.Duration(0)
-	if len(last) == 1 && last[0] == 0x1b {
+	if len(last.data) == 1 && last.data[0] == 0x1b {
 		least = escapeGap
 	}
-	pause := 50 * time.Microsecond // a program that waits reads at once
+	pause := time.Millisecond
+	if last.brisk {
+		pause = 20 * time.Microsecond // a program that waits reads at once
+	}
 	for begun := time.Now(); time.Since(begun) < keySettle; pause = min(2*pause, time.Millisecond) {
 		if n, err := q.tty.InputQueued(); (err != nil || n == 0) && time.Since(begun) >= least {
 			return
+		}
+		if pause < precise {
+			nap(pause)
+			continue
 		}
 		select {
 		case <-time.After(pause):
@@ -242,6 +263,16 @@ func encodeKey(name string, m vt.Modes) ([]piece, error) {
 	return pieces, nil
 }
 
+// atRest notes that the program waits for input and had nothing to do after
+// that activity: all that was sent has had its effect.
+func (c *core) atRest(activity uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.activity == activity {
+		c.foreign = false
+	}
+}
+
 // The values of record_input.
 const (
 	RecordAuto = "auto" // not while the terminal's echo is off
@@ -251,11 +282,13 @@ const (
 
 // recordInput writes input into the log before the program gets it. What is
 // typed while echo is off may be a password: then only its length is kept.
-func (c *core) recordInput(policy string, echo bool, data []byte) uint64 {
+// Foreign is what no cell watches: see core.
+func (c *core) recordInput(policy string, echo bool, data []byte, foreign bool) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lastInput = c.clock()
 	c.shell.typed()
+	c.foreign = c.foreign || foreign
 	c.happenedLocked()
 	if policy == RecordAll || policy == RecordAuto && echo {
 		return c.appendLocked(eventlog.Input, data)

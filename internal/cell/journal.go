@@ -1,0 +1,120 @@
+package cell
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// maxJournal is what the lines of one journal may take before it begins anew.
+const maxJournal = 1 << 20
+
+// Journal is the record of one cell on disk: each change is one line with the
+// whole record, and the last whole line counts. A line is added by one write,
+// which costs a fiftieth of a file that replaces another, and a reader or a
+// crash at any moment finds the line before it.
+type Journal struct {
+	path string
+	file *os.File
+	size int64
+	torn bool // the last line may lack its end
+}
+
+// newJournal begins the journal of a cell that has none.
+func newJournal(path string, r Record) (*Journal, error) {
+	j := &Journal{path: path}
+	if err := j.open(os.O_CREATE | os.O_EXCL); err != nil {
+		return nil, err
+	}
+	if err := j.Save(r); err != nil {
+		os.Remove(path) // Best effort: the cell is refused anyway.
+		return nil, errors.Join(err, j.Close())
+	}
+	return j, nil
+}
+
+func (j *Journal) open(flags int) error {
+	f, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND|flags, 0o600)
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
+	}
+	j.file = f
+	return nil
+}
+
+// Save makes r the record.
+func (j *Journal) Save(r Record) error {
+	r.V = recordVersion
+	line, err := json.Marshal(r)
+	if err != nil {
+		return fault.Errorf(fault.Internal, "keep cell '%s': %w", r.CellID, err)
+	}
+	line = append(line, '\n')
+	if j.size > 0 && j.size+int64(len(line)) > maxJournal {
+		return j.beginAnew(line)
+	}
+	if j.torn {
+		line = append([]byte{'\n'}, line...)
+	}
+	n, err := j.file.Write(line)
+	j.size += int64(n)
+	if j.torn = err != nil; err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+	}
+	return nil
+}
+
+// beginAnew leaves only the newest line.
+func (j *Journal) beginAnew(line []byte) error {
+	if err := atomicfile.Replace(j.path, line); err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep a cell: %w", err)
+	}
+	old := j.file
+	if err := j.open(0); err != nil {
+		return err
+	}
+	j.size, j.torn = int64(len(line)), false
+	return old.Close()
+}
+
+// Close ends the journal. It can be read on.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// readLast gives the lines of a file to take, the last first, until it takes
+// one. It reports whether there was one; a file that is not there is an error.
+func readLast(path string, take func(line []byte) bool) (bool, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	end := bytes.LastIndexByte(raw, '\n') // what comes after is not whole yet
+	for end >= 0 {
+		begin := bytes.LastIndexByte(raw[:end], '\n')
+		if take(raw[begin+1 : end]) {
+			return true, nil
+		}
+		end = begin
+	}
+	return false, nil
+}
+
+// appendID notes in a file which cell is the last. It begins anew before it
+// grows beyond max bytes.
+func appendID(path, id string, max int64) error {
+	if fi, err := os.Stat(path); err == nil && fi.Size() > max {
+		return atomicfile.Replace(path, []byte(id+"\n"))
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("\n" + id + "\n") // the line before may lack its end
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,135 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// A program may take intPatience to react to Ctrl-C, and is asked intPresses
+// times. One that is about to show its prompt is left alone for intGrace, and
+// one that no cell runs in until it rests, but not longer than intRest: it would
+// take Ctrl-C for what comes next, and some then forget it until the next line
+// is typed (Python, when a signal comes while its editor is busy).
+const (
+	intPatience = time.Second
+	intPresses  = 3
+	intGrace    = 20 * time.Millisecond
+	intRest     = 200 * time.Millisecond
+)
+
+// interrupt presses Ctrl-C and waits a moment for the cell to end. A cell whose
+// code was not sent yet never is. Those who interrupt one session take turns,
+// for the reason above.
+func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
+	r := cs.current()
+	select {
+	case cs.interrupting <- struct{}{}:
+		defer func() { <-cs.interrupting }()
+	case <-ctx.Done():
+		return cell.Result{}, ctx.Err()
+	}
+	if r == nil {
+		cs.awaitRest(ctx, intRest)
+		_, err := cs.press(nil)
+		return cell.Result{}, err
+	}
+	if r.endsWithin(ctx, intGrace) {
+		res, _ := r.look()
+		return res, nil
+	}
+	return cs.interruptCell(ctx, r)
+}
+
+func (cs *cells) current() *running {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.active
+}
+
+func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, error) {
+	sent := r.markPressed()
+	var res cell.Result
+	for range intPresses { // one may be lost while a shell forks
+		if sent {
+			if over, err := cs.press(r); err != nil || over {
+				if over {
+					res, _ = r.look()
+				}
+				return res, err
+			}
+		}
+		var err error
+		if res, err = r.await(ctx, intPatience, false); err != nil || res.Final() {
+			return res, err
+		}
+	}
+	cs.mu.Lock()
+	r.pressed, r.interrupted = false, false // it goes on, and may end by itself
+	cs.mu.Unlock()
+	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
+}
+
+// markPressed notes that the cell is interrupted, and reports whether its code
+// was sent.
+func (r *running) markPressed() (sent bool) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.pressed = true
+	r.turn.poke()
+	return r.sent
+}
+
+// press sends Ctrl-C to the cell's program, or to that of a session without
+// one. If there is another cell now it must not get it, and over is true.
+func (cs *cells) press(r *running) (over bool, err error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.active != r {
+		return true, nil
+	}
+	if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
+		return false, err
+	}
+	if r != nil {
+		r.interrupted = true
+		r.turn.poke()
+	}
+	return false, nil
+}
+
+// endsWithin reports whether the cell ends by itself in that time.
+func (r *running) endsWithin(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		res, changed := r.look()
+		if res.Final() {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-t.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// awaitRest waits until the program waits for input, but not longer than d.
+func (cs *cells) awaitRest(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	check := cs.h.newReadyCheck()
+	for !check.seen(cs.h.core.lastActivity()) {
+		select {
+		case <-time.After(check.backoff()):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
