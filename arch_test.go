@@ -43,21 +43,21 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/vt", "internal/eventlog", "internal/replay", "internal/render", "internal/render/redact",
 	},
 
-	"internal/provider":          {"internal/fault"},
-	"internal/provider/children": {},
-	"internal/provider/exiting":  {},
-	"internal/provider/inherit":  {},
-	"internal/provider/procname": {"internal/fault"},
-	"internal/provider/workdir":  {"internal/fault"},
+	"internal/provider":           {"internal/fault"},
+	"internal/provider/children":  {},
+	"internal/provider/unsettled": {},
+	"internal/provider/inherit":   {},
+	"internal/provider/procname":  {"internal/fault"},
+	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/native": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/session", "internal/replay", "internal/provider",
-		"internal/provider/children", "internal/provider/exiting", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
+		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire", "internal/session",
 		"internal/provider", "internal/provider/subprocess/shim",
-		"internal/provider/children", "internal/provider/exiting", "internal/provider/inherit", "internal/provider/workdir",
+		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess/shim": {
 		"internal/fault", "internal/atomicfile", "internal/pty", "internal/peer", "internal/wire", "internal/session",
@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 
 	"internal/provider/tmux": {
 		"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider",
-		"internal/provider/exiting", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/tmux/idle",
+		"internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/tmux/idle",
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 

@@ -104,9 +104,6 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d}, Version) })
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Wait()
-	if errors.Is(context.Cause(ctx), errDown) {
-		d.places.leave()
-	}
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	return nil
 }

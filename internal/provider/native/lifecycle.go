@@ -11,8 +11,8 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
-	"den/internal/provider/exiting"
 	"den/internal/provider/inherit"
+	"den/internal/provider/unsettled"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -66,6 +66,10 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	return nil
 }
 
+// sweepTries bounds how often what a session left is looked for again because
+// some process could not be told to be its own.
+const sweepTries = 5
+
 // clearFor makes way for the next session of a name: what the ended command
 // left running must not meet its successor, and of the records before only
 // this one stays. It comes first, because a start that worked must say so.
@@ -75,7 +79,9 @@ func (p *Provider) clearFor(ctx context.Context, name string, d session.Dir, m *
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	d.Sweep()
-	exiting.Await(ctx)
+	for try := 0; try < sweepTries && unsettled.Await(ctx); try++ {
+		d.Sweep()
+	}
 	if err := p.discard(m.Labels[beforeLabel]); err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/provider/exiting"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/provider/unsettled"
 	"den/internal/pty"
 	"den/internal/session"
 )
@@ -73,23 +73,31 @@ func sweep(ctx context.Context, id string) error {
 // kernel takes longer.
 const killLimit = 5 * time.Second
 
+// sweepTries bounds how often processes are looked for again when none bears
+// the mark and some are just unsettled.
+const sweepTries = 5
+
 // kill kills every process with the mark, and returns when none is left. It
 // looks again after each kill: one may fork while others die.
 func kill(ctx context.Context, mark string) error {
 	ctx, cancel := context.WithTimeout(ctx, killLimit)
 	defer cancel()
 	var left []int
+	tries := 0 // looks again because some process could not be told to be its own
 	err := until(ctx, func() (bool, error) {
 		left = pty.Marked(mark)
 		for _, pid := range left {
 			syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
 		}
-		return len(left) == 0, nil
+		if len(left) > 0 {
+			return false, nil
+		}
+		tries++
+		return tries > sweepTries || !unsettled.Await(ctx), nil
 	})
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "kill processes %v: %w", left, err)
 	}
-	exiting.Await(ctx)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
-	"den/internal/provider/exiting"
+	"den/internal/provider/unsettled"
 )
 
 const (
@@ -83,20 +83,33 @@ var (
 	terminate = []os.Signal{syscall.SIGTERM, syscall.SIGCONT}
 )
 
-// end ends processes: each step asks harder, and lasts until all are gone or
-// its time is up. The last step does not ask.
+// endTries bounds how often processes are looked for again because some could
+// not be told to be the session's.
+const endTries = 5
+
+// end ends processes, also those that could not be told to be the session's at
+// first.
 func (p *Provider) end(ctx context.Context, processes func() ([]process, error), steps ...[]os.Signal) error {
+	for try := 0; ; try++ {
+		if err := p.endSeen(ctx, processes, steps...); err != nil {
+			return err
+		}
+		if try == endTries || !unsettled.Await(ctx) {
+			return nil
+		}
+	}
+}
+
+// endSeen ends the processes that are seen: each step asks harder, and lasts
+// until all are gone or its time is up. The last step does not ask.
+func (p *Provider) endSeen(ctx context.Context, processes func() ([]process, error), steps ...[]os.Signal) error {
 	for _, signals := range steps {
 		gone, err := sweep(ctx, processes, p.grace, p.grace, signals...)
-		if gone {
-			exiting.Await(ctx)
-		}
 		if gone || err != nil {
 			return err
 		}
 	}
 	gone, err := sweep(ctx, processes, killLimit, killRound, syscall.SIGKILL)
-	exiting.Await(ctx)
 	if err == nil && !gone {
 		left, _ := processes() // only to name them
 		err = fault.Errorf(fault.Internal, "processes do not end, though they were killed: %v", numbers(left))

@@ -1,4 +1,4 @@
-package exiting
+package unsettled
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 	"testing"
 )
 
-func TestLeavesBy(t *testing.T) {
-	for stat, want := range map[string]bool{
-		"7 (a) b) R 1 7 7 0 -1 4194308 0":  true,
-		"7 (sleep) S 1 7 7 0 -1 4194304 0": false,
-		"7 (sleep) Z 1 7 7 0 -1 4194316 0": false,
-		"7 (kworker) I 2 0 0 0 -1 2097156": false,
-		"7 (x) R":                          false,
-		"":                                 false,
+func TestParse(t *testing.T) {
+	for stat, want := range map[string][2]bool{
+		"7 (a) b) R 1 7 7 0 -1 4194308 0":  {true, true},
+		"7 (sleep) S 1 7 7 0 -1 4194304 0": {true, false},
+		"7 (sleep) Z 1 7 7 0 -1 4194316 0": {false, false},
+		"7 (kworker) I 2 0 0 0 -1 2097156": {false, false},
+		"7 (x) R":                          {false, false},
+		"":                                 {false, false},
 	} {
-		if got := leavesBy(stat); got != want {
-			t.Errorf("%q: %v", stat, got)
+		if lives, exits := parse(stat); lives != want[0] || exits != want[1] {
+			t.Errorf("%q: %v, %v", stat, lives, exits)
 		}
 	}
-	if leaves(os.Getpid()) || leaves(1<<30) {
-		t.Error("this process, or none, is on its way out")
+	if is(os.Getpid()) || is(1<<30) {
+		t.Error("this process, or none, is unsettled")
 	}
 }
 
@@ -57,9 +57,14 @@ func TestLocksAreFree(t *testing.T) {
 			}
 		}
 		Await(context.Background())
-		if state, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "stat")); err == nil && leavesBy(string(state)) {
+		if state, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "stat")); err == nil && exiting(string(state)) {
 			t.Error("it is still on its way out")
 		}
 		holder.Wait() // Best effort: it was killed.
 	}
+}
+
+func exiting(stat string) bool {
+	lives, exits := parse(stat)
+	return lives && exits
 }
