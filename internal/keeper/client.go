@@ -16,7 +16,8 @@ import (
 
 // Client speaks with one keeper. It is for one goroutine at a time.
 type Client struct {
-	conn *wire.Conn
+	conn  *wire.Conn
+	place Place
 }
 
 // Dial reaches the workspace's keeper: fault.NotRunning where there is none.
@@ -32,7 +33,7 @@ func (p Place) Dial(ctx context.Context, version string) (*Client, error) {
 	case err != nil:
 		return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", p.Config, err)
 	}
-	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse)}
+	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), place: p}
 	if err := c.hello(version); err != nil {
 		raw.Close()
 		return nil, err
@@ -113,5 +114,33 @@ func (c *Client) lost(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	// One that was on its way out when we came is no keeper. Not for who asked
+	// it to end its agents: whether it did is not known then.
+	if method != MethodDown && c.gone() {
+		return noKeeper(c.place)
+	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "ask the keeper for %s: %w", method, err), "'den ps' tells whether it still runs")
+}
+
+// How often, and with what pause, a keeper that hung up is called again.
+const (
+	goneTries = 20
+	gonePause = 5 * time.Millisecond
+)
+
+// gone reports whether nobody listens any more.
+func (c *Client) gone() bool {
+	r, err := c.place.Load()
+	if err != nil {
+		return false
+	}
+	for range goneTries {
+		again, err := net.Dial("unix", r.Socket)
+		if err != nil {
+			return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
+		}
+		again.Close() // Best effort: nothing was said.
+		time.Sleep(gonePause)
+	}
+	return false
 }

@@ -130,7 +130,7 @@ func TestClientLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
-	if err := <-asked; fault.KindOf(err) != fault.Unreachable {
+	if err := <-asked; fault.KindOf(err) != fault.Unreachable { // the keeper is there
 		t.Errorf("%v", err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); !a.left.Load(); time.Sleep(time.Millisecond) {
@@ -207,7 +207,7 @@ func TestNewerKeeper(t *testing.T) {
 // there is none.
 func TestServerEnds(t *testing.T) {
 	p, _, stop := serve(t)
-	c := dial(t, p)
+	c, idle := dial(t, p), dial(t, p)
 	asked := make(chan error, 1)
 	go func() { asked <- c.Call(context.Background(), "wait", nil, nil) }()
 	if err := dial(t, p).Call(t.Context(), "echo", 1, nil); err != nil {
@@ -216,6 +216,9 @@ func TestServerEnds(t *testing.T) {
 	stop()
 	if err := <-asked; err == nil {
 		t.Error("an unanswered question has no error")
+	}
+	if err := idle.Call(t.Context(), "echo", 1, nil); fault.KindOf(err) != fault.NotRunning {
+		t.Errorf("by a connection from before: %v", err)
 	}
 	if _, err := p.Dial(t.Context(), "test"); fault.KindOf(err) != fault.NotRunning {
 		t.Errorf("after its end: %v", err)
