@@ -37,11 +37,6 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("%q after %q is taken for a continuation", prompt, primary)
 		}
 	}
-	for line, want := range map[string]bool{"    return y": true, "for i in x: print(i)": true, "if a:": true, `s = """open`: false, "f(": false, "": false} {
-		if got := cell.EndsBlock(line); got != want {
-			t.Errorf("EndsBlock(%q) = %v", line, got)
-		}
-	}
 }
 
 // collect feeds output in parts, as a host does, and returns what a cell that
@@ -155,6 +150,7 @@ func TestCut(t *testing.T) {
 		want string
 	}{
 		{"a\nb\nc", 0, "a\nb\nc"}, {"a\nb\nc", 3, "a\nb\nc"},
+		{"a\nb\nc", 1, "a\n[... 2 lines left out ...]"}, {"a\nb\nc", 2, "a\n[... 1 lines left out ...]\nc"},
 		{"a\nb\nc\nd\ne", 3, "a\nb\n[... 2 lines left out ...]\ne"},
 		{"a\nb\nc\nd\ne", 4, "a\nb\n[... 1 lines left out ...]\nd\ne"},
 	} {

@@ -54,7 +54,8 @@ type Collector struct {
 	next int64 // the first row that was not taken, counted from the start
 	col  int   // where in it the output begins
 	line []byte
-	echo *string // what was typed: the first line, if the program echoes it
+	echo *string  // what was typed: the first line, if the program echoes it
+	more []string // and the lines behind it
 
 	// An editor of several lines draws all of them again, at times more than
 	// once, when one is entered. So the first lines are held back until it is
@@ -103,15 +104,28 @@ func (c *Collector) flush() {
 func (c *Collector) emit(line []byte) {
 	echo := c.echo
 	c.echo = nil
-	if echo == nil || strings.TrimRight(string(line), " ") != *echo {
+	if echo == nil || !sameEcho(string(line), *echo) {
 		c.sink.Line(line)
+		return
 	}
+	if len(c.more) > 0 {
+		c.echo, c.more = &c.more[0], c.more[1:]
+	}
+}
+
+// sameEcho reports whether a line shows what was typed. A tab shows as blanks.
+func sameEcho(line, typed string) bool {
+	line = strings.TrimRight(line, " ")
+	if strings.TrimRight(typed, " ") == line {
+		return true
+	}
+	return strings.Contains(typed, "\t") && slices.Equal(strings.Fields(line), strings.Fields(typed))
 }
 
 // hold keeps a line until it is known whether it was drawn by the editor.
 func (c *Collector) hold() {
 	text := strings.TrimRight(string(c.line), " ")
-	if before, ok := strings.CutSuffix(text, *c.echo); ok && c.isPrompt(before) {
+	if before, ok := strings.CutSuffix(text, strings.TrimRight(*c.echo, " ")); ok && c.isPrompt(before) {
 		c.held = nil // this one, and all before it
 	} else {
 		c.held = append(c.held, append([]byte(nil), c.line...))
@@ -131,11 +145,10 @@ func (c *Collector) release() {
 	c.held = nil
 }
 
-// Expect says what the terminal or the program will echo: if it is the first
-// line, it is left out.
-func (c *Collector) Expect(typed string) {
-	typed = strings.TrimRight(typed, " ")
-	c.echo = &typed
+// Expect says what the terminal or the program will echo: what of it stands in
+// the first lines is left out.
+func (c *Collector) Expect(typed ...string) {
+	c.echo, c.more = &typed[0], typed[1:]
 }
 
 // ExpectRedrawn is Expect for a program whose editor draws all lines of its

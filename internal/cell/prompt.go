@@ -2,7 +2,6 @@ package cell
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +13,11 @@ import (
 func PromptAt(t *vt.Terminal) string {
 	cur := t.Cursor()
 	return rowText(t.Row(cur.Row), 0, cur.Col)
+}
+
+// TextLeft returns the text left of a place of the screen.
+func TextLeft(t *vt.Terminal, line int64, col int) string {
+	return rowText(t.Row(int(line-t.ScreenLine())), 0, col)
 }
 
 // The patterns are compiled when they are first needed: every command of den
@@ -55,15 +59,3 @@ func IsQuestion(text, primary string) bool {
 func InBlock(prompt, primary string) bool {
 	return strings.TrimSpace(prompt) == "..." && strings.TrimSpace(primary) == ">>>"
 }
-
-// EndsBlock reports whether a line is the last of a block that an empty line
-// would end, and not the inside of an open string or bracket.
-func EndsBlock(line string) bool {
-	trimmed := strings.TrimRight(line, " \t")
-	indented := line != "" && (line[0] == ' ' || line[0] == '\t')
-	word, _, _ := strings.Cut(trimmed, " ")
-	return trimmed != "" && (indented || strings.HasSuffix(trimmed, ":") || slices.Contains(blockWords, word))
-}
-
-// blockWords begin a Python statement that an empty line ends.
-var blockWords = []string{"for", "while", "if", "with", "def", "class", "try:", "async", "match"}

@@ -159,9 +159,12 @@ func Cut(text string, max int) (string, bool) {
 		return text, false
 	}
 	head := firstLines([]byte(text), (max+1)/2)
-	tail := lastLines([]byte(text), max/2)
 	left := total - (max+1)/2 - max/2
-	return fmt.Sprintf("%s\n[... %d lines left out ...]\n%s", head, left, tail), true
+	short := fmt.Sprintf("%s\n[... %d lines left out ...]", head, left)
+	if max/2 == 0 { // of one line there is no end
+		return short, true
+	}
+	return short + "\n" + string(lastLines([]byte(text), max/2)), true
 }
 
 // CutFile is Cut for an output that is kept in a file.

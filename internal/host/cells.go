@@ -42,9 +42,14 @@ type running struct {
 
 	lines   []string // what is still to be typed, for programs that take a line at a time
 	typed   string   // the line that was typed last
+	cleared int      // not 0: what stood behind the shell's prompt was dropped, and this many ends tell that it is gone
+	clears  int      // how often that was tried
 	byShell bool     // it was sent at the prompt of a shell with marks
 	sentSeq uint64   // of the last output when the code was sent
 	prompt  prompt   // what stood left of the cursor when the code was sent
+
+	pythonSeen cell.Python // the first pythonDone lines of the code, see python
+	pythonDone int
 
 	// guarded by cells.mu
 	record      cell.Record

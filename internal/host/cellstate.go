@@ -20,14 +20,17 @@ type promptState struct {
 }
 
 type shellState struct {
-	Token  string  `json:"token"`
-	Silent bool    `json:"silent,omitempty"`
-	Last   byte    `json:"last"`
-	Ends   int     `json:"ends"`
-	Start  vt.Mark `json:"start"`
-	End    vt.Mark `json:"end"`
-	Exit   int     `json:"exit"`
-	Began  bool    `json:"began"`
+	Token   string  `json:"token"`
+	Silent  bool    `json:"silent,omitempty"`
+	Last    byte    `json:"last"`
+	Ends    int     `json:"ends"`
+	Start   vt.Mark `json:"start"`
+	End     vt.Mark `json:"end"`
+	Exit    int     `json:"exit"`
+	Began   bool    `json:"began"`
+	Prompt  int64   `json:"prompt"`
+	Shown   string  `json:"shown,omitempty"`
+	Refused bool    `json:"refused,omitempty"`
 }
 
 // activeState is a cell that runs.
@@ -54,7 +57,7 @@ func (cs *cells) stateLocked() (cellsState, error) {
 	sh := cs.h.core.shell
 	s := cellsState{
 		Learned: promptState{cs.learned.text, cs.learned.col},
-		Shell:   shellState{sh.token, sh.silent, sh.last, sh.ends, sh.start, sh.end, sh.exit, sh.began},
+		Shell:   shellState{sh.token, sh.silent, sh.last, sh.ends, sh.start, sh.end, sh.exit, sh.began, sh.prompt, sh.shown, sh.refused},
 	}
 	r := cs.active
 	if r == nil {
@@ -80,7 +83,7 @@ func (cs *cells) resume(s cellsState) error {
 	cs.learned = prompt{s.Learned.Text, s.Learned.Col}
 	sh := s.Shell
 	c := cs.h.core
-	c.shell = shellMarks{sh.Token, sh.Silent, sh.Last, sh.Ends, sh.Start, sh.End, sh.Exit, sh.Began}
+	c.shell = shellMarks{sh.Token, sh.Silent, sh.Last, sh.Ends, sh.Start, sh.End, sh.Exit, sh.Began, sh.Prompt, sh.Shown, sh.Refused}
 	a := s.Active
 	if a == nil {
 		return nil

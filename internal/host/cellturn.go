@@ -13,10 +13,18 @@ import (
 type cellTurn struct {
 	sink  *cell.Sink
 	take  *cell.Collector // or nil before the output began
+	typed *typedAt        // or nil: where the code was typed, for a shell
 	ends  int             // of shellMarks, when the code was sent
 	over  bool            // the shell said that the command ended
 	hook  *hook           // or nil
 	moved chan struct{}   // room for one token: there was output
+}
+
+// typedAt is a place of the screen, and the code that was typed there.
+type typedAt struct {
+	line int64
+	col  int
+	code []string
 }
 
 // cellPart bounds what is fed to the emulator at once while a cell runs: no
@@ -80,7 +88,13 @@ func partLen(p []byte) int {
 // marksLocked takes the marks that the last bytes held.
 func (c *core) marksLocked() {
 	for _, m := range c.term.TakeMarks() {
-		if !c.shell.take(m) || c.cell == nil {
+		if !c.shell.take(m) {
+			continue
+		}
+		if m.Kind == 'B' {
+			c.shell.shown = cell.TextLeft(c.term, m.Line, m.Col)
+		}
+		if c.cell == nil {
 			continue
 		}
 		switch {
@@ -88,6 +102,12 @@ func (c *core) marksLocked() {
 			c.cell.take = cell.NewCollector(c.cell.sink, m.Line, m.Col)
 		case m.Kind == 'D' && c.shell.ends > c.cell.ends && !c.cell.over:
 			c.cell.over = true
+			if at := c.cell.typed; c.cell.take == nil && at != nil {
+				// The shell did not take it for a command (an error of syntax): what
+				// it says of it stands behind the echo.
+				c.cell.take = cell.NewCollector(c.cell.sink, at.line, at.col)
+				c.cell.take.Expect(at.code...)
+			}
 			if c.cell.take != nil {
 				c.cell.take.Above(m.Line)
 				c.cell.take.Finish(c.term, m.Line, m.Col)

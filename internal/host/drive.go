@@ -1,12 +1,14 @@
 package host
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 
 	"den/internal/cell"
 	"den/internal/keys"
 	"den/internal/pty"
+	"den/internal/screen"
 	"den/internal/wire"
 )
 
@@ -24,6 +26,9 @@ const (
 	timerRest = 300 * time.Millisecond
 	// tickRest is the same for one that looks around in between.
 	tickRest = time.Second
+	// clearRest is how long a shell may take to drop what stands behind its
+	// prompt, before it is told again.
+	clearRest = 200 * time.Millisecond
 )
 
 // lookPause bounds how often the kernel is asked: in a flood a probe costs more
@@ -85,7 +90,7 @@ func (r *running) drive() {
 		}
 		switch {
 		case !sent:
-			if !s.can() && !r.isPressed() {
+			if !r.isPressed() && (!s.can() || r.clearing(s)) {
 				break
 			}
 			if sent = r.markSent(); !sent { // nothing was sent, and nothing will be
@@ -171,6 +176,7 @@ type seen struct {
 	answered uint64 // seq of the last output
 	activity uint64 // of core
 	foreign  bool   // see core
+	cleared  bool   // the shell dropped what stood behind its prompt, and shows none (fish)
 	bracket  bool
 	altShown bool
 }
@@ -187,6 +193,7 @@ func (r *running) see() (s seen, activity uint64) {
 	m := c.term.Modes()
 	s.bracket, s.altShown = m.BracketedPaste, m.AltScreen
 	s.activity, s.foreign = c.activity, c.foreign
+	s.cleared = r.cleared > 0 && c.shell.ends >= r.cleared && c.shell.last == 'D' && s.quiet > promptRest
 	return s, c.activity
 }
 
@@ -238,7 +245,7 @@ func (s seen) can() bool {
 		return s.ready // a shell that has yet to show its first prompt
 	}
 	switch {
-	case s.promptHolds() || s.ready:
+	case s.promptHolds() || s.ready || s.cleared:
 		return true
 	case s.shell.atPrompt(): // about to change
 		return false
@@ -256,7 +263,7 @@ func (r *running) send(s seen) {
 	c := r.cells.h.core
 	code := strings.TrimRight(r.code, "\n")
 	r.prompt = r.cells.learn(s.prompt)
-	r.byShell = s.shell.atPrompt() && r.cells.given == "" && r.cells.hook == ""
+	r.byShell = (s.shell.atPrompt() || s.cleared) && r.cells.given == "" && r.cells.hook == ""
 	r.lines = strings.Split(code, "\n")
 	if path := r.cells.hook; path != "" {
 		hook, err := startHook(path)
@@ -272,11 +279,45 @@ func (r *running) send(s seen) {
 	r.sentSeq = c.outputSeq
 	c.mu.Unlock()
 	if r.byShell && !s.shell.silent && (len(r.lines) == 1 || s.bracket) {
+		c.mu.Lock()
+		r.turn.typed = &typedAt{s.line, s.prompt.col, r.lines}
+		c.mu.Unlock()
 		r.lines = nil
 		r.submit(code, s)
 		return
 	}
 	r.next(s)
+}
+
+// keepsRefused reports whether the session's shell leaves code that it refused
+// in its editor.
+func (h *Host) keepsRefused() bool { return filepath.Base(h.manifest().Command[0]) == "fish" }
+
+// clearing reports whether something that stood behind the shell's prompt is
+// being dropped, and sees to it. A shell that was drawing its prompt may have
+// lost the key: it is pressed again.
+func (r *running) clearing(s seen) bool {
+	switch {
+	case r.cleared == 0 && (s.shell.leftover(s.prompt.text) || s.shell.refused && r.cells.h.keepsRefused()):
+		r.cleared = s.shell.ends + 1
+		r.clear()
+		return true
+	case r.cleared > 0 && s.shell.ends < r.cleared && r.clears < intPresses:
+		if s.quiet > clearRest {
+			r.clear()
+		}
+		return true
+	}
+	return false
+}
+
+// clear drops what stands behind the shell's prompt, as a person would: the
+// code is run alone.
+func (r *running) clear() {
+	r.clears++
+	if _, err := r.cells.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
+		r.finish(cell.Result{Status: cell.Failed, Output: "send failed: " + err.Error()})
+	}
 }
 
 // next types one more line of the code.
@@ -342,6 +383,13 @@ func (r *running) over(s seen) bool {
 	case !r.byShell && s.ready && r.isInterrupted():
 		// It has heard Ctrl-C and waits for input again, whatever its prompt.
 		r.takeLine(s)
+		r.finish(cell.Result{Status: cell.Failed, By: cell.ByInt})
+		return true
+	case r.byShell && s.ready && s.bracket && s.shell.last == 'C' && s.probe.PID == r.cells.h.manifest().PID && r.isInterrupted():
+		// The shell itself edits a line after Ctrl-C, and told of no end: its
+		// prompts have lost their marks, or another shell is in its place.
+		r.takeLine(s)
+		r.cells.forgetShell(s.prompt)
 		r.finish(cell.Result{Status: cell.Failed, By: cell.ByInt})
 		return true
 	case s.over && s.promptHolds() && len(r.lines) > 0:
@@ -462,11 +510,13 @@ func (r *running) rested(s seen, by cell.By) bool {
 	inBlock := cell.InBlock(s.prompt.text, r.prompt.text)
 	switch {
 	case len(r.lines) > 0:
-		r.feedBlock(inBlock)
+		if inBlock {
+			r.feedBlock()
+		}
 		r.takeOrSkip(s)
 		r.next(s)
 		return false
-	case inBlock && cell.EndsBlock(r.typed):
+	case inBlock && r.typed != "" && !r.python().Within() && !r.python().Decorated():
 		r.lines = []string{""} // an empty line ends a block
 		r.takeLine(s)
 		r.next(s)
@@ -490,22 +540,27 @@ func (r *running) rested(s seen, by cell.By) bool {
 }
 
 // feedBlock makes Python's REPL take what a file would mean: empty lines
-// inside a block do not end it, and a line at the margin does.
-func (r *running) feedBlock(inBlock bool) {
-	if !inBlock {
+// inside a block do not end it, and a line at the margin does. An empty line
+// that did not end it is not sent again.
+func (r *running) feedBlock() {
+	if r.python().Within() {
 		return
 	}
 	for len(r.lines) > 1 && strings.TrimSpace(r.lines[0]) == "" {
 		r.lines = r.lines[1:]
 	}
-	first := r.lines[0]
-	margin := first != "" && first[0] != ' ' && first[0] != '\t'
-	for _, more := range []string{"else", "elif", "except", "finally", "case", ")", "]", "}", "#"} {
-		margin = margin && !strings.HasPrefix(first, more)
-	}
-	if margin {
+	if r.typed != "" && !r.python().Decorated() && cell.EndsBefore(r.lines[0]) {
 		r.lines = append([]string{""}, r.lines...)
 	}
+}
+
+// python is how far the code that was typed has come, for Python's REPL.
+func (r *running) python() *cell.Python {
+	lines := strings.Split(strings.TrimRight(r.code, "\n"), "\n")
+	for done := len(lines) - len(r.lines); r.pythonDone < done; r.pythonDone++ {
+		r.pythonSeen.Add(lines[r.pythonDone])
+	}
+	return &r.pythonSeen
 }
 
 // beforePrompt is where the output ends on a last line that a program left at
@@ -588,6 +643,9 @@ func (r *running) outputSoFar() string {
 	defer c.mu.Unlock()
 	if r.turn.take == nil || r.turn.over {
 		return r.turn.sink.SoFar("")
+	}
+	if c.term.Modes().AltScreen { // all of it is the program's
+		return r.turn.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
 	}
 	cur := c.term.Cursor()
 	rest := r.turn.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)

@@ -11,6 +11,11 @@
 # a fork. No name here is exported. What goes into PS1, PS2 and PS0 must be
 # nothing, not an error, in a nested shell of any kind that inherits them.
 
+# Code is not typed by a person who remembers what ran before: with history
+# expansion an exclamation mark inside double quotes runs something else. The
+# user's own files may turn it on again.
+{ builtin set +H || :; } 2>/dev/null
+
 # \001 and \002 tell readline that what is between them takes no room.
 if [[ -n ${__den_noedit-} ]]; then __den_o= __den_c=; else __den_o=$'\001' __den_c=$'\002'; fi
 __den_a=$__den_o$'\e]133;A;den='$__den_token$'\e\\'$__den_c

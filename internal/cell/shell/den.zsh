@@ -12,6 +12,11 @@ if [[ -o interactive ]]; then
 	typeset -g +x __den_token
 	typeset -ga precmd_functions preexec_functions
 
+	# Code is not typed by a person who remembers what ran before: with history
+	# expansion an exclamation mark runs something else. The user's own files
+	# may turn it on again.
+	builtin unsetopt banghist
+
 	# %{ and %} tell the line editor that what is between them takes no room.
 	typeset -g __den_a=$'%{\e]133;A;den='$__den_token$'\e\\%}'
 	typeset -g __den_b=$'%{\e]133;B;den='$__den_token$'\e\\%}'
