@@ -94,6 +94,31 @@ func TestCollector(t *testing.T) {
 	}
 }
 
+// An editor that draws its lines itself, at the bottom of the screen: if the
+// terminal echoes Enter meanwhile, the result is written over the code.
+func TestCollectorRedrawn(t *testing.T) {
+	for name, output := range map[string]string{
+		"drawn":     "\x1b[1G1> 2+2\x1b[1G\r\n=> 4\r\n",
+		"with echo": "\r\n\x1b[1G1> 2+2\x1b[1G\x1b[1B\x1b[K=> 4\r\n",
+	} {
+		term := vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: 100})
+		term.Write([]byte("\r\n\r\n\r\n\r\n1> "))
+		sink := cell.NewSink(filepath.Join(t.TempDir(), "out"))
+		c := cell.NewCollector(sink, term.ScreenLine()+4, term.Cursor().Col)
+		c.ExpectRedrawn("2+2", func(s string) bool { return s == "1> " })
+		term.Write([]byte(output))
+		c.Scrolled(term)
+		c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)
+		var r cell.Result
+		if err := sink.Close(&r); err != nil {
+			t.Fatal(err)
+		}
+		if r.Output != "=> 4" {
+			t.Errorf("%s: %q", name, r.Output)
+		}
+	}
+}
+
 func TestSinkKeepsMuchInAFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
 	s := cell.NewSink(path)

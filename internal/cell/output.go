@@ -62,6 +62,7 @@ type Collector struct {
 	// known which of them is the last that was typed.
 	isPrompt func(string) bool // or nil: the program does not redraw
 	held     [][]byte
+	atPrompt bool // the next line is what stands behind the prompt, where the code was typed
 }
 
 // maxHeld is how many lines an editor may have drawn again.
@@ -125,6 +126,14 @@ func sameEcho(line, typed string) bool {
 // hold keeps a line until it is known whether it was drawn by the editor.
 func (c *Collector) hold() {
 	text := strings.TrimRight(string(c.line), " ")
+	atPrompt := c.atPrompt
+	c.atPrompt = false
+	if atPrompt && text == "" {
+		// The terminal echoed Enter while the editor did not look, at the
+		// bottom of the screen: then the editor wrote over what it drew.
+		c.line = c.line[:0]
+		return
+	}
 	if before, ok := strings.CutSuffix(text, strings.TrimRight(*c.echo, " ")); ok && c.isPrompt(before) {
 		c.held = nil // this one, and all before it
 	} else {
@@ -155,7 +164,7 @@ func (c *Collector) Expect(typed ...string) {
 // input again. isPrompt says whether a text is a prompt of it.
 func (c *Collector) ExpectRedrawn(typed string, isPrompt func(string) bool) {
 	c.Expect(typed)
-	c.isPrompt = isPrompt
+	c.isPrompt, c.atPrompt = isPrompt, c.col > 0
 }
 
 // Above moves the beginning up: the program cleared the screen and writes
@@ -210,15 +219,17 @@ type CollectorState struct {
 	Col  int     `json:"col"`
 	Line []byte  `json:"line,omitempty"`
 	Echo *string `json:"echo,omitempty"`
+	// More is what is echoed behind Echo.
+	More []string `json:"more,omitempty"`
 }
 
 // State returns the collector's state.
 func (c *Collector) State() CollectorState {
 	c.release()
-	return CollectorState{Next: c.next, Col: c.col, Line: c.line, Echo: c.echo}
+	return CollectorState{Next: c.next, Col: c.col, Line: c.line, Echo: c.echo, More: c.more}
 }
 
 // ResumeCollector goes on where another stopped.
 func ResumeCollector(sink *Sink, s CollectorState) *Collector {
-	return &Collector{sink: sink, next: s.Next, col: s.Col, line: s.Line, echo: s.Echo}
+	return &Collector{sink: sink, next: s.Next, col: s.Col, line: s.Line, echo: s.Echo, more: s.More}
 }
