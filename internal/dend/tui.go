@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"den/internal/dashboard"
 	"den/internal/dashboard/tui"
 	"den/internal/fault"
+	"den/internal/keeper"
 	"den/internal/session"
 )
 
@@ -38,5 +40,35 @@ func showDashboard(args, environ []string, stdout, stderr io.Writer) error {
 	defer stop()
 	model := dashboard.New(dashboard.Options{Home: h, Registry: session.NewRegistry(getenv)})
 	defer model.Close()
-	return tui.Run(ctx, tui.Options{Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref})
+	return tui.Run(ctx, tui.Options{Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Agents: agentsOf(getenv("DEN_WORKSPACE"))})
+}
+
+// agentsOf asks the keeper of a workspace, which 'den dashboard' has named, for
+// its agents. Without one it is nil.
+func agentsOf(config string) func(context.Context) (*tui.Workspace, error) {
+	if config == "" {
+		return nil
+	}
+	return func(ctx context.Context) (*tui.Workspace, error) {
+		var ps keeper.Ps
+		place, err := keeper.At(config)
+		if err != nil {
+			return nil, err
+		}
+		c, err := place.Dial(ctx, Version)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close() // Best effort: it was read, or not.
+		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
+			return nil, err
+		}
+		w := &tui.Workspace{Name: ps.Workspace, Problem: ps.Problem}
+		for _, a := range ps.Agents {
+			w.Agents = append(w.Agents, tui.Agent{
+				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since,
+			})
+		}
+		return w, nil
+	}
 }
