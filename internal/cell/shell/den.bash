@@ -67,6 +67,9 @@ __den_post() {
 	local s=$?
 	if [[ -n ${__den_p-} ]]; then __den_end "$s"; fi
 	__den_p=
+	if [[ -n ${__den_seen-} && $__den_seen == "${PS1-}$__den_a${PS2-}$__den_a${PS0-}$__den_a${PROMPT_COMMAND[*]-}" ]] && shopt -q promptvars; then
+		return # nothing was set since
+	fi
 	if [[ -n $__den_quiet ]] && __den_wrapped; then
 		__den_hook ''
 	else
@@ -75,7 +78,12 @@ __den_post() {
 	fi
 	# The bash-preexec library takes any command after its own last hook for
 	# one that the user typed.
-	if declare -F __bp_interactive_mode >/dev/null; then __bp_interactive_mode; fi
+	__den_seen=
+	if declare -F __bp_interactive_mode >/dev/null; then
+		__bp_interactive_mode
+	elif [[ -z $__den_quiet ]]; then
+		__den_seen=${PS1-}$__den_a${PS2-}$__den_a${PS0-}$__den_a${PROMPT_COMMAND[*]-}
+	fi
 }
 
 __den_wrapped() {
