@@ -23,12 +23,13 @@ type roundTrip struct {
 	prompt string
 	code   string
 	output string
+	marks  bool // it tells of the end itself
 }
 
 var roundTrips = []roundTrip{
-	{"bash, 'true'", []string{"bash", "--norc"}, "bare$ ", "true", ""},
-	{"bash, 'echo hello'", []string{"bash", "--norc"}, "bare$ ", "echo hello", "hello"},
-	{"python3, 'print(1)'", []string{"python3", "-q"}, ">>> ", "print(1)", "1"},
+	{"bash, 'true'", []string{"bash", "--norc"}, "bare$ ", "true", "", true},
+	{"bash, 'echo hello'", []string{"bash", "--norc"}, "bare$ ", "echo hello", "hello", true},
+	{"python3, 'print(1)'", []string{"python3", "-q"}, ">>> ", "print(1)", "1", false},
 }
 
 // warmCells measures what a cell costs above a bare terminal: a line written
@@ -91,7 +92,11 @@ func (b *bench) warmCell(home *denHome, r roundTrip, name string) (err error) {
 		}
 	}
 	above := den.median() - floor.median()
-	b.out.aim("a cell in "+r.name+" under 1 ms above the bare terminal", above < 1, "%s ms above", number(above))
+	if r.marks {
+		b.out.aim("a cell in "+r.name+" under 1 ms above the bare terminal", above < 1, "%s ms above", number(above))
+	} else {
+		b.out.note("a cell in %s is %s ms above the bare terminal: no marks tell of its end, the kernel is asked twice", r.name, number(above))
+	}
 	return nil
 }
 
