@@ -3,6 +3,7 @@ package acceptance
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -39,6 +40,7 @@ type chaos struct {
 
 	mu       sync.Mutex
 	accepted map[string]string // nudges that a keeper took: text and agent
+	ended    map[string]record // the records of those that came to an end: the keeper forgets the oldest
 }
 
 // Agents, hosts, the keeper and the tmux server are killed at random. At the
@@ -68,6 +70,9 @@ func TestChaos(t *testing.T) {
 			for n := 0; time.Now().Before(end); n++ {
 				c.strike(rnd, kind)
 				c.nudge(rnd, n)
+				if n%20 == 0 {
+					c.records()
+				}
 			}
 			c.settle()
 			c.judge()
@@ -77,7 +82,7 @@ func TestChaos(t *testing.T) {
 
 func newChaos(t *testing.T, kind string, agents int) *chaos {
 	t.Helper()
-	c := &chaos{world: newWorld(t), dir: t.TempDir(), traces: t.TempDir(), accepted: map[string]string{}}
+	c := &chaos{world: newWorld(t), dir: t.TempDir(), traces: t.TempDir(), accepted: map[string]string{}, ended: map[string]record{}}
 	c.env = append(c.env, "DEN_DEND="+filepath.Join(filepath.Dir(c.den), "dend"), "DEN_WORKSPACE="+filepath.Join(c.dir, "den.toml"))
 	self, err := os.Executable()
 	if err != nil {
@@ -200,7 +205,7 @@ type record struct {
 }
 
 func (c *chaos) records() map[string]record {
-	all := map[string]record{}
+	all := maps.Clone(c.ended)
 	files, err := filepath.Glob(filepath.Join(c.dir, ".den", "nudges", "*", "*.json"))
 	if err != nil {
 		c.t.Fatal(err)
@@ -215,6 +220,9 @@ func (c *chaos) records() map[string]record {
 			c.t.Errorf("%s: %v", f, err)
 		}
 		all[r.Text] = r
+		if r.State != "queued" && r.State != "sending" {
+			c.ended[r.Text] = r
+		}
 	}
 	return all
 }
@@ -253,6 +261,7 @@ func (c *chaos) judge() {
 			c.t.Errorf("%s was read %d times by %s", text, n, agent)
 		case records[text].State == "unconfirmed" || records[text].State == "failed":
 			unsure++
+			c.t.Logf("%s: %s", text, records[text].Reason)
 		default:
 			c.t.Errorf("%s is lost: the keeper says %+v", text, records[text])
 		}
