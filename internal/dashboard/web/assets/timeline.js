@@ -140,9 +140,13 @@ export class Timeline {
     ctx.font = "11px ui-sans-serif, system-ui, sans-serif";
     ctx.fillStyle = this.colors("quiet");
     const n = Math.max(1, Math.floor(this.width / 150));
+    let shown = "";
     for (let i = 0; i <= n; i++) {
+      const text = clock((this.last * i) / n, this.last < 1e9 ? 3 : this.last < 2e10 ? 2 : 1);
+      if (text === shown) continue; // a log of less than a few milliseconds
+      shown = text;
       ctx.textAlign = i === 0 ? "left" : i === n ? "right" : "center";
-      ctx.fillText(clock((this.last * i) / n, this.last < 1e9 ? 3 : this.last < 2e10 ? 2 : 1), (this.width * i) / n, base);
+      ctx.fillText(text, (this.width * i) / n, base);
     }
   }
 
