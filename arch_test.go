@@ -92,7 +92,8 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/dashboard",
 		"internal/render", "internal/render/film", "internal/keeper",
 	},
-	"internal/dashboard/web/browser": {"internal/fault"}, // for tests and measurements
+	"internal/dashboard/web/browser":   {"internal/fault"},                   // for tests and measurements
+	"internal/dashboard/dashboardtest": {"internal/session", "internal/pty"}, // for tests
 
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",

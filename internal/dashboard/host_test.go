@@ -27,10 +27,10 @@ func hostPID(t *testing.T, d session.Dir) int {
 
 func TestLiveShowsWhatTheSessionShows(t *testing.T) {
 	w := newWorld(t)
-	w.do("new", "s", "--cols", "70", "--rows", "12", "bash", "--norc")
-	v := w.model.Live(w.dir("s"))
+	w.Do("new", "s", "--cols", "70", "--rows", "12", "bash", "--norc")
+	v := w.model.Live(w.Dir("s"))
 	defer v.Close()
-	w.do("run", "s", `printf '\033[31mred\033[0m %s\n' one''two`)
+	w.Do("run", "s", `printf '\033[31mred\033[0m %s\n' one''two`)
 	f := until(t, v, "the output", shows("red onetwo"))
 	if f.Screen.Cols != 70 || f.Screen.Rows != 12 || f.Rev == 0 {
 		t.Errorf("frame %d is %dx%d", f.Rev, f.Screen.Cols, f.Screen.Rows)
@@ -44,9 +44,9 @@ func TestLiveShowsWhatTheSessionShows(t *testing.T) {
 	if !coloured {
 		t.Errorf("the colour is lost: %+v", f.Screen.Lines)
 	}
-	w.do("resize", "s", "60", "10")
+	w.Do("resize", "s", "60", "10")
 	until(t, v, "the new size", func(f *dashboard.Frame) bool { return f.Screen.Cols == 60 && f.Screen.Rows == 10 })
-	w.do("type", "s", "exit 3", "--enter")
+	w.Do("type", "s", "exit 3", "--enter")
 	f = until(t, v, "the exit", func(f *dashboard.Frame) bool { return f.Exit != "" })
 	if f.Exit != "3" {
 		t.Errorf("exit %q, want 3", f.Exit)
@@ -55,7 +55,7 @@ func TestLiveShowsWhatTheSessionShows(t *testing.T) {
 		t.Errorf("behind the end: %v, want EOF", err)
 	}
 	// The same again from a session that is over.
-	late := w.model.Live(w.dir("s"))
+	late := w.model.Live(w.Dir("s"))
 	defer late.Close()
 	g := until(t, late, "the end", func(*dashboard.Frame) bool { return true })
 	if g.Screen.Hash != f.Screen.Hash || g.Exit != "3" || g.Seq != f.Seq {
@@ -67,10 +67,10 @@ func TestLiveShowsWhatTheSessionShows(t *testing.T) {
 // could not answer if it were asked.
 func TestLiveDoesNotTouchTheSession(t *testing.T) {
 	w := newWorld(t)
-	w.do("new", "s", "cat")
-	w.do("type", "s", "hel''lo", "--enter")
-	w.do("wait", "s", "--text", "hel''lo\nhel''lo")
-	d := w.dir("s")
+	w.Do("new", "s", "cat")
+	w.Do("type", "s", "hel''lo", "--enter")
+	w.Do("wait", "s", "--text", "hel''lo\nhel''lo")
+	d := w.Dir("s")
 	pid := hostPID(t, d)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -93,8 +93,8 @@ func TestLiveDoesNotTouchTheSession(t *testing.T) {
 
 func TestLiveOfARemovedSession(t *testing.T) {
 	w := newWorld(t)
-	w.do("new", "s", "cat")
-	d := w.dir("s")
+	w.Do("new", "s", "cat")
+	d := w.Dir("s")
 	v := w.model.Live(d)
 	defer v.Close()
 	until(t, v, "anything", func(*dashboard.Frame) bool { return true })
@@ -125,7 +125,7 @@ func TestWatchNoticesSessions(t *testing.T) {
 	ctx := within(t)
 	step := 0
 	var other = session.Home{Path: filepath.Join(t.TempDir(), "other")}
-	defer func() { w.endAll(other) }()
+	defer func() { w.EndAll(other) }()
 	for l := range w.model.Watch(ctx) {
 		status := func(name string) session.Status {
 			for _, h := range l.Homes {
@@ -139,16 +139,16 @@ func TestWatchNoticesSessions(t *testing.T) {
 		}
 		switch {
 		case step == 0:
-			w.do("new", "a", "--label", "team=blue", "cat")
+			w.Do("new", "a", "--label", "team=blue", "cat")
 			step++
 		case step == 1 && status("a") == session.Running:
-			w.do("--home", other.Path, "new", "b", "cat")
+			w.Do("--home", other.Path, "new", "b", "cat")
 			step++
 		case step == 2 && status("b") == session.Running:
 			if len(l.Homes) != 2 || !l.Homes[0].Own || l.Homes[1].Path != other.Path || l.Homes[1].Active != 1 {
 				t.Fatalf("Homes: %+v", l.Homes)
 			}
-			w.do("kill", "a")
+			w.Do("kill", "a")
 			step++
 		case step == 3 && status("a") == session.Destroyed:
 			if a := l.Active(); len(a.Homes) != 2 || len(a.Homes[0].Sessions) != 0 {
@@ -181,9 +181,9 @@ func TestWatchNoticesSessions(t *testing.T) {
 // can: frames are skipped, the newest is always the one that comes.
 func TestFloodIsCoalesced(t *testing.T) {
 	w := newWorld(t)
-	w.do("new", "s", "bash", "--norc")
-	w.do("type", "s", "for i in {1..60000}; do echo line $i; done; echo fin''ished", "--enter")
-	v := w.model.Live(w.dir("s"))
+	w.Do("new", "s", "bash", "--norc")
+	w.Do("type", "s", "for i in {1..60000}; do echo line $i; done; echo fin''ished", "--enter")
+	v := w.model.Live(w.Dir("s"))
 	defer v.Close()
 	frames := 0
 	var before uint64
@@ -210,8 +210,8 @@ func TestFloodsThatOutrunTheirReaders(t *testing.T) {
 	var views []*dashboard.View
 	for i := range floods {
 		name := fmt.Sprintf("f%d", i)
-		w.do("new", name, "--log-limit", "2MiB", "bash", "-c", `until [ -e "$0" ]; do seq 1 30000; done; echo the end`, stop)
-		v := w.model.Glance(w.dir(name), 50*time.Millisecond)
+		w.Do("new", name, "--log-limit", "2MiB", "bash", "-c", `until [ -e "$0" ]; do seq 1 30000; done; echo the end`, stop)
+		v := w.model.Glance(w.Dir(name), 50*time.Millisecond)
 		defer v.Close()
 		views = append(views, v)
 	}

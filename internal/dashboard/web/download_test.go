@@ -16,24 +16,24 @@ import (
 
 // listed waits until the server knows a session, and returns its address.
 func (w *world) listed(c *http.Client, name string) string {
-	w.t.Helper()
-	address := w.root() + "api/sessions/" + w.dir(name).ID
-	for ctx := within(w.t); ; {
-		r, body := get(w.t, c, address+"/timeline")
+	w.T.Helper()
+	address := w.root() + "api/sessions/" + w.Dir(name).ID
+	for ctx := within(w.T); ; {
+		r, body := get(w.T, c, address+"/timeline")
 		if r.StatusCode == http.StatusOK {
 			return address
 		}
 		if ctx.Err() != nil {
-			w.t.Fatalf("session %s: %s\n%s", name, r.Status, body)
+			w.T.Fatalf("session %s: %s\n%s", name, r.Status, body)
 		}
 	}
 }
 
 func TestDownloads(t *testing.T) {
 	w := newWorld(t, "")
-	w.do("new", "sh", "--cols", "40", "--rows", "10", "bash")
-	w.do("run", "sh", "clear; echo only then")
-	w.do("run", "sh", "clear; echo only now")
+	w.Do("new", "sh", "--cols", "40", "--rows", "10", "bash")
+	w.Do("run", "sh", "clear; echo only then")
+	w.Do("run", "sh", "clear; echo only now")
 	c := visitor(t)
 	get(t, c, w.server.URL())
 	address := w.listed(c, "sh")
@@ -80,7 +80,7 @@ func TestDownloads(t *testing.T) {
 
 func TestWhatCannotBeAnswered(t *testing.T) {
 	w := newWorld(t, "")
-	w.do("new", "sh", "cat")
+	w.Do("new", "sh", "cat")
 	c := visitor(t)
 	get(t, c, w.server.URL())
 	address := w.listed(c, "sh")
@@ -116,13 +116,13 @@ func TestPageSavesFilms(t *testing.T) {
 		t.Skip("ffmpeg is missing: apt-get install ffmpeg")
 	}
 	w := newWorld(t, "")
-	w.do("new", "sh", "--cols", "40", "--rows", "10", "bash")
-	w.do("run", "sh", "echo on film")
+	w.Do("new", "sh", "--cols", "40", "--rows", "10", "bash")
+	w.Do("run", "sh", "echo on film")
 	p := w.browse(1200, 800)
 	dir := t.TempDir()
 	p.must(p.page.SaveTo(within(t), dir))
-	p.openSession(w.dir("sh").ID)
-	p.until(`document.querySelector("[data-film=webm]").href.includes("` + w.dir("sh").ID + `")`)
+	p.openSession(w.Dir("sh").ID)
+	p.until(`document.querySelector("[data-film=webm]").href.includes("` + w.Dir("sh").ID + `")`)
 	p.eval(`document.querySelector("[data-film=webm]").click()`, nil)
 	path := filepath.Join(dir, "sh.webm")
 	for ctx := within(t); ; { // it has this name when it is whole

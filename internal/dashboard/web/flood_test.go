@@ -23,9 +23,9 @@ func TestFloodStaysUsable(t *testing.T) {
 	w := newWorld(t, "")
 	gate := filepath.Join(t.TempDir(), "go")
 	for i := range floods {
-		w.do("new", fmt.Sprintf("flood-%02d", i), "--cols", "80", "--rows", "24", "--log-limit", "4MiB", "bash", "-c", flood, gate)
+		w.Do("new", fmt.Sprintf("flood-%02d", i), "--cols", "80", "--rows", "24", "--log-limit", "4MiB", "bash", "-c", flood, gate)
 	}
-	w.do("new", "calm", "cat")
+	w.Do("new", "calm", "cat")
 	p := w.browse(1440, 1400)
 	p.until(fmt.Sprintf(`document.querySelectorAll(".card").length === %d`, floods+1))
 	if err := os.WriteFile(gate, nil, 0o600); err != nil {
@@ -33,9 +33,9 @@ func TestFloodStaysUsable(t *testing.T) {
 	}
 	// All that can be seen is drawn, and drawn again.
 	p.until(`[...document.querySelectorAll(".card canvas")].filter(c => c.width > 300).length >= 16`)
-	p.openSession(w.dir("calm").ID)
+	p.openSession(w.Dir("calm").ID)
 	for i := range 3 {
-		w.do("type", "calm", fmt.Sprintf("words %d", i), "--enter")
+		w.Do("type", "calm", fmt.Sprintf("words %d", i), "--enter")
 		p.until(fmt.Sprintf(text+`.includes("words %d")`, i))
 	}
 	p.press("?")
@@ -44,7 +44,7 @@ func TestFloodStaysUsable(t *testing.T) {
 	p.until(`!document.getElementById("help").open`)
 	p.press("Escape")
 	p.until(`document.body.dataset.view === "fleet"`)
-	p.openSession(w.dir("flood-07").ID)
+	p.openSession(w.Dir("flood-07").ID)
 	p.until(text + `.includes("of a flood")`)
 	p.until(`document.getElementById("facts").innerText.includes("80×24")`)
 	p.shoot("flood-session")

@@ -53,10 +53,10 @@ func get(t *testing.T, c *http.Client, address string, header ...string) (*http.
 
 // root is the server's address without the token.
 func (w *world) root() string {
-	w.t.Helper()
+	w.T.Helper()
 	u, err := url.Parse(w.server.URL())
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
 	u.RawQuery = ""
 	return u.String()

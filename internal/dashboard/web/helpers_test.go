@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,12 +13,11 @@ import (
 	"time"
 
 	"den/internal/dashboard"
+	"den/internal/dashboard/dashboardtest"
 	"den/internal/dashboard/web"
 	"den/internal/dashboard/web/browser"
 	"den/internal/fault"
 	"den/internal/keeper"
-	"den/internal/pty"
-	"den/internal/session"
 )
 
 // patience is how long a test waits for what must come; only a hang reaches it.
@@ -28,37 +25,11 @@ const patience = 60 * time.Second
 
 var shots = flag.String("shots", "", "leave pictures of the page in this directory, to be looked at")
 
-// built is where the binaries are, or empty: no test needed them.
-var built string
-
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "den-web-")
-	if err != nil {
-		return "", err
-	}
-	built = dir
-	for _, name := range []string{"den", "dend"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), "den/cmd/"+name).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
-	}
-	return filepath.Join(dir, "den"), nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built != "" {
-		os.RemoveAll(built) // Best effort: a temporary directory.
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { dashboardtest.Main(m) }
 
 // world is a Home with real sessions, a server that shows it, and a browser.
 type world struct {
-	t      *testing.T
-	den    string
-	env    []string
-	home   session.Home
+	*dashboardtest.World
 	server *web.Server
 	words  *safeBuffer // what the server logged
 	stop   func()      // ends the server
@@ -87,18 +58,8 @@ var _ io.Writer = (*safeBuffer)(nil)
 // newWorld serves a Home; with a workspace, its agents too.
 func newWorld(t *testing.T, workspace string) *world {
 	t.Helper()
-	den, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := os.MkdirTemp("/tmp", "den-t-") // short: sockets go here
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, den: den, home: session.Home{Path: filepath.Join(t.TempDir(), "home")}, words: &safeBuffer{}}
-	w.env = append(os.Environ(), "DEN_HOME="+w.home.Path, "DEN_RUN_DIR="+run, "HOME="+t.TempDir(), "XDG_STATE_HOME="+t.TempDir(),
-		"SHELL=/bin/bash", "PS1=$ ", "DEN_SESSION=", "TERM=xterm-256color", "LC_ALL=C.UTF-8")
-	m := dashboard.New(dashboard.Options{Home: w.home})
+	w := &world{World: dashboardtest.New(t), words: &safeBuffer{}}
+	m := dashboard.New(dashboard.Options{Home: w.Home})
 	o := web.Options{Model: m, Words: w.words}
 	if workspace != "" {
 		p, err := keeper.At(workspace)
@@ -107,6 +68,7 @@ func newWorld(t *testing.T, workspace string) *world {
 		}
 		o.Workspace = &p
 	}
+	var err error
 	if w.server, err = web.Listen(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -122,47 +84,8 @@ func newWorld(t *testing.T, workspace string) *world {
 	t.Cleanup(func() {
 		w.stop()
 		m.Close()
-		w.endAll()
-		os.RemoveAll(run)
 	})
 	return w
-}
-
-func (w *world) endAll() {
-	dirs, err := w.home.All()
-	if err != nil {
-		w.t.Error(err)
-	}
-	for _, d := range dirs {
-		if m, err := d.Inspect(); err == nil && m.Status.Active() {
-			w.do("kill", d.ID)
-		}
-		if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
-			w.t.Errorf("session %s left processes %v", d.ID, left)
-			d.Sweep()
-		}
-	}
-}
-
-func (w *world) do(args ...string) string {
-	w.t.Helper()
-	cmd := exec.Command(w.den, args...)
-	cmd.Env = w.env
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
-		w.t.Fatalf("den %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
-	}
-	return out.String()
-}
-
-func (w *world) dir(name string) session.Dir {
-	w.t.Helper()
-	d, err := w.home.Find(name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return d
 }
 
 // within ends with the test's patience.
@@ -174,29 +97,29 @@ func within(t *testing.T) context.Context {
 
 // browse opens the page in a real browser.
 func (w *world) browse(width, height int) *tab {
-	w.t.Helper()
+	w.T.Helper()
 	if _, err := browser.Path(); err != nil {
-		w.t.Skipf("%v: %s", err, fault.HintOf(err))
+		w.T.Skipf("%v: %s", err, fault.HintOf(err))
 	}
-	ctx := within(w.t)
+	ctx := within(w.T)
 	b, err := browser.Start(ctx)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	w.t.Cleanup(func() {
+	w.T.Cleanup(func() {
 		if err := b.Close(); err != nil {
-			w.t.Errorf("end the browser: %v", err)
+			w.T.Errorf("end the browser: %v", err)
 		}
 	})
 	p, err := b.Open(ctx, w.server.URL(), width, height)
 	if err != nil {
-		w.t.Fatal(err)
+		w.T.Fatal(err)
 	}
-	tab := &tab{t: w.t, page: p}
-	w.t.Cleanup(func() {
+	tab := &tab{t: w.T, page: p}
+	w.T.Cleanup(func() {
 		for _, line := range b.Heard() {
 			if tab.expected == "" || !strings.Contains(line, tab.expected) {
-				w.t.Errorf("the page complains: %s", line)
+				w.T.Errorf("the page complains: %s", line)
 			}
 		}
 	})

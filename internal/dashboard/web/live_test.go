@@ -21,16 +21,16 @@ func (p *tab) openSession(id string) {
 
 func TestLiveOutputAppears(t *testing.T) {
 	w := newWorld(t, "")
-	w.do("new", "one", "cat")
+	w.Do("new", "one", "cat")
 	p := w.browse(1200, 800)
-	p.openSession(w.dir("one").ID)
-	w.do("type", "one", "first words", "--enter")
+	p.openSession(w.Dir("one").ID)
+	w.Do("type", "one", "first words", "--enter")
 	p.until(text + `.includes("first words")`)
 	// One that is begun while the page is open is shown by itself.
-	w.do("new", "two", "cat")
+	w.Do("new", "two", "cat")
 	p.until(`document.querySelectorAll(".card").length === 2`)
 	// What has ended leaves the active ones, but not the stage.
-	w.do("kill", "one")
+	w.Do("kill", "one")
 	p.until(`document.getElementById("facts").innerText.includes("killed by")`)
 	p.press("Escape")
 	p.until(`document.querySelectorAll(".card").length === 1`)
@@ -42,10 +42,10 @@ func TestLiveOutputAppears(t *testing.T) {
 // Pixels tell that the canvas itself was drawn on, and where.
 func TestCanvasIsDrawn(t *testing.T) {
 	w := newWorld(t, "")
-	w.do("new", "box", "--cols", "40", "--rows", "10", "bash", "-c", `printf '\033[48;2;10;200;30m%40s\033[m\n\033[7m日本\033[m │█\n' ' '; cat`)
-	w.do("wait", "box", "--text", "█")
+	w.Do("new", "box", "--cols", "40", "--rows", "10", "bash", "-c", `printf '\033[48;2;10;200;30m%40s\033[m\n\033[7m日本\033[m │█\n' ' '; cat`)
+	w.Do("wait", "box", "--text", "█")
 	p := w.browse(1200, 800)
-	p.openSession(w.dir("box").ID)
+	p.openSession(w.Dir("box").ID)
 	p.until(text + `.includes("█")`)
 	ink, paper := [3]int{0xd5, 0xd9, 0xe0}, [3]int{0x16, 0x18, 0x1d}
 	places := []struct {
@@ -86,20 +86,20 @@ func TestCanvasIsDrawn(t *testing.T) {
 
 func TestScrubShowsThePast(t *testing.T) {
 	w := newWorld(t, "")
-	w.do("new", "sh", "bash")
+	w.Do("new", "sh", "bash")
 	for i := range 4 {
-		w.do("run", "sh", fmt.Sprintf("clear; echo screen $((%d + 100))", i))
-		w.do("mark", "sh", fmt.Sprintf("mark %d", i))
+		w.Do("run", "sh", fmt.Sprintf("clear; echo screen $((%d + 100))", i))
+		w.Do("mark", "sh", fmt.Sprintf("mark %d", i))
 	}
 	p := w.browse(1200, 800)
-	p.openSession(w.dir("sh").ID)
+	p.openSession(w.Dir("sh").ID)
 	p.until(text + `.includes("screen 103")`)
 	p.until(`document.querySelectorAll("#cells li").length === 4`)
 	// A cell's end is the screen that it left.
 	p.eval(`document.querySelectorAll("#cells button")[1].click()`, nil)
 	p.until(text + `.includes("screen 101") && document.body.dataset.time === "past"`)
 	// What happens now does not disturb who looks at the past.
-	w.do("run", "sh", "clear; echo later")
+	w.Do("run", "sh", "clear; echo later")
 	p.until(`document.querySelectorAll("#cells li").length === 5`)
 	p.until(text + `.includes("screen 101")`)
 	p.press("Home")
@@ -121,7 +121,7 @@ func TestScrubShowsThePast(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	w := newWorld(t, "")
 	for _, name := range []string{"alpha", "beta", "gamma"} {
-		w.do("new", name, "cat")
+		w.Do("new", name, "cat")
 	}
 	p := w.browse(1200, 800)
 	p.until(`document.querySelectorAll(".card").length === 3`)
@@ -154,8 +154,8 @@ func TestKeyboard(t *testing.T) {
 // A browser that draws nothing gets three messages, and then the newest.
 func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
 	w := newWorld(t, "")
-	w.do("new", "flood", "bash", "-c", "seq 1 20000; echo the end; cat")
-	w.do("wait", "flood", "--text", "the end")
+	w.Do("new", "flood", "bash", "-c", "seq 1 20000; echo the end; cat")
+	w.Do("wait", "flood", "--text", "the end")
 	c := visitor(t)
 	get(t, c, w.server.URL())
 	ctx := within(t)
@@ -182,7 +182,7 @@ func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
 		}
 		return m.N, string(raw)
 	}
-	id := w.dir("flood").ID
+	id := w.Dir("flood").ID
 	n, last := uint64(0), ""
 	for !strings.Contains(last, id) { // only what is listed can be asked for
 		n, last = hear()
@@ -196,13 +196,13 @@ func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
 	say(fmt.Sprintf(`{"ack":%d}`, acked))
 	// Each line is a change. Without an answer three messages come, and no more.
 	for i := 0; n < acked+3; i++ {
-		w.do("type", "flood", fmt.Sprintf("before %d", i), "--enter")
+		w.Do("type", "flood", fmt.Sprintf("before %d", i), "--enter")
 		n, last = hear()
 	}
 	const lines = 20
 	for i := range lines {
-		w.do("type", "flood", fmt.Sprintf("line %d", i), "--enter")
-		w.do("wait", "flood", "--text", fmt.Sprintf("line %d\nline %d", i, i))
+		w.Do("type", "flood", fmt.Sprintf("line %d", i), "--enter")
+		w.Do("wait", "flood", "--text", fmt.Sprintf("line %d\nline %d", i, i))
 	}
 	full := n
 	for !strings.Contains(last, fmt.Sprintf("line %d", lines-1)) {
@@ -221,8 +221,8 @@ func TestAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, file)
-	w.do("up", "-f", file)
-	t.Cleanup(func() { w.do("down", "-f", file) })
+	w.Do("up", "-f", file)
+	t.Cleanup(func() { w.Do("down", "-f", file) })
 	p := w.browse(1200, 800)
 	p.until(`/writer\s+running\s+running/.test(document.getElementById("agents").innerText)`)
 	p.until(`document.querySelector("#agents a") !== null`) // the keeper may know the agent before its session is listed

@@ -16,27 +16,27 @@ printf '┌──────┬──────┐ ╔══════╦�
 
 // fleetOf starts sessions such as agents have.
 func fleetOf(w *world, dir string) {
-	w.do("new", "build", "--cols", "100", "--rows", "30", "bash")
-	w.do("run", "build", "clear; "+chart)
-	w.do("mark", "build", "styles")
-	w.do("run", "build", "sleep 0.5; ls --color -la /etc | head -12")
-	w.do("run", "build", "false")
-	w.do("mark", "build", "failed once")
-	w.do("run", "build", "for i in $(seq 1 30); do printf '\\033[32mok\\033[m   den/internal/pkg%02d  0.%ds\\n' $i $i; sleep 0.02; done")
-	w.do("run", "build", "git -C "+dir+" log --oneline --graph --color -n 8")
+	w.Do("new", "build", "--cols", "100", "--rows", "30", "bash")
+	w.Do("run", "build", "clear; "+chart)
+	w.Do("mark", "build", "styles")
+	w.Do("run", "build", "sleep 0.5; ls --color -la /etc | head -12")
+	w.Do("run", "build", "false")
+	w.Do("mark", "build", "failed once")
+	w.Do("run", "build", "for i in $(seq 1 30); do printf '\\033[32mok\\033[m   den/internal/pkg%02d  0.%ds\\n' $i $i; sleep 0.02; done")
+	w.Do("run", "build", "git -C "+dir+" log --oneline --graph --color -n 8")
 	if _, err := exec.LookPath("vim"); err == nil {
-		w.do("new", "editor", "vim", "-c", "syntax on", "-c", "set number", filepath.Join(dir, "model.go"))
+		w.Do("new", "editor", "vim", "-c", "syntax on", "-c", "set number", filepath.Join(dir, "model.go"))
 	}
 	if _, err := exec.LookPath("htop"); err == nil {
-		w.do("new", "htop", "--cols", "100", "--rows", "30", "htop")
+		w.Do("new", "htop", "--cols", "100", "--rows", "30", "htop")
 	}
-	w.do("new", "repl", "python3")
-	w.do("run", "repl", "sum(range(100))")
-	w.do("new", "tests", "bash", "-c", "i=0; while :; do i=$((i+1)); printf '\\033[3%dmtest %d\\033[m passed in %d ms\\n' $((i%6+1)) $i $((i*7%90)); sleep 0.05; done")
-	w.do("new", "crashed", "bash", "-c", "echo panic: index out of range; exit 2")
-	w.do("new", "server", "bash", "-c", "while :; do printf '\\033[2m%(%T)T\\033[m \\033[34mGET\\033[m /api/items \\033[32m200\\033[m\\n'; sleep 0.4; done")
-	w.do("new", "chart", "bash")
-	w.do("run", "chart", "clear; "+chart)
+	w.Do("new", "repl", "python3")
+	w.Do("run", "repl", "sum(range(100))")
+	w.Do("new", "tests", "bash", "-c", "i=0; while :; do i=$((i+1)); printf '\\033[3%dmtest %d\\033[m passed in %d ms\\n' $((i%6+1)) $i $((i*7%90)); sleep 0.05; done")
+	w.Do("new", "crashed", "bash", "-c", "echo panic: index out of range; exit 2")
+	w.Do("new", "server", "bash", "-c", "while :; do printf '\\033[2m%(%T)T\\033[m \\033[34mGET\\033[m /api/items \\033[32m200\\033[m\\n'; sleep 0.4; done")
+	w.Do("new", "chart", "bash")
+	w.Do("run", "chart", "clear; "+chart)
 }
 
 func TestLook(t *testing.T) {

@@ -1,0 +1,112 @@
+// Package dashboardtest gives the tests of the dashboards a Home with real
+// sessions.
+package dashboardtest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"den/internal/pty"
+	"den/internal/session"
+)
+
+// built is where the binaries are, or empty: no test needed them.
+var built string
+
+var build = sync.OnceValues(func() (den string, err error) {
+	if built, err = os.MkdirTemp("", "den-dashboard-"); err != nil {
+		return "", err
+	}
+	for _, name := range []string{"den", "dend"} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(built, name), "den/cmd/"+name).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+		}
+	}
+	return filepath.Join(built, "den"), nil
+})
+
+// Main runs the tests, removes what was built for them, and exits.
+func Main(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		os.RemoveAll(built) // Best effort: a temporary directory.
+	}
+	os.Exit(code)
+}
+
+// World is a Home of a test's own, and den to fill it.
+type World struct {
+	T     *testing.T
+	Den   string
+	Env   []string
+	Home  session.Home
+	State string // XDG_STATE_HOME
+}
+
+// New makes a World. All its sessions end with the test, and must have left
+// nothing behind.
+func New(t *testing.T) *World {
+	t.Helper()
+	den, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := os.MkdirTemp("/tmp", "den-t-") // short: sockets go here
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &World{T: t, Den: den, Home: session.Home{Path: filepath.Join(t.TempDir(), "home")}, State: t.TempDir()}
+	w.Env = append(os.Environ(), "DEN_HOME="+w.Home.Path, "DEN_RUN_DIR="+run, "HOME="+t.TempDir(), "XDG_STATE_HOME="+w.State,
+		"SHELL=/bin/bash", "PS1=$ ", "DEN_SESSION=", "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	t.Cleanup(func() {
+		w.EndAll(w.Home)
+		os.RemoveAll(run) // Best effort: a temporary directory.
+	})
+	return w
+}
+
+// EndAll ends the sessions of a Home.
+func (w *World) EndAll(home session.Home) {
+	dirs, err := home.All()
+	if err != nil {
+		w.T.Error(err)
+	}
+	for _, d := range dirs {
+		if m, err := d.Inspect(); err == nil && m.Status.Active() {
+			w.Do("--home", home.Path, "kill", d.ID)
+		}
+		if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+			w.T.Errorf("session %s left processes %v", d.ID, left)
+			d.Sweep()
+		}
+	}
+}
+
+// Do runs den, which must succeed, and returns what it printed.
+func (w *World) Do(args ...string) string {
+	w.T.Helper()
+	cmd := exec.Command(w.Den, args...)
+	cmd.Env = w.Env
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		w.T.Fatalf("den %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	}
+	return out.String()
+}
+
+// Dir finds a session.
+func (w *World) Dir(name string) session.Dir {
+	w.T.Helper()
+	d, err := w.Home.Find(name)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return d
+}
