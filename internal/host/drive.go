@@ -17,6 +17,9 @@ import (
 const (
 	promptRest = 100 * time.Millisecond
 	quietRest  = 1500 * time.Millisecond
+	// goneRest is how long the end of a program that is not there any more may
+	// take to be known; after that it is there, but not to be seen.
+	goneRest = 3 * quietRest
 	// timerStand is how long a program that waits for the terminal and for
 	// timers of its own must have stood still at a prompt that is known: an
 	// editor may pause for a moment between a key and what it draws (irb).
@@ -403,6 +406,8 @@ func (r *running) over(s seen) bool {
 		return false // the prompt is about to come
 	case s.ready:
 		return r.atRest(s)
+	case s.probe.Gone && s.quiet < goneRest:
+		return false // the program ended, which is about to be told
 	case r.byShell && s.shell.last == inputPending && s.probe.State == pty.Unknown && s.quiet > promptRest && len(r.lines) > 0:
 		r.next(s) // into an editor of its own (fish -N), which shows no other prompt
 		return false

@@ -56,18 +56,18 @@ func (p *PTY) Probe() Readiness {
 		return err
 	})
 	if err != nil {
-		return Readiness{State: Unknown, Why: err.Error()}
+		return Readiness{State: Unknown, Why: err.Error(), Gone: true}
 	}
 	r.Echo, r.Canonical = w.termios.Lflag&unix.ECHO != 0, w.termios.Lflag&unix.ICANON != 0
 	if r.Group <= 0 {
-		r.State, r.Why = Unknown, "no process group is in the terminal's foreground"
+		r.State, r.Why, r.Gone = Unknown, "no process group is in the terminal's foreground", true
 		return r
 	}
 	w.id, w.group = p.id, r.Group
 	roots := p.probeRoots()
 	by, running := w.findMembers(roots)
 	if len(w.members) == 0 {
-		r.State, r.Why = Unknown, fmt.Sprintf("process group %d has no process below this host", r.Group)
+		r.State, r.Why, r.Gone = Unknown, fmt.Sprintf("process group %d has no process below this host", r.Group), true
 		return r
 	}
 	if !running {

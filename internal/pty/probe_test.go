@@ -275,12 +275,12 @@ func TestProbeHungUp(t *testing.T) {
 	x.wait()
 	<-x.done
 	for range 3 {
-		if r := x.p.Probe(); r.State != pty.Unknown {
+		if r := x.p.Probe(); r.State != pty.Unknown || !r.Gone {
 			t.Errorf("state of a dead terminal: %+v", r)
 		}
 	}
 	x.p.Close()
-	if r := x.p.Probe(); r.State != pty.Unknown || r.Why == "" {
+	if r := x.p.Probe(); r.State != pty.Unknown || r.Why == "" || !r.Gone {
 		t.Errorf("state of a closed terminal: %+v", r)
 	}
 }

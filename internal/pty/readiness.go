@@ -28,6 +28,10 @@ type Readiness struct {
 	Command string // its command line in short, or ""
 	Group   int    // the foreground process group, or 0
 
+	// Gone qualifies Unknown: nobody was found in the terminal's foreground.
+	// Most likely the program has just ended.
+	Gone bool
+
 	Echo, Canonical bool // the terminal's modes at the probe
 
 	// Timeout is when the reader goes on by itself; 0 means never. An editor

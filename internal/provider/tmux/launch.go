@@ -11,8 +11,10 @@ import (
 // first: when that has answered, the turn in which it made the pane is over.
 // Before that tmux 3.3 may collect a child without reading its last words, and
 // of a command that ends at once nothing would be seen. The mark comes last,
-// so who bears it is the command itself.
-const gate = `"$1" -N -S "$2" has-session -t "=` + keeper + `" </dev/null >/dev/null 2>&1; export ` + markKey + `="$3"; shift 3; exec "$@"`
+// so who bears it is the command itself; until then the script bears another,
+// so that what would become a session's command when its server has gone is
+// found too.
+const gate = `"$1" -N -S "$2" has-session -t "=` + keeper + `" </dev/null >/dev/null 2>&1; unset ` + gateKey + `; export ` + markKey + `="$3"; shift 3; exec "$@"`
 
 // A shell does not hand on variables that it could not have named.
 var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -22,7 +24,7 @@ var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // would lose. It is never one word: tmux would give that to a shell.
 func (p *Provider) launch(argv, variables []string, mark string) ([]string, error) {
 	if !slices.ContainsFunc(variables, func(k string) bool { return !shellName.MatchString(k) }) {
-		return append([]string{"--", "/bin/sh", "-c", gate, "den-start", p.binary, p.socket, mark}, argv...), nil
+		return append([]string{"-e", gateKey + "=" + mark, "--", "/bin/sh", "-c", gate, "den-start", p.binary, p.socket, mark}, argv...), nil
 	}
 	mark = markKey + "=" + mark
 	switch {

@@ -14,6 +14,14 @@ import (
 // which server, which session and which start of it.
 const markKey = "DEN_TMUX_SESSION"
 
+// What is on its way to become a session's command is known by two others: the
+// gate has the session's mark, and a child of the server that has yet to
+// execute anything has the server's environment.
+const (
+	gateKey   = "DEN_TMUX_GATE"
+	serverKey = "DEN_TMUX_SERVER"
+)
+
 func (p *Provider) markOf(name, start string) string {
 	return p.realm + "." + p.tmuxName(name) + "." + start
 }
@@ -24,7 +32,8 @@ type process struct {
 	pid, parent, session int
 	started              uint64
 	comm                 string
-	mark                 string // the value of markKey, or ""
+	mark                 string // the value of markKey, or of gateKey, or ""
+	server               string // the value of serverKey, or ""
 	host                 bool   // a den host: what it runs is its own
 }
 
@@ -100,6 +109,22 @@ func (p *Provider) marked(name string) func() ([]process, error) {
 		all, err := p.scans.processes()
 		return belonging(all, 0, func(mark string) bool { return strings.HasPrefix(mark, prefix) }), err
 	}
+}
+
+// orphans is the question for what outlived the server: all that bears a mark,
+// and what the server had not made a session's command yet.
+func (p *Provider) orphans() ([]process, error) {
+	found, err := p.marked("")()
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.scans.processes()
+	for _, pr := range all {
+		if pr.server == p.realm {
+			found = append(found, pr)
+		}
+	}
+	return found, err
 }
 
 // processesOf is the question for a session's processes. The command's number

@@ -2,6 +2,7 @@ package tmux
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,7 +37,8 @@ func allProcesses(hostMark string) ([]process, error) {
 		}
 		// One whose environment cannot be read has no mark that we could see.
 		environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
-		pr.mark = variable(environ, markKey)
+		pr.mark = cmp.Or(variable(environ, markKey), variable(environ, gateKey))
+		pr.server = variable(environ, serverKey)
 		pr.host = variable(environ, hostMark) != ""
 		all = append(all, pr)
 	}

@@ -134,7 +134,7 @@ func (p *Provider) bringUp(ctx context.Context) error {
 	}
 	// What outlived the last server's end has no session any more. It has
 	// been hung up on already.
-	if err := p.end(ctx, p.marked(""), terminate); err != nil {
+	if err := p.end(ctx, p.orphans, terminate); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
@@ -148,7 +148,8 @@ func (p *Provider) bringUp(ctx context.Context) error {
 func (p *Provider) prepare(ctx context.Context, start bool) error {
 	var args []string
 	if start {
-		args = []string{"start-server", ";"}
+		// The server's own environment bears the mark, its sessions' does not.
+		args = []string{"start-server", ";", "set-environment", "-gu", serverKey, ";"}
 	} else {
 		args = []string{"-N"}
 	}
@@ -161,6 +162,9 @@ func (p *Provider) prepare(ctx context.Context, start bool) error {
 	args = append(args, ";", "new-session", "-d", "-s", keeper, "-x", "80", "-y", "24", "--", "true", ";",
 		"set-option", "-w", "-t", "="+keeper+":", "remain-on-exit", "on")
 	cmd := p.tmux(args...)
+	if start {
+		cmd.Env = append(cmd.Env, serverKey+"="+p.realm)
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
