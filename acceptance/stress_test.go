@@ -135,7 +135,8 @@ func (s *stress) open(i int) {
 	}
 	// Python dies of a Ctrl-C that comes before its first prompt.
 	if out, errOut, code := s.try("wait", name, "--ready"); code != 0 {
-		s.t.Errorf("%s does not get ready: exit %d: %s%s", name, code, out, errOut)
+		state, _, _ := s.try("status", name, "-j")
+		s.t.Errorf("%s does not get ready: exit %d: %s%s\n%s", name, code, out, errOut, state)
 	}
 	sl.name = name
 	s.mu.Lock()

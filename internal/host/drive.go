@@ -83,6 +83,7 @@ func (r *running) drive() {
 		} else if wait := r.probeAfter(s, sent, probed); wait == 0 {
 			s.probeBy(check, activity)
 			probed = h.core.clock()
+			s.shellRuns = s.probe.State == pty.Busy && s.probe.PID == h.manifest().PID
 			if s.ready {
 				h.core.atRest(activity)
 				s.foreign = false
@@ -179,9 +180,11 @@ type seen struct {
 	answered uint64 // seq of the last output
 	activity uint64 // of core
 	foreign  bool   // see core
-	cleared  bool   // the shell dropped what stood behind its prompt, and shows none (fish)
-	bracket  bool
-	altShown bool
+	// shellRuns says that the session's own program is at work.
+	shellRuns bool
+	cleared   bool // the shell dropped what stood behind its prompt, and shows none (fish)
+	bracket   bool
+	altShown  bool
 }
 
 // see looks at the screen and at what the shell told.
@@ -220,7 +223,7 @@ func (s *seen) promptHolds() bool {
 	if !s.shell.atPrompt() {
 		return false
 	}
-	return !s.foreign || s.ready || s.quiet > 2*promptRest
+	return !s.foreign || s.ready || s.quiet > quietRest || s.quiet > 2*promptRest && !s.shellRuns
 }
 
 // probeAfter returns how long to wait before the kernel is asked, 0 for now.
