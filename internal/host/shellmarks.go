@@ -60,10 +60,11 @@ func (s *shellMarks) take(m vt.Mark) bool {
 // redraws reports whether a D belongs to a prompt that the shell's editor draws
 // again. bash has D in the prompt itself where it ran no PROMPT_COMMAND, as
 // after a history expansion that found nothing. A command that was entered
-// left the prompt's line.
+// left the prompt's line, but for one that cleared the screen: that has begun,
+// which a silent shell does not tell.
 func (s *shellMarks) redraws(m vt.Mark) bool {
 	atPrompt := s.last == 'B' || s.last == 'P' || s.last == inputPending
-	return atPrompt && !s.began && m.Line <= s.prompt
+	return !s.silent && atPrompt && !s.began && m.Line <= s.prompt
 }
 
 // leftover reports whether something stands behind the shell's prompt that was
