@@ -33,7 +33,7 @@ func agents(b *bench) error {
 		}
 	}
 	b.out.note("agents are bash; 'up' and 'down' are one command each, to all running and to all gone; peek and nudge are from a cold command line, and over an open connection to the keeper")
-	b.out.note("bash does not end on Ctrl-C: den sees it back at its prompt in its own sessions, and sits out shutdown_timeout (5 s) in tmux")
+	b.out.note("bash does not end on Ctrl-C: den sees it back at its prompt in its own sessions")
 	b.out.note("tmux by hand: four callers at a time; a nudge is send-keys, unconfirmed")
 	b.out.note("Gas City, measured elsewhere: 50 agents up in 1.3 to 313 s, down in 2.7 to 208 s, peek 33 ms, nudge 690 ms, idle keeper 1.8 to 22 %% of a core")
 	return nil
