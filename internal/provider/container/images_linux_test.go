@@ -35,7 +35,11 @@ func write(t *testing.T, dir string, files map[string]string) {
 // images counts the built images of a provider's owner.
 func images(t *testing.T, e *podman, p *container.Provider) int {
 	t.Helper()
-	list, err := e.api.ImageList(t.Context(), client.ImageListOptions{Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
+	var list client.ImageListResult
+	err := container.Settled(t.Context(), func() (err error) {
+		list, err = e.api.ImageList(t.Context(), client.ImageListOptions{Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"den/internal/provider"
+	"den/internal/provider/container"
 
 	"github.com/moby/moby/client"
 )
@@ -54,7 +55,11 @@ func noDefault(t *testing.T, e *podman) string {
 	if _, err := exec.LookPath("iptables"); err != nil {
 		return "it is made with iptables, which is not installed; " + howToGet
 	}
-	list, err := e.api.NetworkList(t.Context(), client.NetworkListOptions{})
+	var list client.NetworkListResult
+	err := container.Settled(t.Context(), func() (err error) {
+		list, err = e.api.NetworkList(t.Context(), client.NetworkListOptions{})
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,11 @@ func (p *Provider) containers(ctx context.Context, name string) ([]owned, error)
 	if name != "" {
 		filters.Add("label", nameLabel+"="+name)
 	}
-	list, err := engine.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+	var list client.ContainerListResult
+	err = Settled(ctx, func() (err error) {
+		list, err = engine.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+		return err
+	})
 	if err != nil {
 		return nil, engineError("list containers", err)
 	}
@@ -111,7 +115,11 @@ func (p *Provider) pruneImages(ctx context.Context, before time.Time) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	list, err := engine.ImageList(ctx, client.ImageListOptions{Filters: p.ours()})
+	var list client.ImageListResult
+	err = Settled(ctx, func() (err error) {
+		list, err = engine.ImageList(ctx, client.ImageListOptions{Filters: p.ours()})
+		return err
+	})
 	if err != nil {
 		return 0, engineError("list images", err)
 	}

@@ -21,7 +21,11 @@ import (
 // containers lists those of a provider's Home, of all owners.
 func containers(t *testing.T, e *podman, p *container.Provider) []api.Summary {
 	t.Helper()
-	list, err := e.api.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
+	var list client.ContainerListResult
+	err := container.Settled(context.Background(), func() (err error) {
+		list, err = e.api.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
