@@ -31,7 +31,7 @@ func Settled(ctx context.Context, ask func() error) error {
 // removing reports whether the engine stumbled over something that goes away.
 func removing(err error) bool {
 	text := err.Error()
-	for _, words := range []string{"container not known", "image not known", "no such container", "layer not known"} {
+	for _, words := range []string{"container not known", "image not known", "no such container", "no such process", "layer not known"} {
 		if strings.Contains(text, words) {
 			return true
 		}
