@@ -28,12 +28,12 @@ var allowed = map[string][]string{
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
-	"internal/cell":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
-	"internal/wire":    {"internal/fault", "internal/screen"},
-	"internal/session": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
+	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
+	"internal/wire": {"internal/fault", "internal/screen"},
+	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/session", "internal/cell", "internal/peer",
+		"internal/wire", "internal/home", "internal/cell", "internal/peer",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
@@ -51,16 +51,16 @@ var allowed = map[string][]string{
 	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/native": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/session", "internal/replay", "internal/provider",
+		"internal/wire", "internal/home", "internal/replay", "internal/provider",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire", "internal/session",
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire", "internal/home",
 		"internal/provider", "internal/provider/subprocess/shim",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess/shim": {
-		"internal/fault", "internal/atomicfile", "internal/pty", "internal/peer", "internal/wire", "internal/session",
+		"internal/fault", "internal/atomicfile", "internal/pty", "internal/peer", "internal/wire", "internal/home",
 		"internal/provider/procname",
 	},
 	"internal/provider/providertest":        {"internal/fault", "internal/provider"},
@@ -69,35 +69,35 @@ var allowed = map[string][]string{
 	"internal/workspace": {"internal/fault", "internal/ident"},
 	"internal/agent":     {"internal/fault", "internal/ident", "internal/atomicfile", "internal/provider", "internal/workspace"},
 
-	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/session", "internal/peer"},
+	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/home", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
-		"internal/fault", "internal/keys", "internal/vt", "internal/session", "internal/provider",
+		"internal/fault", "internal/keys", "internal/vt", "internal/home", "internal/provider",
 		"internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/tmux/idle",
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
-	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/session"},
+	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home"},
 
 	"internal/dend": {
-		"internal/fault", "internal/session", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider",
+		"internal/fault", "internal/home", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider",
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
 		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
 
-	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/session", "internal/cell", "internal/replay"},
-	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/cell", "internal/dashboard"},
+	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
+	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard"},
 	"internal/dashboard/web": {
-		"internal/fault", "internal/vt", "internal/screen", "internal/session", "internal/eventlog", "internal/dashboard",
+		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard",
 		"internal/render", "internal/render/film", "internal/keeper",
 	},
-	"internal/dashboard/web/browser":   {"internal/fault"},                   // for tests and measurements
-	"internal/dashboard/dashboardtest": {"internal/session", "internal/pty"}, // for tests
+	"internal/dashboard/web/browser":   {"internal/fault"},                // for tests and measurements
+	"internal/dashboard/dashboardtest": {"internal/home", "internal/pty"}, // for tests
 
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
-		"internal/eventlog", "internal/screen", "internal/wire", "internal/session", "internal/cell", "internal/host", "internal/replay",
+		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent",
 		"internal/dashboard",
@@ -120,7 +120,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/session", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
+	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},

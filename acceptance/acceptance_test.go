@@ -19,8 +19,8 @@ import (
 	"den/internal/cell"
 	"den/internal/cli"
 	"den/internal/dend"
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -69,8 +69,8 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	home := filepath.Join(env.WorkDir, "home")
-	env.Setenv("DEN_HOME", home)
+	root := filepath.Join(env.WorkDir, "home")
+	env.Setenv("DEN_HOME", root)
 	env.Setenv("DEN_RUN_DIR", run)
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "user"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
@@ -80,7 +80,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("GORACE", "atexit_sleep_ms=0") // or every command takes a second to exit
 	t := env.T().(testing.TB)
 	env.Defer(func() {
-		endSessions(t, session.Home{Path: home})
+		endSessions(t, home.Home{Path: root})
 		os.RemoveAll(run)
 	})
 	return nil
@@ -88,8 +88,8 @@ func setup(env *testscript.Env) error {
 
 // endSessions kills what a test left and looks for what must not be there:
 // surviving processes and data races in hosts.
-func endSessions(t testing.TB, home session.Home) {
-	dirs, err := home.All()
+func endSessions(t testing.TB, root home.Home) {
+	dirs, err := root.All()
 	if err != nil {
 		t.Error(err)
 	}
@@ -104,7 +104,7 @@ func endSessions(t testing.TB, home session.Home) {
 				c.Close()
 			}
 		}
-		if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+		if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
 			t.Errorf("session %s left processes %v", d.ID, left)
 			d.Sweep()
 		}
@@ -159,7 +159,7 @@ func jset(ts *testscript.TestScript, neg bool, args []string) {
 
 // killHost kills a session's host without a word.
 func killHost(ts *testscript.TestScript, neg bool, args []string) {
-	d, err := session.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
+	d, err := home.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
 	ts.Check(err)
 	m, err := d.Load()
 	ts.Check(err)
@@ -199,7 +199,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 
 // settled waits until the last cell of a session is over.
 func settled(ts *testscript.TestScript, neg bool, args []string) {
-	d, err := session.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
+	d, err := home.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
 	ts.Check(err)
 	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(time.Millisecond) {
 		if rec, err := (cell.Store{Dir: d.Cells()}).Load(""); err == nil && rec.Final() {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -63,7 +63,7 @@ func TestCellRate(t *testing.T) {
 }
 
 // open makes a session and returns its directory.
-func (w *world) open(args ...string) session.Dir {
+func (w *world) open(args ...string) home.Dir {
 	w.t.Helper()
 	w.do(append([]string{"new"}, args...)...)
 	d, err := w.home.Find(args[0])
@@ -74,7 +74,7 @@ func (w *world) open(args ...string) session.Dir {
 }
 
 // runCells runs n cells that say their number, and returns their ids.
-func runCells(t *testing.T, d session.Dir, n int, code string, exit bool) map[string]bool {
+func runCells(t *testing.T, d home.Dir, n int, code string, exit bool) map[string]bool {
 	t.Helper()
 	c, err := d.Dial(t.Context(), "test")
 	if err != nil {
@@ -99,7 +99,7 @@ func runCells(t *testing.T, d session.Dir, n int, code string, exit bool) map[st
 }
 
 // checkCellEvents demands of the log that each cell began and ended once.
-func checkCellEvents(w *world, d session.Dir, ids map[string]bool) {
+func checkCellEvents(w *world, d home.Dir, ids map[string]bool) {
 	w.t.Helper()
 	ends, _ := (&stress{world: w}).readLog(d)
 	for id := range ids {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/home"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 	"den/internal/provider/native"
-	"den/internal/session"
 	"den/internal/workspace"
 )
 
@@ -123,7 +123,7 @@ func manage(t *testing.T, preset string, h *realcli.Home) *agent.Managed {
 	return m
 }
 
-func endAgent(t *testing.T, m *agent.Managed, home session.Home, h *realcli.Home) {
+func endAgent(t *testing.T, m *agent.Managed, root home.Home, h *realcli.Home) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own is over
 	defer cancel()
@@ -136,6 +136,6 @@ func endAgent(t *testing.T, m *agent.Managed, home session.Home, h *realcli.Home
 	}
 	if left := processesOf(h); len(left) > 0 {
 		t.Errorf("after the stop there are still %q", left)
-		endSessions(t, home)
+		endSessions(t, root)
 	}
 }

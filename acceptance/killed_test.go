@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/pty"
 	"den/internal/replay"
 	"den/internal/screen"
-	"den/internal/session"
 )
 
 // Hosts are killed at random points under output. Every log opens, nothing
@@ -97,7 +97,7 @@ func (w *world) killOne(name string) {
 	if _, stderr, code := w.try("type", name, "x"); code != 4 || !strings.Contains(stderr, "lost") {
 		t.Errorf("%s: type: exit %d: %s", name, code, stderr)
 	}
-	if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+	if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
 		t.Errorf("%s: processes %v are left", name, left)
 	}
 	w.checkLog(d)
@@ -106,7 +106,7 @@ func (w *world) killOne(name string) {
 
 // checkLog reads a whole log: no damage, and each segment's repaint equals
 // what the segments before it led to.
-func (w *world) checkLog(d session.Dir) {
+func (w *world) checkLog(d home.Dir) {
 	t := w.t
 	log, err := eventlog.Open(d.Log())
 	if err != nil {

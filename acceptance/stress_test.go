@@ -18,7 +18,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // TestCellStress lets many clients run, fire, poll, interrupt and kill at
@@ -288,7 +288,7 @@ func (s *stress) verify() {
 
 // verifySession checks the cells and the log of one session, and returns the
 // words that its log knows.
-func (s *stress) verifySession(name string, d session.Dir, cells map[string]bool) map[string]bool {
+func (s *stress) verifySession(name string, d home.Dir, cells map[string]bool) map[string]bool {
 	ends, log := s.readLog(d)
 	kept, err := filepath.Glob(filepath.Join(d.Cells(), "*.jsonl"))
 	if err != nil {
@@ -352,7 +352,7 @@ func stressOutput(code string) string {
 }
 
 // readLog returns the ends of each cell, and all that was typed and printed.
-func (s *stress) readLog(d session.Dir) (ends map[string][]string, text string) {
+func (s *stress) readLog(d home.Dir) (ends map[string][]string, text string) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		s.t.Fatal(err)
@@ -386,7 +386,7 @@ func (s *stress) readLog(d session.Dir) (ends map[string][]string, text string) 
 }
 
 // verifyGone demands that a session is over and its host with it.
-func (s *stress) verifyGone(name string, d session.Dir) {
+func (s *stress) verifyGone(name string, d home.Dir) {
 	m, err := d.Load()
 	if err != nil {
 		s.t.Fatal(err)

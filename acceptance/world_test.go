@@ -11,13 +11,13 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // world is a Home of its own and the binary to use it with.
 type world struct {
 	t    testing.TB
-	home session.Home
+	home home.Home
 	env  []string
 	den  string // the test binary, under the name den
 	uid  uint32 // who runs it; 0 is the one who runs the tests
@@ -29,13 +29,13 @@ func newWorld(t testing.TB) *world {
 	return newWorldAt(t, filepath.Join(dir, "home"))
 }
 
-func newWorldAt(t testing.TB, home string) *world {
+func newWorldAt(t testing.TB, root string) *world {
 	t.Helper()
 	run, err := os.MkdirTemp("/tmp", "den-t-") // short: sockets go here
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, home: session.Home{Path: home, Explicit: true}}
+	w := &world{t: t, home: home.Home{Path: root, Explicit: true}}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

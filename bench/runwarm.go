@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/session"
+	denhome "den/internal/home"
 	"den/internal/wire"
 
 	"github.com/creack/pty"
@@ -58,7 +58,7 @@ func (b *bench) warmCell(home *denHome, r roundTrip, name string) (err error) {
 	if err := home.do(append([]string{"new", name}, r.argv...)...); err != nil {
 		return err
 	}
-	d, err := session.Home{Path: home.dir, Explicit: true}.Find(name)
+	d, err := denhome.Home{Path: home.dir, Explicit: true}.Find(name)
 	if err != nil {
 		return err
 	}

@@ -13,10 +13,10 @@ import (
 
 	"den/internal/agent"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/tmux"
-	"den/internal/session"
 	"den/internal/workspace"
 )
 
@@ -45,7 +45,7 @@ func run(m *testing.M) int {
 // onReal runs a test with the providers that draw real screens.
 func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
 	t.Run("native", func(t *testing.T) {
-		p, err := native.Open(native.Options{Home: session.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, Owner: "w", Binary: den, Version: "test", Grace: 300 * time.Millisecond})
+		p, err := native.Open(native.Options{Home: home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, Owner: "w", Binary: den, Version: "test", Grace: 300 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

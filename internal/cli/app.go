@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // Version is this build's version; the Makefile sets it.
@@ -40,8 +40,8 @@ func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Wri
 
 func (a *app) getenv(key string) string { return a.vars[key] }
 
-func (a *app) home() (session.Home, error) {
-	return session.ResolveHome(a.homeFlag, a.getenv)
+func (a *app) home() (home.Home, error) {
+	return home.ResolveHome(a.homeFlag, a.getenv)
 }
 
 // reported is an error whose answer was printed already: only its exit code
@@ -120,23 +120,23 @@ func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer
 
 // target resolves the session that a verb is for: the word given, else
 // DEN_SESSION, else the only active one.
-func (a *app) target(ref string) (session.Dir, error) {
-	home, err := a.home()
+func (a *app) target(ref string) (home.Dir, error) {
+	root, err := a.home()
 	if err != nil {
-		return session.Dir{}, err
+		return home.Dir{}, err
 	}
 	if ref == "" {
 		ref = a.getenv("DEN_SESSION")
 	}
 	if ref == "" {
-		return home.Only()
+		return root.Only()
 	}
-	return home.Find(ref)
+	return root.Find(ref)
 }
 
 // optionalTarget splits the arguments of a verb whose SESSION may be left
 // out: with want words after it, a leading word more is the session.
-func (a *app) optionalTarget(args []string, want int) (session.Dir, []string, error) {
+func (a *app) optionalTarget(args []string, want int) (home.Dir, []string, error) {
 	ref := ""
 	if len(args) > want {
 		ref, args = args[0], args[1:]
@@ -148,7 +148,7 @@ func (a *app) optionalTarget(args []string, want int) (session.Dir, []string, er
 // leadingTarget is for verbs that take any number of words: the first is the
 // session if there is one of that name, unless it can be one of the words and
 // a session is implied.
-func (a *app) leadingTarget(args []string, isWord func(string) bool) (session.Dir, []string, error) {
+func (a *app) leadingTarget(args []string, isWord func(string) bool) (home.Dir, []string, error) {
 	if len(args) == 0 {
 		d, err := a.target("")
 		return d, nil, err
@@ -162,11 +162,11 @@ func (a *app) leadingTarget(args []string, isWord func(string) bool) (session.Di
 			return implied, args, nil
 		}
 	}
-	return session.Dir{}, nil, err
+	return home.Dir{}, nil, err
 }
 
 // dial reaches the session's host.
-func (a *app) dial(ctx context.Context, d session.Dir) (*session.Client, error) {
+func (a *app) dial(ctx context.Context, d home.Dir) (*home.Client, error) {
 	c, err := d.Dial(ctx, Version)
 	if fault.KindOf(err) == fault.NotRunning {
 		// A lost session's processes are ended by whoever notices first.
@@ -178,7 +178,7 @@ func (a *app) dial(ctx context.Context, d session.Dir) (*session.Client, error) 
 }
 
 // call asks the session's host for one thing.
-func (a *app) call(ctx context.Context, d session.Dir, method string, params, result any) error {
+func (a *app) call(ctx context.Context, d home.Dir, method string, params, result any) error {
 	c, err := a.dial(ctx, d)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -61,7 +61,7 @@ type stepRecord struct {
 
 // batchTarget splits the words of batch. Steps that stand alone are for the
 // implied session.
-func (a *app) batchTarget(args []string) (session.Dir, string, error) {
+func (a *app) batchTarget(args []string) (home.Dir, string, error) {
 	if len(args) == 1 && isSteps(args[0]) {
 		d, err := a.target("")
 		return d, args[0], err
@@ -70,7 +70,7 @@ func (a *app) batchTarget(args []string) (session.Dir, string, error) {
 	return d, append(rest, "")[0], err
 }
 
-func (a *app) runBatch(ctx context.Context, d session.Dir, arg string, keepGoing bool) error {
+func (a *app) runBatch(ctx context.Context, d home.Dir, arg string, keepGoing bool) error {
 	raw, err := a.readSteps(arg)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *app) runBatch(ctx context.Context, d session.Dir, arg string, keepGoing
 // batch drives steps through one session.
 type batch struct {
 	*app
-	dir      session.Dir
+	dir      home.Dir
 	name     string
 	baseline uint64 // the seq of the last input step
 }

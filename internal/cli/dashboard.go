@@ -9,7 +9,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -52,7 +52,7 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 // serveDashboard becomes the process that serves the page: it is in the other
 // binary, so that this one links no HTTP.
 func (a *app) serveDashboard(file string, addr []string) error {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (a *app) serveDashboard(file string, addr []string) error {
 	if err != nil {
 		return err
 	}
-	argv := []string{binary, "web", "--home", home.Path}
+	argv := []string{binary, "web", "--home", root.Path}
 	config, err := a.workspaceToShow(file)
 	if err != nil {
 		return err
@@ -76,12 +76,12 @@ func (a *app) serveDashboard(file string, addr []string) error {
 
 // runDashboard shows the terminal's dashboard.
 func (a *app) runDashboard(file, ref string, named, all bool) error {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return err
 	}
 	if named {
-		d, err := home.Find(ref)
+		d, err := root.Find(ref)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (a *app) runDashboard(file, ref string, named, all bool) error {
 		}
 		ref, all = d.ID, all || m.Status.Final()
 	}
-	model := dashboard.New(dashboard.Options{Home: home, Registry: session.NewRegistry(a.getenv)})
+	model := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(a.getenv)})
 	defer model.Close()
 	if a.json {
 		list := model.List()
@@ -109,7 +109,7 @@ func (a *app) runDashboard(file, ref string, named, all bool) error {
 		return err
 	}
 	// It is in the other binary, so that this one starts sooner.
-	argv := []string{binary, "tui", "-home", home.Path, "-select", ref}
+	argv := []string{binary, "tui", "-home", root.Path, "-select", ref}
 	if all {
 		argv = append(argv, "-all")
 	}

@@ -11,8 +11,8 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -73,36 +73,36 @@ func (a *app) runDoctor(ctx context.Context) error {
 }
 
 func (a *app) checkHome(context.Context) (status, message, fix string) {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return "fail", err.Error(), fault.HintOf(err)
 	}
-	if err := os.MkdirAll(home.Path, 0o700); err != nil {
+	if err := os.MkdirAll(root.Path, 0o700); err != nil {
 		return "fail", err.Error(), "choose a directory that you may write to with --home DIR or DEN_HOME"
 	}
-	fi, err := os.Stat(home.Path)
+	fi, err := os.Stat(root.Path)
 	if err != nil {
 		return "fail", err.Error(), ""
 	}
-	probe := filepath.Join(home.Path, ".doctor")
+	probe := filepath.Join(root.Path, ".doctor")
 	if err := atomicfile.Write(probe, []byte("ok\n")); err != nil {
-		return "warn", fmt.Sprintf("%s cannot be written: %v; sessions can be read only", home.Path, err), "choose another with --home DIR or DEN_HOME"
+		return "warn", fmt.Sprintf("%s cannot be written: %v; sessions can be read only", root.Path, err), "choose another with --home DIR or DEN_HOME"
 	}
 	os.Remove(probe) // Best effort.
 	if fi.Mode().Perm()&0o077 != 0 {
-		return "warn", fmt.Sprintf("%s is open to other users (mode %04o)", home.Path, fi.Mode().Perm()), "chmod 700 " + home.Path
+		return "warn", fmt.Sprintf("%s is open to other users (mode %04o)", root.Path, fi.Mode().Perm()), "chmod 700 " + root.Path
 	}
-	return "ok", home.Path, ""
+	return "ok", root.Path, ""
 }
 
 func (a *app) checkDisk(context.Context) (status, message, fix string) {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return "fail", err.Error(), ""
 	}
 	var st unix.Statfs_t
-	if err := unix.Statfs(home.Path, &st); err != nil {
-		return "warn", fmt.Sprintf("free space of %s is not known: %v", home.Path, err), ""
+	if err := unix.Statfs(root.Path, &st); err != nil {
+		return "warn", fmt.Sprintf("free space of %s is not known: %v", root.Path, err), ""
 	}
 	free := int64(st.Bavail) * int64(st.Bsize)
 	message = formatBytes(free) + " free for event logs"
@@ -135,8 +135,8 @@ func (a *app) checkSession(ctx context.Context) (status, message, fix string) {
 		return "fail", err.Error(), ""
 	}
 	begun := time.Now()
-	home := session.Home{Path: dir, Explicit: true}
-	d, _, err := home.Create(ctx, session.Spec{
+	root := home.Home{Path: dir, Explicit: true}
+	d, _, err := root.Create(ctx, home.Spec{
 		Name: "doctor", Command: []string{"/bin/sh", "-c", "echo den-doctor; read x"}, Cwd: "/", Env: a.environ,
 		Term: "xterm-256color", Cols: 80, Rows: 24, RecordInput: "auto",
 	}, binary)
@@ -184,11 +184,11 @@ func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) 
 
 // checkHosts looks for sessions whose host is gone or does not answer.
 func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return "fail", err.Error(), ""
 	}
-	dirs, err := home.All()
+	dirs, err := root.All()
 	if err != nil {
 		return "fail", err.Error(), ""
 	}

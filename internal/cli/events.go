@@ -13,7 +13,7 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -76,7 +76,7 @@ type sessionEvent struct {
 	Time     time.Time `json:"ts"`
 }
 
-func (a *app) runEvents(ctx context.Context, d session.Dir, id string, once, all bool) error {
+func (a *app) runEvents(ctx context.Context, d home.Dir, id string, once, all bool) error {
 	m, err := d.Inspect()
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (a *app) runEvents(ctx context.Context, d session.Dir, id string, once, all
 
 // eventsBegin is the event after which to begin: now, or for a named cell
 // just before it was fired, so that one that has ended is not waited for.
-func eventsBegin(d session.Dir, id string, all bool) (uint64, error) {
+func eventsBegin(d home.Dir, id string, all bool) (uint64, error) {
 	if all {
 		return 0, nil
 	}
@@ -157,7 +157,7 @@ func eventOf(ev eventlog.Event) (sessionEvent, bool) {
 
 // followSession hands over the events of a session after one, until the
 // session is over or handle returns an error.
-func (a *app) followSession(ctx context.Context, d session.Dir, after uint64, handle func(eventlog.Event) error) error {
+func (a *app) followSession(ctx context.Context, d home.Dir, after uint64, handle func(eventlog.Event) error) error {
 	// A host that dies without a word writes no last event: then what is there
 	// is all that there will be.
 	gone, err := d.Gone()

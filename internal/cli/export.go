@@ -12,9 +12,9 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/render"
 	"den/internal/render/film"
-	"den/internal/session"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -83,7 +83,7 @@ type exportAnswer struct {
 	Missing    []string `json:"missing,omitempty"` // what the log no longer has
 }
 
-func (a *app) runExport(ctx context.Context, d session.Dir, o exportOptions) (err error) {
+func (a *app) runExport(ctx context.Context, d home.Dir, o exportOptions) (err error) {
 	m, err := d.Inspect()
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (a *app) runExport(ctx context.Context, d session.Dir, o exportOptions) (er
 }
 
 // putExport brings the recording to its place, and answers.
-func (a *app) putExport(d session.Dir, m *session.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
+func (a *app) putExport(d home.Dir, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
 	size, err := tmp.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (a *app) putExport(d session.Dir, m *session.Manifest, o exportOptions, fo 
 }
 
 // keepExport makes an artifact of the recording.
-func (a *app) keepExport(d session.Dir, fo film.Options, tmp string) (path string, err error) {
+func (a *app) keepExport(d home.Dir, fo film.Options, tmp string) (path string, err error) {
 	data, err := os.ReadFile(tmp)
 	if err != nil {
 		return "", err
@@ -169,11 +169,11 @@ func (a *app) keepExport(d session.Dir, fo film.Options, tmp string) (path strin
 	if err != nil {
 		return "", err
 	}
-	return path, d.SaveArtifact(path, session.Artifact{Kind: "recording", Seq: seq}, data)
+	return path, d.SaveArtifact(path, home.Artifact{Kind: "recording", Seq: seq}, data)
 }
 
 // lastSeq is the number of the last event in the log now.
-func lastSeq(d session.Dir) (uint64, error) {
+func lastSeq(d home.Dir) (uint64, error) {
 	r, err := replayTo(d, point{})
 	if err != nil {
 		return 0, err
@@ -181,7 +181,7 @@ func lastSeq(d session.Dir) (uint64, error) {
 	return r.Position.Seq, nil
 }
 
-func (o *exportOptions) filmOptions(m *session.Manifest, now time.Time) (film.Options, error) {
+func (o *exportOptions) filmOptions(m *home.Manifest, now time.Time) (film.Options, error) {
 	fo := film.Options{
 		Format: film.Format(o.format), Timing: film.Timing(o.timing), Speed: o.speed, IdleLimit: time.Duration(o.idleLimit),
 		Render: render.Options{Scale: o.scale, Cursor: render.CursorAsSet}, Title: m.Name,
@@ -218,7 +218,7 @@ func formatOf(path string) film.Format {
 }
 
 // exportTime reads --from or --to as a time since the session's start.
-func exportTime(flag, at string, m *session.Manifest, now time.Time) (time.Duration, error) {
+func exportTime(flag, at string, m *home.Manifest, now time.Time) (time.Duration, error) {
 	if at == "" {
 		return 0, nil
 	}

@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 
 	"github.com/spf13/cobra"
 )
 
 func (a *app) gcCmd() *cobra.Command {
 	var older duration
-	var o session.GCOptions
+	var o home.GCOptions
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove the directories of sessions that are over",
@@ -39,22 +39,22 @@ Homes are swept, and those that are gone are forgotten.`,
 	return cmd
 }
 
-func (a *app) runGC(o session.GCOptions) error {
+func (a *app) runGC(o home.GCOptions) error {
 	homes, registry, err := a.sweepScope()
 	if err != nil {
 		return err
 	}
-	removed, bytes := []session.Collected{}, int64(0)
+	removed, bytes := []home.Collected{}, int64(0)
 	var errs []error
-	for _, home := range homes {
-		got, err := home.Collect(time.Now(), o)
+	for _, root := range homes {
+		got, err := root.Collect(time.Now(), o)
 		errs = append(errs, err)
 		for _, c := range got {
 			removed = append(removed, c)
 			bytes += c.Bytes
 		}
-		if _, err := os.Stat(home.Path); errors.Is(err, fs.ErrNotExist) && !o.DryRun {
-			_, err := registry.Remove(home.Path)
+		if _, err := os.Stat(root.Path); errors.Is(err, fs.ErrNotExist) && !o.DryRun {
+			_, err := registry.Remove(root.Path)
 			errs = append(errs, err)
 		}
 	}
@@ -71,14 +71,14 @@ func (a *app) runGC(o session.GCOptions) error {
 }
 
 // sweepScope is the Home that the user named, or all that are known.
-func (a *app) sweepScope() ([]session.Home, session.Registry, error) {
-	registry := session.NewRegistry(a.getenv)
-	home, err := a.home()
+func (a *app) sweepScope() ([]home.Home, home.Registry, error) {
+	registry := home.NewRegistry(a.getenv)
+	root, err := a.home()
 	if err != nil {
 		return nil, registry, err
 	}
-	homes := []session.Home{home}
-	if home.Explicit {
+	homes := []home.Home{root}
+	if root.Explicit {
 		return homes, registry, nil
 	}
 	known, err := registry.Homes()
@@ -86,8 +86,8 @@ func (a *app) sweepScope() ([]session.Home, session.Registry, error) {
 		return nil, registry, err
 	}
 	for _, k := range known {
-		if k.Path != home.Path {
-			homes = append(homes, session.Home{Path: k.Path})
+		if k.Path != root.Path {
+			homes = append(homes, home.Home{Path: k.Path})
 		}
 	}
 	return homes, registry, nil
@@ -125,14 +125,14 @@ func (a *app) homesCmd() *cobra.Command {
 }
 
 func (a *app) runHomes(all bool) error {
-	known, err := session.NewRegistry(a.getenv).Homes()
+	known, err := home.NewRegistry(a.getenv).Homes()
 	if err != nil {
 		return err
 	}
 	homes := []listedHome{}
 	for _, k := range known {
 		h := listedHome{Path: k.Path, LastSeen: k.LastSeen}
-		dirs, err := session.Home{Path: k.Path}.All()
+		dirs, err := home.Home{Path: k.Path}.All()
 		if err != nil {
 			fmt.Fprintf(a.stderr, "den: %s: %v\n", k.Path, err)
 		}
@@ -174,16 +174,16 @@ func printHomes(w io.Writer, homes []listedHome, all bool) {
 }
 
 func (a *app) forgetHome(path string) error {
-	home, err := session.ResolveHome(path, a.getenv)
+	root, err := home.ResolveHome(path, a.getenv)
 	if err != nil {
 		return err
 	}
-	found, err := session.NewRegistry(a.getenv).Remove(home.Path)
+	found, err := home.NewRegistry(a.getenv).Remove(root.Path)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return fault.Hintf(fault.Errorf(fault.NotFound, "no Home '%s' is registered", home.Path), "'den homes --all' lists them")
+		return fault.Hintf(fault.Errorf(fault.NotFound, "no Home '%s' is registered", root.Path), "'den homes --all' lists them")
 	}
-	return a.answer(map[string]any{"path": home.Path, "forgotten": true}, func(w io.Writer) { fmt.Fprintln(w, "forgotten", home.Path) })
+	return a.answer(map[string]any{"path": root.Path, "forgotten": true}, func(w io.Writer) { fmt.Fprintln(w, "forgotten", root.Path) })
 }

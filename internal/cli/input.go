@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keys"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -102,12 +102,12 @@ WheelUp:ROW,COL WheelDown:ROW,COL (the program must have asked for mouse events)
 	}
 }
 
-func (a *app) sendInput(cmd *cobra.Command, d session.Dir, in wire.Input) error {
+func (a *app) sendInput(cmd *cobra.Command, d home.Dir, in wire.Input) error {
 	return a.callSeq(cmd, d, wire.MethodInput, in)
 }
 
 // callSeq asks for something whose whole answer is the seq of its event.
-func (a *app) callSeq(cmd *cobra.Command, d session.Dir, method string, params any) error {
+func (a *app) callSeq(cmd *cobra.Command, d home.Dir, method string, params any) error {
 	var seq wire.Seq
 	if err := a.call(cmd.Context(), d, method, params, &seq); err != nil {
 		return err
@@ -190,11 +190,11 @@ func (a *app) completeSession(_ *cobra.Command, args []string, _ string) ([]stri
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
-	dirs, err := home.All()
+	dirs, err := root.All()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -14,7 +14,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -120,8 +120,8 @@ func (k kTool) implied(args []string) (string, bool) {
 	if name := k.getenv("K_SESSION"); name != "" {
 		return k.checked(name)
 	}
-	if home, err := k.home(); err == nil {
-		if d, err := home.Only(); err == nil {
+	if root, err := k.home(); err == nil {
+		if d, err := root.Only(); err == nil {
 			if m, err := d.Load(); err == nil {
 				return m.Name, true
 			}
@@ -133,12 +133,12 @@ func (k kTool) implied(args []string) (string, bool) {
 
 // find returns the newest session of a name, whatever its status but
 // destroyed: what k has killed is gone.
-func (k kTool) find(name string) (session.Dir, *session.Manifest, error) {
-	home, err := k.home()
+func (k kTool) find(name string) (home.Dir, *home.Manifest, error) {
+	root, err := k.home()
 	if err != nil {
-		return session.Dir{}, nil, err
+		return home.Dir{}, nil, err
 	}
-	d, err := home.Find(name)
+	d, err := root.Find(name)
 	if err != nil {
 		return d, nil, kNoSession(name)
 	}
@@ -146,14 +146,14 @@ func (k kTool) find(name string) (session.Dir, *session.Manifest, error) {
 	if err != nil {
 		return d, nil, err
 	}
-	if m.Name != name || m.Status == session.Destroyed || m.Status == session.Destroying {
+	if m.Name != name || m.Status == home.Destroyed || m.Status == home.Destroying {
 		return d, m, kNoSession(name)
 	}
 	return d, m, nil
 }
 
 // live is find for what needs a program that runs.
-func (k kTool) live(name string) (session.Dir, error) {
+func (k kTool) live(name string) (home.Dir, error) {
 	d, m, err := k.find(name)
 	if err == nil && m.Status.Final() {
 		err = kNoSession(name)
@@ -165,11 +165,11 @@ func kNoSession(name string) error { return fault.Errorf(fault.NotFound, "no ses
 
 // names is k ls.
 func (k kTool) names() int {
-	home, err := k.home()
+	root, err := k.home()
 	if err != nil {
 		return k.say(1, "ERR %v", err)
 	}
-	sessions, err := k.list(home, false)
+	sessions, err := k.list(root, false)
 	if err != nil {
 		return k.say(1, "ERR %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"den/internal/atomicfile"
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -87,7 +87,7 @@ func kTimeout(n int) time.Duration {
 }
 
 // takes finds the session for the code, and makes the code fit to be typed.
-func (k kTool) takes(c *kCode) (session.Dir, error) {
+func (k kTool) takes(c *kCode) (home.Dir, error) {
 	d, err := k.live(c.name)
 	if err != nil {
 		return d, err
@@ -153,7 +153,7 @@ func (k kTool) run(args []string) int {
 }
 
 // runInterrupted is how k run ends by Ctrl-C.
-func (k kTool) runInterrupted(d session.Dir, c kCode) int {
+func (k kTool) runInterrupted(d home.Dir, c kCode) int {
 	ctx, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
 	var r cell.Result
@@ -210,7 +210,7 @@ func (k kTool) show(r cell.Result, asJSON bool) {
 	k.say(0, "%s", kJSON(pairs...))
 }
 
-func kStore(d session.Dir) cell.Store { return cell.Store{Dir: d.Cells()} }
+func kStore(d home.Dir) cell.Store { return cell.Store{Dir: d.Cells()} }
 
 // pollCell is k poll: [SESSION] [CELL]. It reads a record and asks nobody.
 func (k kTool) pollCell(args []string) int {
@@ -235,7 +235,7 @@ func (k kTool) pollCell(args []string) int {
 	return k.tell(d, rec)
 }
 
-func (k kTool) pollID(d session.Dir, id string) int {
+func (k kTool) pollID(d home.Dir, id string) int {
 	rec, err := kStore(d).Load(id)
 	switch kind := fault.KindOf(err); {
 	case err == nil && rec.CellID == id:
@@ -255,7 +255,7 @@ func (k kTool) cellError(status int, id, text string) int {
 }
 
 // tell answers a poll, and notes what it has told.
-func (k kTool) tell(d session.Dir, rec cell.Record) int {
+func (k kTool) tell(d home.Dir, rec cell.Record) int {
 	if rec.Final() {
 		k.told(d, rec.CellID, cell.Done) // Best effort: it would be told again.
 		k.show(rec.Result, true)
@@ -284,16 +284,16 @@ func (k kTool) tell(d session.Dir, rec cell.Record) int {
 
 // pending reports whether the last cell still belongs to somebody: it runs, or
 // its end was told to nobody. Who interrupts a cell knows its end.
-func (k kTool) pending(d session.Dir, rec cell.Record) bool {
+func (k kTool) pending(d home.Dir, rec cell.Record) bool {
 	return rec.By != cell.ByInt && k.wasTold(d, rec.CellID) != cell.Done
 }
 
 // told notes what k has told of a session's last cell.
-func (k kTool) told(d session.Dir, id string, what cell.Status) error {
+func (k kTool) told(d home.Dir, id string, what cell.Status) error {
 	return atomicfile.Replace(filepath.Join(d.Cells(), "k-told"), []byte(id+" "+string(what)))
 }
 
-func (k kTool) wasTold(d session.Dir, id string) cell.Status {
+func (k kTool) wasTold(d home.Dir, id string) cell.Status {
 	raw, err := os.ReadFile(filepath.Join(d.Cells(), "k-told"))
 	if err != nil {
 		return ""

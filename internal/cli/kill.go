@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -42,7 +42,7 @@ the event log stay until 'den gc' removes them.`,
 }
 
 // kill asks the host; the record of a session that is over is closed here.
-func (a *app) kill(cmd *cobra.Command, d session.Dir, grace time.Duration) (wire.Killed, error) {
+func (a *app) kill(cmd *cobra.Command, d home.Dir, grace time.Duration) (wire.Killed, error) {
 	var killed wire.Killed
 	var err error
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
@@ -58,7 +58,7 @@ func (a *app) kill(cmd *cobra.Command, d session.Dir, grace time.Duration) (wire
 	if err != nil {
 		return killed, err
 	}
-	if m.Status == session.Lost {
+	if m.Status == home.Lost {
 		d.Sweep()
 	}
 	if m, err = d.Close(m); err != nil {

@@ -14,8 +14,8 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/ident"
-	"den/internal/session"
 )
 
 // kMonitor is one km: it prints a session's events as they come.
@@ -25,7 +25,7 @@ type kMonitor struct {
 	id   string // of the only cell to tell of, or ""
 	once bool   // leave when a cell is over
 
-	dir   session.Dir
+	dir   home.Dir
 	after uint64 // what is told of lies behind this event
 	open  string // the cell that runs, or ""
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/host"
 	"den/internal/ident"
 	"den/internal/screen"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"
@@ -70,11 +70,11 @@ func (k kTool) create(args []string) int {
 // alive reports whether a session of exactly this name runs. One that is about
 // to end is waited for: its name is free then.
 func (k kTool) alive(ctx context.Context, name string) bool {
-	home, err := k.home()
+	root, err := k.home()
 	if err != nil {
 		return false
 	}
-	d, err := home.Find(name)
+	d, err := root.Find(name)
 	if err != nil {
 		return false
 	}
@@ -82,14 +82,14 @@ func (k kTool) alive(ctx context.Context, name string) bool {
 	if err != nil || m.Name != name || m.Status.Final() {
 		return false
 	}
-	if m.Status == session.Starting || m.Status == session.Running {
+	if m.Status == home.Starting || m.Status == home.Running {
 		return true
 	}
 	k.awaitGone(ctx, d)
 	return false
 }
 
-func (k kTool) awaitGone(ctx context.Context, d session.Dir) {
+func (k kTool) awaitGone(ctx context.Context, d home.Dir) {
 	gone, err := d.Gone()
 	if err != nil {
 		return // nothing to wait for
@@ -121,27 +121,27 @@ func (k kTool) hook(path string) (string, error) {
 	return abs, nil
 }
 
-func (k kTool) start(ctx context.Context, name string, words []string, prompt string) (session.Dir, error) {
-	home, err := k.home()
+func (k kTool) start(ctx context.Context, name string, words []string, prompt string) (home.Dir, error) {
+	root, err := k.home()
 	if err != nil {
-		return session.Dir{}, err
+		return home.Dir{}, err
 	}
-	spec, err := k.spec(home, name, k.kCommand(words), newOptions{
+	spec, err := k.spec(root, name, k.kCommand(words), newOptions{
 		cols: 120, rows: 40, term: "xterm-256color", prompt: prompt,
 		logLimit: "256MiB", logSync: "rotate", recordInput: host.RecordAuto,
 	})
 	if err != nil {
-		return session.Dir{}, err
+		return home.Dir{}, err
 	}
 	binary, err := os.Executable()
 	if err != nil {
-		return session.Dir{}, fmt.Errorf("find den's own binary: %w", err)
+		return home.Dir{}, fmt.Errorf("find den's own binary: %w", err)
 	}
-	d, _, err := home.Create(ctx, spec, binary)
+	d, _, err := root.Create(ctx, spec, binary)
 	if err != nil {
 		return d, err
 	}
-	if err := session.NewRegistry(k.getenv).Add(home, time.Now()); err != nil {
+	if err := home.NewRegistry(k.getenv).Add(root, time.Now()); err != nil {
 		fmt.Fprintf(k.stderr, "den: the session runs, but its Home was not registered: %v\n", err)
 	}
 	return d, nil
@@ -171,11 +171,11 @@ func (k kTool) kCommand(words []string) []string {
 const kSettle = time.Second
 
 // settled waits until the program takes input, and is an error if it has ended.
-func (k kTool) settled(ctx context.Context, d session.Dir) error {
+func (k kTool) settled(ctx context.Context, d home.Dir) error {
 	// The answer is in the record: whatever went wrong here is told by it.
 	_ = k.call(ctx, d, wire.MethodWait, wire.Wait{Ready: true, Timeout: kSettle}, nil)
 	m, err := d.Inspect()
-	if err == nil && m.Status == session.Exiting {
+	if err == nil && m.Status == home.Exiting {
 		k.awaitGone(ctx, d)
 		m, err = d.Reconcile()
 	}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/host"
-	"den/internal/session"
 	"den/internal/vt"
 )
 
@@ -129,7 +129,7 @@ func (k kTool) history(args []string) int {
 }
 
 // kHistory returns the last lines of the log, or all for 0.
-func kHistory(d session.Dir, most int) ([]string, error) {
+func kHistory(d home.Dir, most int) ([]string, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/eventlog"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -16,17 +16,17 @@ import (
 
 // listed is one session as ls shows it.
 type listed struct {
-	Session    string         `json:"session"`
-	ID         string         `json:"id"`
-	Status     session.Status `json:"status"`
-	Command    []string       `json:"command"`
-	Cols       int            `json:"cols"`
-	Rows       int            `json:"rows"`
-	PID        int            `json:"pid"`
-	Created    time.Time      `json:"created"`
-	LastOutput *time.Time     `json:"last_output,omitempty"`
-	ExitCode   *int           `json:"exit_code,omitempty"`
-	ExitSignal string         `json:"exit_signal,omitempty"`
+	Session    string      `json:"session"`
+	ID         string      `json:"id"`
+	Status     home.Status `json:"status"`
+	Command    []string    `json:"command"`
+	Cols       int         `json:"cols"`
+	Rows       int         `json:"rows"`
+	PID        int         `json:"pid"`
+	Created    time.Time   `json:"created"`
+	LastOutput *time.Time  `json:"last_output,omitempty"`
+	ExitCode   *int        `json:"exit_code,omitempty"`
+	ExitSignal string      `json:"exit_signal,omitempty"`
 }
 
 func (a *app) lsCmd() *cobra.Command {
@@ -39,11 +39,11 @@ func (a *app) lsCmd() *cobra.Command {
 		GroupID: groupSession,
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			home, err := a.home()
+			root, err := a.home()
 			if err != nil {
 				return err
 			}
-			sessions, err := a.list(home, all)
+			sessions, err := a.list(root, all)
 			if err != nil {
 				return err
 			}
@@ -56,8 +56,8 @@ func (a *app) lsCmd() *cobra.Command {
 
 // list returns the sessions, oldest first. A record that cannot be read is
 // reported and does not hide the others.
-func (a *app) list(home session.Home, all bool) ([]listed, error) {
-	dirs, err := home.All()
+func (a *app) list(root home.Home, all bool) ([]listed, error) {
+	dirs, err := root.All()
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ whether it waits for input and how that is known, sizes, and how the recording g
 }
 
 // status asks the host, or reads the record of a session that is over.
-func (a *app) status(cmd *cobra.Command, d session.Dir) (*wire.Status, error) {
+func (a *app) status(cmd *cobra.Command, d home.Dir) (*wire.Status, error) {
 	m, err := d.Reconcile()
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func (a *app) status(cmd *cobra.Command, d session.Dir) (*wire.Status, error) {
 	return a.deadStatus(d, m)
 }
 
-func (a *app) deadStatus(d session.Dir, m *session.Manifest) (*wire.Status, error) {
+func (a *app) deadStatus(d home.Dir, m *home.Manifest) (*wire.Status, error) {
 	s := &wire.Status{
 		Session: m.Name, ID: m.ID, Status: string(m.Status), Failure: m.Failure,
 		Command: m.Command, Cwd: m.Cwd, Term: m.Term, Labels: m.Labels, Cols: m.Cols, Rows: m.Rows,

@@ -14,8 +14,8 @@ import (
 	"syscall"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/host"
-	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -23,10 +23,10 @@ import (
 // Main runs one command and returns the process status.
 func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int {
 	a := newApp(args[0], environ, stdin, stdout, stderr)
-	if a.getenv(session.HostMark) != "" && len(args) > 3 && args[1] == "host" {
+	if a.getenv(home.HostMark) != "" && len(args) > 3 && args[1] == "host" {
 		return a.hostMain(args[2:])
 	}
-	if a.getenv(session.HostMark) != "" && len(args) > 3 && args[1] == "shim" {
+	if a.getenv(home.HostMark) != "" && len(args) > 3 && args[1] == "shim" {
 		return a.shimMain()
 	}
 	if status, ok := a.asK(args); ok {
@@ -58,7 +58,7 @@ func (a *app) hostMain(args []string) int {
 		if fd, err = strconv.Atoi(args[3]); err == nil {
 			err = host.Resume(context.Background(), Version, fd)
 		}
-	} else if len(args) == 4 && args[2] == session.FromFlag {
+	} else if len(args) == 4 && args[2] == home.FromFlag {
 		err = host.MainFrom(context.Background(), Version, args[3])
 	} else {
 		err = host.Main(context.Background(), Version, a.stdin, os.Stdout)

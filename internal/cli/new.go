@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/host"
-	"den/internal/session"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -70,11 +70,11 @@ den's own flags stand before CMD: everything from its first word on belongs to i
 }
 
 func (a *app) runNew(cmd *cobra.Command, name string, command []string, o newOptions) error {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return err
 	}
-	spec, err := a.spec(home, name, command, o)
+	spec, err := a.spec(root, name, command, o)
 	if err != nil {
 		return err
 	}
@@ -82,26 +82,26 @@ func (a *app) runNew(cmd *cobra.Command, name string, command []string, o newOpt
 	if err != nil {
 		return fmt.Errorf("find den's own binary: %w", err)
 	}
-	d, m, err := home.Create(cmd.Context(), spec, binary)
+	d, m, err := root.Create(cmd.Context(), spec, binary)
 	if err != nil {
 		return err
 	}
-	if err := session.NewRegistry(a.getenv).Add(home, time.Now()); err != nil {
+	if err := home.NewRegistry(a.getenv).Add(root, time.Now()); err != nil {
 		fmt.Fprintf(a.stderr, "den: the session runs, but its Home was not registered: %v\n", err)
 	}
 	return a.answer(struct {
-		Session string         `json:"session"`
-		ID      string         `json:"id"`
-		Status  session.Status `json:"status"`
-		PID     int            `json:"pid"`
-		Home    string         `json:"home"`
-	}{m.Name, d.ID, m.Status, m.PID, home.Path}, func(w io.Writer) {
+		Session string      `json:"session"`
+		ID      string      `json:"id"`
+		Status  home.Status `json:"status"`
+		PID     int         `json:"pid"`
+		Home    string      `json:"home"`
+	}{m.Name, d.ID, m.Status, m.PID, root.Path}, func(w io.Writer) {
 		fmt.Fprintf(w, "%s\t%s\tpid %d\n", m.Name, m.Status, m.PID)
 	})
 }
 
-func (a *app) spec(home session.Home, name string, command []string, o newOptions) (session.Spec, error) {
-	var spec session.Spec
+func (a *app) spec(root home.Home, name string, command []string, o newOptions) (home.Spec, error) {
+	var spec home.Spec
 	if err := host.CheckSize(o.cols, o.rows); err != nil {
 		return spec, err
 	}
@@ -135,9 +135,9 @@ func (a *app) spec(home session.Home, name string, command []string, o newOption
 	if o.prompt, err = hookPath(o.prompt); err != nil {
 		return spec, err
 	}
-	return session.Spec{
+	return home.Spec{
 		Name: name, Command: command, Cwd: cwd, Term: o.term, Cols: o.cols, Rows: o.rows,
-		Env: a.programEnv(home, o, cwd), Labels: labels, Prompt: o.prompt,
+		Env: a.programEnv(root, o, cwd), Labels: labels, Prompt: o.prompt,
 		RecordInput: o.recordInput, LogLimit: limit, SyncAlways: o.logSync == "always",
 	}, nil
 }
@@ -180,12 +180,12 @@ var outer = []string{
 	"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLUMNS", "LINES",
 	"TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "VTE_VERSION", "WT_SESSION", "KITTY_WINDOW_ID", "KITTY_PID",
 	"KITTY_LISTEN_ON", "WEZTERM_PANE", "ALACRITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR", "KONSOLE_VERSION", "ITERM_SESSION_ID",
-	session.HostMark, session.ProgramMark, "DEN_SESSION", "DEN_HOME",
+	home.HostMark, home.ProgramMark, "DEN_SESSION", "DEN_HOME",
 }
 
 // programEnv is the program's whole environment. DEN_SESSION_ID is added by
 // Create, which makes the id.
-func (a *app) programEnv(home session.Home, o newOptions, cwd string) []string {
+func (a *app) programEnv(root home.Home, o newOptions, cwd string) []string {
 	var env []string
 	for _, kv := range a.environ {
 		if k, _, _ := strings.Cut(kv, "="); !slices.Contains(outer, k) && k != "PWD" {
@@ -193,7 +193,7 @@ func (a *app) programEnv(home session.Home, o newOptions, cwd string) []string {
 		}
 	}
 	env = append(env, "TERM="+o.term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION="+Version,
-		"PWD="+cwd, "DEN_HOME="+home.Path)
+		"PWD="+cwd, "DEN_HOME="+root.Path)
 	return append(env, o.env...)
 }
 

@@ -7,9 +7,9 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/replay"
 	"den/internal/screen"
-	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -21,7 +21,7 @@ type point struct {
 }
 
 // parsePoint reads --at and --seq.
-func parsePoint(o snapshotOptions, m *session.Manifest, now time.Time, bySeq bool) (point, error) {
+func parsePoint(o snapshotOptions, m *home.Manifest, now time.Time, bySeq bool) (point, error) {
 	if bySeq {
 		if o.seq == 0 {
 			return point{}, fault.Errorf(fault.Usage, "--seq: events are numbered from 1")
@@ -71,7 +71,7 @@ func parseAt(at string, created, now time.Time) (time.Duration, error) {
 }
 
 // pastSnapshot replays the log up to the point.
-func (a *app) pastSnapshot(d session.Dir, p point, scrollback int) (*wire.Snapshot, error) {
+func (a *app) pastSnapshot(d home.Dir, p point, scrollback int) (*wire.Snapshot, error) {
 	r, err := replayTo(d, p)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (a *app) pastSnapshot(d session.Dir, p point, scrollback int) (*wire.Snapsh
 	return &wire.Snapshot{Seq: r.Position.Seq, Screen: screen.Capture(r.Terminal, scrollback)}, nil
 }
 
-func replayTo(d session.Dir, p point) (*replay.Result, error) {
+func replayTo(d home.Dir, p point) (*replay.Result, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func replayTo(d session.Dir, p point) (*replay.Result, error) {
 }
 
 // outputAfter reports whether the program wrote anything after an event.
-func outputAfter(d session.Dir, seq uint64) (bool, error) {
+func outputAfter(d home.Dir, seq uint64) (bool, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		return false, err
@@ -118,7 +118,7 @@ func outputAfter(d session.Dir, seq uint64) (bool, error) {
 
 // waitPast lets the last screen of a session that is over decide. What needs
 // time to pass, or a program to ask, cannot be shown by it and is not claimed.
-func waitPast(d session.Dir, w wire.Wait, begun time.Time) (*wire.WaitResult, error) {
+func waitPast(d home.Dir, w wire.Wait, begun time.Time) (*wire.WaitResult, error) {
 	m, err := d.Inspect()
 	if err != nil {
 		return nil, err

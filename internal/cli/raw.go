@@ -7,11 +7,11 @@ import (
 
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // printResult prints a cell's result: its rendered output, or the bytes.
-func (a *app) printResult(d session.Dir, r cell.Result, raw bool) error {
+func (a *app) printResult(d home.Dir, r cell.Result, raw bool) error {
 	if !raw {
 		return a.printCell(r)
 	}

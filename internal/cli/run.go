@@ -10,7 +10,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -64,11 +64,11 @@ comes at once with "waiting_for" and exit 13: answer with 'den type' or 'den key
 
 // cellCode splits the words of run and fire: [SESSION] CODE, or [SESSION] with
 // the code in a file or on stdin.
-func (a *app) cellCode(args []string, file string) (session.Dir, string, error) {
+func (a *app) cellCode(args []string, file string) (home.Dir, string, error) {
 	if file != "" {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			return session.Dir{}, "", fault.Errorf(fault.Usage, "read code: %w", err)
+			return home.Dir{}, "", fault.Errorf(fault.Usage, "read code: %w", err)
 		}
 		d, _, err := a.optionalTarget(args, 0)
 		if err != nil {
@@ -78,7 +78,7 @@ func (a *app) cellCode(args []string, file string) (session.Dir, string, error) 
 		return d, code, err
 	}
 	if len(args) == 0 {
-		return session.Dir{}, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
+		return home.Dir{}, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
 	}
 	d, rest, err := a.optionalTarget(args, 1)
 	if err != nil {
@@ -92,7 +92,7 @@ func (a *app) cellCode(args []string, file string) (session.Dir, string, error) 
 	return d, code, err
 }
 
-func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOptions) error {
+func (a *app) runRun(cmd *cobra.Command, d home.Dir, code string, o runOptions) error {
 	if o.maxLines < 0 {
 		return fault.Errorf(fault.Usage, "--max-lines is %d; it counts lines, and 0 means all", o.maxLines)
 	}
@@ -119,7 +119,7 @@ func (a *app) runRun(cmd *cobra.Command, d session.Dir, code string, o runOption
 }
 
 // cutOutput keeps the two ends of a long output.
-func cutOutput(d session.Dir, r *cell.Result, lines int) error {
+func cutOutput(d home.Dir, r *cell.Result, lines int) error {
 	if r.Truncated && r.OutputFile != "" && lines > 0 { // the answer is not whole
 		text, cut, err := cell.CutFile(r.OutputFile, lines)
 		if err != nil {
@@ -140,7 +140,7 @@ func cutOutput(d session.Dir, r *cell.Result, lines int) error {
 }
 
 // runCell runs a cell, over as many binaries of its host as it takes.
-func (a *app) runCell(ctx context.Context, d session.Dir, req wire.Run) (cell.Result, error) {
+func (a *app) runCell(ctx context.Context, d home.Dir, req wire.Run) (cell.Result, error) {
 	begun, limit := time.Now(), req.Timeout
 	for {
 		var r cell.Result
@@ -158,7 +158,7 @@ func (a *app) runCell(ctx context.Context, d session.Dir, req wire.Run) (cell.Re
 }
 
 // keepOutput puts an output that is printed in part where it can be read whole.
-func keepOutput(d session.Dir, r cell.Result) string {
+func keepOutput(d home.Dir, r cell.Result) string {
 	path := cell.Store{Dir: d.Cells()}.OutputPath(r.CellID)
 	if err := os.WriteFile(path, []byte(r.Output+"\n"), 0o600); err != nil {
 		return "" // what is left out is still in the log
@@ -268,7 +268,7 @@ func (a *app) pollCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) pollTarget(args []string) (session.Dir, string, error) {
+func (a *app) pollTarget(args []string) (home.Dir, string, error) {
 	ref, id := "", ""
 	switch {
 	case len(args) == 2:
@@ -283,7 +283,7 @@ func (a *app) pollTarget(args []string) (session.Dir, string, error) {
 }
 
 // poll reads a cell's record: the same few bytes whatever the log's size.
-func (a *app) poll(d session.Dir, id string) (cell.Result, error) {
+func (a *app) poll(d home.Dir, id string) (cell.Result, error) {
 	rec, err := cell.Store{Dir: d.Cells()}.Load(id)
 	if err != nil {
 		return cell.Result{}, err

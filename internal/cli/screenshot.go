@@ -11,9 +11,9 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/render"
 	"den/internal/render/redact"
-	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -98,7 +98,7 @@ type screenshotAnswer struct {
 	Missing    []string `json:"missing,omitempty"` // characters shown as boxes
 }
 
-func (a *app) runScreenshot(cmd *cobra.Command, d session.Dir, o screenshotOptions) error {
+func (a *app) runScreenshot(cmd *cobra.Command, d home.Dir, o screenshotOptions) error {
 	debug.SetGCPercent(400) // this process draws one picture, and is gone before memory matters
 	if err := o.settleFormat(); err != nil {
 		return err
@@ -146,7 +146,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, d session.Dir, o screenshotOptio
 }
 
 // putScreenshot writes the picture to where it was asked for, and answers.
-func (a *app) putScreenshot(d session.Dir, o screenshotOptions, ans screenshotAnswer, data []byte) (err error) {
+func (a *app) putScreenshot(d home.Dir, o screenshotOptions, ans screenshotAnswer, data []byte) (err error) {
 	switch o.out {
 	case "-":
 		if a.json {
@@ -157,7 +157,7 @@ func (a *app) putScreenshot(d session.Dir, o screenshotOptions, ans screenshotAn
 	case "":
 		// Different pictures of one moment are different files.
 		if ans.Path, err = d.ArtifactPath(fmt.Sprintf("screenshot-%d-%s.%s", ans.Seq, ans.SHA256[:8], o.format)); err == nil {
-			err = d.SaveArtifact(ans.Path, session.Artifact{Kind: "screenshot", Seq: ans.Seq, ScreenHash: ans.ScreenHash}, data)
+			err = d.SaveArtifact(ans.Path, home.Artifact{Kind: "screenshot", Seq: ans.Seq, ScreenHash: ans.ScreenHash}, data)
 		}
 	default:
 		ans.Path = o.out

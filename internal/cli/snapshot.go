@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -70,7 +70,7 @@ type snapshotAnswer struct {
 	Artifact   string        `json:"artifact,omitempty"`
 }
 
-func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) error {
+func (a *app) runSnapshot(cmd *cobra.Command, d home.Dir, o snapshotOptions) error {
 	lines, err := parseScrollback(o.scrollback)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, d session.Dir, o snapshotOptions) 
 	if ans.Artifact, err = d.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
 		var kept bytes.Buffer
 		if err = encodeJSON(&kept, ans); err == nil {
-			err = d.SaveArtifact(ans.Artifact, session.Artifact{Kind: "snapshot", Seq: shot.Seq, ScreenHash: shot.Screen.Hash}, kept.Bytes())
+			err = d.SaveArtifact(ans.Artifact, home.Artifact{Kind: "snapshot", Seq: shot.Seq, ScreenHash: shot.Screen.Hash}, kept.Bytes())
 		}
 	}
 	if err != nil {
@@ -152,7 +152,7 @@ func printSnapshot(w io.Writer, ans snapshotAnswer) {
 
 // capture reads the screen: from the host when it is the present of a living
 // session, from the log otherwise.
-func (a *app) capture(ctx context.Context, d session.Dir, p point, scrollback int) (*wire.Snapshot, error) {
+func (a *app) capture(ctx context.Context, d home.Dir, p point, scrollback int) (*wire.Snapshot, error) {
 	if p == (point{}) {
 		var shot wire.Snapshot
 		err := a.call(ctx, d, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -80,20 +80,20 @@ func (a *app) runUpgrade(ctx context.Context, args []string, all bool) error {
 	})
 }
 
-func (a *app) upgradeScope(args []string, all bool) ([]session.Dir, error) {
+func (a *app) upgradeScope(args []string, all bool) ([]home.Dir, error) {
 	if !all {
 		d, _, err := a.optionalTarget(args, 0)
-		return []session.Dir{d}, err
+		return []home.Dir{d}, err
 	}
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return nil, err
 	}
-	dirs, err := home.All()
+	dirs, err := root.All()
 	if err != nil {
 		return nil, err
 	}
-	var active []session.Dir
+	var active []home.Dir
 	for _, d := range dirs {
 		if m, err := d.Inspect(); err == nil && m.Status.Commandable() {
 			active = append(active, d)
@@ -104,7 +104,7 @@ func (a *app) upgradeScope(args []string, all bool) ([]session.Dir, error) {
 
 // upgrade asks the host and waits until the new one answers. The host checks
 // the binary before it begins; one that cannot be run leaves the old at work.
-func (a *app) upgrade(ctx context.Context, d session.Dir, binary string) (upgraded, error) {
+func (a *app) upgrade(ctx context.Context, d home.Dir, binary string) (upgraded, error) {
 	var u wire.Upgraded
 	if err := a.call(ctx, d, wire.MethodUpgrade, wire.Upgrade{Binary: binary}, &u); err != nil {
 		return upgraded{}, err

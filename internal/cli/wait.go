@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -117,7 +117,7 @@ func parsePosition(s string) (screen.Point, error) {
 	return screen.Point{Row: row, Col: col}, nil
 }
 
-func (a *app) runWait(ctx context.Context, d session.Dir, w wire.Wait) error {
+func (a *app) runWait(ctx context.Context, d home.Dir, w wire.Wait) error {
 	result, err := a.wait(ctx, d, w)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func printMatched(out io.Writer, r *wire.WaitResult) {
 
 // wait asks the host; where the session is over, its last screen decides. A
 // host that replaces its binary meanwhile is asked again for what is left.
-func (a *app) wait(ctx context.Context, d session.Dir, w wire.Wait) (*wire.WaitResult, error) {
+func (a *app) wait(ctx context.Context, d home.Dir, w wire.Wait) (*wire.WaitResult, error) {
 	begun := time.Now()
 	limit := w.Timeout
 	for {

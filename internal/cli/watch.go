@@ -7,8 +7,8 @@ import (
 	"io"
 
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/host"
-	"den/internal/session"
 	"den/internal/vt"
 
 	"github.com/spf13/cobra"
@@ -36,7 +36,7 @@ have no lines; use 'den attach --read-only' for them.`,
 	}
 }
 
-func (a *app) runWatch(ctx context.Context, d session.Dir) error {
+func (a *app) runWatch(ctx context.Context, d home.Dir) error {
 	m, err := d.Inspect()
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/replay"
-	"den/internal/session"
 	"den/internal/vt"
 )
 
@@ -24,7 +24,7 @@ const (
 // feed is one session, followed: its goroutine applies the events, the views
 // take the frames.
 type feed struct {
-	dir    session.Dir
+	dir    home.Dir
 	budget *budget
 	cancel context.CancelFunc
 	begin  chan struct{}  // of the model: a token for each log whose end may be looked for

@@ -8,16 +8,16 @@ import (
 	"time"
 
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/replay"
-	"den/internal/session"
 	"den/internal/vt"
 )
 
 // TestFeedJumpsWhenLeftBehind: a feed that a log outruns by whole segments
 // does not emulate them all, but goes on from the newest one's repaint.
 func TestFeedJumpsWhenLeftBehind(t *testing.T) {
-	d := session.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
+	d := home.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
 	if err := os.MkdirAll(d.Log(), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/dashboard/dashboardtest"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // patience is how long a test waits for what must come; only a hang reaches it.
@@ -27,7 +27,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{World: dashboardtest.New(t)}
 	w.model = dashboard.New(dashboard.Options{
 		Home:     w.Home,
-		Registry: session.NewRegistry(func(k string) string { return map[string]string{"XDG_STATE_HOME": w.State}[k] }),
+		Registry: home.NewRegistry(func(k string) string { return map[string]string{"XDG_STATE_HOME": w.State}[k] }),
 	})
 	t.Cleanup(w.model.Close)
 	return w

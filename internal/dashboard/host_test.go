@@ -12,11 +12,11 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // hostPID is of a session that must live.
-func hostPID(t *testing.T, d session.Dir) int {
+func hostPID(t *testing.T, d home.Dir) int {
 	t.Helper()
 	m, err := d.Load()
 	if err != nil {
@@ -80,7 +80,7 @@ func TestLiveDoesNotTouchTheSession(t *testing.T) {
 	v := w.model.Live(d)
 	defer v.Close()
 	until(t, v, "the echo", shows("hel''lo\nhel''lo"))
-	if s, ok := w.model.List().Find(d.ID); !ok || s.Status != session.Running {
+	if s, ok := w.model.List().Find(d.ID); !ok || s.Status != home.Running {
 		t.Errorf("listed as %+v", s)
 	}
 	if _, err := w.model.Timeline(ctx, d); err != nil {
@@ -124,10 +124,10 @@ func TestWatchNoticesSessions(t *testing.T) {
 	w := newWorld(t)
 	ctx := within(t)
 	step := 0
-	var other = session.Home{Path: filepath.Join(t.TempDir(), "other")}
+	var other = home.Home{Path: filepath.Join(t.TempDir(), "other")}
 	defer func() { w.EndAll(other) }()
 	for l := range w.model.Watch(ctx) {
-		status := func(name string) session.Status {
+		status := func(name string) home.Status {
 			for _, h := range l.Homes {
 				for _, s := range h.Sessions {
 					if s.Name == name {
@@ -141,16 +141,16 @@ func TestWatchNoticesSessions(t *testing.T) {
 		case step == 0:
 			w.Do("new", "a", "--label", "team=blue", "cat")
 			step++
-		case step == 1 && status("a") == session.Running:
+		case step == 1 && status("a") == home.Running:
 			w.Do("--home", other.Path, "new", "b", "cat")
 			step++
-		case step == 2 && status("b") == session.Running:
+		case step == 2 && status("b") == home.Running:
 			if len(l.Homes) != 2 || !l.Homes[0].Own || l.Homes[1].Path != other.Path || l.Homes[1].Active != 1 {
 				t.Fatalf("Homes: %+v", l.Homes)
 			}
 			w.Do("kill", "a")
 			step++
-		case step == 3 && status("a") == session.Destroyed:
+		case step == 3 && status("a") == home.Destroyed:
 			if a := l.Active(); len(a.Homes) != 2 || len(a.Homes[0].Sessions) != 0 {
 				t.Fatalf("active: %+v", a.Homes)
 			}
@@ -161,7 +161,7 @@ func TestWatchNoticesSessions(t *testing.T) {
 			}
 			syscall.Kill(hostPID(t, d), syscall.SIGKILL)
 			step++
-		case step == 4 && status("b") == session.Lost:
+		case step == 4 && status("b") == home.Lost:
 			s := &l.Homes[0].Sessions[0]
 			for words, want := range map[string]bool{"a": true, "TEAM=blue destroyed": true, "cat zebra": false, "": true} {
 				if s.Matches(words) != want {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // record is the remembered record of a session that is over: fleets leave
@@ -28,34 +28,34 @@ func (m *Model) List() *Listing {
 		l.Problem = err.Error()
 	}
 	seen := map[string]bool{}
-	add := func(home session.Home, own bool, last time.Time) {
-		if home.Path == "" || seen[home.Path] {
+	add := func(root home.Home, own bool, last time.Time) {
+		if root.Path == "" || seen[root.Path] {
 			return
 		}
-		seen[home.Path] = true
-		if _, err := os.Stat(home.Path); !own && errors.Is(err, fs.ErrNotExist) {
+		seen[root.Path] = true
+		if _, err := os.Stat(root.Path); !own && errors.Is(err, fs.ErrNotExist) {
 			return // the registry is advisory: this one is gone
 		}
-		h := m.listHome(home)
+		h := m.listHome(root)
 		h.Own, h.LastSeen = own, last
 		l.Homes = append(l.Homes, h)
 	}
-	own := slices.IndexFunc(homes, func(h session.RegisteredHome) bool { return h.Path == m.home.Path })
+	own := slices.IndexFunc(homes, func(h home.RegisteredHome) bool { return h.Path == m.home.Path })
 	if own >= 0 {
 		add(m.home, true, homes[own].LastSeen)
 	} else {
 		add(m.home, true, time.Time{})
 	}
 	for _, h := range homes {
-		add(session.Home{Path: h.Path}, false, h.LastSeen)
+		add(home.Home{Path: h.Path}, false, h.LastSeen)
 	}
 	m.forgetUnlisted(l)
 	return l
 }
 
-func (m *Model) listHome(home session.Home) Home {
-	h := Home{Path: home.Path, Sessions: []Session{}}
-	dirs, err := home.All()
+func (m *Model) listHome(root home.Home) Home {
+	h := Home{Path: root.Path, Sessions: []Session{}}
+	dirs, err := root.All()
 	if err != nil {
 		h.Problem = err.Error()
 		return h
@@ -75,7 +75,7 @@ func (m *Model) listHome(home session.Home) Home {
 }
 
 // look returns one session as it is now; false if it was removed meanwhile.
-func (m *Model) look(d session.Dir) (Session, bool) {
+func (m *Model) look(d home.Dir) (Session, bool) {
 	fi, err := os.Stat(filepath.Join(d.Path, "session.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Session{}, false

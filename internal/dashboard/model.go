@@ -6,20 +6,20 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // Options is what a model is made with.
 type Options struct {
-	Registry session.Registry // which Homes there are; may be empty
-	Home     session.Home     // the own one: always listed, and first
-	FPS      int              // frames a second that a followed session gives at most; 0 means 30
+	Registry home.Registry // which Homes there are; may be empty
+	Home     home.Home     // the own one: always listed, and first
+	FPS      int           // frames a second that a followed session gives at most; 0 means 30
 }
 
 // Model answers what there is to see. It is safe for concurrent use.
 type Model struct {
-	registry session.Registry
-	home     session.Home
+	registry home.Registry
+	home     home.Home
 	interval time.Duration // between two frames of a session
 
 	ctx    context.Context // ends the followers

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/replay"
-	"den/internal/session"
 	"den/internal/vt"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // AtSeq returns the screen after event seq; behind the end of the log, its
 // end. A moment that the log no longer holds is fault.NotFound.
-func (m *Model) AtSeq(ctx context.Context, d session.Dir, seq uint64) (*Frame, error) {
+func (m *Model) AtSeq(ctx context.Context, d home.Dir, seq uint64) (*Frame, error) {
 	if f := m.past.frame(d.Path, seq); f != nil {
 		return f, nil
 	}
@@ -29,11 +29,11 @@ func (m *Model) AtSeq(ctx context.Context, d session.Dir, seq uint64) (*Frame, e
 }
 
 // AtTime returns the screen t after the session's start.
-func (m *Model) AtTime(ctx context.Context, d session.Dir, t time.Duration) (*Frame, error) {
+func (m *Model) AtTime(ctx context.Context, d home.Dir, t time.Duration) (*Frame, error) {
 	return m.at(ctx, d, math.MaxUint64, max(0, t))
 }
 
-func (m *Model) at(ctx context.Context, d session.Dir, seq uint64, t time.Duration) (*Frame, error) {
+func (m *Model) at(ctx context.Context, d home.Dir, seq uint64, t time.Duration) (*Frame, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ const stepGrain = 50 * time.Millisecond
 
 // Step returns the next moment at which the screen may have changed, or, with
 // a negative direction, the one before. At either end it stays.
-func (m *Model) Step(ctx context.Context, d session.Dir, from eventlog.Position, direction int) (eventlog.Position, error) {
+func (m *Model) Step(ctx context.Context, d home.Dir, from eventlog.Position, direction int) (eventlog.Position, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		return from, err

@@ -16,16 +16,16 @@ import (
 	"den/internal/dashboard"
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/replay"
-	"den/internal/session"
 	"den/internal/vt"
 )
 
 // recording writes a log as a host does, without one.
 type recording struct {
 	t    testing.TB
-	dir  session.Dir
+	dir  home.Dir
 	now  time.Duration
 	log  *eventlog.Writer
 	term *vt.Terminal
@@ -33,8 +33,8 @@ type recording struct {
 
 func record(t testing.TB, segment int64) *recording {
 	t.Helper()
-	home := session.Home{Path: t.TempDir()}
-	r := &recording{t: t, dir: home.Dir(ident.New(time.Now())), term: vt.New(vt.Config{Cols: 60, Rows: 10, Scrollback: replay.Scrollback})}
+	root := home.Home{Path: t.TempDir()}
+	r := &recording{t: t, dir: root.Dir(ident.New(time.Now())), term: vt.New(vt.Config{Cols: 60, Rows: 10, Scrollback: replay.Scrollback})}
 	if err := os.MkdirAll(r.dir.Log(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func TestLiveBehindDamage(t *testing.T) {
 	rec.turn("o", "behind")
 
 	// The same log grows elsewhere, with a line that is no event.
-	torn := session.Home{Path: t.TempDir()}.Dir(rec.dir.ID)
+	torn := home.Home{Path: t.TempDir()}.Dir(rec.dir.ID)
 	write := func(name string, data []byte) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(torn.Log(), name), data, 0o600); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // A Listing is every Home that is known and its sessions, at one moment.
@@ -27,12 +27,12 @@ type Home struct {
 
 // A Session is what its record says of it, with the status that is true now.
 type Session struct {
-	Dir session.Dir `json:"-"`
+	Dir home.Dir `json:"-"`
 
 	ID         string            `json:"id"`
 	Name       string            `json:"session"`
 	Home       string            `json:"home"`
-	Status     session.Status    `json:"status"`
+	Status     home.Status       `json:"status"`
 	Failure    string            `json:"failure,omitempty"`
 	Command    []string          `json:"command"`
 	Cwd        string            `json:"cwd"`
@@ -99,7 +99,7 @@ func (s *Session) Matches(words string) bool {
 }
 
 // describe takes over a record.
-func describe(d session.Dir, m *session.Manifest) Session {
+func describe(d home.Dir, m *home.Manifest) Session {
 	return Session{
 		Dir: d, ID: d.ID, Name: m.Name, Home: d.Home.Path, Status: m.Status, Failure: m.Failure,
 		Command: m.Command, Cwd: m.Cwd, Cols: m.Cols, Rows: m.Rows, Labels: m.Labels,

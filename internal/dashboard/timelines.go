@@ -7,7 +7,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // maxTimelines bounds the sessions whose timelines are kept; the least used go.
@@ -29,7 +29,7 @@ type reading struct {
 }
 
 // Timeline returns what happened in a session until now.
-func (m *Model) Timeline(ctx context.Context, d session.Dir) (*Timeline, error) {
+func (m *Model) Timeline(ctx context.Context, d home.Dir) (*Timeline, error) {
 	r := m.timelines.of(d)
 	select {
 	case <-ctx.Done():
@@ -45,7 +45,7 @@ func (m *Model) Timeline(ctx context.Context, d session.Dir) (*Timeline, error) 
 	return line, nil
 }
 
-func (ts *timelines) of(d session.Dir) *reading {
+func (ts *timelines) of(d home.Dir) *reading {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	i := slices.IndexFunc(ts.all, func(r *reading) bool { return r.log == d.Path })
@@ -63,7 +63,7 @@ func (ts *timelines) of(d session.Dir) *reading {
 	return r
 }
 
-func (r *reading) catchUp(ctx context.Context, d session.Dir) error {
+func (r *reading) catchUp(ctx context.Context, d home.Dir) error {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (r *reading) catchUp(ctx context.Context, d session.Dir) error {
 }
 
 // first notes where the log begins now, and when the session did.
-func (r *reading) first(log *eventlog.Log, d session.Dir) error {
+func (r *reading) first(log *eventlog.Log, d home.Dir) error {
 	segs, err := log.Segments()
 	if err != nil || len(segs) == 0 {
 		return err

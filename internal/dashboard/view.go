@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // A View is one reader of a session's screens. It belongs to one goroutine.
@@ -23,11 +23,11 @@ type View struct {
 
 // Live begins to follow a session, from the repaint that is nearest to its
 // end. The caller closes the view.
-func (m *Model) Live(d session.Dir) *View { return m.Glance(d, m.interval) }
+func (m *Model) Live(d home.Dir) *View { return m.Glance(d, m.interval) }
 
 // Glance is Live with at least so much time between two screens: what nobody
 // looks at closely costs less.
-func (m *Model) Glance(d session.Dir, gap time.Duration) *View {
+func (m *Model) Glance(d home.Dir, gap time.Duration) *View {
 	v := &View{model: m, gap: max(gap, m.interval)}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,15 +14,15 @@ import (
 
 	"den/internal/agent"
 	"den/internal/controller"
+	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/session"
 	"den/internal/workspace"
 )
 
 // daemon is one keeper.
 type daemon struct {
 	place      keeper.Place
-	home       session.Home
+	home       home.Home
 	den        string
 	getenv     func(string) string
 	environ    []string

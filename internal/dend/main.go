@@ -17,8 +17,8 @@ import (
 	"den/internal/controller"
 	"den/internal/dashboard/web"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -139,7 +139,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer lock.Close()
-	home, err := session.ResolveHome(o.home, getenv)
+	root, err := home.ResolveHome(o.home, getenv)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
+	d := &daemon{place: p, home: root, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	defer d.places.close()
 	if err := d.load(); err != nil {

@@ -8,9 +8,9 @@ import (
 	"os"
 
 	"den/internal/agent"
+	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/provider"
-	"den/internal/session"
 	"den/internal/workspace"
 )
 
@@ -56,7 +56,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	home, err := session.ResolveHome(o.home, getenv)
+	root, err := home.ResolveHome(o.home, getenv)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	d := &daemon{place: p, home: home, den: o.den, getenv: getenv, environ: environ, workspace: ws, engine: ws.Session}
+	d := &daemon{place: p, home: root, den: o.den, getenv: getenv, environ: environ, workspace: ws, engine: ws.Session}
 	d.places = newPlaces(d)
 	defer d.places.close()
 	ag, err := ws.Agent(name)

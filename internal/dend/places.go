@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/native"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/tmux"
-	"den/internal/session"
 	"den/internal/workspace"
 )
 
@@ -59,7 +59,7 @@ func (ps *places) open(kind string) (provider.Provider, error) {
 	case "native", "":
 		return native.Open(native.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version})
 	case "tmux":
-		socket, err := session.RunPath(tmuxSocketOf(d.place), d.getenv)
+		socket, err := home.RunPath(tmuxSocketOf(d.place), d.getenv)
 		if err != nil {
 			return nil, err
 		}

@@ -10,8 +10,8 @@ import (
 
 	"den/internal/controller"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/session"
 	"den/internal/workspace"
 )
 
@@ -35,7 +35,7 @@ func planned(t *testing.T, file string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{place: p, home: session.Home{Path: filepath.Join(dir, "home"), Explicit: true}, den: self, getenv: os.Getenv, controller: c, leaving: map[string]member{}, end: newEnding()}
+	d := &daemon{place: p, home: home.Home{Path: filepath.Join(dir, "home"), Explicit: true}, den: self, getenv: os.Getenv, controller: c, leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	t.Cleanup(d.places.close)
 	rewrite(t, d, file)

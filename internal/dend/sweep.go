@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/session"
 )
 
 // sweepLimit bounds how long a place may keep the agents from starting.
@@ -49,7 +49,7 @@ func (d *daemon) usedBefore() []string {
 	if _, err := os.Stat(d.place.Sessions()); err == nil {
 		used = append(used, "subprocess")
 	}
-	if socket, err := session.RunPath(tmuxSocketOf(d.place), d.getenv); err == nil {
+	if socket, err := home.RunPath(tmuxSocketOf(d.place), d.getenv); err == nil {
 		if _, err := os.Stat(socket); !errors.Is(err, fs.ErrNotExist) {
 			used = append(used, "tmux")
 		}

@@ -13,22 +13,22 @@ import (
 	"den/internal/dashboard"
 	"den/internal/dashboard/tui"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/session"
 )
 
 // showDashboard is 'dend tui': what 'den dashboard' becomes.
 func showDashboard(args, environ []string, stdout, stderr io.Writer) error {
 	f := flag.NewFlagSet("dend tui", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	home := f.String("home", "", "the own Home, a `DIR`")
+	root := f.String("home", "", "the own Home, a `DIR`")
 	ref := f.String("select", "", "the `SESSION` to begin with")
 	all := f.Bool("all", false, "also sessions that are over")
 	if err := f.Parse(args); err != nil {
 		return fault.Errorf(fault.Usage, "%w", err)
 	}
 	getenv := lookup(environ)
-	h, err := session.ResolveHome(*home, getenv)
+	h, err := home.ResolveHome(*root, getenv)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func showDashboard(args, environ []string, stdout, stderr io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	model := dashboard.New(dashboard.Options{Home: h, Registry: session.NewRegistry(getenv)})
+	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
 	defer model.Close()
 	return tui.Run(ctx, tui.Options{Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Agents: agentsOf(getenv("DEN_WORKSPACE"))})
 }

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
-type sessionManifest = session.Manifest
+type sessionManifest = home.Manifest
 
 // attachedSizes decides the terminal's size while people are attached: the
 // largest that fits all of their terminals. When the last leaves, the size

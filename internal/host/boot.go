@@ -16,9 +16,9 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/pty"
-	"den/internal/session"
 	"den/internal/vt"
 	"den/internal/wire"
 
@@ -29,15 +29,15 @@ import (
 // program, says on stdout that it is ready, and serves until the end.
 func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
 	settle()
-	unix.CloseOnExec(session.LockFD)
-	lock := os.NewFile(session.LockFD, "lock")
+	unix.CloseOnExec(home.LockFD)
+	lock := os.NewFile(home.LockFD, "lock")
 	return run(ctx, version, stdin, stdout, lock, func() { detach(stdout) })
 }
 
 // run boots, tells the creator, lets go of it and serves.
 func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer, lock *os.File, letGo func()) error {
 	h, err := boot(version, stdin, lock)
-	ready := session.Ready{}
+	ready := home.Ready{}
 	if err != nil {
 		ready.Error = wire.FromError(err)
 	}
@@ -84,12 +84,12 @@ func detach(stdout io.Closer) {
 
 // boot takes the session over from its creator and starts the program.
 func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
-	var b session.Bootstrap
+	var b home.Bootstrap
 	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
 		return nil, fault.Errorf(fault.Protocol, "read bootstrap: %w", err)
 	}
-	if b.V != session.BootstrapVersion {
-		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, session.BootstrapVersion)
+	if b.V != home.BootstrapVersion {
+		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, home.BootstrapVersion)
 	}
 	if b.Inherit {
 		b.Env = append(inheritable(os.Environ()), b.Env...)
@@ -111,7 +111,7 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 	return h, nil
 }
 
-func newHost(dir session.Dir, version string) *Host {
+func newHost(dir home.Dir, version string) *Host {
 	return &Host{
 		dir: dir, version: version,
 		killing: make(chan struct{}), upgrading: make(chan struct{}), ending: make(chan struct{}), stopCells: make(chan struct{}),
@@ -148,7 +148,7 @@ func (h *Host) begin(env []string, hostPID int) error {
 	if hostPID == 0 {
 		hostPID = os.Getpid()
 	}
-	h.advance(session.Running, func(m *session.Manifest) {
+	h.advance(home.Running, func(m *home.Manifest) {
 		m.PID, m.HostPID, m.Host = pid, hostPID, h.version
 	})
 	return nil
@@ -170,7 +170,7 @@ func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
 	return in.Argv, in.Env
 }
 
-func newTerminal(m *session.Manifest, version string) *vt.Terminal {
+func newTerminal(m *home.Manifest, version string) *vt.Terminal {
 	return vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: Scrollback, Version: version})
 }
 

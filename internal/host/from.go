@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,7 +35,7 @@ func takeOver(socket string) (*net.UnixConn, *os.File, error) {
 	if err != nil {
 		return nil, nil, fault.Errorf(fault.Unreachable, "reach the creator: %w", err)
 	}
-	lock, words, err := session.ReceiveFiles(conn)
+	lock, words, err := home.ReceiveFiles(conn)
 	if err != nil {
 		conn.Close()
 		return nil, nil, err
@@ -51,7 +51,7 @@ func takeOver(socket string) (*net.UnixConn, *os.File, error) {
 func inheritable(environ []string) []string {
 	var env []string
 	for _, kv := range environ {
-		if !strings.HasPrefix(kv, session.HostMark+"=") {
+		if !strings.HasPrefix(kv, home.HostMark+"=") {
 			env = append(env, kv)
 		}
 	}

@@ -17,14 +17,14 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 	"den/internal/wire"
 )
 
 // Host owns one session.
 type Host struct {
-	dir     session.Dir
+	dir     home.Dir
 	version string
 
 	tty    *pty.PTY
@@ -38,7 +38,7 @@ type Host struct {
 	sizes attachedSizes
 
 	mu     sync.Mutex // guards record
-	record *session.Manifest
+	record *home.Manifest
 
 	typing   sync.Mutex // one input at a time from the log to the queue
 	resizing sync.Mutex // one size at a time for emulator and PTY
@@ -58,7 +58,7 @@ type Host struct {
 const Scrollback = 10_000
 
 // manifest returns a copy of the record.
-func (h *Host) manifest() session.Manifest {
+func (h *Host) manifest() home.Manifest {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return *h.record
@@ -67,7 +67,7 @@ func (h *Host) manifest() session.Manifest {
 // edit changes the record and writes it down, until it is closed: gc may
 // remove it any time then. A record that cannot be written does not stop the
 // session.
-func (h *Host) edit(change func(*session.Manifest)) {
+func (h *Host) edit(change func(*home.Manifest)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.record.Status.Final() {
@@ -80,8 +80,8 @@ func (h *Host) edit(change func(*session.Manifest)) {
 }
 
 // advance moves the session to another status.
-func (h *Host) advance(to session.Status, also func(*session.Manifest)) {
-	h.edit(func(m *session.Manifest) {
+func (h *Host) advance(to home.Status, also func(*home.Manifest)) {
+	h.edit(func(m *home.Manifest) {
 		status, err := m.Status.Advance(to)
 		if err != nil {
 			log.Print(err) // cannot happen; the record keeps its status
@@ -161,7 +161,7 @@ func (h *Host) beginEnd() {
 	h.turning.Lock()
 	defer h.turning.Unlock()
 	if !h.isKilled() {
-		h.advance(session.Exiting, nil)
+		h.advance(home.Exiting, nil)
 	}
 }
 
@@ -202,12 +202,12 @@ func (h *Host) drainTerminal(read <-chan struct{}) {
 // the answers to those who wait.
 func (h *Host) closeRecord(exit wire.Exit) {
 	hash, seq := h.core.end(exit)
-	h.edit(func(m *session.Manifest) {
+	h.edit(func(m *home.Manifest) {
 		// Decided here, under the record's lock: a kill may just have begun.
-		if m.Status == session.Destroying {
-			m.Status = session.Destroyed
+		if m.Status == home.Destroying {
+			m.Status = home.Destroyed
 		} else {
-			m.Status = session.Exited
+			m.Status = home.Exited
 		}
 		code := exit.Code
 		m.ExitCode, m.ExitSignal = &code, exit.Signal

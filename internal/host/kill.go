@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -16,11 +16,11 @@ func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
 	}
 	killed, _ := h.proc.killAll(grace) // what does not end is in the host's log
 	<-h.proc.done
-	if m := h.manifest(); m.Status != session.Destroyed {
+	if m := h.manifest(); m.Status != home.Destroyed {
 		// It ended by itself a moment before; the caller closes its record.
 		return wire.Killed{}, fault.Errorf(fault.NotRunning, "session '%s' is %s", m.Name, m.Ending())
 	}
-	return wire.Killed{Status: string(session.Destroyed), Killed: killed}, nil
+	return wire.Killed{Status: string(home.Destroyed), Killed: killed}, nil
 }
 
 // beginKill turns the session towards its end. Once a kill has begun, the
@@ -33,7 +33,7 @@ func (h *Host) beginKill() error {
 	}
 	if !h.isKilled() {
 		if !h.manifest().Status.Final() {
-			h.advance(session.Destroying, nil)
+			h.advance(home.Destroying, nil)
 		}
 		close(h.killing)
 	}

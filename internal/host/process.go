@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"
@@ -103,7 +103,7 @@ func (p *processes) tree() []int {
 	all := pty.Descendants(os.Getpid())
 	foreign := map[int]bool{}
 	for _, pid := range all {
-		if pty.HasEnv(pid, session.HostMark) {
+		if pty.HasEnv(pid, home.HostMark) {
 			foreign[pid] = true
 			for _, below := range pty.Descendants(pid) {
 				foreign[below] = true

@@ -15,8 +15,8 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +33,7 @@ const handoverVersion = 1
 // handover is the state that crosses an exec.
 type handover struct {
 	V          int               `json:"v"`
-	Home       session.Home      `json:"home"`
+	Home       home.Home         `json:"home"`
 	ID         string            `json:"id"`
 	Program    int               `json:"program"`
 	Position   eventlog.Position `json:"position"`
@@ -225,7 +225,7 @@ func resume(version string, stateFD int) (*Host, error) {
 	if err := h.cells.resume(s.Cells); err != nil {
 		return nil, err
 	}
-	h.edit(func(m *session.Manifest) { m.Host = version })
+	h.edit(func(m *home.Manifest) { m.Host = version })
 	h.core.note(map[string]string{"upgraded": version})
 	return h, nil
 }

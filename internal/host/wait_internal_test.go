@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/session"
 	"den/internal/vt"
 	"den/internal/wire"
 )
@@ -19,8 +19,8 @@ import (
 func newTestHost(t *testing.T) *Host {
 	t.Helper()
 	start := time.Now()
-	h := newHost(session.Home{Path: t.TempDir()}.Dir("x"), "test")
-	h.record = &session.Manifest{Name: "s", Status: session.Running}
+	h := newHost(home.Home{Path: t.TempDir()}.Dir("x"), "test")
+	h.record = &home.Manifest{Name: "s", Status: home.Running}
 	clock := func() time.Duration { return time.Since(start) }
 	c := &core{
 		clock: clock, term: vt.New(vt.Config{Cols: 40, Rows: 5, Scrollback: 10}),

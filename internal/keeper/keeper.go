@@ -15,7 +15,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // Place is where the keeper of one workspace keeps what must survive it.
@@ -78,7 +78,7 @@ func (p Place) Make() error {
 
 // Socket is the path of the keeper's socket: short, whatever the workspace's.
 func (p Place) Socket(getenv func(string) string) (string, error) {
-	return session.RunPath("keeper\x00"+p.Config, getenv)
+	return home.RunPath("keeper\x00"+p.Config, getenv)
 }
 
 // Lock makes this process the workspace's keeper until the file is closed. A

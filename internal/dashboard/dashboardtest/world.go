@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 )
 
 // built is where the binaries are, or empty: no test needed them.
@@ -45,7 +45,7 @@ type World struct {
 	T     *testing.T
 	Den   string
 	Env   []string
-	Home  session.Home
+	Home  home.Home
 	State string // XDG_STATE_HOME
 }
 
@@ -61,7 +61,7 @@ func New(t *testing.T) *World {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &World{T: t, Den: den, Home: session.Home{Path: filepath.Join(t.TempDir(), "home")}, State: t.TempDir()}
+	w := &World{T: t, Den: den, Home: home.Home{Path: filepath.Join(t.TempDir(), "home")}, State: t.TempDir()}
 	w.Env = append(os.Environ(), "DEN_HOME="+w.Home.Path, "DEN_RUN_DIR="+run, "HOME="+t.TempDir(), "XDG_STATE_HOME="+w.State,
 		"SHELL=/bin/bash", "PS1=$ ", "DEN_SESSION=", "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	t.Cleanup(func() {
@@ -72,16 +72,16 @@ func New(t *testing.T) *World {
 }
 
 // EndAll ends the sessions of a Home.
-func (w *World) EndAll(home session.Home) {
-	dirs, err := home.All()
+func (w *World) EndAll(root home.Home) {
+	dirs, err := root.All()
 	if err != nil {
 		w.T.Error(err)
 	}
 	for _, d := range dirs {
 		if m, err := d.Inspect(); err == nil && m.Status.Active() {
-			w.Do("--home", home.Path, "kill", d.ID)
+			w.Do("--home", root.Path, "kill", d.ID)
 		}
-		if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+		if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
 			w.T.Errorf("session %s left processes %v", d.ID, left)
 			d.Sweep()
 		}
@@ -102,7 +102,7 @@ func (w *World) Do(args ...string) string {
 }
 
 // Dir finds a session.
-func (w *World) Dir(name string) session.Dir {
+func (w *World) Dir(name string) home.Dir {
 	w.T.Helper()
 	d, err := w.Home.Find(name)
 	if err != nil {

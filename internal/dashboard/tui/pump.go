@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/dashboard"
-	"den/internal/session"
+	"den/internal/home"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -37,14 +37,14 @@ type (
 // pump does what takes time.
 type pump struct {
 	model *dashboard.Model
-	live  slot[session.Dir] // whom to follow; one without a path: nobody
-	line  slot[session.Dir] // whose timeline to read
+	live  slot[home.Dir] // whom to follow; one without a path: nobody
+	line  slot[home.Dir] // whose timeline to read
 	past  scrubs
 	work  sync.WaitGroup
 }
 
 func newPump(m *dashboard.Model) *pump {
-	return &pump{model: m, live: newSlot[session.Dir](), line: newSlot[session.Dir](), past: newScrubs()}
+	return &pump{model: m, live: newSlot[home.Dir](), line: newSlot[home.Dir](), past: newScrubs()}
 }
 
 // start begins the work; wait returns when it has ended, after ctx has.
@@ -66,7 +66,7 @@ func (p *pump) follow(ctx context.Context, send func(tea.Msg)) {
 	d, ok := p.live.take(ctx)
 	for ok {
 		this, leave := context.WithCancel(ctx)
-		var next session.Dir
+		var next home.Dir
 		changed := make(chan bool, 1)
 		p.work.Go(func() {
 			var ok bool
@@ -83,7 +83,7 @@ func (p *pump) follow(ctx context.Context, send func(tea.Msg)) {
 }
 
 // show sends the screens of one session until ctx ends or it is over.
-func (p *pump) show(ctx context.Context, d session.Dir, send func(tea.Msg)) {
+func (p *pump) show(ctx context.Context, d home.Dir, send func(tea.Msg)) {
 	v := p.model.Live(d)
 	defer v.Close()
 	for {
@@ -104,7 +104,7 @@ func (p *pump) show(ctx context.Context, d session.Dir, send func(tea.Msg)) {
 const lineCost = 19
 
 func (p *pump) readTimelines(ctx context.Context, send func(tea.Msg)) {
-	var last session.Dir
+	var last home.Dir
 	var again time.Time // when last may be read again
 	for {
 		d, ok := p.line.take(ctx)

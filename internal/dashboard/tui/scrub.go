@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/eventlog"
-	"den/internal/session"
+	"den/internal/home"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -18,7 +18,7 @@ const maxScrubs = 64
 // scrub is one move through a session's past.
 type scrub struct {
 	visit int // moves of one visit to the past go on from each other
-	dir   session.Dir
+	dir   home.Dir
 	from  eventlog.Position // where the visit began
 
 	step int           // -1, 1: to the moment before or behind; else

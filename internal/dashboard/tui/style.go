@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"den/internal/dashboard"
-	"den/internal/session"
+	"den/internal/home"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -36,13 +36,13 @@ func sign(s *dashboard.Session) (string, lipgloss.Style) {
 	switch {
 	case s.Problem != "":
 		return "!", bad
-	case s.Status == session.Running:
+	case s.Status == home.Running:
 		return "●", good
 	case s.Status.Active():
 		return "◌", warn
-	case s.Status == session.Lost:
+	case s.Status == home.Lost:
 		return "?", odd
-	case s.Status == session.Failed, s.ExitCode != nil && *s.ExitCode != 0 && s.Status == session.Exited:
+	case s.Status == home.Failed, s.ExitCode != nil && *s.ExitCode != 0 && s.Status == home.Exited:
 		return "✗", bad
 	}
 	return "○", faint
@@ -53,9 +53,9 @@ func word(s *dashboard.Session) string {
 	switch {
 	case s.Problem != "":
 		return "unreadable"
-	case s.Status == session.Exited && s.ExitSignal != "":
+	case s.Status == home.Exited && s.ExitSignal != "":
 		return s.ExitSignal
-	case s.Status == session.Exited && s.ExitCode != nil:
+	case s.Status == home.Exited && s.ExitCode != nil:
 		return fmt.Sprintf("exit %d", *s.ExitCode)
 	}
 	return string(s.Status)

@@ -5,7 +5,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/eventlog"
-	"den/internal/session"
+	"den/internal/home"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -138,7 +138,7 @@ func (u *ui) takePast(msg pastMsg) {
 func (u *ui) choose(s *dashboard.Session) {
 	if s == nil {
 		u.chosen, u.session = "", nil
-		u.pump.live.put(session.Dir{})
+		u.pump.live.put(home.Dir{})
 	} else if s.ID == u.chosen {
 		u.session = s
 		return

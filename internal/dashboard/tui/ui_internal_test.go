@@ -11,8 +11,8 @@ import (
 	"den/internal/cell"
 	"den/internal/dashboard"
 	"den/internal/eventlog"
+	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/session"
 	"den/internal/vt"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,19 +25,19 @@ func code(n int) *int { return &n }
 
 // sample is a listing of every kind of session in two Homes.
 func sample() *dashboard.Listing {
-	one := func(name string, status session.Status, exit *int) dashboard.Session {
+	one := func(name string, status home.Status, exit *int) dashboard.Session {
 		id := "id-" + name
 		return dashboard.Session{
 			ID: id, Name: name, Status: status, ExitCode: exit, Command: []string{"run", name}, Created: noon.Add(-90 * time.Minute),
-			Dir: session.Dir{ID: id, Path: "/nowhere/" + id},
+			Dir: home.Dir{ID: id, Path: "/nowhere/" + id},
 		}
 	}
 	return &dashboard.Listing{Homes: []dashboard.Home{
 		{Path: "/a/home", Own: true, Active: 2, Sessions: []dashboard.Session{
-			one("work", session.Running, nil), one("begins", session.Starting, nil),
-			one("fine", session.Exited, code(0)), one("broken", session.Exited, code(2)), one("gone", session.Lost, nil),
+			one("work", home.Running, nil), one("begins", home.Starting, nil),
+			one("fine", home.Exited, code(0)), one("broken", home.Exited, code(2)), one("gone", home.Lost, nil),
 		}},
-		{Path: "/another/home/" + strings.Repeat("long/", 20), Active: 1, Sessions: []dashboard.Session{one("far\x1b[31m away 日本語 🇩🇪 👩‍👩‍👧 with a long name", session.Running, nil)}},
+		{Path: "/another/home/" + strings.Repeat("long/", 20), Active: 1, Sessions: []dashboard.Session{one("far\x1b[31m away 日本語 🇩🇪 👩‍👩‍👧 with a long name", home.Running, nil)}},
 		{Path: "/unreadable", Problem: "no permission"},
 	}}
 }

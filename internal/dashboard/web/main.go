@@ -14,8 +14,8 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/session"
 )
 
 // Version is this build's version, told to a keeper.
@@ -74,7 +74,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 
 func run(ctx context.Context, o options, environ []string, stdout, stderr io.Writer) error {
 	getenv := lookup(environ)
-	home, err := session.ResolveHome(o.home, getenv)
+	root, err := home.ResolveHome(o.home, getenv)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	m := dashboard.New(dashboard.Options{Home: home, Registry: session.NewRegistry(getenv)})
+	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
 	s, err := Listen(ctx, Options{Model: m, Workspace: &place, Version: Version, Addr: o.addr, Words: stderr})
 	if err != nil {

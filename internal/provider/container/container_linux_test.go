@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/container"
-	"den/internal/session"
 
 	"github.com/moby/moby/client"
 )
@@ -19,14 +19,14 @@ import (
 // opened is a provider of its own Home on the shared engine.
 func opened(t *testing.T, e *podman, owner string) *container.Provider {
 	t.Helper()
-	home := filepath.Join(e.dir, "home-"+filepath.Base(t.TempDir())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
-	return openedAt(t, e, owner, home)
+	root := filepath.Join(e.dir, "home-"+filepath.Base(t.TempDir())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
+	return openedAt(t, e, owner, root)
 }
 
-func openedAt(t *testing.T, e *podman, owner, home string) *container.Provider {
+func openedAt(t *testing.T, e *podman, owner, root string) *container.Provider {
 	t.Helper()
 	p, err := container.Open(container.Options{
-		Home: session.Home{Path: home, Explicit: true}, Owner: owner, Binary: e.den, Version: "test",
+		Home: home.Home{Path: root, Explicit: true}, Owner: owner, Binary: e.den, Version: "test",
 		Grace: 300 * time.Millisecond, Engine: "unix://" + e.socket, Getenv: os.Getenv,
 	})
 	if err != nil {

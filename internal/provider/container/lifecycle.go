@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/session"
 )
 
 // Start begins a session in a new container. Whatever goes wrong before the
@@ -24,9 +24,9 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
-	ctx = session.WithCreator(ctx, func(ctx context.Context, home session.Home, spec session.Spec) (session.Dir, *session.Manifest, error) {
+	ctx = home.WithCreator(ctx, func(ctx context.Context, root home.Home, spec home.Spec) (home.Dir, *home.Manifest, error) {
 		spec.Env = p.environment(spec, c)
-		return home.CreateElsewhere(ctx, spec, place{p: p, recipe: r})
+		return root.CreateElsewhere(ctx, spec, place{p: p, recipe: r})
 	})
 	return p.sessions.Start(ctx, name, c)
 }
@@ -52,7 +52,7 @@ func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (
 
 // environment is what the program gets on top of its image's: nothing of ours
 // is right in there.
-func (p *Provider) environment(spec session.Spec, c provider.Config) []string {
+func (p *Provider) environment(spec home.Spec, c provider.Config) []string {
 	env := []string{
 		"TERM=" + spec.Term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION=" + p.Version,
 		"PWD=" + c.WorkDir, "DEN_HOME=" + p.Home.Path,

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/session"
 
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -45,7 +45,7 @@ type recipe struct {
 }
 
 // create is the request for the container at a place.
-func (p *Provider) create(r recipe, at session.Place) client.ContainerCreateOptions {
+func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions {
 	labels := p.labels()
 	labels[nameLabel], labels[sessionLabel] = r.name, at.Dir.ID
 	no := false
@@ -70,7 +70,7 @@ func (p *Provider) create(r recipe, at session.Place) client.ContainerCreateOpti
 }
 
 // mounts are what a container shares with the outside, at the same paths.
-func (p *Provider) mounts(c provider.Config, at session.Place) []mount.Mount {
+func (p *Provider) mounts(c provider.Config, at home.Place) []mount.Mount {
 	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
 	shared := append([]string{c.WorkDir, at.Dir.Path, at.RunDir}, c.Container.Mounts...)
 	for i, path := range shared {

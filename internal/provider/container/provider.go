@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
-	"den/internal/session"
 )
 
 // Options says where sessions run and whose they are.
 type Options struct {
-	Home    session.Home
+	Home    home.Home
 	Owner   string // whose sessions, containers and images these are
 	Binary  string // den, as an absolute path; static, because it runs in any image
 	Version string // this build's, for hosts to know who calls

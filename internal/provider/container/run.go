@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
@@ -27,10 +27,10 @@ type place struct {
 	recipe recipe
 }
 
-var _ session.Elsewhere = place{}
+var _ home.Elsewhere = place{}
 
 // Run makes the container, starts it, and returns when it has ended.
-func (pl place) Run(ctx context.Context, at session.Place) error {
+func (pl place) Run(ctx context.Context, at home.Place) error {
 	engine, err := pl.p.engine.connect(ctx)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (pl place) Run(ctx context.Context, at session.Place) error {
 }
 
 // Discard removes the container.
-func (pl place) Discard(at session.Place) error {
+func (pl place) Discard(at home.Place) error {
 	// The caller's context may be why we are here.
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
 	"den/internal/provider/unsettled"
-	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -26,14 +26,14 @@ const (
 	recordInput = "auto"    // what is typed while echo is off may be a password
 )
 
-// Creator makes a session and starts its host, as session.Home.Create does.
-type Creator func(ctx context.Context, home session.Home, spec session.Spec) (session.Dir, *session.Manifest, error)
+// Creator makes a session and starts its host, as home.Home.Create does.
+type Creator func(ctx context.Context, root home.Home, spec home.Spec) (home.Dir, *home.Manifest, error)
 
 // Start begins a session. The one before it of that name keeps its record, for
 // people who ask why it ended; the one before that goes.
 func (p *Provider) Start(ctx context.Context, name string, c provider.Config) error {
-	return p.StartWith(ctx, name, c, func(ctx context.Context, home session.Home, spec session.Spec) (session.Dir, *session.Manifest, error) {
-		return home.Create(ctx, spec, p.Binary)
+	return p.StartWith(ctx, name, c, func(ctx context.Context, root home.Home, spec home.Spec) (home.Dir, *home.Manifest, error) {
+		return root.Create(ctx, spec, p.Binary)
 	})
 }
 
@@ -73,7 +73,7 @@ const sweepTries = 5
 // clearFor makes way for the next session of a name: what the ended command
 // left running must not meet its successor, and of the records before only
 // this one stays. It comes first, because a start that worked must say so.
-func (p *Provider) clearFor(ctx context.Context, name string, d session.Dir, m *session.Manifest) error {
+func (p *Provider) clearFor(ctx context.Context, name string, d home.Dir, m *home.Manifest) error {
 	_, err := d.Reconcile()
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return fmt.Errorf("start session '%s': %w", name, err)
@@ -107,14 +107,14 @@ func checkConfig(name string, c provider.Config) error {
 		if !inherit.Valid(k, v) {
 			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
 		}
-		if k == session.HostMark || k == session.ProgramMark { // by these a session's processes are told apart
+		if k == home.HostMark || k == home.ProgramMark { // by these a session's processes are told apart
 			return fault.Errorf(fault.Usage, "start session '%s': the environment variable %s is den's own", name, k)
 		}
 	}
 	return nil
 }
 
-func (p *Provider) spec(name string, c provider.Config) session.Spec {
+func (p *Provider) spec(name string, c provider.Config) home.Spec {
 	cols, rows := c.Cols, c.Rows
 	if cols == 0 {
 		cols = defaultCols
@@ -128,7 +128,7 @@ func (p *Provider) spec(name string, c provider.Config) session.Spec {
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, k+"="+c.Env[k])
 	}
-	return session.Spec{
+	return home.Spec{
 		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: term, Cols: cols, Rows: rows,
 		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: recordInput, LogLimit: logLimit,
 	}
@@ -194,7 +194,7 @@ const (
 
 // kill asks the host to end all; it answers when that is done. A session that
 // ended meanwhile is as good.
-func (p *Provider) kill(ctx context.Context, d session.Dir) error {
+func (p *Provider) kill(ctx context.Context, d home.Dir) error {
 	for begun := time.Now(); ; {
 		err := p.call(ctx, d, wire.MethodKill, wire.Kill{Grace: p.Grace}, nil)
 		switch kind := fault.KindOf(err); {

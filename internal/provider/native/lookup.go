@@ -8,15 +8,15 @@ import (
 	"strings"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/session"
 )
 
 // find returns the newest session of that name and its record as it is true
 // now. One that never was, or is another's, is NotFound.
-func (p *Provider) find(name string) (session.Dir, *session.Manifest, error) {
+func (p *Provider) find(name string) (home.Dir, *home.Manifest, error) {
 	if err := provider.CheckName(name); err != nil {
-		return session.Dir{}, nil, err
+		return home.Dir{}, nil, err
 	}
 	d, m, err := p.look(p.ref(name))
 	if err == nil && m.Labels[NameLabel] == name {
@@ -25,33 +25,33 @@ func (p *Provider) find(name string) (session.Dir, *session.Manifest, error) {
 	if err == nil || fault.KindOf(err) == fault.NotFound {
 		err = fault.Hintf(fault.Errorf(fault.NotFound, "no session '%s' of owner '%s'", name, p.Owner), "'den ls --all --home %s' lists the sessions there are", p.Home.Path)
 	}
-	return session.Dir{}, nil, err
+	return home.Dir{}, nil, err
 }
 
 // look reads what stands under a name of the Home. Not this owner's is NotFound.
-func (p *Provider) look(ref string) (session.Dir, *session.Manifest, error) {
+func (p *Provider) look(ref string) (home.Dir, *home.Manifest, error) {
 	target, err := os.Readlink(filepath.Join(p.names(), ref))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := p.present(); err != nil {
-			return session.Dir{}, nil, err
+			return home.Dir{}, nil, err
 		}
-		return session.Dir{}, nil, fault.Errorf(fault.NotFound, "no session '%s'", ref)
+		return home.Dir{}, nil, fault.Errorf(fault.NotFound, "no session '%s'", ref)
 	}
 	if err != nil {
-		return session.Dir{}, nil, fault.Errorf(fault.Storage, "look up session '%s': %w", ref, err)
+		return home.Dir{}, nil, fault.Errorf(fault.Storage, "look up session '%s': %w", ref, err)
 	}
 	d := p.Home.Dir(filepath.Base(target))
 	m, err := d.Inspect()
 	if fault.KindOf(err) == fault.NotFound {
 		if gone := p.present(); gone != nil {
-			return session.Dir{}, nil, gone
+			return home.Dir{}, nil, gone
 		}
 	}
 	if err != nil {
-		return session.Dir{}, nil, err
+		return home.Dir{}, nil, err
 	}
 	if m.Labels[OwnerLabel] != p.Owner {
-		return session.Dir{}, nil, fault.Errorf(fault.NotFound, "session '%s' is not of owner '%s'", ref, p.Owner)
+		return home.Dir{}, nil, fault.Errorf(fault.NotFound, "session '%s' is not of owner '%s'", ref, p.Owner)
 	}
 	return d, m, nil
 }

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/pty"
-	"den/internal/session"
 )
 
 // patience is how long a test waits for what must come.
@@ -23,7 +23,7 @@ const patience = 20 * time.Second
 
 func newProvider(t *testing.T) *native.Provider {
 	t.Helper()
-	p := open(t, session.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, "city")
+	p := open(t, home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, "city")
 	t.Cleanup(func() {
 		ctx := context.Background() // the test's own has ended
 		names, err := p.ListRunning(ctx, "")
@@ -67,7 +67,7 @@ func ended(t *testing.T, p *native.Provider, name string) {
 }
 
 // record is that of the newest session of a name.
-func record(t *testing.T, p *native.Provider, ref string) (session.Dir, *session.Manifest) {
+func record(t *testing.T, p *native.Provider, ref string) (home.Dir, *home.Manifest) {
 	t.Helper()
 	d, err := p.Home.Find(ref)
 	if err != nil {
@@ -126,7 +126,7 @@ func TestKilledHost(t *testing.T) {
 	if err := p.Stop(t.Context(), "w"); err != nil {
 		t.Fatal(err)
 	}
-	if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+	if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
 		t.Errorf("after Stop processes %v are left", left)
 	}
 }
@@ -146,14 +146,14 @@ func TestLeftBehind(t *testing.T) {
 		start(t, p, "w", "/bin/sh", "-c", daemon+" until [ -e "+begun+" ]; do sleep 0.01; done")
 		ended(t, p, "w")
 		d, _ := record(t, p, "city.w")
-		left := pty.Marked(session.ProgramMark + "=" + d.ID)
+		left := pty.Marked(home.ProgramMark + "=" + d.ID)
 		if len(left) != 1 {
 			t.Fatalf("%s: processes %v are left, want one", what, left)
 		}
 		if err := end(p); err != nil {
 			t.Fatal(err)
 		}
-		if left := pty.Marked(session.ProgramMark + "=" + d.ID); len(left) > 0 {
+		if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
 			t.Errorf("after %s processes %v are left", what, left)
 		}
 	}
@@ -250,7 +250,7 @@ func TestBytes(t *testing.T) {
 // TestReservedEnvironment: by these variables a session's processes are found.
 func TestReservedEnvironment(t *testing.T) {
 	p := newProvider(t)
-	for _, k := range []string{session.HostMark, session.ProgramMark} {
+	for _, k := range []string{home.HostMark, home.ProgramMark} {
 		c := provider.Config{Argv: []string{"cat"}, WorkDir: t.TempDir(), Env: map[string]string{k: "x"}}
 		if err := p.Start(t.Context(), "w", c); fault.KindOf(err) != fault.Usage {
 			t.Errorf("Start with %s = %v, want usage", k, err)

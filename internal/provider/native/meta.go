@@ -12,8 +12,8 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/session"
 )
 
 // metaVersion is that of meta.json. A newer one is refused.
@@ -68,9 +68,9 @@ func (p *Provider) GetMeta(_ context.Context, name, key string) (string, error) 
 	return m.Values[key], nil
 }
 
-func (p *Provider) metaOf(name, key string) (session.Dir, error) {
+func (p *Provider) metaOf(name, key string) (home.Dir, error) {
 	if err := provider.CheckKey(key); err != nil {
-		return session.Dir{}, err
+		return home.Dir{}, err
 	}
 	d, _, err := p.find(name)
 	return d, err
@@ -100,9 +100,9 @@ func (p *Provider) editMeta(ctx context.Context, name, key string, change func(*
 	return nil
 }
 
-func metaPath(d session.Dir) string { return filepath.Join(d.Path, "meta.json") }
+func metaPath(d home.Dir) string { return filepath.Join(d.Path, "meta.json") }
 
-func readMeta(d session.Dir) (*metaFile, error) {
+func readMeta(d home.Dir) (*metaFile, error) {
 	m := &metaFile{V: metaVersion, Values: map[string]string{}, Bytes: map[string][]byte{}}
 	raw, err := os.ReadFile(metaPath(d))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/children"
-	"den/internal/session"
 )
 
 // The labels of a session's record that this provider goes by.
@@ -28,7 +28,7 @@ const (
 
 // Options says where sessions run and whose they are.
 type Options struct {
-	Home    session.Home
+	Home    home.Home
 	Owner   string // whose sessions these are; other owners' are not seen
 	Binary  string // den, as an absolute path
 	Version string // this build's, for hosts to know who calls
@@ -84,7 +84,7 @@ func (p *Provider) sessions() string { return filepath.Join(p.Home.Path, "sessio
 func (p *Provider) names() string    { return filepath.Join(p.Home.Path, "names") }
 
 // call asks a session's host for one thing.
-func (p *Provider) call(ctx context.Context, d session.Dir, method string, params, result any) error {
+func (p *Provider) call(ctx context.Context, d home.Dir, method string, params, result any) error {
 	c, err := p.dial(ctx, d)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *Provider) call(ctx context.Context, d session.Dir, method string, param
 
 // dial reaches a session's host. What a host that died without a word left
 // behind is ended by whoever notices first.
-func (p *Provider) dial(ctx context.Context, d session.Dir) (*session.Client, error) {
+func (p *Provider) dial(ctx context.Context, d home.Dir) (*home.Client, error) {
 	c, err := d.Dial(ctx, p.Version)
 	if fault.KindOf(err) == fault.NotRunning {
 		if _, rerr := d.Reconcile(); rerr != nil && fault.KindOf(rerr) != fault.NotFound {

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/providertest"
-	"den/internal/session"
 )
 
 // den is the binary whose hosts the tests run.
@@ -38,21 +38,21 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-func open(t testing.TB, home session.Home, owner string) *native.Provider {
+func open(t testing.TB, root home.Home, owner string) *native.Provider {
 	t.Helper()
-	p, err := native.Open(native.Options{Home: home, Owner: owner, Binary: den, Version: "test", Grace: 300 * time.Millisecond})
+	p, err := native.Open(native.Options{Home: root, Owner: owner, Binary: den, Version: "test", Grace: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func homeOf(p provider.Provider) session.Home { return p.(*native.Provider).Home }
+func homeOf(p provider.Provider) home.Home { return p.(*native.Provider).Home }
 
 func TestConformance(t *testing.T) {
 	providertest.Run(t, providertest.Harness{
 		New: func(t *testing.T) provider.Provider {
-			return open(t, session.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, "city")
+			return open(t, home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, "city")
 		},
 		Reopen: func(t *testing.T, p provider.Provider) provider.Provider { return open(t, homeOf(p), "city") },
 		Owner2: func(t *testing.T, p provider.Provider) provider.Provider { return open(t, homeOf(p), "city.b") },

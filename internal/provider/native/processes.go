@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider/procname"
 	"den/internal/pty"
-	"den/internal/session"
 )
 
 // ProcessAlive looks at the processes below the session's host, as they are
@@ -39,11 +39,11 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 // processesOf lists a session's processes. Its host has not ended, for it
 // holds its lock, so its number is its own; but where it runs elsewhere it may
 // be another's here, and the processes are found by their mark.
-func processesOf(m *session.Manifest) []int {
-	if pty.HasEnv(m.HostPID, session.HostMark) {
+func processesOf(m *home.Manifest) []int {
+	if pty.HasEnv(m.HostPID, home.HostMark) {
 		return below(m.HostPID)
 	}
-	return pty.Marked(session.ProgramMark + "=" + m.ID)
+	return pty.Marked(home.ProgramMark + "=" + m.ID)
 }
 
 // below lists the processes of a host's session.
@@ -51,7 +51,7 @@ func below(host int) []int {
 	all := pty.Descendants(host)
 	foreign := map[int]bool{}
 	for _, pid := range all {
-		if pty.HasEnv(pid, session.HostMark) {
+		if pty.HasEnv(pid, home.HostMark) {
 			foreign[pid] = true
 			for _, d := range pty.Descendants(pid) {
 				foreign[d] = true

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -68,7 +68,7 @@ func (p *Provider) Exit(_ context.Context, name string) (*provider.Exit, error) 
 	return exitOf(m), nil
 }
 
-func exitOf(m *session.Manifest) *provider.Exit {
+func exitOf(m *home.Manifest) *provider.Exit {
 	e := &provider.Exit{Code: lostCode, Signal: m.ExitSignal, At: m.Ended}
 	if m.ExitCode != nil {
 		e.Code = *m.ExitCode
@@ -101,7 +101,7 @@ func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time,
 	return at, nil
 }
 
-func (p *Provider) status(ctx context.Context, d session.Dir) (wire.Status, error) {
+func (p *Provider) status(ctx context.Context, d home.Dir) (wire.Status, error) {
 	var s wire.Status
 	err := p.call(ctx, d, wire.MethodStatus, nil, &s)
 	return s, err

@@ -5,9 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
-	"den/internal/session"
 )
 
 // BenchmarkStart starts and stops sessions; only the start is timed.
@@ -60,5 +60,5 @@ func BenchmarkAsk(b *testing.B) {
 
 func benchProvider(b *testing.B) *native.Provider {
 	b.Helper()
-	return open(b, session.Home{Path: filepath.Join(b.TempDir(), "home"), Explicit: true}, "city")
+	return open(b, home.Home{Path: filepath.Join(b.TempDir(), "home"), Explicit: true}, "city")
 }

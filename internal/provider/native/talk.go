@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -113,7 +113,7 @@ func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error)
 
 // text returns the screen and so many lines above it, and whether there are
 // more of these.
-func (p *Provider) text(ctx context.Context, d session.Dir, m *session.Manifest, above int) (text string, more bool, err error) {
+func (p *Provider) text(ctx context.Context, d home.Dir, m *home.Manifest, above int) (text string, more bool, err error) {
 	if above == 0 {
 		above = -1 // all
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/providertest"
-	"den/internal/session"
 )
 
 // A suite that finds nothing proves nothing. So it is run against providers
@@ -92,39 +92,39 @@ func TestFaulty(t *testing.T) {
 	if !ok {
 		t.Skip("run by TestFindsFaults, with a fault to make")
 	}
-	open := func(t *testing.T, home, owner string) provider.Provider {
+	open := func(t *testing.T, root, owner string) provider.Provider {
 		p, err := native.Open(native.Options{
-			Home: session.Home{Path: home, Explicit: true}, Owner: owner, Binary: os.Getenv(denEnv), Version: "test", Grace: 100 * time.Millisecond,
+			Home: home.Home{Path: root, Explicit: true}, Owner: owner, Binary: os.Getenv(denEnv), Version: "test", Grace: 100 * time.Millisecond,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f.wrap(p)
 	}
-	var home string // of the one case that runs
+	var root string // of the one case that runs
 	providertest.Run(t, providertest.Harness{
 		New: func(t *testing.T) provider.Provider {
-			home = filepath.Join(t.TempDir(), "home")
-			return open(t, home, "one")
+			root = filepath.Join(t.TempDir(), "home")
+			return open(t, root, "one")
 		},
 		Reopen: func(t *testing.T, _ provider.Provider) provider.Provider {
 			if strings.HasPrefix(name, "forgets") {
-				return open(t, home+"-2", "one")
+				return open(t, root+"-2", "one")
 			}
-			return open(t, home, "one")
+			return open(t, root, "one")
 		},
 		Owner2: func(t *testing.T, _ provider.Provider) provider.Provider {
 			if strings.HasPrefix(name, "shows") {
-				return open(t, home, "one")
+				return open(t, root, "one")
 			}
-			return open(t, home, "two")
+			return open(t, root, "two")
 		},
 		Break: func(t *testing.T, _ provider.Provider) func() {
-			if err := os.Rename(home, home+".away"); err != nil {
+			if err := os.Rename(root, root+".away"); err != nil {
 				t.Fatal(err)
 			}
 			return sync.OnceFunc(func() {
-				if err := os.Rename(home+".away", home); err != nil {
+				if err := os.Rename(root+".away", root); err != nil {
 					t.Error(err)
 				}
 			})

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/pty"
-	"den/internal/session"
 )
 
 func (b *bench) record(name string) *shim.Record {
@@ -29,7 +29,7 @@ func (b *bench) record(name string) *shim.Record {
 // shimPID finds the shim as Stop would, if it had to.
 func (b *bench) shimPID(name string) int {
 	b.Helper()
-	pids := pty.Marked(session.HostMark + "=" + b.record(name).ID)
+	pids := pty.Marked(home.HostMark + "=" + b.record(name).ID)
 	if len(pids) != 1 {
 		b.Fatalf("shims of %s: %v", name, pids)
 	}
@@ -37,7 +37,7 @@ func (b *bench) shimPID(name string) int {
 }
 
 // left are the processes of a session's life, by their marks.
-func left(id string) []int { return pty.Marked(session.ProgramMark + "=" + id) }
+func left(id string) []int { return pty.Marked(home.ProgramMark + "=" + id) }
 
 func (b *bench) pidIn(file string) int {
 	b.Helper()

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
-	"den/internal/session"
 )
 
 // environment is a command's whole environment. The mark is what finds its
@@ -18,8 +18,8 @@ import (
 func environment(outer []string, own map[string]string, id string) []string {
 	vars := inherit.Vars(outer)
 	maps.Copy(vars, own)
-	delete(vars, session.HostMark) // it would hide the command from Stop
-	vars[session.ProgramMark] = id
+	delete(vars, home.HostMark) // it would hide the command from Stop
+	vars[home.ProgramMark] = id
 	env := make([]string, 0, len(vars))
 	for _, k := range slices.Sorted(maps.Keys(vars)) {
 		env = append(env, k+"="+vars[k])

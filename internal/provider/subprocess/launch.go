@@ -10,9 +10,9 @@ import (
 	"syscall"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/pty"
-	"den/internal/session"
 )
 
 // launch starts the shim detached and waits for its word. After an error
@@ -81,7 +81,7 @@ func (p *Provider) spawn(boot shim.Bootstrap, lock *os.File) (pid int, tell, ans
 		Dir: "/",
 		// The mark keeps hosts and shims from taking this one for a part of
 		// the session in which it was started, and finds it by its ID.
-		Env:   []string{session.HostMark + "=" + boot.ID, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		Env:   []string{home.HostMark + "=" + boot.ID, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
 		Files: []*os.File{bootR, readyW, stderr, lock}, // lock is shim.LockFD
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})

@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/session"
 )
 
 // TestMain lets the test binary be the shim, as den is: so the tests run what
 // they were compiled with, race detector and all.
 func TestMain(m *testing.M) {
-	if os.Getenv(session.HostMark) != "" && len(os.Args) > 1 && os.Args[1] == "shim" {
+	if os.Getenv(home.HostMark) != "" && len(os.Args) > 1 && os.Args[1] == "shim" {
 		if err := shim.Main(context.Background(), "test", os.Stdin, os.Stdout); err != nil {
 			os.Stderr.WriteString(err.Error() + "\n")
 		}

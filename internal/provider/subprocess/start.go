@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/session"
 )
 
 // Start begins a session and returns once its command runs.
@@ -51,7 +51,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 		boot.Rows = defaultRows
 	}
 	boot.Env = environment(os.Environ(), c.Env, boot.ID)
-	if boot.Socket, err = session.RunPath(boot.Dir+"\x00"+boot.ID, os.Getenv); err != nil {
+	if boot.Socket, err = home.RunPath(boot.Dir+"\x00"+boot.ID, os.Getenv); err != nil {
 		return errors.Join(err, os.RemoveAll(boot.Dir))
 	}
 	if err := p.launch(ctx, boot, lock); err != nil {

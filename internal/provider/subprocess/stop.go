@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/provider/unsettled"
 	"den/internal/pty"
-	"den/internal/session"
 )
 
 // Stop ends the session with every process that it started, and returns when
@@ -45,7 +45,7 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 // force ends a session whose shim does not answer, or speaks another
 // language. Its processes are known by their marks.
 func (p *Provider) force(ctx context.Context, s *state) error {
-	if err := kill(ctx, session.HostMark+"="+s.record.ID); err != nil {
+	if err := kill(ctx, home.HostMark+"="+s.record.ID); err != nil {
 		return err
 	}
 	if err := untilFree(ctx, p.root.lock(s.record.Name)); err != nil {
@@ -66,7 +66,7 @@ func (p *Provider) sweepUnclosed(ctx context.Context, s *state) error {
 // sweep kills the processes of one life of a session, found by their
 // environment.
 func sweep(ctx context.Context, id string) error {
-	return kill(ctx, session.ProgramMark+"="+id)
+	return kill(ctx, home.ProgramMark+"="+id)
 }
 
 // killLimit bounds the wait for what was killed: only a process stuck in the

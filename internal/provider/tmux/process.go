@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/session"
+	"den/internal/home"
 )
 
 // markKey is the variable that every process of a session is started with. By
@@ -179,7 +179,7 @@ func (s *scanner) processes() ([]process, error) {
 		s.mu.Lock()
 		s.next = nil // who comes from here on needs a younger look
 		s.mu.Unlock()
-		l.all, l.err = allProcesses(session.HostMark)
+		l.all, l.err = allProcesses(home.HostMark)
 	})
 	return l.all, l.err
 }

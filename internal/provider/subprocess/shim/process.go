@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/session"
 
 	"golang.org/x/sys/unix"
 )
@@ -107,7 +107,7 @@ func (p *processes) tree() []int {
 	all := pty.Descendants(os.Getpid())
 	foreign := map[int]bool{}
 	for _, pid := range all {
-		if !foreign[pid] && pty.HasEnv(pid, session.HostMark) {
+		if !foreign[pid] && pty.HasEnv(pid, home.HostMark) {
 			foreign[pid] = true
 			for _, below := range pty.Descendants(pid) {
 				foreign[below] = true

@@ -1,4 +1,4 @@
-package session_test
+package home_test
 
 import (
 	"encoding/json"
@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/ident"
-	"den/internal/session"
 )
 
-var statuses = []session.Status{
-	session.Starting, session.Running, session.Exiting, session.Exited,
-	session.Failed, session.Destroying, session.Destroyed, session.Lost,
+var statuses = []home.Status{
+	home.Starting, home.Running, home.Exiting, home.Exited,
+	home.Failed, home.Destroying, home.Destroyed, home.Lost,
 }
 
 func TestStatusTable(t *testing.T) {
@@ -28,28 +28,28 @@ func TestStatusTable(t *testing.T) {
 		if s.Commandable() && !s.Active() {
 			t.Errorf("%s takes commands but is not active", s)
 		}
-		if s.Final() && s != session.Destroyed {
-			if _, err := s.Advance(session.Destroyed); err != nil {
+		if s.Final() && s != home.Destroyed {
+			if _, err := s.Advance(home.Destroyed); err != nil {
 				t.Errorf("a final session cannot be closed: %v", err)
 			}
-			if got, err := s.Advance(session.Running); err == nil || got != s {
+			if got, err := s.Advance(home.Running); err == nil || got != s {
 				t.Errorf("%s came back to life", s)
 			}
 		}
 	}
-	if _, err := session.Destroyed.Advance(session.Lost); err == nil {
+	if _, err := home.Destroyed.Advance(home.Lost); err == nil {
 		t.Error("destroyed is not the end")
 	}
 }
 
 // record makes a session directory with a record in the given status.
-func record(t *testing.T, home session.Home, m session.Manifest) session.Dir {
+func record(t *testing.T, root home.Home, m home.Manifest) home.Dir {
 	t.Helper()
 	if m.ID == "" {
 		m.ID = ident.New(time.Now())
 	}
-	d := home.Dir(m.ID)
-	for _, dir := range []string{d.Log(), d.Artifacts(), filepath.Join(home.Path, "names")} {
+	d := root.Dir(m.ID)
+	for _, dir := range []string{d.Log(), d.Artifacts(), filepath.Join(root.Path, "names")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +61,12 @@ func record(t *testing.T, home session.Home, m session.Manifest) session.Dir {
 }
 
 func TestRecordWithoutHostIsLost(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
-	for from, want := range map[session.Status]session.Status{
-		session.Starting: session.Lost, session.Running: session.Lost, session.Exiting: session.Lost,
-		session.Destroying: session.Destroyed, session.Exited: session.Exited, session.Failed: session.Failed,
+	root := home.Home{Path: t.TempDir()}
+	for from, want := range map[home.Status]home.Status{
+		home.Starting: home.Lost, home.Running: home.Lost, home.Exiting: home.Lost,
+		home.Destroying: home.Destroyed, home.Exited: home.Exited, home.Failed: home.Failed,
 	} {
-		d := record(t, home, session.Manifest{Name: "x", Status: from})
+		d := record(t, root, home.Manifest{Name: "x", Status: from})
 		m, err := d.Inspect()
 		if err != nil {
 			t.Fatal(err)
@@ -87,8 +87,8 @@ func TestRecordWithoutHostIsLost(t *testing.T) {
 }
 
 func TestRecordKeepsWhatItDoesNotKnow(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
-	d := record(t, home, session.Manifest{Name: "x", Status: session.Exited, Failure: "old"})
+	root := home.Home{Path: t.TempDir()}
+	d := record(t, root, home.Manifest{Name: "x", Status: home.Exited, Failure: "old"})
 	path := filepath.Join(d.Path, "session.json")
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -117,8 +117,8 @@ func TestRecordKeepsWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestNewerRecordIsRefused(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
-	d := record(t, home, session.Manifest{Name: "x", Status: session.Exited})
+	root := home.Home{Path: t.TempDir()}
+	d := record(t, root, home.Manifest{Name: "x", Status: home.Exited})
 	os.WriteFile(filepath.Join(d.Path, "session.json"), []byte(`{"v":99}`), 0o600)
 	if _, err := d.Load(); fault.KindOf(err) != fault.Protocol || !strings.Contains(err.Error(), "99") {
 		t.Errorf("Load = %v", err)
@@ -130,19 +130,19 @@ func TestNewerRecordIsRefused(t *testing.T) {
 }
 
 func TestCollectKeepsActiveYoungAndNewest(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
+	root := home.Home{Path: t.TempDir()}
 	now := time.Now()
 	for i, s := range []struct {
 		name  string
 		ended time.Duration
 	}{{"oldest", 3 * time.Hour}, {"old", 2 * time.Hour}, {"young", time.Minute}} {
-		record(t, home, session.Manifest{
-			ID: ident.New(now.Add(time.Duration(i) * time.Second)), Name: s.name, Status: session.Exited, Ended: now.Add(-s.ended),
+		record(t, root, home.Manifest{
+			ID: ident.New(now.Add(time.Duration(i) * time.Second)), Name: s.name, Status: home.Exited, Ended: now.Add(-s.ended),
 		})
 	}
-	names := func(o session.GCOptions) string {
+	names := func(o home.GCOptions) string {
 		o.DryRun = true
-		got, err := home.Collect(now, o)
+		got, err := root.Collect(now, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestCollectKeepsActiveYoungAndNewest(t *testing.T) {
 		}
 		return strings.Join(out, " ")
 	}
-	for want, o := range map[string]session.GCOptions{
+	for want, o := range map[string]home.GCOptions{
 		"young old oldest": {},
 		"old oldest":       {OlderThan: time.Hour},
 		"oldest":           {OlderThan: time.Hour, Keep: 2},
@@ -162,34 +162,34 @@ func TestCollectKeepsActiveYoungAndNewest(t *testing.T) {
 			t.Errorf("Collect(%+v) = %q, want %q", o, got, want)
 		}
 	}
-	if _, err := home.Collect(now, session.GCOptions{}); err != nil {
+	if _, err := root.Collect(now, home.GCOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := home.All(); len(left) != 0 {
+	if left, _ := root.All(); len(left) != 0 {
 		t.Errorf("%d sessions are left", len(left))
 	}
 }
 
 // A record that cannot be looked at belongs to a session all the same.
 func TestUnreadableRecordIsNoDebris(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
+	root := home.Home{Path: t.TempDir()}
 	id := ident.New(time.Now())
-	record(t, home, session.Manifest{ID: id, Name: "odd", Status: session.Exited, Ended: time.Now()})
-	d := home.Dir(id)
+	record(t, root, home.Manifest{ID: id, Name: "odd", Status: home.Exited, Ended: time.Now()})
+	d := root.Dir(id)
 	file := filepath.Join(d.Path, "session.json")
 	if err := errors.Join(os.Remove(file), os.Symlink("session.json", file)); err != nil {
 		t.Fatal(err)
 	}
-	if found, err := home.Find(id); err != nil || found != d {
+	if found, err := root.Find(id); err != nil || found != d {
 		t.Errorf("Find = %v, %v", found, err)
 	}
-	if all, err := home.All(); err != nil || len(all) != 1 {
+	if all, err := root.All(); err != nil || len(all) != 1 {
 		t.Errorf("All = %v, %v", all, err)
 	}
 	if _, err := d.Load(); fault.KindOf(err) != fault.Storage {
 		t.Errorf("Load = %v", err)
 	}
-	home.Collect(time.Now().Add(time.Hour), session.GCOptions{}) // may well complain
+	root.Collect(time.Now().Add(time.Hour), home.GCOptions{}) // may well complain
 	if _, err := os.Stat(d.Path); err != nil {
 		t.Errorf("gc took it for debris: %v", err)
 	}
@@ -197,11 +197,11 @@ func TestUnreadableRecordIsNoDebris(t *testing.T) {
 
 func TestRegistryLosesNoUpdate(t *testing.T) {
 	dir := t.TempDir()
-	r := session.NewRegistry(func(k string) string { return map[string]string{"XDG_STATE_HOME": dir}[k] })
+	r := home.NewRegistry(func(k string) string { return map[string]string{"XDG_STATE_HOME": dir}[k] })
 	var wg sync.WaitGroup
 	for i := range 20 {
 		wg.Go(func() {
-			if err := r.Add(session.Home{Path: filepath.Join("/homes", string(rune('a'+i)))}, time.Now()); err != nil {
+			if err := r.Add(home.Home{Path: filepath.Join("/homes", string(rune('a'+i)))}, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -224,14 +224,14 @@ func TestRegistryLosesNoUpdate(t *testing.T) {
 }
 
 func TestArtifactsAreBounded(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
-	d := record(t, home, session.Manifest{Name: "x", Status: session.Exited})
+	root := home.Home{Path: t.TempDir()}
+	d := record(t, root, home.Manifest{Name: "x", Status: home.Exited})
 	for i := range 210 {
 		path, err := d.ArtifactPath("snapshot-" + ident.New(time.Now()) + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := d.SaveArtifact(path, session.Artifact{Kind: "snapshot", Seq: uint64(i)}, []byte("{}")); err != nil {
+		if err := d.SaveArtifact(path, home.Artifact{Kind: "snapshot", Seq: uint64(i)}, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,13 +249,13 @@ func TestArtifactsAreBounded(t *testing.T) {
 }
 
 func TestFindRefusesPaths(t *testing.T) {
-	home := session.Home{Path: t.TempDir()}
+	root := home.Home{Path: t.TempDir()}
 	for _, ref := range []string{"../x", "a/b", "..", ""} {
-		if _, err := home.Find(ref); fault.KindOf(err) != fault.Usage {
+		if _, err := root.Find(ref); fault.KindOf(err) != fault.Usage {
 			t.Errorf("Find(%q) = %v", ref, err)
 		}
 	}
-	if _, err := home.Find("nosuch"); fault.KindOf(err) != fault.NotFound {
+	if _, err := root.Find("nosuch"); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("Find = %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package session_test
+package home_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/session"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -31,10 +31,10 @@ func buildDen(t *testing.T) string {
 type nextDoor struct {
 	binary    string
 	started   *os.Process // the last one
-	discarded []session.Place
+	discarded []home.Place
 }
 
-func (n *nextDoor) Run(ctx context.Context, p session.Place) error {
+func (n *nextDoor) Run(ctx context.Context, p home.Place) error {
 	cmd := exec.Command(n.binary, p.Args...)
 	cmd.Env = append(p.Env, "PATH="+os.Getenv("PATH"), "FLAVOUR=next door", "DEN_SESSION=lie")
 	if err := cmd.Start(); err != nil {
@@ -51,7 +51,7 @@ func (n *nextDoor) Run(ctx context.Context, p session.Place) error {
 	}
 }
 
-func (n *nextDoor) Discard(p session.Place) error {
+func (n *nextDoor) Discard(p home.Place) error {
 	n.discarded = append(n.discarded, p)
 	if n.started != nil {
 		n.started.Kill() // Best effort: it may have ended.
@@ -59,14 +59,14 @@ func (n *nextDoor) Discard(p session.Place) error {
 	return nil
 }
 
-func elsewhere(t *testing.T) (session.Home, *nextDoor) {
+func elsewhere(t *testing.T) (home.Home, *nextDoor) {
 	t.Helper()
 	t.Setenv("DEN_RUN_DIR", shortDir(t))
-	return session.Home{Path: t.TempDir(), Explicit: true}, &nextDoor{binary: buildDen(t)}
+	return home.Home{Path: t.TempDir(), Explicit: true}, &nextDoor{binary: buildDen(t)}
 }
 
 // long is a Home whose path leaves no room for sockets.
-func long(h session.Home) session.Home {
+func long(h home.Home) home.Home {
 	h.Path = filepath.Join(h.Path, strings.Repeat("long", 25))
 	return h
 }
@@ -82,27 +82,27 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
-func spec(name string, command ...string) session.Spec {
-	return session.Spec{Name: name, Command: command, Cwd: "/", Term: "xterm-256color", Cols: 80, Rows: 24, RecordInput: "auto", Env: []string{"COLOUR=blue"}}
+func spec(name string, command ...string) home.Spec {
+	return home.Spec{Name: name, Command: command, Cwd: "/", Term: "xterm-256color", Cols: 80, Rows: 24, RecordInput: "auto", Env: []string{"COLOUR=blue"}}
 }
 
 func TestHostElsewhere(t *testing.T) {
-	home, e := elsewhere(t)
+	root, e := elsewhere(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	home.Path = filepath.Join(home.Path, "h")
-	for _, h := range []session.Home{home, long(home)} {
+	root.Path = filepath.Join(root.Path, "h")
+	for _, h := range []home.Home{root, long(root)} {
 		hostElsewhere(ctx, t, h, e)
 	}
 }
 
-func hostElsewhere(ctx context.Context, t *testing.T, home session.Home, e *nextDoor) {
+func hostElsewhere(ctx context.Context, t *testing.T, root home.Home, e *nextDoor) {
 	t.Helper()
-	d, m, err := home.CreateElsewhere(ctx, spec("far", "sh", "-c", `echo "$FLAVOUR, $COLOUR, $DEN_SESSION, host:$DEN_HOST."; cat`), e)
+	d, m, err := root.CreateElsewhere(ctx, spec("far", "sh", "-c", `echo "$FLAVOUR, $COLOUR, $DEN_SESSION, host:$DEN_HOST."; cat`), e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now, err := d.Inspect(); err != nil || now.Status != session.Running {
+	if now, err := d.Inspect(); err != nil || now.Status != home.Running {
 		t.Fatalf("after the creator let go of the lock: %+v, %v", now, err)
 	}
 	c, err := d.Dial(ctx, "test")
@@ -115,7 +115,7 @@ func hostElsewhere(ctx context.Context, t *testing.T, home session.Home, e *next
 	if err := c.Call(ctx, wire.MethodWait, wire.Wait{Text: &text, Timeout: 20 * time.Second}, &seen); err != nil || !seen.Matched {
 		t.Fatalf("the program's environment: %+v, %v", seen, err)
 	}
-	if _, _, err := home.CreateElsewhere(ctx, spec("far", "true"), e); fault.KindOf(err) != fault.Busy {
+	if _, _, err := root.CreateElsewhere(ctx, spec("far", "true"), e); fault.KindOf(err) != fault.Busy {
 		t.Fatalf("a second one of the name: %v, want busy", err)
 	}
 	if err := c.Call(ctx, wire.MethodKill, wire.Kill{Grace: time.Second}, nil); err != nil {
@@ -141,8 +141,8 @@ func hostElsewhere(ctx context.Context, t *testing.T, home session.Home, e *next
 }
 
 func TestHostElsewhereThatFailsLeavesNothing(t *testing.T) {
-	home, e := elsewhere(t)
-	home = long(home)
+	root, e := elsewhere(t)
+	root = long(root)
 	real := e.binary
 	for _, c := range []struct {
 		what, binary, want string
@@ -153,14 +153,14 @@ func TestHostElsewhereThatFailsLeavesNothing(t *testing.T) {
 		{"no host at all", filepath.Join(t.TempDir(), "gone"), "no such file", "true"},
 	} {
 		e.binary, e.discarded = c.binary, nil
-		_, _, err := home.CreateElsewhere(t.Context(), spec("far", c.command), e)
+		_, _, err := root.CreateElsewhere(t.Context(), spec("far", c.command), e)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 		if len(e.discarded) != 1 {
 			t.Errorf("%s: discarded %v", c.what, e.discarded)
 		}
-		if all, err := home.All(); err != nil || len(all) != 0 {
+		if all, err := root.All(); err != nil || len(all) != 0 {
 			t.Errorf("%s: left %v, %v", c.what, all, err)
 		}
 		if left, err := os.ReadDir(os.Getenv("DEN_RUN_DIR")); err != nil || len(left) != 0 {
@@ -170,8 +170,8 @@ func TestHostElsewhereThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestHostElsewhereThatIsKilledIsLost(t *testing.T) {
-	home, e := elsewhere(t)
-	d, m, err := home.CreateElsewhere(t.Context(), spec("far", "sleep", "1000"), e)
+	root, e := elsewhere(t)
+	d, m, err := root.CreateElsewhere(t.Context(), spec("far", "sleep", "1000"), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,14 +192,14 @@ func TestHostElsewhereThatIsKilledIsLost(t *testing.T) {
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("%+v, %v", now, err)
 		}
-		if now.Status == session.Lost {
+		if now.Status == home.Lost {
 			break
 		}
 	}
 }
 
 func TestHostElsewhereWithoutACaller(t *testing.T) {
-	home, e := elsewhere(t)
+	root, e := elsewhere(t)
 	script := filepath.Join(t.TempDir(), "slow")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -207,7 +207,7 @@ func TestHostElsewhereWithoutACaller(t *testing.T) {
 	e.binary = script
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
-	_, _, err := home.CreateElsewhere(ctx, spec("far", "true"), e)
+	_, _, err := root.CreateElsewhere(ctx, spec("far", "true"), e)
 	if !errors.Is(err, context.Canceled) || len(e.discarded) != 1 {
 		t.Fatalf("%v, discarded %v", err, e.discarded)
 	}

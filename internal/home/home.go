@@ -1,4 +1,4 @@
-// Package session knows the session directory, its status table, Homes and
+// Package home knows the session directory, its status table, Homes and
 // their registry, the client of a host, and gc.
 //
 // A Home is laid out as
@@ -12,7 +12,7 @@
 //
 // Nobody asks whether a session lives by a PID: the lock tells. Readers need
 // no write access to a Home.
-package session
+package home
 
 import (
 	"errors"

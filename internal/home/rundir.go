@@ -1,4 +1,4 @@
-package session
+package home
 
 import (
 	"crypto/sha256"
