@@ -69,6 +69,8 @@ var allowed = map[string][]string{
 	"internal/workspace": {"internal/fault", "internal/ident"},
 	"internal/agent":     {"internal/fault", "internal/ident", "internal/atomicfile", "internal/provider", "internal/workspace"},
 
+	"internal/conversation": {},
+
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/home", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
