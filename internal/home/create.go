@@ -62,9 +62,6 @@ const LockFD = 3
 // Create makes a session and starts its host with the given den binary. It
 // returns when the session takes commands; on an error nothing is left.
 func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manifest, error) {
-	if c, ok := ctx.Value(creatorKey{}).(Creator); ok {
-		return c(ctx, h, spec)
-	}
 	return h.create(spec, socketPath, func(d Dir, _ string, boot Bootstrap, lock *os.File) error {
 		return d.launch(ctx, spec.Name, binary, boot, lock)
 	})

@@ -55,17 +55,6 @@ func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir,
 	})
 }
 
-// A Creator makes a session in a way of its own.
-type Creator func(ctx context.Context, h Home, spec Spec) (Dir, *Manifest, error)
-
-type creatorKey struct{}
-
-// WithCreator makes Create leave the work to c. It is for those who reach
-// Create through a layer that does not know where hosts run.
-func WithCreator(ctx context.Context, c Creator) context.Context {
-	return context.WithValue(ctx, creatorKey{}, c)
-}
-
 // The sockets of a host that runs elsewhere. They are in the session's own
 // directory, or, where that has too long a path, in one that is as little
 // shared: what is shown there must not show the sockets of other sessions.

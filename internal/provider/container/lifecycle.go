@@ -24,11 +24,10 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
-	ctx = home.WithCreator(ctx, func(ctx context.Context, root home.Home, spec home.Spec) (home.Dir, *home.Manifest, error) {
+	return p.sessions.StartWith(ctx, name, c, func(ctx context.Context, root home.Home, spec home.Spec) (home.Dir, *home.Manifest, error) {
 		spec.Env = p.environment(spec, c)
 		return root.CreateElsewhere(ctx, spec, place{p: p, recipe: r})
 	})
-	return p.sessions.Start(ctx, name, c)
 }
 
 // recipe checks what is asked for and sees to the image.
