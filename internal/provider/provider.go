@@ -185,6 +185,20 @@ type Audience interface {
 	Attached(ctx context.Context, name string) (n int, typed time.Time, err error)
 }
 
+// ProcessLister tells which processes a session has on this machine.
+type ProcessLister interface {
+	// Processes returns the numbers of the session's live processes, none
+	// where it has ended or never was.
+	Processes(ctx context.Context, name string) ([]int, error)
+}
+
+// Titler tells what a session's program has named its window.
+type Titler interface {
+	// Title returns the window title that the program set last, "" where it
+	// set none. A session that has ended is fault.NotRunning.
+	Title(ctx context.Context, name string) (string, error)
+}
+
 // InHome is a place whose sessions are den's own: every verb of den works on
 // them.
 type InHome interface {

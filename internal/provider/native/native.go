@@ -45,12 +45,14 @@ type Provider struct {
 }
 
 var (
-	_ provider.Provider   = (*Provider)(nil)
-	_ provider.Postmortem = (*Provider)(nil)
-	_ provider.Watcher    = (*Provider)(nil)
-	_ provider.Readier    = (*Provider)(nil)
-	_ provider.Audience   = (*Provider)(nil)
-	_ provider.InHome     = (*Provider)(nil)
+	_ provider.Provider      = (*Provider)(nil)
+	_ provider.Postmortem    = (*Provider)(nil)
+	_ provider.Watcher       = (*Provider)(nil)
+	_ provider.Readier       = (*Provider)(nil)
+	_ provider.Audience      = (*Provider)(nil)
+	_ provider.InHome        = (*Provider)(nil)
+	_ provider.ProcessLister = (*Provider)(nil)
+	_ provider.Titler        = (*Provider)(nil)
 )
 
 const defaultGrace = 3 * time.Second

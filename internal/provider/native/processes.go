@@ -36,6 +36,18 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 	return false, ctx.Err()
 }
 
+// Processes lists the session's processes.
+func (p *Provider) Processes(ctx context.Context, name string) ([]int, error) {
+	_, m, err := p.find(name)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil || !m.Status.Active() {
+		return nil, err
+	}
+	return processesOf(m), ctx.Err()
+}
+
 // processesOf lists a session's processes. Its host has not ended, for it
 // holds its lock, so its number is its own; but where it runs elsewhere it may
 // be another's here, and the processes are found by their mark.

@@ -107,6 +107,19 @@ func (p *Provider) status(ctx context.Context, d home.Dir) (wire.Status, error) 
 	return s, err
 }
 
+// Title asks the host for the window title.
+func (p *Provider) Title(ctx context.Context, name string) (string, error) {
+	d, _, err := p.find(name)
+	if err != nil {
+		return "", err
+	}
+	s, err := p.status(ctx, d)
+	if err != nil {
+		return "", fmt.Errorf("title of session '%s': %w", name, err)
+	}
+	return s.Title, nil
+}
+
 // Attached asks the host who looks on.
 func (p *Provider) Attached(ctx context.Context, name string) (n int, typed time.Time, err error) {
 	d, _, err := p.find(name)

@@ -16,6 +16,8 @@ var abilityCases = []testCase{
 	{"Unsupported", unsupported},
 	{"Watch", watch},
 	{"AwaitReady", awaitReady},
+	{"Processes", processes},
+	{"Title", title},
 }
 
 // unsupported holds a provider to its list: what is on it says so, what is not
@@ -128,4 +130,52 @@ func awaitReady(w *world) {
 	go func() { ends <- readier.AwaitReady(ctx, "busy") }()
 	w.stop("busy")
 	w.is("AwaitReady of a session that ends first", <-ends, fault.NotRunning)
+}
+
+func processes(w *world) {
+	lister, ok := w.p.(provider.ProcessLister)
+	if !ok {
+		w.Skip("the provider is no ProcessLister: its processes may be another machine's")
+	}
+	list := func(name string) []int {
+		w.Helper()
+		pids, err := lister.Processes(w.Context(), name)
+		w.ok("Processes", err)
+		return pids
+	}
+	if got := list("never-was"); len(got) > 0 {
+		w.Errorf("Processes of a session that never was = %v", got)
+	}
+	w.startConfig(w.p, "two", w.command("/bin/sh", "-c", "sleep 1000 & wait"))
+	w.startConfig(w.p, "other", w.command("/bin/cat"))
+	w.eventually("the shell's child is listed", func() bool { return len(list("two")) >= 2 })
+	for _, pid := range list("other") {
+		if slices.Contains(list("two"), pid) {
+			w.Errorf("process %d is listed for two sessions", pid)
+		}
+	}
+	w.stop("two")
+	if got := list("two"); len(got) > 0 {
+		w.Errorf("Processes of a session that was stopped = %v", got)
+	}
+}
+
+func title(w *world) {
+	titler, ok := w.p.(provider.Titler)
+	if !ok {
+		w.Skip("the provider is no Titler: its sessions have no window title")
+	}
+	_, err := titler.Title(w.Context(), "never-was")
+	w.is("Title of a session that never was", err, fault.NotFound)
+	const want = "✋ Action Required (a, b)"
+	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", "printf '\\033]2;"+want+"\\007'; exec cat"))
+	got := ""
+	w.eventually("the title is "+want, func() bool {
+		got, err = titler.Title(w.Context(), "w")
+		w.ok("Title", err)
+		return got == want
+	})
+	w.stop("w")
+	_, err = titler.Title(w.Context(), "w")
+	w.is("Title of a session that was stopped", err, fault.NotRunning, fault.NotFound)
 }

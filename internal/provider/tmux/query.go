@@ -62,6 +62,40 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 	return false, nil
 }
 
+// Processes lists the session's processes.
+func (p *Provider) Processes(ctx context.Context, name string) ([]int, error) {
+	one, err := p.find(ctx, name)
+	if err != nil || one == nil || one.ended() {
+		return nil, err
+	}
+	all, err := p.processesOf(name, one)()
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, pr := range all {
+		pids = append(pids, pr.pid)
+	}
+	return pids, nil
+}
+
+// Title returns the pane's title. A pane whose program set none has the name
+// of the machine, which tmux gives it.
+func (p *Provider) Title(ctx context.Context, name string) (string, error) {
+	one, err := p.running(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	lines, err := p.ask(ctx, command("display-message", "-p", "-t", one.id, "#{pane_title}"))
+	switch {
+	case errors.Is(err, errNoServer) || refused(err):
+		return "", fault.Errorf(fault.NotRunning, "title of session '%s': it ended meanwhile", name)
+	case err != nil:
+		return "", fmt.Errorf("title of session '%s': %w", name, err)
+	}
+	return strings.Join(lines, " "), nil
+}
+
 // lostCode is the code of a command of which nobody knows how it ended.
 const lostCode = -1
 
