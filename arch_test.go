@@ -28,9 +28,10 @@ var allowed = map[string][]string{
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
-	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
-	"internal/wire": {"internal/fault", "internal/screen"},
-	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
+	"internal/cell":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
+	"internal/wire":    {"internal/fault", "internal/screen"},
+	"internal/home":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
+	"internal/session": {"internal/fault", "internal/home", "internal/wire"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/home", "internal/cell", "internal/peer",
@@ -51,7 +52,7 @@ var allowed = map[string][]string{
 	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/native": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/replay", "internal/provider",
+		"internal/wire", "internal/home", "internal/session", "internal/replay", "internal/provider",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
@@ -99,7 +100,7 @@ var allowed = map[string][]string{
 
 	"internal/cli": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
-		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/host", "internal/replay",
+		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent",
 		"internal/dashboard",

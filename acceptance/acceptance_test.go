@@ -21,6 +21,7 @@ import (
 	"den/internal/dend"
 	"den/internal/home"
 	"den/internal/pty"
+	"den/internal/session"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -99,7 +100,7 @@ func endSessions(t testing.TB, root home.Home) {
 		}
 		if m, err := d.Inspect(); err == nil && m.Status.Active() {
 			ctx := context.Background() // the test's own is over when this runs
-			if c, err := d.Dial(ctx, "test"); err == nil {
+			if c, err := session.Dial(ctx, d, "test"); err == nil {
 				c.Call(ctx, "kill", map[string]any{"grace_ns": time.Second}, nil) // what is left is found below
 				c.Close()
 			}

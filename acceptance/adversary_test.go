@@ -16,6 +16,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -76,7 +77,7 @@ func (w *world) open(args ...string) home.Dir {
 // runCells runs n cells that say their number, and returns their ids.
 func runCells(t *testing.T, d home.Dir, n int, code string, exit bool) map[string]bool {
 	t.Helper()
-	c, err := d.Dial(t.Context(), "test")
+	c, err := session.Dial(t.Context(), d, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/cell"
 	denhome "den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/creack/pty"
@@ -62,7 +63,7 @@ func (b *bench) warmCell(home *denHome, r roundTrip, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := d.Dial(b.ctx, "bench")
+	c, err := session.Dial(b.ctx, d, "bench")
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/session"
 )
 
 // Version is this build's version; the Makefile sets it.
@@ -166,8 +167,8 @@ func (a *app) leadingTarget(args []string, isWord func(string) bool) (home.Dir, 
 }
 
 // dial reaches the session's host.
-func (a *app) dial(ctx context.Context, d home.Dir) (*home.Client, error) {
-	c, err := d.Dial(ctx, Version)
+func (a *app) dial(ctx context.Context, d home.Dir) (*session.Client, error) {
+	c, err := session.Dial(ctx, d, Version)
 	if fault.KindOf(err) == fault.NotRunning {
 		// A lost session's processes are ended by whoever notices first.
 		if _, rerr := d.Reconcile(); rerr != nil {

@@ -15,6 +15,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/screen"
+	"den/internal/session"
 	"den/internal/vt"
 	"den/internal/wire"
 
@@ -67,7 +68,7 @@ func (a *app) runAttach(ctx context.Context, d home.Dir, readOnly bool, keys *de
 	if err != nil {
 		return err
 	}
-	end, err := v.run(ctx, readOnly, keys, func(ctx context.Context) (*home.Client, error) { return a.dial(ctx, d) })
+	end, err := v.run(ctx, readOnly, keys, func(ctx context.Context) (*session.Client, error) { return a.dial(ctx, d) })
 	if rerr := v.restore(); err == nil {
 		err = rerr
 	}
@@ -88,10 +89,10 @@ type viewer struct {
 
 	mu       sync.Mutex // guards the fields below
 	emulator *vt.Terminal
-	client   *home.Client // or nil before the host's first word
-	unsent   []byte       // what was typed meanwhile
-	unknown  [][]byte     // what was sent, and the host did not yet say that it took
-	taken    int          // how much of what was sent it said that it took
+	client   *session.Client // or nil before the host's first word
+	unsent   []byte          // what was typed meanwhile
+	unknown  [][]byte        // what was sent, and the host did not yet say that it took
+	taken    int             // how much of what was sent it said that it took
 
 	once sync.Once
 }
@@ -124,7 +125,7 @@ func (v *viewer) restore() (err error) {
 }
 
 // run shows the session until it ends or the person leaves, and says which.
-func (v *viewer) run(ctx context.Context, readOnly bool, keys *detachKeys, dial func(context.Context) (*home.Client, error)) (string, error) {
+func (v *viewer) run(ctx context.Context, readOnly bool, keys *detachKeys, dial func(context.Context) (*session.Client, error)) (string, error) {
 	defer v.restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -162,7 +163,7 @@ func (v *viewer) run(ctx context.Context, readOnly bool, keys *detachKeys, dial 
 const paintEvery = 16 * time.Millisecond
 
 // stream attaches once and paints until the stream's last frame.
-func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Context) (*home.Client, error)) (wire.Frame, error) {
+func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Context) (*session.Client, error)) (wire.Frame, error) {
 	c, err := dial(ctx)
 	if err != nil {
 		return wire.Frame{}, err
@@ -197,7 +198,7 @@ func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Co
 
 // take feeds one frame to the emulator. After the first one the host takes
 // what is typed.
-func (v *viewer) take(f wire.Frame, from *home.Client) {
+func (v *viewer) take(f wire.Frame, from *session.Client) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if f.Repaint {

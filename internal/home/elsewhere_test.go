@@ -14,6 +14,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -105,7 +106,7 @@ func hostElsewhere(ctx context.Context, t *testing.T, root home.Home, e *nextDoo
 	if now, err := d.Inspect(); err != nil || now.Status != home.Running {
 		t.Fatalf("after the creator let go of the lock: %+v, %v", now, err)
 	}
-	c, err := d.Dial(ctx, "test")
+	c, err := session.Dial(ctx, d, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package home knows the session directory, its status table, Homes and
-// their registry, the client of a host, and gc.
+// their registry, and gc.
 //
 // A Home is laid out as
 //

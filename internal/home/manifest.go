@@ -161,6 +161,21 @@ func (d Dir) Inspect() (*Manifest, error) {
 	return m, nil
 }
 
+// Ending is the status in words, with how the program ended.
+func (m *Manifest) Ending() string {
+	switch {
+	case m.Status == Lost:
+		return "lost: its host died without a word"
+	case m.Status == Failed:
+		return "failed: " + m.Failure
+	case m.Status == Exited && m.ExitSignal != "":
+		return "exited by " + m.ExitSignal
+	case m.Status == Exited && m.ExitCode != nil:
+		return fmt.Sprintf("exited with status %d", *m.ExitCode)
+	}
+	return string(m.Status)
+}
+
 // LastWrite returns when the event log last grew.
 func (d Dir) LastWrite() (time.Time, error) {
 	entries, err := os.ReadDir(d.Log()) // sorted: the newest segment is last

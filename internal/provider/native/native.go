@@ -17,6 +17,7 @@ import (
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/children"
+	"den/internal/session"
 )
 
 // The labels of a session's record that this provider goes by.
@@ -97,8 +98,8 @@ func (p *Provider) call(ctx context.Context, d home.Dir, method string, params, 
 
 // dial reaches a session's host. What a host that died without a word left
 // behind is ended by whoever notices first.
-func (p *Provider) dial(ctx context.Context, d home.Dir) (*home.Client, error) {
-	c, err := d.Dial(ctx, p.Version)
+func (p *Provider) dial(ctx context.Context, d home.Dir) (*session.Client, error) {
+	c, err := session.Dial(ctx, d, p.Version)
 	if fault.KindOf(err) == fault.NotRunning {
 		if _, rerr := d.Reconcile(); rerr != nil && fault.KindOf(rerr) != fault.NotFound {
 			return nil, rerr

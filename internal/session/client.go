@@ -1,10 +1,11 @@
-package home
+// Package session is the Go API over sessions, alive or over, here or
+// elsewhere: the command line, providers and dashboards call it.
+package session
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -12,23 +13,37 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
 // Client speaks with one session's host. It is for one goroutine at a time.
 type Client struct {
 	conn *wire.Conn
-	dir  Dir
+	dir  home.Dir
 	name string
+}
+
+// A Dialer opens a connection to the host of the session with this record. It
+// need not be a Unix socket of this machine.
+type Dialer func(ctx context.Context, m *home.Manifest) (net.Conn, error)
+
+// dialSocket is the Dialer for hosts of this machine.
+func dialSocket(ctx context.Context, m *home.Manifest) (net.Conn, error) {
+	return new(net.Dialer).DialContext(ctx, "unix", m.Socket)
 }
 
 // dialTimeout bounds how long a host may take to say hello: it answers in
 // microseconds unless the machine is out of breath.
 const dialTimeout = 10 * time.Second
 
-// Dial reaches the session's host. A session that is over is NotRunning and
-// a host that does not answer is Unreachable.
-func (d Dir) Dial(ctx context.Context, version string) (*Client, error) {
+// Dial reaches the session's host by its socket. A session that is over is
+// NotRunning and a host that does not answer is Unreachable.
+func Dial(ctx context.Context, d home.Dir, version string) (*Client, error) {
+	return dial(ctx, d, version, dialSocket)
+}
+
+func dial(ctx context.Context, d home.Dir, version string, open Dialer) (*Client, error) {
 	m, err := d.Inspect()
 	if err != nil {
 		return nil, err
@@ -36,9 +51,9 @@ func (d Dir) Dial(ctx context.Context, version string) (*Client, error) {
 	if m.Status.Final() {
 		return nil, notRunning(m)
 	}
-	raw, err := new(net.Dialer).DialContext(ctx, "unix", m.Socket)
+	raw, err := open(ctx, m)
 	if err != nil {
-		return nil, d.dialError(m, err)
+		return nil, dialError(d, m, err)
 	}
 	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), dir: d, name: m.Name}
 	if err := c.hello(version); err != nil {
@@ -47,7 +62,7 @@ func (d Dir) Dial(ctx context.Context, version string) (*Client, error) {
 		case fault.Protocol, fault.Denied, fault.Busy: // the host's own word
 			return nil, err
 		}
-		return nil, d.dialError(m, err)
+		return nil, dialError(d, m, err)
 	}
 	return c, nil
 }
@@ -81,8 +96,8 @@ func (c *Client) hello(version string) error {
 
 // dialError says why a host that should be there was not reached: it may have
 // ended between the look at its record and the call.
-func (d Dir) dialError(m *Manifest, err error) error {
-	if now := d.over(); now != nil {
+func dialError(d home.Dir, m *home.Manifest, err error) error {
+	if now := over(d); now != nil {
 		return notRunning(now)
 	}
 	if errors.Is(err, fs.ErrPermission) {
@@ -101,7 +116,7 @@ const dying = 500 * time.Millisecond
 
 // over returns the record of a session that is over, or about to be, and nil
 // for one that lives on.
-func (d Dir) over() *Manifest {
+func over(d home.Dir) *home.Manifest {
 	// A host closes its record before its socket.
 	if m, err := d.Inspect(); err == nil && m.Status.Final() {
 		return m
@@ -120,24 +135,9 @@ func (d Dir) over() *Manifest {
 }
 
 // notRunning says in what way a session is over.
-func notRunning(m *Manifest) error {
+func notRunning(m *home.Manifest) error {
 	err := fault.Errorf(fault.NotRunning, "session '%s' is %s", m.Name, m.Ending())
 	return fault.Hintf(err, "'den snapshot %s' shows its last screen", m.Name)
-}
-
-// Ending is the status in words, with how the program ended.
-func (m *Manifest) Ending() string {
-	switch {
-	case m.Status == Lost:
-		return "lost: its host died without a word"
-	case m.Status == Failed:
-		return "failed: " + m.Failure
-	case m.Status == Exited && m.ExitSignal != "":
-		return "exited by " + m.ExitSignal
-	case m.Status == Exited && m.ExitCode != nil:
-		return fmt.Sprintf("exited with status %d", *m.ExitCode)
-	}
-	return string(m.Status)
 }
 
 // Close ends the connection, and with it what it was asked for.
@@ -197,7 +197,7 @@ func (c *Client) broken(ctx context.Context, err error) error {
 	if fault.KindOf(err) == fault.Protocol {
 		return err
 	}
-	if m := c.dir.over(); m != nil {
+	if m := over(c.dir); m != nil {
 		return notRunning(m)
 	}
 	if errors.Is(err, io.EOF) {
