@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"internal/fault":      {},
 	"internal/ident":      {"internal/fault"},
 	"internal/atomicfile": {},
+	"internal/filelock":   {},
 
 	"internal/vt":       {},
 	"internal/keys":     {"internal/fault", "internal/vt"},
@@ -30,7 +31,7 @@ var allowed = map[string][]string{
 
 	"internal/cell":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
 	"internal/wire":    {"internal/fault", "internal/screen"},
-	"internal/home":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire"},
+	"internal/home":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire"},
 	"internal/session": {"internal/fault", "internal/home", "internal/wire"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
@@ -51,12 +52,12 @@ var allowed = map[string][]string{
 	"internal/provider/procname":  {"internal/fault"},
 	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/native": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/eventlog", "internal/screen",
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/home", "internal/session", "internal/replay", "internal/provider",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/pty", "internal/wire", "internal/home",
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire", "internal/home",
 		"internal/provider", "internal/provider/subprocess/shim",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/workdir",
 	},
@@ -72,11 +73,11 @@ var allowed = map[string][]string{
 
 	"internal/conversation": {},
 
-	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/wire", "internal/home", "internal/peer"},
+	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/wire", "internal/home", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
-		"internal/fault", "internal/keys", "internal/vt", "internal/home", "internal/provider",
+		"internal/fault", "internal/filelock", "internal/keys", "internal/vt", "internal/home", "internal/provider",
 		"internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/tmux/idle",
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
@@ -123,7 +124,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
+	"golang.org/x/sys":                {"internal/filelock", "internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},

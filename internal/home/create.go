@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/ident"
 	"den/internal/pty"
 	"den/internal/wire"
@@ -121,9 +122,9 @@ func (d Dir) prepare(m *Manifest) (*os.File, error) {
 			return nil, fault.Errorf(fault.KindOf(err), "create session directory: %w", err)
 		}
 	}
-	lock, err := takeLock(d.lock())
+	lock, err := filelock.Try(d.lock())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("create session directory: %w", err)
 	}
 	if err := d.Save(m); err != nil {
 		lock.Close() // Best effort: the directory goes.
@@ -132,15 +133,20 @@ func (d Dir) prepare(m *Manifest) (*os.File, error) {
 	return lock, nil
 }
 
+// lockNames keeps others from changing the names until the file is closed.
+func (h Home) lockNames() (*os.File, error) {
+	return filelock.Wait(context.Background(), filepath.Join(h.namesDir(), ".lock"))
+}
+
 // claimName makes names/NAME point to d unless an active session has the
 // name. The returned func gives the name back to its last owner.
 func (h Home) claimName(name string, d Dir) (undo func(), err error) {
 	link := filepath.Join(h.namesDir(), name)
-	unlock, err := waitLock(filepath.Join(h.namesDir(), ".lock"))
+	lock, err := h.lockNames()
 	if err != nil {
 		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	old, err := os.Readlink(link)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
@@ -154,11 +160,11 @@ func (h Home) claimName(name string, d Dir) (undo func(), err error) {
 		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
 	}
 	return func() {
-		unlock, err := waitLock(filepath.Join(h.namesDir(), ".lock"))
+		lock, err := h.lockNames()
 		if err != nil {
 			return // Best effort: a link to nothing is as good as none.
 		}
-		defer unlock()
+		defer lock.Close() // Best effort, as above.
 		if now, err := os.Readlink(link); err != nil || filepath.Base(now) != d.ID {
 			return // taken over by a later session
 		}

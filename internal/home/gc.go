@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/ident"
 )
 
@@ -83,7 +84,7 @@ func (h Home) removeDebris(now time.Time) error {
 		if err != nil || !e.IsDir() || !ident.IsID(e.Name()) || d.exists() || now.Sub(fi.ModTime()) < debrisAge {
 			continue
 		}
-		if held, err := lockHeld(d.lock()); err == nil && !held {
+		if held, err := filelock.Held(d.lock()); err == nil && !held {
 			errs = append(errs, os.RemoveAll(d.Path))
 		}
 	}
@@ -105,11 +106,11 @@ func (d Dir) remove(m *Manifest) error {
 		return fault.Errorf(fault.Storage, "remove session '%s': %w", m.Name, err)
 	}
 	link := filepath.Join(d.Home.namesDir(), m.Name)
-	if unlock, err := waitLock(filepath.Join(d.Home.namesDir(), ".lock")); err == nil {
+	if lock, err := d.Home.lockNames(); err == nil {
 		if target, err := os.Readlink(link); err == nil && filepath.Base(target) == d.ID {
 			os.Remove(link) // Best effort: a link to nothing is as good as none.
 		}
-		unlock()
+		lock.Close() // Best effort: nothing was written.
 	}
 	if err := os.RemoveAll(d.Path); err != nil {
 		return fault.Errorf(fault.Storage, "remove session '%s': %w", m.Name, err)

@@ -14,6 +14,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/filelock"
 )
 
 // manifestVersion is that of session.json. A newer one is refused.
@@ -142,7 +143,7 @@ func (d Dir) Inspect() (*Manifest, error) {
 	if err != nil || m.Status.Final() {
 		return m, err
 	}
-	held, err := lockHeld(d.lock())
+	held, err := filelock.Held(d.lock())
 	if err != nil {
 		return nil, fault.Errorf(fault.Storage, "inspect session '%s': %w", d.ID, err)
 	}
@@ -190,4 +191,15 @@ func (d Dir) LastWrite() (time.Time, error) {
 		return time.Time{}, err
 	}
 	return fi.ModTime(), nil
+}
+
+// Gone returns a channel that is closed when the session's host has ended. It
+// is for commands that follow a session: its goroutine ends with the host or
+// with the process.
+func (d Dir) Gone() (<-chan struct{}, error) {
+	gone, err := filelock.Released(d.lock())
+	if err != nil {
+		return nil, fmt.Errorf("watch the host: %w", err)
+	}
+	return gone, nil
 }

@@ -1,6 +1,7 @@
 package home
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/filelock"
 )
 
 // Registry is the advisory per-machine index of Homes that have hosted a
@@ -96,11 +98,11 @@ func (r Registry) edit(change func([]RegisteredHome) []RegisteredHome) error {
 	if err := os.MkdirAll(filepath.Dir(r.Path), 0o700); err != nil {
 		return fmt.Errorf("write Home registry: %w", err)
 	}
-	unlock, err := waitLock(r.Path + ".lock")
+	lock, err := filelock.Wait(context.Background(), r.Path+".lock")
 	if err != nil {
 		return fmt.Errorf("write Home registry: %w", err)
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	homes, err := r.Homes()
 	if err != nil {
 		return err

@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/home"
 )
 
@@ -84,16 +84,12 @@ func (p Place) Socket(getenv func(string) string) (string, error) {
 // Lock makes this process the workspace's keeper until the file is closed. A
 // workspace that has one is fault.Busy.
 func (p Place) Lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(p.Dir, "keeper.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := filelock.Try(filepath.Join(p.Dir, "keeper.lock"))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fault.Hintf(fault.Errorf(fault.Busy, "workspace %s has a keeper already", p.Config), "'den ps' shows what it keeps")
+	}
 	if err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "lock the workspace: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fault.Hintf(fault.Errorf(fault.Busy, "workspace %s has a keeper already", p.Config), "'den ps' shows what it keeps")
-		}
-		return nil, fault.Errorf(fault.Storage, "lock the workspace: %w", err)
 	}
 	return f, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/home"
 	"den/internal/provider"
 )
@@ -82,11 +83,11 @@ func (p *Provider) editMeta(ctx context.Context, name, key string, change func(*
 	if err != nil {
 		return err
 	}
-	unlock, err := lockFile(ctx, filepath.Join(d.Path, "meta.lock"))
+	lock, err := filelock.Wait(ctx, filepath.Join(d.Path, "meta.lock"))
 	if err != nil {
 		return fmt.Errorf("metadata of session '%s': %w", name, err)
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	m, err := readMeta(d)
 	if err != nil {
 		return fmt.Errorf("metadata of session '%s': %w", name, err)

@@ -48,7 +48,7 @@ func (p *Provider) inspect(name string) (*state, error) {
 }
 
 func (p *Provider) inspectOnce(name string) (*state, error) {
-	l, err := look(p.root.lock(name))
+	l, err := readLock(p.root.lock(name))
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, er
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		l, err := look(filepath.Join(p.root.locks(), e.Name()))
+		l, err := readLock(filepath.Join(p.root.locks(), e.Name()))
 		if err != nil {
 			return nil, err
 		}

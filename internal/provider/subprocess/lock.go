@@ -10,42 +10,13 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/provider/subprocess/shim"
-
-	"golang.org/x/sys/unix"
 )
 
 // A session's lock is held from the moment that somebody begins to start it
 // until its shim has ended: the starter takes it and hands the descriptor on,
 // so there is no moment without an owner. Its file is never removed.
-
-// errHeld says that somebody else has the lock.
-var errHeld = errors.New("the lock is held")
-
-// takeLock locks the file for as long as the returned file, or a descriptor
-// inherited from it, is open.
-func takeLock(path string) (*os.File, error) {
-	// A look first: to open the file for writing and to close it again would
-	// tell watchers that a session ended.
-	if l, err := look(path); err != nil {
-		return nil, err
-	} else if l.held {
-		return nil, errHeld
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "open lock: %w", err)
-	}
-	err = lockNow(f)
-	if err == nil {
-		return f, nil
-	}
-	f.Close() // Best effort: nothing was written.
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return nil, errHeld
-	}
-	return nil, fault.Errorf(fault.Storage, "lock %s: %w", path, err)
-}
 
 // lockState is what a lock's file tells.
 type lockState struct {
@@ -63,9 +34,8 @@ func (l lockState) ended() int {
 	return l.starts
 }
 
-// look tells what is true of a lock. A file that is not there is held by
-// nobody.
-func look(path string) (lockState, error) {
+// readLock reads a lock's state. A missing file is held by nobody.
+func readLock(path string) (lockState, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The directory was made when the provider was opened. If it is gone,
@@ -75,12 +45,12 @@ func look(path string) (lockState, error) {
 		}
 	}
 	if err != nil {
-		return lockState{}, fault.Errorf(fault.Storage, "look at lock: %w", err)
+		return lockState{}, fault.Errorf(fault.Storage, "read lock: %w", err)
 	}
 	defer f.Close() // Best effort: it was only read.
-	held, err := lockedByOther(f)
+	held, err := filelock.HeldFile(f)
 	if err != nil {
-		return lockState{}, fault.Errorf(fault.Storage, "look at lock %s: %w", path, err)
+		return lockState{}, fault.Errorf(fault.Storage, "read lock: %w", err)
 	}
 	starts, name, err := shim.ReadLock(f)
 	return lockState{held, starts, name}, err
@@ -112,7 +82,7 @@ func until(ctx context.Context, holds func() (bool, error)) error {
 // untilFree waits until nobody holds the lock.
 func untilFree(ctx context.Context, path string) error {
 	return until(ctx, func() (bool, error) {
-		l, err := look(path)
+		l, err := readLock(path)
 		return !l.held, err
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/provider/subprocess/shim"
 )
 
@@ -30,7 +31,7 @@ func (p *Provider) Prune(ctx context.Context, keep int) (int, error) {
 		switch err := p.removeEnded(ctx, s); {
 		case err == nil:
 			removed++
-		case !errors.Is(err, errHeld): // it is being started anew
+		case !errors.Is(err, filelock.ErrHeld): // it is being started anew
 			errs = append(errs, err)
 		}
 	}
@@ -65,7 +66,7 @@ func (p *Provider) endedSessions() ([]endedSession, error) {
 
 // removeEnded removes a session, unless it is another one by now.
 func (p *Provider) removeEnded(ctx context.Context, s endedSession) error {
-	lock, err := takeLock(p.root.lock(s.name))
+	lock, err := filelock.Try(p.root.lock(s.name))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/provider"
@@ -69,12 +70,12 @@ const defaultRows = 40
 func (p *Provider) claim(ctx context.Context, name string) (*os.File, error) {
 	var lock *os.File
 	err := until(ctx, func() (bool, error) {
-		f, err := takeLock(p.root.lock(name))
+		f, err := filelock.Try(p.root.lock(name))
 		if err == nil {
 			lock = f
 			return true, nil
 		}
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, filelock.ErrHeld) {
 			return false, err
 		}
 		if s, err := p.inspect(name); err == nil && !s.running() {

@@ -46,7 +46,7 @@ func (w *watch) begin(p *Provider) error {
 		return err
 	}
 	for _, file := range files {
-		l, err := look(filepath.Join(w.locks, file))
+		l, err := readLock(filepath.Join(w.locks, file))
 		if err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func (w *watch) settled(ctx context.Context, file string) error {
 
 // look notes the end of a session, if there was one.
 func (w *watch) look(file string) (held, news bool, err error) {
-	l, err := look(filepath.Join(w.locks, file))
+	l, err := readLock(filepath.Join(w.locks, file))
 	if err != nil || l.ended() <= w.told[file] {
 		return l.held, false, err
 	}

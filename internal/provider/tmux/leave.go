@@ -8,11 +8,11 @@ import (
 
 // Leave ends the server where nothing but its own keeper is left on it.
 func (p *Provider) Leave(ctx context.Context) error {
-	unlock, err := p.lock(ctx, "up")
+	lock, err := p.lock(ctx, "up")
 	if err != nil {
 		return fmt.Errorf("leave the tmux server: %w", err)
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	names, err := p.ask(ctx, command("list-sessions", "-F", "#{session_name}"))
 	if errors.Is(err, errNoServer) {
 		return nil

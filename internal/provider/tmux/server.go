@@ -124,11 +124,11 @@ func (p *Provider) bringUp(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(p.socket), 0o700); err != nil {
 		return fmt.Errorf("make the directory of the tmux socket: %w", err)
 	}
-	unlock, err := p.lock(ctx, "up")
+	lock, err := p.lock(ctx, "up")
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	if err := p.look(ctx); !errors.Is(err, errNoServer) {
 		return err // somebody else was faster, or it cannot be asked
 	}

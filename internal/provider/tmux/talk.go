@@ -34,11 +34,11 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	if err := checkText(text); err != nil {
 		return err
 	}
-	one, unlock, err := p.hold(ctx, name)
+	one, lock, err := p.hold(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
 		return err
 	}
@@ -80,11 +80,11 @@ func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) 
 	if err != nil {
 		return err
 	}
-	one, unlock, err := p.hold(ctx, name)
+	one, lock, err := p.hold(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close() // Best effort: nothing was written.
 	bytes, err := encodeChords(name, parsed, one)
 	if err != nil {
 		return err
@@ -180,20 +180,20 @@ func (p *Provider) Interrupt(ctx context.Context, name string) error {
 }
 
 // hold takes the lock under which a session is typed to, and looks at it then.
-func (p *Provider) hold(ctx context.Context, name string) (*pane, func(), error) {
+func (p *Provider) hold(ctx context.Context, name string) (*pane, *os.File, error) {
 	if _, err := p.running(ctx, name); err != nil {
 		return nil, nil, err
 	}
-	unlock, err := p.lock(ctx, "type "+p.tmuxName(name))
+	lock, err := p.lock(ctx, "type "+p.tmuxName(name))
 	if err != nil {
 		return nil, nil, fmt.Errorf("type to session '%s': %w", name, err)
 	}
 	one, err := p.running(ctx, name)
 	if err != nil {
-		unlock()
+		lock.Close() // Best effort: nothing was written.
 		return nil, nil, err
 	}
-	return one, unlock, nil
+	return one, lock, nil
 }
 
 // write sends bytes to the pane by way of a buffer: as they are, whatever mode

@@ -1,0 +1,164 @@
+// Package filelock locks files between processes and tells whether a file is
+// locked.
+//
+// A lock belongs to the open file, not to the process: it is held for as long
+// as the returned file, or a descriptor inherited from it, is open. So a parent
+// can take a lock and hand it to a child without a moment in which nobody
+// holds it, and it keeps goroutines of one process apart too. The kernel
+// releases it when the last holder ends, however it ends. Lock files are never
+// removed by this package.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrHeld means that somebody else holds the lock.
+var ErrHeld = errors.New("the lock is held")
+
+// The pauses between two attempts to take a lock within a context. The kernel's
+// own wait cannot be cancelled.
+const (
+	firstPause = 500 * time.Microsecond
+	maxPause   = 10 * time.Millisecond
+)
+
+// region is the part of a file that a lock covers.
+type region struct {
+	start, length int64 // a length of 0 reaches to the end
+}
+
+var whole = region{}
+
+// Try locks the whole file, which is created if it is missing. It returns
+// ErrHeld at once where somebody holds it.
+func Try(path string) (*os.File, error) {
+	// Probed first: closing a file that was opened for writing tells those who
+	// watch the directory that a holder let go.
+	if held, err := Held(path); err != nil {
+		return nil, err
+	} else if held {
+		return nil, fmt.Errorf("lock %s: %w", path, ErrHeld)
+	}
+	return open(path, func(f *os.File) error { return try(f, whole) })
+}
+
+// Wait locks the whole file, which is created if it is missing. It waits until
+// nobody else holds it, or until the context ends.
+func Wait(ctx context.Context, path string) (*os.File, error) {
+	return wait(ctx, path, whole)
+}
+
+// WaitAt is Wait for one byte of a file, which need not exist in it: one file
+// holds as many locks as it has offsets. On systems other than Linux it locks
+// the whole file, so holders of different offsets wait for each other.
+func WaitAt(ctx context.Context, path string, offset int64) (*os.File, error) {
+	return wait(ctx, path, region{start: offset, length: 1})
+}
+
+func wait(ctx context.Context, path string, part region) (*os.File, error) {
+	return open(path, func(f *os.File) error {
+		if ctx.Done() == nil {
+			return uninterrupted(func() error { return setLock(f, part, exclusive, blocking) })
+		}
+		return poll(ctx, func() error { return try(f, part) })
+	})
+}
+
+// open opens a lock file and closes it again if it cannot be locked.
+func open(path string, lock func(*os.File) error) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err // it names the file
+	}
+	if err := lock(f); err != nil {
+		f.Close() // Best effort: nothing was written.
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+func try(f *os.File, part region) error {
+	err := uninterrupted(func() error { return setLock(f, part, exclusive, atOnce) })
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return ErrHeld
+	}
+	return err
+}
+
+// poll calls take until it returns something else than ErrHeld.
+func poll(ctx context.Context, take func() error) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		if err := take(); !errors.Is(err, ErrHeld) {
+			return err
+		}
+		timer.Reset(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Held reports whether somebody holds a lock on any part of the file. Read
+// access is enough. A missing file is not held.
+func Held(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // Best effort: it was only read.
+	return HeldFile(f)
+}
+
+// HeldFile is Held for an open file, which holds no lock itself.
+func HeldFile(f *os.File) (held bool, err error) {
+	err = uninterrupted(func() error {
+		held, err = lockedByOther(f)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("probe lock %s: %w", f.Name(), err)
+	}
+	return held, nil
+}
+
+// Released returns a channel that is closed once nobody holds the lock. Its
+// goroutine waits in the kernel and ends only then, or with the process: it is
+// for commands that follow one holder.
+func Released(path string) (<-chan struct{}, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	released := make(chan struct{})
+	go func() {
+		// Best effort: who hears of the release probes the lock again.
+		_ = uninterrupted(func() error { return setLock(f, whole, shared, blocking) })
+		f.Close() // Best effort, and first: our own lock must not be found by that probe.
+		close(released)
+	}()
+	return released, nil
+}
+
+// uninterrupted repeats a system call that a signal interrupted.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
