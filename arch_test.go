@@ -69,9 +69,16 @@ var allowed = map[string][]string{
 	"internal/provider/providertest/helper": {},
 
 	"internal/workspace": {"internal/fault", "internal/ident"},
-	"internal/agent":     {"internal/fault", "internal/ident", "internal/atomicfile", "internal/provider", "internal/workspace"},
+	"internal/poll":      {},
 
-	"internal/conversation": {},
+	"internal/conversation":        {},
+	"internal/conversation/outbox": {"internal/fault", "internal/ident", "internal/atomicfile"},
+	"internal/conversation/screen": {"internal/fault", "internal/poll", "internal/provider", "internal/conversation/outbox"},
+
+	"internal/agent": {
+		"internal/fault", "internal/ident", "internal/poll", "internal/provider", "internal/workspace",
+		"internal/conversation/outbox", "internal/conversation/screen",
+	},
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/wire", "internal/home", "internal/peer"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
@@ -85,7 +92,7 @@ var allowed = map[string][]string{
 	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home"},
 
 	"internal/dend": {
-		"internal/fault", "internal/home", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider",
+		"internal/fault", "internal/home", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation/outbox",
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
 		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},

@@ -7,33 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/conversation/outbox"
+	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/provider"
 )
-
-// An Agent is what callers handle, wherever its session runs.
-type Agent interface {
-	// Name is the qualified name, SessionName its session's.
-	Name() string
-	SessionName() string
-	// IsRunning reports whether the session runs and, where the agent's
-	// processes are named, one of them does. "Could not ask" is an error.
-	IsRunning(ctx context.Context) (bool, error)
-	// Start brings the agent up and returns when it can work. An error is a
-	// *StartError where a step failed, and the agent does not run then.
-	Start(ctx context.Context) error
-	// Stop ends it with all its processes. What does not run is nil.
-	Stop(ctx context.Context) error
-	// Attach joins a person's terminal.
-	Attach(ctx context.Context, t provider.Terminal) error
-	// Nudge keeps text on disk and types it when the agent can take it. It
-	// returns when the outcome is known; if the context ends before, the text
-	// stays queued, and the error says so.
-	Nudge(ctx context.Context, text string) (Nudge, error)
-	// Peek returns the last n lines of its text.
-	Peek(ctx context.Context, n int) (string, error)
-	SessionConfig() SessionConfig
-}
 
 // Keys of what is kept beside a session.
 const (
@@ -51,11 +29,12 @@ type Options struct {
 	Session       string
 	Provider      provider.Provider
 	Config        SessionConfig
-	Nudges        *Queue
+	Nudges        *outbox.Queue
+	Timing        screen.Timing
 	Clock         func() time.Time // nil means time.Now
 }
 
-// Managed is the Agent over any provider.
+// Managed is an agent over any provider.
 type Managed struct {
 	workspace     string
 	workspaceFile string
@@ -63,18 +42,13 @@ type Managed struct {
 	session       string
 	provider      provider.Provider
 	config        SessionConfig
-	nudges        *Queue
+	nudges        *outbox.Queue
+	talk          *screen.Conversation
 	clock         func() time.Time
-	up            chan struct{} // room for one token: a start is over
 
-	mu       sync.Mutex // guards the fields below
-	last     []Step     // of the last start
-	comingUp bool       // a start has begun and is not yet at its nudge
-
-	leftAlone string // the screen whose dialog Start would not answer; Start's own
+	mu   sync.Mutex // guards the fields below
+	last []Step     // of the last start
 }
-
-var _ Agent = (*Managed)(nil)
 
 // New makes an agent. It starts nothing.
 func New(o Options) (*Managed, error) {
@@ -93,7 +67,12 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	return &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock, up: make(chan struct{}, 1)}, nil
+	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock}
+	m.talk = screen.New(screen.Options{
+		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
+		Ended: m.ended, Life: m.life, Clock: o.Clock,
+	})
+	return m, nil
 }
 
 // Name is the qualified name.

@@ -3,30 +3,37 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"den/internal/fault"
+	"den/internal/poll"
 )
+
+// watched is how long a session is watched that does not show itself ready: a
+// command that cannot work mostly ends within it.
+const watched = 150 * time.Millisecond
 
 // alive refuses a start whose agent is gone already, or never came. A session
 // without hints is fired and forgotten, but a command that ends at once is seen
 // all the same: this waits until the program waits for its user, or for a
 // moment. One whose processes are named has the step's time to show one.
 func (m *Managed) alive(ctx context.Context) (string, Outcome, error) {
-	look, cancel := context.WithTimeout(ctx, settle)
+	look, cancel := context.WithTimeout(ctx, watched)
 	defer cancel()
-	watch := m.watchReady(look)
-	defer watch.stop()
-	err := poll(look, func() (bool, error) {
-		if err := m.dead(ctx); err != nil {
+	watch := m.talk.WatchReady(look)
+	defer watch.Stop()
+	err := poll.Until(look, func() (bool, error) {
+		if err := m.ended(ctx); err != nil {
 			return false, err
 		}
-		return watch.ready(), nil
+		return watch.Ready(), nil
 	})
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return "", Failed, err
 	}
-	if err := m.dead(ctx); err != nil || len(m.config.Hints.ProcessNames) == 0 {
+	if err := m.ended(ctx); err != nil || len(m.config.Hints.ProcessNames) == 0 {
 		return "", Done, err
 	}
 	return "", Done, m.processesUp(ctx)
@@ -35,8 +42,8 @@ func (m *Managed) alive(ctx context.Context) (string, Outcome, error) {
 // processesUp waits for one of the agent's processes: a script may start it
 // late.
 func (m *Managed) processesUp(ctx context.Context) error {
-	err := poll(ctx, func() (bool, error) {
-		if err := m.dead(ctx); err != nil {
+	err := poll.Until(ctx, func() (bool, error) {
+		if err := m.ended(ctx); err != nil {
 			return false, err
 		}
 		return m.processAlive(ctx)
@@ -46,4 +53,19 @@ func (m *Managed) processesUp(ctx context.Context) error {
 			"process_names says by which processes the agent is known")
 	}
 	return err
+}
+
+// ended returns an error that says how the agent ended, nil while it runs.
+func (m *Managed) ended(ctx context.Context) error {
+	running, err := m.provider.IsRunning(ctx, m.session)
+	if err != nil || running {
+		return err
+	}
+	how := "it ended at once"
+	if exit, err := m.Exit(ctx); err == nil && exit != nil {
+		if how = fmt.Sprintf("it ended at once, with status %d", exit.Code); exit.Signal != "" {
+			how = "it was ended at once by " + exit.Signal
+		}
+	}
+	return fault.Hintf(fault.Errorf(fault.NotRunning, "%s", how), "its command is %s", strings.Join(m.config.Command, " "))
 }

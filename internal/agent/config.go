@@ -8,6 +8,7 @@ import (
 	"path"
 	"time"
 
+	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
@@ -100,6 +101,14 @@ func (c *SessionConfig) argv(beacon string) []string {
 func appendArgs(argv []string, args ...string) []string {
 	a := workspace.Agent{StartCommand: argv}
 	return a.Argv(args...)
+}
+
+// screenHints is what a conversation over its screen knows of the agent.
+func (c *SessionConfig) screenHints() screen.Hints {
+	return screen.Hints{
+		ReadyPrompt: c.Hints.ReadyPromptPrefix, ReadyDelay: time.Duration(c.Hints.ReadyDelayMs) * time.Millisecond,
+		CodingAgent: c.mayAsk(), PermissionDialog: c.Hints.EmitsPermissionWarning, StepTimeout: c.StartupTimeout,
+	}
 }
 
 // mayAsk reports whether the agent is of a kind that asks questions when it

@@ -19,7 +19,7 @@ func (m *Managed) Drain(ctx context.Context, why string) error {
 	if m.config.DrainNudge == "" {
 		return nil
 	}
-	_, err := m.nudges.Add(m.config.DrainNudge)
+	_, err := m.nudges.Add("", m.config.DrainNudge)
 	return err
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation/outbox"
+	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
@@ -34,11 +36,11 @@ func started(t *testing.T, p *fake, dir string) *agent.Managed {
 }
 
 // hasty is for tests in which nothing is confirmed.
-var hasty = agent.Timing{Quiet: quick.Quiet, Patience: quick.Patience, Confirm: 400 * time.Millisecond}
+var hasty = screen.Timing{Quiet: quick.Quiet, Patience: quick.Patience, Confirm: 400 * time.Millisecond}
 
-func startedWith(t *testing.T, p *fake, dir string, timing agent.Timing) *agent.Managed {
+func startedWith(t *testing.T, p *fake, dir string, timing screen.Timing) *agent.Managed {
 	t.Helper()
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, dir, timing),
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, dir), Timing: timing,
 		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,14 +58,14 @@ func TestNudgeIsDelivered(t *testing.T) {
 	p := composing()
 	m := started(t, p, dir)
 	n, err := m.Nudge(t.Context(), "do this\nand that")
-	if err != nil || n.State != agent.NudgeDelivered || n.Attempts != 1 {
+	if err != nil || n.Status != outbox.Delivered || n.Attempts != 1 {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	if p.called() != "nudge" {
 		t.Errorf("calls: %s", p.called())
 	}
-	again := queue(t, dir, quick)
-	if got, err := again.Get(n.ID); err != nil || got.State != agent.NudgeDelivered || again.Pending() != 0 {
+	again := queue(t, dir)
+	if got, err := again.Get(n.ID); err != nil || got.Status != outbox.Delivered || again.Pending() != 0 {
 		t.Errorf("on disk: %+v, %v", got, err)
 	}
 	info, err := os.Stat(filepath.Join(dir, n.ID+".json"))
@@ -84,21 +86,21 @@ func TestNudgeConfirmation(t *testing.T) {
 		s.screen = "❯ hello\n● ok\n────\n❯ \n────\n status"
 	}
 	m := started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeDelivered || p.called() != "nudge Enter" {
+	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.Status != outbox.Delivered || p.called() != "nudge Enter" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 
 	p = composing()
 	p.onNudge = func(*fakeSession, string) error { return nil }
 	m = startedWith(t, p, t.TempDir(), hasty)
-	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeUnconfirmed || p.called() != "nudge" || n.Reason == "" {
+	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.Status != outbox.Unconfirmed || p.called() != "nudge" || n.Reason == "" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 
 	p = composing()
 	p.onNudge = func(*fakeSession, string) error { return fault.Errorf(fault.Usage, "a control character") }
 	m = started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "hello"); fault.KindOf(err) != fault.Usage || n.State != agent.NudgeFailed {
+	if n, err := m.Nudge(t.Context(), "hello"); fault.KindOf(err) != fault.Usage || n.Status != outbox.Failed {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
@@ -119,7 +121,7 @@ func TestALateDialogIsAnsweredFirst(t *testing.T) {
 		}
 	}
 	p.mu.Unlock()
-	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.State != agent.NudgeDelivered || p.called() != "Up Enter nudge" {
+	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.Status != outbox.Delivered || p.called() != "Up Enter nudge" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 }
@@ -129,8 +131,8 @@ func TestALateDialogIsAnsweredFirst(t *testing.T) {
 func TestNothingIsTypedAtABlankScreen(t *testing.T) {
 	p := newFake()
 	p.busy = true
-	timing := agent.Timing{Patience: 300 * time.Millisecond, Confirm: 5 * time.Second}
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir(), timing),
+	timing := screen.Timing{Patience: 300 * time.Millisecond, Confirm: 5 * time.Second}
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: timing,
 		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyDelayMs: 1, ProcessNames: []string{"x"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +140,7 @@ func TestNothingIsTypedAtABlankScreen(t *testing.T) {
 	if err := m.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan agent.Nudge, 1)
+	ended := make(chan outbox.Message, 1)
 	go func() {
 		n, err := m.Nudge(t.Context(), "hello")
 		if err != nil {
@@ -152,7 +154,7 @@ func TestNothingIsTypedAtABlankScreen(t *testing.T) {
 		}
 	}
 	p.change("s", func(s *fakeSession) { s.screen = "┃ Ask anything" })
-	if n := <-ended; n.State != agent.NudgeDelivered || p.called() != "nudge" {
+	if n := <-ended; n.Status != outbox.Delivered || p.called() != "nudge" {
 		t.Errorf("%+v, %s", n, p.called())
 	}
 }
@@ -188,7 +190,7 @@ func TestHeldTextIsUnconfirmed(t *testing.T) {
 	}
 	m := startedWith(t, p, t.TempDir(), hasty)
 	n, err := m.Nudge(t.Context(), "hello")
-	if err != nil || n.State != agent.NudgeUnconfirmed || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "nudge") != 1 {
+	if err != nil || n.Status != outbox.Unconfirmed || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "nudge") != 1 {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 }
@@ -235,7 +237,7 @@ func TestNudgeWaits(t *testing.T) {
 			short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 			defer cancel()
 			n, err := m.Nudge(short, "hello")
-			if fault.KindOf(err) != fault.Timeout || n.State != agent.NudgeQueued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
+			if fault.KindOf(err) != fault.Timeout || n.Status != outbox.Queued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
 				t.Fatalf("%+v, %v", n, err)
 			}
 			if p.called() != "" {
@@ -243,7 +245,7 @@ func TestNudgeWaits(t *testing.T) {
 			}
 			c.free(p)
 			second, err := m.Nudge(t.Context(), "second")
-			if err != nil || second.State != agent.NudgeDelivered || p.called() != "nudge nudge" {
+			if err != nil || second.Status != outbox.Delivered || p.called() != "nudge nudge" {
 				t.Errorf("%+v, %v, %s", second, err, p.called())
 			}
 		})
@@ -266,15 +268,15 @@ func TestQueueSurvivesARestart(t *testing.T) {
 	p.change("s", func(s *fakeSession) { s.exit = nil })
 	m = started(t, p, dir)
 	deliverAll(t, m)
-	if n := nudge(t, dir, first.ID); n.State != agent.NudgeDelivered || p.called() != "nudge" {
+	if n := nudge(t, dir, first.ID); n.Status != outbox.Delivered || p.called() != "nudge" {
 		t.Fatalf("%+v, %s", n, p.called())
 	}
 
 	// It died while typing. The screen is another now: typed, perhaps.
-	edit(t, dir, first.ID, func(n *agent.Nudge) { n.State, n.Before = agent.NudgeSending, "of another screen" })
+	edit(t, dir, first.ID, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of another screen" })
 	m = started(t, p, dir)
 	deliverAll(t, m)
-	if n := nudge(t, dir, first.ID); n.State != agent.NudgeUnconfirmed || p.called() != "nudge" {
+	if n := nudge(t, dir, first.ID); n.Status != outbox.Unconfirmed || p.called() != "nudge" {
 		t.Errorf("%+v, %s", n, p.called())
 	}
 }
@@ -287,30 +289,30 @@ func TestUntouchedScreenMeansNotSent(t *testing.T) {
 	p.onNudge = func(s *fakeSession, text string) error { return nil } // as if it died right before
 	m := startedWith(t, p, dir, hasty)
 	n, err := m.Nudge(t.Context(), "hello")
-	if err != nil || n.State != agent.NudgeUnconfirmed {
+	if err != nil || n.Status != outbox.Unconfirmed {
 		t.Fatalf("%+v, %v", n, err)
 	}
-	edit(t, dir, n.ID, func(n *agent.Nudge) { n.State = agent.NudgeSending })
+	edit(t, dir, n.ID, func(n *outbox.Message) { n.Status = outbox.Sending })
 	p.mu.Lock()
 	p.onNudge = composing().onNudge
 	p.mu.Unlock()
 	m = started(t, p, dir)
 	deliverAll(t, m)
-	if got := nudge(t, dir, n.ID); got.State != agent.NudgeDelivered || got.Attempts != 2 {
+	if got := nudge(t, dir, n.ID); got.Status != outbox.Delivered || got.Attempts != 2 {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestQueueBoundsAndDamage(t *testing.T) {
 	dir := t.TempDir()
-	q := queue(t, dir, quick)
-	if _, err := q.Add(" \n"); fault.KindOf(err) != fault.Usage {
+	q := queue(t, dir)
+	if _, err := q.Add("", " \n"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("empty: %v", err)
 	}
-	if _, err := q.Add(strings.Repeat("x", 5<<20)); fault.KindOf(err) != fault.Usage {
+	if _, err := q.Add("", strings.Repeat("x", 5<<20)); fault.KindOf(err) != fault.Usage {
 		t.Errorf("long: %v", err)
 	}
-	n, err := q.Add("x")
+	n, err := q.Add("", "x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +320,7 @@ func TestQueueBoundsAndDamage(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	again := queue(t, dir, quick)
+	again := queue(t, dir)
 	if got := again.Damaged(); len(got) != 1 || got[0] != bad {
 		t.Errorf("damaged: %q", got)
 	}
@@ -331,7 +333,7 @@ func TestNudgesOfManyCallers(t *testing.T) {
 	var work sync.WaitGroup
 	for _, text := range strings.Fields("one two three four five six seven eight") {
 		work.Go(func() {
-			if n, err := m.Nudge(t.Context(), "this is number "+text); err != nil || n.State != agent.NudgeDelivered {
+			if n, err := m.Nudge(t.Context(), "this is number "+text); err != nil || n.Status != outbox.Delivered {
 				t.Errorf("%+v, %v", n, err)
 			}
 		})
@@ -361,16 +363,16 @@ func deliverAll(t *testing.T, m *agent.Managed) {
 	}
 }
 
-func nudge(t *testing.T, dir, id string) agent.Nudge {
+func nudge(t *testing.T, dir, id string) outbox.Message {
 	t.Helper()
-	n, err := queue(t, dir, quick).Get(id)
+	n, err := queue(t, dir).Get(id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-func edit(t *testing.T, dir, id string, change func(*agent.Nudge)) {
+func edit(t *testing.T, dir, id string, change func(*outbox.Message)) {
 	t.Helper()
 	n := nudge(t, dir, id)
 	change(&n)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation/outbox"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
@@ -79,7 +80,7 @@ func real(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Manag
 	t.Helper()
 	c.WorkDir = t.TempDir()
 	c.StartupTimeout = 20 * time.Second
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "den-w-a", Provider: p, Config: c, Nudges: queue(t, t.TempDir(), quick)})
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "den-w-a", Provider: p, Config: c, Nudges: queue(t, t.TempDir()), Timing: quick})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,7 @@ func TestRealShell(t *testing.T) {
 		shows(t, m, "first-42")
 		for i := range 3 {
 			n, err := m.Nudge(t.Context(), fmt.Sprintf("echo again-%d-$((%d*2))", i, i+10))
-			if err != nil || n.State != agent.NudgeDelivered {
+			if err != nil || n.Status != outbox.Delivered {
 				t.Fatalf("%+v, %v", n, err)
 			}
 			shows(t, m, fmt.Sprintf("again-%d-%d", i, (i+10)*2))
@@ -190,7 +191,7 @@ func TestRealDialog(t *testing.T) {
 		t.Log(m.LastStart())
 		shows(t, m, "got <hello there>")
 		for _, s := range m.LastStart() {
-			if s.Name == agent.StepNudge && s.Output != string(agent.NudgeDelivered) {
+			if s.Name == agent.StepNudge && s.Output != string(outbox.Delivered) {
 				t.Errorf("%+v", s)
 			}
 			if s.Outcome == agent.Blocked || s.Outcome == agent.Late {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/conversation/outbox"
+	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/ident"
 	"den/internal/provider"
@@ -30,9 +32,9 @@ func (m *Managed) Start(ctx context.Context) error {
 		{StepOverlay, m.overlay},
 		{StepCopyFiles, m.copyFiles},
 		{StepCreate, m.create},
-		{StepDialogs, m.dialogs},
-		{StepReady, m.ready},
-		{StepDialogs2, m.dialogsAgain},
+		{StepDialogs, talking(m.talk.FirstDialogs)},
+		{StepReady, talking(m.talk.AwaitReady)},
+		{StepDialogs2, talking(m.talk.LastDialogs)},
 		{StepAlive, m.alive},
 		{StepSetup, m.setup},
 		{StepScript, m.script},
@@ -43,10 +45,9 @@ func (m *Managed) Start(ctx context.Context) error {
 	}
 	var done []Step
 	created := false
-	m.leftAlone = ""
-	defer m.setComingUp(false)
+	defer m.talk.SetStarting(false)
 	for _, s := range steps {
-		m.setComingUp(s.name != StepNudge)
+		m.talk.SetStarting(s.name != StepNudge)
 		step, err := m.step(ctx, s.name, s.run)
 		done = append(done, step)
 		m.record(done)
@@ -55,7 +56,7 @@ func (m *Managed) Start(ctx context.Context) error {
 		}
 		created = created || s.name == StepCreate
 	}
-	m.tellUp()
+	m.talk.Started()
 	return nil
 }
 
@@ -93,18 +94,12 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 	return Step{Name: name, Outcome: outcome, Duration: m.clock().Sub(began), Output: output}, err
 }
 
-// setComingUp keeps nudges that were queued before from being typed at an
-// agent that is not up yet.
-func (m *Managed) setComingUp(yes bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.comingUp = yes
-}
-
-func (m *Managed) isComingUp() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.comingUp
+// talking makes a step of a part of the conversation.
+func talking(part func(context.Context) (string, screen.Outcome, error)) stepFunc {
+	return func(ctx context.Context) (string, Outcome, error) {
+		output, outcome, err := part(ctx)
+		return output, Outcome(outcome), err
+	}
 }
 
 func (m *Managed) record(steps []Step) {
@@ -148,7 +143,7 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		if fault.KindOf(err) == fault.Unsupported {
 			return "the provider keeps no fingerprint", Done, nil
 		}
-		if dead := m.dead(ctx); dead != nil {
+		if dead := m.ended(ctx); dead != nil {
 			err = dead // a session that has ended may be no place to keep it
 		}
 		return "", Failed, err
@@ -253,16 +248,13 @@ func (m *Managed) firstNudge(ctx context.Context) (string, Outcome, error) {
 	if m.config.Nudge == "" {
 		return "", Skipped, nil
 	}
-	n, err := m.nudges.addFirst(m.config.Nudge)
+	n, err := m.nudges.AddFirst(m.config.Nudge)
 	if err != nil {
 		return "", Failed, err
 	}
-	n, err = m.nudges.deliver(ctx, m, n.ID)
-	switch {
-	case n.State == NudgeQueued && errors.Is(err, context.DeadlineExceeded):
-		return n.Reason, Queued, nil
-	case n.State == NudgeQueued && err == nil:
+	n, err = m.talk.Deliver(ctx, n.ID)
+	if n.Status == outbox.Queued && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
 		return n.Reason, Queued, nil
 	}
-	return strings.TrimSpace(string(n.State) + " " + n.Reason), Done, err
+	return strings.TrimSpace(string(n.Status) + " " + n.Reason), Done, err
 }

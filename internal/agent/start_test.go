@@ -11,17 +11,19 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation/outbox"
+	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
 )
 
 // quick is for tests whose programs answer at once.
-var quick = agent.Timing{Quiet: 200 * time.Millisecond, Patience: 5 * time.Second, Confirm: 2 * time.Second}
+var quick = screen.Timing{Quiet: 200 * time.Millisecond, Patience: 5 * time.Second, Confirm: 2 * time.Second}
 
-func queue(t *testing.T, dir string, timing agent.Timing) *agent.Queue {
+func queue(t *testing.T, dir string) *outbox.Queue {
 	t.Helper()
-	q, err := agent.OpenQueue(dir, timing)
+	q, err := outbox.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +38,7 @@ func managed(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Ma
 	if c.WorkDir == "" {
 		c.WorkDir = t.TempDir()
 	}
-	m, err := agent.New(agent.Options{Workspace: "w", WorkspaceFile: "/w/den.toml", Name: "dir/a", Session: "den-w-dir--a", Provider: p, Config: c, Nudges: queue(t, t.TempDir(), quick)})
+	m, err := agent.New(agent.Options{Workspace: "w", WorkspaceFile: "/w/den.toml", Name: "dir/a", Session: "den-w-dir--a", Provider: p, Config: c, Nudges: queue(t, t.TempDir()), Timing: quick})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func outcomes(m *agent.Managed) map[string]agent.Outcome {
 
 func screenFile(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("testdata/screens/" + name + ".txt")
+	data, err := os.ReadFile("../conversation/screen/testdata/screens/" + name + ".txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,32 +39,16 @@ func (m *Managed) Held(ctx context.Context) (string, error) {
 			return "somebody is attached", nil
 		}
 	}
-	if !m.config.mayAsk() {
-		return "", nil
-	}
-	screen, err := m.provider.Peek(ctx, m.session, peekLines)
-	if err != nil {
+	asks, err := m.talk.Asks(ctx)
+	if err != nil || !asks {
 		return "", err
 	}
-	if asks(screen) {
-		return "it asks for a decision", nil
-	}
-	return "", nil
+	return "it asks for a decision", nil
 }
 
 // Ready reports whether the agent waits for input now; false where that
 // cannot be known.
-func (m *Managed) Ready(ctx context.Context) bool {
-	const look = 200 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, look)
-	defer cancel()
-	if prefix := m.config.Hints.ReadyPromptPrefix; prefix != "" {
-		screen, err := m.provider.Peek(ctx, m.session, peekLines)
-		return err == nil && takesTyping(screen, prefix)
-	}
-	r, ok := m.provider.(provider.Readier)
-	return ok && r.AwaitReady(ctx, m.session) == nil
-}
+func (m *Managed) Ready(ctx context.Context) bool { return m.talk.Ready(ctx) }
 
 // Activity is when it last wrote something.
 func (m *Managed) Activity(ctx context.Context) (time.Time, error) {

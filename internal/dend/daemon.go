@@ -14,6 +14,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/controller"
+	"den/internal/conversation/outbox"
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/workspace"
@@ -39,7 +40,7 @@ type daemon struct {
 	counts    map[string]int    // pools and how many of each are wanted
 	members   map[string]member // all agents, by name
 	leaving   map[string]member // those that are not wanted any more; they may still finish
-	queues    map[string]*agent.Queue
+	queues    map[string]*outbox.Queue
 	changed   chan struct{} // closed, and replaced, when members changes
 	warned    []string      // what was last warned of
 }

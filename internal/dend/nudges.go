@@ -10,18 +10,18 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/agent"
+	"den/internal/conversation/outbox"
 	"den/internal/keeper"
 )
 
 // queue returns the agent's nudges: one queue, whatever its configuration.
-func (d *daemon) queue(name string) (*agent.Queue, error) {
+func (d *daemon) queue(name string) (*outbox.Queue, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if q := d.queues[name]; q != nil {
 		return q, nil
 	}
-	q, err := agent.OpenQueue(filepath.Join(d.place.Nudges(), url.PathEscape(name)), agent.Timing{})
+	q, err := outbox.Open(filepath.Join(d.place.Nudges(), url.PathEscape(name)))
 	if err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}
@@ -29,12 +29,12 @@ func (d *daemon) queue(name string) (*agent.Queue, error) {
 		log.Printf("nudge %s cannot be read, and was left where it is", file)
 	}
 	if d.controller != nil { // who only attaches keeps no events
-		q.OnEnd(func(n agent.Nudge) {
-			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: name, Why: string(n.State), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
+		q.OnEnd(func(n outbox.Message) {
+			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: name, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
 		})
 	}
 	if d.queues == nil {
-		d.queues = map[string]*agent.Queue{}
+		d.queues = map[string]*outbox.Queue{}
 	}
 	d.queues[name] = q
 	return q, nil
@@ -45,14 +45,14 @@ func (d *daemon) queue(name string) (*agent.Queue, error) {
 func (d *daemon) nudge(ctx context.Context, m member, text string, wait bool) (keeper.Nudged, error) {
 	if wait {
 		n, err := m.Nudge(ctx, text)
-		return keeper.Nudged{ID: n.ID, Status: string(n.State), Note: n.Reason}, err
+		return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
 	}
 	q, err := d.queue(m.Name())
 	if err != nil {
 		return keeper.Nudged{}, err
 	}
-	n, err := q.Add(text)
-	return keeper.Nudged{ID: n.ID, Status: string(n.State), Note: n.Reason}, err
+	n, err := q.Add("", text)
+	return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
 }
 
 // nudgesOf lists what is kept of one agent's nudges, or without a name of all.
@@ -74,7 +74,7 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 		}
 		for _, n := range q.List() {
 			all.Nudges = append(all.Nudges, keeper.Nudge{
-				ID: n.ID, Agent: of, Status: string(n.State), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
+				ID: n.ID, Agent: of, Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
 			})
 		}
 	}

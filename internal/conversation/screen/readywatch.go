@@ -1,4 +1,4 @@
-package agent
+package screen
 
 import (
 	"context"
@@ -11,10 +11,10 @@ import (
 // askAgain is the pause after a provider could not tell.
 const askAgain = 200 * time.Millisecond
 
-// readyWatch asks a provider in the background whether the program waits for
+// A ReadyWatch asks a provider in the background whether the program waits for
 // its user, so that the screen can be looked at meanwhile. Whoever makes one
 // stops it.
-type readyWatch struct {
+type ReadyWatch struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ask    func(context.Context) error // nil where the provider cannot know
@@ -26,18 +26,18 @@ type readyWatch struct {
 	never bool // it cannot be known here
 }
 
-func (m *Managed) watchReady(ctx context.Context) *readyWatch {
-	w := &readyWatch{}
+func (c *Conversation) WatchReady(ctx context.Context) *ReadyWatch {
+	w := &ReadyWatch{}
 	w.ctx, w.cancel = context.WithCancel(ctx)
-	if r, ok := m.provider.(provider.Readier); ok {
-		w.ask = func(ctx context.Context) error { return r.AwaitReady(ctx, m.session) }
+	if r, ok := c.provider.(provider.Readier); ok {
+		w.ask = func(ctx context.Context) error { return r.AwaitReady(ctx, c.session) }
 	}
 	w.again()
 	return w
 }
 
 // again forgets the answer and asks anew.
-func (w *readyWatch) again() {
+func (w *ReadyWatch) again() {
 	w.mu.Lock()
 	w.yes = false
 	w.round++
@@ -75,32 +75,34 @@ func (w *readyWatch) again() {
 }
 
 // giveUp notes that the provider can never tell.
-func (w *readyWatch) giveUp() {
+func (w *ReadyWatch) giveUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.never = true
 }
 
 // blind reports whether nobody but the screen can tell.
-func (w *readyWatch) blind() bool {
+func (w *ReadyWatch) blind() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.ask == nil || w.never
 }
 
-func (w *readyWatch) over(round int) bool {
+func (w *ReadyWatch) over(round int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return round != w.round
 }
 
-func (w *readyWatch) ready() bool {
+// Ready reports whether the program waits for its user.
+func (w *ReadyWatch) Ready() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.yes
 }
 
-func (w *readyWatch) stop() {
+// Stop ends the watch and waits for its goroutines.
+func (w *ReadyWatch) Stop() {
 	w.cancel()
 	w.work.Wait()
 }

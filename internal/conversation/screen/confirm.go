@@ -1,9 +1,12 @@
-package agent
+package screen
 
 import (
 	"context"
 	"strings"
 	"time"
+
+	"den/internal/conversation/outbox"
+	"den/internal/poll"
 )
 
 const (
@@ -40,9 +43,9 @@ func newConfirmation(text, before, prefix string) *confirmation {
 	return c
 }
 
-// look takes a screen and reports whether the text went in: it stands there
+// saw takes a screen and reports whether the text went in: it stands there
 // once more than before, and not in the agent's line.
-func (c *confirmation) look(screen string) bool {
+func (c *confirmation) saw(screen string) bool {
 	flat := squeeze(screen)
 	for i, mark := range c.marks {
 		c.seen = c.seen || strings.Count(flat, mark) > c.had[i]
@@ -58,26 +61,26 @@ func (c *confirmation) look(screen string) bool {
 // confirm looks at the screen until it shows that the text went in. Text that
 // stays in the agent's line gets Enter again, a few times and more and more
 // seldom: programs drop one that comes with a paste, or while they come up.
-func (m *Managed) confirm(ctx context.Context, text, before string, timing Timing) (NudgeState, string) {
-	prefix := m.config.Hints.ReadyPromptPrefix
-	limit := timing.Confirm
+func (c *Conversation) confirm(ctx context.Context, text, before string) (outbox.Status, string) {
+	prefix := c.hints.ReadyPrompt
+	limit := c.timing.Confirm
 	if prefix == "" {
 		limit = min(limit, echoPatience) // a line that is typed is echoed at once, or not at all
 	}
-	c := newConfirmation(text, before, prefix)
+	look := newConfirmation(text, before, prefix)
 	var still stillness
 	enters, next := 0, time.Now().Add(limit/8)
 	end := time.Now().Add(limit)
-	err := poll(ctx, func() (bool, error) {
-		screen, err := m.provider.Peek(ctx, m.session, confirmLines)
+	err := poll.Until(ctx, func() (bool, error) {
+		screen, err := c.peek(ctx, confirmLines)
 		if err != nil {
 			return false, err
 		}
-		if c.look(screen) {
+		if look.saw(screen) {
 			return true, nil
 		}
 		now := time.Now()
-		if !c.held {
+		if !look.held {
 			// Output came and the text did not: it is not echoed here.
 			silent := prefix == "" && screen != before && still.since(screen) >= echoStands
 			if silent || now.After(end) {
@@ -85,25 +88,25 @@ func (m *Managed) confirm(ctx context.Context, text, before string, timing Timin
 			}
 			return false, nil
 		}
-		if now.After(end.Add(timing.Patience)) || enters == maxEnters && now.After(next) {
+		if now.After(end.Add(c.timing.Patience)) || enters == maxEnters && now.After(next) {
 			return false, context.DeadlineExceeded
 		}
 		if enters < maxEnters && now.After(next) && takesTyping(screen, prefix) {
 			enters++
 			next = now.Add(limit / 8 << enters)
-			return false, m.provider.SendKeys(ctx, m.session, "Enter")
+			return false, c.provider.SendKeys(ctx, c.session, "Enter")
 		}
 		return false, nil
 	})
 	switch {
 	case err == nil:
-		return NudgeDelivered, ""
-	case c.held:
-		return NudgeUnconfirmed, "it stands in the agent's line and was not taken"
+		return outbox.Delivered, ""
+	case look.held:
+		return outbox.Unconfirmed, "it stands in the agent's line and was not taken"
 	case unsupported(err):
-		return NudgeUnconfirmed, "the provider shows no screen"
+		return outbox.Unconfirmed, "the provider shows no screen"
 	}
-	return NudgeUnconfirmed, "the screen did not show it"
+	return outbox.Unconfirmed, "the screen did not show it"
 }
 
 // marksOf is the beginning and the end of a text as they can be found on a

@@ -1,4 +1,4 @@
-package agent
+package screen
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/poll"
 )
 
 const (
@@ -29,42 +30,42 @@ const (
 // cursor, the screen shows it on that row, and only then comes Enter. It
 // returns when the dialog has gone. A dialog that stays is answered again, in
 // the same way: each Enter follows a look at the cursor.
-func (m *Managed) answer(ctx context.Context, s *sighting) error {
-	if s.dialog.permission && !m.config.Hints.EmitsPermissionWarning {
-		return m.unanswered(s, "the agent's hints expect none (emits_permission_warning)")
+func (c *Conversation) answer(ctx context.Context, s *detectedDialog) error {
+	if s.dialog.permission && !c.hints.PermissionDialog {
+		return c.unanswered(s, "the agent's hints expect none (emits_permission_warning)")
 	}
 	if !s.known() {
-		return m.unanswered(s, s.why)
+		return c.unanswered(s, s.why)
 	}
 	for range maxTries {
-		now, err := m.standing(ctx, s.dialog)
+		now, err := c.awaitStanding(ctx, s.dialog)
 		if err != nil || now == nil {
 			return err
 		}
 		if !now.known() {
-			return m.unanswered(now, now.why)
+			return c.unanswered(now, now.why)
 		}
-		if pressed, err := m.choose(ctx, now); err != nil {
+		if pressed, err := c.choose(ctx, now); err != nil {
 			return err
 		} else if !pressed {
 			continue // from where the cursor is now
 		}
-		switch gone, err := m.looks(ctx, dialogPatience/2, 0, func(seen *sighting) bool { return seen == nil || seen.dialog != s.dialog }); {
+		switch gone, err := c.awaitDialog(ctx, dialogPatience/2, 0, func(seen *detectedDialog) bool { return seen == nil || seen.dialog != s.dialog }); {
 		case err != nil:
 			return err
 		case gone:
 			return nil
 		}
 	}
-	return m.unanswered(s, fmt.Sprintf("it did not go away after %d tries to choose '%s'", maxTries, s.menu.options[s.target]))
+	return c.unanswered(s, fmt.Sprintf("it did not go away after %d tries to choose '%s'", maxTries, s.menu.options[s.target]))
 }
 
 // standing waits until the dialog does not change any more and returns it, nil
 // where it has gone.
-func (m *Managed) standing(ctx context.Context, d *dialog) (*sighting, error) {
-	var last *sighting
+func (c *Conversation) awaitStanding(ctx context.Context, d *dialog) (*detectedDialog, error) {
+	var last *detectedDialog
 	since := time.Now()
-	stood, err := m.looks(ctx, dialogPatience, 0, func(now *sighting) bool {
+	stood, err := c.awaitDialog(ctx, dialogPatience, 0, func(now *detectedDialog) bool {
 		if now == nil || now.dialog != d {
 			last = nil
 			return true
@@ -75,13 +76,13 @@ func (m *Managed) standing(ctx context.Context, d *dialog) (*sighting, error) {
 		return time.Since(since) >= dialogStands
 	})
 	if err == nil && !stood {
-		err = m.unanswered(last, "it does not stop changing")
+		err = c.unanswered(last, "it does not stop changing")
 	}
 	return last, err
 }
 
-// same reports whether two sightings show one state of one dialog.
-func (s *sighting) same(o *sighting) bool {
+// same reports whether two detectedDialogs show one state of one dialog.
+func (s *detectedDialog) same(o *detectedDialog) bool {
 	if s.dialog != o.dialog || s.known() != o.known() || !s.known() {
 		return s.dialog == o.dialog && s.known() == o.known()
 	}
@@ -90,26 +91,26 @@ func (s *sighting) same(o *sighting) bool {
 
 // choose moves the cursor to the target, sees it there, and presses Enter. It
 // presses nothing where the cursor stood there and was then put back.
-func (m *Managed) choose(ctx context.Context, s *sighting) (pressed bool, err error) {
+func (c *Conversation) choose(ctx context.Context, s *detectedDialog) (pressed bool, err error) {
 	key, steps := "Down", s.target-s.menu.chosen
 	if steps < 0 {
 		key, steps = "Up", -steps
 	}
 	for range steps {
-		if err := m.provider.SendKeys(ctx, m.session, key); err != nil {
+		if err := c.provider.SendKeys(ctx, c.session, key); err != nil {
 			return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 		}
 	}
-	there, err := m.looks(ctx, dialogPatience, cursorStands, func(now *sighting) bool {
+	there, err := c.awaitDialog(ctx, dialogPatience, cursorStands, func(now *detectedDialog) bool {
 		return now != nil && now.known() && now.dialog == s.dialog && slices.Equal(now.menu.options, s.menu.options) && now.menu.chosen == s.target
 	})
 	if err != nil || !there && steps == 0 {
 		return false, err
 	}
 	if !there {
-		return false, m.unanswered(s, fmt.Sprintf("the cursor was not seen on '%s' after %d times %s: Enter was not pressed", s.menu.options[s.target], steps, key))
+		return false, c.unanswered(s, fmt.Sprintf("the cursor was not seen on '%s' after %d times %s: Enter was not pressed", s.menu.options[s.target], steps, key))
 	}
-	if err := m.provider.SendKeys(ctx, m.session, "Enter"); err != nil {
+	if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
 		return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 	}
 	return true, nil
@@ -117,16 +118,16 @@ func (m *Managed) choose(ctx context.Context, s *sighting) (pressed bool, err er
 
 // looks looks at the screen until what is recognised there has satisfied ok for
 // so long. It reports whether that came in time.
-func (m *Managed) looks(ctx context.Context, limit, stands time.Duration, ok func(*sighting) bool) (bool, error) {
+func (c *Conversation) awaitDialog(ctx context.Context, limit, stands time.Duration, ok func(*detectedDialog) bool) (bool, error) {
 	look, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var since time.Time
-	err := pollEvery(look, 20*time.Millisecond, func() (bool, error) {
-		screen, err := m.provider.Peek(ctx, m.session, peekLines)
+	err := poll.Every(look, 20*time.Millisecond, func() (bool, error) {
+		screen, err := c.peek(ctx, peekLines)
 		if err != nil {
 			return false, err
 		}
-		if !ok(recognise(screen)) {
+		if !ok(detectDialog(screen)) {
 			since = time.Time{}
 			return false, nil
 		}
@@ -141,7 +142,7 @@ func (m *Managed) looks(ctx context.Context, limit, stands time.Duration, ok fun
 	return err == nil, err
 }
 
-func (m *Managed) unanswered(s *sighting, why string) error {
+func (c *Conversation) unanswered(s *detectedDialog, why string) error {
 	return fault.Hintf(fault.Errorf(fault.Waiting, "the dialog '%s' is on the screen and was left alone: %s", s.dialog.name, why),
-		"answer it yourself: den agent attach %s", m.name)
+		"answer it yourself: den agent attach %s", c.agent)
 }

@@ -1,4 +1,4 @@
-package agent
+package screen
 
 import (
 	"context"
@@ -12,23 +12,23 @@ const (
 	// codex draws its prompt at once, and a question over it when its server
 	// has come up.
 	lateDialogs = time.Minute
-	// lateLook is how often.
-	lateLook = 250 * time.Millisecond
+	// lateInterval is how often.
+	lateInterval = 250 * time.Millisecond
 )
 
 // lateWatch looks for questions of a start that come when it is over. It
-// belongs to DeliverNudges: whoever types looks for dialogs first, and nobody
-// answers one while somebody types.
+// belongs to Run: whoever types looks for dialogs first, and nobody answers
+// one while somebody types.
 type lateWatch struct {
-	agent     *Managed
+	talk      *Conversation
 	ticker    *time.Ticker
 	until     time.Time
 	leftAlone string // the screen whose dialog was not answered
 }
 
 // watchLate begins to look: the agent may have been started by another keeper.
-func (m *Managed) watchLate() *lateWatch {
-	w := &lateWatch{agent: m, ticker: time.NewTicker(lateLook)}
+func (c *Conversation) watchLate() *lateWatch {
+	w := &lateWatch{talk: c, ticker: time.NewTicker(lateInterval)}
 	w.begin()
 	return w
 }
@@ -36,8 +36,8 @@ func (m *Managed) watchLate() *lateWatch {
 // begin looks for as long as after a start.
 func (w *lateWatch) begin() {
 	w.until, w.leftAlone = time.Now().Add(lateDialogs), ""
-	if w.agent.config.mayAsk() {
-		w.ticker.Reset(lateLook)
+	if w.talk.hints.CodingAgent {
+		w.ticker.Reset(lateInterval)
 	} else {
 		w.ticker.Stop()
 	}
@@ -45,23 +45,18 @@ func (w *lateWatch) begin() {
 
 func (w *lateWatch) stop() { w.ticker.Stop() }
 
-// look answers a dialog that is known.
-func (w *lateWatch) look(ctx context.Context) error {
-	m := w.agent
+// answerDialog answers a dialog that is known.
+func (w *lateWatch) answerDialog(ctx context.Context) error {
+	c := w.talk
 	if time.Now().After(w.until) {
 		w.ticker.Stop()
 		return nil
 	}
-	if m.isComingUp() {
-		return nil // Start looks
+	if c.isStarting() || !c.queue.TryClaim() {
+		return nil // the start looks, or whoever sends does
 	}
-	select {
-	case m.nudges.delivering <- struct{}{}:
-		defer func() { <-m.nudges.delivering }()
-	default:
-		return nil // who types looks
-	}
-	screen, err := m.provider.Peek(ctx, m.session, peekLines)
+	defer c.queue.Release()
+	screen, err := c.peek(ctx, peekLines)
 	switch fault.KindOf(err) {
 	case "":
 	case fault.NotFound, fault.NotRunning, fault.Unsupported:
@@ -69,21 +64,13 @@ func (w *lateWatch) look(ctx context.Context) error {
 	default:
 		return err
 	}
-	s := recognise(screen)
-	if s == nil || screen == w.leftAlone {
+	d := detectDialog(screen)
+	if d == nil || screen == w.leftAlone {
 		return nil
 	}
 	w.leftAlone = screen
-	if err := m.answerAlone(ctx, s); err != nil && fault.KindOf(err) != fault.Waiting {
+	if err := c.answerAlone(ctx, d); err != nil && fault.KindOf(err) != fault.Waiting {
 		return err
 	}
 	return nil
-}
-
-// tellUp says that a start is over.
-func (m *Managed) tellUp() {
-	select {
-	case m.up <- struct{}{}:
-	default: // it is told already
-	}
 }

@@ -1,4 +1,4 @@
-package agent
+package screen
 
 import (
 	"fmt"
@@ -76,21 +76,21 @@ var dialogs = sync.OnceValue(func() []dialog {
 	}
 })
 
-// A sighting is a known dialog on a screen.
-type sighting struct {
+// A detectedDialog is a known dialog on a screen.
+type detectedDialog struct {
 	dialog *dialog
 	menu   *menu // nil where the layout is not known
 	target int   // the option to choose
 	why    string
 }
 
-// known reports whether the sighting may be answered.
-func (s *sighting) known() bool { return s.menu != nil }
+// known reports whether the detectedDialog may be answered.
+func (s *detectedDialog) known() bool { return s.menu != nil }
 
 // recognise finds the dialog that a screen ends with, or nil. Words alone are
 // no dialog: without a menu below them they count only on a screen that shows
 // no place to type, and then as a layout that is not known.
-func recognise(screen string) *sighting {
+func detectDialog(screen string) *detectedDialog {
 	rows := rowsOf(screen)
 	m := findMenu(rows)
 	if m == nil {
@@ -126,8 +126,8 @@ func (d *dialog) marked(text string) bool {
 }
 
 // match finds the option to choose, if every option is known.
-func (d *dialog) match(m *menu) *sighting {
-	s := &sighting{dialog: d, target: -1}
+func (d *dialog) match(m *menu) *detectedDialog {
+	s := &detectedDialog{dialog: d, target: -1}
 	for _, o := range m.options {
 		if !anyMatch(d.yes, o) && !anyMatch(d.other, o) {
 			s.why = fmt.Sprintf("the option '%s' is not known", o)
@@ -167,7 +167,7 @@ func anyMatch(patterns []*regexp.Regexp, s string) bool {
 
 // wordsAlone is a dialog's words at the end of a screen with nothing to choose
 // from and a line that asks for a key.
-func wordsAlone(rows []row) *sighting {
+func wordsAlone(rows []row) *detectedDialog {
 	last := rows[max(0, len(rows)-24):]
 	asksKey := false
 	for _, r := range last[max(0, len(last)-1-maxBelow):] {
@@ -179,7 +179,7 @@ func wordsAlone(rows []row) *sighting {
 	text := textOf(last)
 	for i := range dialogs() {
 		if dialogs()[i].marked(text) {
-			return &sighting{dialog: &dialogs()[i], why: "its options are not drawn in a way that is known"}
+			return &detectedDialog{dialog: &dialogs()[i], why: "its options are not drawn in a way that is known"}
 		}
 	}
 	return nil

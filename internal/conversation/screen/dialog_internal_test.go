@@ -1,4 +1,4 @@
-package agent
+package screen
 
 import (
 	"os"
@@ -28,7 +28,7 @@ func TestKnownDialogs(t *testing.T) {
 		{"codex-new-model", "new model", 0, 1},
 		{"copilot-first", "trust folder", 0, 0},
 	} {
-		s := recognise(screenOf(t, c.screen))
+		s := detectDialog(screenOf(t, c.screen))
 		if s == nil || !s.known() {
 			t.Errorf("%s: not known: %+v", c.screen, s)
 			continue
@@ -49,12 +49,12 @@ func TestReportedDialogs(t *testing.T) {
 		"trust folder":       {"│ Do you trust the files in this folder?      │\n│                                    │\n│ ● 1. Trust folder (x)              │\n│   2. Trust parent folder (y)       │\n│   3. Don't trust                   │\n", 0, 0},
 		"MCP servers":        {"New MCP server found in .mcp.json: x\n\n ❯ 1. Use this and all future MCP servers in this project\n   2. Use this MCP server\n   3. Continue without using this MCP server\n\n Enter to confirm · Esc to cancel", 0, 1},
 	} {
-		s := recognise(c.screen)
+		s := detectDialog(c.screen)
 		if s == nil || !s.known() || s.dialog.name != name || s.menu.chosen != c.chosen || s.target != c.target {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	pi := recognise("Trust project folder?\n\n→ Yes\n  No\n\nenter to select · esc to cancel")
+	pi := detectDialog("Trust project folder?\n\n→ Yes\n  No\n\nenter to select · esc to cancel")
 	if pi == nil || !pi.known() || pi.target != 0 {
 		t.Errorf("pi: %+v", pi)
 	}
@@ -69,7 +69,7 @@ func TestUnknownLayouts(t *testing.T) {
 		"letters":        "Workspace Trust Required\n [a] Trust this workspace\n [q] Quit\n Press Enter to continue",
 		"no cursor seen": "Quick safety check\n   No, exit\n   Yes, I trust this folder\n Enter to confirm",
 	} {
-		s := recognise(screen)
+		s := detectDialog(screen)
 		if s == nil || s.known() || s.why == "" {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -83,7 +83,7 @@ func TestUnknownLayouts(t *testing.T) {
 func TestQuestionsAreSeen(t *testing.T) {
 	for _, name := range []string{"claude-permission-default-mode", "claude-question", "codex-approval", "copilot-permission", "gemini-permission", "opencode-after"} {
 		screen := screenOf(t, name)
-		if s := recognise(screen); s != nil {
+		if s := detectDialog(screen); s != nil {
 			t.Errorf("%s is taken for %s", name, s.dialog.name)
 		}
 		if !asks(screen) {
@@ -110,7 +110,7 @@ func TestOrdinaryScreens(t *testing.T) {
 		screens[name] = screenOf(t, name)
 	}
 	for name, screen := range screens {
-		if s := recognise(screen); s != nil {
+		if s := detectDialog(screen); s != nil {
 			t.Errorf("%s is taken for %s (%s)", name, s.dialog.name, s.why)
 		}
 		if asks(screen) {
@@ -156,7 +156,7 @@ func FuzzScreen(f *testing.F) {
 		f.Add(string(data), "❯ ")
 	}
 	f.Fuzz(func(t *testing.T, screen, prefix string) {
-		if s := recognise(screen); s != nil && s.known() {
+		if s := detectDialog(screen); s != nil && s.known() {
 			if s.target < 0 || s.target >= len(s.menu.options) || s.menu.chosen >= len(s.menu.options) {
 				t.Fatalf("%+v of %+v", s, s.menu)
 			}

@@ -1,0 +1,347 @@
+package outbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+	"den/internal/ident"
+)
+
+const (
+	recordVersion = 1
+	maxPending    = 1000     // more are refused as busy
+	maxText       = 4 << 20  // bytes of one
+	keptFinal     = 200      // the oldest of the rest are forgotten
+	maxRecord     = 32 << 20 // a larger file is not one of ours
+)
+
+// A Queue keeps one agent's messages in a directory. One process at a time
+// owns it: the keeper of the workspace.
+type Queue struct {
+	dir    string
+	sender chan struct{} // holds one token; whoever has it sends
+	added  chan struct{} // room for one token: a message was added
+	onEnd  func(Message) // set once, before the first message is sent; or nil
+
+	mu       sync.Mutex // guards the fields below
+	messages []*Message // by key
+	damaged  []string
+}
+
+// Open reads the queue in dir, which is made if there is none. A file that
+// cannot be read is left where it is, and named by Damaged.
+func Open(dir string) (*Queue, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open messages %s: %w", dir, err)
+	}
+	q := &Queue{dir: dir, sender: make(chan struct{}, 1), added: make(chan struct{}, 1)} // one token each
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open messages %s: %w", dir, err)
+	}
+	for _, e := range entries {
+		if key, ok := strings.CutSuffix(e.Name(), ".json"); ok && ident.IsID(key) {
+			q.load(key)
+		}
+	}
+	return q, nil
+}
+
+func (q *Queue) load(key string) {
+	m, err := read(q.path(key))
+	if err != nil || m.Key != key || m.Version > recordVersion || m.Text == "" {
+		q.damaged = append(q.damaged, q.path(key))
+		return
+	}
+	q.messages = append(q.messages, m)
+}
+
+func read(path string) (*Message, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxRecord {
+		return nil, errors.New("too large")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var m Message
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, err
+	}
+	if m.Key == "" {
+		m.Key = m.ID
+	}
+	return &m, nil
+}
+
+func (q *Queue) path(key string) string { return filepath.Join(q.dir, key+".json") }
+
+// OnEnd has tell called with every message that comes to its end. It is to be
+// called before anything is sent.
+func (q *Queue) OnEnd(tell func(Message)) { q.onEnd = tell }
+
+// Damaged returns the files that could not be read.
+func (q *Queue) Damaged() []string { return slices.Clone(q.damaged) }
+
+// Added receives after a message was added. Tokens are merged.
+func (q *Queue) Added() <-chan struct{} { return q.added }
+
+// TryClaim takes the right to send; false where somebody has it. Only one
+// caller sends at a time, so that messages neither mix nor overtake each other.
+func (q *Queue) TryClaim() bool {
+	select {
+	case q.sender <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Release gives the right to send back.
+func (q *Queue) Release() { <-q.sender }
+
+// Add keeps a message. When it returns, the message survives a crash. An id
+// that is kept already is that message, whatever became of it; with another
+// text it is fault.Usage. Without an id one is made.
+func (q *Queue) Add(id, text string) (Message, error) { return q.add(id, text, false) }
+
+// AddFirst keeps the message of a start, in the place of one that an earlier
+// start left unsent: an agent that starts ten times hears it once.
+func (q *Queue) AddFirst(text string) (Message, error) {
+	q.mu.Lock()
+	var old []*Message
+	for _, m := range q.messages {
+		if m.First && m.Status == Queued {
+			old = append(old, m)
+		}
+	}
+	q.mu.Unlock()
+	for _, m := range old {
+		if err := q.forget(m); err != nil {
+			return Message{}, err
+		}
+	}
+	return q.add("", text, true)
+}
+
+func (q *Queue) add(id, text string, first bool) (Message, error) {
+	if err := check(id, text); err != nil {
+		return Message{ID: id}, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if id != "" {
+		if old := q.findLocked(id); old != nil {
+			return *old, sameText(old, text)
+		}
+	}
+	if q.pendingLocked() >= maxPending {
+		return Message{ID: id}, fault.Hintf(fault.Errorf(fault.Busy, "%d messages wait already", maxPending), "look at what the agent does: den agent peek")
+	}
+	now := time.Now()
+	m := &Message{Version: recordVersion, ID: id, Key: q.newKeyLocked(now), Text: text, Status: Queued, First: first, Created: now, Updated: now}
+	if m.ID == "" {
+		m.ID = m.Key
+	}
+	if err := atomicfile.WriteJSON(q.path(m.Key), m); err != nil {
+		return Message{ID: id}, err
+	}
+	q.messages = append(q.messages, m)
+	select {
+	case q.added <- struct{}{}:
+	default: // somebody is told already
+	}
+	return *m, nil
+}
+
+func check(id, text string) error {
+	switch {
+	case strings.TrimSpace(text) == "":
+		return fault.Errorf(fault.Usage, "a message needs text")
+	case len(text) > maxText:
+		return fault.Hintf(fault.Errorf(fault.Usage, "a message of %d bytes is too long, %d fit", len(text), maxText), "put it into a file and name that")
+	case id != "" && !validID(id):
+		return fault.Errorf(fault.Usage, "message id %.40q: use 1 to %d letters, digits, '_', '-', '.' or ':'", id, maxID)
+	}
+	return nil
+}
+
+const maxID = 128
+
+func validID(id string) bool {
+	if len(id) > maxID {
+		return false
+	}
+	for _, r := range id {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.:", r)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameText(old *Message, text string) error {
+	if old.Text == text {
+		return nil
+	}
+	return fault.Hintf(fault.Errorf(fault.Usage, "id '%s' is that of a message with another text", old.ID), "give every message an id of its own")
+}
+
+// newKeyLocked makes a key that is larger than all others: one a millisecond.
+func (q *Queue) newKeyLocked(now time.Time) string {
+	key := ident.New(now)
+	last := len(q.messages) - 1
+	for ahead := time.Millisecond; last >= 0 && key <= q.messages[last].Key; ahead += time.Millisecond {
+		key = ident.New(now.Add(ahead))
+	}
+	return key
+}
+
+// forget removes a message.
+func (q *Queue) forget(m *Message) error {
+	if err := os.Remove(q.path(m.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget message %s: %w", m.ID, err)
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.messages = slices.DeleteFunc(q.messages, func(o *Message) bool { return o == m })
+	return nil
+}
+
+// Update changes a message, on disk first. Its caller has claimed the queue.
+func (q *Queue) Update(id string, change func(*Message)) error {
+	q.mu.Lock()
+	m := q.findLocked(id)
+	if m == nil {
+		q.mu.Unlock()
+		return notFound(id)
+	}
+	next := *m
+	q.mu.Unlock()
+	change(&next)
+	next.Updated = time.Now()
+	if err := atomicfile.WriteJSON(q.path(next.Key), &next); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	*m = next
+	q.mu.Unlock()
+	return q.forgetOldest()
+}
+
+// forgetOldest keeps the number of messages that are over within its bound.
+func (q *Queue) forgetOldest() error {
+	q.mu.Lock()
+	var final []*Message
+	for _, m := range q.messages {
+		if m.Status.Final() {
+			final = append(final, m)
+		}
+	}
+	q.mu.Unlock()
+	for _, old := range final[:max(0, len(final)-keptFinal)] {
+		if err := q.forget(old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Finish brings a message to its end, and tells.
+func (q *Queue) Finish(id string, status Status, reason string) error {
+	if err := q.Update(id, func(m *Message) { m.Status, m.Reason = status, reason }); err != nil {
+		return err
+	}
+	if q.onEnd == nil {
+		return nil
+	}
+	m, err := q.Get(id)
+	if err == nil {
+		q.onEnd(m)
+	}
+	return err
+}
+
+// SetReason notes what a message waits for; only in memory, as it passes.
+func (q *Queue) SetReason(id, reason string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if m := q.findLocked(id); m != nil {
+		m.Reason = reason
+	}
+}
+
+// Get returns a message by its id.
+func (q *Queue) Get(id string) (Message, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if m := q.findLocked(id); m != nil {
+		return *m, nil
+	}
+	return Message{}, notFound(id)
+}
+
+func notFound(id string) error { return fault.Errorf(fault.NotFound, "no message '%s'", id) }
+
+func (q *Queue) findLocked(id string) *Message {
+	for _, m := range q.messages {
+		if m.ID == id {
+			return m
+		}
+	}
+	return nil
+}
+
+// List returns all that is kept, the oldest first.
+func (q *Queue) List() []Message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []Message
+	for _, m := range q.messages {
+		all = append(all, *m)
+	}
+	return all
+}
+
+// Pending counts those that are not over.
+func (q *Queue) Pending() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.pendingLocked()
+}
+
+func (q *Queue) pendingLocked() int {
+	count := 0
+	for _, m := range q.messages {
+		if !m.Status.Final() {
+			count++
+		}
+	}
+	return count
+}
+
+// Next returns the oldest that is not over.
+func (q *Queue) Next() (Message, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, m := range q.messages {
+		if !m.Status.Final() {
+			return *m, true
+		}
+	}
+	return Message{}, false
+}
