@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation/outbox"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 )
@@ -55,8 +56,8 @@ func TestRealAgentsBusy(t *testing.T) {
 
 func nudge(ctx context.Context, t *testing.T, m *agent.Managed, text string) {
 	t.Helper()
-	if n, err := m.Nudge(ctx, text); err != nil || n.State != agent.NudgeDelivered {
-		t.Errorf("the nudge %q: %v, %s %s", text, err, n.State, n.Reason)
+	if n, err := m.Nudge(ctx, text); err != nil || n.Status != outbox.Delivered {
+		t.Errorf("the nudge %q: %v, %s %s", text, err, n.Status, n.Reason)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation/outbox"
+	"den/internal/conversation/screen"
 	"den/internal/home"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
@@ -65,8 +67,8 @@ func TestRealAgentsAsk(t *testing.T) {
 				t.Errorf("it was answered %q, want %q", answered, c.asks)
 			}
 			n, err := m.Nudge(ctx, "ping\nin two lines")
-			if err != nil || n.State != agent.NudgeDelivered {
-				t.Errorf("the nudge: %v, %s %s", err, n.State, n.Reason)
+			if err != nil || n.Status != outbox.Delivered {
+				t.Errorf("the nudge: %v, %s %s", err, n.Status, n.Reason)
 			}
 			// Exactly: agents also ask for a title, with the user's words in it.
 			if _, err := stub.Await(ctx, func(r *modelstub.Request) bool { return r.Text == "ping\nin two lines" }); err != nil {
@@ -102,11 +104,12 @@ func manage(t *testing.T, preset string, h *realcli.Home) *agent.Managed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nudges, err := agent.OpenQueue(filepath.Join(t.TempDir(), "nudges"), agent.Timing{Confirm: time.Minute}) // for loaded machines
+	nudges, err := outbox.Open(filepath.Join(t.TempDir(), "nudges"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := agent.New(agent.Options{Workspace: "w", Name: preset, Session: "den-w-" + preset, Provider: p, Config: config, Nudges: nudges})
+	m, err := agent.New(agent.Options{Workspace: "w", Name: preset, Session: "den-w-" + preset, Provider: p, Config: config, Nudges: nudges,
+		Timing: screen.Timing{Confirm: time.Minute}}) // for loaded machines
 	if err != nil {
 		t.Fatal(err)
 	}
