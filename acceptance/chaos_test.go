@@ -96,8 +96,12 @@ func newChaos(t *testing.T, kind string, agents int) *chaos {
 		t.Fatal(err)
 	}
 	config := fmt.Sprintf("[workspace]\nname = \"chaos\"\n[session]\nprovider = %q\n[keeper]\npatrol_interval = \"1s\"\n", kind)
+	ready := "ready_prompt_prefix = \"ready>\"\n"
+	if kind == "subprocess" {
+		ready = "" // bash shows its prompt on terminals only
+	}
 	for i := range agents {
-		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [%q, \"a%d\", %q]\nready_prompt_prefix = \"ready>\"\n"+
+		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [%q, \"a%d\", %q]\n"+ready+
 			"restart = { max_restarts = 100000, backoff = \"10ms\", backoff_max = \"50ms\" }\n", i, script, i, c.traces)
 	}
 	if err := os.WriteFile(filepath.Join(c.dir, "den.toml"), []byte(config), 0o600); err != nil {

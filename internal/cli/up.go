@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -75,19 +76,39 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
 	defer cancel()
-	if err := a.ensureKeeper(ctx, p, argv); err != nil {
-		return err
+	ps, err := a.ensureUp(ctx, p, argv)
+	if err == nil && o.wait {
+		err = a.keep(ctx, p.Config, keeper.MethodPs, keeper.Agent{Wait: true}, &ps)
 	}
-	if err := a.afterDown(ctx, p, argv); err != nil {
-		return err
-	}
-	var ps keeper.Ps
-	if err := a.keep(ctx, p.Config, keeper.MethodPs, keeper.Agent{Wait: o.wait}, &ps); err != nil {
+	if err != nil {
 		return err
 	}
 	return a.answer(ps, func(w io.Writer) {
 		fmt.Fprintf(w, "the keeper of %s runs, with %d agents\n", ps.Workspace, len(ps.Agents))
 	})
+}
+
+// ensureUp returns once a keeper that stays answers. One that is on its way
+// out is waited for and replaced: who says 'up' after 'down' wants the agents,
+// however long those took to end.
+func (a *app) ensureUp(ctx context.Context, p keeper.Place, argv []string) (ps keeper.Ps, err error) {
+	for {
+		if err := a.ensureKeeper(ctx, p, argv); err != nil {
+			return ps, err
+		}
+		ps = keeper.Ps{} // what is false is not in an answer
+		err := a.keep(ctx, p.Config, keeper.MethodPs, nil, &ps)
+		switch kind := fault.KindOf(err); {
+		case kind == fault.NotRunning || kind == fault.Unreachable: // it ended after it was dialed
+		case err != nil || !ps.Ending:
+			return ps, err
+		}
+		select {
+		case <-ctx.Done():
+			return ps, fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s is still going down", p.Config), "'den ps' tells which agents it waits for")
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // ensureKeeper starts a keeper unless one answers. One that holds the lock and
@@ -106,39 +127,40 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.Place, argv []string) e
 		if err := a.startKeeper(ctx, p, argv); fault.KindOf(err) != fault.Busy {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its last words are in %s", p.Log())
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// afterDown waits for a keeper that goes down to be gone, and starts the next:
-// who says 'up' after 'down' wants the agents, however long those took to end.
-func (a *app) afterDown(ctx context.Context, p keeper.Place, argv []string) error {
-	for ending := false; ; {
-		var ps keeper.Ps
-		err := a.keep(ctx, p.Config, keeper.MethodPs, nil, &ps)
-		switch kind := fault.KindOf(err); {
-		case ending && (kind == fault.NotRunning || kind == fault.Unreachable):
-			return a.ensureKeeper(ctx, p, argv)
-		case err != nil:
+		if err := pauseForKeeper(ctx, p); err != nil {
 			return err
-		case !ps.Ending:
-			return nil
-		}
-		ending = true
-		select {
-		case <-ctx.Done():
-			return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s still goes down", p.Config), "'den ps' tells which agents it waits for")
-		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// startKeeper starts dend detached and waits for its one word.
-func (a *app) startKeeper(ctx context.Context, p keeper.Place, argv []string) error {
+// pauseForKeeper waits a moment for a keeper that holds the lock and does not
+// answer.
+func pauseForKeeper(ctx context.Context, p keeper.Place) error {
+	select {
+	case <-ctx.Done():
+		return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its log is %s", p.Log())
+	case <-time.After(10 * time.Millisecond):
+		return nil
+	}
+}
+
+// endWithoutKeeper ends the agents that a keeper left behind when it was
+// killed. dend does it, as a keeper that only goes down.
+func (a *app) endWithoutKeeper(ctx context.Context, p keeper.Place) error {
+	binary, err := a.dend()
+	if err != nil {
+		return err
+	}
+	argv, err := a.keeperArgv(binary, p)
+	if err != nil {
+		return err
+	}
+	return a.startKeeper(ctx, p, argv, "down")
+}
+
+// startKeeper starts dend detached and waits for the one line that it
+// announces: that it serves, that it has done what verb asks for, or an error.
+func (a *app) startKeeper(ctx context.Context, p keeper.Place, argv []string, verb ...string) error {
 	if err := p.Make(); err != nil {
 		return err
 	}
@@ -147,7 +169,7 @@ func (a *app) startKeeper(ctx context.Context, p keeper.Place, argv []string) er
 		return fault.Errorf(fault.KindOf(err), "open the keeper's log: %w", err)
 	}
 	defer log.Close()
-	cmd := exec.Command(argv[0], append(argv[1:], "--announce")...)
+	cmd := exec.Command(argv[0], slices.Concat(argv[1:], []string{"--announce"}, verb)...)
 	cmd.Env, cmd.Stderr, cmd.Dir = a.environ, log, filepath.Dir(p.Config)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := cmd.StdoutPipe()
@@ -159,9 +181,11 @@ func (a *app) startKeeper(ctx context.Context, p keeper.Place, argv []string) er
 	}
 	defer context.AfterFunc(ctx, func() { out.Close() })()
 	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), cmd.Process.Release()) // it goes on without us
+	}
 	if err != nil {
-		waited := cmd.Wait()
-		return fault.Hintf(fault.Errorf(fault.Internal, "the keeper ended before it answered: %w", errors.Join(waited, ctx.Err())), "its last words are in %s", p.Log())
+		return fault.Hintf(fault.Errorf(fault.Internal, "the keeper ended before it answered: %w", cmd.Wait()), "its log is %s", p.Log())
 	}
 	var said struct {
 		Error *wire.Error `json:"error"`

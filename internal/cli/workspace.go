@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -166,17 +167,14 @@ func (a *app) downCmd() *cobra.Command {
 	cmd := fileFlag(&cobra.Command{
 		Use:     "down",
 		Short:   "End all agents of the workspace and its keeper",
-		Long:    "Interrupt the workspace's agents, wait for their ends, end by force what is left, and end the keeper.\nOnce begun it goes on, also when nobody waits any more.",
+		Long:    "Interrupt the workspace's agents, wait for their ends, end by force what is left, and end the keeper.\nAgents that a killed keeper left behind are ended, too. Once begun it goes on, also when nobody waits any more.",
 		Example: "  den down",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
 			defer cancel()
-			err := a.keep(ctx, file, keeper.MethodDown, nil, nil)
-			if fault.KindOf(err) == fault.NotRunning {
-				err = nil // nothing to end
-			}
+			err := a.runDown(ctx, file)
 			if errors.Is(err, context.DeadlineExceeded) {
 				return fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
 			}
@@ -188,6 +186,30 @@ func (a *app) downCmd() *cobra.Command {
 	}, &file)
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the agents' ends")
 	return cmd
+}
+
+// runDown ends the agents, with the keeper that runs or without one.
+func (a *app) runDown(ctx context.Context, file string) error {
+	p, err := a.place(file)
+	if err != nil {
+		return err
+	}
+	for {
+		err := a.keep(ctx, p.Config, keeper.MethodDown, nil, nil)
+		if fault.KindOf(err) != fault.NotRunning {
+			return err
+		}
+		if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) {
+			return nil // it never was up
+		}
+		// Busy: a keeper came, or one is still on its way out.
+		if err := a.endWithoutKeeper(ctx, p); fault.KindOf(err) != fault.Busy {
+			return err
+		}
+		if err := pauseForKeeper(ctx, p); err != nil {
+			return err
+		}
+	}
 }
 
 func (a *app) reloadCmd() *cobra.Command {

@@ -311,15 +311,20 @@ func (c *Controller) Await(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Down ends all agents and returns when they are gone. They are wanted again
+// End wants no agent any more, whatever the plan becomes. They are wanted again
 // by the next keeper.
-func (c *Controller) Down(ctx context.Context) error {
+func (c *Controller) End() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.ending = true
 	for _, m := range c.plan {
 		c.assignLocked(m)
 	}
-	c.mu.Unlock()
+}
+
+// Down ends all agents and returns when they are gone.
+func (c *Controller) Down(ctx context.Context) error {
+	c.End()
 	return c.Await(ctx)
 }
 

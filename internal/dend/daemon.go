@@ -95,7 +95,10 @@ func (d *daemon) serve(announce func(error)) error {
 	announce(nil)
 
 	var loops sync.WaitGroup
-	d.sweep(ctx) // before anything starts: what is not claimed may be an agent under an old name
+	swept := d.sweep(ctx) // before anything starts: what is not claimed may be an agent under an old name
+	if swept != nil {
+		log.Print(swept)
+	}
 	loops.Go(func() { d.places.serve(ctx) })
 	loops.Go(func() { d.controller.Run(ctx) })
 	loops.Go(func() { d.scale(ctx) })
@@ -106,6 +109,9 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Wait()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
+	if d.end.begun() {
+		return swept // a session that could not be ended may still run
+	}
 	return nil
 }
 

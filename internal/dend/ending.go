@@ -22,6 +22,9 @@ type ending struct {
 
 func newEnding() ending { return ending{told: make(chan struct{}), over: make(chan struct{})} }
 
+// begin tells the keeper to go down.
+func (e *ending) begin() { e.once.Do(func() { close(e.told) }) }
+
 // begun reports whether the workspace goes down.
 func (e *ending) begun() bool {
 	select {
@@ -49,7 +52,7 @@ func (d *daemon) endWhenTold(ctx context.Context, down context.CancelCauseFunc) 
 
 // goDown begins the way down and waits for its end.
 func (d *daemon) goDown(ctx context.Context) error {
-	d.end.once.Do(func() { close(d.end.told) })
+	d.end.begin()
 	select {
 	case <-d.end.over:
 		return nil

@@ -20,10 +20,14 @@ import (
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/wire"
+	"den/internal/workspace"
 )
 
 // Version is this build's version; the Makefile sets it.
 var Version = "dev"
+
+// verbDown makes a keeper that only ends the workspace's agents.
+const verbDown = "down"
 
 // options are what the command line says.
 type options struct {
@@ -53,7 +57,7 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	o, err := parse(args[1:], stderr)
 	switch {
 	case err != nil:
-	case len(o.verb) == 0:
+	case len(o.verb) == 0, len(o.verb) == 1 && o.verb[0] == verbDown:
 		err = run(o, environ, stdout)
 	case len(o.verb) == 2 && o.verb[0] == "attach":
 		err = attach(o, environ, o.verb[1])
@@ -151,7 +155,17 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	d := &daemon{place: p, home: root, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	defer d.places.close()
-	if err := d.load(); err != nil {
+	err = d.load()
+	if len(o.verb) > 0 { // down
+		if err != nil {
+			log.Printf("%v; all sessions of the workspace are ended without it", err)
+			d.workspace = &workspace.Workspace{Name: filepath.Base(filepath.Dir(p.Config))}
+		}
+		c.End() // before anything runs: nothing is started
+		d.end.begin()
+		return d.serve(func(error) {}) // announced when it is done
+	}
+	if err != nil {
 		return err
 	}
 	return d.serve(announce)

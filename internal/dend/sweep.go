@@ -3,9 +3,11 @@ package dend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"log"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,8 +22,8 @@ const sweepLimit = 20 * time.Second
 // of agents that were removed, renamed or moved while no keeper ran. It comes
 // before the first start, because one of them may be an agent under its old
 // name. Containers are looked at only where an agent lives in one: no engine
-// may be there to be asked.
-func (d *daemon) sweep(ctx context.Context) {
+// may be there to be asked. The error names what could not be asked or ended.
+func (d *daemon) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
 	d.mu.Lock()
@@ -35,11 +37,14 @@ func (d *daemon) sweep(ctx context.Context) {
 	for _, kind := range d.usedBefore() {
 		kinds[kind] = true
 	}
+	all := slices.Collect(maps.Keys(kinds))
+	errs := make([]error, len(all))
 	var work sync.WaitGroup
-	for kind := range kinds {
-		work.Go(func() { d.sweepKind(ctx, kind, claimed) })
+	for i, kind := range all {
+		work.Go(func() { errs[i] = d.sweepKind(ctx, kind, claimed) })
 	}
 	work.Wait()
+	return errors.Join(errs...)
 }
 
 // usedBefore lists the kinds of places in which earlier keepers may have left
@@ -57,23 +62,34 @@ func (d *daemon) usedBefore() []string {
 	return used
 }
 
-func (d *daemon) sweepKind(ctx context.Context, kind string, claimed map[string]bool) {
+// maxSweeping bounds how many sessions of one kind are ended at the same time.
+const maxSweeping = 16
+
+func (d *daemon) sweepKind(ctx context.Context, kind string, claimed map[string]bool) error {
 	p, err := d.places.get(kind)
 	if err != nil {
-		return // its agents, if there are any, say so
+		return err
 	}
 	running, err := p.ListRunning(ctx, "")
 	if err != nil {
-		log.Printf("look for %s sessions that nobody claims: %v", kind, err)
-		return
+		return fmt.Errorf("list %s sessions: %w", kind, err)
 	}
-	for _, name := range running {
+	errs := make([]error, len(running))
+	var work sync.WaitGroup
+	room := make(chan struct{}, maxSweeping) // further sessions wait for one to end
+	for i, name := range running {
 		if claimed[kind+"\x00"+name] {
 			continue
 		}
-		d.controller.Event(keeper.Event{Type: keeper.EventOrphan, Why: "no agent of the workspace claims its session", Detail: map[string]any{"session": name, "provider": kind}})
-		if err := p.Stop(ctx, name); err != nil {
-			log.Printf("end session %s, which nobody claims: %v", name, err)
-		}
+		work.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			d.controller.Event(keeper.Event{Type: keeper.EventOrphan, Why: "no agent of the workspace claims its session", Detail: map[string]any{"session": name, "provider": kind}})
+			if err := p.Stop(ctx, name); err != nil {
+				errs[i] = fmt.Errorf("end session %s, which no agent claims: %w", name, err)
+			}
+		})
 	}
+	work.Wait()
+	return errors.Join(errs...)
 }

@@ -36,6 +36,9 @@ func (p Place) Dial(ctx context.Context, version string) (*Client, error) {
 	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), place: p}
 	if err := c.hello(version); err != nil {
 		raw.Close()
+		if fault.KindOf(err) == fault.Unreachable && ctx.Err() == nil && c.gone() {
+			return nil, noKeeper(p) // it was killed, or ended, when we came
+		}
 		return nil, err
 	}
 	return c, nil
@@ -114,9 +117,9 @@ func (c *Client) lost(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// One that was on its way out when we came is no keeper. Not for who asked
-	// it to end its agents: whether it did is not known then.
-	if method != MethodDown && c.gone() {
+	// One that was on its way out when we came is no keeper. Who asked it to end
+	// its agents cannot know whether it did, and must look after them.
+	if c.gone() {
 		return noKeeper(c.place)
 	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "ask the keeper for %s: %w", method, err), "'den ps' tells whether it still runs")
