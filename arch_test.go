@@ -71,9 +71,15 @@ var allowed = map[string][]string{
 	"internal/workspace": {"internal/fault", "internal/ident"},
 	"internal/poll":      {},
 
-	"internal/conversation":        {},
-	"internal/conversation/outbox": {"internal/fault", "internal/ident", "internal/atomicfile"},
-	"internal/conversation/screen": {"internal/fault", "internal/poll", "internal/provider", "internal/conversation/outbox"},
+	"internal/conversation":          {},
+	"internal/conversation/outbox":   {"internal/fault", "internal/ident", "internal/atomicfile"},
+	"internal/conversation/screen":   {"internal/fault", "internal/poll", "internal/provider", "internal/conversation/outbox"},
+	"internal/conversation/watch":    {"internal/fault", "internal/conversation"},
+	"internal/conversation/claude":   {"internal/fault", "internal/conversation", "internal/conversation/watch"},
+	"internal/conversation/copilot":  {"internal/fault", "internal/conversation", "internal/conversation/watch"},
+	"internal/conversation/gemini":   {"internal/fault", "internal/conversation", "internal/conversation/watch"},
+	"internal/conversation/opencode": {"internal/fault", "internal/conversation"},
+	"internal/conversation/codex":    {"internal/fault", "internal/conversation"},
 
 	"internal/agent": {
 		"internal/fault", "internal/ident", "internal/poll", "internal/provider", "internal/workspace",
@@ -124,11 +130,11 @@ var allowed = map[string][]string{
 var outside = map[string][]string{
 	"github.com/BurntSushi/toml":      {"internal/workspace"},
 	"github.com/goccy/go-yaml":        {"internal/workspace"},
-	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser"},
+	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard"},
+	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
 	"golang.org/x/sys":                {"internal/filelock", "internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},

@@ -1,0 +1,80 @@
+// Package watch makes a state source of a function that reads the state: it
+// reads again when something happens, and tells when the answer differs.
+package watch
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"den/internal/conversation"
+)
+
+// Options says what is read and when.
+type Options struct {
+	// Read returns the state now. It is called from one goroutine and from
+	// State, perhaps at once.
+	Read func(ctx context.Context) (conversation.State, error)
+	// Events receives when the state should be read again; or nil.
+	Events <-chan struct{}
+	// Every is how often it is read without an event: for what no event tells,
+	// such as the end of a process.
+	Every time.Duration
+}
+
+// A Watch reads a state and tells of its changes. Close ends it.
+type Watch struct {
+	read    func(ctx context.Context) (conversation.State, error)
+	changes chan struct{} // room for one token: more are merged
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Start begins to read. The caller closes the Watch.
+func Start(o Options) *Watch {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &Watch{read: o.Read, changes: make(chan struct{}, 1), cancel: cancel}
+	w.running.Go(func() { w.run(ctx, o) })
+	return w
+}
+
+// State reads the state now.
+func (w *Watch) State(ctx context.Context) (conversation.State, error) { return w.read(ctx) }
+
+// Changes receives after the state has changed, and is closed by Close.
+func (w *Watch) Changes() <-chan struct{} { return w.changes }
+
+// Close stops reading and waits for it.
+func (w *Watch) Close() error {
+	w.cancel()
+	w.running.Wait()
+	return nil
+}
+
+func (w *Watch) run(ctx context.Context, o Options) {
+	defer close(w.changes)
+	tick := time.NewTicker(o.Every)
+	defer tick.Stop()
+	var last conversation.State
+	for {
+		// An error is no state: whoever asks for one next gets it.
+		if now, err := w.read(ctx); err == nil && !reflect.DeepEqual(now, last) {
+			last = now
+			w.tell()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.Events:
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *Watch) tell() {
+	select {
+	case w.changes <- struct{}{}:
+	default: // one is there already
+	}
+}
