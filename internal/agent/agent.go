@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
 	"sync"
 	"time"
 
@@ -46,8 +47,9 @@ type Managed struct {
 	talk          *screen.Conversation
 	clock         func() time.Time
 
-	mu   sync.Mutex // guards the fields below
-	last []Step     // of the last start
+	mu     sync.Mutex        // guards the fields below
+	last   []Step            // of the last start
+	values map[string]string // the user's variables, secrets read, while a start runs; or nil
 }
 
 // New makes an agent. It starts nothing.
@@ -160,13 +162,40 @@ func (m *Managed) LastStart() []Step {
 }
 
 // environ is the session's environment: the user's with den's names on top.
-func (m *Managed) environ() map[string]string {
-	env := maps.Clone(m.config.Env)
-	if env == nil {
-		env = map[string]string{}
+// Secrets are read once a start.
+func (m *Managed) environ(ctx context.Context) (map[string]string, error) {
+	m.mu.Lock()
+	values := m.values
+	m.mu.Unlock()
+	if values == nil {
+		var err error
+		if values, err = ResolveEnv(ctx, m.config.Env, m.config.secretsDir()); err != nil {
+			return nil, err
+		}
+		m.mu.Lock()
+		m.values = values
+		m.mu.Unlock()
 	}
+	env := maps.Clone(values)
 	env["DEN_AGENT"] = m.name
 	env["DEN_WORKSPACE"] = m.workspaceFile
 	env["DEN_WORKSPACE_NAME"] = m.workspace
-	return env
+	if m.config.Index > 0 {
+		env["DEN_POOL_INDEX"] = strconv.Itoa(m.config.Index)
+	}
+	return env, nil
+}
+
+// forgetSecrets drops what a start has read, and hidden takes it out of text
+// that the start leaves behind.
+func (m *Managed) forgetSecrets() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.values = nil
+}
+
+func (m *Managed) hidden(text string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return hideSecrets(text, m.config.Env, m.values)
 }

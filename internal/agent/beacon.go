@@ -26,6 +26,7 @@ type vars struct {
 	Dir, Name       string // its parts
 	Session         string // the session's name
 	WorkDir         string
+	Index           int // of a pool's member, from 1; 0 for no member
 }
 
 // expand fills a template of the user's. A field that does not exist is an
@@ -41,7 +42,7 @@ func expand(what, text string, v vars) (string, error) {
 	}
 	if err != nil {
 		return "", fault.Hintf(fault.Errorf(fault.Usage, "expand %s: %w", what, err),
-			"the fields are City, Workspace, Agent, Dir, Name, Session and WorkDir")
+			"the fields are City, Workspace, Agent, Dir, Name, Session, WorkDir and Index")
 	}
 	return out.String(), nil
 }

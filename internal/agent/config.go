@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"time"
@@ -16,10 +15,11 @@ import (
 
 // SessionConfig is what an agent's session is made of.
 type SessionConfig struct {
-	Command []string          // without the prompt
-	Prompt  string            // of the prompt file, expanded; or ""
-	WorkDir string            // absolute
-	Env     map[string]string // the user's; den adds DEN_AGENT and its like
+	Command []string              // without the prompt
+	Prompt  string                // of the prompt file, expanded; or ""
+	WorkDir string                // absolute
+	Env     workspace.Environment // the user's; den adds DEN_AGENT and its like
+	Index   int                   // of a pool's member, from 1; 0 for no member
 
 	PromptMode string // arg, flag or none
 	PromptFlag string
@@ -44,7 +44,7 @@ const maxPrompt = 120 << 10
 // prompt file: an edited prompt is a changed agent.
 func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig, error) {
 	c := SessionConfig{
-		Command: a.Argv(), WorkDir: a.Dir, Env: maps.Clone(a.Env),
+		Command: a.Argv(), WorkDir: a.Dir, Env: a.Env, Index: a.Index,
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
 		Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
 		Container: provider.Container{
@@ -67,7 +67,7 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 		return c, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s': read its prompt: %w", a.Name, err),
 			"prompt_template is set at %s", a.Origin("prompt_template"))
 	}
-	c.Prompt, err = expand("prompt_template", string(text), varsOf(workspaceName, a.Name, session, a.Dir))
+	c.Prompt, err = expand("prompt_template", string(text), varsOf(workspaceName, a.Name, session, a.Dir, a.Index))
 	if err == nil && len(c.Prompt) > maxPrompt {
 		err = fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': its prompt has %d bytes, %d fit a command line", a.Name, len(c.Prompt), maxPrompt),
 			"let the prompt name a file for the agent to read")
@@ -75,8 +75,8 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 	return c, err
 }
 
-func varsOf(workspaceName, agent, session, dir string) vars {
-	v := vars{City: workspaceName, Workspace: workspaceName, Agent: agent, Name: path.Base(agent), Session: session, WorkDir: dir}
+func varsOf(workspaceName, agent, session, dir string, index int) vars {
+	v := vars{City: workspaceName, Workspace: workspaceName, Agent: agent, Name: path.Base(agent), Session: session, WorkDir: dir, Index: index}
 	if d := path.Dir(agent); d != "." {
 		v.Dir = d
 	}
@@ -109,6 +109,15 @@ func (c *SessionConfig) screenHints() screen.Hints {
 		ReadyPrompt: c.Hints.ReadyPromptPrefix, ReadyDelay: time.Duration(c.Hints.ReadyDelayMs) * time.Millisecond,
 		CodingAgent: c.mayAsk(), PermissionDialog: c.Hints.EmitsPermissionWarning, StepTimeout: c.StartupTimeout,
 	}
+}
+
+// secretsDir is where commands that print secrets run: pre_start may be what
+// makes the work directory.
+func (c *SessionConfig) secretsDir() string {
+	if info, err := os.Stat(c.WorkDir); err != nil || !info.IsDir() {
+		return ""
+	}
+	return c.WorkDir
 }
 
 // mayAsk reports whether the agent is of a kind that asks questions when it

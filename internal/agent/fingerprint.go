@@ -29,8 +29,13 @@ func FingerprintOf(c SessionConfig) Fingerprint {
 		"command": hashWords(c.Command...),
 		"prompt":  hashWords(c.Prompt),
 	}}
-	for key, value := range c.Env {
+	for key, value := range c.Env.Values {
 		f.Fields["env."+key] = hashWords(value)
+	}
+	// Where a secret comes from, not what it is: a fingerprint is kept and
+	// shown, and a hash of a short secret tells it.
+	for key, s := range c.Env.Secrets {
+		f.Fields["env."+key] = hashWords(append([]string{"secret", s.File}, s.Command...)...)
 	}
 	for key, value := range c.FingerprintExtra {
 		f.Fields["extra."+key] = hashWords(value)

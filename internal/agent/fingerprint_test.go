@@ -13,7 +13,7 @@ import (
 
 func TestFingerprintTellsWhatChanged(t *testing.T) {
 	base := func() agent.SessionConfig {
-		return agent.SessionConfig{Command: []string{"claude", "--x"}, Prompt: "p", Env: map[string]string{"A": "1", "B": "2"}, FingerprintExtra: map[string]string{"e": "1"}}
+		return agent.SessionConfig{Command: []string{"claude", "--x"}, Prompt: "p", Env: values(map[string]string{"A": "1", "B": "2"}), FingerprintExtra: map[string]string{"e": "1"}}
 	}
 	was := agent.FingerprintOf(base())
 	for range 20 {
@@ -27,9 +27,9 @@ func TestFingerprintTellsWhatChanged(t *testing.T) {
 	}{
 		{func(c *agent.SessionConfig) { c.Command = []string{"claude --x"} }, []string{"command changed"}},
 		{func(c *agent.SessionConfig) { c.Prompt = "q" }, []string{"prompt changed"}},
-		{func(c *agent.SessionConfig) { c.Env = map[string]string{"A": "2", "C": "2"} }, []string{"env.A changed", "env.B removed", "env.C added"}},
+		{func(c *agent.SessionConfig) { c.Env = values(map[string]string{"A": "2", "C": "2"}) }, []string{"env.A changed", "env.B removed", "env.C added"}},
 		{func(c *agent.SessionConfig) { c.FingerprintExtra["e"] = "2" }, []string{"extra.e changed"}},
-		{func(c *agent.SessionConfig) { c.Env["e"] = "1"; delete(c.FingerprintExtra, "e") }, []string{"env.e added", "extra.e removed"}},
+		{func(c *agent.SessionConfig) { c.Env.Values["e"] = "1"; delete(c.FingerprintExtra, "e") }, []string{"env.e added", "extra.e removed"}},
 		{func(c *agent.SessionConfig) {
 			c.WorkDir, c.Nudge, c.Prime = "/x", "n", "prime"
 			c.Hints = workspace.Hints{ReadyPromptPrefix: "> ", ReadyDelayMs: 3, ProcessNames: []string{"x"}, PreStart: []string{"y"}, OverlayDir: "z"}

@@ -96,7 +96,7 @@ func real(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Manag
 
 func TestRealShell(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
-		m := real(t, p, agent.SessionConfig{Command: []string{"bash", "--norc"}, Env: map[string]string{"PS1": "ready> "}, Nudge: "echo first-$((40+2))"})
+		m := real(t, p, agent.SessionConfig{Command: []string{"bash", "--norc"}, Env: values(map[string]string{"PS1": "ready> "}), Nudge: "echo first-$((40+2))"})
 		if err := m.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,7 @@ func (m *Managed) Start(ctx context.Context) error {
 	}
 	var done []Step
 	created := false
+	defer m.forgetSecrets()
 	defer m.talk.SetStarting(false)
 	for _, s := range steps {
 		m.talk.SetStarting(s.name != StepNudge)
@@ -85,6 +86,7 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 	limited, cancel := context.WithTimeout(ctx, m.config.StartupTimeout)
 	defer cancel()
 	output, outcome, err := run(limited)
+	output = m.hidden(output)
 	if err != nil {
 		outcome = Failed
 		if limited.Err() != nil && ctx.Err() == nil {
@@ -118,7 +120,7 @@ func (m *Managed) failed(ctx context.Context, steps []Step, created bool, err er
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	if screen, perr := m.provider.Peek(ctx, m.session, 40); perr == nil {
-		e.Screen = screen // without one, the error says what it can
+		e.Screen = m.hidden(screen) // without one, the error says what it can
 	}
 	if serr := m.provider.Stop(ctx, m.session); serr != nil {
 		e.Err = fmt.Errorf("%w (and its session could not be ended: %v)", err, serr)
@@ -127,16 +129,20 @@ func (m *Managed) failed(ctx context.Context, steps []Step, created bool, err er
 }
 
 func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
+	env, err := m.environ(ctx)
+	if err != nil {
+		return "", Failed, err
+	}
 	c := provider.Config{
 		Argv:    m.config.argv(Beacon(m.workspace, m.name, m.clock(), m.config.Prime)),
-		WorkDir: m.config.WorkDir, Env: m.environ(), Container: m.config.Container,
+		WorkDir: m.config.WorkDir, Env: env, Container: m.config.Container,
 	}
 	if err := m.provider.Start(ctx, m.session, c); err != nil {
 		return "", Failed, err
 	}
 	// Kept at once: who finds a session without it knows that its start was
 	// cut off.
-	err := errors.Join(
+	err = errors.Join(
 		m.provider.SetMeta(ctx, m.session, MetaLife, ident.New(m.clock())),
 		m.provider.SetMeta(ctx, m.session, MetaFingerprint, m.Fingerprint().String()))
 	if err != nil {
@@ -184,12 +190,16 @@ func (m *Managed) setup(ctx context.Context) (string, Outcome, error) {
 // filled in.
 func (m *Managed) commands(ctx context.Context, what string, lines []string, dir string) (string, Outcome, error) {
 	var all strings.Builder
+	env, err := m.commandEnv(ctx)
+	if err != nil {
+		return "", Failed, err
+	}
 	for _, line := range lines {
-		line, err := expand(what, line, varsOf(m.workspace, m.name, m.address(), m.config.WorkDir))
+		line, err := expand(what, line, varsOf(m.workspace, m.name, m.address(), m.config.WorkDir, m.config.Index))
 		if err != nil {
 			return all.String(), Failed, err
 		}
-		output, err := runCommand(ctx, []string{"sh", "-c", line}, dir, m.commandEnv())
+		output, err := runCommand(ctx, []string{"sh", "-c", line}, dir, env)
 		all.WriteString(output)
 		if err != nil {
 			return all.String(), Failed, err
@@ -203,17 +213,23 @@ func (m *Managed) script(ctx context.Context) (string, Outcome, error) {
 	if path == "" {
 		return "", Skipped, nil
 	}
-	output, err := runCommand(ctx, []string{path}, m.config.WorkDir, m.commandEnv())
+	env, err := m.commandEnv(ctx)
+	if err != nil {
+		return "", Failed, err
+	}
+	output, err := runCommand(ctx, []string{path}, m.config.WorkDir, env)
 	if errors.Is(err, os.ErrPermission) { // not executable: it is a script all the same
-		output, err = runCommand(ctx, []string{"sh", path}, m.config.WorkDir, m.commandEnv())
+		output, err = runCommand(ctx, []string{"sh", path}, m.config.WorkDir, env)
 	}
 	return output, Done, err
 }
 
-func (m *Managed) commandEnv() map[string]string {
-	env := m.environ()
-	env["DEN_AGENT_SESSION"] = m.address()
-	return env
+func (m *Managed) commandEnv(ctx context.Context) (map[string]string, error) {
+	env, err := m.environ(ctx)
+	if err == nil {
+		env["DEN_AGENT_SESSION"] = m.address()
+	}
+	return env, err
 }
 
 func (m *Managed) overlay(ctx context.Context) (string, Outcome, error) {

@@ -85,7 +85,7 @@ func TestStartGoesInOrder(t *testing.T) {
 		}
 	}
 	m := managed(t, p, agent.SessionConfig{
-		WorkDir: work, Env: map[string]string{"X": "1"}, Prompt: "work", PromptMode: "arg", Nudge: "go on",
+		WorkDir: work, Env: values(map[string]string{"X": "1"}), Prompt: "work", PromptMode: "arg", Nudge: "go on",
 		Hints: workspace.Hints{
 			PreStart: []string{"mkdir -p '{{.WorkDir}}' && echo pre >> " + order}, OverlayDir: overlay,
 			CopyFiles: []workspace.CopyEntry{{Src: filepath.Join(src, "c"), Dst: "c2"}}, ReadyPromptPrefix: "> ",

@@ -13,6 +13,7 @@ import (
 	"den/internal/agent"
 	"den/internal/fault"
 	"den/internal/keeper"
+	"den/internal/render/redact"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
@@ -225,7 +226,18 @@ func (a *app) explainCmd() *cobra.Command {
 }
 
 func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
+	tokens, err := redact.New(nil, true)
+	if err != nil {
+		return err
+	}
 	settings := ag.Explain()
+	for i := range settings {
+		settings[i].Value = redactValue(tokens, settings[i].Value)
+	}
+	argv := ag.Argv()
+	for i := range argv {
+		argv[i] = tokens.Text(argv[i])
+	}
 	template := ag.SessionTemplate
 	if template == "" {
 		template = ws.SessionTemplate
@@ -240,7 +252,7 @@ func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
 		return err
 	}
 	print := agent.FingerprintOf(config)
-	return a.answer(map[string]any{"agent": ag.Name, "session": session, "argv": ag.Argv(), "settings": settings, "fingerprint": print}, func(w io.Writer) {
+	return a.answer(map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print}, func(w io.Writer) {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, s := range settings {
 			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
@@ -249,6 +261,24 @@ func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
 		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
 		tw.Flush()
 	})
+}
+
+// redactValue hides tokens in a value of the workspace file, wherever they
+// stand.
+func redactValue(r *redact.Redactor, v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = redactValue(r, v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = redactValue(r, v[k])
+		}
+	}
+	return v
 }
 
 // completeAgent completes the names of the workspace's agents.

@@ -57,8 +57,12 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 		return err
 	}
 	// A file with problems is told here, not by a keeper that will not start.
-	if _, err := workspace.Load(p.Config); err != nil {
+	ws, err := workspace.Load(p.Config)
+	if err != nil {
 		return err
+	}
+	for _, warning := range ws.Warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", warning)
 	}
 	binary, err := a.dend()
 	if err != nil {

@@ -30,10 +30,9 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	if warning != nil {
 		log.Printf("warning: %v", warning)
 	}
-	single := *ag
-	single.Name = name
+	single := ag.Named(name)
 	sessionName := names.Session(ws.Name, name)
-	config, err := agent.ConfigOf(ws.Name, sessionName, &single)
+	config, err := agent.ConfigOf(ws.Name, sessionName, single)
 	if err != nil {
 		return member{}, err
 	}

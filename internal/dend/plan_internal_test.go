@@ -173,7 +173,7 @@ func TestDependsOnPool(t *testing.T) {
 func TestCount(t *testing.T) {
 	dir := t.TempDir()
 	ask := func(check string) (int, error) {
-		return count(t.Context(), &workspace.Agent{Name: "p", Dir: dir, Env: workspace.Env{"N": "2"}, Pool: &workspace.Pool{Min: 1, Max: 4, Check: check, CheckTimeout: 300 * time.Millisecond}}, os.Environ())
+		return count(t.Context(), &workspace.Agent{Name: "p", Dir: dir, Env: workspace.Environment{Values: workspace.Env{"N": "2"}}, Pool: &workspace.Pool{Min: 1, Max: 4, Check: check, CheckTimeout: 300 * time.Millisecond}}, os.Environ())
 	}
 	for check, want := range map[string]int{"": 1, "echo 3": 3, "echo $N": 2, "echo 0": 1, "echo 99": 4, "printf ' 2 \n'": 2, "pwd >&2; echo 2": 2} {
 		if n, err := ask(check); err != nil || n != want {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/agent"
 	"den/internal/fault"
 	"den/internal/workspace"
 )
@@ -36,7 +37,11 @@ func count(ctx context.Context, ag *workspace.Agent, environ []string) (int, err
 	cmd := exec.CommandContext(ctx, "sh", "-c", p.Check)
 	cmd.Dir = ag.Dir
 	cmd.Env = append([]string(nil), environ...)
-	for k, v := range ag.Env {
+	env, err := agent.ResolveEnv(ctx, ag.Env, ag.Dir)
+	if err != nil {
+		return 0, fmt.Errorf("check of pool '%s': %w", ag.Name, err)
+	}
+	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
 	// The whole group ends with the check, not only its shell.

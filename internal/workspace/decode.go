@@ -75,6 +75,7 @@ func canonicalBelow(n *node, t reflect.Type, where string, r *report) {
 		t = t.Elem()
 	}
 	switch {
+	case t == environment: // its keys are the user's
 	case t.Kind() == reflect.Struct:
 		canonical(n, t, where, r)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && n.kind == listNode:
@@ -105,6 +106,7 @@ func decodeTable(n *node, v reflect.Value, where string, r *report) {
 var (
 	durationType  = reflect.TypeFor[time.Duration]()
 	envType       = reflect.TypeFor[Env]()
+	environment   = reflect.TypeFor[Environment]()
 	copyEntryType = reflect.TypeFor[CopyEntry]()
 )
 
@@ -114,6 +116,8 @@ func decodeValue(n *node, v reflect.Value, key string, r *report) {
 		decodeDuration(n, v, key, r)
 	case v.Type() == envType:
 		decodeEnv(n, v, key, r)
+	case v.Type() == environment:
+		decodeEnvironment(n, v, r)
 	case v.Type() == copyEntryType && n.kind == scalarNode:
 		decodeValue(n, v.Field(0), key, r) // a bare path
 	case v.Kind() == reflect.Pointer:
@@ -194,16 +198,25 @@ func decodeEnv(n *node, v reflect.Value, key string, r *report) {
 	}
 	env := Env{}
 	for _, e := range n.entries {
-		switch {
-		case e.value.kind != scalarNode || strings.ContainsRune(e.value.text, 0):
-			r.add(e.value.origin, "'%s.%s' must be text, not %s", key, e.key, e.value.describe())
-		case e.key == "" || strings.ContainsAny(e.key, "=\x00"):
-			r.add(e.value.origin, "'%s' has a name %q that no variable can have", key, e.key)
-		default:
+		if checkVariable(e, key, r) {
 			env[e.key] = e.value.text
 		}
 	}
 	v.Set(reflect.ValueOf(env))
+}
+
+// checkVariable reports whether an entry can be an environment variable with
+// a value of its own.
+func checkVariable(e entry, key string, r *report) bool {
+	switch {
+	case e.key == "" || strings.ContainsAny(e.key, "=\x00"):
+		r.add(e.value.origin, "'%s' has a name %q that no variable can have", key, e.key)
+	case e.value.kind != scalarNode || strings.ContainsRune(e.value.text, 0):
+		r.add(e.value.origin, "'%s.%s' must be text, not %s", key, e.key, e.value.describe())
+	default:
+		return true
+	}
+	return false
 }
 
 func decodeList(n *node, v reflect.Value, key string, r *report) {

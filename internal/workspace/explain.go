@@ -52,6 +52,8 @@ func explain(n *node, t reflect.Type, prefix string) []Setting {
 			ft = ft.Elem()
 		}
 		switch {
+		case value.kind == tableNode && ft == environment:
+			all = append(all, explainEnvironment(value, key)...)
 		case value.kind == tableNode && ft.Kind() == reflect.Struct:
 			all = append(all, explain(value, ft, key+".")...)
 		case value.kind == tableNode:

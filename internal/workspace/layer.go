@@ -22,11 +22,24 @@ func overlay(base, top *node) *node {
 			joined := e.value.clone()
 			joined.items = append(below.clone().items, joined.items...)
 			merged.set(e.key, joined)
+		case e.key == "env" && below != nil && below.kind == tableNode && e.value.kind == tableNode:
+			merged.set(e.key, overlayVariables(below, e.value))
 		case below != nil && below.kind == tableNode && e.value.kind == tableNode:
 			merged.set(e.key, overlay(below, e.value))
 		default:
 			merged.set(e.key, e.value.clone())
 		}
+	}
+	return merged
+}
+
+// overlayVariables lays one environment over another: a variable of top takes
+// the place of the whole one below, so that a secret's two sources never mix.
+func overlayVariables(base, top *node) *node {
+	merged := base.clone()
+	merged.origin = top.origin
+	for _, e := range top.entries {
+		merged.set(e.key, e.value.clone())
 	}
 	return merged
 }

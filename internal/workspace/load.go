@@ -139,7 +139,15 @@ func (l *loader) file(path string, open []string) (*node, error) {
 	}
 	checkTop(tree, &l.report)
 	var head file
-	decode(&node{kind: tableNode, entries: []entry{{"include", orEmptyList(tree.get("include"))}}}, &head, "the file", &l.report)
+	head.Version = SchemaVersion
+	fields := []entry{{"include", orEmptyList(tree.get("include"))}}
+	if v := tree.get("version"); v != nil {
+		fields = append(fields, entry{"version", v})
+	}
+	decode(&node{kind: tableNode, entries: fields}, &head, "the file", &l.report)
+	if head.Version != SchemaVersion {
+		l.report.add(tree.get("version").origin, "the file has version %d; this den reads version %d", head.Version, SchemaVersion)
+	}
 	return l.includes(tree, path, head.Include, append(open, path))
 }
 

@@ -123,12 +123,12 @@ func checkOne(t *testing.T, a *workspace.Agent) {
 		t.Errorf("Argv = %q", got)
 	}
 	want := map[string]string{"A": "preset", "B": "agent", "PORT": "80", "SHARED": "1"}
-	if len(a.Env) != len(want) {
+	if len(a.Env.Values) != len(want) {
 		t.Errorf("env = %v", a.Env)
 	}
 	for k, v := range want {
-		if a.Env[k] != v {
-			t.Errorf("env %s = %q, want %q", k, a.Env[k], v)
+		if a.Env.Values[k] != v {
+			t.Errorf("env %s = %q, want %q", k, a.Env.Values[k], v)
 		}
 	}
 	if a.IdleTimeout != time.Hour || a.StallTimeout != 5*time.Minute || a.StartupTimeout != 2*time.Minute || a.SessionProvider != "tmux" {
@@ -137,7 +137,7 @@ func checkOne(t *testing.T, a *workspace.Agent) {
 	if a.Pool == nil || a.Pool.Max != 3 || a.Pool.CheckTimeout != 10*time.Second || a.Pool.DrainTimeout != 5*time.Minute {
 		t.Errorf("pool %+v", a.Pool)
 	}
-	if a.Restart != (workspace.Restart{MaxRestarts: 9, Window: 10 * time.Minute, Backoff: time.Second, BackoffMax: time.Minute}) {
+	if a.Restart != (workspace.Restart{Policy: workspace.RestartAlways, MaxRestarts: 9, Window: 10 * time.Minute, Backoff: time.Second, BackoffMax: time.Minute}) {
 		t.Errorf("restart %+v", a.Restart)
 	}
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"path"
+	"strconv"
 	"strings"
 
 	"den/internal/fault"
@@ -45,12 +46,31 @@ func (a *Agent) member(name string) *Agent {
 	if a.Pool == nil {
 		return nil
 	}
-	for _, full := range a.Members(a.Pool.Max) {
-		if full == name || path.Base(full) == name {
-			one := *a
-			one.Name = full
-			return &one
+	for _, pool := range []string{a.Name, path.Base(a.Name)} {
+		number, ok := strings.CutPrefix(name, pool+"-")
+		index, err := strconv.Atoi(number)
+		if ok && err == nil && index >= 1 && index <= a.Pool.Max && number == strconv.Itoa(index) {
+			return a.Member(index)
 		}
 	}
 	return nil
 }
+
+// Member returns the pool's agent with that number, from 1.
+func (a *Agent) Member(index int) *Agent {
+	one := *a
+	one.Name, one.Index = memberName(a.Name, index), index
+	return &one
+}
+
+// Named returns the agent under that name: itself, or the pool's member.
+func (a *Agent) Named(name string) *Agent {
+	if m := a.member(name); m != nil {
+		return m
+	}
+	one := *a
+	one.Name = name
+	return &one
+}
+
+func memberName(pool string, index int) string { return pool + "-" + strconv.Itoa(index) }

@@ -15,9 +15,6 @@ type Origin struct {
 	Derived string `json:"derived,omitempty"`
 }
 
-// IsDefault reports whether the value is den's own.
-func (o Origin) IsDefault() bool { return o.File == "" && o.Preset == "" && o.Derived == "" }
-
 // String is such as "den.toml:12", "preset claude", "default".
 func (o Origin) String() string {
 	switch {

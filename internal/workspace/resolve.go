@@ -209,6 +209,13 @@ func (a *resolver) paths(merged *node) {
 			merged.set(key, anchor(n))
 		}
 	}
+	if env := merged.get("env"); env != nil {
+		for _, e := range env.entries {
+			if file := e.value.get("file"); file != nil {
+				e.value.set("file", anchor(file))
+			}
+		}
+	}
 	if c := merged.get("container"); c.get("context") != nil {
 		c.set("context", anchor(c.get("context")))
 	}

@@ -27,6 +27,7 @@ type Workspace struct {
 
 // file is the schema of a file: what its top level may hold.
 type file struct {
+	Version    int            `key:"version"` // of the schema; 0 where the file does not say
 	Include    []string       `key:"include"`
 	Workspace  workspaceTable `key:"workspace,city"`
 	Session    Session        `key:"session"`
@@ -108,7 +109,7 @@ type Agent struct {
 	PromptFlag      string        `key:"prompt_flag"`
 	Prime           string        `key:"prime"` // a line below the beacon
 	Nudge           string        `key:"nudge"`
-	Env             Env           `key:"env"`
+	Env             Environment   `key:"env"`
 	DependsOn       []string      `key:"depends_on"`
 	Suspended       bool          `key:"suspended"`
 	IdleTimeout     time.Duration `key:"idle_timeout"`
@@ -125,12 +126,31 @@ type Agent struct {
 	Container Container `key:"container"`
 	Channel   Channel   `key:",inline"`
 
+	// Index is a pool member's number, from 1; 0 for an agent that is no member.
+	Index int
+
 	// settings are what Explain shows.
 	settings []Setting
 }
 
-// Env is an environment: numbers and truth values are taken as text too.
+// SchemaVersion is the version of the workspace file that this build reads.
+const SchemaVersion = 1
+
+// Env is names and values: numbers and truth values are taken as text too.
 type Env map[string]string
+
+// Environment is an agent's variables: those whose values stand in the file,
+// and those whose values are read when the agent starts.
+type Environment struct {
+	Values  Env
+	Secrets map[string]Secret
+}
+
+// Secret says where a value is read from. Exactly one field is set.
+type Secret struct {
+	File    string   `key:"file"`    // absolute; one line end after the value is dropped
+	Command []string `key:"command"` // prints the value, run in the agent's directory
+}
 
 // Hints say how an agent starts. All are optional; without any, starting is
 // creating the session.
@@ -164,11 +184,19 @@ type Pool struct {
 // Restart is what happens when an agent ends by itself: quarantine after
 // MaxRestarts within Window, a pause from Backoff to BackoffMax before each.
 type Restart struct {
+	Policy      string        `key:"policy"` // RestartAlways, RestartOnFailure or RestartNever
 	MaxRestarts int           `key:"max_restarts"`
 	Window      time.Duration `key:"window,restart_window"`
 	Backoff     time.Duration `key:"backoff"`
 	BackoffMax  time.Duration `key:"backoff_max"`
 }
+
+// When an agent that ended by itself is started again.
+const (
+	RestartAlways    = "always"
+	RestartOnFailure = "on-failure" // exit status 0 is an end, not a failure
+	RestartNever     = "never"
+)
 
 // Container is what a container provider starts.
 type Container struct {

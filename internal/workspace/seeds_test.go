@@ -36,7 +36,7 @@ func TestCityExampleLoadsUnchanged(t *testing.T) {
 	if got := a.Argv("hello"); !slices.Equal(got, []string{"claude", "--dangerously-skip-permissions", "hello"}) {
 		t.Errorf("Argv = %q", got)
 	}
-	if a.Env["GC_CUSTOM"] != "value" || a.Nudge != "Check your hook for new work." || a.PromptMode != "arg" {
+	if a.Env.Values["GC_CUSTOM"] != "value" || a.Nudge != "Check your hook for new work." || a.PromptMode != "arg" {
 		t.Errorf("env %v, nudge %q, mode %q", a.Env, a.Nudge, a.PromptMode)
 	}
 	h := a.Hints

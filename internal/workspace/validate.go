@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"den/internal/ident"
@@ -19,6 +18,7 @@ var (
 	promptModes      = []string{"arg", "flag", "none"}
 	networks         = []string{"", "none", "host", "default"}
 	engines          = []string{"", "podman", "docker"}
+	restartPolicies  = []string{RestartAlways, RestartOnFailure, RestartNever}
 )
 
 var memoryForm = regexp.MustCompile(`^[1-9][0-9]{0,9}([bkmgBKMG]|[KMG]i?B?)?$`)
@@ -39,9 +39,11 @@ func validate(w *Workspace, tree *node, r *report) {
 		checkAgent(a, r)
 		oneOf(a.SessionProvider, sessionProviders, "session_provider", a.at("session_provider"))
 		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
+		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
 		oneOf(a.Container.Network, networks, "container.network", a.at("container.network"))
 		w.Warnings = append(w.Warnings, missingFiles(a)...)
 	}
+	w.Warnings = append(w.Warnings, unread(tree)...)
 	checkNames(w, r)
 	checkDependencies(w, r)
 }
@@ -165,7 +167,7 @@ func checkNames(w *Workspace, r *report) {
 func (a *Agent) Members(n int) []string {
 	var names []string
 	for i := range min(max(n, 0), 1000) {
-		names = append(names, a.Name+"-"+strconv.Itoa(i+1))
+		names = append(names, memberName(a.Name, i+1))
 	}
 	return names
 }
