@@ -66,12 +66,9 @@ func (c *chaos) mustRun(n int) {
 // killKeeper kills the keeper and returns when it has ended.
 func (c *chaos) killKeeper() {
 	c.t.Helper()
-	pids := c.processes("dend")
-	if len(pids) != 1 {
-		c.t.Fatalf("keepers: %v, want one", pids)
-	}
-	c.kill(pids)
-	c.awaitEnd(pids[0])
+	pid := c.keeperPID()
+	c.kill([]int{pid})
+	c.awaitEnd(pid)
 }
 
 // awaitEnd returns when a process is gone. The test's own deadline bounds it.

@@ -116,7 +116,7 @@ func (a *app) agentAttachCmd() *cobra.Command {
 		Example: "  den agent attach greeter",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := a.place(file)
+			p, err := a.stateDir(file)
 			if err != nil {
 				return err
 			}
@@ -160,7 +160,7 @@ func (a *app) logsCmd() *cobra.Command {
 
 // events prints a keeper's events. Without a keeper they are read from its file.
 func (a *app) events(ctx context.Context, file string, from keeper.EventsFrom) error {
-	p, err := a.place(file)
+	p, err := a.stateDir(file)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (a *app) explainCmd() *cobra.Command {
 		Example: "  den agent explain greeter",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := a.place(file)
+			p, err := a.stateDir(file)
 			if err != nil {
 				return err
 			}
@@ -286,7 +286,7 @@ func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	p, err := a.place("")
+	p, err := a.stateDir("")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -127,7 +127,7 @@ func (a *app) runDashboard(file, ref string, named, all bool) error {
 // workspaceToShow is the workspace whose agents are shown, or empty: only one
 // that was asked for must be there.
 func (a *app) workspaceToShow(file string) (string, error) {
-	p, err := a.place(file)
+	p, err := a.stateDir(file)
 	if err != nil {
 		if file != "" {
 			return "", err

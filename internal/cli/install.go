@@ -33,7 +33,7 @@ WantedBy=default.target
 `
 
 // install writes the unit and says how to switch it on.
-func (a *app) install(p keeper.Place, argv []string) error {
+func (a *app) install(p keeper.StateDir, argv []string) error {
 	config := a.getenv("XDG_CONFIG_HOME")
 	if config == "" {
 		config = filepath.Join(a.getenv("HOME"), ".config")
@@ -41,7 +41,7 @@ func (a *app) install(p keeper.Place, argv []string) error {
 	if !filepath.IsAbs(config) {
 		return fault.Errorf(fault.Usage, "install: neither XDG_CONFIG_HOME nor HOME is an absolute path")
 	}
-	name := "den-" + p.Owner() + ".service"
+	name := "den-" + p.PathTag() + ".service"
 	path := filepath.Join(config, "systemd", "user", name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fault.Errorf(fault.KindOf(err), "install: %w", err)

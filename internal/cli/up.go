@@ -52,7 +52,7 @@ the keeper answers; with --wait, when all agents run. A keeper that runs already
 }
 
 func (a *app) runUp(ctx context.Context, o upOptions) error {
-	p, err := a.place(o.file)
+	p, err := a.stateDir(o.file)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 // ensureUp returns once a keeper that stays answers. One that is on its way
 // out is waited for and replaced: who says 'up' after 'down' wants the agents,
 // however long those took to end.
-func (a *app) ensureUp(ctx context.Context, p keeper.Place, argv []string) (ps keeper.Ps, err error) {
+func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (ps keeper.Ps, err error) {
 	for {
 		if err := a.ensureKeeper(ctx, p, argv); err != nil {
 			return ps, err
@@ -117,7 +117,7 @@ func (a *app) ensureUp(ctx context.Context, p keeper.Place, argv []string) (ps k
 
 // ensureKeeper starts a keeper unless one answers. One that holds the lock and
 // does not answer either comes up, or is about to go.
-func (a *app) ensureKeeper(ctx context.Context, p keeper.Place, argv []string) error {
+func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string) error {
 	for {
 		c, err := p.Dial(ctx, Version)
 		if err == nil {
@@ -139,7 +139,7 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.Place, argv []string) e
 
 // pauseForKeeper waits a moment for a keeper that holds the lock and does not
 // answer.
-func pauseForKeeper(ctx context.Context, p keeper.Place) error {
+func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
 	select {
 	case <-ctx.Done():
 		return fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s holds its lock and does not answer", p.Config), "its log is %s", p.Log())
@@ -150,7 +150,7 @@ func pauseForKeeper(ctx context.Context, p keeper.Place) error {
 
 // endWithoutKeeper ends the agents that a keeper left behind when it was
 // killed. dend does it, as a keeper that only goes down.
-func (a *app) endWithoutKeeper(ctx context.Context, p keeper.Place) error {
+func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
 	binary, err := a.dend()
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *app) endWithoutKeeper(ctx context.Context, p keeper.Place) error {
 
 // startKeeper starts dend detached and waits for the one line that it
 // announces: that it serves, that it has done what verb asks for, or an error.
-func (a *app) startKeeper(ctx context.Context, p keeper.Place, argv []string, verb ...string) error {
+func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string, verb ...string) error {
 	if err := p.Make(); err != nil {
 		return err
 	}
@@ -221,7 +221,7 @@ func (a *app) dend() (string, error) {
 	return filepath.Abs(path)
 }
 
-func (a *app) keeperArgv(binary string, p keeper.Place) ([]string, error) {
+func (a *app) keeperArgv(binary string, p keeper.StateDir) ([]string, error) {
 	home, err := a.home()
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"text/tabwriter"
@@ -66,15 +65,15 @@ func writeExample(dir string) (string, error) {
 	return path, nil
 }
 
-// place finds the workspace: the file that was named, or the nearest upwards.
-func (a *app) place(file string) (keeper.Place, error) {
+// stateDir finds the workspace: the file that was named, or the nearest upwards.
+func (a *app) stateDir(file string) (keeper.StateDir, error) {
 	if file == "" {
 		file = a.getenv("DEN_WORKSPACE")
 	}
 	if file == "" {
 		var err error
 		if file, err = workspace.Find("."); err != nil {
-			return keeper.Place{}, err
+			return keeper.StateDir{}, err
 		}
 	}
 	return keeper.At(file)
@@ -82,7 +81,7 @@ func (a *app) place(file string) (keeper.Place, error) {
 
 // keep asks the workspace's keeper for one thing.
 func (a *app) keep(ctx context.Context, file, method string, params, result any) error {
-	p, err := a.place(file)
+	p, err := a.stateDir(file)
 	if err != nil {
 		return err
 	}
@@ -190,7 +189,11 @@ func (a *app) downCmd() *cobra.Command {
 
 // runDown ends the agents, with the keeper that runs or without one.
 func (a *app) runDown(ctx context.Context, file string) error {
-	p, err := a.place(file)
+	p, err := a.stateDir(file)
+	if err != nil {
+		return err
+	}
+	own, err := a.home()
 	if err != nil {
 		return err
 	}
@@ -199,7 +202,7 @@ func (a *app) runDown(ctx context.Context, file string) error {
 		if fault.KindOf(err) != fault.NotRunning {
 			return err
 		}
-		if _, err := os.Stat(p.Dir); errors.Is(err, fs.ErrNotExist) {
+		if _, err := p.Identify(keeper.Caller{Home: own, Getenv: a.getenv}); fault.KindOf(err) == fault.NotFound {
 			return nil // it never was up
 		}
 		// Busy: a keeper came, or one is still on its way out.

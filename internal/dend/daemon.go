@@ -7,6 +7,7 @@ import (
 	"log"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -22,7 +23,8 @@ import (
 
 // daemon is one keeper.
 type daemon struct {
-	place      keeper.Place
+	state      keeper.StateDir
+	lock       *os.File // of the state directory
 	home       home.Home
 	den        string
 	getenv     func(string) string
@@ -32,6 +34,8 @@ type daemon struct {
 	started    time.Time
 	planning   sync.Mutex // one plan at a time: a file's and the pools' answers never cross
 	end        ending
+
+	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
 	mu        sync.Mutex // guards the fields below
 	workspace *workspace.Workspace
@@ -80,7 +84,7 @@ func (d *daemon) serve(announce func(error)) error {
 	defer stop()
 	ctx, down := context.WithCancelCause(ctx)
 	defer down(nil)
-	socket, err := d.place.Socket(d.getenv)
+	socket, err := d.registration.Socket(d.getenv)
 	if err != nil {
 		return err
 	}
@@ -88,7 +92,10 @@ func (d *daemon) serve(announce func(error)) error {
 	if err != nil {
 		return err
 	}
-	if err := d.place.Save(keeper.Record{PID: os.Getpid(), Den: Version, Socket: socket, Started: d.started}); err != nil {
+	if err := d.state.Save(keeper.Record{PID: os.Getpid(), Den: Version, Socket: socket, File: filepath.Base(d.state.Config), Started: d.started}); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := d.tellLastEnd(); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStarted, Why: "den " + Version})
@@ -107,6 +114,7 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.places.tidy(ctx) })
 	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d}, Version) })
 	loops.Go(func() { d.endWhenTold(ctx, down) })
+	loops.Go(func() { d.endWhenRemoved(ctx, down) })
 	loops.Wait()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	if d.end.begun() {
@@ -123,7 +131,7 @@ func (d *daemon) load() error {
 	d.mu.Lock()
 	first := d.workspace == nil
 	d.mu.Unlock()
-	ws, err := workspace.Load(d.place.Config)
+	ws, err := d.read()
 	if err == nil {
 		err = d.apply(ws, nil)
 	}
@@ -140,6 +148,16 @@ func (d *daemon) load() error {
 		d.controller.Event(keeper.Event{Type: keeper.EventRefused, Why: err.Error()})
 	}
 	return err
+}
+
+// read loads the workspace's file. One that gives no name has the name of the
+// directory that it was first kept in: a moved workspace keeps its sessions.
+func (d *daemon) read() (*workspace.Workspace, error) {
+	ws, err := workspace.Load(d.state.Config)
+	if err == nil && ws.NameDerived && d.registration.Name != "" {
+		ws.Name = d.registration.Name
+	}
+	return ws, err
 }
 
 // apply makes ws what is wanted, with pools of the sizes that are known or
@@ -176,7 +194,33 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.changed = make(chan struct{})
 	d.mu.Unlock()
 	d.controller.Apply(plan)
-	return nil
+	return d.note(ws, members)
+}
+
+// note keeps in the Home by which name and in which providers the workspace has
+// its sessions from now on.
+func (d *daemon) note(ws *workspace.Workspace, members map[string]member) error {
+	kinds := map[string]bool{}
+	for _, kind := range d.registration.Providers {
+		kinds[kind] = true
+	}
+	for _, m := range members {
+		kinds[m.kind] = true
+	}
+	name := ""
+	if ws.NameDerived {
+		name = ws.Name
+	}
+	return d.saveRegistration(name, kinds)
+}
+
+func (d *daemon) saveRegistration(name string, kinds map[string]bool) error {
+	providers := slices.Sorted(maps.Keys(kinds))
+	if name == d.registration.Name && slices.Equal(providers, d.registration.Providers) {
+		return nil
+	}
+	d.registration.Name, d.registration.Providers = name, providers
+	return d.registration.Save()
 }
 
 // warn tells each warning once.

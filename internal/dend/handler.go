@@ -137,7 +137,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 	status := d.controller.Status()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.place.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
+	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()
 	}

@@ -147,12 +147,21 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	reg, err := p.Establish(keeper.Caller{Home: root, Getenv: getenv})
+	if err != nil {
+		return err
+	}
+	only, err := reg.Lock()
+	if err != nil {
+		return err
+	}
+	defer only.Close()
 	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events()})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	d := &daemon{place: p, home: root, den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
+	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	defer d.places.close()
 	err = d.load()
@@ -169,6 +178,14 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	return d.serve(announce)
+}
+
+// homeOf is the Home of the workspace's sessions, whatever the caller's is.
+func homeOf(reg keeper.Registration, callers home.Home) home.Home {
+	if reg.Home == callers.Path {
+		return callers
+	}
+	return home.Home{Path: reg.Home, Explicit: true}
 }
 
 func lookup(environ []string) func(string) string {

@@ -40,7 +40,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	if err != nil {
 		return member{}, err
 	}
-	m, err := agent.New(agent.Options{Workspace: ws.Name, WorkspaceFile: d.place.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue})
+	m, err := agent.New(agent.Options{Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue})
 	if err != nil {
 		return member{}, err
 	}
@@ -59,11 +59,16 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	ws, err := workspace.Load(p.Config)
+	reg, err := p.Identify(keeper.Caller{Home: root, Getenv: getenv})
 	if err != nil {
 		return err
 	}
-	d := &daemon{place: p, home: root, den: o.den, getenv: getenv, environ: environ, workspace: ws, engine: ws.Session}
+	d := &daemon{state: p, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ}
+	ws, err := d.read()
+	if err != nil {
+		return err
+	}
+	d.workspace, d.engine = ws, ws.Session
 	d.places = newPlaces(d)
 	defer d.places.close()
 	ag, err := ws.Agent(name)

@@ -21,7 +21,7 @@ func (d *daemon) queue(name string) (*outbox.Queue, error) {
 	if q := d.queues[name]; q != nil {
 		return q, nil
 	}
-	q, err := outbox.Open(filepath.Join(d.place.Nudges(), url.PathEscape(name)))
+	q, err := outbox.Open(filepath.Join(d.state.Nudges(), url.PathEscape(name)))
 	if err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}

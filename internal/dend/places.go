@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"den/internal/fault"
-	"den/internal/home"
-	"den/internal/keeper"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/native"
@@ -54,18 +54,18 @@ func (ps *places) get(kind string) (provider.Provider, error) {
 
 func (ps *places) open(kind string) (provider.Provider, error) {
 	d := ps.d
-	owner := d.place.Owner()
+	owner := d.registration.ID
 	switch kind {
 	case "native", "":
 		return native.Open(native.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version})
 	case "tmux":
-		socket, err := home.RunPath(tmuxSocketOf(d.place), d.getenv)
-		if err != nil {
-			return nil, err
+		socket := d.registration.TmuxSocket
+		if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil { // a run directory goes with its user's last login
+			return nil, fault.Errorf(fault.KindOf(err), "make the tmux server's directory: %w", err)
 		}
 		return tmux.Open(tmux.Options{Socket: socket, Owner: owner})
 	case "subprocess":
-		return subprocess.Open(subprocess.Options{Dir: d.place.Sessions(), Owner: owner, Binary: d.den, Version: Version})
+		return subprocess.Open(subprocess.Options{Dir: d.subprocesses(), Owner: owner, Binary: d.den, Version: Version})
 	case "container":
 		engine := d.engineOf()
 		return container.Open(container.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version, Engine: engine.Socket, Brand: engine.Engine, Getenv: d.getenv})
@@ -73,8 +73,15 @@ func (ps *places) open(kind string) (provider.Provider, error) {
 	return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "no provider '%s' in this build", kind), "native, tmux, subprocess and container are there")
 }
 
-// tmuxSocketOf is what the socket of the workspace's tmux server is made of.
-func tmuxSocketOf(p keeper.Place) string { return "tmux\x00" + p.Config }
+// subprocesses is the directory of sessions without a terminal. It is in the
+// Home, so that they are found when the state directory was lost; a workspace
+// from before keeps the one that it has.
+func (d *daemon) subprocesses() string {
+	if _, err := os.Stat(d.state.OldSessions()); err == nil {
+		return d.state.OldSessions()
+	}
+	return filepath.Join(d.registration.Dir(), "subprocess")
+}
 
 // engineOf is where the workspace's containers are asked for. It is wanted while
 // a first plan is made.

@@ -26,6 +26,12 @@ func planned(t *testing.T, file string) *daemon {
 	if err := p.Make(); err != nil {
 		t.Fatal(err)
 	}
+	getenv := lookup([]string{"XDG_STATE_HOME=" + dir, "DEN_RUN_DIR=" + filepath.Join(dir, "run")})
+	root := home.Home{Path: filepath.Join(dir, "home"), Explicit: true}
+	reg, err := p.Establish(keeper.Caller{Home: root, Getenv: getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events()})
 	if err != nil {
 		t.Fatal(err)
@@ -35,7 +41,7 @@ func planned(t *testing.T, file string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{place: p, home: home.Home{Path: filepath.Join(dir, "home"), Explicit: true}, den: self, getenv: os.Getenv, controller: c, leaving: map[string]member{}, end: newEnding()}
+	d := &daemon{state: p, registration: reg, home: root, den: self, getenv: getenv, controller: c, leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	t.Cleanup(d.places.close)
 	rewrite(t, d, file)
@@ -47,7 +53,7 @@ func planned(t *testing.T, file string) *daemon {
 
 func rewrite(t *testing.T, d *daemon, file string) {
 	t.Helper()
-	if err := os.WriteFile(d.place.Config, []byte("[workspace]\nname = \"w\"\n"+file), 0o600); err != nil {
+	if err := os.WriteFile(d.state.Config, []byte("[workspace]\nname = \"w\"\n"+file), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/home"
 	"den/internal/keeper"
 )
 
@@ -21,8 +20,8 @@ const sweepLimit = 20 * time.Second
 // sweep ends the sessions of this workspace that no agent of it claims: those
 // of agents that were removed, renamed or moved while no keeper ran. It comes
 // before the first start, because one of them may be an agent under its old
-// name. Containers are looked at only where an agent lives in one: no engine
-// may be there to be asked. The error names what could not be asked or ended.
+// name. Only providers that the workspace uses, or has used, are asked: no
+// container engine may be there. The error names what could not be asked or ended.
 func (d *daemon) sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
@@ -34,6 +33,7 @@ func (d *daemon) sweep(ctx context.Context) error {
 		kinds[m.kind] = true
 	}
 	d.mu.Unlock()
+	inUse := maps.Clone(kinds)
 	for _, kind := range d.usedBefore() {
 		kinds[kind] = true
 	}
@@ -44,20 +44,25 @@ func (d *daemon) sweep(ctx context.Context) error {
 		work.Go(func() { errs[i] = d.sweepKind(ctx, kind, claimed) })
 	}
 	work.Wait()
-	return errors.Join(errs...)
+	for i, kind := range all {
+		if errs[i] != nil {
+			inUse[kind] = true // it may still have sessions of ours
+		}
+	}
+	d.planning.Lock()
+	defer d.planning.Unlock()
+	return errors.Join(append(errs, d.saveRegistration(d.registration.Name, inUse))...)
 }
 
 // usedBefore lists the kinds of places in which earlier keepers may have left
 // sessions, as the disk tells.
 func (d *daemon) usedBefore() []string {
-	used := []string{"native"}
-	if _, err := os.Stat(d.place.Sessions()); err == nil {
+	used := append([]string{"native"}, d.registration.Providers...)
+	if _, err := os.Stat(d.subprocesses()); err == nil {
 		used = append(used, "subprocess")
 	}
-	if socket, err := home.RunPath(tmuxSocketOf(d.place), d.getenv); err == nil {
-		if _, err := os.Stat(socket); !errors.Is(err, fs.ErrNotExist) {
-			used = append(used, "tmux")
-		}
+	if _, err := os.Stat(d.registration.TmuxSocket); !errors.Is(err, fs.ErrNotExist) {
+		used = append(used, "tmux")
 	}
 	return used
 }

@@ -57,8 +57,8 @@ func (d *daemon) follow(w *fsnotify.Watcher, watched map[string]bool) []string {
 	d.mu.Lock()
 	files := slices.Clone(d.workspace.Files)
 	d.mu.Unlock()
-	if !slices.Contains(files, d.place.Config) {
-		files = append(files, d.place.Config)
+	if !slices.Contains(files, d.state.Config) {
+		files = append(files, d.state.Config)
 	}
 	for _, f := range files {
 		dir := filepath.Dir(f)

@@ -7,41 +7,64 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"path/filepath"
 	"syscall"
 	"time"
 
 	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/wire"
 )
 
 // Client speaks with one keeper. It is for one goroutine at a time.
 type Client struct {
 	conn  *wire.Conn
-	place Place
+	state StateDir
 }
 
 // Dial reaches the workspace's keeper: fault.NotRunning where there is none.
-func (p Place) Dial(ctx context.Context, version string) (*Client, error) {
-	r, err := p.Load()
+func (s StateDir) Dial(ctx context.Context, version string) (*Client, error) {
+	r, err := s.Load()
 	if err != nil {
 		return nil, err
 	}
 	raw, err := new(net.Dialer).DialContext(ctx, "unix", r.Socket)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return nil, noKeeper(p)
+		return nil, noKeeper(s)
 	case err != nil:
-		return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", p.Config, err)
+		return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", s.Config, err)
 	}
-	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), place: p}
+	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), state: s}
 	if err := c.hello(version); err != nil {
 		raw.Close()
 		if fault.KindOf(err) == fault.Unreachable && ctx.Err() == nil && c.gone() {
-			return nil, noKeeper(p) // it was killed, or ended, when we came
+			return nil, noKeeper(s) // it was killed, or ended, when we came
 		}
 		return nil, err
 	}
+	if err := s.checkKeeper(r); err != nil {
+		raw.Close()
+		return nil, err
+	}
 	return c, nil
+}
+
+// checkKeeper refuses a keeper that answers but is not this workspace's: the
+// record may be a copy of another's, or be about another file in the same
+// directory.
+func (s StateDir) checkKeeper(r Record) error {
+	held, err := filelock.Held(s.lock())
+	switch {
+	case err != nil:
+		return fault.Errorf(fault.KindOf(err), "ask whether %s has a keeper: %w", s.Config, err)
+	case !held:
+		return noKeeper(s)
+	case r.File != "" && r.File != filepath.Base(s.Config):
+		return fault.Hintf(fault.Errorf(fault.Busy, "the keeper of %s keeps %s, not %s", filepath.Dir(s.Config), r.File, filepath.Base(s.Config)),
+			"'den down -f %s' ends it", filepath.Join(filepath.Dir(s.Config), r.File))
+	}
+	return nil
 }
 
 func (c *Client) hello(version string) error {
@@ -120,7 +143,7 @@ func (c *Client) lost(ctx context.Context, method string, err error) error {
 	// One that was on its way out when we came is no keeper. Who asked it to end
 	// its agents cannot know whether it did, and must look after them.
 	if c.gone() {
-		return noKeeper(c.place)
+		return noKeeper(c.state)
 	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "ask the keeper for %s: %w", method, err), "'den ps' tells whether it still runs")
 }
@@ -133,7 +156,7 @@ const (
 
 // gone reports whether nobody listens any more.
 func (c *Client) gone() bool {
-	r, err := c.place.Load()
+	r, err := c.state.Load()
 	if err != nil {
 		return false
 	}

@@ -12,8 +12,8 @@ import (
 
 // ReadEvents calls each with the events in the workspace's files, for when no
 // keeper answers.
-func ReadEvents(p Place, from EventsFrom, each func(Event) error) error {
-	for _, path := range []string{p.Events() + ".1", p.Events()} {
+func ReadEvents(s StateDir, from EventsFrom, each func(Event) error) error {
+	for _, path := range []string{s.Events() + ".1", s.Events()} {
 		if _, err := ScanEvents(path, func(e Event) error {
 			if e.Seq <= from.After || from.Agent != "" && e.Agent != from.Agent {
 				return nil

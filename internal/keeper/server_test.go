@@ -42,7 +42,7 @@ func (a *answers) Handle(ctx context.Context, method string, params json.RawMess
 }
 
 // serve runs a keeper's socket until the test ends.
-func serve(t *testing.T) (p keeper.Place, a *answers, stop func()) {
+func serve(t *testing.T) (p keeper.StateDir, a *answers, stop func()) {
 	t.Helper()
 	p = at(t)
 	dir, err := os.MkdirTemp("/tmp", "den-k-") // short: sockets go here
@@ -57,6 +57,10 @@ func serve(t *testing.T) (p keeper.Place, a *answers, stop func()) {
 	if err := p.Save(keeper.Record{PID: os.Getpid(), Socket: socket}); err != nil {
 		t.Fatal(err)
 	}
+	lock, err := p.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
 	a = &answers{}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -64,12 +68,13 @@ func serve(t *testing.T) (p keeper.Place, a *answers, stop func()) {
 	stop = func() { cancel(); <-done }
 	t.Cleanup(func() {
 		stop()
+		lock.Close()
 		os.RemoveAll(dir) // Best effort.
 	})
 	return p, a, stop
 }
 
-func dial(t *testing.T, p keeper.Place) *keeper.Client {
+func dial(t *testing.T, p keeper.StateDir) *keeper.Client {
 	t.Helper()
 	c, err := p.Dial(t.Context(), "test")
 	if err != nil {
@@ -101,7 +106,7 @@ func TestCallAndStream(t *testing.T) {
 	}
 }
 
-func socketOf(t *testing.T, p keeper.Place) string {
+func socketOf(t *testing.T, p keeper.StateDir) string {
 	t.Helper()
 	r, err := p.Load()
 	if err != nil {
@@ -141,7 +146,7 @@ func TestClientLeaves(t *testing.T) {
 }
 
 // raw speaks with the socket without a client's manners.
-func raw(t *testing.T, p keeper.Place) (net.Conn, *bufio.Reader) {
+func raw(t *testing.T, p keeper.StateDir) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("unix", socketOf(t, p))
 	if err != nil {

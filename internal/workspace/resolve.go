@@ -47,6 +47,7 @@ func workspaceName(w *Workspace, top file, tree *node, r *report) string {
 		name, at = top.Server.Name, n.origin
 	}
 	if name == "" {
+		w.NameDerived = true
 		return nameFrom(filepath.Base(w.Dir))
 	}
 	if err := ident.Check("workspace", name); err != nil {

@@ -4,7 +4,10 @@ import "time"
 
 // A Workspace is a file and what it includes, resolved.
 type Workspace struct {
-	Name  string
+	Name string
+	// NameDerived says that the file gives no name: it is the directory's.
+	NameDerived bool
+
 	Dir   string   // absolute; where the file is
 	Path  string   // the file, absolute
 	Files []string // the file and all that it includes, absolute: what to watch

@@ -21,7 +21,7 @@ const (
 
 // hub holds what all pages show: the listing, and the workspace's agents.
 type hub struct {
-	place   *keeper.Place // or nil
+	place   *keeper.StateDir // or nil
 	version string
 
 	mu      sync.Mutex // guards the fields below

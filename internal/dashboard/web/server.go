@@ -26,7 +26,7 @@ const (
 type Options struct {
 	Model *dashboard.Model
 	// Workspace is where the agents' keeper is, or nil: no agents are shown.
-	Workspace *keeper.Place
+	Workspace *keeper.StateDir
 	Version   string
 	Addr      string    // to listen on; "" = any port of the loopback interface
 	Words     io.Writer // takes what goes wrong in the server itself; or nil

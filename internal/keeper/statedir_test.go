@@ -11,7 +11,7 @@ import (
 )
 
 // at returns the place of a workspace of the test's own.
-func at(t *testing.T) keeper.Place {
+func at(t *testing.T) keeper.StateDir {
 	t.Helper()
 	p, err := keeper.At(filepath.Join(t.TempDir(), "den.toml"))
 	if err != nil {
@@ -46,32 +46,35 @@ func TestLock(t *testing.T) {
 // The directory is closed to others, and no part of the project.
 func TestMake(t *testing.T) {
 	p := at(t)
-	if fi, err := os.Stat(p.Dir); err != nil || fi.Mode().Perm() != 0o700 {
+	if fi, err := os.Stat(p.Path); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", fi, err)
 	}
-	if text, err := os.ReadFile(filepath.Join(p.Dir, ".gitignore")); err != nil || string(text) != "*\n" {
+	if text, err := os.ReadFile(filepath.Join(p.Path, ".gitignore")); err != nil || string(text) != "*\n" {
 		t.Errorf("%q, %v", text, err)
 	}
-	if err := os.WriteFile(filepath.Join(p.Dir, ".gitignore"), []byte("mine"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.Path, ".gitignore"), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Make(); err != nil {
 		t.Fatal(err)
 	}
-	if text, err := os.ReadFile(filepath.Join(p.Dir, ".gitignore")); err != nil || string(text) != "mine" {
+	if text, err := os.ReadFile(filepath.Join(p.Path, ".gitignore")); err != nil || string(text) != "mine" {
 		t.Errorf("a file that was there: %q, %v", text, err)
 	}
 }
 
-// A workspace is the same one by every path, and another's sessions are never
-// its own.
-func TestOwner(t *testing.T) {
-	dir := t.TempDir()
+// A workspace is the same one by every path, and each file has a state
+// directory of its own; the names that den looks for are one file's.
+func TestAt(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	real := filepath.Join(dir, "real")
 	if err := os.Mkdir(real, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"den.toml", "other.toml"} {
+	for _, name := range []string{"den.toml", "den.yaml", "other.toml"} {
 		if err := os.WriteFile(filepath.Join(real, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -79,19 +82,13 @@ func TestOwner(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	owner := func(path string) string {
-		p, err := keeper.At(path)
-		if err != nil {
-			t.Fatal(err)
+	for file, want := range map[string]string{
+		"real/den.toml": "real/.den", "link/den.toml": "real/.den", "real/den.yaml": "real/.den", "link/other.toml": "real/.den/other.toml",
+	} {
+		s, err := keeper.At(filepath.Join(dir, file))
+		if err != nil || s.Path != filepath.Join(dir, want) {
+			t.Errorf("%s: %s, %v", file, s.Path, err)
 		}
-		return p.Owner()
-	}
-	mine := owner(filepath.Join(real, "den.toml"))
-	if got := owner(filepath.Join(dir, "link", "den.toml")); got != mine {
-		t.Errorf("by a link it is %s, not %s", got, mine)
-	}
-	if got := owner(filepath.Join(real, "other.toml")); got == mine {
-		t.Error("two workspaces are one")
 	}
 }
 
@@ -107,7 +104,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for text, want := range map[string]fault.Kind{`{"v":99}`: fault.Protocol, `{`: fault.Storage} {
-		if err := os.WriteFile(filepath.Join(p.Dir, "keeper.json"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(p.Path, "keeper.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Load(); fault.KindOf(err) != want {

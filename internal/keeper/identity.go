@@ -1,0 +1,272 @@
+package keeper
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+	"den/internal/filelock"
+	"den/internal/home"
+)
+
+// Identity is who a workspace is, whatever its path and its callers'
+// environments are. It is made once, when the workspace is first kept, and
+// stands in the state directory.
+type Identity struct {
+	V          int       `json:"v"`
+	ID         string    `json:"id"`   // the owner of its sessions
+	Home       string    `json:"home"` // where they are
+	TmuxSocket string    `json:"tmux_socket"`
+	Created    time.Time `json:"created"`
+}
+
+// Registration is what a Home knows about a workspace whose sessions it holds.
+// It finds a workspace again that has lost its state directory, and tells a
+// moved workspace from a copied one.
+type Registration struct {
+	Identity
+	StateDir  string   `json:"state_dir"`           // where the workspace was last
+	Name      string   `json:"name,omitempty"`      // while its file gives none: that of the directory in which it was first kept
+	Providers []string `json:"providers,omitempty"` // in which it may have sessions
+	Ended     string   `json:"ended,omitempty"`     // why a keeper ended that could not write it into its state directory
+}
+
+const identityVersion = 1
+
+// Dir is the workspace's directory in its Home.
+func (i Identity) Dir() string { return filepath.Join(i.Home, "workspaces", i.ID) }
+
+// Socket is the path of the keeper's socket: short, whatever the workspace's.
+func (i Identity) Socket(getenv func(string) string) (string, error) {
+	return home.RunPath("keeper\x00"+i.ID, getenv)
+}
+
+// Lock makes this process the only keeper of the workspace, wherever its state
+// directory is, until the file is closed.
+func (i Identity) Lock() (*os.File, error) {
+	f, err := filelock.Try(filepath.Join(i.Dir(), "lock"))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fault.Hintf(fault.Errorf(fault.Busy, "workspace %s has a keeper already", i.ID), "it ends by itself if its state directory was removed or moved")
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "lock the workspace: %w", err)
+	}
+	return f, nil
+}
+
+// Save writes the registration.
+func (r Registration) Save() error {
+	if err := os.MkdirAll(r.Dir(), 0o700); err != nil {
+		return fault.Errorf(fault.KindOf(err), "register the workspace: %w", err)
+	}
+	return atomicfile.WriteJSON(filepath.Join(r.Dir(), identityFile), r)
+}
+
+// identityFile is the name of the identity's file in a state directory, and of
+// the registration's in a Home.
+const identityFile = "workspace.json"
+
+// Caller is who asks: its Home is that of a workspace that was never kept.
+type Caller struct {
+	Home   home.Home
+	Getenv func(string) string
+}
+
+// homes lists where registrations may be: in the caller's Home, and in every
+// other Home of this user.
+func (c Caller) homes() []string {
+	homes := []string{c.Home.Path}
+	others, err := home.NewRegistry(c.Getenv).Homes()
+	if err != nil {
+		return homes // Best effort: the registry is advisory.
+	}
+	for _, h := range others {
+		if h.Path != c.Home.Path {
+			homes = append(homes, h.Path)
+		}
+	}
+	return homes
+}
+
+// Identify tells who the workspace is: fault.NotFound where it was never kept.
+// It changes nothing.
+func (s StateDir) Identify(c Caller) (Registration, error) {
+	own, err := readIdentity(s.Path)
+	switch {
+	case err == nil:
+		r, copied, err := s.registrationOf(own)
+		if err != nil || !copied {
+			return r, err
+		}
+	case fault.KindOf(err) != fault.NotFound:
+		return Registration{}, err
+	}
+	for _, h := range c.homes() {
+		if r, err := s.registeredIn(h); err != nil || r.ID != "" {
+			return r, err
+		}
+	}
+	if _, err := os.Stat(s.State()); err == nil && own.ID == "" {
+		// Kept by a den that knew workspaces by their paths.
+		return s.register(s.PathTag(), s.Config, c)
+	}
+	return Registration{}, fault.Hintf(fault.Errorf(fault.NotFound, "workspace %s was never up", s.Config), "'den up' starts its agents")
+}
+
+// registrationOf returns the registration of the identity that stands in the
+// state directory, and whether it is another's: that one is still where it was,
+// so this directory is a copy.
+func (s StateDir) registrationOf(own Identity) (r Registration, copied bool, err error) {
+	err = readJSON(filepath.Join(own.Dir(), identityFile), &r)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return Registration{Identity: own, StateDir: s.Path}, false, nil // its Home was removed
+	case err != nil || r.StateDir == s.Path:
+		return r, false, err
+	}
+	other, err := readIdentity(r.StateDir)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return r, false, nil // moved
+	case err != nil:
+		return r, false, err
+	}
+	return r, other.ID == own.ID && !sameFile(s.Path, r.StateDir), nil
+}
+
+// registeredIn looks for the workspace in a Home by its place. A zero
+// Registration means that it is not there.
+func (s StateDir) registeredIn(root string) (Registration, error) {
+	files, err := filepath.Glob(filepath.Join(root, "workspaces", "*", identityFile))
+	if err != nil {
+		return Registration{}, nil // a Home whose path looks like a pattern
+	}
+	var newest Registration
+	for _, file := range files {
+		var r Registration
+		switch err := readJSON(file, &r); {
+		case fault.KindOf(err) == fault.NotFound: // removed meanwhile
+		case err != nil:
+			return Registration{}, err
+		case r.StateDir == s.Path && r.Created.After(newest.Created):
+			newest = r
+		}
+	}
+	return newest, nil
+}
+
+// register makes a registration. Nothing is written.
+func (s StateDir) register(id, tmuxKey string, c Caller) (Registration, error) {
+	socket, err := home.RunPath("tmux\x00"+tmuxKey, c.Getenv)
+	if err != nil {
+		return Registration{}, err
+	}
+	return Registration{
+		Identity: Identity{V: identityVersion, ID: id, Home: c.Home.Path, TmuxSocket: socket, Created: time.Now().UTC()},
+		StateDir: s.Path,
+	}, nil
+}
+
+// Establish makes the workspace's identity, or finds it again, and writes what
+// is missing of it. The caller holds the state directory's lock.
+func (s StateDir) Establish(c Caller) (Registration, error) {
+	r, err := s.Identify(c)
+	if fault.KindOf(err) == fault.NotFound {
+		if err := s.discardCopy(); err != nil {
+			return r, err
+		}
+		id := newID()
+		r, err = s.register(id, id, c)
+	}
+	if err != nil {
+		return r, err
+	}
+	r.StateDir = s.Path
+	// The Home first: an identity without a registration could be copied
+	// unnoticed.
+	var was Registration
+	if err := readJSON(filepath.Join(r.Dir(), identityFile), &was); err != nil || was.StateDir != r.StateDir {
+		if err := r.Save(); err != nil {
+			return r, err
+		}
+	}
+	// Best effort: the registry is advisory. It helps to find lost state
+	// directories of workspaces whose Home is not the caller's.
+	_ = home.NewRegistry(c.Getenv).Add(home.Home{Path: r.Home}, time.Now())
+	return r, s.restore(r.Identity)
+}
+
+// restore writes the identity into the state directory if it is not there.
+func (s StateDir) restore(i Identity) error {
+	if there, err := readIdentity(s.Path); err == nil && there.ID == i.ID {
+		return nil
+	}
+	return atomicfile.WriteJSON(filepath.Join(s.Path, identityFile), i)
+}
+
+// discardCopy removes what a copied state directory has of its original's:
+// nudges that are on their way, orders, events. A new one has none of it.
+func (s StateDir) discardCopy() error {
+	for _, path := range []string{s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.OldSessions(), s.record(), filepath.Join(s.Path, identityFile)} {
+		if err := os.RemoveAll(path); err != nil {
+			return fault.Errorf(fault.KindOf(err), "discard the state of the workspace that this one is a copy of: %w", err)
+		}
+	}
+	return nil
+}
+
+// OldSessions is where sessions without a terminal were kept before they moved
+// to the Home.
+func (s StateDir) OldSessions() string { return filepath.Join(s.Path, "subprocess") }
+
+func newID() string {
+	var random [8]byte
+	rand.Read(random[:]) // never fails
+	return "w" + hex.EncodeToString(random[:])
+}
+
+func readIdentity(dir string) (i Identity, err error) {
+	err = readJSON(filepath.Join(dir, identityFile), &i)
+	if err == nil && i.ID == "" {
+		err = damaged(filepath.Join(dir, identityFile), errors.New("it has no id"))
+	}
+	return i, err
+}
+
+// readJSON reads an identity or a registration: fault.NotFound for none.
+func readJSON(path string, v any) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.NotFound, "read the workspace's identity: %w", err)
+	}
+	if err != nil {
+		return fault.Errorf(fault.Storage, "read the workspace's identity: %w", err)
+	}
+	var version struct {
+		V int `json:"v"`
+	}
+	if err := errors.Join(json.Unmarshal(raw, &version), json.Unmarshal(raw, v)); err != nil {
+		return damaged(path, err)
+	}
+	if version.V > identityVersion {
+		return fault.Errorf(fault.Protocol, "%s was written by a newer den: version %d, this one knows %d", path, version.V, identityVersion)
+	}
+	return nil
+}
+
+func damaged(path string, err error) error {
+	return fault.Hintf(fault.Errorf(fault.Storage, "the workspace's identity %s is damaged: %w", path, err), "remove it: the workspace is found again by its other copy")
+}
+
+func sameFile(a, b string) bool {
+	fa, aerr := os.Stat(a)
+	fb, berr := os.Stat(b)
+	return aerr == nil && berr == nil && os.SameFile(fa, fb)
+}

@@ -1,0 +1,180 @@
+package keeper_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/keeper"
+)
+
+// machine is a user's environment in a directory of its own.
+type machine struct {
+	t   *testing.T
+	dir string
+}
+
+func newMachine(t *testing.T) *machine { return &machine{t: t, dir: t.TempDir()} }
+
+// caller is somebody whose Home is called so.
+func (m *machine) caller(name string) keeper.Caller {
+	return keeper.Caller{Home: home.Home{Path: filepath.Join(m.dir, name)}, Getenv: func(key string) string {
+		switch key {
+		case "XDG_STATE_HOME":
+			return filepath.Join(m.dir, "state")
+		case "DEN_RUN_DIR":
+			return filepath.Join(m.dir, "run-"+name)
+		}
+		return ""
+	}}
+}
+
+func (m *machine) workspace(path string) keeper.StateDir {
+	m.t.Helper()
+	s, err := keeper.At(filepath.Join(m.dir, path))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+// establish keeps a workspace for a moment.
+func (m *machine) establish(s keeper.StateDir, c keeper.Caller) keeper.Registration {
+	m.t.Helper()
+	if err := s.Make(); err != nil {
+		m.t.Fatal(err)
+	}
+	r, err := s.Establish(c)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if again, err := s.Identify(c); err != nil || again.Identity != r.Identity {
+		m.t.Errorf("established as %+v, identified as %+v, %v", r, again, err)
+	}
+	return r
+}
+
+// A workspace is the same one for every caller.
+func TestIdentityIsMadeOnce(t *testing.T) {
+	m := newMachine(t)
+	s := m.workspace("w/den.toml")
+	if _, err := s.Identify(m.caller("home")); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("never up: %v", err)
+	}
+	first := m.establish(s, m.caller("home"))
+	if second := m.establish(s, m.caller("other")); second.Identity != first.Identity {
+		t.Errorf("%+v became %+v", first, second)
+	}
+	if other := m.establish(m.workspace("w/other.toml"), m.caller("home")); other.ID == first.ID {
+		t.Error("another file is the same workspace")
+	}
+}
+
+func TestMovedIsItself(t *testing.T) {
+	m := newMachine(t)
+	first := m.establish(m.workspace("w/den.toml"), m.caller("home"))
+	if err := os.Rename(filepath.Join(m.dir, "w"), filepath.Join(m.dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	moved := m.establish(m.workspace("moved/den.toml"), m.caller("other"))
+	if moved.Identity != first.Identity || moved.StateDir != m.workspace("moved/den.toml").Path {
+		t.Errorf("%+v became %+v", first, moved)
+	}
+}
+
+// A copy is another workspace, and has nothing of what was on its way in the
+// original; the original stays what it is.
+func TestCopiedIsAnother(t *testing.T) {
+	m := newMachine(t)
+	original := m.workspace("w/den.toml")
+	first := m.establish(original, m.caller("home"))
+	for _, file := range []string{"state.json", "events.jsonl", "nudges/a/1.json"} {
+		path := filepath.Join(original.Path, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(m.dir, "copy"), os.DirFS(filepath.Join(m.dir, "w"))); err != nil {
+		t.Fatal(err)
+	}
+	copied := m.workspace("copy/den.toml")
+	if _, err := copied.Identify(m.caller("home")); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("before it was up: %v", err)
+	}
+	second := m.establish(copied, m.caller("home"))
+	if second.ID == first.ID || second.TmuxSocket == first.TmuxSocket {
+		t.Errorf("the copy is %+v, the original %+v", second, first)
+	}
+	for _, file := range []string{"state.json", "events.jsonl", "nudges"} {
+		if _, err := os.Stat(filepath.Join(copied.Path, file)); err == nil {
+			t.Errorf("the copy has the original's %s", file)
+		}
+	}
+	if again := m.establish(original, m.caller("home")); again.Identity != first.Identity {
+		t.Errorf("the original became %+v", again)
+	}
+}
+
+// A state directory that was removed is found again by its path, whatever the
+// caller's Home is.
+func TestLostIsFoundAgain(t *testing.T) {
+	m := newMachine(t)
+	s := m.workspace("w/den.toml")
+	first := m.establish(s, m.caller("home"))
+	if err := os.RemoveAll(s.Path); err != nil {
+		t.Fatal(err)
+	}
+	if again := m.establish(s, m.caller("other")); again.Identity != first.Identity {
+		t.Errorf("%+v became %+v", first, again)
+	}
+}
+
+// A workspace of a den that knew them by their paths keeps its sessions: they
+// are tagged with the path's hash.
+func TestOldWorkspace(t *testing.T) {
+	m := newMachine(t)
+	s := m.workspace("w/den.toml")
+	if err := s.Make(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.State(), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := m.caller("home")
+	socket, err := home.RunPath("tmux\x00"+s.Config, c.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := m.establish(s, c); r.ID != s.PathTag() || r.TmuxSocket != socket {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(s.State()); err != nil {
+		t.Errorf("its state: %v", err)
+	}
+}
+
+func TestDamagedIdentity(t *testing.T) {
+	m := newMachine(t)
+	s := m.workspace("w/den.toml")
+	first := m.establish(s, m.caller("home"))
+	path := filepath.Join(s.Path, "workspace.json")
+	for text, want := range map[string]fault.Kind{"{": fault.Storage, "{}": fault.Storage, `{"v":99,"id":"x"}`: fault.Protocol} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Identify(m.caller("home")); fault.KindOf(err) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := os.Remove(path); err != nil { // as the hint says
+		t.Fatal(err)
+	}
+	if again := m.establish(s, m.caller("home")); again.Identity != first.Identity {
+		t.Errorf("%+v became %+v", first, again)
+	}
+}
