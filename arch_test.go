@@ -29,15 +29,18 @@ var allowed = map[string][]string{
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
-	"internal/cell":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
-	"internal/wire":    {"internal/fault", "internal/screen"},
-	"internal/home":    {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire"},
-	"internal/session": {"internal/fault", "internal/home", "internal/wire"},
+	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
+	"internal/wire": {"internal/fault", "internal/screen"},
+	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/home", "internal/cell", "internal/peer",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
+
+	"internal/session": {
+		"internal/fault", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay",
+	},
 
 	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},
 	"internal/render/redact": {"internal/fault"},
@@ -112,7 +115,12 @@ var allowed = map[string][]string{
 	"internal/dashboard/web/browser":   {"internal/fault"},                // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/home", "internal/pty"}, // for tests
 
+	"internal/cli/k": {
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
+		"internal/home", "internal/cell", "internal/replay", "internal/session",
+	},
 	"internal/cli": {
+		"internal/cli/k",
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
@@ -137,7 +145,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/filelock", "internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
+	"golang.org/x/sys":                {"internal/filelock", "internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},

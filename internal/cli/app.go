@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,40 +118,49 @@ func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer
 	return reported{failed}
 }
 
+// options say how this den reaches sessions.
+func (a *app) options() session.Options {
+	return session.Options{Version: Version, Warn: func(err error) { fmt.Fprintln(a.stderr, "den:", err) }}
+}
+
 // target resolves the session that a verb is for: the word given, else
 // DEN_SESSION, else the only active one.
-func (a *app) target(ref string) (home.Dir, error) {
+func (a *app) target(ref string) (*session.Session, error) {
 	root, err := a.home()
 	if err != nil {
-		return home.Dir{}, err
+		return nil, err
 	}
 	if ref == "" {
 		ref = a.getenv("DEN_SESSION")
 	}
-	if ref == "" {
-		return root.Only()
+	if ref != "" {
+		return session.Open(root, ref, a.options())
 	}
-	return root.Find(ref)
+	d, err := root.Only()
+	if err != nil {
+		return nil, err
+	}
+	return session.In(d, a.options()), nil
 }
 
 // optionalTarget splits the arguments of a verb whose SESSION may be left
 // out: with want words after it, a leading word more is the session.
-func (a *app) optionalTarget(args []string, want int) (home.Dir, []string, error) {
+func (a *app) optionalTarget(args []string, want int) (*session.Session, []string, error) {
 	ref := ""
 	if len(args) > want {
 		ref, args = args[0], args[1:]
 	}
-	d, err := a.target(ref)
-	return d, args, err
+	s, err := a.target(ref)
+	return s, args, err
 }
 
 // leadingTarget is for verbs that take any number of words: the first is the
 // session if there is one of that name, unless it can be one of the words and
 // a session is implied.
-func (a *app) leadingTarget(args []string, isWord func(string) bool) (home.Dir, []string, error) {
+func (a *app) leadingTarget(args []string, isWord func(string) bool) (*session.Session, []string, error) {
 	if len(args) == 0 {
-		d, err := a.target("")
-		return d, nil, err
+		s, err := a.target("")
+		return s, nil, err
 	}
 	named, err := a.target(args[0])
 	if err == nil {
@@ -163,27 +171,5 @@ func (a *app) leadingTarget(args []string, isWord func(string) bool) (home.Dir, 
 			return implied, args, nil
 		}
 	}
-	return home.Dir{}, nil, err
-}
-
-// dial reaches the session's host.
-func (a *app) dial(ctx context.Context, d home.Dir) (*session.Client, error) {
-	c, err := session.Dial(ctx, d, Version)
-	if fault.KindOf(err) == fault.NotRunning {
-		// A lost session's processes are ended by whoever notices first.
-		if _, rerr := d.Reconcile(); rerr != nil {
-			fmt.Fprintln(a.stderr, "den:", rerr)
-		}
-	}
-	return c, err
-}
-
-// call asks the session's host for one thing.
-func (a *app) call(ctx context.Context, d home.Dir, method string, params, result any) error {
-	c, err := a.dial(ctx, d)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return c.Call(ctx, method, params, result)
+	return nil, nil, err
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +11,6 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/home"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/vt"
@@ -42,11 +39,11 @@ Press the detach keys to leave; the session goes on.`,
 			if err != nil {
 				return err
 			}
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			return a.runAttach(cmd.Context(), d, readOnly, keys)
+			return a.runAttach(cmd.Context(), s, readOnly, keys)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -55,20 +52,20 @@ Press the detach keys to leave; the session goes on.`,
 	return cmd
 }
 
-func (a *app) runAttach(ctx context.Context, d home.Dir, readOnly bool, keys *detachKeys) error {
+func (a *app) runAttach(ctx context.Context, s *session.Session, readOnly bool, keys *detachKeys) error {
 	out, ok := a.stdout.(*os.File)
 	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
 		return fault.Hintf(fault.Errorf(fault.Usage, "attach needs a terminal on stdin and stdout"), "'den snapshot' and 'den watch' need none")
 	}
-	m, err := d.Inspect()
+	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
 	}
-	v, err := newViewer(a.stdin, out)
+	v, err := newViewer(a.stdin, out, s, readOnly)
 	if err != nil {
 		return err
 	}
-	end, err := v.run(ctx, readOnly, keys, func(ctx context.Context) (*session.Client, error) { return a.dial(ctx, d) })
+	end, err := v.run(ctx, keys)
 	if rerr := v.restore(); err == nil {
 		err = rerr
 	}
@@ -85,19 +82,16 @@ func (a *app) runAttach(ctx context.Context, d home.Dir, readOnly bool, keys *de
 type viewer struct {
 	in, out *os.File
 	saved   *term.State
-	painter *screen.Painter
+	session *session.Attachment
 
 	mu       sync.Mutex // guards the fields below
-	emulator *vt.Terminal
-	client   *session.Client // or nil before the host's first word
-	unsent   []byte          // what was typed meanwhile
-	unknown  [][]byte        // what was sent, and the host did not yet say that it took
-	taken    int             // how much of what was sent it said that it took
+	painter  *screen.Painter
+	emulator *vt.Terminal // or nil before the first frame
 
 	once sync.Once
 }
 
-func newViewer(in, out *os.File) (*viewer, error) {
+func newViewer(in, out *os.File, s *session.Session, readOnly bool) (*viewer, error) {
 	cols, rows, err := term.GetSize(int(out.Fd()))
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
@@ -106,7 +100,10 @@ func newViewer(in, out *os.File) (*viewer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the terminal raw: %w", err)
 	}
-	v := &viewer{in: in, out: out, saved: saved, painter: screen.NewPainter(cols, rows)}
+	v := &viewer{
+		in: in, out: out, saved: saved, painter: screen.NewPainter(cols, rows),
+		session: s.Attach(wire.Attach{Cols: cols, Rows: rows, ReadOnly: readOnly}),
+	}
 	if _, err := out.Write(v.painter.Enter(nil)); err != nil {
 		return nil, err
 	}
@@ -125,80 +122,46 @@ func (v *viewer) restore() (err error) {
 }
 
 // run shows the session until it ends or the person leaves, and says which.
-func (v *viewer) run(ctx context.Context, readOnly bool, keys *detachKeys, dial func(context.Context) (*session.Client, error)) (string, error) {
+func (v *viewer) run(ctx context.Context, keys *detachKeys) (string, error) {
 	defer v.restore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	detached := make(chan struct{})
-	go v.readKeys(readOnly, keys, detached) // ends with the process: a read of a terminal cannot be broken off
-	go v.followSize(ctx, readOnly)
-	go func() {
-		select {
-		case <-detached:
-			cancel()
-		case <-ctx.Done():
-		}
+	go func() { // ends with the process: a read of a terminal cannot be broken off
+		v.readKeys(keys)
+		close(detached)
+		cancel()
 	}()
-	for {
-		last, err := v.stream(ctx, readOnly, dial)
-		select {
-		case <-detached:
-			return "detached", nil
-		default:
-		}
-		if err != nil {
-			return "", err
-		}
-		switch {
-		case last.Exited != nil && last.Exited.Signal != "":
-			return "program ended by " + last.Exited.Signal + ", detached", nil
-		case last.Exited != nil:
-			return fmt.Sprintf("program exited with status %d, detached", last.Exited.Code), nil
-		}
-		// The host replaced its binary: attach again.
-	}
-}
-
-// paintEvery bounds how often a flood of output is painted.
-const paintEvery = 16 * time.Millisecond
-
-// stream attaches once and paints until the stream's last frame.
-func (v *viewer) stream(ctx context.Context, readOnly bool, dial func(context.Context) (*session.Client, error)) (wire.Frame, error) {
-	c, err := dial(ctx)
-	if err != nil {
-		return wire.Frame{}, err
-	}
-	defer c.Close()
-	defer v.disconnect()
-	cols, rows, err := term.GetSize(int(v.out.Fd()))
-	if err != nil {
-		return wire.Frame{}, err
-	}
+	go v.followSize(ctx)
 	dirty := make(chan struct{}, 1)
 	stop := make(chan struct{})
 	var painting sync.WaitGroup
 	painting.Go(func() { v.paintLoop(dirty, stop) })
-	var last wire.Frame
-	err = c.Stream(ctx, wire.MethodAttach, wire.Attach{Cols: cols, Rows: rows, ReadOnly: readOnly}, func(raw json.RawMessage) error {
-		last = wire.Frame{}
-		if err := json.Unmarshal(raw, &last); err != nil {
-			return fault.Errorf(fault.Protocol, "frame is not understood: %w", err)
-		}
-		v.take(last, c)
+	exit, err := v.session.Run(ctx, func(f wire.Frame) {
+		v.take(f)
 		select {
 		case dirty <- struct{}{}:
 		default: // a token lies there already
 		}
-		return nil
 	})
 	close(stop)
 	painting.Wait()
-	return last, err
+	select {
+	case <-detached:
+		return "detached", nil
+	default:
+	}
+	switch {
+	case err != nil:
+		return "", err
+	case exit.Signal != "":
+		return "program ended by " + exit.Signal + ", detached", nil
+	}
+	return fmt.Sprintf("program exited with status %d, detached", exit.Code), nil
 }
 
-// take feeds one frame to the emulator. After the first one the host takes
-// what is typed.
-func (v *viewer) take(f wire.Frame, from *session.Client) {
+// take feeds one frame to the emulator.
+func (v *viewer) take(f wire.Frame) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if f.Repaint {
@@ -208,45 +171,10 @@ func (v *viewer) take(f wire.Frame, from *session.Client) {
 		v.emulator.Write(f.Data) // never fails
 		v.emulator.TakeReplies() // the host answers the program
 	}
-	if n := min(f.Inputs-v.taken, len(v.unknown)); n > 0 {
-		v.unknown = v.unknown[n:]
-		v.taken += n
-	}
-	if v.client == nil && !f.Upgrade {
-		v.client = from
-		v.sendLocked(v.unsent)
-		v.unsent = nil
-	}
 }
 
-// disconnect puts aside what the host did not take before it went: the next
-// one gets it.
-func (v *viewer) disconnect() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.unsent = append(bytes.Join(v.unknown, nil), v.unsent...)
-	v.client, v.unknown, v.taken = nil, nil, 0
-}
-
-// maxUnknown bounds what is remembered of sent input; more is not typed in the
-// time between two frames.
-const maxUnknown = 4096
-
-// maxUnsent bounds what may be typed while there is no host to take it.
-const maxUnsent = 64 << 10
-
-func (v *viewer) sendLocked(typed []byte) {
-	switch {
-	case len(typed) == 0:
-	case v.client != nil:
-		if len(v.unknown) < maxUnknown {
-			v.unknown = append(v.unknown, bytes.Clone(typed))
-		}
-		v.client.Send(wire.MethodInput, wire.Input{Raw: typed}) // a broken connection shows in the stream
-	case len(v.unsent)+len(typed) <= maxUnsent:
-		v.unsent = append(v.unsent, typed...)
-	}
-}
+// paintEvery bounds how often a flood of output is painted.
+const paintEvery = 16 * time.Millisecond
 
 // paintLoop paints when something changed: at once after a pause, so that
 // typing feels direct, and at most every paintEvery in a flood.
@@ -278,7 +206,7 @@ func (v *viewer) paint() {
 }
 
 // followSize passes on changes of the terminal's size.
-func (v *viewer) followSize(ctx context.Context, readOnly bool) {
+func (v *viewer) followSize(ctx context.Context) {
 	winch := make(chan os.Signal, 1)
 	signal.Notify(winch, syscall.SIGWINCH)
 	defer signal.Stop(winch)
@@ -294,28 +222,20 @@ func (v *viewer) followSize(ctx context.Context, readOnly bool) {
 		}
 		v.mu.Lock()
 		v.painter.Resize(cols, rows)
-		client := v.client
 		v.mu.Unlock()
-		if client != nil && !readOnly {
-			client.Send(wire.MethodResize, wire.Resize{Cols: cols, Rows: rows}) // a broken connection shows in the stream
-		}
+		v.session.Resize(cols, rows)
 		v.paint()
 	}
 }
 
 // readKeys sends what is typed until the detach keys are pressed or the
-// terminal is gone, and then closes detached.
-func (v *viewer) readKeys(readOnly bool, keys *detachKeys, detached chan<- struct{}) {
-	defer close(detached)
+// terminal is gone.
+func (v *viewer) readKeys(keys *detachKeys) {
 	buf := make([]byte, 4096)
 	for {
 		n, err := v.in.Read(buf)
 		send, leave := keys.filter(buf[:n])
-		if !readOnly {
-			v.mu.Lock()
-			v.sendLocked(send)
-			v.mu.Unlock()
-		}
+		v.session.Send(send)
 		if leave || err != nil && err != io.EOF || n == 0 {
 			return
 		}

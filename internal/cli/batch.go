@@ -7,7 +7,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -33,11 +33,11 @@ sent is not undone. A record a step is printed, and on Ctrl-C those that are kno
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, steps, err := a.batchTarget(args)
+			s, steps, err := a.batchTarget(args)
 			if err != nil {
 				return err
 			}
-			return a.runBatch(cmd.Context(), d, steps, keepGoing)
+			return a.runBatch(cmd.Context(), s, steps, keepGoing)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -61,16 +61,16 @@ type stepRecord struct {
 
 // batchTarget splits the words of batch. Steps that stand alone are for the
 // implied session.
-func (a *app) batchTarget(args []string) (home.Dir, string, error) {
+func (a *app) batchTarget(args []string) (*session.Session, string, error) {
 	if len(args) == 1 && isSteps(args[0]) {
-		d, err := a.target("")
-		return d, args[0], err
+		s, err := a.target("")
+		return s, args[0], err
 	}
-	d, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
-	return d, append(rest, "")[0], err
+	s, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
+	return s, append(rest, "")[0], err
 }
 
-func (a *app) runBatch(ctx context.Context, d home.Dir, arg string, keepGoing bool) error {
+func (a *app) runBatch(ctx context.Context, s *session.Session, arg string, keepGoing bool) error {
 	raw, err := a.readSteps(arg)
 	if err != nil {
 		return err
@@ -79,11 +79,11 @@ func (a *app) runBatch(ctx context.Context, d home.Dir, arg string, keepGoing bo
 	if err != nil {
 		return err
 	}
-	m, err := d.Inspect()
+	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
 	}
-	b := &batch{app: a, dir: d, name: m.Name}
+	b := &batch{app: a, session: s, name: m.Name}
 	records, failed := b.runAll(ctx, steps, keepGoing)
 	done := 0
 	for _, r := range records {
@@ -111,7 +111,7 @@ func (a *app) runBatch(ctx context.Context, d home.Dir, arg string, keepGoing bo
 // batch drives steps through one session.
 type batch struct {
 	*app
-	dir      home.Dir
+	session  *session.Session
 	name     string
 	baseline uint64 // the seq of the last input step
 }
@@ -151,7 +151,7 @@ func (b *batch) run(ctx context.Context, s step, r *stepRecord) error {
 	case s.Wait != nil:
 		return b.wait(ctx, s.Wait, r)
 	case s.Snapshot != nil:
-		shot, err := b.capture(ctx, b.dir, point{}, s.Snapshot.Scrollback)
+		shot, err := b.session.Snapshot(ctx, session.Now(), s.Snapshot.Scrollback)
 		if err != nil {
 			return err
 		}
@@ -162,11 +162,11 @@ func (b *batch) run(ctx context.Context, s step, r *stepRecord) error {
 		return b.cell(ctx, s, r)
 	}
 	in := wire.Input{Text: s.Type, Enter: s.Enter, Paste: s.Paste, Keys: s.Keys}
-	var seq wire.Seq
-	if err := b.call(ctx, b.dir, wire.MethodInput, in, &seq); err != nil {
+	seq, err := b.session.Input(ctx, in)
+	if err != nil {
 		return err
 	}
-	r.Seq, b.baseline = seq.Seq, seq.Seq
+	r.Seq, b.baseline = seq, seq
 	return nil
 }
 
@@ -176,7 +176,7 @@ func (b *batch) wait(ctx context.Context, w *waitStep, r *stepRecord) error {
 		return err
 	}
 	r.Baseline = b.baseline
-	r.Wait, err = b.app.wait(ctx, b.dir, req)
+	r.Wait, err = b.session.Wait(ctx, req)
 	switch {
 	case err != nil:
 		return err
@@ -194,12 +194,12 @@ func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
 	if s.Timeout != nil {
 		limit = time.Duration(*s.Timeout)
 	}
-	res, err := b.runCell(ctx, b.dir, wire.Run{Code: *s.Run, Timeout: limit})
+	res, err := b.session.Run(ctx, session.Run{Code: *s.Run, Timeout: limit})
 	if err != nil {
 		return err
 	}
 	r.Cell = &res
-	if rec, err := (cell.Store{Dir: b.dir.Cells()}).Load(res.CellID); err == nil {
+	if rec, err := b.session.Cells().Load(res.CellID); err == nil {
 		r.Seq, b.baseline = rec.StartSeq, rec.StartSeq
 	}
 	return cellError(res)

@@ -12,6 +12,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/keys"
+	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -153,7 +154,7 @@ func (s *step) check() (err error) {
 	case s.Wait != nil:
 		_, err = s.Wait.request(0)
 	case s.Run != nil:
-		*s.Run, err = typable(*s.Run)
+		*s.Run, err = session.Typable(*s.Run)
 	}
 	return err
 }

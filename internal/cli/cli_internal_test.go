@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/vt"
-
 	"github.com/spf13/cobra"
 )
 
@@ -174,22 +171,5 @@ func TestDetachKeys(t *testing.T) {
 		if _, err := newDetachKeys(bad); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
-	}
-}
-
-// A cleared screen begins anew, also when all of it comes at once.
-func TestWatchAfterClear(t *testing.T) {
-	var lines []string
-	lw := &lineWatch{
-		term: vt.New(vt.Config{Cols: 20, Rows: 5, Scrollback: 100}),
-		emit: func(line string) error { lines = append(lines, line); return nil },
-	}
-	for _, out := range []string{"one\r\ntwo\r\n", "\x1b[H\x1b[2J\x1b[3Jsecond\r\n"} {
-		if err := lw.event(eventlog.Event{Code: eventlog.Output, Data: []byte(out)}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := strings.Join(lines, " "); got != "one two second" {
-		t.Errorf("printed %q", got)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -130,22 +131,19 @@ func (a *app) checkSession(ctx context.Context) (status, message, fix string) {
 		return "fail", err.Error(), "make the temporary directory writable"
 	}
 	defer os.RemoveAll(dir)
-	binary, err := os.Executable()
-	if err != nil {
-		return "fail", err.Error(), ""
-	}
 	begun := time.Now()
 	root := home.Home{Path: dir, Explicit: true}
-	d, _, err := root.Create(ctx, home.Spec{
+	s, _, err := session.Create(ctx, root, home.Spec{
 		Name: "doctor", Command: []string{"/bin/sh", "-c", "echo den-doctor; read x"}, Cwd: "/", Env: a.environ,
-		Term: "xterm-256color", Cols: 80, Rows: 24, RecordInput: "auto",
-	}, binary)
+		Term: session.DefaultTerm, Cols: 80, Rows: 24, RecordInput: home.RecordAuto,
+	}, a.options())
 	if err != nil {
 		return "fail", err.Error(), fault.HintOf(err)
 	}
 	text := "den-doctor"
-	_, err = a.wait(ctx, d, wire.Wait{Text: &text, Timeout: 5 * time.Second})
-	err = errors.Join(err, a.call(ctx, d, wire.MethodKill, wire.Kill{Grace: time.Second}, nil))
+	_, err = s.Wait(ctx, wire.Wait{Text: &text, Timeout: 5 * time.Second})
+	_, kerr := s.Kill(ctx, time.Second)
+	err = errors.Join(err, kerr)
 	if err != nil {
 		return "fail", err.Error(), fault.HintOf(err)
 	}
@@ -202,8 +200,8 @@ func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
 			continue
 		}
 		active++
-		var s wire.Status
-		if err := a.call(ctx, d, wire.MethodStatus, nil, &s); err != nil {
+		s, err := session.In(d, a.options()).HostStatus(ctx)
+		if err != nil {
 			return "fail", err.Error(), "den kill " + m.Name
 		}
 		if s.HostVersion != Version {

@@ -2,18 +2,13 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
-	"time"
 
-	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/fault"
-	"den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -27,11 +22,11 @@ func (a *app) notifyCmd() *cobra.Command {
 		GroupID: groupCell,
 		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.optionalTarget(args, 1)
+			s, rest, err := a.optionalTarget(args, 1)
 			if err != nil {
 				return err
 			}
-			return a.callSeq(cmd, d, wire.MethodNotify, wire.Notify{Message: rest[0], From: fmt.Sprintf("den:%d", os.Getppid())})
+			return a.answerSeq(s.Notify(cmd.Context(), wire.Notify{Message: rest[0], From: fmt.Sprintf("den:%d", os.Getppid())}))
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -50,11 +45,11 @@ cell's events are printed, from its beginning.`,
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, id, err := a.pollTarget(args)
+			s, id, err := a.pollTarget(args)
 			if err != nil {
 				return err
 			}
-			return a.runEvents(cmd.Context(), d, id, once, all)
+			return a.runEvents(cmd.Context(), s, id, once, all)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -63,39 +58,20 @@ cell's events are printed, from its beginning.`,
 	return cmd
 }
 
-// sessionEvent is one line of events.
-type sessionEvent struct {
-	CellID   string    `json:"cell_id,omitempty"`
-	Session  string    `json:"session"`
-	Status   string    `json:"status"`
-	From     string    `json:"from,omitempty"`
-	Message  string    `json:"message,omitempty"`
-	By       string    `json:"by,omitempty"`
-	ExitCode *int      `json:"exit_code,omitempty"`
-	Seq      uint64    `json:"seq"`
-	Time     time.Time `json:"ts"`
-}
-
-func (a *app) runEvents(ctx context.Context, d home.Dir, id string, once, all bool) error {
-	m, err := d.Inspect()
-	if err != nil {
-		return err
-	}
-	after, err := eventsBegin(d, id, all)
+func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once, all bool) error {
+	after, err := eventsBegin(s, id, all)
 	if err != nil {
 		return err
 	}
 	ended := errors.New("a cell ended")
-	err = a.followSession(ctx, d, after, func(ev eventlog.Event) error {
-		e, ok := eventOf(ev)
-		if !ok || id != "" && e.CellID != "" && e.CellID != id {
+	err = s.Events(ctx, after, func(e session.Event) error {
+		if id != "" && e.CellID != "" && e.CellID != id {
 			return nil
 		}
-		e.Session, e.Seq, e.Time = m.Name, ev.Seq, m.Created.Add(ev.Time)
 		if err := a.printJSON(e); err != nil {
 			return err
 		}
-		if once && e.CellID != "" && e.Status != "fired" {
+		if once && e.CellEnded() {
 			return ended
 		}
 		return nil
@@ -108,101 +84,14 @@ func (a *app) runEvents(ctx context.Context, d home.Dir, id string, once, all bo
 
 // eventsBegin is the event after which to begin: now, or for a named cell
 // just before it was fired, so that one that has ended is not waited for.
-func eventsBegin(d home.Dir, id string, all bool) (uint64, error) {
-	if all {
+func eventsBegin(s *session.Session, id string, all bool) (uint64, error) {
+	switch {
+	case all:
 		return 0, nil
+	case id != "":
+		return s.BeforeCell(id)
 	}
-	if id != "" {
-		rec, err := cell.Store{Dir: d.Cells()}.Load(id)
-		if err != nil {
-			return 0, err
-		}
-		return max(rec.StartSeq, 1) - 1, nil
-	}
-	log, err := eventlog.Open(d.Log())
-	if err != nil {
-		return 0, err
-	}
-	last, err := log.Last()
-	return last.Seq, err
-}
-
-// eventOf turns an event of the log into what events prints.
-func eventOf(ev eventlog.Event) (sessionEvent, bool) {
-	switch ev.Code {
-	case eventlog.Cell:
-		var c struct {
-			Cell   string `json:"cell_id"`
-			Status string `json:"status"`
-			By     string `json:"by"`
-			Exit   *int   `json:"exit_code"`
-		}
-		if json.Unmarshal(ev.Data, &c) != nil {
-			return sessionEvent{}, false // of a newer den
-		}
-		return sessionEvent{CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit}, true
-	case eventlog.Note:
-		var n struct {
-			Notify *wire.Notify `json:"notify"`
-		}
-		if json.Unmarshal(ev.Data, &n) != nil || n.Notify == nil {
-			return sessionEvent{}, false
-		}
-		return sessionEvent{Status: "notify", From: n.Notify.From, Message: n.Notify.Message}, true
-	case eventlog.Exit:
-		return sessionEvent{Status: "closed"}, true
-	}
-	return sessionEvent{}, false
-}
-
-// followSession hands over the events of a session after one, until the
-// session is over or handle returns an error.
-func (a *app) followSession(ctx context.Context, d home.Dir, after uint64, handle func(eventlog.Event) error) error {
-	// A host that dies without a word writes no last event: then what is there
-	// is all that there will be.
-	gone, err := d.Gone()
-	if err != nil {
-		return err
-	}
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-gone:
-			stop()
-		case <-following.Done():
-		}
-	}()
-	last := after
-	each := func(events iter.Seq2[eventlog.Event, error]) error {
-		for ev, err := range events {
-			switch {
-			case eventlog.Missing(err):
-				fmt.Fprintln(a.stderr, "den:", err)
-				continue
-			case errors.Is(err, context.Canceled):
-				return nil
-			case err != nil:
-				return err
-			}
-			last = ev.Seq
-			if err := handle(ev); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := each(eventlog.Follow(following, d.Log(), after)); err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	log, err := eventlog.Open(d.Log())
-	if err != nil {
-		return err
-	}
-	return each(log.Events(last))
+	return s.LastSeq()
 }
 
 // readSteps returns the steps of a batch: a word, a file, or stdin.

@@ -15,6 +15,7 @@ import (
 	"den/internal/home"
 	"den/internal/render"
 	"den/internal/render/film"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -50,11 +51,11 @@ to stdout. A recording that is broken off leaves no file.
 		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			return a.runExport(cmd.Context(), d, o)
+			return a.runExport(cmd.Context(), s, o)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -83,8 +84,8 @@ type exportAnswer struct {
 	Missing    []string `json:"missing,omitempty"` // what the log no longer has
 }
 
-func (a *app) runExport(ctx context.Context, d home.Dir, o exportOptions) (err error) {
-	m, err := d.Inspect()
+func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions) (err error) {
+	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
 	}
@@ -95,7 +96,7 @@ func (a *app) runExport(ctx context.Context, d home.Dir, o exportOptions) (err e
 	if o.out == "-" && a.json {
 		return fault.Hintf(fault.Errorf(fault.Usage, "-o - and --json both want stdout"), "leave one of them out")
 	}
-	log, err := eventlog.Open(d.Log())
+	log, err := eventlog.Open(s.Dir.Log())
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (a *app) runExport(ctx context.Context, d home.Dir, o exportOptions) (err e
 	res, err := film.Write(ctx, tmp, log, fo)
 	bar.clear()
 	if err == nil {
-		err = a.putExport(d, m, o, fo, tmp, res)
+		err = a.putExport(s, m, o, fo, tmp, res)
 	}
 	err = errors.Join(err, tmp.Close())
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -126,7 +127,7 @@ func (a *app) runExport(ctx context.Context, d home.Dir, o exportOptions) (err e
 }
 
 // putExport brings the recording to its place, and answers.
-func (a *app) putExport(d home.Dir, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
+func (a *app) putExport(s *session.Session, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
 	size, err := tmp.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func (a *app) putExport(d home.Dir, m *home.Manifest, o exportOptions, fo film.O
 		_, err := io.Copy(a.stdout, tmp)
 		return err
 	case "":
-		if ans.Path, err = a.keepExport(d, fo, tmp.Name()); err != nil {
+		if ans.Path, err = keepExport(s, fo, tmp.Name()); err != nil {
 			return fault.Hintf(err, "-o FILE writes it elsewhere")
 		}
 	default:
@@ -156,29 +157,21 @@ func (a *app) putExport(d home.Dir, m *home.Manifest, o exportOptions, fo film.O
 }
 
 // keepExport makes an artifact of the recording.
-func (a *app) keepExport(d home.Dir, fo film.Options, tmp string) (path string, err error) {
+func keepExport(s *session.Session, fo film.Options, tmp string) (path string, err error) {
 	data, err := os.ReadFile(tmp)
 	if err != nil {
 		return "", err
 	}
-	var seq uint64
-	if seq, err = lastSeq(d); err != nil {
-		return "", err
-	}
-	path, err = d.ArtifactPath(fmt.Sprintf("recording-%d-%s.%s", seq, fo.Format, fo.Format.Extension()))
+	last, err := s.Replay(session.Now())
 	if err != nil {
 		return "", err
 	}
-	return path, d.SaveArtifact(path, home.Artifact{Kind: "recording", Seq: seq}, data)
-}
-
-// lastSeq is the number of the last event in the log now.
-func lastSeq(d home.Dir) (uint64, error) {
-	r, err := replayTo(d, point{})
+	seq := last.Position.Seq
+	path, err = s.Dir.ArtifactPath(fmt.Sprintf("recording-%d-%s.%s", seq, fo.Format, fo.Format.Extension()))
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	return r.Position.Seq, nil
+	return path, s.Dir.SaveArtifact(path, home.Artifact{Kind: "recording", Seq: seq}, data)
 }
 
 func (o *exportOptions) filmOptions(m *home.Manifest, now time.Time) (film.Options, error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"den/internal/fault"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -26,11 +27,11 @@ func (a *app) historyCmd() *cobra.Command {
 			if n < 1 {
 				return fault.Errorf(fault.Usage, "-n is at least 1")
 			}
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			shot, err := a.capture(cmd.Context(), d, point{}, n*linesPerStep)
+			shot, err := s.Snapshot(cmd.Context(), session.Now(), n*linesPerStep)
 			if err != nil {
 				return err
 			}

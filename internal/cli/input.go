@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"den/internal/fault"
-	"den/internal/home"
 	"den/internal/keys"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -23,11 +23,11 @@ func (a *app) typeCmd() *cobra.Command {
 		GroupID: groupSession,
 		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.optionalTarget(args, 1)
+			s, rest, err := a.optionalTarget(args, 1)
 			if err != nil {
 				return err
 			}
-			return a.sendInput(cmd, d, wire.Input{Text: &rest[0], Enter: enter})
+			return a.sendInput(cmd, s, wire.Input{Text: &rest[0], Enter: enter})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -45,7 +45,7 @@ clipboard: wrapped in paste brackets if the program asked for them.`,
 		GroupID: groupSession,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
+			s, rest, err := a.leadingTarget(args, func(string) bool { return len(args) == 1 })
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ clipboard: wrapped in paste brackets if the program asked for them.`,
 			if err != nil {
 				return err
 			}
-			return a.sendInput(cmd, d, wire.Input{Paste: &text})
+			return a.sendInput(cmd, s, wire.Input{Paste: &text})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -89,30 +89,29 @@ WheelUp:ROW,COL WheelDown:ROW,COL (the program must have asked for mouse events)
 		GroupID: groupSession,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.leadingTarget(args, func(word string) bool { _, err := keys.Parse(word); return err == nil })
+			s, rest, err := a.leadingTarget(args, func(word string) bool { _, err := keys.Parse(word); return err == nil })
 			if err != nil {
 				return err
 			}
 			if len(rest) == 0 {
 				return fault.Errorf(fault.Usage, "keys needs at least one chord, such as Enter or C-c")
 			}
-			return a.sendInput(cmd, d, wire.Input{Keys: rest})
+			return a.sendInput(cmd, s, wire.Input{Keys: rest})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 }
 
-func (a *app) sendInput(cmd *cobra.Command, d home.Dir, in wire.Input) error {
-	return a.callSeq(cmd, d, wire.MethodInput, in)
+func (a *app) sendInput(cmd *cobra.Command, s *session.Session, in wire.Input) error {
+	return a.answerSeq(s.Input(cmd.Context(), in))
 }
 
-// callSeq asks for something whose whole answer is the seq of its event.
-func (a *app) callSeq(cmd *cobra.Command, d home.Dir, method string, params any) error {
-	var seq wire.Seq
-	if err := a.call(cmd.Context(), d, method, params, &seq); err != nil {
+// answerSeq is for what is answered with the number of its event.
+func (a *app) answerSeq(seq uint64, err error) error {
+	if err != nil {
 		return err
 	}
-	return a.answer(seq, nil)
+	return a.answer(wire.Seq{Seq: seq}, nil)
 }
 
 func (a *app) resizeCmd() *cobra.Command {
@@ -123,7 +122,7 @@ func (a *app) resizeCmd() *cobra.Command {
 		GroupID: groupSession,
 		Args:    args(2, 3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.optionalTarget(args, 2)
+			s, rest, err := a.optionalTarget(args, 2)
 			if err != nil {
 				return err
 			}
@@ -132,7 +131,7 @@ func (a *app) resizeCmd() *cobra.Command {
 			if err1 != nil || err2 != nil {
 				return fault.Errorf(fault.Usage, "size '%s %s': columns and rows are whole numbers", rest[0], rest[1])
 			}
-			return a.callSeq(cmd, d, wire.MethodResize, wire.Resize{Cols: cols, Rows: rows})
+			return a.answerSeq(s.Resize(cmd.Context(), cols, rows))
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -147,11 +146,11 @@ func (a *app) signalCmd() *cobra.Command {
 		GroupID: groupSession,
 		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.optionalTarget(args, 1)
+			s, rest, err := a.optionalTarget(args, 1)
 			if err != nil {
 				return err
 			}
-			return a.callSeq(cmd, d, wire.MethodSignal, wire.Signal{Signal: rest[0]})
+			return a.answerSeq(s.Signal(cmd.Context(), rest[0]))
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -165,11 +164,11 @@ func (a *app) markCmd() *cobra.Command {
 		GroupID: groupSession,
 		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, rest, err := a.optionalTarget(args, 1)
+			s, rest, err := a.optionalTarget(args, 1)
 			if err != nil {
 				return err
 			}
-			return a.callSeq(cmd, d, wire.MethodMark, wire.Mark{Label: rest[0]})
+			return a.answerSeq(s.Mark(cmd.Context(), rest[0]))
 		},
 		ValidArgsFunction: a.completeSession,
 	}

@@ -7,7 +7,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/wire"
 
@@ -134,76 +133,19 @@ whether it waits for input and how that is known, sizes, and how the recording g
 		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			s, err := a.status(cmd, d)
+			status, err := s.Status(cmd.Context())
 			if err != nil {
 				return err
 			}
-			s.Home = d.Home.Path
-			return a.answer(s, func(w io.Writer) { printStatus(w, s) })
+			status.Home = s.Dir.Home.Path
+			return a.answer(status, func(w io.Writer) { printStatus(w, status) })
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-}
-
-// status asks the host, or reads the record of a session that is over.
-func (a *app) status(cmd *cobra.Command, d home.Dir) (*wire.Status, error) {
-	m, err := d.Reconcile()
-	if err != nil {
-		return nil, err
-	}
-	if m.Status.Active() {
-		var s wire.Status
-		err := a.call(cmd.Context(), d, wire.MethodStatus, nil, &s)
-		if err == nil {
-			return &s, nil
-		}
-		if m, _ = d.Inspect(); m == nil || m.Status.Active() {
-			return nil, err
-		}
-	}
-	return a.deadStatus(d, m)
-}
-
-func (a *app) deadStatus(d home.Dir, m *home.Manifest) (*wire.Status, error) {
-	s := &wire.Status{
-		Session: m.Name, ID: m.ID, Status: string(m.Status), Failure: m.Failure,
-		Command: m.Command, Cwd: m.Cwd, Term: m.Term, Labels: m.Labels, Cols: m.Cols, Rows: m.Rows,
-		HostVersion: m.Host, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
-		Seq: m.FinalSeq, ScreenHash: m.ScreenHash, RecordInput: m.RecordInput,
-	}
-	if !m.Ended.IsZero() {
-		s.Ended = &m.Ended
-	}
-	log, err := eventlog.Open(d.Log())
-	if err != nil {
-		fmt.Fprintf(a.stderr, "den: %v\n", err)
-		return s, nil // the record is an answer of its own
-	}
-	segments, err := log.Segments()
-	if err != nil {
-		fmt.Fprintf(a.stderr, "den: %v\n", err)
-		return s, nil
-	}
-	for i, seg := range segments {
-		s.Log.Segments++
-		s.Log.Bytes += seg.Size
-		if i == 0 {
-			s.Log.FirstSeq = seg.FirstSeq()
-		}
-	}
-	if s.ScreenHash == "" { // lost: nobody wrote it down
-		if shot, err := a.pastSnapshot(d, point{}, 0); err == nil {
-			s.Seq, s.ScreenHash = shot.Seq, shot.Screen.Hash
-			s.Title, s.AltScreen = shot.Screen.Title, shot.Screen.AltScreen
-		} else {
-			fmt.Fprintf(a.stderr, "den: %v\n", err)
-		}
-	}
-	return s, nil
 }
 
 func printStatus(w io.Writer, s *wire.Status) {

@@ -4,15 +4,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/host"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -56,16 +55,16 @@ den's own flags stand before CMD: everything from its first word on belongs to i
 	}
 	f := cmd.Flags()
 	f.SetInterspersed(false)
-	f.IntVar(&o.cols, "cols", 120, "columns of the terminal")
-	f.IntVar(&o.rows, "rows", 40, "rows of the terminal")
+	f.IntVar(&o.cols, "cols", session.DefaultCols, "columns of the terminal")
+	f.IntVar(&o.rows, "rows", session.DefaultRows, "rows of the terminal")
 	f.StringVar(&o.cwd, "cwd", "", "working `DIR` of the program (default: here)")
 	f.StringArrayVar(&o.env, "env", nil, "set `K=V` in the program's environment (repeatable)")
 	f.StringArrayVar(&o.labels, "label", nil, "attach `K=V` to the session's record (repeatable)")
-	f.StringVar(&o.term, "term", "xterm-256color", "TERM of the program")
+	f.StringVar(&o.term, "term", session.DefaultTerm, "TERM of the program")
 	f.StringVar(&o.prompt, "prompt", "", "the program's prompt, or the path of a hook, by which cells end")
 	f.StringVar(&o.logLimit, "log-limit", "256MiB", "size of the event log beyond which its oldest part goes; 0: no limit")
 	f.StringVar(&o.logSync, "log-sync", "rotate", "when the log is forced to the disk: rotate or always")
-	f.StringVar(&o.recordInput, "record-input", host.RecordAuto, "record what is typed: auto (not while echo is off), all or none")
+	f.StringVar(&o.recordInput, "record-input", home.RecordAuto, "record what is typed: auto (not while echo is off), all or none")
 	return cmd
 }
 
@@ -78,16 +77,11 @@ func (a *app) runNew(cmd *cobra.Command, name string, command []string, o newOpt
 	if err != nil {
 		return err
 	}
-	binary, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find den's own binary: %w", err)
-	}
-	d, m, err := root.Create(cmd.Context(), spec, binary)
+	options := a.options()
+	options.Registry = home.NewRegistry(a.getenv)
+	_, m, err := session.Create(cmd.Context(), root, spec, options)
 	if err != nil {
 		return err
-	}
-	if err := home.NewRegistry(a.getenv).Add(root, time.Now()); err != nil {
-		fmt.Fprintf(a.stderr, "den: the session runs, but its Home was not registered: %v\n", err)
 	}
 	return a.answer(struct {
 		Session string      `json:"session"`
@@ -95,7 +89,7 @@ func (a *app) runNew(cmd *cobra.Command, name string, command []string, o newOpt
 		Status  home.Status `json:"status"`
 		PID     int         `json:"pid"`
 		Home    string      `json:"home"`
-	}{m.Name, d.ID, m.Status, m.PID, root.Path}, func(w io.Writer) {
+	}{m.Name, m.ID, m.Status, m.PID, root.Path}, func(w io.Writer) {
 		fmt.Fprintf(w, "%s\t%s\tpid %d\n", m.Name, m.Status, m.PID)
 	})
 }
@@ -105,7 +99,7 @@ func (a *app) spec(root home.Home, name string, command []string, o newOptions) 
 	if err := host.CheckSize(o.cols, o.rows); err != nil {
 		return spec, err
 	}
-	if !slices.Contains([]string{host.RecordAuto, host.RecordAll, host.RecordNone}, o.recordInput) {
+	if !slices.Contains([]string{home.RecordAuto, home.RecordAll, home.RecordNone}, o.recordInput) {
 		return spec, fault.Errorf(fault.Usage, "--record-input is auto, all or none, not '%s'", o.recordInput)
 	}
 	if o.logSync != "rotate" && o.logSync != "always" {
@@ -130,14 +124,15 @@ func (a *app) spec(root home.Home, name string, command []string, o newOptions) 
 		return spec, fault.Errorf(fault.Usage, "--cwd: %s is not a directory", cwd)
 	}
 	if len(command) == 0 {
-		command = []string{a.shell()}
+		command = []string{session.Shell(a.getenv)}
 	}
 	if o.prompt, err = hookPath(o.prompt); err != nil {
 		return spec, err
 	}
+	env := append(session.WithoutTerminal(a.environ), session.TerminalEnv(root, o.term, cwd, Version)...)
 	return home.Spec{
 		Name: name, Command: command, Cwd: cwd, Term: o.term, Cols: o.cols, Rows: o.rows,
-		Env: a.programEnv(root, o, cwd), Labels: labels, Prompt: o.prompt,
+		Env: append(env, o.env...), Labels: labels, Prompt: o.prompt,
 		RecordInput: o.recordInput, LogLimit: limit, SyncAlways: o.logSync == "always",
 	}, nil
 }
@@ -160,41 +155,6 @@ func hookPath(prompt string) (string, error) {
 		return "", fault.Errorf(fault.Usage, "--prompt: hook not executable: %s", path)
 	}
 	return path, nil
-}
-
-// shell is the user's own, else bash, else what every system has.
-func (a *app) shell() string {
-	if sh := a.getenv("SHELL"); sh != "" {
-		return sh
-	}
-	if sh, err := exec.LookPath("bash"); err == nil {
-		return sh
-	}
-	return "/bin/sh"
-}
-
-// outer are variables that describe the terminal den was called from. In the
-// session they would be lies.
-var outer = []string{
-	"DEN_TMUX_SESSION",
-	"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLUMNS", "LINES",
-	"TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "VTE_VERSION", "WT_SESSION", "KITTY_WINDOW_ID", "KITTY_PID",
-	"KITTY_LISTEN_ON", "WEZTERM_PANE", "ALACRITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR", "KONSOLE_VERSION", "ITERM_SESSION_ID",
-	home.HostMark, home.ProgramMark, "DEN_SESSION", "DEN_HOME",
-}
-
-// programEnv is the program's whole environment. DEN_SESSION_ID is added by
-// Create, which makes the id.
-func (a *app) programEnv(root home.Home, o newOptions, cwd string) []string {
-	var env []string
-	for _, kv := range a.environ {
-		if k, _, _ := strings.Cut(kv, "="); !slices.Contains(outer, k) && k != "PWD" {
-			env = append(env, kv)
-		}
-	}
-	env = append(env, "TERM="+o.term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION="+Version,
-		"PWD="+cwd, "DEN_HOME="+root.Path)
-	return append(env, o.env...)
 }
 
 func parsePairs(flag string, pairs []string) (map[string]string, error) {

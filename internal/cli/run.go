@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +9,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/fault"
-	"den/internal/home"
-	"den/internal/wire"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -44,11 +42,11 @@ comes at once with "waiting_for" and exit 13: answer with 'den type' or 'den key
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, code, err := a.cellCode(args, o.file)
+			s, code, err := a.cellCode(args, o.file)
 			if err != nil {
 				return err
 			}
-			return a.runRun(cmd, d, code, o)
+			return a.runRun(cmd, s, code, o)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -64,53 +62,36 @@ comes at once with "waiting_for" and exit 13: answer with 'den type' or 'den key
 
 // cellCode splits the words of run and fire: [SESSION] CODE, or [SESSION] with
 // the code in a file or on stdin.
-func (a *app) cellCode(args []string, file string) (home.Dir, string, error) {
+func (a *app) cellCode(args []string, file string) (*session.Session, string, error) {
 	if file != "" {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			return home.Dir{}, "", fault.Errorf(fault.Usage, "read code: %w", err)
+			return nil, "", fault.Errorf(fault.Usage, "read code: %w", err)
 		}
-		d, _, err := a.optionalTarget(args, 0)
-		if err != nil {
-			return d, "", err
-		}
-		code, err := typable(string(raw))
-		return d, code, err
+		s, _, err := a.optionalTarget(args, 0)
+		return s, string(raw), err
 	}
 	if len(args) == 0 {
-		return home.Dir{}, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
+		return nil, "", fault.Hintf(fault.Errorf(fault.Usage, "no code was given"), "for example 'den run work \"make test\"', or '-' for stdin")
 	}
-	d, rest, err := a.optionalTarget(args, 1)
+	s, rest, err := a.optionalTarget(args, 1)
 	if err != nil {
-		return d, "", err
+		return s, "", err
 	}
 	code, err := a.textOrStdin(rest)
-	if err != nil {
-		return d, "", err
-	}
-	code, err = typable(code)
-	return d, code, err
+	return s, code, err
 }
 
-func (a *app) runRun(cmd *cobra.Command, d home.Dir, code string, o runOptions) error {
+func (a *app) runRun(cmd *cobra.Command, s *session.Session, code string, o runOptions) error {
 	if o.maxLines < 0 {
 		return fault.Errorf(fault.Usage, "--max-lines is %d; it counts lines, and 0 means all", o.maxLines)
 	}
-	r, err := a.runCell(cmd.Context(), d, wire.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting})
+	r, err := s.Run(cmd.Context(), session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines})
 	if err != nil {
 		return err
 	}
-	if err := cutOutput(d, &r, o.maxLines); err != nil {
+	if err := a.answerCell(s, r, o.raw); err != nil {
 		return err
-	}
-	if err := a.printResult(d, r, o.raw); err != nil {
-		return err
-	}
-	if err := cellError(r); err != nil {
-		if !a.json {
-			a.explainCell(r, err)
-		}
-		return reported{err}
 	}
 	if o.exitCode && r.ExitCode != nil && *r.ExitCode != 0 {
 		return exitStatus(*r.ExitCode)
@@ -118,52 +99,19 @@ func (a *app) runRun(cmd *cobra.Command, d home.Dir, code string, o runOptions) 
 	return nil
 }
 
-// cutOutput keeps the two ends of a long output.
-func cutOutput(d home.Dir, r *cell.Result, lines int) error {
-	if r.Truncated && r.OutputFile != "" && lines > 0 { // the answer is not whole
-		text, cut, err := cell.CutFile(r.OutputFile, lines)
-		if err != nil {
-			return fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
-		}
-		if cut {
-			r.Output = text
-		}
+// answerCell prints a cell's result, and returns the error that it means.
+func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
+	if err := a.printResult(s, r, raw); err != nil {
+		return err
+	}
+	err := cellError(r)
+	if err == nil {
 		return nil
 	}
-	if text, cut := cell.Cut(r.Output, lines); cut {
-		if r.OutputFile == "" {
-			r.OutputFile = keepOutput(d, *r)
-		}
-		r.Output, r.Truncated = text, true
+	if !a.json {
+		a.explainCell(r, err)
 	}
-	return nil
-}
-
-// runCell runs a cell, over as many binaries of its host as it takes.
-func (a *app) runCell(ctx context.Context, d home.Dir, req wire.Run) (cell.Result, error) {
-	begun, limit := time.Now(), req.Timeout
-	for {
-		var r cell.Result
-		if err := a.call(ctx, d, wire.MethodRun, req, &r); err != nil {
-			return r, err
-		}
-		if r.WaitingFor != cell.ForHost {
-			return r, nil
-		}
-		req.Cell = r.CellID
-		if limit > 0 {
-			req.Timeout = max(time.Millisecond, limit-time.Since(begun))
-		}
-	}
-}
-
-// keepOutput puts an output that is printed in part where it can be read whole.
-func keepOutput(d home.Dir, r cell.Result) string {
-	path := cell.Store{Dir: d.Cells()}.OutputPath(r.CellID)
-	if err := os.WriteFile(path, []byte(r.Output+"\n"), 0o600); err != nil {
-		return "" // what is left out is still in the log
-	}
-	return path
+	return reported{err}
 }
 
 func (a *app) printCell(r cell.Result) error {
@@ -214,12 +162,12 @@ func (a *app) fireCmd() *cobra.Command {
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, code, err := a.cellCode(args, file)
+			s, code, err := a.cellCode(args, file)
 			if err != nil {
 				return err
 			}
-			var r cell.Result
-			if err := a.call(cmd.Context(), d, wire.MethodRun, wire.Run{Code: code, Timeout: time.Duration(timeout), Fire: true}, &r); err != nil {
+			r, err := s.Fire(cmd.Context(), code, time.Duration(timeout))
+			if err != nil {
 				return err
 			}
 			return a.answer(map[string]any{"cell_id": r.CellID, "status": r.Status}, func(w io.Writer) { fmt.Fprintln(w, r.CellID) })
@@ -240,22 +188,16 @@ func (a *app) pollCmd() *cobra.Command {
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			d, id, err := a.pollTarget(args)
+			s, id, err := a.pollTarget(args)
 			if err != nil {
 				return err
 			}
-			r, err := a.poll(d, id)
+			r, err := s.Poll(id)
 			if err != nil {
 				return err
 			}
-			if err := a.printResult(d, r, raw); err != nil {
+			if err := a.answerCell(s, r, raw); err != nil {
 				return err
-			}
-			if err := cellError(r); err != nil {
-				if !a.json {
-					a.explainCell(r, err)
-				}
-				return reported{err}
 			}
 			if !a.json && !r.Final() {
 				fmt.Fprintf(a.stderr, "cell '%s' is running\n", r.CellID)
@@ -268,7 +210,7 @@ func (a *app) pollCmd() *cobra.Command {
 	return cmd
 }
 
-func (a *app) pollTarget(args []string) (home.Dir, string, error) {
+func (a *app) pollTarget(args []string) (*session.Session, string, error) {
 	ref, id := "", ""
 	switch {
 	case len(args) == 2:
@@ -278,30 +220,8 @@ func (a *app) pollTarget(args []string) (home.Dir, string, error) {
 	case len(args) == 1:
 		ref = args[0]
 	}
-	d, err := a.target(ref)
-	return d, id, err
-}
-
-// poll reads a cell's record: the same few bytes whatever the log's size.
-func (a *app) poll(d home.Dir, id string) (cell.Result, error) {
-	rec, err := cell.Store{Dir: d.Cells()}.Load(id)
-	if err != nil {
-		return cell.Result{}, err
-	}
-	r := rec.Result
-	if r.Final() {
-		return r, nil
-	}
-	r.DurationMS = time.Since(rec.Started).Milliseconds()
-	m, err := d.Reconcile()
-	if err != nil {
-		return r, err
-	}
-	if m.Status.Final() { // its host died with it
-		r.Status, r.WaitingFor = cell.Failed, ""
-		r.Output = "the session is " + m.Ending()
-	}
-	return r, nil
+	s, err := a.target(ref)
+	return s, id, err
 }
 
 func (a *app) intCmd() *cobra.Command {
@@ -312,12 +232,12 @@ func (a *app) intCmd() *cobra.Command {
 		GroupID: groupCell,
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			var r cell.Result
-			if err := a.call(cmd.Context(), d, wire.MethodInt, nil, &r); err != nil {
+			r, err := s.Interrupt(cmd.Context())
+			if err != nil {
 				return err
 			}
 			if r.CellID == "" {

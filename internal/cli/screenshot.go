@@ -14,6 +14,7 @@ import (
 	"den/internal/home"
 	"den/internal/render"
 	"den/internal/render/redact"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -61,11 +62,11 @@ shown as a box and listed in the answer as missing.`,
 		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			return a.runScreenshot(cmd, d, o)
+			return a.runScreenshot(cmd, s, o)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -98,7 +99,7 @@ type screenshotAnswer struct {
 	Missing    []string `json:"missing,omitempty"` // characters shown as boxes
 }
 
-func (a *app) runScreenshot(cmd *cobra.Command, d home.Dir, o screenshotOptions) error {
+func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshotOptions) error {
 	debug.SetGCPercent(400) // this process draws one picture, and is gone before memory matters
 	if err := o.settleFormat(); err != nil {
 		return err
@@ -111,11 +112,11 @@ func (a *app) runScreenshot(cmd *cobra.Command, d home.Dir, o screenshotOptions)
 	if err != nil {
 		return err
 	}
-	m, err := d.Inspect()
+	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
 	}
-	p, err := parsePoint(o.snapshotOptions, m, time.Now(), cmd.Flags().Changed("seq"))
+	p, err := parseMoment(o.snapshotOptions, m, time.Now(), cmd.Flags().Changed("seq"))
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, d home.Dir, o screenshotOptions)
 	if hide != nil {
 		context = render.RedactContext
 	}
-	shot, err := a.capture(cmd.Context(), d, p, context)
+	shot, err := s.Snapshot(cmd.Context(), p, context)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, d home.Dir, o screenshotOptions)
 		Session: m.Name, Format: o.format, Seq: shot.Seq, SHA256: hex.EncodeToString(sum[:]), Bytes: len(pic.Data),
 		Width: pic.Width, Height: pic.Height, ScreenHash: shot.Screen.Hash, Missing: pic.Missing,
 	}
-	return a.putScreenshot(d, o, ans, pic.Data)
+	return a.putScreenshot(s.Dir, o, ans, pic.Data)
 }
 
 // putScreenshot writes the picture to where it was asked for, and answers.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/screen"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -36,11 +36,11 @@ What was answered is also kept as an artifact in the session's directory.`,
 		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			return a.runSnapshot(cmd, d, o)
+			return a.runSnapshot(cmd, s, o)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -70,7 +70,7 @@ type snapshotAnswer struct {
 	Artifact   string        `json:"artifact,omitempty"`
 }
 
-func (a *app) runSnapshot(cmd *cobra.Command, d home.Dir, o snapshotOptions) error {
+func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOptions) error {
 	lines, err := parseScrollback(o.scrollback)
 	if err != nil {
 		return err
@@ -80,23 +80,23 @@ func (a *app) runSnapshot(cmd *cobra.Command, d home.Dir, o snapshotOptions) err
 	default:
 		return fault.Errorf(fault.Usage, "--format is text, json, ansi or html, not '%s'", o.format)
 	}
-	m, err := d.Inspect()
+	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
 	}
-	p, err := parsePoint(o, m, time.Now(), cmd.Flags().Changed("seq"))
+	p, err := parseMoment(o, m, time.Now(), cmd.Flags().Changed("seq"))
 	if err != nil {
 		return err
 	}
-	shot, err := a.capture(cmd.Context(), d, p, lines)
+	shot, err := s.Snapshot(cmd.Context(), p, lines)
 	if err != nil {
 		return err
 	}
 	ans := answerFor(m.Name, shot, o.format)
-	if ans.Artifact, err = d.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
+	if ans.Artifact, err = s.Dir.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
 		var kept bytes.Buffer
 		if err = encodeJSON(&kept, ans); err == nil {
-			err = d.SaveArtifact(ans.Artifact, home.Artifact{Kind: "snapshot", Seq: shot.Seq, ScreenHash: shot.Screen.Hash}, kept.Bytes())
+			err = s.Dir.SaveArtifact(ans.Artifact, home.Artifact{Kind: "snapshot", Seq: shot.Seq, ScreenHash: shot.Screen.Hash}, kept.Bytes())
 		}
 	}
 	if err != nil {
@@ -148,22 +148,6 @@ func printSnapshot(w io.Writer, ans snapshotAnswer) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	_ = enc.Encode(ans) // to stdout: as good as Fprintln
-}
-
-// capture reads the screen: from the host when it is the present of a living
-// session, from the log otherwise.
-func (a *app) capture(ctx context.Context, d home.Dir, p point, scrollback int) (*wire.Snapshot, error) {
-	if p == (point{}) {
-		var shot wire.Snapshot
-		err := a.call(ctx, d, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
-		if err == nil {
-			return &shot, nil
-		}
-		if kind := fault.KindOf(err); kind != fault.NotRunning && kind != fault.Unreachable {
-			return nil, err
-		}
-	}
-	return a.pastSnapshot(d, p, scrollback)
 }
 
 func parseScrollback(s string) (int, error) {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"den/internal/fault"
-	"den/internal/home"
-	"den/internal/wire"
+	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -47,15 +45,8 @@ this one. The program, its terminal, the screen and the waits go on as if nothin
 	return cmd
 }
 
-// upgraded is one host's answer.
-type upgraded struct {
-	Session string `json:"session"`
-	From    string `json:"from"`
-	To      string `json:"to"`
-}
-
 func (a *app) runUpgrade(ctx context.Context, args []string, all bool) error {
-	dirs, err := a.upgradeScope(args, all)
+	sessions, err := a.upgradeScope(args, all)
 	if err != nil {
 		return err
 	}
@@ -63,10 +54,10 @@ func (a *app) runUpgrade(ctx context.Context, args []string, all bool) error {
 	if err != nil {
 		return fmt.Errorf("find den's own binary: %w", err)
 	}
-	done := []upgraded{}
+	done := []session.Upgraded{}
 	var errs []error
-	for _, d := range dirs {
-		u, err := a.upgrade(ctx, d, binary)
+	for _, s := range sessions {
+		u, err := s.Upgrade(ctx, binary)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -80,10 +71,10 @@ func (a *app) runUpgrade(ctx context.Context, args []string, all bool) error {
 	})
 }
 
-func (a *app) upgradeScope(args []string, all bool) ([]home.Dir, error) {
+func (a *app) upgradeScope(args []string, all bool) ([]*session.Session, error) {
 	if !all {
-		d, _, err := a.optionalTarget(args, 0)
-		return []home.Dir{d}, err
+		s, _, err := a.optionalTarget(args, 0)
+		return []*session.Session{s}, err
 	}
 	root, err := a.home()
 	if err != nil {
@@ -93,39 +84,11 @@ func (a *app) upgradeScope(args []string, all bool) ([]home.Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	var active []home.Dir
+	var active []*session.Session
 	for _, d := range dirs {
 		if m, err := d.Inspect(); err == nil && m.Status.Commandable() {
-			active = append(active, d)
+			active = append(active, session.In(d, a.options()))
 		}
 	}
 	return active, nil
-}
-
-// upgrade asks the host and waits until the new one answers. The host checks
-// the binary before it begins; one that cannot be run leaves the old at work.
-func (a *app) upgrade(ctx context.Context, d home.Dir, binary string) (upgraded, error) {
-	var u wire.Upgraded
-	if err := a.call(ctx, d, wire.MethodUpgrade, wire.Upgrade{Binary: binary}, &u); err != nil {
-		return upgraded{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	for {
-		// The socket queues the call until the new host takes it, or, if that
-		// failed, the old one again.
-		var s wire.Status
-		err := a.call(ctx, d, wire.MethodStatus, nil, &s)
-		if err == nil && s.Upgrades > u.Upgrades {
-			return upgraded{Session: s.Session, From: u.From, To: s.HostVersion}, nil
-		}
-		if err != nil && fault.KindOf(err) != fault.Unreachable {
-			return upgraded{}, err
-		}
-		select {
-		case <-ctx.Done():
-			return upgraded{}, fault.Hintf(fault.Errorf(fault.Unreachable, "the host of session '%s' did not come back with the new binary", d.ID), "its own words are in %s", d.HostLog())
-		case <-time.After(5 * time.Millisecond):
-		}
-	}
 }

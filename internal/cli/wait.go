@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/home"
 	"den/internal/screen"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -44,11 +44,11 @@ match. Text is also found where the terminal wrapped it.`,
 			if err != nil {
 				return err
 			}
-			d, _, err := a.optionalTarget(args, 0)
+			s, _, err := a.optionalTarget(args, 0)
 			if err != nil {
 				return err
 			}
-			return a.runWait(cmd.Context(), d, w)
+			return a.runWait(cmd.Context(), s, w)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -117,8 +117,8 @@ func parsePosition(s string) (screen.Point, error) {
 	return screen.Point{Row: row, Col: col}, nil
 }
 
-func (a *app) runWait(ctx context.Context, d home.Dir, w wire.Wait) error {
-	result, err := a.wait(ctx, d, w)
+func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) error {
+	result, err := s.Wait(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -153,38 +153,5 @@ func printMatched(out io.Writer, r *wire.WaitResult) {
 		fmt.Fprintln(out, "exited with status", *r.ExitCode)
 	default:
 		fmt.Fprintln(out, "matched")
-	}
-}
-
-// wait asks the host; where the session is over, its last screen decides. A
-// host that replaces its binary meanwhile is asked again for what is left.
-func (a *app) wait(ctx context.Context, d home.Dir, w wire.Wait) (*wire.WaitResult, error) {
-	begun := time.Now()
-	limit := w.Timeout
-	for {
-		if limit > 0 {
-			w.Timeout = max(time.Millisecond, limit-time.Since(begun))
-		}
-		c, err := a.dial(ctx, d)
-		if fault.KindOf(err) == fault.NotRunning {
-			return waitPast(d, w, begun)
-		}
-		if err != nil {
-			return nil, err
-		}
-		var r wire.WaitResult
-		err = c.Call(ctx, wire.MethodWait, w, &r)
-		c.Close()
-		if fault.KindOf(err) == fault.NotRunning {
-			return waitPast(d, w, begun)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if r.Status == wire.WaitUpgrade {
-			continue
-		}
-		r.ElapsedMS = time.Since(begun).Milliseconds()
-		return &r, nil
 	}
 }

@@ -34,6 +34,13 @@ type Spec struct {
 	SyncAlways  bool // sync the log at every turn, not only when it must be
 }
 
+// The values of record_input.
+const (
+	RecordAuto = "auto" // not while the terminal's echo is off
+	RecordAll  = "all"
+	RecordNone = "none"
+)
+
 // Bootstrap is the one message that a starting host reads from its stdin.
 // The environment goes this way because a command line is public.
 type Bootstrap struct {

@@ -11,6 +11,7 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/wire"
 )
@@ -140,7 +141,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 		r.patience = time.AfterFunc(req.Timeout, func() { r.giveUp() })
 	}
 	code := req.Code
-	if cs.h.manifest().RecordInput == RecordNone {
+	if cs.h.manifest().RecordInput == home.RecordNone {
 		code = ""
 	}
 	r.record.StartSeq = cs.event("fired", r.record.Result, code)

@@ -10,6 +10,7 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keys"
 	"den/internal/pty"
 	"den/internal/vt"
@@ -273,13 +274,6 @@ func (c *core) atRest(activity uint64) {
 	}
 }
 
-// The values of record_input.
-const (
-	RecordAuto = "auto" // not while the terminal's echo is off
-	RecordAll  = "all"
-	RecordNone = "none"
-)
-
 // recordInput writes input into the log before the program gets it. What is
 // typed while echo is off may be a password: then only its length is kept.
 // Foreign is what no cell watches: see core.
@@ -290,7 +284,7 @@ func (c *core) recordInput(policy string, echo bool, data []byte, foreign bool) 
 	c.shell.typed()
 	c.foreign = c.foreign || foreign
 	c.happenedLocked()
-	if policy == RecordAll || policy == RecordAuto && echo {
+	if policy == home.RecordAll || policy == home.RecordAuto && echo {
 		return c.appendLocked(eventlog.Input, data)
 	}
 	raw, err := json.Marshal(map[string]int{"bytes": len(data)})

@@ -1,5 +1,3 @@
-// Package session is the Go API over sessions, alive or over, here or
-// elsewhere: the command line, providers and dashboards call it.
 package session
 
 import (

@@ -1,4 +1,4 @@
-package cli
+package k
 
 import (
 	"bytes"
@@ -76,21 +76,21 @@ func TestPyInt(t *testing.T) {
 	}
 }
 
-func TestKNameOK(t *testing.T) {
+func TestValidName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"work": true, "a.b": true, "-x": true, ".x": true, "A_9-": true,
 		"": false, ".": false, "..": false, "a..b": false, "a b": false, "a/b": false, "a\n": false, "é": false,
 	} {
-		if kNameOK(name) != want {
-			t.Errorf("kNameOK(%q) = %v", name, !want)
+		if validName(name) != want {
+			t.Errorf("validName(%q) = %v", name, !want)
 		}
 	}
 }
 
 // A line without work for a shell is the program itself, everything else is
 // the shell's.
-func TestKCommand(t *testing.T) {
-	k := kTool{newApp("k", []string{"SHELL=/bin/bash"}, nil, nil, nil)}
+func TestCommand(t *testing.T) {
+	k := Tool{Getenv: func(string) string { return "/bin/bash" }}
 	for _, tt := range []struct {
 		words, want []string
 	}{
@@ -106,13 +106,13 @@ func TestKCommand(t *testing.T) {
 		{[]string{"nosuchprogram"}, []string{"/bin/bash", "-c", "nosuchprogram"}},
 		{[]string{"cat\nsh"}, []string{"/bin/bash", "-c", "cat\nsh"}},
 	} {
-		if got := k.kCommand(tt.words); !slices.Equal(got, tt.want) {
-			t.Errorf("kCommand(%q) = %q, want %q", tt.words, got, tt.want)
+		if got := k.command(tt.words); !slices.Equal(got, tt.want) {
+			t.Errorf("command(%q) = %q, want %q", tt.words, got, tt.want)
 		}
 	}
 }
 
-func TestKShow(t *testing.T) {
+func TestShow(t *testing.T) {
 	zero, one := 0, 1
 	file := filepath.Join(t.TempDir(), "out")
 	if err := os.WriteFile(file, []byte("a\nb\nc\n"), 0o600); err != nil {
@@ -131,7 +131,7 @@ func TestKShow(t *testing.T) {
 		{cell.Result{CellID: "i", Status: cell.Done, Output: "z" + cut, Truncated: true, OutputFile: file}, `{"cell_id": "i", "status": "done", "output": "za\n[... 6 bytes in all; the middle is left out ...]\nc", "truncated": true, "output_file": "` + file + `"}`},
 	} {
 		var out bytes.Buffer
-		kTool{newApp("k", nil, nil, &out, &out)}.show(tt.r, true)
+		Tool{Stdout: &out}.show(tt.r, true)
 		if got := out.String(); got != tt.want+"\n" {
 			t.Errorf("got  %swant %s", got, tt.want)
 		}

@@ -1,9 +1,29 @@
 package cli
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"den/internal/cli/k"
 )
+
+// asK answers for den when it was started as k, agent-tty or km.
+func (a *app) asK(args []string) (status int, ok bool) {
+	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.stdout, Stderr: a.stderr, Version: Version}
+	switch filepath.Base(args[0]) {
+	case "agent-tty":
+		if words, ok := a.denWords(args[1:]); ok {
+			return Main(append([]string{"den"}, words...), a.environ, a.stdin, a.stdout, a.stderr), true
+		}
+		return tool.Main(args[1:]), true
+	case "k":
+		return tool.Main(args[1:]), true
+	case "km":
+		return tool.Monitor(args[1:]), true
+	}
+	return 0, false
+}
 
 // Two tools are named agent-tty. One is k; the other has verbs of its own, of
 // which den has all that drive a session. denWords returns the words for den's
@@ -16,7 +36,7 @@ func (a *app) denWords(words []string) ([]string, bool) {
 	if slices.Contains([]string{"run", "await"}, verb) {
 		return otherRun(words)
 	}
-	if slices.Contains(kVerbs, verb) || strings.HasPrefix(verb, "-") {
+	if slices.Contains(k.Verbs, verb) || strings.HasPrefix(verb, "-") {
 		return nil, false
 	}
 	cmd, _, err := newRoot(a).Find(words)

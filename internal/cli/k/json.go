@@ -1,4 +1,4 @@
-package cli
+package k
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// kJSON is an object of the given keys and values in this order, spaced like
+// object is an object of the given keys and values in this order, spaced like
 // Python's: scripts compare these bytes.
-func kJSON(pairs ...any) string {
+func object(pairs ...any) string {
 	var b strings.Builder
 	b.WriteByte('{')
 	for i := 0; i < len(pairs); i += 2 {

@@ -1,4 +1,4 @@
-package cli
+package k
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
-	"den/internal/host"
 	"den/internal/ident"
 	"den/internal/screen"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"
 )
 
 // create is k new: SESSION [CMD...] [--prompt=X].
-func (k kTool) create(args []string) int {
+func (k Tool) create(args []string) int {
 	name, ok := k.checked(args[0])
 	if !ok {
 		return 1
@@ -39,7 +39,7 @@ func (k kTool) create(args []string) int {
 		}
 		words = append(words, word)
 	}
-	ctx, stop := kCanceled(syscall.SIGTERM)
+	ctx, stop := untilInterrupted(syscall.SIGTERM)
 	defer stop()
 	if k.alive(ctx, name) {
 		return k.say(0, "OK %s (alive)", name)
@@ -51,12 +51,12 @@ func (k kTool) create(args []string) int {
 		}
 		prompt = path
 	}
-	d, err := k.start(ctx, name, words, prompt)
+	s, err := k.start(ctx, name, words, prompt)
 	if fault.KindOf(err) == fault.Busy && k.alive(ctx, name) { // somebody was faster
 		return k.say(0, "OK %s (alive)", name)
 	}
 	if err == nil {
-		err = k.settled(ctx, d)
+		err = k.ready(ctx, s)
 	}
 	switch {
 	case err != nil:
@@ -69,41 +69,30 @@ func (k kTool) create(args []string) int {
 
 // alive reports whether a session of exactly this name runs. One that is about
 // to end is waited for: its name is free then.
-func (k kTool) alive(ctx context.Context, name string) bool {
+func (k Tool) alive(ctx context.Context, name string) bool {
 	root, err := k.home()
 	if err != nil {
 		return false
 	}
-	d, err := root.Find(name)
+	s, err := session.Open(root, name, k.options())
 	if err != nil {
 		return false
 	}
-	m, err := d.Reconcile()
+	m, err := s.Dir.Reconcile()
 	if err != nil || m.Name != name || m.Status.Final() {
 		return false
 	}
 	if m.Status == home.Starting || m.Status == home.Running {
 		return true
 	}
-	k.awaitGone(ctx, d)
+	_ = s.WaitGone(ctx) // Best effort: a name that is still taken is refused.
 	return false
 }
 
-func (k kTool) awaitGone(ctx context.Context, d home.Dir) {
-	gone, err := d.Gone()
-	if err != nil {
-		return // nothing to wait for
-	}
-	select {
-	case <-gone:
-	case <-ctx.Done():
-	}
-}
-
 // hook checks the program that decides when a cell is done.
-func (k kTool) hook(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && k.getenv("HOME") != "" {
-		path = filepath.Join(k.getenv("HOME"), rest)
+func (k Tool) hook(path string) (string, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && k.Getenv("HOME") != "" {
+		path = filepath.Join(k.Getenv("HOME"), rest)
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -121,69 +110,61 @@ func (k kTool) hook(path string) (string, error) {
 	return abs, nil
 }
 
-func (k kTool) start(ctx context.Context, name string, words []string, prompt string) (home.Dir, error) {
+func (k Tool) start(ctx context.Context, name string, words []string, prompt string) (*session.Session, error) {
 	root, err := k.home()
 	if err != nil {
-		return home.Dir{}, err
+		return nil, err
 	}
-	spec, err := k.spec(root, name, k.kCommand(words), newOptions{
-		cols: 120, rows: 40, term: "xterm-256color", prompt: prompt,
-		logLimit: "256MiB", logSync: "rotate", recordInput: host.RecordAuto,
-	})
+	cwd, err := os.Getwd()
 	if err != nil {
-		return home.Dir{}, err
+		return nil, fmt.Errorf("find the working directory: %w", err)
 	}
-	binary, err := os.Executable()
-	if err != nil {
-		return home.Dir{}, fmt.Errorf("find den's own binary: %w", err)
-	}
-	d, _, err := root.Create(ctx, spec, binary)
-	if err != nil {
-		return d, err
-	}
-	if err := home.NewRegistry(k.getenv).Add(root, time.Now()); err != nil {
-		fmt.Fprintf(k.stderr, "den: the session runs, but its Home was not registered: %v\n", err)
-	}
-	return d, nil
+	s, _, err := session.Create(ctx, root, home.Spec{
+		Name: name, Command: k.command(words), Cwd: cwd, Prompt: prompt,
+		Term: session.DefaultTerm, Cols: session.DefaultCols, Rows: session.DefaultRows,
+		Env:         append(session.WithoutTerminal(k.Environ), session.TerminalEnv(root, session.DefaultTerm, cwd, k.Version)...),
+		RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
+	}, k.options())
+	return s, err
 }
 
-// kPlain matches a command line in which a shell would find nothing but words.
-var kPlain = regexp.MustCompile(`^[A-Za-z0-9_./+][A-Za-z0-9_./:=@%+, -]*$`)
+// plainLine matches a command line in which a shell would find nothing but words.
+var plainLine = regexp.MustCompile(`^[A-Za-z0-9_./+][A-Za-z0-9_./:=@%+, -]*$`)
 
-// kCommand is the program for k's words, which are one line for a shell. A line
+// command is the program for k's words, which are one line for a shell. A line
 // without anything for a shell to do is run without one, so that den knows the
 // program: a bash is then a bash.
-func (k kTool) kCommand(words []string) []string {
+func (k Tool) command(words []string) []string {
 	line := strings.Join(words, " ")
 	if line == "" {
 		line = "bash"
 	}
-	if plain := strings.Fields(line); kPlain.MatchString(line) && !strings.Contains(plain[0], "=") {
+	if plain := strings.Fields(line); plainLine.MatchString(line) && !strings.Contains(plain[0], "=") {
 		if _, err := exec.LookPath(plain[0]); err == nil {
 			return plain
 		}
 	}
-	return []string{k.shell(), "-c", line}
+	return []string{session.Shell(k.Getenv), "-c", line}
 }
 
-// kSettle is how long k new waits for a program of which the kernel does not
+// readyLimit is how long k new waits for a program of which the kernel does not
 // tell that it waits for input.
-const kSettle = time.Second
+const readyLimit = time.Second
 
-// settled waits until the program takes input, and is an error if it has ended.
-func (k kTool) settled(ctx context.Context, d home.Dir) error {
+// ready waits until the program takes input, and is an error if it has ended.
+func (k Tool) ready(ctx context.Context, s *session.Session) error {
 	// The answer is in the record: whatever went wrong here is told by it.
-	_ = k.call(ctx, d, wire.MethodWait, wire.Wait{Ready: true, Timeout: kSettle}, nil)
-	m, err := d.Inspect()
+	_, _ = s.Wait(ctx, wire.Wait{Ready: true, Timeout: readyLimit})
+	m, err := s.Dir.Inspect()
 	if err == nil && m.Status == home.Exiting {
-		k.awaitGone(ctx, d)
-		m, err = d.Reconcile()
+		_ = s.WaitGone(ctx) // Best effort: the record is read all the same.
+		m, err = s.Dir.Reconcile()
 	}
 	if err != nil || !m.Status.Final() {
 		return err
 	}
 	last := ""
-	if r, err := replayTo(d, point{}); err == nil {
+	if r, err := s.Replay(session.Now()); err == nil {
 		if lines := screen.LastLines(strings.TrimRight(screen.Text(r.Terminal), "\n "), 1); len(lines) > 0 && lines[0] != "" {
 			last = ": " + lines[0]
 		}

@@ -1,4 +1,4 @@
-package cli
+package k
 
 import (
 	"context"
@@ -7,29 +7,29 @@ import (
 	"strings"
 	"syscall"
 
+	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/home"
-	"den/internal/host"
+	"den/internal/replay"
+	"den/internal/session"
 	"den/internal/vt"
 )
 
-// kLines turns a session's log into what k shows of it: finished lines, and
+// lines turns a session's log into what k shows of it: finished lines, and
 // markers where cells begin and end and messages come.
-type kLines struct {
-	lineWatch
-	last string // the line printed last
-	show func(string) error
+type lines struct {
+	program *replay.Lines
+	last    string // the line printed last
+	show    func(string) error
 }
 
-func newKLines(term *vt.Terminal, show func(string) error) *kLines {
-	l := &kLines{show: show}
-	l.term = term
-	l.emit = l.text
+func newLines(term *vt.Terminal, show func(string) error) *lines {
+	l := &lines{show: show}
+	l.program = replay.NewLines(term, l.text)
 	return l
 }
 
 // text is one line of the program's.
-func (l *kLines) text(line string) error {
+func (l *lines) text(line string) error {
 	line = strings.TrimRight(line, " \t")
 	if strings.TrimSpace(line) == "..." || strings.HasPrefix(strings.TrimSpace(line), "... ") {
 		return nil // Python asks for more
@@ -37,7 +37,7 @@ func (l *kLines) text(line string) error {
 	return l.line(line)
 }
 
-func (l *kLines) line(line string) error {
+func (l *lines) line(line string) error {
 	if strings.TrimSpace(line) == "" || line == l.last {
 		return nil
 	}
@@ -45,44 +45,46 @@ func (l *kLines) line(line string) error {
 	return l.show(line)
 }
 
-func (l *kLines) event(ev eventlog.Event) error {
-	e, ok := eventOf(ev)
+func (l *lines) event(ev eventlog.Event) error {
+	e, ok := session.EventOf(ev)
 	switch {
-	case ok && e.Status == "notify":
+	case ok && e.Status == session.StatusNotify:
 		return l.line(fmt.Sprintf("\x1b[33m📢 %s\x1b[0m \x1b[2m(%s)\x1b[0m", strings.ReplaceAll(e.Message, "\n", `\n`), e.From))
-	case ok && e.Status == "fired":
+	case ok && e.Status == string(cell.Fired):
 		return l.line(fmt.Sprintf("\x1b[2;36m── %.8s ──\x1b[0m", e.CellID))
-	case ok && e.Status == "done":
+	case ok && e.Status == string(cell.Done):
 		return l.line("\x1b[2;32m── ✓ ──\x1b[0m")
 	}
-	return l.lineWatch.event(ev)
+	return l.program.Apply(ev)
 }
 
+// linesPerStep is what one of history's -n stands for.
+const linesPerStep = 5
+
 // watch is k watch: from now on, until Ctrl-C or the session's end.
-func (k kTool) watch(args []string) int {
+func (k Tool) watch(args []string) int {
 	name, ok := k.implied(args)
 	if !ok {
 		return 1
 	}
-	d, err := k.live(name)
+	s, err := k.live(name)
 	if err != nil {
 		return k.say(1, "ERR %v", err)
 	}
-	now, err := replayTo(d, point{})
+	now, err := s.Replay(session.Now())
 	if err != nil {
 		return k.say(1, "ERR no log")
 	}
-	ctx, stop := kCanceled(syscall.SIGTERM)
+	ctx, stop := untilInterrupted(syscall.SIGTERM)
 	defer stop()
 	k.say(0, "\x1b[2mwatching %s (ctrl-c to stop)\x1b[0m\n", name)
-	l := newKLines(now.Terminal, k.printLine)
-	l.next = now.Terminal.ScreenLine() + int64(now.Terminal.Cursor().Row)
-	err = k.followSession(ctx, d, now.Position.Seq, l.event)
+	l := newLines(now.Terminal, k.printLine)
+	err = s.Follow(ctx, now.Position.Seq, l.event)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return k.say(0, "\n\x1b[2mstopped\x1b[0m")
 	case err == nil:
-		err = l.finish()
+		err = l.program.Finish()
 	}
 	if err != nil {
 		return k.say(1, "ERR %v", err)
@@ -90,13 +92,8 @@ func (k kTool) watch(args []string) int {
 	return 0
 }
 
-func (k kTool) printLine(line string) error {
-	_, err := fmt.Fprintln(k.stdout, line)
-	return err
-}
-
 // history is k history: the last N×5 lines, or all for 0.
-func (k kTool) history(args []string) int {
+func (k Tool) history(args []string) int {
 	n := 5
 	for len(args) > 0 && args[0] == "-n" {
 		ok := len(args) > 1
@@ -104,7 +101,7 @@ func (k kTool) history(args []string) int {
 			n, ok = pyInt(args[1])
 		}
 		if !ok || n < 0 {
-			return k.say(1, "%s", kHistoryUsage)
+			return k.say(1, "%s", historyUsage)
 		}
 		args = args[2:]
 	}
@@ -112,15 +109,15 @@ func (k kTool) history(args []string) int {
 	if !ok {
 		return 1
 	}
-	d, _, err := k.find(name)
+	s, _, err := k.find(name)
 	if err != nil {
 		return k.say(1, "ERR %v", err)
 	}
-	lines, err := kHistory(d, n*linesPerStep)
+	shown, err := history(s, n*linesPerStep)
 	if err != nil {
 		return k.say(1, "ERR no log")
 	}
-	for _, l := range lines {
+	for _, l := range shown {
 		if k.printLine(l) != nil {
 			return 1
 		}
@@ -128,20 +125,20 @@ func (k kTool) history(args []string) int {
 	return 0
 }
 
-// kHistory returns the last lines of the log, or all for 0.
-func kHistory(d home.Dir, most int) ([]string, error) {
-	log, err := eventlog.Open(d.Log())
+// history returns the last lines of the log, or all for 0.
+func history(s *session.Session, most int) ([]string, error) {
+	log, err := eventlog.Open(s.Dir.Log())
 	if err != nil {
 		return nil, err
 	}
-	var lines []string
+	var shown []string
 	keep := func(line string) error {
-		if lines = append(lines, line); most > 0 && len(lines) >= 2*most {
-			lines = append(lines[:0], lines[len(lines)-most:]...)
+		if shown = append(shown, line); most > 0 && len(shown) >= 2*most {
+			shown = append(shown[:0], shown[len(shown)-most:]...)
 		}
 		return nil
 	}
-	var l *kLines
+	var l *lines
 	for ev, err := range log.Play() {
 		if eventlog.Missing(err) {
 			continue
@@ -152,16 +149,16 @@ func kHistory(d home.Dir, most int) ([]string, error) {
 		cols, rows, size := ev.Size()
 		switch {
 		case size && ev.Repaint: // the beginning, or what is behind a gap
-			l = newKLines(vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: host.Scrollback}), keep)
+			l = newLines(vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: replay.Scrollback}), keep)
 		default:
 			l.event(ev) // keep never fails
 		}
 	}
 	if l != nil {
-		l.finish() // as above
+		l.program.Finish() // as above
 	}
 	if most > 0 {
-		lines = lines[max(0, len(lines)-most):]
+		shown = shown[max(0, len(shown)-most):]
 	}
-	return lines, nil
+	return shown, nil
 }

@@ -1,7 +1,7 @@
-package cli
+package k
 
-// kHelp is what k prints without a verb, or with one that it does not know.
-const kHelp = `k - terminals that stay, for AI agents (den)
+// help is what k prints without a verb, or with one that it does not know.
+const help = `k - terminals that stay, for AI agents (den)
 
   k new <session> [cmd...] [--prompt="x"]   start (default: bash)
   k new <session> <cmd> --prompt=./hook     start; a program tells when a cell is done
@@ -41,8 +41,8 @@ After a timeout the cell runs on, and no other is taken until it is done: poll, 
 km <session> [cell_id] [-1]   events as JSON lines: fired, done, notify, closed, error
 `
 
-// kmHelp is what km prints without a session.
-const kmHelp = `km - the events of a session, one JSON object a line (den)
+// monitorHelp is what km prints without a session.
+const monitorHelp = `km - the events of a session, one JSON object a line (den)
 
   km <session> [cell_id] [-1]
 

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"fmt"
@@ -8,10 +8,10 @@ import (
 	"den/internal/fault"
 )
 
-// typable returns code as it can be typed: a terminal knows one kind of
+// Typable returns code as it can be typed: a terminal knows one kind of
 // newline, and takes control characters for keys. Code that would reach the
 // program as something else is refused before anything is sent.
-func typable(code string) (string, error) {
+func Typable(code string) (string, error) {
 	code = strings.TrimPrefix(code, "\uFEFF") // a file's mark, not its first character
 	code = strings.ReplaceAll(code, "\r\n", "\n")
 	code = strings.ReplaceAll(code, "\r", "\n")

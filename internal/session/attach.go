@@ -1,0 +1,133 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"sync"
+
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// An Attachment joins a terminal to a session. It goes on over a host that
+// replaces its binary, and sends again what that had not taken. Its methods
+// may be called by any number of goroutines.
+type Attachment struct {
+	s        *Session
+	readOnly bool
+
+	mu         sync.Mutex // guards the fields below
+	cols, rows int
+	client     *Client  // or nil before the host's first frame
+	unsent     []byte   // what was typed meanwhile
+	unknown    [][]byte // what was sent, and the host did not yet say that it took
+	taken      int      // how much of what was sent it said that it took
+}
+
+const (
+	// maxUnknown bounds what is remembered of sent input; more is not typed in
+	// the time between two frames.
+	maxUnknown = 4096
+	// maxUnsent bounds what may be typed while there is no host to take it;
+	// what is typed beyond it is dropped.
+	maxUnsent = 64 << 10
+)
+
+// Attach returns an Attachment for a terminal of that size. One that only
+// reads sends and resizes nothing. Nothing happens before Run.
+func (s *Session) Attach(a wire.Attach) *Attachment {
+	return &Attachment{s: s, readOnly: a.ReadOnly, cols: a.Cols, rows: a.Rows}
+}
+
+// Run calls each with what the session shows, frame by frame, until the
+// program ends or ctx does. It returns how the program ended.
+func (a *Attachment) Run(ctx context.Context, each func(wire.Frame)) (*wire.Exit, error) {
+	for {
+		last, err := a.stream(ctx, each)
+		if err != nil || last.Exited != nil {
+			return last.Exited, err
+		}
+		// The host replaced its binary: attach again.
+	}
+}
+
+// stream attaches once, until the stream's last frame.
+func (a *Attachment) stream(ctx context.Context, each func(wire.Frame)) (last wire.Frame, err error) {
+	c, err := a.s.dial(ctx)
+	if err != nil {
+		return last, err
+	}
+	defer c.Close() // Best effort: all that it had was read.
+	defer a.disconnect()
+	a.mu.Lock()
+	req := wire.Attach{Cols: a.cols, Rows: a.rows, ReadOnly: a.readOnly}
+	a.mu.Unlock()
+	err = c.Stream(ctx, wire.MethodAttach, req, func(raw json.RawMessage) error {
+		last = wire.Frame{}
+		if err := json.Unmarshal(raw, &last); err != nil {
+			return fault.Errorf(fault.Protocol, "frame is not understood: %w", err)
+		}
+		each(last)
+		a.connected(last, c)
+		return nil
+	})
+	return last, err
+}
+
+// connected notes what the host took. After the first frame it takes input.
+func (a *Attachment) connected(f wire.Frame, from *Client) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n := min(f.Inputs-a.taken, len(a.unknown)); n > 0 {
+		a.unknown = a.unknown[n:]
+		a.taken += n
+	}
+	if a.client == nil && !f.Upgrade {
+		a.client = from
+		a.sendLocked(a.unsent)
+		a.unsent = nil
+	}
+}
+
+// disconnect puts aside what the host did not take before it went: the next
+// one gets it.
+func (a *Attachment) disconnect() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.unsent = append(bytes.Join(a.unknown, nil), a.unsent...)
+	a.client, a.unknown, a.taken = nil, nil, 0
+}
+
+// Send passes on what was typed.
+func (a *Attachment) Send(typed []byte) {
+	if a.readOnly {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sendLocked(typed)
+}
+
+func (a *Attachment) sendLocked(typed []byte) {
+	switch {
+	case len(typed) == 0:
+	case a.client != nil:
+		if len(a.unknown) < maxUnknown {
+			a.unknown = append(a.unknown, bytes.Clone(typed))
+		}
+		a.client.Send(wire.MethodInput, wire.Input{Raw: typed}) // Best effort: a broken connection shows in the stream.
+	case len(a.unsent)+len(typed) <= maxUnsent:
+		a.unsent = append(a.unsent, typed...)
+	}
+}
+
+// Resize tells the session the terminal's new size.
+func (a *Attachment) Resize(cols, rows int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.cols, a.rows = cols, rows
+	if a.client != nil && !a.readOnly {
+		a.client.Send(wire.MethodResize, wire.Resize{Cols: cols, Rows: rows}) // Best effort, as above.
+	}
+}

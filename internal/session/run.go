@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"iter"
+	"os"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// Run is code for the session's program.
+type Run struct {
+	Code    string
+	Timeout time.Duration // 0: no end; the cell runs on after it
+	// KeepWaiting does not return when the program asks something.
+	KeepWaiting bool
+	// MaxLines, when not 0, keeps only the first and the last lines of a longer
+	// output; the whole is in the result's OutputFile.
+	MaxLines int
+}
+
+// Run gives code to the program and waits until it is done, asks something,
+// or time is up.
+func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
+	code, err := Typable(run.Code)
+	if err != nil {
+		return cell.Result{}, err
+	}
+	req := wire.Run{Code: code, KeepWaiting: run.KeepWaiting}
+	for begun := time.Now(); ; {
+		req.Timeout = remaining(run.Timeout, begun)
+		var r cell.Result
+		if err := s.call(ctx, wire.MethodRun, req, &r); err != nil {
+			return r, err
+		}
+		if r.WaitingFor != cell.ForHost {
+			return s.cut(r, run.MaxLines)
+		}
+		req.Cell = r.CellID // the host replaces its binary: wait on with the new one
+	}
+}
+
+// Fire gives code to the program and returns when the cell exists.
+func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) (r cell.Result, err error) {
+	if code, err = Typable(code); err != nil {
+		return r, err
+	}
+	err = s.call(ctx, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true}, &r)
+	return r, err
+}
+
+// Interrupt presses Ctrl-C. The result is that of the cell which it ended, or
+// has no id if none ran.
+func (s *Session) Interrupt(ctx context.Context) (r cell.Result, err error) {
+	err = s.call(ctx, wire.MethodInt, nil, &r)
+	return r, err
+}
+
+// Cells is the store of the session's cells.
+func (s *Session) Cells() cell.Store { return cell.Store{Dir: s.Dir.Cells()} }
+
+// Poll tells how a cell goes or went; without an id, the last one. It reads
+// the cell's record: the same few bytes whatever the log's size.
+func (s *Session) Poll(id string) (cell.Result, error) {
+	rec, err := s.Cells().Load(id)
+	if err != nil {
+		return cell.Result{}, err
+	}
+	r := rec.Result
+	if r.Final() {
+		return r, nil
+	}
+	r.DurationMS = time.Since(rec.Started).Milliseconds()
+	m, err := s.Dir.Reconcile()
+	if err != nil {
+		return r, err
+	}
+	if m.Status.Final() { // its host died with it
+		r.Status, r.WaitingFor = cell.Failed, ""
+		r.Output = "the session is " + m.Ending()
+	}
+	return r, nil
+}
+
+// RawOutput yields the bytes that the program wrote while a cell ran, each
+// time it is called.
+func (s *Session) RawOutput(id string) (func() iter.Seq2[[]byte, error], error) {
+	rec, err := s.Cells().Load(id)
+	if err != nil {
+		return nil, err
+	}
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		return nil, err
+	}
+	return func() iter.Seq2[[]byte, error] { return cellBytes(log, rec) }, nil
+}
+
+func cellBytes(log *eventlog.Log, rec cell.Record) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for e, err := range log.Events(rec.StartSeq) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if rec.EndSeq > 0 && e.Seq > rec.EndSeq {
+				return
+			}
+			if p, ok := e.Output(); ok && !yield(p, nil) {
+				return
+			}
+		}
+	}
+}
+
+// cut keeps the two ends of a long output.
+func (s *Session) cut(r cell.Result, lines int) (cell.Result, error) {
+	if r.Truncated && r.OutputFile != "" && lines > 0 { // the answer is not whole
+		text, cut, err := cell.CutFile(r.OutputFile, lines)
+		if err != nil {
+			return r, fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
+		}
+		if cut {
+			r.Output = text
+		}
+		return r, nil
+	}
+	if text, cut := cell.Cut(r.Output, lines); cut {
+		if r.OutputFile == "" {
+			r.OutputFile = s.keepOutput(r)
+		}
+		r.Output, r.Truncated = text, true
+	}
+	return r, nil
+}
+
+// keepOutput puts an output that is returned in part where it can be read whole.
+func (s *Session) keepOutput(r cell.Result) string {
+	path := s.Cells().OutputPath(r.CellID)
+	if err := os.WriteFile(path, []byte(r.Output+"\n"), 0o600); err != nil {
+		return "" // Best effort: what is left out is still in the log.
+	}
+	return path
+}

@@ -1,0 +1,158 @@
+// Package session is the Go API over sessions, alive or over, here or
+// elsewhere: the command line, providers and dashboards call it.
+//
+// A Session has no connection of its own and nothing to close. Every method
+// reaches the host anew, and goes on over a host that replaces its binary
+// meanwhile. What can be answered for a session that is over is answered from
+// its record, its cells and its event log.
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/wire"
+)
+
+// Options say how sessions are reached. The zero value reaches those of this
+// machine.
+type Options struct {
+	Version string // of the caller's build; hosts learn it
+	Dial    Dialer // or nil: the Unix socket that the record names
+	// Warn, or nil, is told what an answer lacks because it could not be read.
+	Warn func(error)
+
+	// For Create alone.
+	Binary   string        // den, or empty: this executable
+	Registry home.Registry // that learns of the Home, or zero: none
+}
+
+// A Session is one session, alive or over. It may be used by any number of
+// goroutines.
+type Session struct {
+	Dir     home.Dir
+	options Options
+}
+
+// Open finds a session by its name, or by its id or a beginning of it.
+func Open(root home.Home, ref string, o Options) (*Session, error) {
+	d, err := root.Find(ref)
+	if err != nil {
+		return nil, err
+	}
+	return In(d, o), nil
+}
+
+// In returns the session whose directory this is.
+func In(d home.Dir, o Options) *Session {
+	if o.Dial == nil {
+		o.Dial = dialSocket
+	}
+	if o.Warn == nil {
+		o.Warn = func(error) {}
+	}
+	return &Session{Dir: d, options: o}
+}
+
+// dial reaches the host. What a host that died left behind is ended by
+// whoever notices first.
+func (s *Session) dial(ctx context.Context) (*Client, error) {
+	c, err := dial(ctx, s.Dir, s.options.Version, s.options.Dial)
+	if fault.KindOf(err) == fault.NotRunning {
+		if _, rerr := s.Dir.Reconcile(); rerr != nil && fault.KindOf(rerr) != fault.NotFound {
+			s.options.Warn(rerr)
+		}
+	}
+	return c, err
+}
+
+// call asks the host for one thing.
+func (s *Session) call(ctx context.Context, method string, params, result any) error {
+	c, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close() // Best effort: the answer is here.
+	return c.Call(ctx, method, params, result)
+}
+
+// HostStatus is what the host knows of its session. One that is over is
+// NotRunning.
+func (s *Session) HostStatus(ctx context.Context) (*wire.Status, error) {
+	var status wire.Status
+	if err := s.call(ctx, wire.MethodStatus, nil, &status); err != nil {
+		return nil, err
+	}
+	return &status, nil
+}
+
+// Status is all that is known of the session, from its host or, when it is
+// over, from its record.
+func (s *Session) Status(ctx context.Context) (*wire.Status, error) {
+	m, err := s.Dir.Reconcile()
+	if err != nil {
+		return nil, err
+	}
+	if m.Status.Active() {
+		status, err := s.HostStatus(ctx)
+		if err == nil {
+			return status, nil
+		}
+		var ierr error
+		if m, ierr = s.Dir.Inspect(); ierr != nil || m.Status.Active() {
+			return nil, err
+		}
+	}
+	return s.recorded(m), nil
+}
+
+// recorded is the status of a session that is over. The record is an answer
+// of its own: what cannot be read beside it is only warned of.
+func (s *Session) recorded(m *home.Manifest) *wire.Status {
+	status := &wire.Status{
+		Session: m.Name, ID: m.ID, Status: string(m.Status), Failure: m.Failure,
+		Command: m.Command, Cwd: m.Cwd, Term: m.Term, Labels: m.Labels, Cols: m.Cols, Rows: m.Rows,
+		HostVersion: m.Host, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+		Seq: m.FinalSeq, ScreenHash: m.ScreenHash, RecordInput: m.RecordInput,
+	}
+	if !m.Ended.IsZero() {
+		status.Ended = &m.Ended
+	}
+	if err := s.describeLog(&status.Log); err != nil {
+		s.options.Warn(err)
+		return status
+	}
+	if status.ScreenHash == "" { // lost: nobody wrote it down
+		shot, err := s.replayed(Now(), 0)
+		if err != nil {
+			s.options.Warn(err)
+			return status
+		}
+		status.Seq, status.ScreenHash = shot.Seq, shot.Screen.Hash
+		status.Title, status.AltScreen = shot.Screen.Title, shot.Screen.AltScreen
+	}
+	return status
+}
+
+// describeLog measures the log on the disk.
+func (s *Session) describeLog(status *wire.LogStatus) error {
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		return err
+	}
+	segments, err := log.Segments()
+	if err != nil {
+		return fmt.Errorf("list the log's segments: %w", err)
+	}
+	for i, seg := range segments {
+		status.Segments++
+		status.Bytes += seg.Size
+		if i == 0 {
+			status.FirstSeq = seg.FirstSeq()
+		}
+	}
+	return nil
+}

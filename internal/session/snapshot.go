@@ -1,0 +1,94 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/replay"
+	"den/internal/screen"
+	"den/internal/wire"
+)
+
+// A Moment is a point in a session's time. The zero Moment is Now.
+type Moment struct {
+	seq   uint64
+	since time.Duration
+	timed bool
+}
+
+// Now is the present, and for a session that is over its end.
+func Now() Moment { return Moment{} }
+
+// AtSeq is the moment after event n; events are numbered from 1.
+func AtSeq(n uint64) Moment { return Moment{seq: n} }
+
+// At is the moment so long after the session's start or, with a negative
+// duration, so long ago.
+func At(d time.Duration) Moment { return Moment{since: d, timed: true} }
+
+// All, as a number of scrollback lines, is all there are.
+const All = -1
+
+// Snapshot reads the screen at a moment, with so many lines above it: from the
+// host when it is the present of a session that lives, from the log otherwise.
+func (s *Session) Snapshot(ctx context.Context, at Moment, scrollback int) (*wire.Snapshot, error) {
+	if at == Now() {
+		var shot wire.Snapshot
+		err := s.call(ctx, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
+		if err == nil {
+			return &shot, nil
+		}
+		if kind := fault.KindOf(err); kind != fault.NotRunning && kind != fault.Unreachable {
+			return nil, err
+		}
+	}
+	return s.replayed(at, scrollback)
+}
+
+// replayed is the screen as the log has it.
+func (s *Session) replayed(at Moment, scrollback int) (*wire.Snapshot, error) {
+	r, err := s.Replay(at)
+	if err != nil {
+		return nil, err
+	}
+	for _, missing := range r.Missing { // what is shown is earlier than what was asked for
+		s.options.Warn(fmt.Errorf("the screen after event %d is the last that is known: %w", r.Position.Seq, missing))
+	}
+	return &wire.Snapshot{Seq: r.Position.Seq, Screen: screen.Capture(r.Terminal, scrollback)}, nil
+}
+
+// Replay returns the terminal at a moment, from the log alone.
+func (s *Session) Replay(at Moment) (*replay.Result, error) {
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.point(at)
+	if err != nil {
+		return nil, err
+	}
+	return replay.At(log, p)
+}
+
+func (s *Session) point(at Moment) (replay.Point, error) {
+	switch {
+	case at.seq > 0:
+		return replay.Seq(at.seq), nil
+	case !at.timed:
+		return replay.End(), nil
+	case at.since >= 0:
+		return replay.Time(at.since), nil
+	}
+	m, err := s.Dir.Inspect()
+	if err != nil {
+		return replay.Point{}, err
+	}
+	since := time.Since(m.Created) + at.since
+	if since < 0 {
+		return replay.Point{}, fault.Errorf(fault.Usage, "%v ago is before the session's start at %s", -at.since, m.Created.Local().Format(time.DateTime))
+	}
+	return replay.Time(since), nil
+}

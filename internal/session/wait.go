@@ -1,0 +1,119 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/screen"
+	"den/internal/wire"
+)
+
+// Wait waits until all conditions hold for one screen, their time is up, or
+// the session is over; then its last screen decides.
+func (s *Session) Wait(ctx context.Context, w wire.Wait) (*wire.WaitResult, error) {
+	begun, limit := time.Now(), w.Timeout
+	for {
+		w.Timeout = remaining(limit, begun)
+		var r wire.WaitResult
+		err := s.call(ctx, wire.MethodWait, w, &r)
+		switch {
+		case fault.KindOf(err) == fault.NotRunning:
+			return s.waitPast(w, begun)
+		case err != nil:
+			return nil, err
+		case r.Status == wire.WaitUpgrade:
+			continue // the host replaces its binary: ask the new one
+		}
+		r.ElapsedMS = time.Since(begun).Milliseconds()
+		return &r, nil
+	}
+}
+
+// remaining is what is left of a limit, for a host that is asked again. 0 is
+// no limit, so what is used up is the shortest one.
+func remaining(limit time.Duration, begun time.Time) time.Duration {
+	if limit <= 0 {
+		return limit
+	}
+	return max(time.Millisecond, limit-time.Since(begun))
+}
+
+// lastLines is how much of the screen an unmet wait's answer carries; hosts
+// give as much.
+const lastLines = 10
+
+// waitPast lets the last screen of a session that is over decide. What needs
+// time to pass, or a program to ask, cannot be shown by it and is not claimed.
+func (s *Session) waitPast(w wire.Wait, begun time.Time) (*wire.WaitResult, error) {
+	m, err := s.Dir.Inspect()
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.Replay(Now())
+	if err != nil {
+		return nil, err
+	}
+	text := screen.Text(last.Terminal)
+	r := &wire.WaitResult{
+		Status: wire.WaitMatched, Seq: last.Position.Seq, ScreenHash: screen.Hash(text),
+		ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+	}
+	if r.Text, r.Unmet, err = screen.Check(last.Terminal, w.Conditions()); err != nil {
+		return nil, err
+	}
+	if err := s.addUnproven(w, r); err != nil {
+		return nil, err
+	}
+	if len(r.Unmet) > 0 {
+		r.Status, r.Text = wire.WaitEnded, ""
+		r.LastLines = screen.LastLines(text, lastLines)
+	}
+	r.Matched = r.Status == wire.WaitMatched
+	r.ElapsedMS = time.Since(begun).Milliseconds()
+	return r, nil
+}
+
+// addUnproven adds the conditions that the last screen alone does not decide.
+func (s *Session) addUnproven(w wire.Wait, r *wire.WaitResult) error {
+	if w.After > 0 && !w.Exit {
+		later, err := s.outputAfter(w.After)
+		if err != nil {
+			return err
+		}
+		if !later {
+			r.Unmet = append(r.Unmet, "output after the baseline")
+		}
+	}
+	if w.Idle > 0 {
+		r.Unmet = append(r.Unmet, wire.UnprovenIdle)
+	}
+	if w.Stable > 0 {
+		r.Unmet = append(r.Unmet, wire.UnprovenStable)
+	}
+	if w.Ready {
+		r.Unmet = append(r.Unmet, "ready")
+	}
+	return nil
+}
+
+// outputAfter reports whether the program wrote anything after an event.
+func (s *Session) outputAfter(seq uint64) (bool, error) {
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		return false, err
+	}
+	for ev, err := range log.Events(seq) {
+		if eventlog.Missing(err) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		if _, ok := ev.Output(); ok {
+			return true, nil
+		}
+	}
+	return false, nil
+}
