@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -89,7 +90,13 @@ func (h *Host) fit(f *follower, r *wire.Resize) {
 	}
 }
 
-// attach streams the screen to a person's terminal and takes its input.
+// errStreamOver ends the connection behind an attached terminal's last frame:
+// what the client sent beyond the inputs that the frame counts was not taken,
+// and goes to the next host.
+var errStreamOver = errors.New("the attached terminal has had its last frame")
+
+// attach streams the screen to a person's terminal and takes its input. It
+// returns an error when the connection is to end.
 func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessage, more <-chan wire.Request) error {
 	var a wire.Attach
 	if err := json.Unmarshal(params, &a); err != nil {
@@ -121,7 +128,7 @@ func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessa
 				}
 			}
 			if done {
-				return nil
+				return errStreamOver
 			}
 		case req, ok := <-more:
 			if !ok {

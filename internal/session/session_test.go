@@ -1,0 +1,417 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// den is the binary whose hosts the tests run.
+var den string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run builds den, and keeps its sockets apart from those of people.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("/tmp", "den-s-") // short: sockets go here
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) // Best effort: a temporary directory.
+	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
+	den = filepath.Join(dir, "den")
+	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// patience bounds what must happen; nothing waits for it to pass.
+const patience = 60 * time.Second
+
+// start makes a session that ends with the test and must leave nothing behind.
+func start(t *testing.T, o session.Options, command ...string) (*session.Session, *home.Manifest) {
+	t.Helper()
+	o.Version, o.Binary = "test", den
+	root := home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}
+	env := append(session.WithoutTerminal(os.Environ()), session.TerminalEnv(root, session.DefaultTerm, "/", "test")...)
+	s, m, err := session.Create(t.Context(), root, home.Spec{
+		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ "), Term: session.DefaultTerm,
+		Cols: 80, Rows: 24, RecordInput: home.RecordAuto,
+	}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := session.In(s.Dir, session.Options{}).Kill(context.Background(), time.Second); err != nil {
+			t.Error(err)
+		}
+		if left := pty.Marked(home.ProgramMark + "=" + s.Dir.ID); len(left) > 0 {
+			t.Errorf("the session left processes %v", left)
+		}
+	})
+	return s, m
+}
+
+// fifo is a pipe on which a program can wait for the test.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// release lets the reader of a fifo go on.
+func release(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("go\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitFor waits until the screen shows the text.
+func waitFor(t *testing.T, s *session.Session, text string) *wire.WaitResult {
+	t.Helper()
+	r, err := s.Wait(t.Context(), wire.Wait{Text: &text, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Matched {
+		t.Fatalf("waiting for %q: %+v", text, r)
+	}
+	return r
+}
+
+// killHost kills the host without giving it a chance to report.
+func killHost(t *testing.T, s *session.Session, m *home.Manifest) {
+	t.Helper()
+	if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func upgrade(t *testing.T, s *session.Session) {
+	t.Helper()
+	if _, err := s.Upgrade(t.Context(), den); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A cell and a wait that were asked of a host are answered by the binary that
+// replaced it.
+func TestRunAndWaitGoOnOverAnUpgrade(t *testing.T) {
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	gate := fifo(t)
+	ran := make(chan error, 1)
+	var result cell.Result
+	go func() {
+		var err error
+		result, err = s.Run(t.Context(), session.Run{Code: "echo begun; read x < " + gate + "; echo done $x", Timeout: patience})
+		ran <- err
+	}()
+	waitFor(t, s, "\nbegun")
+	waited := make(chan error, 1)
+	var seen *wire.WaitResult
+	go func() {
+		text := "done go"
+		var err error
+		seen, err = s.Wait(t.Context(), wire.Wait{Text: &text, Timeout: patience})
+		waited <- err
+	}()
+	upgrade(t, s)
+	upgrade(t, s)
+	release(t, gate)
+	if err := <-ran; err != nil || result.Status != cell.Done || result.Output != "begun\ndone go" {
+		t.Errorf("run: %+v, %v", result, err)
+	}
+	if err := <-waited; err != nil || !seen.Matched || seen.Text != "done go" {
+		t.Errorf("wait: %+v, %v", seen, err)
+	}
+}
+
+// What can be asked of a session that is over is answered from its files.
+func TestOver(t *testing.T) {
+	s, _ := start(t, session.Options{}, "sh", "-c", "echo last line; exit 3")
+	if r, err := s.Wait(t.Context(), wire.Wait{Exit: true, Timeout: patience}); err != nil || !r.Matched {
+		t.Fatalf("wait for the exit: %+v, %v", r, err)
+	}
+	if err := s.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := waitFor(t, s, "last line"); r.ExitCode == nil || *r.ExitCode != 3 {
+		t.Errorf("wait: %+v", r)
+	}
+	for name, at := range map[string]session.Moment{"now": session.Now(), "just now": session.At(-time.Nanosecond)} {
+		if shot, err := s.Snapshot(t.Context(), at, session.All); err != nil || !strings.Contains(shot.Screen.PlainText(), "last line") {
+			t.Errorf("snapshot of %s: %+v, %v", name, shot, err)
+		}
+	}
+	if shot, err := s.Snapshot(t.Context(), session.At(0), 0); err != nil || strings.Contains(shot.Screen.PlainText(), "last line") {
+		t.Errorf("snapshot of the start: %+v, %v", shot, err)
+	}
+	if _, err := s.Snapshot(t.Context(), session.At(-24*time.Hour), 0); fault.KindOf(err) != fault.Usage {
+		t.Errorf("snapshot of yesterday: %v, want usage", err)
+	}
+	if st, err := s.Status(t.Context()); err != nil || st.Status != string(home.Exited) || st.Log.Segments == 0 {
+		t.Errorf("status: %+v, %v", st, err)
+	}
+	for name, ask := range map[string]func() error{
+		"run":         func() error { _, err := s.Run(t.Context(), session.Run{Code: "true"}); return err },
+		"input":       func() error { _, err := s.Input(t.Context(), wire.Input{Keys: []string{"Enter"}}); return err },
+		"host status": func() error { _, err := s.HostStatus(t.Context()); return err },
+		"attach":      func() error { _, err := s.Attach(wire.Attach{}).Run(t.Context(), nil); return err },
+	} {
+		if err := ask(); fault.KindOf(err) != fault.NotRunning {
+			t.Errorf("%s: %v, want not running", name, err)
+		}
+	}
+}
+
+// Killing a session whose host was killed ends what that left running.
+func TestKillOfALostSession(t *testing.T) {
+	s, m := start(t, session.Options{}, "sh", "-c", "trap '' HUP; echo up; while :; do read x; done <"+fifo(t))
+	waitFor(t, s, "up")
+	killHost(t, s, m)
+	killed, err := s.Kill(t.Context(), time.Second)
+	if err != nil || killed.Status != string(home.Destroyed) {
+		t.Fatalf("kill: %+v, %v", killed, err)
+	}
+	if left := pty.Marked(home.ProgramMark + "=" + s.Dir.ID); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	if again, err := s.Kill(t.Context(), time.Second); err != nil || again.Status != string(home.Destroyed) {
+		t.Errorf("kill again: %+v, %v", again, err)
+	}
+}
+
+// A wait that the host answers when the program ends, and the same wait of the
+// session that is over, have one answer.
+func TestPastWaitEqualsLiveWait(t *testing.T) {
+	gate := fifo(t)
+	s, _ := start(t, session.Options{}, "sh", "-c", "printf 'hello there'; read x < "+gate+"; exit 3")
+	hash := waitFor(t, s, "hello").ScreenHash
+	hello, absent, pattern := "hello", "absent", "h.*o t"
+	waits := map[string]wire.Wait{
+		"text":         {Text: &hello, Exit: true},
+		"absent text":  {Text: &absent},
+		"regex":        {Regex: &pattern, Exit: true},
+		"gone":         {Gone: &hello},
+		"changed":      {Changed: &hash},
+		"exit":         {Exit: true},
+		"idle":         {Idle: time.Hour},
+		"stable":       {Stable: time.Hour},
+		"ready":        {Ready: true},
+		"a late event": {After: 1 << 40, Text: &hello},
+		"late exit":    {After: 1 << 40, Exit: true},
+	}
+	type answer struct {
+		name string
+		r    *wire.WaitResult
+		err  error
+	}
+	answers := make(chan answer, len(waits))
+	for name, w := range waits {
+		w.Timeout = patience
+		go func() {
+			r, err := s.Wait(t.Context(), w)
+			answers <- answer{name, r, err}
+		}()
+	}
+	release(t, gate)
+	live := map[string]*wire.WaitResult{}
+	for range waits {
+		a := <-answers
+		if a.err != nil {
+			t.Fatalf("%s: %v", a.name, a.err)
+		}
+		live[a.name] = a.r
+	}
+	if err := s.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, w := range waits {
+		past, err := s.Wait(t.Context(), w)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		now := live[name]
+		past.ElapsedMS, now.ElapsedMS = 0, 0
+		past.Seq, now.Seq = 0, 0 // the host's last events may come after its answer
+		if !reflect.DeepEqual(past, now) {
+			t.Errorf("%s:\nlive %+v\npast %+v", name, now, past)
+		}
+	}
+}
+
+// A session is reached by whatever the dialer makes of its record: here by a
+// pipe inside this process, while the socket is not where the record says.
+func TestDialer(t *testing.T) {
+	var moved string
+	var dialed atomic.Int32
+	relay := func(ctx context.Context, m *home.Manifest) (net.Conn, error) {
+		dialed.Add(1)
+		host, err := new(net.Dialer).DialContext(ctx, "unix", moved)
+		if err != nil {
+			return nil, err
+		}
+		ours, theirs := net.Pipe()
+		go func() {
+			io.Copy(host, theirs) // Best effort, as are all below: either side may close.
+			host.Close()
+		}()
+		go func() {
+			io.Copy(theirs, host)
+			theirs.Close()
+		}()
+		return ours, nil
+	}
+	s, m := start(t, session.Options{Dial: relay}, "bash", "--norc")
+	moved = m.Socket + "-moved"
+	if err := os.Rename(m.Socket, moved); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Rename(moved, m.Socket) }) // for the kill; Best effort: it may be over
+	if _, err := session.In(s.Dir, session.Options{}).HostStatus(t.Context()); fault.KindOf(err) != fault.Unreachable {
+		t.Errorf("by the record's socket: %v, want unreachable", err)
+	}
+	if r, err := s.Run(t.Context(), session.Run{Code: "echo $((6*7))", Timeout: patience}); err != nil || r.Output != "42" {
+		t.Errorf("run: %+v, %v", r, err)
+	}
+	if _, err := s.Input(t.Context(), wire.Input{Text: new("echo typed"), Enter: true}); err != nil {
+		t.Error(err)
+	}
+	waitFor(t, s, "\ntyped")
+	if shot, err := s.Snapshot(t.Context(), session.Now(), 0); err != nil || !strings.Contains(shot.Screen.PlainText(), "42") {
+		t.Errorf("snapshot: %+v, %v", shot, err)
+	}
+	if dialed.Load() < 4 {
+		t.Errorf("the dialer was used %d times", dialed.Load())
+	}
+	if killed, err := s.Kill(t.Context(), time.Second); err != nil || killed.Status != string(home.Destroyed) {
+		t.Errorf("kill: %+v, %v", killed, err)
+	}
+}
+
+// Whoever is attached stays so over an upgrade, and all that was typed arrives
+// once.
+func TestAttachGoesOnOverAnUpgrade(t *testing.T) {
+	s, _ := start(t, session.Options{}, "sh", "-c", "stty -echo; echo go; while read l; do echo \"<$l>\"; done")
+	waitFor(t, s, "go")
+	a := s.Attach(wire.Attach{Cols: 80, Rows: 24})
+	repaints := make(chan struct{}, 16) // one a connection, and one for each time this test is slow
+	ended := make(chan *wire.Exit, 1)
+	go func() {
+		exit, err := a.Run(t.Context(), func(f wire.Frame) {
+			if f.Repaint {
+				select {
+				case repaints <- struct{}{}:
+				default:
+				}
+			}
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- exit
+	}()
+	<-repaints
+	var want strings.Builder
+	for i := range 20 {
+		a.Send(fmt.Appendf(nil, "line %d\r", i))
+		if i%5 == 2 {
+			upgrade(t, s)
+		}
+		fmt.Fprintf(&want, "<line %d>\n", i)
+	}
+	waitFor(t, s, "<line 19>")
+	if shot, err := s.Snapshot(t.Context(), session.Now(), session.All); err != nil || !strings.Contains(shot.Screen.PlainText(), want.String()[:want.Len()-1]) {
+		t.Errorf("typed lines: %+v, %v", shot.Screen.PlainText(), err)
+	}
+	a.Send([]byte("\x04"))
+	if exit := <-ended; exit == nil || exit.Code != 0 {
+		t.Errorf("exit: %+v", exit)
+	}
+}
+
+// Following ends with the session, also when its host was killed and wrote no
+// last event.
+func TestFollowEndsWithTheHost(t *testing.T) {
+	s, m := start(t, session.Options{}, "sh", "-c", "echo one; cat")
+	waitFor(t, s, "one")
+	seen := make(chan struct{})
+	var text strings.Builder
+	var last uint64
+	followed := make(chan error, 1)
+	go func() {
+		followed <- s.Follow(t.Context(), 0, func(ev eventlog.Event) error {
+			if ev.Seq <= last {
+				t.Errorf("event %d after %d", ev.Seq, last)
+			}
+			last = ev.Seq
+			if out, ok := ev.Output(); ok {
+				text.Write(out)
+				if strings.Contains(text.String(), "two") {
+					select {
+					case <-seen:
+					default:
+						close(seen)
+					}
+				}
+			}
+			return nil
+		})
+	}()
+	if _, err := s.Input(t.Context(), wire.Input{Text: new("two"), Enter: true}); err != nil {
+		t.Fatal(err)
+	}
+	<-seen
+	killHost(t, s, m)
+	if err := <-followed; err != nil {
+		t.Error(err)
+	}
+	if !strings.HasPrefix(text.String(), "one") {
+		t.Errorf("followed %q", text.String())
+	}
+}
+
+// A cell that died with its host is told as failed, not as running.
+func TestPollOfACellWhoseHostWasKilled(t *testing.T) {
+	s, m := start(t, session.Options{}, "bash", "--norc")
+	fired, err := s.Fire(t.Context(), "echo up; read x < "+fifo(t), patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, s, "\nup")
+	if r, err := s.Poll(fired.CellID); err != nil || r.Final() {
+		t.Errorf("poll: %+v, %v", r, err)
+	}
+	killHost(t, s, m)
+	if r, err := s.Poll(fired.CellID); err != nil || r.Status != cell.Failed || !strings.Contains(r.Output, "lost") {
+		t.Errorf("poll: %+v, %v", r, err)
+	}
+}
