@@ -55,8 +55,8 @@ var allowed = map[string][]string{
 	"internal/provider/procname":  {"internal/fault"},
 	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/native": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/session", "internal/replay", "internal/provider",
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty",
+		"internal/wire", "internal/home", "internal/session", "internal/provider",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
@@ -98,7 +98,7 @@ var allowed = map[string][]string{
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
-	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home"},
+	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session"},
 
 	"internal/dend": {
 		"internal/fault", "internal/home", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation/outbox",

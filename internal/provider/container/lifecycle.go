@@ -10,6 +10,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session"
 )
 
 // Start begins a session in a new container. Whatever goes wrong before the
@@ -52,10 +53,7 @@ func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (
 // environment is what the program gets on top of its image's: nothing of ours
 // is right in there.
 func (p *Provider) environment(spec home.Spec, c provider.Config) []string {
-	env := []string{
-		"TERM=" + spec.Term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION=" + p.Version,
-		"PWD=" + c.WorkDir, "DEN_HOME=" + p.Home.Path,
-	}
+	env := session.TerminalEnv(p.Home, spec.Term, c.WorkDir, p.Version)
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, k+"="+c.Env[k])
 	}

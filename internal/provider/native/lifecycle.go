@@ -7,23 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
 	"den/internal/provider/unsettled"
-	"den/internal/wire"
-)
-
-// What a session starts with where its Config leaves it open.
-const (
-	defaultCols = 120
-	defaultRows = 40
-	term        = "xterm-256color"
-	logLimit    = 256 << 20 // bytes of the event log
-	recordInput = "auto"    // what is typed while echo is off may be a password
+	"den/internal/session"
 )
 
 // Creator makes a session and starts its host, as home.Home.Create does.
@@ -117,20 +107,18 @@ func checkConfig(name string, c provider.Config) error {
 func (p *Provider) spec(name string, c provider.Config) home.Spec {
 	cols, rows := c.Cols, c.Rows
 	if cols == 0 {
-		cols = defaultCols
+		cols = session.DefaultCols
 	}
 	if rows == 0 {
-		rows = defaultRows
+		rows = session.DefaultRows
 	}
-	env := inherit.Environ(os.Environ())
-	env = append(env, "TERM="+term, "COLORTERM=truecolor", "TERM_PROGRAM=den", "TERM_PROGRAM_VERSION="+p.Version,
-		"PWD="+c.WorkDir, "DEN_HOME="+p.Home.Path)
+	env := append(inherit.Environ(os.Environ()), session.TerminalEnv(p.Home, session.DefaultTerm, c.WorkDir, p.Version)...)
 	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
 		env = append(env, k+"="+c.Env[k])
 	}
 	return home.Spec{
-		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: term, Cols: cols, Rows: rows,
-		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: recordInput, LogLimit: logLimit,
+		Name: p.ref(name), Command: c.Argv, Cwd: c.WorkDir, Env: env, Term: session.DefaultTerm, Cols: cols, Rows: rows,
+		Labels: map[string]string{OwnerLabel: p.Owner, NameLabel: name}, RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 	}
 }
 
@@ -171,7 +159,7 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	}
 	defer p.children.Reap()
 	if m.Status.Active() {
-		if err := p.kill(ctx, d); err != nil {
+		if _, err := p.session(d).Kill(ctx, p.Grace); err != nil && fault.KindOf(err) != fault.NotFound {
 			return fmt.Errorf("stop session '%s': %w", name, err)
 		}
 	}
@@ -183,32 +171,6 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	// that changes its parent while it looks.
 	d.Sweep()
 	return nil
-}
-
-// upgradeLimit bounds how long a host may take to replace its binary, and
-// upgradeLook is how often it is asked meanwhile whether it can be killed.
-const (
-	upgradeLimit = 5 * time.Second
-	upgradeLook  = 5 * time.Millisecond
-)
-
-// kill asks the host to end all; it answers when that is done. A session that
-// ended meanwhile is as good.
-func (p *Provider) kill(ctx context.Context, d home.Dir) error {
-	for begun := time.Now(); ; {
-		err := p.call(ctx, d, wire.MethodKill, wire.Kill{Grace: p.Grace}, nil)
-		switch kind := fault.KindOf(err); {
-		case kind == fault.NotRunning:
-			return nil
-		case kind != fault.Busy || time.Since(begun) > upgradeLimit:
-			return err
-		}
-		select {
-		case <-time.After(upgradeLook):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // Interrupt presses Ctrl-C.

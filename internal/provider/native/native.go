@@ -8,7 +8,6 @@
 package native
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"time"
@@ -86,24 +85,7 @@ func Open(o Options) (*Provider, error) {
 func (p *Provider) sessions() string { return filepath.Join(p.Home.Path, "sessions") }
 func (p *Provider) names() string    { return filepath.Join(p.Home.Path, "names") }
 
-// call asks a session's host for one thing.
-func (p *Provider) call(ctx context.Context, d home.Dir, method string, params, result any) error {
-	c, err := p.dial(ctx, d)
-	if err != nil {
-		return err
-	}
-	defer c.Close() // Best effort: the answer is here.
-	return c.Call(ctx, method, params, result)
-}
-
-// dial reaches a session's host. What a host that died without a word left
-// behind is ended by whoever notices first.
-func (p *Provider) dial(ctx context.Context, d home.Dir) (*session.Client, error) {
-	c, err := session.Dial(ctx, d, p.Version)
-	if fault.KindOf(err) == fault.NotRunning {
-		if _, rerr := d.Reconcile(); rerr != nil && fault.KindOf(rerr) != fault.NotFound {
-			return nil, rerr
-		}
-	}
-	return c, err
+// session is how a session is talked to.
+func (p *Provider) session(d home.Dir) *session.Session {
+	return session.In(d, session.Options{Version: p.Version})
 }

@@ -10,7 +10,6 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/wire"
 )
 
 // IsRunning goes by the record and the host's lock. A name whose last session
@@ -84,7 +83,7 @@ func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time,
 		return time.Time{}, err
 	}
 	if m.Status.Active() {
-		s, err := p.status(ctx, d)
+		s, err := p.session(d).HostStatus(ctx)
 		switch {
 		case err == nil && s.LastOutput != nil:
 			return *s.LastOutput, nil
@@ -101,19 +100,13 @@ func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time,
 	return at, nil
 }
 
-func (p *Provider) status(ctx context.Context, d home.Dir) (wire.Status, error) {
-	var s wire.Status
-	err := p.call(ctx, d, wire.MethodStatus, nil, &s)
-	return s, err
-}
-
 // Title asks the host for the window title.
 func (p *Provider) Title(ctx context.Context, name string) (string, error) {
 	d, _, err := p.find(name)
 	if err != nil {
 		return "", err
 	}
-	s, err := p.status(ctx, d)
+	s, err := p.session(d).HostStatus(ctx)
 	if err != nil {
 		return "", fmt.Errorf("title of session '%s': %w", name, err)
 	}
@@ -126,7 +119,7 @@ func (p *Provider) Attached(ctx context.Context, name string) (n int, typed time
 	if err != nil {
 		return 0, time.Time{}, err
 	}
-	s, err := p.status(ctx, d)
+	s, err := p.session(d).HostStatus(ctx)
 	if err != nil {
 		return 0, time.Time{}, err
 	}

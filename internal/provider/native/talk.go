@@ -8,6 +8,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 )
 
@@ -22,7 +23,7 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.call(ctx, d, wire.MethodInput, wire.Input{Paste: &text, Enter: true}, nil); err != nil {
+	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: true}); err != nil {
 		return fmt.Errorf("nudge session '%s': %w", name, err)
 	}
 	return nil
@@ -56,7 +57,8 @@ func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) 
 	if err != nil {
 		return err
 	}
-	return p.call(ctx, d, wire.MethodInput, wire.Input{Keys: chords}, nil)
+	_, err = p.session(d).Input(ctx, wire.Input{Keys: chords})
+	return err
 }
 
 // AwaitReady returns when the program waits for input and for nothing else.
@@ -65,19 +67,11 @@ func (p *Provider) AwaitReady(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for {
-		var r wire.WaitResult
-		if err := p.call(ctx, d, wire.MethodWait, wire.Wait{Ready: true}, &r); err != nil {
-			return err
-		}
-		switch r.Status {
-		case wire.WaitMatched:
-			return nil
-		case wire.WaitEnded:
-			return fault.Errorf(fault.NotRunning, "session '%s' ended before it was ready", name)
-		}
-		// The host replaced its binary, or a limit of its own was met: ask again.
+	r, err := p.session(d).Wait(ctx, wire.Wait{Ready: true})
+	if err == nil && !r.Matched {
+		err = fault.Errorf(fault.NotRunning, "session '%s' ended before it was ready", name)
 	}
+	return err
 }
 
 // ClearScrollback is not possible: a host's screen follows from its log, and
@@ -96,14 +90,14 @@ func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error)
 	if n < 0 {
 		return "", fault.Errorf(fault.Usage, "peek at session '%s': %d lines cannot be asked for", name, n)
 	}
-	d, m, err := p.find(name)
+	d, _, err := p.find(name)
 	if err != nil {
 		return "", err
 	}
-	text, more, err := p.text(ctx, d, m, n)
+	text, more, err := p.text(ctx, d, n)
 	if err == nil && more && (n == 0 || len(lastLines(text, n)) < n) {
 		// What scrolled away last was blank; the text is further up.
-		text, _, err = p.text(ctx, d, m, 0)
+		text, _, err = p.text(ctx, d, 0)
 	}
 	if err != nil {
 		return "", fmt.Errorf("peek at session '%s': %w", name, err)
@@ -113,18 +107,11 @@ func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error)
 
 // text returns the screen and so many lines above it, and whether there are
 // more of these.
-func (p *Provider) text(ctx context.Context, d home.Dir, m *home.Manifest, above int) (text string, more bool, err error) {
+func (p *Provider) text(ctx context.Context, d home.Dir, above int) (text string, more bool, err error) {
 	if above == 0 {
-		above = -1 // all
+		above = session.All
 	}
-	var shot wire.Snapshot
-	err = fault.Errorf(fault.NotRunning, "over")
-	if m.Status.Active() {
-		err = p.call(ctx, d, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: above}, &shot)
-	}
-	if fault.KindOf(err) == fault.NotRunning {
-		shot.Screen, err = lastScreen(d, above)
-	}
+	shot, err := p.session(d).Snapshot(ctx, session.Now(), above)
 	if err != nil {
 		return "", false, err
 	}
