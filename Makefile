@@ -8,7 +8,8 @@ FUZZTIME ?= 10m
 
 # What the tests and the demo run for real. Debian's package names.
 PACKAGES := tmux vim-nox nano less htop mc git asciinema bash zsh fish dash busybox procps \
-	openssh-server openssh-client sudo bc dc sqlite3 gdb python3 perl lua5.4 nodejs ruby ruby-reline fzf redis-tools postgresql util-linux
+	openssh-server openssh-client sudo bc dc sqlite3 gdb python3 perl lua5.4 nodejs ruby ruby-reline fzf redis-tools postgresql util-linux \
+	chromium ffmpeg fonts-noto-color-emoji
 
 .PHONY: help
 help: ## list the targets

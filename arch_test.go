@@ -128,6 +128,7 @@ var allowed = map[string][]string{
 		"internal/dashboard",
 	},
 	// For tests only.
+	"internal/need":                    {},
 	"internal/modelstub":               {"internal/fault"},
 	"internal/modelstub/realcli":       {"internal/modelstub"},
 	"internal/modelstub/cmd/modelstub": {"internal/fault", "internal/modelstub"},

@@ -16,6 +16,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/home"
+	"den/internal/need"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -48,9 +49,7 @@ func TestCellRate(t *testing.T) {
 		{"python3", []string{"python3", "-q"}, "print('cell-%%d' %% %d)", false},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			if _, err := exec.LookPath(p.name); err != nil {
-				t.Skipf("%s is not installed; make setup installs it", p.name)
-			}
+			need.Program(t, p.name)
 			w := newWorld(t)
 			d := w.open(append([]string{p.name}, p.argv...)...)
 			n := int(200 * long.Seconds())
@@ -116,9 +115,7 @@ func checkCellEvents(w *world, d home.Dir, ids map[string]bool) {
 // TestCellLines holds the output of one cell against what was printed, byte
 // for byte: 100,000 lines, ten million with DEN_STRESS.
 func TestCellLines(t *testing.T) {
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("bash is not installed; make setup installs it")
-	}
+	need.Program(t, "bash")
 	lines := 100_000
 	if fullLength() {
 		lines = 10_000_000
@@ -231,9 +228,7 @@ func TestEditors(t *testing.T) {
 			if why := notYet[p.name]; why != "" {
 				t.Skip("den does not do this yet: " + why)
 			}
-			if _, err := exec.LookPath(p.needs); err != nil {
-				t.Skipf("%s is not installed: %s", p.needs, p.pkg)
-			}
+			need.Program(t, p.needs)
 			mine := *w
 			mine.t = t
 			t.Cleanup(func() { mine.try("kill", p.name, "--grace", "1s") }) // it may have ended by itself

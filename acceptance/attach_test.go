@@ -2,13 +2,13 @@ package acceptance
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"den/internal/need"
 	"den/internal/pty"
 	"den/internal/screen"
 	"den/internal/vt"
@@ -213,9 +213,7 @@ func TestAttachSurvivesUpgradeAndFlood(t *testing.T) {
 // Vim and htop through attach show what a fresh emulator of the log shows.
 func TestAttachFullScreenPrograms(t *testing.T) {
 	for _, program := range []string{"vim", "htop"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is not installed; 'make setup' installs it", program)
-		}
+		need.Program(t, program)
 	}
 	w := newWorld(t)
 	w.do("new", "ed", "vim", "-u", "NONE", "-N")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/keeper"
+	"den/internal/need"
 )
 
 // chaosAgent is an agent that notices a second copy of itself and writes down
@@ -59,7 +60,7 @@ func TestChaos(t *testing.T) {
 	for _, kind := range []string{"native", "tmux"} {
 		t.Run(kind, func(t *testing.T) {
 			if _, err := exec.LookPath("tmux"); err != nil && kind == "tmux" {
-				t.Skip("tmux is not installed; 'make setup' installs it")
+				need.Missing(t, "tmux is not installed")
 			}
 			c := newChaos(t, kind, 4)
 			c.must("up", "--wait", "-t", "60s")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"den/internal/need"
 )
 
 // kinds are the providers that need nothing but this machine.
@@ -18,7 +20,7 @@ func eachKind(t *testing.T, test func(t *testing.T, kind string)) {
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			if _, err := exec.LookPath("tmux"); err != nil && kind == "tmux" {
-				t.Skip("tmux is not installed; 'make setup' installs it")
+				need.Missing(t, "tmux is not installed")
 			}
 			test(t, kind)
 		})

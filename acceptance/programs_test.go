@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"den/internal/cell"
+	"den/internal/need"
 )
 
 // program is a real program and what its cells must say.
@@ -53,9 +54,7 @@ func TestPrograms(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := exec.LookPath(p.needs); err != nil {
-				t.Skipf("%s is not installed: apt-get install %s", p.needs, p.pkg)
-			}
+			need.Program(t, p.needs)
 			mine := *w
 			mine.t = t
 			argv := p.argv
@@ -196,7 +195,7 @@ func startPostgres(t *testing.T) string {
 	t.Helper()
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is right
 	if len(found) == 0 {
-		t.Skip("no PostgreSQL server is installed: apt-get install postgresql")
+		need.Missing(t, "no PostgreSQL server is installed")
 	}
 	dir, err := os.MkdirTemp("/tmp", "den-pg-") // short: its socket goes here
 	if err != nil {
@@ -207,7 +206,7 @@ func startPostgres(t *testing.T) string {
 	if os.Getuid() == 0 { // the server refuses to run as root
 		u, err := user.Lookup("postgres")
 		if err != nil {
-			t.Skip("PostgreSQL needs a user to run as: apt-get install postgresql makes one")
+			need.Missing(t, "PostgreSQL has no user to run as")
 		}
 		uid, _ := strconv.Atoi(u.Uid) // numbers on any Unix
 		gid, _ := strconv.Atoi(u.Gid)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/cell"
+	"den/internal/need"
 )
 
 // farInputs are for a shell of which den sees neither marks nor processes: on
@@ -156,16 +157,14 @@ ForceCommand exec env -i HOME=%s TERM=xterm LC_ALL=C.UTF-8 PATH=/usr/bin:/bin 'P
 func findSSHD(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"ssh", "ssh-keygen"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skipf("%s is not installed: apt-get install openssh-client", name)
-		}
+		need.Program(t, name)
 	}
 	sshd, err := exec.LookPath("sshd")
 	if err != nil {
 		sshd = "/usr/sbin/sshd"
 	}
 	if !exists(sshd) {
-		t.Skip("sshd is not installed; make setup installs it (Debian: openssh-server)")
+		need.Missing(t, "sshd is not installed")
 	}
 	const privsep = "/run/sshd"
 	if os.Getuid() == 0 && !exists(privsep) {
@@ -266,9 +265,7 @@ func (w *world) nested(name string, argv []string, asks bool) {
 // mayBecome skips where su or sudo would ask for a password.
 func mayBecome(t *testing.T, tool string) {
 	t.Helper()
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skipf("%s is not installed: apt-get install %s", tool, tool)
-	}
+	need.Program(t, tool)
 	if tool == "su" && os.Getuid() != 0 {
 		t.Skip("su asks for a password: run the tests as root")
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"den/internal/need"
 )
 
 // moments is a program, and three things that are done to it, with what the
@@ -41,9 +43,7 @@ func TestPicturesOfThePastAreThoseOfTheTime(t *testing.T) {
 		{"less", []string{"less", text}, [3][]string{{"keys", "Space"}, {"keys", "/", "5", "0", "Enter"}, {"keys", "G"}}, [3]string{"23 the", "50 the", "199 the"}},
 	} {
 		t.Run(m.name, func(t *testing.T) {
-			if _, err := exec.LookPath(m.argv[0]); err != nil {
-				t.Skipf("%s is not installed; 'make setup' installs it", m.argv[0])
-			}
+			need.Program(t, m.argv[0])
 			w := newWorld(t)
 			dir := t.TempDir()
 			w.do(append([]string{"new", "p", "--cols", "80", "--rows", "24", "--"}, m.argv...)...)
@@ -87,7 +87,7 @@ func TestInterruptedExportLeavesNothing(t *testing.T) {
 	for _, format := range []string{"gif", "mp4", "text", "cast"} {
 		t.Run(format, func(t *testing.T) {
 			if _, err := exec.LookPath("ffmpeg"); format == "mp4" && err != nil {
-				t.Skip("ffmpeg is not installed: apt install ffmpeg")
+				need.Missing(t, "ffmpeg is not installed")
 			}
 			dir := t.TempDir()
 			target := filepath.Join(dir, "film")

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"den/internal/dashboard/web/browser"
-	"den/internal/fault"
+	"den/internal/need"
 )
 
 // webDashboard is a running 'den dashboard --web'.
@@ -113,7 +113,7 @@ func TestWebDashboardTakesAnAddress(t *testing.T) {
 // The whole way: a program prints, and a person's browser shows it.
 func TestWebDashboardInABrowser(t *testing.T) {
 	if _, err := browser.Path(); err != nil {
-		t.Skipf("%v: %s", err, fault.HintOf(err))
+		need.Missing(t, "%v", err)
 	}
 	w := newWorld(t)
 	w.do("new", "work", "bash")

@@ -15,6 +15,7 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/need"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/tmux"
@@ -53,9 +54,7 @@ func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
 		test(t, p)
 	})
 	t.Run("tmux", func(t *testing.T) {
-		if _, err := exec.LookPath("tmux"); err != nil {
-			t.Skip("tmux is not installed: install it (apt install tmux) to run this test")
-		}
+		need.Program(t, "tmux")
 		dir, err := os.MkdirTemp("/tmp", "den-at-")
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 func bash(t *testing.T, rc string, argv ...string) *shellSession {
 	t.Helper()
-	need(t, "bash", "bash")
+	programPath(t, "bash")
 	t.Parallel()
 	return ready(t, start{argv: append([]string{"bash"}, argv...), files: map[string]string{".bashrc": rc}})
 }
@@ -154,7 +154,7 @@ PROMPT_COMMAND=end`)
 
 // How the shell starts: which files, which marks.
 func TestBashStart(t *testing.T) {
-	need(t, "bash", "bash")
+	programPath(t, "bash")
 	files := map[string]string{
 		".bashrc": "echo read bashrc $PWD\n", "other": "echo read other\n",
 		".bash_profile": "echo read bash_profile\n", ".profile": "echo read profile\n",
@@ -201,7 +201,7 @@ func TestBashStart(t *testing.T) {
 	t.Run("sh", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		if err := os.Symlink(need(t, "bash", "bash"), filepath.Join(dir, "sh")); err != nil {
+		if err := os.Symlink(programPath(t, "bash"), filepath.Join(dir, "sh")); err != nil {
 			t.Fatal(err)
 		}
 		s := ready(t, start{argv: []string{filepath.Join(dir, "sh")}, files: map[string]string{"rc": "alias hi='echo from ENV'\n"}, env: []string{"ENV=$HOME/rc"}})

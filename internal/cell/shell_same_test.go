@@ -47,7 +47,7 @@ func TestSameScreen(t *testing.T) {
 	}
 	for _, c := range sessions {
 		t.Run(c.name, func(t *testing.T) {
-			need(t, c.start.argv[0], c.start.argv[0])
+			programPath(t, c.start.argv[0])
 			t.Parallel()
 			plain := c.start
 			plain.plain = true

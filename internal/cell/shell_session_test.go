@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/cell"
+	"den/internal/need"
 	"den/internal/pty"
 	"den/internal/vt"
 )
@@ -48,13 +48,9 @@ type shellSession struct {
 	ended bool
 }
 
-func need(t *testing.T, program, debianPackage string) string {
+func programPath(t *testing.T, program string) string {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Skipf("SKIPPED: no %s here; install the package %s", program, debianPackage)
-	}
-	return path
+	return need.Program(t, program)
 }
 
 func open(t *testing.T, c start) *shellSession {

@@ -14,21 +14,21 @@ import (
 // kinds are the shells that the common tests run, each with a start file of
 // the user's that has an alias in it.
 var kinds = []struct {
-	name, pkg string
-	start     start
-	commands  bool // it marks where a command starts
+	name     string
+	start    start
+	commands bool // it marks where a command starts
 }{
-	{"bash", "bash", start{argv: []string{"bash"}, files: map[string]string{".bashrc": "alias hi='echo from the rc'\n"}}, true},
-	{"zsh", "zsh", start{argv: []string{"zsh"}, files: map[string]string{".zshrc": "alias hi='echo from the rc'\n"}}, true},
-	{"fish", "fish", start{argv: []string{"fish"}, files: map[string]string{".config/fish/config.fish": "alias hi='echo from the rc'\nset fish_greeting\n"}}, true},
-	{"dash", "dash", start{argv: []string{"dash"}, files: map[string]string{"shrc": "alias hi='echo from the rc'\n"}, env: []string{"ENV=$HOME/shrc"}}, false},
-	{"busybox", "busybox", start{argv: []string{"busybox", "ash"}, files: map[string]string{"shrc": "alias hi='echo from the rc'\n"}, env: []string{"ENV=$HOME/shrc"}}, false},
+	{"bash", start{argv: []string{"bash"}, files: map[string]string{".bashrc": "alias hi='echo from the rc'\n"}}, true},
+	{"zsh", start{argv: []string{"zsh"}, files: map[string]string{".zshrc": "alias hi='echo from the rc'\n"}}, true},
+	{"fish", start{argv: []string{"fish"}, files: map[string]string{".config/fish/config.fish": "alias hi='echo from the rc'\nset fish_greeting\n"}}, true},
+	{"dash", start{argv: []string{"dash"}, files: map[string]string{"shrc": "alias hi='echo from the rc'\n"}, env: []string{"ENV=$HOME/shrc"}}, false},
+	{"busybox", start{argv: []string{"busybox", "ash"}, files: map[string]string{"shrc": "alias hi='echo from the rc'\n"}, env: []string{"ENV=$HOME/shrc"}}, false},
 }
 
 func TestCommands(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			posix := kind.name != "fish"
@@ -80,7 +80,7 @@ func TestCommands(t *testing.T) {
 func TestNothingRuns(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			if r := s.run("sh -c 'exit 7'"); r.status != 7 {
@@ -122,7 +122,7 @@ func TestNothingRuns(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			from := s.position()
@@ -147,7 +147,7 @@ func TestContinuation(t *testing.T) {
 			continue // its editor takes more lines without a prompt of their own
 		}
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			from := s.position()
@@ -170,7 +170,7 @@ func TestContinuation(t *testing.T) {
 func TestForeignMarks(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			r := s.run(`printf '\033]133;D;0\a\033]133;A;den=\a\033]133;D;0;den=x\a'; false`)
@@ -187,8 +187,8 @@ func TestNested(t *testing.T) {
 	for _, kind := range kinds {
 		for _, inner := range []string{"bash", "bash --norc", "dash", "zsh -f"} {
 			t.Run(kind.name+"/"+inner, func(t *testing.T) {
-				need(t, kind.start.argv[0], kind.pkg)
-				need(t, strings.Fields(inner)[0], strings.Fields(inner)[0])
+				programPath(t, kind.start.argv[0])
+				programPath(t, strings.Fields(inner)[0])
 				t.Parallel()
 				s := ready(t, kind.start)
 				if kind.name != "fish" {
@@ -217,7 +217,7 @@ func TestNested(t *testing.T) {
 func TestExecAndExit(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			s.quiet()
@@ -235,7 +235,7 @@ func TestExecAndExit(t *testing.T) {
 			}
 		})
 		t.Run(kind.name+"/eof", func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			s.quiet()
@@ -251,7 +251,7 @@ func TestExecAndExit(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			of := func(plain bool) string {
 				c := kind.start
@@ -277,7 +277,7 @@ func TestEnvironment(t *testing.T) {
 func TestBackgroundJob(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			s.run("mkfifo go")
@@ -307,7 +307,7 @@ func TestBackgroundJob(t *testing.T) {
 func TestResize(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			s.send("echo out")
@@ -339,7 +339,7 @@ func TestOptions(t *testing.T) {
 			continue // it has none
 		}
 		t.Run(kind.name, func(t *testing.T) {
-			need(t, kind.start.argv[0], kind.pkg)
+			programPath(t, kind.start.argv[0])
 			t.Parallel()
 			s := ready(t, kind.start)
 			s.run("set -eu")
@@ -376,7 +376,7 @@ func TestHistory(t *testing.T) {
 		"fish": {start{argv: []string{"fish"}, files: map[string]string{".config/fish/config.fish": "set fish_greeting\n"}}, "history | cat"},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			need(t, kind, kind)
+			programPath(t, kind)
 			t.Parallel()
 			s := ready(t, c.start)
 			s.run("echo one")

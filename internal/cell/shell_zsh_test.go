@@ -7,7 +7,7 @@ import (
 
 func zsh(t *testing.T, rc string, argv ...string) *shellSession {
 	t.Helper()
-	need(t, "zsh", "zsh")
+	programPath(t, "zsh")
 	t.Parallel()
 	return ready(t, start{argv: append([]string{"zsh"}, argv...), files: map[string]string{".zshrc": rc}})
 }
@@ -25,7 +25,7 @@ func TestZshHooks(t *testing.T) {
 		"lines":    `precmd() { s=$?; echo "<pc>"; PS1=$'first\n['"$s] " }`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			need(t, "zsh", "zsh")
+			programPath(t, "zsh")
 			t.Parallel()
 			s := open(t, start{argv: []string{"zsh"}, files: map[string]string{".zshrc": rc}})
 			s.quiet()
@@ -69,7 +69,7 @@ func TestZshChanges(t *testing.T) {
 }
 
 func TestZshStart(t *testing.T) {
-	need(t, "zsh", "zsh")
+	programPath(t, "zsh")
 	files := map[string]string{
 		".zshenv": "echo read zshenv $ZDOTDIR\n", ".zprofile": "echo read zprofile $ZDOTDIR\n",
 		".zshrc": "echo read zshrc $ZDOTDIR\n", ".zlogin": "echo read zlogin $ZDOTDIR\n",
@@ -118,7 +118,7 @@ func TestZshPaste(t *testing.T) {
 // fish
 
 func TestFishPrompt(t *testing.T) {
-	need(t, "fish", "fish")
+	programPath(t, "fish")
 	t.Parallel()
 	s := ready(t, start{argv: []string{"fish"}, files: map[string]string{".config/fish/config.fish": `
 set fish_greeting
@@ -147,7 +147,7 @@ function title --on-event fish_prompt; echo "<pc>"; end
 }
 
 func TestFishStart(t *testing.T) {
-	need(t, "fish", "fish")
+	programPath(t, "fish")
 	for _, args := range []string{"fish -i", "fish -l", "fish -N", "fish -P", "-fish", "fish -C true", "fish --features=qmark-noglob"} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/eventlog"
+	"den/internal/need"
 )
 
 // castLog is a log with all that a conversion has to deal with, and the output
@@ -118,10 +119,8 @@ func TestCastRepaintsBehindDamage(t *testing.T) {
 
 // TestAsciinemaPlays gives the conversion to a player that is not ours.
 func TestAsciinemaPlays(t *testing.T) {
-	for exe, pkg := range map[string]string{"asciinema": "asciinema", "script": "bsdutils"} {
-		if _, err := exec.LookPath(exe); err != nil {
-			t.Skipf("%s is not installed (Debian package: %s)", exe, pkg)
-		}
+	for _, exe := range []string{"asciinema", "script"} {
+		need.Program(t, exe)
 	}
 	dir, shown := castLog(t)
 	path := filepath.Join(t.TempDir(), "v2.cast")

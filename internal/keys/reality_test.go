@@ -1,13 +1,13 @@
 package keys_test
 
 import (
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"den/internal/keys"
+	"den/internal/need"
 	"den/internal/pty"
 	"den/internal/vt"
 )
@@ -86,9 +86,7 @@ type screen struct {
 
 func run(t *testing.T, argv ...string) *screen {
 	t.Helper()
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Skipf("%s is not installed; on Debian: apt-get install %s", argv[0], argv[0])
-	}
+	need.Program(t, argv[0])
 	p, err := pty.Open(pty.Size{Cols: 80, Rows: 24})
 	if err != nil {
 		t.Fatal(err)

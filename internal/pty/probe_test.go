@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"den/internal/need"
 	"den/internal/pty"
 )
 
@@ -81,9 +81,7 @@ func TestProbePrograms(t *testing.T) {
 // fzf looks around ten times a second, so it is never claimed to rest.
 func TestProbeFzf(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("fzf"); err != nil {
-		t.Skip("fzf is not installed; on Debian: apt-get install fzf")
-	}
+	need.Program(t, "fzf")
 	x := start(t, "sh", "-c", "seq 1000 | fzf")
 	x.untilOutput(`1000/1000`)
 	var r pty.Readiness

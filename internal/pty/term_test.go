@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"den/internal/need"
 	"den/internal/pty"
 )
 
@@ -52,9 +52,7 @@ func startPython(t *testing.T, code string) *term {
 
 func start(t *testing.T, argv ...string) *term {
 	t.Helper()
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		t.Skipf("%s is not installed; on Debian: apt-get install %s", argv[0], packageOf(argv[0]))
-	}
+	need.Program(t, argv[0])
 	p, err := pty.Open(pty.Size{Cols: 80, Rows: 24})
 	if err != nil {
 		t.Fatal(err)
@@ -68,26 +66,6 @@ func start(t *testing.T, argv ...string) *term {
 	go x.read()
 	t.Cleanup(x.close)
 	return x
-}
-
-func packageOf(program string) string {
-	switch program {
-	case "python3":
-		return "python3"
-	case "node":
-		return "nodejs"
-	case "irb":
-		return "ruby"
-	case "psql":
-		return "postgresql-client"
-	case "lua":
-		return "lua5.4"
-	case "redis-cli":
-		return "redis-tools"
-	case "top":
-		return "procps"
-	}
-	return program
 }
 
 func (x *term) read() {

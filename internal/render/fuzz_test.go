@@ -9,6 +9,7 @@ import (
 	"os"
 	"testing"
 
+	"den/internal/need"
 	"den/internal/render"
 	"den/internal/render/redact"
 	"den/internal/screen"
@@ -117,7 +118,7 @@ func TestEmojiHaveColoursWhereTheMachineHasThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(pic.Missing) > 0 {
-		t.Skipf("no colour emoji on this machine (%v are boxes): apt install fonts-noto-color-emoji", pic.Missing)
+		need.Missing(t, "no font has colour emoji (%v are boxes)", pic.Missing)
 	}
 	img := decode(t, pic.Data)
 	seen := map[[3]uint32]bool{}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/need"
 	"den/internal/vt"
 )
 
@@ -83,9 +84,7 @@ func TestProgramsKeepTheLaws(t *testing.T) {
 // TestProgramsInLiveTmux feeds every recording through a real tmux, and writes
 // the golden screens with -update.
 func TestProgramsInLiveTmux(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("needs tmux on the PATH")
-	}
+	need.Program(t, "tmux")
 	for _, file := range recordings(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".bin")
 		t.Run(name, func(t *testing.T) {
@@ -104,9 +103,7 @@ func TestProgramsInLiveTmux(t *testing.T) {
 // TestDumpsPlayInTmux plays dumps, taken in the middle of recordings, on a
 // terminal that is not den's and that shows something already.
 func TestDumpsPlayInTmux(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("needs tmux on the PATH")
-	}
+	need.Program(t, "tmux")
 	for i, file := range recordings(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".bin")
 		t.Run(name, func(t *testing.T) {

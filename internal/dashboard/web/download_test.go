@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/need"
 	"den/internal/render/film"
 )
 
@@ -113,7 +114,7 @@ func hasFFmpeg() bool {
 // The page itself saves a film, and says why where none can be made.
 func TestPageSavesFilms(t *testing.T) {
 	if !hasFFmpeg() {
-		t.Skip("ffmpeg is missing: apt-get install ffmpeg")
+		need.Missing(t, "ffmpeg is not installed")
 	}
 	w := newWorld(t, "")
 	w.Do("new", "sh", "--cols", "40", "--rows", "10", "bash")

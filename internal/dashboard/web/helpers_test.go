@@ -16,8 +16,8 @@ import (
 	"den/internal/dashboard/dashboardtest"
 	"den/internal/dashboard/web"
 	"den/internal/dashboard/web/browser"
-	"den/internal/fault"
 	"den/internal/keeper"
+	"den/internal/need"
 )
 
 // patience is how long a test waits for what must come; only a hang reaches it.
@@ -99,7 +99,7 @@ func within(t *testing.T) context.Context {
 func (w *world) browse(width, height int) *tab {
 	w.T.Helper()
 	if _, err := browser.Path(); err != nil {
-		w.T.Skipf("%v: %s", err, fault.HintOf(err))
+		need.Missing(w.T, "%v", err)
 	}
 	ctx := within(w.T)
 	b, err := browser.Start(ctx)

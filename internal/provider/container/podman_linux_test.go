@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"den/internal/need"
 )
 
 const howToGet = "'sh scripts/container-setup' installs what these tests need"
@@ -63,7 +65,7 @@ func enginePodman(t *testing.T) *podman {
 		}
 	})
 	if shared.missing != "" {
-		t.Skip(shared.missing + "; " + howToGet)
+		need.Missing(t, "%s (%s)", shared.missing, howToGet)
 	}
 	if shared.err != nil {
 		t.Fatal(shared.err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/need"
 	"den/internal/provider"
 	"den/internal/provider/providertest"
 	"den/internal/provider/tmux"
@@ -28,9 +29,7 @@ func TestProvider(t *testing.T) {
 
 func needTmux(t testing.TB) {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed: install it (apt install tmux) to run this test")
-	}
+	need.Program(t, "tmux")
 }
 
 // place is a provider that remembers where it is.

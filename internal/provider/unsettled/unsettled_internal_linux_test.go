@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"testing"
+
+	"den/internal/need"
 )
 
 func TestParse(t *testing.T) {
@@ -30,9 +32,7 @@ func TestParse(t *testing.T) {
 
 // Once a process is killed and waited for in this way, its locks are free.
 func TestLocksAreFree(t *testing.T) {
-	if _, err := exec.LookPath("flock"); err != nil {
-		t.Skip("flock is not installed: apt install util-linux")
-	}
+	need.Program(t, "flock")
 	path := filepath.Join(t.TempDir(), "lock")
 	for range 50 {
 		holder := exec.Command("flock", path, "sh", "-c", "echo; exec sleep 1000")

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"den/internal/fault"
+	"den/internal/need"
 	"den/internal/render"
 	"den/internal/render/film"
 )
 
 func TestVideoHasChaptersAndTheLastScreen(t *testing.T) {
 	for _, program := range []string{"ffmpeg", "ffprobe"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%s is missing: apt install ffmpeg", program)
-		}
+		need.Program(t, program)
 	}
 	l := story(t)
 	for _, f := range []film.Format{film.WebM, film.MP4} {

@@ -1,0 +1,35 @@
+// Package need skips tests that lack something of the machine, and fails them
+// where it must be there.
+package need
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// require, set to 1, makes a missing tool a failure: after 'make setup' none
+// may be missing, and a test that is skipped in silence proves nothing.
+const require = "DEN_TEST_REQUIRE"
+
+// Missing skips the test because 'make setup' has not installed something, and
+// fails it where DEN_TEST_REQUIRE is set.
+func Missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	reason := fmt.Sprintf(format, args...) + "; 'make setup' installs it"
+	if os.Getenv(require) == "1" {
+		t.Fatalf("%s, and %s=1 lets no test be skipped for that", reason, require)
+	}
+	t.Skip(reason)
+}
+
+// Program returns the path of a program, or skips the test as Missing does.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		Missing(t, "%s is not installed", name)
+	}
+	return path
+}
