@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
-	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt"},
+	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/pty"},
 	"internal/wire": {"internal/fault", "internal/screen"},
 	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire"},
 	"internal/host": {

@@ -105,7 +105,7 @@ func TestCollectorRedrawn(t *testing.T) {
 		term.Write([]byte("\r\n\r\n\r\n\r\n1> "))
 		sink := cell.NewSink(filepath.Join(t.TempDir(), "out"))
 		c := cell.NewCollector(sink, term.ScreenLine()+4, term.Cursor().Col)
-		c.ExpectRedrawn("2+2", func(s string) bool { return s == "1> " })
+		c.ExpectRedrawn("2+2", "1> ")
 		term.Write([]byte(output))
 		c.Scrolled(term)
 		c.Finish(term, term.ScreenLine()+int64(term.Cursor().Row), term.Cursor().Col)

@@ -50,19 +50,26 @@ func plainEnd(row vt.Row, text []byte) bool {
 // Collector takes a cell's output from the emulator: rows that scrolled off
 // as they go, because they cannot change any more, and the rest at the end.
 type Collector struct {
-	sink *Sink
-	next int64 // the first row that was not taken, counted from the start
-	col  int   // where in it the output begins
-	line []byte
-	echo *string  // what was typed: the first line, if the program echoes it
-	more []string // and the lines behind it
+	sink  *Sink
+	state CollectorState
+}
+
+// CollectorState is how far a collector has come. It crosses a host upgrade as
+// it is.
+type CollectorState struct {
+	Next int64    `json:"next"` // the first row that was not taken, counted from the start
+	Col  int      `json:"col"`  // where in it the output begins
+	Line []byte   `json:"line,omitempty"`
+	Echo *string  `json:"echo,omitempty"` // what was typed: the first line, if the program echoes it
+	More []string `json:"more,omitempty"` // and the lines behind it
 
 	// An editor of several lines draws all of them again, at times more than
 	// once, when one is entered. So the first lines are held back until it is
 	// known which of them is the last that was typed.
-	isPrompt func(string) bool // or nil: the program does not redraw
-	held     [][]byte
-	atPrompt bool // the next line is what stands behind the prompt, where the code was typed
+	Redraws  bool     `json:"redraws,omitempty"`
+	Prompt   string   `json:"prompt,omitempty"` // of the program that redraws
+	Held     [][]byte `json:"held,omitempty"`
+	AtPrompt bool     `json:"at_prompt,omitempty"` // the next line is what stands behind the prompt, where the code was typed
 }
 
 // maxHeld is how many lines an editor may have drawn again.
@@ -70,7 +77,7 @@ const maxHeld = 32
 
 // NewCollector begins at a place of the screen.
 func NewCollector(sink *Sink, line int64, col int) *Collector {
-	return &Collector{sink: sink, next: line, col: col}
+	return &Collector{sink: sink, state: CollectorState{Next: line, Col: col}}
 }
 
 // Scrolled takes the rows that left the screen. It must be called before more
@@ -83,10 +90,10 @@ func (c *Collector) Scrolled(t *vt.Terminal) {
 }
 
 func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
-	for c.next = max(c.next, t.FirstLine()); c.next < until; c.next++ {
-		row := t.Row(int(c.next - t.ScreenLine()))
-		c.line = appendRow(c.line, row, c.col, row.Len())
-		c.col = 0
+	for c.state.Next = max(c.state.Next, t.FirstLine()); c.state.Next < until; c.state.Next++ {
+		row := t.Row(int(c.state.Next - t.ScreenLine()))
+		c.state.Line = appendRow(c.state.Line, row, c.state.Col, row.Len())
+		c.state.Col = 0
 		if !row.Wrapped() {
 			c.flush()
 		}
@@ -94,23 +101,23 @@ func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
 }
 
 func (c *Collector) flush() {
-	if c.isPrompt != nil {
+	if c.state.Redraws {
 		c.hold()
 		return
 	}
-	c.emit(c.line)
-	c.line = c.line[:0]
+	c.emit(c.state.Line)
+	c.state.Line = c.state.Line[:0]
 }
 
 func (c *Collector) emit(line []byte) {
-	echo := c.echo
-	c.echo = nil
+	echo := c.state.Echo
+	c.state.Echo = nil
 	if echo == nil || !sameEcho(string(line), *echo) {
 		c.sink.Line(line)
 		return
 	}
-	if len(c.more) > 0 {
-		c.echo, c.more = &c.more[0], c.more[1:]
+	if len(c.state.More) > 0 {
+		c.state.Echo, c.state.More = &c.state.More[0], c.state.More[1:]
 	}
 }
 
@@ -125,53 +132,58 @@ func sameEcho(line, typed string) bool {
 
 // hold keeps a line until it is known whether it was drawn by the editor.
 func (c *Collector) hold() {
-	text := strings.TrimRight(string(c.line), " ")
-	atPrompt := c.atPrompt
-	c.atPrompt = false
+	text := strings.TrimRight(string(c.state.Line), " ")
+	atPrompt := c.state.AtPrompt
+	c.state.AtPrompt = false
 	if atPrompt && text == "" {
 		// The terminal echoed Enter while the editor did not look, at the
 		// bottom of the screen: then the editor wrote over what it drew.
-		c.line = c.line[:0]
+		c.state.Line = c.state.Line[:0]
 		return
 	}
-	if before, ok := strings.CutSuffix(text, strings.TrimRight(*c.echo, " ")); ok && c.isPrompt(before) {
-		c.held = nil // this one, and all before it
+	if before, ok := strings.CutSuffix(text, strings.TrimRight(*c.state.Echo, " ")); ok && c.isPrompt(before) {
+		c.state.Held = nil // this one, and all before it
 	} else {
-		c.held = append(c.held, append([]byte(nil), c.line...))
+		c.state.Held = append(c.state.Held, append([]byte(nil), c.state.Line...))
 	}
-	c.line = c.line[:0]
-	if len(c.held) > maxHeld {
+	c.state.Line = c.state.Line[:0]
+	if len(c.state.Held) > maxHeld {
 		c.release()
 	}
 }
 
 // release lets go of what was held: it was output.
 func (c *Collector) release() {
-	c.isPrompt = nil
-	for _, line := range c.held {
+	c.state.Redraws = false
+	for _, line := range c.state.Held {
 		c.emit(line)
 	}
-	c.held = nil
+	c.state.Held = nil
 }
 
 // Expect says what the terminal or the program will echo: what of it stands in
 // the first lines is left out.
 func (c *Collector) Expect(typed ...string) {
-	c.echo, c.more = &typed[0], typed[1:]
+	c.state.Echo, c.state.More = &typed[0], typed[1:]
 }
 
 // ExpectRedrawn is Expect for a program whose editor draws all lines of its
-// input again. isPrompt says whether a text is a prompt of it.
-func (c *Collector) ExpectRedrawn(typed string, isPrompt func(string) bool) {
+// input again, behind its prompt.
+func (c *Collector) ExpectRedrawn(typed, prompt string) {
 	c.Expect(typed)
-	c.isPrompt, c.atPrompt = isPrompt, c.col > 0
+	c.state.Redraws, c.state.Prompt, c.state.AtPrompt = true, prompt, c.state.Col > 0
+}
+
+// isPrompt reports whether a text is a prompt of the program that redraws.
+func (c *Collector) isPrompt(text string) bool {
+	return SamePrompt(text, c.state.Prompt) || IsContinuation(text, c.state.Prompt)
 }
 
 // Above moves the beginning up: the program cleared the screen and writes
 // where older text stood.
 func (c *Collector) Above(line int64) {
-	if line < c.next {
-		c.next, c.col = line, 0
+	if line < c.state.Next {
+		c.state.Next, c.state.Col = line, 0
 	}
 }
 
@@ -179,11 +191,11 @@ func (c *Collector) Above(line int64) {
 // program left without a newline counts.
 func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
-	if c.next == line {
+	if c.state.Next == line {
 		row := t.Row(int(line - t.ScreenLine()))
-		c.line = appendRow(c.line, row, c.col, col)
+		c.state.Line = appendRow(c.state.Line, row, c.state.Col, col)
 	}
-	if len(c.line) > 0 {
+	if len(c.state.Line) > 0 {
 		c.flush()
 	}
 	c.release()
@@ -193,43 +205,30 @@ func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 // goes on.
 func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
-	if c.next == line && col > c.col {
+	if c.state.Next == line && col > c.state.Col {
 		row := t.Row(int(line - t.ScreenLine()))
-		c.line = appendRow(c.line, row, c.col, col)
-		c.col = col
+		c.state.Line = appendRow(c.state.Line, row, c.state.Col, col)
+		c.state.Col = col
 	}
 }
 
 // GoOnAt says where the output goes on: the terminal has moved its rows.
-func (c *Collector) GoOnAt(line int64, col int) { c.next, c.col = line, col }
+func (c *Collector) GoOnAt(line int64, col int) { c.state.Next, c.state.Col = line, col }
 
 // Peek returns what Finish would take, and takes nothing.
 func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied := *c
 	copied.sink = NewSink("")
-	copied.line = append([]byte(nil), c.line...)
-	copied.held = slices.Clone(c.held)
+	copied.state.Line = append([]byte(nil), c.state.Line...)
+	copied.state.Held = slices.Clone(c.state.Held)
 	copied.Finish(t, line, col)
-	return string(copied.sink.mem)
+	return string(copied.sink.state.Mem)
 }
 
-// CollectorState is a collector as it crosses from one host binary to another.
-type CollectorState struct {
-	Next int64   `json:"next"`
-	Col  int     `json:"col"`
-	Line []byte  `json:"line,omitempty"`
-	Echo *string `json:"echo,omitempty"`
-	// More is what is echoed behind Echo.
-	More []string `json:"more,omitempty"`
-}
-
-// State returns the collector's state.
-func (c *Collector) State() CollectorState {
-	c.release()
-	return CollectorState{Next: c.next, Col: c.col, Line: c.line, Echo: c.echo, More: c.more}
-}
+// State returns the collector's state, which shares memory with it.
+func (c *Collector) State() CollectorState { return c.state }
 
 // ResumeCollector goes on where another stopped.
 func ResumeCollector(sink *Sink, s CollectorState) *Collector {
-	return &Collector{sink: sink, next: s.Next, col: s.Col, line: s.Line, echo: s.Echo, more: s.More}
+	return &Collector{sink: sink, state: s}
 }

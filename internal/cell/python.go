@@ -9,35 +9,35 @@ import (
 // where a block ends: inside a string, a bracket or a line that goes on, an
 // empty line ends nothing.
 type Python struct {
-	quote     string // of the string that is open, or ""
-	depth     int    // of open brackets
-	joined    bool   // the line ended with a backslash
-	decorated bool   // the last statement was a decorator: what it decorates follows
+	Quote     string `json:"quote,omitempty"`     // of the string that is open, or ""
+	Depth     int    `json:"depth,omitempty"`     // of open brackets
+	Joined    bool   `json:"joined,omitempty"`    // the line ended with a backslash
+	Decorated bool   `json:"decorated,omitempty"` // the last statement was a decorator: what it decorates follows
 }
 
 // Add takes the next line of the code.
 func (p *Python) Add(line string) {
 	if text := strings.TrimSpace(line); !p.Within() && text != "" && text[0] != '#' {
-		p.decorated = strings.HasPrefix(line, "@")
+		p.Decorated = strings.HasPrefix(line, "@")
 	}
-	p.joined = false
+	p.Joined = false
 	for rest := line; rest != ""; {
 		rest = p.step(rest)
 	}
-	if len(p.quote) == 1 && !p.joined { // an error, which the REPL tells
-		p.quote = ""
+	if len(p.Quote) == 1 && !p.Joined { // an error, which the REPL tells
+		p.Quote = ""
 	}
 }
 
 // step takes one token, or a character of one, and returns what follows.
 func (p *Python) step(s string) string {
 	if s[0] == '\\' {
-		p.joined = len(s) == 1
+		p.Joined = len(s) == 1
 		return s[min(2, len(s)):]
 	}
-	if p.quote != "" {
-		if rest, ok := strings.CutPrefix(s, p.quote); ok {
-			p.quote = ""
+	if p.Quote != "" {
+		if rest, ok := strings.CutPrefix(s, p.Quote); ok {
+			p.Quote = ""
 			return rest
 		}
 		return s[1:]
@@ -46,29 +46,49 @@ func (p *Python) step(s string) string {
 	case '#':
 		return ""
 	case '"', '\'':
-		p.quote = s[:1]
-		if triple := strings.Repeat(p.quote, 3); strings.HasPrefix(s, triple) {
-			p.quote = triple
+		p.Quote = s[:1]
+		if triple := strings.Repeat(p.Quote, 3); strings.HasPrefix(s, triple) {
+			p.Quote = triple
 		}
-		return s[len(p.quote):]
+		return s[len(p.Quote):]
 	case '(', '[', '{':
-		p.depth++
+		p.Depth++
 	case ')', ']', '}':
-		p.depth = max(0, p.depth-1)
+		p.Depth = max(0, p.Depth-1)
 	}
 	return s[1:]
 }
 
 // Within reports whether the next line, whatever it is, goes on with a string,
 // a bracket or a line.
-func (p *Python) Within() bool { return p.quote != "" || p.depth > 0 || p.joined }
+func (p *Python) Within() bool { return p.Quote != "" || p.Depth > 0 || p.Joined }
 
-// Decorated reports whether what a decorator decorates is still to come.
-func (p *Python) Decorated() bool { return p.decorated }
+// open reports whether more of what was typed must come, whatever the prompt.
+func (p *Python) open() bool { return p.Within() || p.Decorated }
 
-// EndsBefore reports whether a block that is not open ends before the next
+// endsBlock is the line that ends a block.
+const endsBlock = ""
+
+// pythonBlock returns the lines that are still to be typed inside a block, so
+// that Python's REPL takes what a file would mean: empty lines inside a block
+// do not end it, and a line at the margin does. An empty line that did not end
+// it is not sent again.
+func pythonBlock(p Python, typed string, lines []string) []string {
+	if p.Within() {
+		return lines
+	}
+	for len(lines) > 1 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	if typed != endsBlock && !p.Decorated && endsBefore(lines[0]) {
+		lines = append([]string{endsBlock}, lines...)
+	}
+	return lines
+}
+
+// endsBefore reports whether a block that is not open ends before the next
 // line: that one stands at the margin, and does not belong to the block.
-func EndsBefore(next string) bool {
+func endsBefore(next string) bool {
 	if next == "" || next[0] == ' ' || next[0] == '\t' || next[0] == '#' {
 		return false
 	}

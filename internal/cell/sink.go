@@ -21,14 +21,20 @@ const (
 
 // Sink collects lines.
 type Sink struct {
-	path string
-	mem  []byte
-	file *os.File
-	out  *bufio.Writer
-	size int64
-	lost bool
-	tail [][]byte // the newest lines once the file is full
-	err  error
+	path  string
+	state SinkState
+	file  *os.File // or nil while all is in memory
+	out   *bufio.Writer
+	err   error
+}
+
+// SinkState is what a sink has collected. It crosses a host upgrade as it is.
+type SinkState struct {
+	Mem  []byte   `json:"mem,omitempty"`
+	Size int64    `json:"size"`
+	File bool     `json:"file,omitempty"` // it goes to the file
+	Lost bool     `json:"lost,omitempty"`
+	Tail [][]byte `json:"tail,omitempty"` // the newest lines once the file is full
 }
 
 // NewSink collects into memory, and into the file once it is much.
@@ -36,20 +42,20 @@ func NewSink(path string) *Sink { return &Sink{path: path} }
 
 // Line adds one line.
 func (s *Sink) Line(line []byte) {
-	s.size += int64(len(line)) + 1
+	s.state.Size += int64(len(line)) + 1
 	switch {
-	case s.err != nil || s.size > maxFile:
-		s.lost = true
-		if s.tail = append(s.tail, bytes.Clone(line)); len(s.tail) > endLines {
-			s.tail = s.tail[1:]
+	case s.err != nil || s.state.Size > maxFile:
+		s.state.Lost = true
+		if s.state.Tail = append(s.state.Tail, bytes.Clone(line)); len(s.state.Tail) > endLines {
+			s.state.Tail = s.state.Tail[1:]
 		}
 		return
-	case s.file == nil && s.size <= maxMemory:
-		s.mem = append(append(s.mem, line...), '\n')
+	case s.file == nil && s.state.Size <= maxMemory:
+		s.state.Mem = append(append(s.state.Mem, line...), '\n')
 		return
 	case s.file == nil:
 		if s.err = s.spill(); s.err != nil {
-			s.lost = true
+			s.state.Lost = true
 			return
 		}
 	}
@@ -63,17 +69,17 @@ func (s *Sink) spill() error {
 	if err != nil {
 		return fmt.Errorf("keep a cell's output: %w", err)
 	}
-	s.file, s.out = f, bufio.NewWriterSize(f, 64<<10)
-	_, err = s.out.Write(s.mem)
-	s.mem = nil
+	s.file, s.out, s.state.File = f, bufio.NewWriterSize(f, 64<<10), true
+	_, err = s.out.Write(s.state.Mem)
+	s.state.Mem = nil
 	return err
 }
 
 // Close ends the collection and fills in what a result says of its output.
 func (s *Sink) Close(r *Result) error {
 	if s.file == nil {
-		r.Output = string(bytes.TrimSuffix(s.mem, []byte("\n")))
-		r.Truncated = s.lost
+		r.Output = string(bytes.TrimSuffix(s.state.Mem, []byte("\n")))
+		r.Truncated = s.state.Lost
 		return s.err
 	}
 	err := s.out.Flush()
@@ -91,7 +97,7 @@ func (s *Sink) Close(r *Result) error {
 
 // read returns the output for an answer: whole, or its two ends.
 func (s *Sink) read() (text string, truncated bool, err error) {
-	if s.size <= maxAnswer && !s.lost {
+	if s.state.Size <= maxAnswer && !s.state.Lost {
 		raw, err := os.ReadFile(s.path)
 		return string(bytes.TrimSuffix(raw, []byte("\n"))), false, err
 	}
@@ -100,10 +106,10 @@ func (s *Sink) read() (text string, truncated bool, err error) {
 		return "", true, err
 	}
 	head, tail := firstLines(raw[0], endLines), lastLines(raw[1], endLines)
-	if len(s.tail) > 0 {
-		tail = bytes.Join(s.tail, []byte("\n"))
+	if len(s.state.Tail) > 0 {
+		tail = bytes.Join(s.state.Tail, []byte("\n"))
 	}
-	return fmt.Sprintf("%s\n[... %d bytes in all; the middle is left out ...]\n%s", head, s.size, tail), true, nil
+	return fmt.Sprintf("%s\n[... %d bytes in all; the middle is left out ...]\n%s", head, s.state.Size, tail), true, nil
 }
 
 func readEnds(path string, n int64) (ends [2][]byte, err error) {
@@ -204,16 +210,7 @@ func CutFile(path string, max int) (text string, cut bool, err error) {
 
 // SoFar returns what was collected, as far as it is in memory, and rest.
 func (s *Sink) SoFar(rest string) string {
-	return string(bytes.TrimSuffix(append(bytes.Clone(s.mem), rest...), []byte("\n")))
-}
-
-// SinkState is a sink as it crosses from one host binary to another.
-type SinkState struct {
-	Mem  []byte   `json:"mem,omitempty"`
-	Size int64    `json:"size"`
-	File bool     `json:"file,omitempty"`
-	Lost bool     `json:"lost,omitempty"`
-	Tail [][]byte `json:"tail,omitempty"`
+	return string(bytes.TrimSuffix(append(bytes.Clone(s.state.Mem), rest...), []byte("\n")))
 }
 
 // State brings the file up to date and returns the sink's state.
@@ -223,12 +220,12 @@ func (s *Sink) State() (SinkState, error) {
 			return SinkState{}, fmt.Errorf("keep a cell's output: %w", err)
 		}
 	}
-	return SinkState{Mem: s.mem, Size: s.size, File: s.file != nil, Lost: s.lost, Tail: s.tail}, nil
+	return s.state, nil
 }
 
 // ResumeSink goes on where another stopped.
 func ResumeSink(path string, st SinkState) (*Sink, error) {
-	s := &Sink{path: path, mem: st.Mem, size: st.Size, lost: st.Lost, tail: st.Tail}
+	s := &Sink{path: path, state: st}
 	if !st.File {
 		return s, nil
 	}

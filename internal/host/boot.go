@@ -165,7 +165,7 @@ func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
 		return argv, env
 	}
 	if in.Shell != "" {
-		h.core.shell.token, h.core.shell.silent = token, in.Shell == "sh"
+		h.core.shell.Token, h.core.shell.Silent = token, in.Shell == "sh"
 	}
 	return in.Argv, in.Env
 }
@@ -209,10 +209,13 @@ func (h *Host) adopt(pid int) {
 	h.proc = newProcesses(pid)
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
-	h.cells = &cells{h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: make(chan struct{}, 1)}
+	h.cells = &cells{
+		h: h, store: cell.Store{Dir: h.dir.Cells()}, interrupting: make(chan struct{}, 1),
+		program: cell.Program{KeepsRefused: cell.KeepsRefused(h.record.Command[0])},
+	}
 	if p := h.record.Prompt; filepath.IsAbs(p) { // 'den new' made it so
-		h.cells.hook = p
+		h.cells.hook, h.cells.program.Hook = p, true
 	} else {
-		h.cells.given = strings.TrimRight(p, " ")
+		h.cells.program.Prompt = strings.TrimRight(p, " ")
 	}
 }

@@ -18,71 +18,33 @@ import (
 
 // cells runs code in the session, one cell at a time.
 type cells struct {
-	h     *Host
-	store cell.Store
-	given string         // the prompt by which cells end, or ""
-	hook  string         // the path of the program that tells, or ""
-	work  sync.WaitGroup // the goroutine of the active cell
+	h       *Host
+	store   cell.Store
+	program cell.Program
+	hook    string         // the path of the program that tells when a cell has ended, or ""
+	work    sync.WaitGroup // the goroutine of the active cell
 	// interrupting has room for the one who interrupts.
 	interrupting chan struct{}
 
 	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
 	active   *running
-	learned  prompt // the program's, at the last cell
-	unpruned int    // cells that ended since old ones were forgotten
-	restedAt uint64 // core's activity when a program was last known to rest; 0 never
+	learned  cell.Prompt // the program's, at the last cell
+	unpruned int         // cells that ended since old ones were forgotten
+	restedAt uint64      // core's activity when a program was last known to rest; 0 never
 }
 
 // running is a cell that was given to the program.
 type running struct {
 	cells *cells
 	id    string
-	code  string
-	begun time.Duration
 	turn  *cellTurn
-
-	lines   []string // what is still to be typed, for programs that take a line at a time
-	typed   string   // the line that was typed last
-	cleared int      // not 0: what stood behind the shell's prompt was dropped, and this many ends tell that it is gone
-	clears  int      // how often that was tried
-	byShell bool     // it was sent at the prompt of a shell with marks
-	sentSeq uint64   // of the last output when the code was sent
-	prompt  prompt   // what stood left of the cursor when the code was sent
-
-	pythonSeen cell.Python // the first pythonDone lines of the code, see python
-	pythonDone int
+	state cell.State // drive's
 
 	// guarded by cells.mu
-	record      cell.Record
-	journal     *cell.Journal
-	sent        bool          // the code, or its first line
-	late        bool          // its caller stopped waiting
-	pressed     bool          // somebody interrupts it
-	interrupted bool          // and Ctrl-C was sent
-	patience    *time.Timer   // or nil: when a fired cell is late
-	changed     chan struct{} // closed, and replaced, when the record changes
-}
-
-// prompt is a prompt and the column behind it.
-type prompt struct {
-	text string
-	col  int
-}
-
-// learn returns the program's prompt. What stands left of the cursor is more
-// than that where the last output ended without a newline.
-func (cs *cells) learn(p prompt) prompt {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	last := cs.learned
-	switch {
-	case last.text != "" && p.text == "": // something printed behind the prompt
-		return last
-	case last.text != "" && p.text != last.text && strings.HasSuffix(p.text, last.text) && !cell.IsContinuation(p.text, last.text):
-		return last
-	}
-	cs.learned = p
-	return p
+	life     cellLife
+	journal  *cell.Journal
+	patience *time.Timer   // or nil: tells when a fired cell is late
+	changed  chan struct{} // closed, and replaced, when the record changes
 }
 
 // run gives code to the program and waits for its end, for a question of the
@@ -127,24 +89,25 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	now := time.Now()
 	id = ident.New(now)
 	r = &running{
-		cells: cs, id: id, code: req.Code, begun: cs.h.core.clock(), changed: make(chan struct{}),
+		cells: cs, id: id, changed: make(chan struct{}), state: cell.Begin(req.Code, cs.learned),
 		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: make(chan struct{}, 1)},
-		record: cell.Record{
+		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
-		},
+		}},
 	}
-	if r.journal, err = cs.store.Begin(r.record); err != nil {
+	if r.journal, err = cs.store.Begin(r.life.Record); err != nil {
 		return nil, "", err
 	}
 	cs.active = r
 	if req.Fire && req.Timeout > 0 {
-		r.patience = time.AfterFunc(req.Timeout, func() { r.giveUp() })
+		r.life.LateAt = r.life.Begun + req.Timeout
 	}
+	r.armPatience()
 	code := req.Code
 	if cs.h.manifest().RecordInput == home.RecordNone {
 		code = ""
 	}
-	r.record.StartSeq = cs.event("fired", r.record.Result, code)
+	r.life.Record.StartSeq = cs.event("fired", r.life.Record.Result, code)
 	cs.work.Go(r.drive)
 	return r, id, nil
 }
@@ -196,9 +159,9 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 func (r *running) look() (cell.Result, <-chan struct{}) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
-	res := r.record.Result
+	res := r.life.Record.Result
 	if !res.Final() {
-		res.DurationMS = (r.cells.h.core.clock() - r.begun).Milliseconds()
+		res.DurationMS = (r.cells.h.core.clock() - r.life.Begun).Milliseconds()
 	}
 	return res, r.changed
 }
@@ -207,7 +170,7 @@ func (r *running) look() (cell.Result, <-chan struct{}) {
 // still recognised.
 func (r *running) giveUp() cell.Result {
 	text := r.outputSoFar()
-	r.update(func(rec *cell.Record) { r.late, rec.Output = true, text })
+	r.update(func(rec *cell.Record) { r.life.Late, rec.Output = true, text })
 	res, _ := r.look()
 	if !res.Final() {
 		res.Status = cell.TimedOut
@@ -215,23 +178,32 @@ func (r *running) giveUp() cell.Result {
 	return res
 }
 
+// armPatience lets a fired cell be late when its time is up.
+func (r *running) armPatience() {
+	if r.life.LateAt == 0 || r.life.Late || r.patience != nil {
+		return
+	}
+	r.patience = time.AfterFunc(r.life.LateAt-r.cells.h.core.clock(), func() { r.giveUp() })
+}
+
 // update changes the record, keeps it, and tells those who wait.
 func (r *running) update(change func(*cell.Record)) {
 	cs := r.cells
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if r.record.Final() {
+	record := &r.life.Record
+	if record.Final() {
 		return
 	}
-	change(&r.record)
-	kept := r.record
-	if r.late && !kept.Final() {
+	change(record)
+	kept := *record
+	if r.life.Late && !kept.Final() {
 		kept.Status = cell.TimedOut
 	}
 	if err := r.journal.Save(kept); err != nil {
 		log.Print(err) // the caller still gets its answer
 	}
-	if r.record.Final() {
+	if record.Final() {
 		if err := r.journal.Close(); err != nil {
 			log.Printf("keep cell '%s': %v", r.id, err)
 		}
@@ -243,8 +215,9 @@ func (r *running) update(change func(*cell.Record)) {
 	r.changed = make(chan struct{})
 }
 
-// finish ends the cell with what is known of its end.
-func (r *running) finish(end cell.Result) {
+// finish ends the cell with what is known of its end. problem is what kept it
+// from going on, or "".
+func (r *running) finish(end cell.Result, problem string) {
 	c := r.cells.h.core
 	if r.patience != nil {
 		r.patience.Stop()
@@ -259,31 +232,16 @@ func (r *running) finish(end cell.Result) {
 		log.Printf("keep a cell's output: %v", err)
 	}
 	end.CellID = r.id
-	end.DurationMS = (c.clock() - r.begun).Milliseconds()
-	r.cells.mu.Lock()
-	pressed := r.pressed
-	r.cells.mu.Unlock()
-	if pressed {
-		end.Status, end.By = cell.Failed, cell.ByInt
+	end.DurationMS = (c.clock() - r.life.Begun).Milliseconds()
+	switch {
+	case end.By == cell.ByInt:
 		end.Output = "interrupted"
+	case problem != "":
+		end.Output = strings.TrimPrefix(end.Output+"\n"+problem, "\n")
 	}
 	seq := c.position().Seq
 	r.update(func(rec *cell.Record) { rec.Result, rec.EndSeq = end, seq })
 	r.cells.prune(end.OutputFile != "")
-}
-
-// rests notes that the program waited for input, with nothing after that
-// activity: until something happens it still does.
-func (cs *cells) rests(activity uint64) {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	cs.restedAt = activity
-}
-
-func (cs *cells) restsSince(activity uint64) bool {
-	cs.mu.Lock()
-	defer cs.mu.Unlock()
-	return cs.restedAt > 0 && cs.restedAt == activity
 }
 
 // What is kept of the cells of one session. A look at the directory costs, so

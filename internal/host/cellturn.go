@@ -11,20 +11,27 @@ import (
 // cellTurn is a cell's part in core: it takes the output while it passes by.
 // All of it is guarded by core.mu.
 type cellTurn struct {
+	turnState
 	sink  *cell.Sink
 	take  *cell.Collector // or nil before the output began
-	typed *typedAt        // or nil: where the code was typed, for a shell
-	ends  int             // of shellMarks, when the code was sent
-	over  bool            // the shell said that the command ended
 	hook  *hook           // or nil
 	moved chan struct{}   // room for one token: there was output
 }
 
+// turnState is what the turn knows of a cell. It crosses a host upgrade as it
+// is.
+type turnState struct {
+	SentSeq uint64   `json:"sent_seq"`           // of the last output when the code was sent
+	Ends    int      `json:"ends"`               // that the shell told before
+	Over    bool     `json:"over"`               // the shell said that the command ended
+	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell
+}
+
 // typedAt is a place of the screen, and the code that was typed there.
 type typedAt struct {
-	line int64
-	col  int
-	code []string
+	Line int64    `json:"line"`
+	Col  int      `json:"col"`
+	Code []string `json:"code"`
 }
 
 // cellPart bounds what is fed to the emulator at once while a cell runs: no
@@ -88,25 +95,25 @@ func partLen(p []byte) int {
 // marksLocked takes the marks that the last bytes held.
 func (c *core) marksLocked() {
 	for _, m := range c.term.TakeMarks() {
-		if !c.shell.take(m) {
+		if !c.shell.Take(m) {
 			continue
 		}
 		if m.Kind == 'B' {
-			c.shell.shown = cell.TextLeft(c.term, m.Line, m.Col)
+			c.shell.Shown = cell.TextLeft(c.term, m.Line, m.Col)
 		}
 		if c.cell == nil {
 			continue
 		}
 		switch {
-		case m.Kind == 'C' && (c.cell.take == nil || c.shell.start == m):
+		case m.Kind == 'C' && (c.cell.take == nil || c.shell.Start == m):
 			c.cell.take = cell.NewCollector(c.cell.sink, m.Line, m.Col)
-		case m.Kind == 'D' && c.shell.ends > c.cell.ends && !c.cell.over:
-			c.cell.over = true
-			if at := c.cell.typed; c.cell.take == nil && at != nil {
+		case m.Kind == 'D' && c.shell.Ends > c.cell.Ends && !c.cell.Over:
+			c.cell.Over = true
+			if at := c.cell.TypedAt; c.cell.take == nil && at != nil {
 				// The shell did not take it for a command (an error of syntax): what
 				// it says of it stands behind the echo.
-				c.cell.take = cell.NewCollector(c.cell.sink, at.line, at.col)
-				c.cell.take.Expect(at.code...)
+				c.cell.take = cell.NewCollector(c.cell.sink, at.Line, at.Col)
+				c.cell.take.Expect(at.Code...)
 			}
 			if c.cell.take != nil {
 				c.cell.take.Above(m.Line)
@@ -118,7 +125,7 @@ func (c *core) marksLocked() {
 
 // follow takes the rows that scrolled off.
 func (t *cellTurn) follow(term *vt.Terminal) {
-	if t.take == nil || t.over || term.Modes().AltScreen {
+	if t.take == nil || t.Over || term.Modes().AltScreen {
 		return
 	}
 	t.take.Above(term.ScreenLine() + int64(term.Cursor().Row))
@@ -129,7 +136,7 @@ func (t *cellTurn) follow(term *vt.Terminal) {
 // wraps lines anew: what is above the cursor is taken before, and the rest
 // begins where the cursor is then. Without a cell it only resizes.
 func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
-	if t == nil || t.take == nil || t.over || term.Modes().AltScreen {
+	if t == nil || t.take == nil || t.Over || term.Modes().AltScreen {
 		resize()
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/screen"
 	"den/internal/vt"
@@ -21,26 +22,16 @@ import (
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
 
-	mu   sync.Mutex // guards the fields below
+	mu sync.Mutex // guards the fields below
+	coreState
 	log  *eventlog.Writer
 	term *vt.Terminal
-	held []byte // the begun UTF-8 character at the end of the output
-
-	outputSeq  uint64        // seq of the last output
-	lastOutput time.Duration // when it came
-	lastInput  time.Duration
-	activity   uint64 // counts outputs and inputs
-	// foreign is set by input that no cell typed, until the program is seen at
-	// rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
-	// that comes is an older one, and what is typed there is lost.
-	foreign   bool
-	syncSince time.Duration // when the program began a synchronised update
 
 	waiters   map[*waiter]struct{}
 	lastLook  time.Duration // when the waiters last looked at the screen
 	lookDue   bool          // they will look again in a moment
 	followers map[*follower]struct{}
-	shell     shellMarks
+	shell     cell.ShellMarks
 	cell      *cellTurn  // or nil while no cell runs
 	ended     *wire.Exit // or nil while the program runs
 
@@ -48,19 +39,34 @@ type core struct {
 	paused chan struct{} // set once; room for one token: the log cannot be written
 }
 
+// coreState is what core knows beside log and screen. It crosses a host upgrade
+// as it is.
+type coreState struct {
+	Held       []byte        `json:"held,omitempty"` // the begun UTF-8 character at the end of the output
+	OutputSeq  uint64        `json:"output_seq"`     // seq of the last output
+	LastOutput time.Duration `json:"last_output"`    // when it came
+	LastInput  time.Duration `json:"last_input"`
+	Activity   uint64        `json:"activity,omitempty"` // counts outputs and inputs
+	// Foreign is set by input that no cell typed, until the program is seen at
+	// rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
+	// that comes is an older one, and what is typed there is lost.
+	Foreign   bool          `json:"foreign,omitempty"`
+	SyncSince time.Duration `json:"sync_since,omitempty"` // when the program began a synchronised update
+}
+
 // output takes what the program wrote: first the log, then the screen, then
 // those who wait. It returns what the terminal answers to the program.
 func (c *core) output(chunk []byte) (replies []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.held) > 0 {
-		chunk = append(c.held, chunk...)
-		c.held = nil
+	if len(c.Held) > 0 {
+		chunk = append(c.Held, chunk...)
+		c.Held = nil
 	}
 	// A character cut by the end of a read waits for its rest: it shows
 	// nothing yet, and the log stays text.
 	if n := unfinished(chunk); n > 0 {
-		c.held = append([]byte(nil), chunk[len(chunk)-n:]...)
+		c.Held = append([]byte(nil), chunk[len(chunk)-n:]...)
 		chunk = chunk[:len(chunk)-n]
 	}
 	c.outputLocked(chunk)
@@ -71,18 +77,18 @@ func (c *core) outputLocked(chunk []byte) {
 	if len(chunk) == 0 {
 		return
 	}
-	c.outputSeq = c.log.Append(eventlog.Output, chunk)
+	c.OutputSeq = c.log.Append(eventlog.Output, chunk)
 	c.flushLocked()
 	wasSync := c.term.Modes().Sync
 	c.feedLocked(chunk)
-	c.lastOutput = c.clock()
+	c.LastOutput = c.clock()
 	if !wasSync {
-		c.syncSince = c.lastOutput
+		c.SyncSince = c.LastOutput
 	}
 	c.happenedLocked()
 	c.rotateLocked()
 	for f := range c.followers {
-		f.push(chunk, c.outputSeq)
+		f.push(chunk, c.OutputSeq)
 	}
 	c.wakeLocked()
 }
@@ -162,7 +168,7 @@ func (c *core) retryLog() bool {
 }
 
 func (c *core) happenedLocked() {
-	c.activity++
+	c.Activity++
 	c.stir()
 }
 
@@ -178,7 +184,7 @@ func (c *core) stir() {
 func (c *core) lastActivity() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.activity
+	return c.Activity
 }
 
 // resize changes the emulator and the log together, before the program hears
@@ -203,8 +209,8 @@ func (c *core) resize(cols, rows int) uint64 {
 func (c *core) end(exit wire.Exit) (hash string, seq uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held := c.held
-	c.held = nil
+	held := c.Held
+	c.Held = nil
 	c.outputLocked(held) // a character that will never be finished
 	if err := c.log.Rotate(); err != nil {
 		c.pausedBy(err)

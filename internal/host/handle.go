@@ -59,7 +59,7 @@ func call[P, R any](req wire.Request, f func(P) (R, error)) (any, error) {
 }
 
 // sendInput logs input and queues it for the program. What the program makes
-// of it, and when, is not known: see core.foreign.
+// of it, and when, is not known: see coreState.Foreign.
 func (h *Host) sendInput(in wire.Input) (wire.Seq, error) { return h.typeIn(in, typist{foreign: true}) }
 
 // typist is what is known of who types.

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"sync"
 	"time"
-
-	"den/internal/cell"
 )
 
 // A hook is a program of the user's that reads what a cell prints, a line at a
@@ -122,21 +120,4 @@ func (h *hook) feed(write func([]byte) error) {
 			}
 		}
 	}
-}
-
-// finishHook ends a cell whose hook has seen the end. The line by which it saw
-// it, as a rule the prompt, is not output.
-func (r *running) finishHook() {
-	c := r.cells.h.core
-	c.mu.Lock()
-	if r.turn.take != nil {
-		cur := c.term.Cursor()
-		line := c.term.ScreenLine() + int64(cur.Row)
-		if cur.Col == 0 {
-			line--
-		}
-		r.turn.take.Finish(c.term, line, 0)
-	}
-	c.mu.Unlock()
-	r.finish(cell.Result{Status: cell.Done, By: cell.ByHook})
 }

@@ -269,8 +269,8 @@ func encodeKey(name string, m vt.Modes) ([]piece, error) {
 func (c *core) atRest(activity uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.activity == activity {
-		c.foreign = false
+	if c.Activity == activity {
+		c.Foreign = false
 	}
 }
 
@@ -280,9 +280,9 @@ func (c *core) atRest(activity uint64) {
 func (c *core) recordInput(policy string, echo bool, data []byte, foreign bool) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lastInput = c.clock()
-	c.shell.typed()
-	c.foreign = c.foreign || foreign
+	c.LastInput = c.clock()
+	c.shell.Typed()
+	c.Foreign = c.Foreign || foreign
 	c.happenedLocked()
 	if policy == home.RecordAll || policy == home.RecordAuto && echo {
 		return c.appendLocked(eventlog.Input, data)

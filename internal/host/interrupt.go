@@ -68,7 +68,7 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 		}
 	}
 	cs.mu.Lock()
-	r.pressed, r.interrupted = false, false // it goes on, and may end by itself
+	r.life.Pressed, r.life.Interrupted = false, false // it goes on, and may end by itself
 	cs.mu.Unlock()
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
 }
@@ -78,9 +78,9 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 func (r *running) markPressed() (sent bool) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
-	r.pressed = true
+	r.life.Pressed = true
 	r.turn.poke()
-	return r.sent
+	return r.life.Sent
 }
 
 // press sends Ctrl-C to the cell's program, or to that of a session without
@@ -95,7 +95,7 @@ func (cs *cells) press(r *running) (over bool, err error) {
 		return false, err
 	}
 	if r != nil {
-		r.interrupted = true
+		r.life.Interrupted = true
 		r.turn.poke()
 	}
 	return false, nil

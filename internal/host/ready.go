@@ -3,6 +3,7 @@ package host
 import (
 	"time"
 
+	"den/internal/cell"
 	"den/internal/pty"
 )
 
@@ -11,7 +12,6 @@ import (
 // asking costs.
 const (
 	firstProbePause = time.Millisecond
-	againPause      = 250 * time.Microsecond // between the two that must agree
 	lastProbePause  = 100 * time.Millisecond
 )
 
@@ -67,7 +67,7 @@ func (r *readyCheck) backoff() time.Duration {
 	first := r.last.State == pty.Ready && !r.again
 	r.again = r.last.State == pty.Ready
 	if first {
-		return againPause
+		return cell.ProbePause
 	}
 	p := r.pause
 	r.pause = min(2*r.pause, lastProbePause)

@@ -45,8 +45,8 @@ func (c *core) status() wire.Status {
 		ScreenHash: screen.Hash(screen.Text(c.term)),
 		Log:        logStatus(c.log.Stats()),
 	}
-	if c.outputSeq > 0 {
-		s.LastOutputTime = time.Now().Add(c.lastOutput - c.clock()).UTC()
+	if c.OutputSeq > 0 {
+		s.LastOutputTime = time.Now().Add(c.LastOutput - c.clock()).UTC()
 	}
 	return s
 }

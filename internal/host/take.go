@@ -7,48 +7,22 @@ import (
 	"den/internal/screen"
 )
 
-// beforePrompt is where the output ends on a last line that a program left at
-// col: a program that was killed at its prompt had printed that too.
-func (r *running) beforePrompt(last string, col int) int {
-	p := r.prompt
+// take does with the output on the screen what was decided.
+func (r *running) take(what cell.Take, o cell.Observed) {
+	if what.What == cell.Nothing {
+		return
+	}
+	c, t := r.cells.h.core, r.turn
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
-	case r.byShell || p.text == "":
-		return col
-	case cell.SamePrompt(last, p.text):
-		return 0
-	case strings.HasSuffix(last, p.text):
-		return max(col-p.col, 0)
+	case t.take == nil:
+	case what.What == cell.Drop:
+		t.take = nil
+	default:
+		t.take.Finish(c.term, what.Line, what.Col)
+		t.take = cell.NewCollector(t.sink, o.Line, o.Left.Col)
 	}
-	return col
-}
-
-// takeOrSkip takes what the last line of code printed. A program that asks for
-// more of an input has run nothing yet: what changed is its editor's.
-func (r *running) takeOrSkip(s seen) {
-	if !r.redraws(s) || !cell.IsContinuation(s.prompt.text, r.prompt.text) {
-		r.takeLine(s)
-		return
-	}
-	c := r.cells.h.core
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.turn.take = nil
-}
-
-// takeLine takes what the last line of code printed: all before the prompt.
-func (r *running) takeLine(s seen) {
-	c := r.cells.h.core
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.turn.take == nil {
-		return
-	}
-	col := 0
-	if p := r.prompt; p.text != "" && s.prompt.text != p.text && strings.HasSuffix(s.prompt.text, p.text) && !cell.IsContinuation(s.prompt.text, p.text) {
-		col = s.prompt.col - p.col // output without a newline stands before it
-	}
-	r.turn.take.Finish(c.term, s.line, max(col, 0))
-	r.turn.take = cell.NewCollector(r.turn.sink, s.line, s.prompt.col)
 }
 
 // setWaiting notes what the program waits for, "" for nothing.
@@ -66,32 +40,18 @@ func (r *running) setWaiting(what string) {
 	})
 }
 
-// finishExit ends the cell with its session.
-func (r *running) finishExit() {
-	c := r.cells.h.core
-	exit := r.cells.h.proc.exit()
-	c.mu.Lock()
-	if r.turn.take != nil && !r.turn.over {
-		cur := c.term.Cursor()
-		r.turn.take.Finish(c.term, c.term.ScreenLine()+int64(cur.Row), r.beforePrompt(cell.PromptAt(c.term), cur.Col))
-	}
-	c.mu.Unlock()
-	code := exit.Code
-	r.finish(cell.Result{Status: cell.Done, By: cell.ByExit, ExitCode: &code})
-}
-
 // outputSoFar is what the cell printed up to now, without disturbing it.
 func (r *running) outputSoFar() string {
-	c := r.cells.h.core
+	c, t := r.cells.h.core, r.turn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r.turn.take == nil || r.turn.over {
-		return r.turn.sink.SoFar("")
+	if t.take == nil || t.Over {
+		return t.sink.SoFar("")
 	}
 	if c.term.Modes().AltScreen { // all of it is the program's
-		return r.turn.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
+		return t.sink.SoFar(strings.TrimRight(screen.Text(c.term), "\n "))
 	}
 	cur := c.term.Cursor()
-	rest := r.turn.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
-	return r.turn.sink.SoFar(rest)
+	rest := t.take.Peek(c.term, c.term.ScreenLine()+int64(cur.Row), cur.Col)
+	return t.sink.SoFar(rest)
 }

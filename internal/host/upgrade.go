@@ -32,15 +32,12 @@ const handoverVersion = 1
 
 // handover is the state that crosses an exec.
 type handover struct {
-	V          int               `json:"v"`
+	V int `json:"v"`
+	coreState
 	Home       home.Home         `json:"home"`
 	ID         string            `json:"id"`
 	Program    int               `json:"program"`
 	Position   eventlog.Position `json:"position"`
-	OutputSeq  uint64            `json:"output_seq"`
-	LastOutput time.Duration     `json:"last_output"`
-	LastInput  time.Duration     `json:"last_input"`
-	Held       []byte            `json:"held,omitempty"`
 	Input      []byte            `json:"input,omitempty"`
 	Screen     []byte            `json:"screen"`
 	Cols       int               `json:"cols"`
@@ -94,7 +91,9 @@ func (h *Host) isUpgrading() bool {
 func (h *Host) goOn() error {
 	h.upgrading, h.newBinary = make(chan struct{}), ""
 	h.stopCells = make(chan struct{})
-	h.cells.goOn()
+	if err := h.cells.goOn(); err != nil {
+		return err
+	}
 	if err := h.tty.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("go on after upgrade: %w", err)
 	}
@@ -133,19 +132,19 @@ func (h *Host) replaceBinary() error {
 // handover collects the state. All goroutines that could change it have ended.
 func (h *Host) handover() (handover, error) {
 	c := h.core
+	cells, err := h.cells.handover()
+	if err != nil {
+		return handover{}, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flushLocked()
 	cols, rows := c.term.Size()
 	s := handover{
 		V: handoverVersion, Home: h.dir.Home, ID: h.dir.ID, Program: h.proc.program,
-		Position: c.log.Position(), OutputSeq: c.outputSeq, LastOutput: c.lastOutput, LastInput: c.lastInput,
-		Held: c.held, Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
+		coreState: c.coreState, Cells: cells, Position: c.log.Position(),
+		Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
 		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1,
-	}
-	var err error
-	if s.Cells, err = h.cells.stateLocked(); err != nil {
-		return s, err
 	}
 	s.Position.Elapsed = c.clock()
 	for _, part := range []struct {
@@ -222,7 +221,10 @@ func resume(version string, stateFD int) (*Host, error) {
 			return nil, err
 		}
 	}
-	if err := h.cells.resume(s.Cells); err != nil {
+	if err := h.cells.restore(s.Cells); err != nil {
+		return nil, err
+	}
+	if err := h.cells.goOn(); err != nil {
 		return nil, err
 	}
 	h.edit(func(m *home.Manifest) { m.Host = version })
@@ -238,8 +240,7 @@ func (h *Host) resumeCore(s handover) error {
 	if err := h.open(clock, s.Position, term); err != nil {
 		return err
 	}
-	c := h.core
-	c.outputSeq, c.lastOutput, c.lastInput, c.held = s.OutputSeq, s.LastOutput, s.LastInput, s.Held
+	h.core.coreState = s.coreState
 	h.sizes.setOwn(s.Own)
 	return nil
 }

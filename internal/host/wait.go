@@ -112,7 +112,7 @@ func (w *waiter) check(v *view) (unmet []string) {
 	}
 	ended := c.ended != nil
 	if c.term.Modes().Sync && !ended {
-		if left := c.syncSince + syncPatience - v.now; left > 0 {
+		if left := c.SyncSince + syncPatience - v.now; left > 0 {
 			w.recheck = left
 			return []string{"end of a synchronised update"}
 		}
@@ -121,14 +121,14 @@ func (w *waiter) check(v *view) (unmet []string) {
 		fail(ended, "exit")
 	}
 	if w.After > 0 && !(w.Exit && ended) {
-		fail(c.outputSeq > w.After, "output after the baseline")
+		fail(c.OutputSeq > w.After, "output after the baseline")
 	}
 	w.found, unmet = w.matcher.Match(&v.View, unmet)
 	switch {
 	case w.Idle > 0 && ended:
 		fail(false, wire.UnprovenIdle)
 	case w.Idle > 0:
-		fail(w.quietFor(v, w.Idle, max(c.lastOutput, c.lastInput)), "idle")
+		fail(w.quietFor(v, w.Idle, max(c.LastOutput, c.LastInput)), "idle")
 	}
 	switch {
 	case w.Stable > 0 && ended:
@@ -148,11 +148,11 @@ func (w *waiter) check(v *view) (unmet []string) {
 func (w *waiter) standsSince(v *view) time.Duration {
 	text := v.Text()
 	if !w.looked {
-		w.looked, w.text, w.textSince = true, text, v.c.lastOutput
+		w.looked, w.text, w.textSince = true, text, v.c.LastOutput
 	} else if text != w.text {
 		w.text, w.textSince = text, v.now
 	}
-	return max(w.textSince, v.c.lastInput)
+	return max(w.textSince, v.c.LastInput)
 }
 
 func (w *waiter) quietFor(v *view, d, since time.Duration) bool {
@@ -268,7 +268,7 @@ func (h *Host) relook(w *waiter) waitState {
 			w.finish(v, wire.WaitMatched)
 		}
 	}
-	return waitState{result: w.result, ended: c.ended != nil, unmet: w.unmet, recheck: w.recheck, activity: c.activity}
+	return waitState{result: w.result, ended: c.ended != nil, unmet: w.unmet, recheck: w.recheck, activity: c.Activity}
 }
 
 // confirm sets the result of a readiness wait unless something happened since
@@ -278,7 +278,7 @@ func (h *Host) confirm(w *waiter, activity uint64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := c.viewLocked()
-	if c.activity != activity || len(w.check(v)) > 0 {
+	if c.Activity != activity || len(w.check(v)) > 0 {
 		return false
 	}
 	w.finish(v, wire.WaitMatched)

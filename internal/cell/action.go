@@ -1,0 +1,112 @@
+package cell
+
+import "strings"
+
+// Do names what is to be done for a cell.
+type Do string
+
+// The actions.
+const (
+	Wait  Do = "wait"  // nothing, until something happens
+	Clear Do = "clear" // press Ctrl-C: something stands behind the prompt
+	Type  Do = "type"  // Input
+	Tell  Do = "tell"  // that the program waits, or works again
+	End   Do = "end"   // the cell
+)
+
+// Action is what Decide says. What is taken of the output is taken first.
+type Action struct {
+	Do   Do
+	Take Take
+
+	// Type
+	Input Input
+	// First says that this is the first of the cell.
+	First bool
+	// NewCommand says that ends that the shell told before do not count.
+	NewCommand bool
+
+	// Tell
+	WaitingFor string // or "": it works again
+
+	// End
+	Status   Status
+	By       By
+	HasExit  bool
+	ExitCode int
+	// Rests says that the program is known to wait for input.
+	Rests bool
+	// LostMarks says that the shell gives no marks any more. Its prompt is what
+	// stands left of the cursor.
+	LostMarks bool
+}
+
+// Result is what an end says of the cell.
+func (a Action) Result() Result {
+	r := Result{Status: a.Status, By: a.By}
+	if a.HasExit {
+		r.ExitCode = &a.ExitCode
+	}
+	return r
+}
+
+// Take says what becomes of what stands on the screen since the last input.
+type Take struct {
+	What Taking
+	Line int64 // with ToPlace: the output ends before this place
+	Col  int
+}
+
+// Taking is what is done with output.
+type Taking string
+
+// What may be done with it.
+const (
+	Nothing Taking = ""
+	ToPlace Taking = "to-place"
+	Drop    Taking = "drop" // an editor drew it
+)
+
+// takeBeforePrompt takes all before the prompt.
+func takeBeforePrompt(o *Observed, s *State) Take {
+	col := 0
+	if s.Prompt.endsLine(o.Left.Text) {
+		col = o.Left.Col - s.Prompt.Col
+	}
+	return Take{What: ToPlace, Line: o.Line, Col: max(col, 0)}
+}
+
+// takeOrDrop is for a program that wants the next line. One that asks for more
+// of an input has run nothing yet: what changed is its editor's.
+func takeOrDrop(o *Observed, s *State) Take {
+	if o.redraws() && IsContinuation(o.Left.Text, s.Prompt.Text) {
+		return Take{What: Drop}
+	}
+	return takeBeforePrompt(o, s)
+}
+
+// takeAtExit takes all that a program left: one that was killed at its prompt
+// had printed that too, and it is not output.
+func takeAtExit(o *Observed, s *State) Take {
+	take := Take{What: ToPlace, Line: o.Line, Col: o.Left.Col}
+	switch {
+	case o.ShellEnded: // it was taken then
+		return Take{}
+	case s.ByShell || s.Prompt.Text == "":
+	case SamePrompt(o.Left.Text, s.Prompt.Text):
+		take.Col = 0
+	case strings.HasSuffix(o.Left.Text, s.Prompt.Text):
+		take.Col = max(o.Left.Col-s.Prompt.Col, 0)
+	}
+	return take
+}
+
+// takeAtHook takes all but the line by which the hook saw the end, as a rule
+// the prompt.
+func takeAtHook(o *Observed) Take {
+	line := o.Line
+	if o.Left.Col == 0 {
+		line--
+	}
+	return Take{What: ToPlace, Line: line}
+}

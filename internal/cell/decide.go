@@ -1,0 +1,234 @@
+package cell
+
+import (
+	"strings"
+
+	"den/internal/pty"
+)
+
+// Decide is the rule that takes a cell from its code to its end. It is a
+// function of its arguments and changes nothing: the state that it returns is
+// the cell's once the action is done.
+//
+// The surest way to know the end is the only one that counts: a hook, a given
+// prompt, the shell's marks, the kernel, a prompt that was learned, silence. A
+// less sure one is used where the surer ones have nothing to say.
+func Decide(p Program, o Observed, s State) (Action, State) {
+	a, s := decide(p, &o, s)
+	if a.Do == End && o.Pressed {
+		a.Status, a.By = Failed, ByInt
+	}
+	return a, s
+}
+
+func decide(p Program, o *Observed, s State) (Action, State) {
+	switch {
+	case o.HookEnded:
+		return Action{Do: End, Status: Done, By: ByHook, Take: takeAtHook(o)}, s
+	case o.Exited:
+		return Action{Do: End, Status: Done, By: ByExit, HasExit: true, ExitCode: o.ExitCode, Take: takeAtExit(o, &s)}, s
+	case !o.Sent:
+		return decideFirst(p, o, s)
+	case p.Hook:
+		if o.Ready && len(s.Lines) > 0 {
+			return typeNext(o, s, Take{})
+		}
+		return Action{Do: Wait}, s // the hook decides
+	case p.Prompt != "":
+		return decideGiven(p.Prompt, o, s)
+	case o.Interrupted && o.Ready && (!s.ByShell || o.lostMarks()):
+		return decideInterrupted(o, s)
+	case o.ShellEnded:
+		return decideShellEnded(o, s)
+	case s.ByShell:
+		return decideShell(o, s)
+	}
+	return decideOther(o, s)
+}
+
+// decideFirst is for a cell whose code was not sent.
+func decideFirst(p Program, o *Observed, s State) (Action, State) {
+	cleared := s.isCleared(o)
+	switch {
+	case o.Pressed: // nothing was sent, and nothing will be
+		return Action{Do: End, Status: Failed, By: ByInt}, s
+	case !o.takesCode(cleared):
+		return Action{Do: Wait}, s
+	case s.Cleared == 0 && (o.Shell.leftover(o.Left.Text) || o.Shell.Refused && p.KeepsRefused):
+		s.Cleared = o.Shell.Ends + 1
+		return clearPrompt(s)
+	case s.Cleared > o.Shell.Ends && s.Clears < maxClears && o.Quiet > clearRest:
+		return clearPrompt(s)
+	case s.Cleared > o.Shell.Ends && s.Clears < maxClears:
+		return Action{Do: Wait}, s
+	}
+	s.Learned = learn(s.Learned, o.Left)
+	s.Prompt = s.Learned
+	s.ByShell = (o.Shell.atPrompt() || cleared) && p.Prompt == "" && !p.Hook
+	var a Action
+	if takesWhole(o, &s) {
+		code := strings.Join(s.Lines, "\n")
+		s.Lines = nil
+		a = Action{Do: Type, Input: Input{Text: code, Style: styleOf(code, o.Bracket, true), Whole: true, Redraws: o.redraws()}}
+	} else {
+		a, s = typeNext(o, s, Take{})
+	}
+	a.First, a.NewCommand = true, true
+	return a, s
+}
+
+// maxClears is how often a shell is told to drop what stands behind its prompt:
+// one that was drawing its prompt may have lost the key.
+const maxClears = 3
+
+func clearPrompt(s State) (Action, State) {
+	s.Clears++
+	return Action{Do: Clear}, s
+}
+
+// decideGiven decides by the prompt that the user gave. It does not count while
+// the kernel says that the program works: output may hold it too.
+func decideGiven(given string, o *Observed, s State) (Action, State) {
+	shown := strings.TrimRight(o.Left.Text, " ")
+	switch {
+	case o.Probe.State == pty.Busy || !o.Answered:
+		return Action{Do: Wait}, s
+	case strings.HasSuffix(shown, given) && (o.Ready || o.Quiet > promptRest):
+		before, _ := strings.CutSuffix(shown, given) // output without a newline
+		s.Prompt = Prompt{strings.TrimPrefix(o.Left.Text, before), o.Left.Col - len([]rune(before))}
+		if len(s.Lines) == 0 {
+			return end(o, s, ByPrompt)
+		}
+		return typeNext(o, s, takeBeforePrompt(o, &s))
+	case o.Ready && len(s.Lines) > 0:
+		return typeNext(o, s, takeBeforePrompt(o, &s))
+	case o.Ready:
+		return tell(s, ForInput)
+	}
+	return Action{Do: Wait}, s
+}
+
+// decideInterrupted is for a program that got Ctrl-C and waits for input again,
+// whatever its prompt.
+func decideInterrupted(o *Observed, s State) (Action, State) {
+	if !s.ByShell && s.holdsInput(o) {
+		return Action{Do: Wait}, s // it did not get Ctrl-C, and is sent another
+	}
+	a := Action{Do: End, Status: Failed, By: ByInt, Take: takeBeforePrompt(o, &s), LostMarks: s.ByShell}
+	if a.LostMarks {
+		s.Learned = o.Left
+	}
+	return a, s
+}
+
+// decideShellEnded is for a shell that told of the command's end.
+func decideShellEnded(o *Observed, s State) (Action, State) {
+	switch {
+	case !o.promptHolds():
+		return Action{Do: Wait}, s // the prompt is about to come
+	case len(s.Lines) > 0:
+		a, s := typeNext(o, s, Take{})
+		a.NewCommand = true
+		return a, s
+	}
+	return Action{Do: End, Status: Done, By: ByShell, HasExit: true, ExitCode: o.Shell.Exit}, s
+}
+
+// decideShell is for code that a shell with marks got: it will tell of the end,
+// so that only questions are looked for.
+func decideShell(o *Observed, s State) (Action, State) {
+	unknown := o.Probe.State == pty.Unknown
+	pending := o.Shell.Last == inputPending && unknown // in an editor of its own (fish), and nothing began
+	runs := o.Shell.Last == 'C'
+	switch {
+	case o.Ready && o.Shell.Last == 'P' && len(s.Lines) > 0:
+		return typeNext(o, s, takeBeforePrompt(o, &s))
+	case o.Ready && o.Shell.Last == 'P':
+		return tell(s, ForContinuation)
+	case o.Ready:
+		return tell(s, ForInput)
+	case o.justGone():
+		return Action{Do: Wait}, s
+	case pending && o.Quiet > promptRest && len(s.Lines) > 0:
+		return typeNext(o, s, Take{}) // fish -N shows no other prompt
+	case pending && o.Quiet > quietRest/3 && o.Shell.Silent:
+		return tell(s, ForInput)
+	case pending && o.Quiet > quietRest/3:
+		return tell(s, ForContinuation)
+	case runs && o.Asking:
+		return tell(s, ForInput)
+	case runs && unknown && o.Left.Text != "" && o.Quiet > quietRest:
+		return tell(s, ForInput) // it waits for the terminal among others (ssh), behind an open line
+	case o.Probe.State == pty.Busy:
+		return tell(s, "")
+	}
+	return Action{Do: Wait}, s
+}
+
+// justGone reports whether the program ended, which is about to be told.
+func (o *Observed) justGone() bool { return o.Probe.Gone && o.Quiet < goneRest }
+
+// decideOther is for a program that gives no marks: the kernel tells, and where
+// it does not, the prompt or silence.
+func decideOther(o *Observed, s State) (Action, State) {
+	prompt := s.Prompt.Text
+	switch {
+	case o.Ready:
+		return decideRested(o, s, ByReady)
+	case o.justGone():
+		return Action{Do: Wait}, s
+	case o.Standing > timerRest && prompt != "" && s.known(o):
+		return decideRested(o, s, ByLearned)
+	case o.Asking:
+		return tell(s, ForInput)
+	case o.Probe.State != pty.Unknown || o.AltScreen:
+		return tell(s, "")
+	case prompt != "" && SamePrompt(o.Left.Text, prompt) && o.Quiet > promptRest:
+		return decideRested(o, s, ByLearned)
+	case len(s.Lines) > 0 && o.Quiet > promptRest && IsContinuation(o.Left.Text, prompt):
+		return decideRested(o, s, ByLearned)
+	case o.Quiet > quietRest && IsQuestion(o.Left.Text, prompt):
+		return tell(s, ForInput)
+	case o.Quiet > quietRest:
+		return decideRested(o, s, ByQuiet)
+	}
+	return Action{Do: Wait}, s
+}
+
+// decideRested is for a program that reads a line at a time and wants the next:
+// it gets more of the code, or has ended it, or asks something.
+func decideRested(o *Observed, s State, by By) (Action, State) {
+	inBlock := InBlock(o.Left.Text, s.Prompt.Text)
+	switch {
+	case len(s.Lines) > 0:
+		if inBlock {
+			s.Lines = pythonBlock(s.Python, s.Typed, s.Lines)
+		}
+		return typeNext(o, s, takeOrDrop(o, &s))
+	case inBlock && s.Typed != endsBlock && !s.Python.open():
+		s.Lines = []string{endsBlock}
+		return typeNext(o, s, takeBeforePrompt(o, &s))
+	case SamePrompt(o.Left.Text, s.Prompt.Text):
+	case IsContinuation(o.Left.Text, s.Prompt.Text):
+		return tell(s, ForContinuation)
+	case by == ByQuiet:
+	case s.Prompt.Text != "" && strings.HasSuffix(o.Left.Text, s.Prompt.Text):
+	default:
+		return tell(s, ForInput)
+	}
+	return end(o, s, by)
+}
+
+// end is for a cell whose program shows its prompt again.
+func end(o *Observed, s State, by By) (Action, State) {
+	return Action{Do: End, Status: Done, By: by, Take: takeBeforePrompt(o, &s), Rests: by == ByReady}, s
+}
+
+func tell(s State, what string) (Action, State) { return Action{Do: Tell, WaitingFor: what}, s }
+
+// typeNext types one more line of the code.
+func typeNext(o *Observed, s State, take Take) (Action, State) {
+	s = s.next()
+	in := Input{Text: s.Typed, Style: styleOf(s.Typed, o.Bracket, s.ByShell), Redraws: o.redraws()}
+	return Action{Do: Type, Take: take, Input: in}, s
+}

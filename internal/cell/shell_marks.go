@@ -1,0 +1,88 @@
+package cell
+
+import (
+	"strings"
+
+	"den/internal/vt"
+)
+
+// ShellMarks follows the prompt marks (OSC 133) of a shell that den started
+// with its own start file. Marks without the session's token were printed by
+// somebody else and mean nothing. It crosses a host upgrade as it is.
+type ShellMarks struct {
+	Token   string  `json:"token"`
+	Silent  bool    `json:"silent,omitempty"` // it does not tell where output begins (sh)
+	Last    byte    `json:"last"`             // kind of the last mark, 0 before the first
+	Ends    int     `json:"ends"`             // commands that ended
+	Start   vt.Mark `json:"start"`            // where the last command's output began (C)
+	End     vt.Mark `json:"end"`              // where it ended (D)
+	Exit    int     `json:"exit"`
+	Began   bool    `json:"began"`             // there was a C since the last D
+	Prompt  int64   `json:"prompt"`            // the line of the last prompt (A)
+	Shown   string  `json:"shown,omitempty"`   // what stood left of the cursor when it was there (B)
+	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
+}
+
+// inputPending is what Last becomes when something was typed at a prompt: what
+// the shell does next is not known until it tells.
+const inputPending = 'I'
+
+// Take records one mark and reports whether it was the shell's.
+func (m *ShellMarks) Take(mark vt.Mark) bool {
+	if m.Token == "" {
+		return false
+	}
+	status, own := OwnMark(mark, m.Token)
+	if !own {
+		return false
+	}
+	if mark.Kind == 'D' && m.redraws(mark) {
+		return false
+	}
+	m.Last = mark.Kind
+	switch mark.Kind {
+	case 'A':
+		m.Prompt = mark.Line
+	case 'C':
+		if !m.Began { // of several commands on one line the first counts
+			m.Start, m.Began = mark, true
+		}
+	case 'D':
+		m.Refused = !m.Began
+		m.Ends++
+		m.End = mark
+		if !m.Began {
+			m.Start = mark
+		}
+		m.Began = false
+		m.Exit = status
+	}
+	return true
+}
+
+// redraws reports whether a D belongs to a prompt that the shell's editor draws
+// again. bash has D in the prompt itself where it ran no PROMPT_COMMAND, as
+// after a history expansion that found nothing. A command that was entered
+// left the prompt's line, but for one that cleared the screen: that has begun,
+// which a silent shell does not tell.
+func (m *ShellMarks) redraws(mark vt.Mark) bool {
+	atPrompt := m.Last == 'B' || m.Last == 'P' || m.Last == inputPending
+	return !m.Silent && atPrompt && !m.Began && mark.Line <= m.Prompt
+}
+
+// Typed records that the shell got input.
+func (m *ShellMarks) Typed() {
+	if m.Last == 'B' || m.Last == 'P' {
+		m.Last = inputPending
+	}
+}
+
+// atPrompt reports whether the shell shows its prompt and waits for a command.
+func (m *ShellMarks) atPrompt() bool { return m.Last == 'B' }
+
+// leftover reports whether something stands behind the shell's prompt that was
+// not entered: text that somebody typed, an answer of the terminal that nobody
+// read, or code that fish keeps in its editor because of its syntax.
+func (m *ShellMarks) leftover(left string) bool {
+	return (m.Last == 'B' || m.Last == inputPending) && m.Shown != "" && left != m.Shown && strings.HasPrefix(left, m.Shown)
+}

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"den/internal/cell"
+	"den/internal/keys"
+	"den/internal/wire"
+)
+
+// act does what was decided on what was observed, and reports whether the cell
+// is over. The state is the cell's from then on.
+func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity uint64) (over bool) {
+	if a.First && !r.markSent() {
+		return false // somebody interrupted it meanwhile: that is decided next
+	}
+	r.state = next
+	r.take(a.Take, o)
+	var err error
+	switch a.Do {
+	case cell.Clear:
+		_, err = r.cells.h.sendInput(wire.Input{Keys: []string{"C-c"}})
+	case cell.Type:
+		err = r.enter(a, o)
+	case cell.Tell:
+		r.setWaiting(a.WaitingFor)
+	case cell.End:
+		r.cells.leave(next.Learned, a, activity)
+		r.finish(a.Result(), "")
+		return true
+	}
+	if err != nil {
+		r.finish(cell.Result{Status: cell.Failed}, fmt.Sprintf("send code: %v", err))
+	}
+	return err != nil
+}
+
+// markSent notes that from now on Ctrl-C must reach the program. It reports
+// false if somebody interrupted the cell before.
+func (r *running) markSent() bool {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.life.Sent = !r.life.Pressed
+	return r.life.Sent
+}
+
+// leave keeps what the cell that ends knows of the program.
+func (cs *cells) leave(learned cell.Prompt, a cell.Action, activity uint64) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.learned = learned
+	if a.Rests {
+		cs.restedAt = activity
+	}
+	if a.LostMarks { // cells end in the other ways from now on
+		cs.h.core.forgetShell()
+	}
+}
+
+func (c *core) forgetShell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shell = cell.ShellMarks{}
+}
+
+// enter types code. What the program prints from here on is the cell's.
+func (r *running) enter(a cell.Action, o cell.Observed) error {
+	if a.First && r.cells.hook != "" {
+		hook, err := startHook(r.cells.hook)
+		if err != nil {
+			return err
+		}
+		r.turn.hook = hook
+	}
+	r.expect(a, o)
+	return r.submit(a.Input)
+}
+
+// expect prepares the turn for what is about to be typed.
+func (r *running) expect(a cell.Action, o cell.Observed) {
+	c, t := r.cells.h.core, r.turn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a.NewCommand {
+		t.Over, t.Ends = false, c.shell.Ends
+	}
+	if a.First {
+		c.cell, t.SentSeq = t, c.OutputSeq
+	}
+	if a.Input.Whole {
+		t.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
+		return
+	}
+	t.take = cell.NewCollector(t.sink, o.Line, o.Left.Col)
+	if a.Input.Redraws {
+		t.take.ExpectRedrawn(a.Input.Text, r.state.Prompt.Text)
+	} else {
+		t.take.Expect(a.Input.Text)
+	}
+}
+
+// submit sends a text and Enter.
+func (r *running) submit(in cell.Input) error {
+	h := r.cells.h
+	input := wire.Input{Text: &in.Text, Enter: true}
+	switch in.Style {
+	case cell.InBrackets:
+		input = wire.Input{Raw: append(keys.Paste([]byte(in.Text), h.core.modes()), '\r')}
+	case cell.AtOnce:
+		input = wire.Input{Raw: append(keys.Text(in.Text), '\r')}
+	}
+	_, err := h.typeIn(input, typist{brisk: !in.Redraws})
+	return err
+}

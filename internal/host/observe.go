@@ -1,0 +1,41 @@
+package host
+
+import (
+	"den/internal/cell"
+)
+
+// observe reads what callers did, what the shell told and what the screen
+// shows. The kernel is asked apart, by probe, because that costs.
+func (r *running) observe() (o cell.Observed, activity uint64) {
+	cs, c := r.cells, r.cells.h.core
+	cs.mu.Lock()
+	o.Sent, o.Pressed, o.Interrupted = r.life.Sent, r.life.Pressed, r.life.Interrupted
+	restedAt := cs.restedAt
+	cs.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cursor, modes := c.term.Cursor(), c.term.Modes()
+	o.Shell, o.ShellEnded = c.shell, r.turn.Over
+	o.Answered = c.OutputSeq != r.turn.SentSeq
+	o.Quiet = c.clock() - max(c.LastOutput, c.LastInput)
+	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
+	o.Line = c.term.ScreenLine() + int64(cursor.Row)
+	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
+	o.Foreign = c.Foreign
+	// It waited for input when the last cell ended, and nothing happened since.
+	o.Ready = !o.Sent && restedAt > 0 && restedAt == c.Activity
+	return o, c.Activity
+}
+
+// probe asks the kernel.
+func (r *running) probe(o *cell.Observed, check *readyCheck, activity uint64) {
+	h := r.cells.h
+	o.Ready = check.seen(activity)
+	o.Probe, o.Standing = check.last, check.stood()
+	o.Own = o.Probe.PID == h.manifest().PID
+	o.Asking = cell.IsAsking(o.Standing, check.ticked())
+	if o.Ready {
+		h.core.atRest(activity)
+		o.Foreign = false
+	}
+}
