@@ -1,0 +1,339 @@
+package cell
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"den/internal/pty"
+)
+
+// What programs show and what the kernel says of them, for the tables below.
+var (
+	python   = Prompt{">>> ", 4}
+	more     = Prompt{"... ", 4}
+	question = Prompt{"Sure? ", 6}
+	dollar   = Prompt{"$ ", 2}
+
+	busy       = pty.Readiness{State: pty.Busy, PID: 7}
+	ready      = pty.Readiness{State: pty.Ready, PID: 7, Canonical: true}
+	unknown    = pty.Readiness{State: pty.Unknown, PID: 7}
+	onlyTimers = pty.Readiness{State: pty.Unknown, PID: 7, OnlyTimers: true}
+	gone       = pty.Readiness{State: pty.Unknown, Gone: true}
+
+	atPrompt = ShellMarks{Token: "t", Last: 'B', Shown: "$ "}
+	runs     = ShellMarks{Token: "t", Last: 'C', Began: true}
+	typed    = ShellMarks{Token: "t", Last: inputPending, Shown: "$ "}
+	askMore  = ShellMarks{Token: "t", Last: 'P', Shown: "$ "}
+	ended    = ShellMarks{Token: "t", Last: 'D', Ends: 1, Exit: 3}
+	back     = ShellMarks{Token: "t", Last: 'B', Ends: 1, Exit: 3, Shown: "$ "}
+)
+
+const longer = time.Millisecond // than a pause that must have passed
+
+// sent is an observation of a cell whose code was sent, on line 9.
+func sent(left Prompt, change ...func(*Observed)) Observed {
+	o := Observed{Sent: true, Answered: true, Left: left, Line: 9}
+	for _, f := range change {
+		f(&o)
+	}
+	return o
+}
+
+// unsent is one before.
+func unsent(left Prompt, change ...func(*Observed)) Observed {
+	o := sent(left, change...)
+	o.Sent = false
+	return o
+}
+
+func kernel(p pty.Readiness) func(*Observed) {
+	return func(o *Observed) { o.Probe, o.Ready = p, p.State == pty.Ready }
+}
+func shell(m ShellMarks) func(*Observed) { return func(o *Observed) { o.Shell = m } }
+func shellEnded(m ShellMarks) func(*Observed) {
+	return func(o *Observed) { o.Shell, o.ShellEnded = m, true }
+}
+func quiet(d time.Duration) func(*Observed) { return func(o *Observed) { o.Quiet = d } }
+
+func pressed(o *Observed)     { o.Pressed = true }
+func interrupted(o *Observed) { o.Pressed, o.Interrupted = true, true }
+func foreign(o *Observed)     { o.Foreign = true }
+func brackets(o *Observed)    { o.Bracket = true }
+func own(o *Observed)         { o.Own = true }
+func asking(o *Observed)      { o.Asking = true }
+func altScreen(o *Observed)   { o.AltScreen = true }
+func notAnswered(o *Observed) { o.Answered = false }
+func standing(o *Observed)    { o.Probe, o.Standing = onlyTimers, timerRest+1 }
+
+// to takes the output before a column of line 9.
+func to(col int) Take { return Take{What: ToPlace, Line: 9, Col: col} }
+
+func ends(by By, take Take) Action {
+	return Action{Do: End, Status: Done, By: by, Take: take, Rests: by == ByReady}
+}
+
+func exits(by By, code int, take Take) Action {
+	return Action{Do: End, Status: Done, By: by, HasExit: true, ExitCode: code, Take: take}
+}
+
+func tells(what string) Action { return Action{Do: Tell, WaitingFor: what} }
+
+func types(text string, style Style, take Take) Action {
+	return Action{Do: Type, Input: Input{Text: text, Style: style}, Take: take}
+}
+
+func first(a Action) Action {
+	a.First, a.NewCommand = true, true
+	return a
+}
+
+func whole(a Action) Action {
+	a.Input.Whole = true
+	return a
+}
+
+func nextCommand(a Action) Action {
+	a.NewCommand = true
+	return a
+}
+
+func redraws(a Action) Action {
+	a.Input.Redraws = true
+	return a
+}
+
+// TestDecide names every way to end, to ask and to go on.
+func TestDecide(t *testing.T) {
+	var (
+		wait      = Action{Do: Wait}
+		plain     = Program{}
+		given     = Program{Prompt: "db>"}
+		hook      = Program{Hook: true}
+		fish      = Program{KeepsRefused: true}
+		inShell   = State{ByShell: true, Prompt: dollar, Learned: dollar}
+		inPython  = State{Typed: "x", Prompt: python, Learned: python}
+		inIRB     = State{Typed: "x", Prompt: Prompt{"irb:001> ", 9}}
+		inUnknown = State{Typed: "x"}
+		db        = Prompt{"db> ", 4}
+		interrupt = Action{Do: End, Status: Failed, By: ByInt, Take: to(0)}
+	)
+	lines := func(s State, more ...string) State { s.Lines = more; return s }
+	begin := func(code string) State { return Begin(code, Prompt{}) }
+	last := func(s State, typed string) State { s.Typed = typed; return s }
+	inPy := func(s State, code ...string) State {
+		for _, line := range code {
+			s.Python.Add(line)
+			s.Typed = line
+		}
+		return s
+	}
+	cleared := func(s State, ends, times int) State { s.Cleared, s.Clears = ends, times; return s }
+
+	for _, c := range []struct {
+		name    string
+		program Program
+		o       Observed
+		s       State
+		want    Action
+	}{
+		// Ends.
+		{"end: a hook has seen it", hook, sent(db, (func(o *Observed) { o.HookEnded = true })), inUnknown, ends(ByHook, to(0))},
+		{"end: a hook, with the cursor at the margin", hook, sent(Prompt{}, (func(o *Observed) { o.HookEnded = true })), inUnknown, ends(ByHook, Take{What: ToPlace, Line: 8})},
+		{"end: the program exits", plain, sent(Prompt{"bye", 3}, (func(o *Observed) { o.Exited, o.ExitCode = true, 5 })), inPython, exits(ByExit, 5, to(3))},
+		{"end: the program exits at its prompt, which is not output", plain, sent(python, (func(o *Observed) { o.Exited = true })), inPython, exits(ByExit, 0, to(0))},
+		{"end: the program exits at its prompt behind output", plain, sent(Prompt{"bye>>> ", 7}, (func(o *Observed) { o.Exited = true })), inPython, exits(ByExit, 0, to(3))},
+		{"end: the shell exits, and nothing is known of its prompt", plain, sent(dollar, (func(o *Observed) { o.Exited = true })), inShell, exits(ByExit, 0, to(2))},
+		{"end: the shell exits behind the end of a command", plain, sent(dollar, shellEnded(ended), (func(o *Observed) { o.Exited = true })), inShell, exits(ByExit, 0, Take{})},
+		{"end: the program exits before the code was sent", plain, unsent(Prompt{}, (func(o *Observed) { o.Exited = true })), begin("x"), exits(ByExit, 0, to(0))},
+		{"end: the given prompt, and the kernel agrees", given, sent(db, kernel(ready)), inUnknown, ends(ByPrompt, to(0))},
+		{"end: the given prompt, and the kernel cannot tell", given, sent(db, kernel(unknown), quiet(promptRest+longer)), inUnknown, ends(ByPrompt, to(0))},
+		{"end: the given prompt behind output without a newline", given, sent(Prompt{"out db> ", 8}, kernel(ready)), inUnknown, ends(ByPrompt, to(4))},
+		{"end: the shell says so, with the status", plain, sent(dollar, shellEnded(back)), inShell, exits(ByShell, 3, Take{})},
+		{"end: the shell says so behind a program that it started", plain, sent(dollar, shellEnded(back)), inPython, exits(ByShell, 3, Take{})},
+		{"end: the shell says so behind foreign input, and rests", plain, sent(dollar, shellEnded(back), foreign, kernel(ready)), inShell, exits(ByShell, 3, Take{})},
+		{"end: the shell says so behind foreign input, and is silent", plain, sent(dollar, shellEnded(back), foreign, quiet(2*promptRest+longer)), inShell, exits(ByShell, 3, Take{})},
+		{"end: the shell says so behind foreign input, and works on for long (fish's completions)", plain, sent(dollar, shellEnded(back), foreign, kernel(busy), own, quiet(quietRest+longer)), inShell, exits(ByShell, 3, Take{})},
+		{"end: the program waits at its prompt", plain, sent(python, kernel(ready)), inPython, ends(ByReady, to(0))},
+		{"end: the program waits at a prompt that counts", plain, sent(Prompt{"In [4]: ", 8}, kernel(ready)), State{Prompt: Prompt{"In [3]: ", 8}}, ends(ByReady, to(0))},
+		{"end: the program waits at its prompt behind output without a newline", plain, sent(Prompt{"hi>>> ", 6}, kernel(ready)), inPython, ends(ByReady, to(2))},
+		{"end: a learned prompt of a program that waits for timers too", plain, sent(python, standing), inPython, ends(ByLearned, to(0))},
+		{"end: a learned prompt, and the kernel cannot tell", plain, sent(python, kernel(unknown), quiet(promptRest+longer)), inPython, ends(ByLearned, to(0))},
+		{"end: silence", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), inPython, ends(ByQuiet, to(0))},
+		{"end: silence of a program without a prompt", plain, sent(Prompt{}, kernel(unknown), quiet(quietRest+longer)), inUnknown, ends(ByQuiet, to(0))},
+		{"end: a program that went, and whose end is not told, is silent", plain, sent(Prompt{}, kernel(gone), quiet(goneRest+longer)), inUnknown, ends(ByQuiet, to(0))},
+
+		// Interrupted cells.
+		{"interrupt: before anything was sent", plain, unsent(Prompt{}, pressed), begin("x"), Action{Do: End, Status: Failed, By: ByInt}},
+		{"interrupt: the shell tells of the end", plain, sent(dollar, shellEnded(back), interrupted), inShell, Action{Do: End, Status: Failed, By: ByInt, HasExit: true, ExitCode: 3}},
+		{"interrupt: the program waits again, whatever its prompt", plain, sent(Prompt{"KeyboardInterrupt", 17}, kernel(ready), interrupted), inPython, interrupt},
+		{"interrupt: the program exits", plain, sent(Prompt{}, (func(o *Observed) { o.Exited, o.ExitCode = true, 130 }), interrupted), inPython, Action{Do: End, Status: Failed, By: ByInt, HasExit: true, ExitCode: 130, Take: to(0)}},
+		{"interrupt: the given prompt comes", given, sent(db, kernel(ready), interrupted), inUnknown, Action{Do: End, Status: Failed, By: ByInt, Take: to(0)}},
+		{"interrupt: a part of the code still stands there", plain, sent(Prompt{">>> whi", 7}, kernel(ready), interrupted), last(inPython, "while True: pass"), wait},
+		{"interrupt: it works on", plain, sent(Prompt{}, kernel(busy), interrupted), inPython, tells("")},
+		{"interrupt: the shell lost its marks", plain, sent(Prompt{"new% ", 5}, shell(runs), kernel(ready), own, brackets, interrupted), inShell, Action{Do: End, Status: Failed, By: ByInt, Take: to(0), LostMarks: true}},
+		{"interrupt: a program of the shell's asks", plain, sent(question, shell(runs), kernel(ready), brackets, interrupted), inShell, tells(ForInput)},
+		{"interrupt: was asked for, and Ctrl-C was not sent yet", plain, sent(question, kernel(ready), pressed), inPython, tells(ForInput)},
+
+		// Questions.
+		{"ask: given prompt, something else stands there", given, sent(question, kernel(ready)), inUnknown, tells(ForInput)},
+		{"ask: a program of the shell's reads the terminal", plain, sent(question, shell(runs), kernel(ready)), inShell, tells(ForInput)},
+		{"ask: a password", plain, sent(Prompt{"Password: ", 10}, shell(runs), kernel(pty.Readiness{State: pty.Ready, Canonical: true, Echo: false})), inShell, tells(ForInput)},
+		{"ask: a program of the shell's waits for timers too", plain, sent(question, shell(runs), kernel(onlyTimers), asking), inShell, tells(ForInput)},
+		{"ask: behind an open line, among others (ssh)", plain, sent(question, shell(runs), kernel(unknown), quiet(quietRest+longer)), inShell, tells(ForInput)},
+		{"ask: the shell lost its marks, and nobody interrupted it", plain, sent(dollar, shell(runs), kernel(ready), own, brackets), inShell, tells(ForInput)},
+		{"ask: a program in a silent shell with an editor of its own", plain, sent(question, shell(ShellMarks{Token: "t", Silent: true, Last: inputPending}), kernel(unknown), quiet(quietRest/3+longer)), inShell, tells(ForInput)},
+		{"ask: a REPL's program reads the terminal", plain, sent(question, kernel(ready)), inPython, tells(ForInput)},
+		{"ask: a REPL's program waits for timers too", plain, sent(question, kernel(onlyTimers), asking), inPython, tells(ForInput)},
+		{"ask: it ends like a question, and the kernel cannot tell", plain, sent(question, kernel(unknown), quiet(quietRest+longer)), inPython, tells(ForInput)},
+		{"ask: the kernel says ready, and no prompt was learned", plain, sent(question, kernel(ready)), inUnknown, tells(ForInput)},
+
+		// Incomplete code.
+		{"incomplete: the shell says so", plain, sent(Prompt{"> ", 2}, shell(askMore), kernel(ready)), inShell, tells(ForContinuation)},
+		{"incomplete: fish keeps it in its editor", fish, sent(Prompt{"$ if", 4}, shell(typed), kernel(unknown), quiet(quietRest/3+longer)), inShell, tells(ForContinuation)},
+		{"incomplete: a continuation prompt", plain, sent(Prompt{"   ...> ", 8}, kernel(ready)), State{Prompt: Prompt{"sqlite> ", 8}}, tells(ForContinuation)},
+		{"incomplete: a continuation prompt of a program that waits for timers too", plain, sent(Prompt{"irb:002* ", 9}, standing), inIRB, tells(ForContinuation)},
+		{"incomplete: an open string in Python", plain, sent(more, kernel(ready)), inPy(inPython, `s = """`), tells(ForContinuation)},
+		{"incomplete: a decorator in Python", plain, sent(more, kernel(ready)), inPy(inPython, "@d"), tells(ForContinuation)},
+		{"incomplete: an empty line did not end Python's block", plain, sent(more, kernel(ready)), inPy(inPython, "def f():", ""), tells(ForContinuation)},
+
+		// The code is sent.
+		{"send: a shell at its prompt", plain, unsent(dollar, shell(atPrompt), brackets), begin("echo a"), first(whole(types("echo a", AtOnce, Take{})))},
+		{"send: several lines to a shell that takes pastes", plain, unsent(dollar, shell(atPrompt), brackets), begin("a\nb"), first(whole(types("a\nb", InBrackets, Take{})))},
+		{"send: several lines to a shell that does not", plain, unsent(dollar, shell(atPrompt)), begin("a\nb"), first(types("a", AtOnce, Take{}))},
+		{"send: to sh, which does not tell where output begins", plain, unsent(dollar, shell(ShellMarks{Token: "t", Silent: true, Last: 'B', Shown: "$ "})), begin("a"), first(types("a", AtOnce, Take{}))},
+		{"send: a program that waits", plain, unsent(python, kernel(ready)), begin("a\nb"), first(types("a", ThenEnter, Take{}))},
+		{"send: a program whose editor redraws", plain, unsent(Prompt{"In [1]: ", 8}, kernel(pty.Readiness{State: pty.Ready})), begin("a"), first(redraws(types("a", ThenEnter, Take{})))},
+		{"send: a program that waits for timers too", plain, unsent(python, standing), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"send: the kernel cannot tell, and it is silent at a prompt", plain, unsent(python, kernel(unknown), quiet(promptRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"send: the kernel cannot tell, and it is silent for long without a prompt", plain, unsent(Prompt{}, kernel(unknown), quiet(2*quietRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"send: with a given prompt the shell's marks do not count", given, unsent(db, shell(atPrompt), brackets), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"send: with a hook the shell's marks do not count", hook, unsent(dollar, shell(atPrompt), brackets), begin("a\nb"), first(types("a", ThenEnter, Take{}))},
+		{"send: the shell dropped what stood there", plain, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Ends: 1, Shown: "$ "})), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
+		{"send: fish dropped what stood there, and shows no prompt", fish, unsent(Prompt{}, shell(ended), quiet(promptRest+longer)), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
+		{"send: it was told thrice to drop what stands there", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), cleared(begin("a"), 1, maxClears), first(whole(types("a", AtOnce, Take{})))},
+		{"clear: text stands behind the shell's prompt", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), begin("a"), Action{Do: Clear}},
+		{"clear: fish refused the last code, and keeps it", fish, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Refused: true, Shown: "$ "})), begin("a"), Action{Do: Clear}},
+		{"clear: again, the shell did not react", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt), quiet(clearRest+longer)), cleared(begin("a"), 1, 1), Action{Do: Clear}},
+
+		// More of the code is sent.
+		{"next: a hook decides, the kernel says ready", hook, sent(python, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, Take{})},
+		{"next: the given prompt", given, sent(db, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, to(0))},
+		{"next: given prompt, another stands there", given, sent(question, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, to(0))},
+		{"next: the shell is back at its prompt", plain, sent(dollar, shellEnded(back)), lines(inShell, "b"), nextCommand(types("b", AtOnce, Take{}))},
+		{"next: the shell asks for the rest", plain, sent(Prompt{"> ", 2}, shell(askMore), kernel(ready)), lines(inShell, "b"), types("b", AtOnce, to(0))},
+		{"next: fish -N has it in its editor", fish, sent(dollar, shell(typed), kernel(unknown), quiet(promptRest+longer)), lines(inShell, "b"), types("b", AtOnce, Take{})},
+		{"next: the program waits at its prompt", plain, sent(python, kernel(ready)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
+		{"next: the program asks, and the code answers", plain, sent(question, kernel(ready)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
+		{"next: a continuation of an editor that redraws is dropped", plain, sent(Prompt{"irb:002* ", 9}, kernel(pty.Readiness{State: pty.Ready})), lines(inIRB, "b"), redraws(types("b", ThenEnter, Take{What: Drop}))},
+		{"next: a continuation prompt, and the kernel cannot tell", plain, sent(more, kernel(unknown), quiet(promptRest+longer)), lines(inPy(inPython, "def f():"), " b"), types(" b", ThenEnter, to(0))},
+		{"next: silence", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
+		{"next: an empty line ends Python's block before the margin", plain, sent(more, kernel(ready)), lines(inPy(inPython, "def f():", " a"), "f()"), types("", ThenEnter, to(0))},
+		{"next: an empty line ends Python's last block", plain, sent(more, kernel(ready)), inPy(inPython, "def f():", " a"), types("", ThenEnter, to(0))},
+		{"next: an empty line inside Python's block is skipped", plain, sent(more, kernel(ready)), lines(inPy(inPython, "def f():", " a"), "", " b"), types(" b", ThenEnter, to(0))},
+
+		// It goes on.
+		{"go on: a shell has yet to show its first prompt", plain, unsent(Prompt{}, shell(ShellMarks{Token: "t"}), quiet(time.Hour)), begin("a"), wait},
+		{"go on: the shell's prompt is about to change", plain, unsent(dollar, shell(atPrompt), foreign, kernel(busy), own), begin("a"), wait},
+		{"go on: the program works before the code was sent", plain, unsent(python, kernel(busy), quiet(time.Hour)), begin("a"), wait},
+		{"go on: it may not have begun (ssh connects)", plain, unsent(Prompt{}, kernel(unknown), quiet(quietRest+longer)), begin("a"), wait},
+		{"go on: a program that waits for timers too, in a terminal that edits", plain, unsent(python, standing, (func(o *Observed) { o.Probe.Canonical = true })), begin("a"), wait},
+		{"go on: the shell drops what stands there", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), cleared(begin("a"), 1, 1), wait},
+		{"go on: the hook decides", hook, sent(python, kernel(ready), quiet(time.Hour)), inUnknown, wait},
+		{"go on: a hook's program works", hook, sent(python, kernel(busy)), lines(inUnknown, "b"), wait},
+		{"go on: the given prompt is in the output of a program that works", given, sent(db, kernel(busy), quiet(time.Hour)), inUnknown, wait},
+		{"go on: the given prompt is the one from before", given, sent(db, kernel(ready), notAnswered), inUnknown, wait},
+		{"go on: the given prompt has not stood long enough", given, sent(db, kernel(unknown), quiet(promptRest)), inUnknown, wait},
+		{"go on: the given prompt did not come, and silence says nothing", given, sent(Prompt{}, kernel(unknown), quiet(time.Hour)), inUnknown, wait},
+		{"go on: the command ended, and the prompt is about to come", plain, sent(Prompt{}, shellEnded(ended), quiet(time.Hour)), inShell, wait},
+		{"go on: the shell's prompt behind foreign input is not final", plain, sent(dollar, shellEnded(back), foreign, quiet(2*promptRest)), inShell, wait},
+		{"go on: the shell's command is silent", plain, sent(Prompt{}, shell(runs), kernel(unknown), quiet(time.Hour)), inShell, wait},
+		{"go on: the shell's command works", plain, sent(Prompt{}, shell(runs), kernel(busy)), inShell, tells("")},
+		{"go on: a flood, and the kernel was not asked", plain, sent(Prompt{"line 5000", 9}, shell(runs)), inShell, wait},
+		{"go on: a flood of a program without marks", plain, sent(Prompt{"line 5000", 9}, kernel(busy)), inPython, tells("")},
+		{"go on: a flood that shows the prompt in passing", plain, sent(python, kernel(busy)), inPython, tells("")},
+		{"go on: the shell went, which is about to be told", plain, sent(Prompt{}, shell(runs), kernel(gone), quiet(quietRest+longer)), inShell, wait},
+		{"go on: the program went, which is about to be told", plain, sent(python, kernel(gone), quiet(quietRest+longer)), inPython, wait},
+		{"go on: the program works at its prompt", plain, sent(python, kernel(busy), quiet(time.Hour)), inPython, tells("")},
+		{"go on: a full-screen program", plain, sent(Prompt{}, kernel(unknown), altScreen, quiet(time.Hour)), inPython, tells("")},
+		{"go on: the learned prompt has not stood long enough", plain, sent(python, kernel(unknown), quiet(promptRest)), inPython, wait},
+		{"go on: the program has not stood still long enough", plain, sent(python, kernel(onlyTimers), quiet(promptRest)), inPython, wait},
+		{"go on: silence has not lasted", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest)), inPython, wait},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _ := Decide(c.program, c.o, c.s)
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got  %+v\nwant %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// What the cell knows after a decision.
+func TestDecideState(t *testing.T) {
+	t.Run("send learns the prompt", func(t *testing.T) {
+		_, s := Decide(Program{}, unsent(python, kernel(ready)), Begin("a\nb\n", Prompt{}))
+		want := State{Lines: []string{"b"}, Typed: "a", Prompt: python, Learned: python}
+		if !reflect.DeepEqual(s, want) {
+			t.Errorf("got %+v, want %+v", s, want)
+		}
+	})
+	t.Run("send keeps the learned prompt behind output without a newline", func(t *testing.T) {
+		for _, left := range []Prompt{{"out>>> ", 7}, {}} {
+			if _, s := Decide(Program{}, unsent(left, kernel(ready)), Begin("a", python)); s.Prompt != python || s.Learned != python {
+				t.Errorf("%q: %+v", left.Text, s)
+			}
+		}
+	})
+	t.Run("send to a shell leaves nothing to type", func(t *testing.T) {
+		_, s := Decide(Program{}, unsent(dollar, shell(atPrompt), brackets), Begin("a\nb", Prompt{}))
+		if want := (State{ByShell: true, Prompt: dollar, Learned: dollar}); !reflect.DeepEqual(s, want) {
+			t.Errorf("got %+v, want %+v", s, want)
+		}
+	})
+	t.Run("a shell that drops text tells one more end", func(t *testing.T) {
+		_, s := Decide(Program{}, unsent(Prompt{"$ half", 6}, shell(ShellMarks{Token: "t", Last: 'B', Ends: 4, Shown: "$ "})), Begin("a", Prompt{}))
+		if s.Cleared != 5 || s.Clears != 1 {
+			t.Errorf("%+v", s)
+		}
+	})
+	t.Run("a given prompt is known behind output without a newline", func(t *testing.T) {
+		_, s := Decide(Program{Prompt: "db>"}, sent(Prompt{"out db> ", 8}, kernel(ready)), State{Lines: []string{"b"}})
+		if s.Prompt != (Prompt{"db> ", 4}) {
+			t.Errorf("%+v", s.Prompt)
+		}
+	})
+	t.Run("the prompt of a shell that lost its marks is learned", func(t *testing.T) {
+		left := Prompt{"new% ", 5}
+		if _, s := Decide(Program{}, sent(left, shell(runs), kernel(ready), own, brackets, interrupted), State{ByShell: true, Learned: dollar}); s.Learned != left {
+			t.Errorf("%+v", s.Learned)
+		}
+	})
+}
+
+// When the kernel is asked.
+func TestProbeAfter(t *testing.T) {
+	inShell := State{ByShell: true}
+	for _, c := range []struct {
+		name    string
+		program Program
+		o       Observed
+		s       State
+		ago     time.Duration
+		want    time.Duration
+	}{
+		{"the shell told enough", Program{}, sent(dollar, shellEnded(back)), inShell, time.Hour, lookPause},
+		{"the shell will tell of the end", Program{}, sent(dollar, shell(runs), quiet(time.Millisecond)), inShell, time.Hour, tellPause - time.Millisecond},
+		{"the shell has not told for a while", Program{}, sent(dollar, shell(runs), quiet(tellPause)), inShell, time.Hour, 0},
+		{"the user's prompt decides, not the shell", Program{Prompt: "x"}, sent(dollar, shellEnded(back), quiet(time.Millisecond)), State{}, time.Hour, 0},
+		{"it has just written", Program{}, sent(python), State{}, time.Hour, breath},
+		{"it wrote a moment ago", Program{}, sent(python, quiet(breath-1)), State{}, time.Hour, breathAgain},
+		{"it wrote since the last probe", Program{}, sent(python, quiet(breath)), State{}, breath + 1, 0},
+		{"nothing happened since the last probe", Program{}, sent(python, quiet(time.Hour)), State{}, time.Microsecond, ProbePause - time.Microsecond},
+		{"the last probe was long ago", Program{}, sent(python, quiet(time.Hour)), State{}, time.Second, 0},
+	} {
+		if got := ProbeAfter(c.program, c.o, c.s, c.ago); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
