@@ -185,16 +185,23 @@ func Resume(ctx context.Context, version string, stateFD int) error {
 	return h.serve(ctx)
 }
 
-func resume(version string, stateFD int) (*Host, error) {
-	f := os.NewFile(uintptr(stateFD), "state")
-	var s handover
-	err := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40)).Decode(&s)
-	f.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read state: %w", err)
+// readState takes the state out of its file, and closes that.
+func readState(fd int) (s handover, err error) {
+	f := os.NewFile(uintptr(fd), "state")
+	defer f.Close()
+	if err := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40)).Decode(&s); err != nil {
+		return s, fmt.Errorf("read state: %w", err)
 	}
 	if s.V > handoverVersion {
-		return nil, fault.Errorf(fault.Protocol, "state has version %d, this den knows %d", s.V, handoverVersion)
+		return s, fault.Errorf(fault.Protocol, "state has version %d, this den knows %d", s.V, handoverVersion)
+	}
+	return s, nil
+}
+
+func resume(version string, stateFD int) (*Host, error) {
+	s, err := readState(stateFD)
+	if err != nil {
+		return nil, err
 	}
 	for _, fd := range []int{s.TTY, s.Socket, s.Lock} {
 		unix.CloseOnExec(fd)
