@@ -31,7 +31,7 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 		return true
 	}
 	if err != nil {
-		r.finish(cell.Result{Status: cell.Failed}, fmt.Sprintf("send code: %v", err))
+		r.finish(cell.Result{Status: cell.Failed}, fmt.Sprintf("send failed: %v", err))
 	}
 	return err != nil
 }
