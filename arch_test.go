@@ -98,12 +98,17 @@ var allowed = map[string][]string{
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
-	"internal/provider/container": {"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session"},
+	"internal/provider/container": {
+		"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session", "internal/workspace",
+	},
+	"internal/provider/factory": {
+		"internal/fault", "internal/home", "internal/workspace", "internal/provider",
+		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
+	},
 
 	"internal/dend": {
 		"internal/fault", "internal/home", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation/outbox",
-		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
-		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
+		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
 
 	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},

@@ -9,7 +9,6 @@ import (
 
 	"den/internal/conversation/screen"
 	"den/internal/fault"
-	"den/internal/provider"
 	"den/internal/workspace"
 )
 
@@ -29,7 +28,9 @@ type SessionConfig struct {
 	Nudge string // typed once the agent is up, or ""
 	// DrainNudge is typed when the agent is asked to finish, or "".
 	DrainNudge string
-	Container  provider.Container
+	// ProviderOptions are the session provider's own, decoded; see
+	// provider.Config.
+	ProviderOptions any
 
 	StartupTimeout time.Duration // of each step; 0 means a minute
 
@@ -41,23 +42,20 @@ type SessionConfig struct {
 const maxPrompt = 120 << 10
 
 // ConfigOf makes a session's configuration from a resolved agent. It reads the
-// prompt file: an edited prompt is a changed agent.
+// prompt file: an edited prompt is a changed agent. ProviderOptions are left to
+// the caller: the session provider decodes them.
 func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig, error) {
 	c := SessionConfig{
 		Command: a.Argv(), WorkDir: a.Dir, Env: a.Env, Index: a.Index,
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
 		Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
-		Container: provider.Container{
-			Image: a.Container.Image, Context: a.Container.Context, Memory: a.Container.Memory, PIDs: int64(a.Container.PIDs),
-			CPUs: a.Container.CPUs, Network: a.Container.Network, Mounts: a.Container.Mounts,
-		},
 	}
-	if a.SessionProvider == "container" {
-		data, err := json.Marshal(c.Container)
+	if table := a.Tables.Of(a.SessionProvider); !table.IsEmpty() {
+		data, err := json.Marshal(table)
 		if err != nil {
 			return c, fmt.Errorf("agent '%s': %w", a.Name, err)
 		}
-		c.FingerprintExtra = map[string]string{"container": string(data)}
+		c.FingerprintExtra = map[string]string{a.SessionProvider: string(data)}
 	}
 	if a.PromptTemplate == "" || a.PromptMode == "none" {
 		return c, nil

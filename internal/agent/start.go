@@ -135,7 +135,7 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 	}
 	c := provider.Config{
 		Argv:    m.config.argv(Beacon(m.workspace, m.name, m.clock(), m.config.Prime)),
-		WorkDir: m.config.WorkDir, Env: env, Container: m.config.Container,
+		WorkDir: m.config.WorkDir, Env: env, Options: m.config.ProviderOptions,
 	}
 	if err := m.provider.Start(ctx, m.session, c); err != nil {
 		return "", Failed, err

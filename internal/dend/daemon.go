@@ -39,7 +39,7 @@ type daemon struct {
 
 	mu        sync.Mutex // guards the fields below
 	workspace *workspace.Workspace
-	engine    workspace.Session // where containers are asked for
+	session   workspace.Session // what the file says for all sessions
 	problem   error             // why the newest file is not in force, or nil
 	counts    map[string]int    // pools and how many of each are wanted
 	members   map[string]member // all agents, by name
@@ -165,7 +165,7 @@ func (d *daemon) read() (*workspace.Workspace, error) {
 func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Lock()
 	counts := maps.Clone(d.counts)
-	d.engine = ws.Session
+	d.session = ws.Session
 	d.mu.Unlock()
 	if counts == nil {
 		counts = map[string]int{}
@@ -237,6 +237,9 @@ func (d *daemon) warn(warnings []string) {
 
 // plan makes members of the workspace's agents. All of it works, or none.
 func (d *daemon) plan(ws *workspace.Workspace, counts map[string]int) ([]controller.Member, map[string]member, error) {
+	if err := checkProviderParts(ws); err != nil {
+		return nil, nil, err
+	}
 	var plan []controller.Member
 	members := map[string]member{}
 	names := namesOf(ws, counts)

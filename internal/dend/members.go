@@ -11,6 +11,7 @@ import (
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/provider"
+	"den/internal/provider/factory"
 	"den/internal/workspace"
 )
 
@@ -32,10 +33,15 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	}
 	single := ag.Named(name)
 	sessionName := names.Session(ws.Name, name)
+	options, problems := factory.Decode(ag)
+	if len(problems) > 0 {
+		return member{}, problems.In(ws.Path)
+	}
 	config, err := agent.ConfigOf(ws.Name, sessionName, single)
 	if err != nil {
 		return member{}, err
 	}
+	config.ProviderOptions = options
 	queue, err := d.queue(name)
 	if err != nil {
 		return member{}, err
@@ -68,7 +74,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	d.workspace, d.engine = ws, ws.Session
+	d.workspace, d.session = ws, ws.Session
 	d.places = newPlaces(d)
 	defer d.places.close()
 	ag, err := ws.Agent(name)

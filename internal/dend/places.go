@@ -10,12 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
 	"den/internal/provider"
-	"den/internal/provider/container"
-	"den/internal/provider/native"
-	"den/internal/provider/subprocess"
-	"den/internal/provider/tmux"
+	"den/internal/provider/factory"
 	"den/internal/workspace"
 )
 
@@ -53,24 +49,14 @@ func (ps *places) get(kind string) (provider.Provider, error) {
 }
 
 func (ps *places) open(kind string) (provider.Provider, error) {
-	d := ps.d
-	owner := d.registration.ID
-	switch kind {
-	case "native", "":
-		return native.Open(native.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version})
-	case "tmux":
-		socket := d.registration.TmuxSocket
-		if err := os.MkdirAll(filepath.Dir(socket), 0o700); err != nil { // a run directory goes with its user's last login
-			return nil, fault.Errorf(fault.KindOf(err), "make the tmux server's directory: %w", err)
-		}
-		return tmux.Open(tmux.Options{Socket: socket, Owner: owner})
-	case "subprocess":
-		return subprocess.Open(subprocess.Options{Dir: d.subprocesses(), Owner: owner, Binary: d.den, Version: Version})
-	case "container":
-		engine := d.engineOf()
-		return container.Open(container.Options{Home: d.home, Owner: owner, Binary: d.den, Version: Version, Engine: engine.Socket, Brand: engine.Engine, Getenv: d.getenv})
+	f, err := factory.Of(kind)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "no provider '%s' in this build", kind), "native, tmux, subprocess and container are there")
+	ps.d.mu.Lock()
+	table := ps.d.session.Tables.Of(f.Kind)
+	ps.d.mu.Unlock()
+	return f.Open(ps.d.site(), table)
 }
 
 // subprocesses is the directory of sessions without a terminal. It is in the
@@ -83,12 +69,23 @@ func (d *daemon) subprocesses() string {
 	return filepath.Join(d.registration.Dir(), "subprocess")
 }
 
-// engineOf is where the workspace's containers are asked for. It is wanted while
-// a first plan is made.
-func (d *daemon) engineOf() workspace.Session {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.engine
+// site is what the workspace's providers are opened with.
+func (d *daemon) site() factory.Site {
+	return factory.Site{
+		Home: d.home, Owner: d.registration.ID, Binary: d.den, Version: Version,
+		SessionsDir: d.subprocesses(), TmuxSocket: d.registration.TmuxSocket, Getenv: d.getenv,
+	}
+}
+
+// checkProviderParts decodes what the file says to the agents' providers, so
+// that all that is wrong is told at once.
+func checkProviderParts(ws *workspace.Workspace) error {
+	var all workspace.Problems
+	for i := range ws.Agents {
+		_, problems := factory.Decode(&ws.Agents[i])
+		all = append(all, problems...)
+	}
+	return all.In(ws.Path)
 }
 
 // serve lets all places tell of ends until the context ends.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
 	"den/internal/keeper"
+	"den/internal/provider/factory"
 )
 
 // sweepLimit bounds how long a place may keep the agents from starting.
@@ -57,12 +56,11 @@ func (d *daemon) sweep(ctx context.Context) error {
 // usedBefore lists the kinds of places in which earlier keepers may have left
 // sessions, as the disk tells.
 func (d *daemon) usedBefore() []string {
-	used := append([]string{"native"}, d.registration.Providers...)
-	if _, err := os.Stat(d.subprocesses()); err == nil {
-		used = append(used, "subprocess")
-	}
-	if _, err := os.Stat(d.registration.TmuxSocket); !errors.Is(err, fs.ErrNotExist) {
-		used = append(used, "tmux")
+	used := slices.Clone(d.registration.Providers)
+	for _, f := range factory.All {
+		if f.Used != nil && f.Used(d.site()) {
+			used = append(used, f.Kind)
+		}
 	}
 	return used
 }

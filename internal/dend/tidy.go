@@ -6,29 +6,24 @@ import (
 	"time"
 
 	"den/internal/provider"
-	"den/internal/provider/container"
-	"den/internal/provider/subprocess"
 )
 
-// How often what ended sessions left is removed, how old it must be in an
-// engine, and how many ended sessions without a terminal are kept.
-const (
-	tidyEvery = time.Hour
-	tidyAge   = 24 * time.Hour
-	tidyKeep  = 32
-)
+// tidyEvery is how often what ended sessions left is removed.
+const tidyEvery = time.Hour
 
 // tidy removes what old ended sessions left, at the start and now and then.
 func (ps *places) tidy(ctx context.Context) {
 	for {
 		ps.mu.Lock()
-		var opened []provider.Provider
+		var opened []provider.Pruner
 		for _, p := range ps.opened {
-			opened = append(opened, p)
+			if pruner, ok := p.(provider.Pruner); ok {
+				opened = append(opened, pruner)
+			}
 		}
 		ps.mu.Unlock()
 		for _, p := range opened {
-			if err := tidyOne(ctx, p); err != nil && ctx.Err() == nil {
+			if err := p.PruneOld(ctx); err != nil && ctx.Err() == nil {
 				log.Printf("remove what ended sessions left: %v", err)
 			}
 		}
@@ -38,14 +33,4 @@ func (ps *places) tidy(ctx context.Context) {
 		case <-time.After(tidyEvery):
 		}
 	}
-}
-
-func tidyOne(ctx context.Context, p provider.Provider) (err error) {
-	switch p := p.(type) {
-	case *container.Provider:
-		_, err = p.Prune(ctx, tidyAge)
-	case *subprocess.Provider:
-		_, err = p.Prune(ctx, tidyKeep)
-	}
-	return err
 }

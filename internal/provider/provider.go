@@ -123,19 +123,9 @@ type Config struct {
 	Cols    int               // 0 means 120
 	Rows    int               // 0 means 40
 
-	// Container is read by providers that make containers.
-	Container Container
-}
-
-// Container is what a container starts with.
-type Container struct {
-	Image   string   // a reference, or "" where Context builds one
-	Context string   // a directory with a Containerfile, or ""
-	Memory  string   // such as "512m", or "" for no limit
-	PIDs    int64    // 0 means no limit
-	CPUs    float64  // 0 means no limit
-	Network string   // "none", "host", "default" or ""
-	Mounts  []string // host directories that appear at the same path
+	// Options are the provider's own, as its part of the workspace file
+	// decodes; nil where it has none.
+	Options any
 }
 
 // Terminal is a person's terminal.
@@ -204,6 +194,13 @@ type Titler interface {
 type InHome interface {
 	// DenSession is a session's name among those of the Home.
 	DenSession(name string) string
+}
+
+// Pruner is a place where ended sessions leave something behind.
+type Pruner interface {
+	// PruneOld removes what sessions that ended a while ago left. It may be
+	// called while others start and stop.
+	PruneOld(ctx context.Context) error
 }
 
 // Leaver is a place that keeps something of its own besides sessions.

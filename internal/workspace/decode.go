@@ -76,6 +76,7 @@ func canonicalBelow(n *node, t reflect.Type, where string, r *report) {
 	}
 	switch {
 	case t == environment: // its keys are the user's
+	case t == tableType: // its keys are for its reader to know
 	case t.Kind() == reflect.Struct:
 		canonical(n, t, where, r)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && n.kind == listNode:
@@ -108,6 +109,8 @@ var (
 	envType       = reflect.TypeFor[Env]()
 	environment   = reflect.TypeFor[Environment]()
 	copyEntryType = reflect.TypeFor[CopyEntry]()
+	tableType     = reflect.TypeFor[Table]()
+	pathType      = reflect.TypeFor[Path]()
 )
 
 func decodeValue(n *node, v reflect.Value, key string, r *report) {
@@ -120,6 +123,10 @@ func decodeValue(n *node, v reflect.Value, key string, r *report) {
 		decodeEnvironment(n, v, r)
 	case v.Type() == copyEntryType && n.kind == scalarNode:
 		decodeValue(n, v.Field(0), key, r) // a bare path
+	case v.Type() == tableType:
+		decodeOpaque(n, v, key, r)
+	case v.Type() == pathType:
+		decodeScalar(anchored(n, ""), v, key, r)
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		decodeTable(n, v.Elem(), key, r)
@@ -130,6 +137,15 @@ func decodeValue(n *node, v reflect.Value, key string, r *report) {
 	default:
 		decodeScalar(n, v, key, r)
 	}
+}
+
+// decodeOpaque keeps a table for another reader.
+func decodeOpaque(n *node, v reflect.Value, key string, r *report) {
+	if n.kind != tableNode {
+		r.add(n.origin, "'%s' must be a table, not %s", key, n.describe())
+		return
+	}
+	v.Set(reflect.ValueOf(Table{node: n, name: key}))
 }
 
 func decodeScalar(n *node, v reflect.Value, key string, r *report) {

@@ -54,6 +54,8 @@ func explain(n *node, t reflect.Type, prefix string) []Setting {
 		switch {
 		case value.kind == tableNode && ft == environment:
 			all = append(all, explainEnvironment(value, key)...)
+		case value.kind == tableNode && ft == tableType:
+			all = append(all, explainTable(value, key+".")...)
 		case value.kind == tableNode && ft.Kind() == reflect.Struct:
 			all = append(all, explain(value, ft, key+".")...)
 		case value.kind == tableNode:
@@ -63,6 +65,19 @@ func explain(n *node, t reflect.Type, prefix string) []Setting {
 		default:
 			all = append(all, Setting{Key: key, Value: value.plain(), Origins: value.origins()})
 		}
+	}
+	return all
+}
+
+// explainTable walks a table of which no schema is known, in the file's order.
+func explainTable(n *node, prefix string) []Setting {
+	var all []Setting
+	for _, e := range n.entries {
+		if e.value.kind == tableNode {
+			all = append(all, explainTable(e.value, prefix+e.key+".")...)
+			continue
+		}
+		all = append(all, Setting{Key: prefix + e.key, Value: e.value.plain(), Origins: e.value.origins()})
 	}
 	return all
 }

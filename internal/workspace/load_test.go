@@ -144,9 +144,17 @@ func checkOne(t *testing.T, a *workspace.Agent) {
 
 func checkTwo(t *testing.T, w *workspace.Workspace, a *workspace.Agent) {
 	t.Helper()
-	want := workspace.Container{Image: "i", Memory: "512m", PIDs: 100, CPUs: 1.5, Network: "none", Mounts: []string{filepath.Join(w.Dir, "m")}}
-	if c := a.Container; c.Image != want.Image || c.Memory != want.Memory || c.PIDs != want.PIDs || c.CPUs != want.CPUs || c.Network != want.Network || !slices.Equal(c.Mounts, want.Mounts) {
+	var c struct {
+		Image  string           `key:"image"`
+		PIDs   int              `key:"pids"`
+		Mounts []workspace.Path `key:"mounts"`
+	}
+	problems := a.Tables.Of("container").Decode(&c)
+	if c.Image != "i" || c.PIDs != 100 || !slices.Equal(c.Mounts, []workspace.Path{workspace.Path(filepath.Join(w.Dir, "m"))}) {
 		t.Errorf("container %+v", c)
+	}
+	if len(problems) != 3 || !strings.Contains(problems.Error(), "unknown key 'memory' in container") {
+		t.Errorf("keys that the struct does not have: %v", problems)
 	}
 	if !slices.Equal(a.StartCommand, []string{"mine", "--fast"}) || a.SessionProvider != "container" || !a.Suspended {
 		t.Errorf("%+v", a)
@@ -229,9 +237,6 @@ depends_on = ["p"]
 max = 2
 [[agents]]
 name = "q-2"
-[agents.container]
-memory = "lots"
-network = "hots"
 `})
 	_, err := workspace.Load(path)
 	if err == nil {
@@ -251,8 +256,6 @@ network = "hots"
 		"agents depend on one another in a circle: p → q → p",
 		"den.toml:30: agent 'q-2' has the name of a member of pool 'q'",
 		"den.toml:30: agent 'q-2' has neither 'provider' nor 'start_command'",
-		"den.toml:32: agent 'q-2': 'memory' is such as",
-		"den.toml:33: 'container.network' is 'hots'",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q", want)

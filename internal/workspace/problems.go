@@ -35,22 +35,26 @@ func (r *report) add(at Origin, format string, args ...any) {
 }
 
 // err is all of them as one error, or nil.
-func (r *report) err(path string) error {
-	if len(r.problems) == 0 {
+func (r *report) err(path string) error { return r.problems.In(path) }
+
+// In is the problems of a file as one error, or nil where there are none.
+func (p Problems) In(path string) error {
+	if len(p) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+	p = slices.Clone(p)
+	slices.SortStableFunc(p, func(a, b Problem) int {
 		if a.At.File != b.At.File {
 			return strings.Compare(a.At.File, b.At.File)
 		}
 		return a.At.Line - b.At.Line
 	})
-	r.problems = slices.Compact(r.problems)
+	p = slices.Compact(p)
 	noun := "problem"
-	if len(r.problems) > 1 {
+	if len(p) > 1 {
 		noun = "problems"
 	}
-	return fault.Hintf(fault.Errorf(fault.Usage, "%s has %d %s:\n%w", path, len(r.problems), noun, r.problems),
+	return fault.Hintf(fault.Errorf(fault.Usage, "%s has %d %s:\n%w", path, len(p), noun, p),
 		"mend the lines named; den init writes an example that works")
 }
 

@@ -19,6 +19,7 @@ func resolve(w *Workspace, tree *node, r *report) {
 	if tree.get("supervisor") != nil {
 		sections.set("supervisor", overlay(builtin().get("supervisor"), tree.get("supervisor")))
 	}
+	engineTable(sections)
 	decode(sections, &top, "the file", r)
 	w.SessionTemplate, w.Suspended = top.Workspace.SessionTemplate, top.Workspace.Suspended
 	w.Session, w.Keeper = top.Session, top.Keeper
@@ -37,6 +38,24 @@ func resolve(w *Workspace, tree *node, r *report) {
 		w.Agents = append(w.Agents, a.agent(n))
 	}
 	validate(w, tree, r)
+}
+
+// engineTable moves the short forms of the container engine's keys to where its
+// provider reads them.
+func engineTable(sections *node) {
+	session := sections.get("session")
+	if session == nil || session.kind != tableNode {
+		return
+	}
+	for _, key := range []string{"engine", "socket"} {
+		value := session.get(key)
+		if value == nil {
+			continue
+		}
+		table := &node{kind: tableNode, origin: value.origin, entries: []entry{{key, value}}}
+		session.set("container", overlay(table, session.get("container")))
+		session.remove(key)
+	}
 }
 
 func workspaceName(w *Workspace, top file, tree *node, r *report) string {
@@ -192,16 +211,7 @@ func (a *resolver) derive(merged *node, preset string) {
 // paths makes the paths of an agent absolute: its directory from the
 // workspace's, files from the file that names them.
 func (a *resolver) paths(merged *node) {
-	anchor := func(n *node) *node {
-		if n == nil || n.kind != scalarNode || n.text == "" {
-			return n
-		}
-		dir := a.w.Dir
-		if n.origin.File != "" {
-			dir = filepath.Dir(n.origin.File)
-		}
-		return newScalar(absolute(n.text, dir), n.origin)
-	}
+	anchor := func(n *node) *node { return anchored(n, a.w.Dir) }
 	if dir := merged.get("dir"); dir.kind == scalarNode {
 		merged.set("dir", newScalar(absolute(dir.text, a.w.Dir), dir.origin))
 	}
@@ -217,14 +227,6 @@ func (a *resolver) paths(merged *node) {
 			}
 		}
 	}
-	if c := merged.get("container"); c.get("context") != nil {
-		c.set("context", anchor(c.get("context")))
-	}
-	if mounts := merged.get("container").get("mounts"); mounts != nil {
-		for i, m := range mounts.items {
-			mounts.items[i] = anchor(m)
-		}
-	}
 	if files := merged.get("copy_files"); files != nil {
 		for i, f := range files.items {
 			if f.kind == tableNode && f.get("src") != nil {
@@ -234,4 +236,16 @@ func (a *resolver) paths(merged *node) {
 			}
 		}
 	}
+}
+
+// anchored makes a path absolute: from the directory of the file that names
+// it, else from dir.
+func anchored(n *node, dir string) *node {
+	if n == nil || n.kind != scalarNode || n.text == "" {
+		return n
+	}
+	if n.origin.File != "" {
+		dir = filepath.Dir(n.origin.File)
+	}
+	return newScalar(absolute(n.text, dir), n.origin)
 }

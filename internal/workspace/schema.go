@@ -53,17 +53,10 @@ type workspaceTable struct {
 
 // Session says where sessions live.
 type Session struct {
-	Provider   string     `key:"provider"`
-	Engine     string     `key:"engine"` // of containers: podman, docker or "" for what is there
-	Socket     string     `key:"socket"` // of the engine, or ""
-	Kubernetes Kubernetes `key:"kubernetes"`
-}
-
-// Kubernetes is read by that provider.
-type Kubernetes struct {
-	Context   string `key:"context"`
-	Namespace string `key:"namespace"`
-	Image     string `key:"image"`
+	Provider string         `key:"provider"`
+	Engine   string         `key:"engine"` // short for container.engine
+	Socket   string         `key:"socket"` // short for container.socket
+	Tables   ProviderTables `key:",inline"`
 }
 
 // Keeper is how the keeper itself works.
@@ -123,11 +116,11 @@ type Agent struct {
 	DrainTimeout    time.Duration `key:"drain_timeout"` // to finish before it is stopped; a pool has its own
 	DrainNudge      string        `key:"drain_nudge"`   // typed when it is asked to finish, or ""
 
-	Hints     Hints     `key:",inline"`
-	Pool      *Pool     `key:"pool"` // or nil: one agent, not a pool
-	Restart   Restart   `key:"restart"`
-	Container Container `key:"container"`
-	Channel   Channel   `key:",inline"`
+	Hints   Hints          `key:",inline"`
+	Pool    *Pool          `key:"pool"` // or nil: one agent, not a pool
+	Restart Restart        `key:"restart"`
+	Tables  ProviderTables `key:",inline"`
+	Channel Channel        `key:",inline"`
 
 	// Index is a pool member's number, from 1; 0 for an agent that is no member.
 	Index int
@@ -200,17 +193,6 @@ const (
 	RestartOnFailure = "on-failure" // exit status 0 is an end, not a failure
 	RestartNever     = "never"
 )
-
-// Container is what a container provider starts.
-type Container struct {
-	Image   string   `key:"image"`
-	Context string   `key:"context"`
-	Memory  string   `key:"memory"`
-	PIDs    int      `key:"pids"`
-	CPUs    float64  `key:"cpus"`
-	Network string   `key:"network"`
-	Mounts  []string `key:"mounts"`
-}
 
 // Channel is what an agent needs to talk in channels.
 type Channel struct {

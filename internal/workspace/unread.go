@@ -7,7 +7,7 @@ import "fmt"
 // nothing with. A row goes when its part comes.
 var (
 	unreadSections = []string{"supervisor", "webhooks"}
-	unreadKeys     = []string{"channels", "tags", "thinking", "options"}
+	unreadKeys     = []string{"kubernetes", "channels", "tags", "thinking", "options"}
 )
 
 // unread warns of what a file asks for and will not get.

@@ -2,10 +2,10 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,23 +16,18 @@ import (
 var (
 	sessionProviders = []string{"native", "tmux", "subprocess", "container", "kubernetes"}
 	promptModes      = []string{"arg", "flag", "none"}
-	networks         = []string{"", "none", "host", "default"}
-	engines          = []string{"", "podman", "docker"}
 	restartPolicies  = []string{RestartAlways, RestartOnFailure, RestartNever}
 )
-
-var memoryForm = regexp.MustCompile(`^[1-9][0-9]{0,9}([bkmgBKMG]|[KMG]i?B?)?$`)
 
 // validate reports what is decoded but cannot be meant.
 func validate(w *Workspace, tree *node, r *report) {
 	oneOf := func(value string, allowed []string, key string, at Origin) {
-		if !slices.Contains(allowed, value) {
-			r.add(at, "'%s' is '%s'; it must be one of %s%s", key, value, strings.Join(nonEmpty(allowed), ", "), didYouMean(value, allowed))
+		if message := notOneOf(key, value, allowed); message != "" {
+			r.add(at, "%s", message)
 		}
 	}
 	if n := tree.get("session"); n != nil {
 		oneOf(w.Session.Provider, sessionProviders, "session.provider", n.origin)
-		oneOf(w.Session.Engine, engines, "session.engine", n.origin)
 	}
 	for i := range w.Agents {
 		a := &w.Agents[i]
@@ -40,12 +35,19 @@ func validate(w *Workspace, tree *node, r *report) {
 		oneOf(a.SessionProvider, sessionProviders, "session_provider", a.at("session_provider"))
 		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
-		oneOf(a.Container.Network, networks, "container.network", a.at("container.network"))
 		w.Warnings = append(w.Warnings, missingFiles(a)...)
 	}
 	w.Warnings = append(w.Warnings, unread(tree)...)
 	checkNames(w, r)
 	checkDependencies(w, r)
+}
+
+// notOneOf says that a value is none of the allowed words; "" where it is one.
+func notOneOf(key, value string, allowed []string) string {
+	if slices.Contains(allowed, value) {
+		return ""
+	}
+	return fmt.Sprintf("'%s' is '%s'; it must be one of %s%s", key, value, strings.Join(nonEmpty(allowed), ", "), didYouMean(value, allowed))
 }
 
 func nonEmpty(words []string) []string {
@@ -61,6 +63,11 @@ func (a *Agent) at(key string) Origin {
 		return o
 	}
 	return a.Origin("dir")
+}
+
+// Problem is one with a key of the agent.
+func (a *Agent) Problem(key, format string, args ...any) Problem {
+	return Problem{At: a.at(key), Message: fmt.Sprintf(format, args...)}
 }
 
 func checkAgent(a *Agent, r *report) {
@@ -94,7 +101,6 @@ func checkAgent(a *Agent, r *report) {
 		}
 	}
 	checkPool(a, r)
-	checkContainer(a, r)
 }
 
 func checkName(a *Agent, r *report) {
@@ -123,19 +129,6 @@ func checkPool(a *Agent, r *report) {
 		r.add(a.at("pool.max"), "agent '%s': the pool's 'max' (%d) is below its 'min' (%d)", a.Name, p.Max, p.Min)
 	case p.Max > most:
 		r.add(a.at("pool.max"), "agent '%s': a pool has at most %d agents", a.Name, most)
-	}
-}
-
-func checkContainer(a *Agent, r *report) {
-	c := a.Container
-	if a.SessionProvider == "container" && c.Image == "" && c.Context == "" {
-		r.add(a.at("session_provider"), "agent '%s' lives in a container: [agents.container] needs an 'image' or a 'context'", a.Name)
-	}
-	if c.Memory != "" && !memoryForm.MatchString(c.Memory) {
-		r.add(a.at("container.memory"), "agent '%s': 'memory' is such as \"512m\" or \"2g\", not \"%s\"", a.Name, c.Memory)
-	}
-	if c.PIDs < 0 || c.CPUs < 0 {
-		r.add(a.at("container.pids"), "agent '%s': a limit is negative", a.Name)
 	}
 }
 
@@ -223,7 +216,6 @@ func missingFiles(a *Agent) []string {
 	check("prompt_template", a.PromptTemplate)
 	check("session_setup_script", a.Hints.SessionSetupScript)
 	check("overlay_dir", a.Hints.OverlayDir)
-	check("container.context", a.Container.Context)
 	for _, c := range a.Hints.CopyFiles {
 		check("copy_files", c.Src)
 	}

@@ -2,11 +2,13 @@ package container_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/providertest"
+	"den/internal/workspace"
 )
 
 func TestConformance(t *testing.T) {
@@ -27,7 +29,15 @@ func TestConformance(t *testing.T) {
 				}
 			}
 		},
-		Base:        provider.Config{Container: provider.Container{Image: baseImage, Network: "none"}},
+		Base: provider.Config{Options: container.Spec{Image: baseImage, Network: "none"}},
+		Share: func(c *provider.Config, dirs ...string) {
+			spec := c.Options.(container.Spec)
+			spec.Mounts = slices.Clone(spec.Mounts)
+			for _, dir := range dirs {
+				spec.Mounts = append(spec.Mounts, workspace.Path(dir))
+			}
+			c.Options = spec
+		},
 		Unsupported: []string{providertest.ClearScrollback},
 		Detach:      "\x1c\x1c",
 		Sessions:    12, // each is a container

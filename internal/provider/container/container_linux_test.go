@@ -59,7 +59,7 @@ func shell(t *testing.T, script string) provider.Config {
 	t.Helper()
 	return provider.Config{
 		Argv: []string{"sh", "-c", script}, WorkDir: t.TempDir(),
-		Container: provider.Container{Image: baseImage, Network: "none"},
+		Options: container.Spec{Image: baseImage, Network: "none"},
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"den/internal/fault"
-	"den/internal/provider"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -19,7 +18,7 @@ import (
 
 // image returns the reference of the image that a session shall have, which
 // is pulled or built if the engine has none.
-func (p *Provider) image(ctx context.Context, c provider.Container) (string, error) {
+func (p *Provider) image(ctx context.Context, c Spec) (string, error) {
 	switch {
 	case c.Image != "" && c.Context != "":
 		return "", fault.Errorf(fault.Usage, "both the image %q and the build context %s are given", c.Image, c.Context)
@@ -78,8 +77,8 @@ func (p *Provider) repository() string {
 // built returns the image of a build context. Its tag is the hash of the whole
 // context, so it is built only if something in there is new. An image that
 // was built before stays, whatever becomes of this build.
-func (p *Provider) built(ctx context.Context, c provider.Container) (string, error) {
-	bc, err := openContext(c.Context)
+func (p *Provider) built(ctx context.Context, c Spec) (string, error) {
+	bc, err := openContext(string(c.Context))
 	if err != nil {
 		return "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/workspace"
 
 	"github.com/moby/moby/client"
 )
@@ -54,7 +55,7 @@ func TestImageIsBuiltWhenItsContextIsNew(t *testing.T) {
 		"Containerfile": "FROM " + baseImage + "\nENV FLAVOUR=built\nCOPY word /word\nRUN cat /word > /made\n", "word": "first",
 	})
 	c := shell(t, `echo "$FLAVOUR $(cat /made)."; sleep 1000`)
-	c.Container = provider.Container{Context: dir, Network: "none"}
+	c.Options = container.Spec{Context: workspace.Path(dir), Network: "none"}
 	run := func(name, want string) {
 		t.Helper()
 		if err := p.Start(t.Context(), name, c); err != nil {
@@ -94,7 +95,7 @@ func TestBuildThatFailsChangesNothing(t *testing.T) {
 	p := opened(t, e, "city")
 	dir := contextOf(t, map[string]string{"Containerfile": "FROM " + baseImage + "\n"})
 	c := shell(t, "echo old; exit 3")
-	c.Container = provider.Container{Context: dir, Network: "none"}
+	c.Options = container.Spec{Context: workspace.Path(dir), Network: "none"}
 	if err := p.Start(t.Context(), "w", c); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func main() {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	c := provider.Config{Argv: []string{"/only"}, WorkDir: t.TempDir(), Container: provider.Container{Context: dir, Network: "none"}}
+	c := provider.Config{Argv: []string{"/only"}, WorkDir: t.TempDir(), Options: container.Spec{Context: workspace.Path(dir), Network: "none"}}
 	if err := p.Start(t.Context(), "w", c); err != nil {
 		t.Fatal(err)
 	}
@@ -164,15 +165,15 @@ func main() {
 func TestImageThatIsNone(t *testing.T) {
 	t.Parallel()
 	p := opened(t, enginePodman(t), "city")
-	for what, c := range map[string]provider.Container{
+	for what, c := range map[string]container.Spec{
 		"nothing":       {},
 		"both":          {Image: baseImage, Context: "/x"},
-		"no context":    {Context: filepath.Join(t.TempDir(), "none")},
+		"no context":    {Context: workspace.Path(filepath.Join(t.TempDir(), "none"))},
 		"no such image": {Image: "localhost/den-test-no-such-image:1"},
 		"no reference":  {Image: "::"},
 	} {
 		config := shell(t, "true")
-		config.Container = c
+		config.Options = c
 		if err := p.Start(t.Context(), "w", config); err == nil {
 			t.Errorf("%s: started", what)
 		} else if fault.KindOf(err) == fault.Busy || fault.KindOf(err) == fault.NotRunning {

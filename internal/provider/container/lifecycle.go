@@ -33,19 +33,22 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 
 // recipe checks what is asked for and sees to the image.
 func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (recipe, error) {
-	r := recipe{name: name, config: c}
-	err := checkMounts(c)
+	spec, err := specOf(c)
+	r := recipe{name: name, config: c, spec: spec}
 	if err == nil {
-		r.limits, err = resources(c.Container)
+		err = checkMounts(r.shared())
 	}
 	if err == nil {
-		r.net, err = networkMode(c.Container.Network)
+		r.limits, err = resources(spec)
+	}
+	if err == nil {
+		r.net, err = networkMode(spec.Network)
 	}
 	if err == nil {
 		r.traits, err = p.engine.traits(ctx)
 	}
 	if err == nil {
-		r.image, err = p.image(ctx, c.Container)
+		r.image, err = p.image(ctx, spec)
 	}
 	return r, err
 }

@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"den/internal/fault"
-	"den/internal/provider"
 
 	api "github.com/moby/moby/api/types/container"
 )
 
 // resources are the limits of a container.
-func resources(c provider.Container) (api.Resources, error) {
+func resources(c Spec) (api.Resources, error) {
 	var r api.Resources
 	memory, err := parseMemory(c.Memory)
 	if err != nil {
@@ -25,7 +24,7 @@ func resources(c provider.Container) (api.Resources, error) {
 	if c.CPUs < 0 || math.IsNaN(c.CPUs) || c.CPUs > 1<<20 {
 		return r, fault.Errorf(fault.Usage, "%v is no number of processors", c.CPUs)
 	}
-	pids := c.PIDs
+	pids := int64(c.PIDs)
 	if pids == 0 {
 		pids = -1 // engines have a default of their own, which is a limit
 	}

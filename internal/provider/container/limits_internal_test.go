@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"den/internal/fault"
-	"den/internal/provider"
 )
 
 func TestMemory(t *testing.T) {
@@ -35,12 +34,12 @@ func FuzzMemory(f *testing.F) {
 }
 
 func TestLimitsThatAreNone(t *testing.T) {
-	for _, c := range []provider.Container{{Memory: "much"}, {PIDs: -1}, {CPUs: -1}, {CPUs: math.NaN()}, {CPUs: math.Inf(1)}} {
+	for _, c := range []Spec{{Memory: "much"}, {PIDs: -1}, {CPUs: -1}, {CPUs: math.NaN()}, {CPUs: math.Inf(1)}} {
 		if _, err := resources(c); fault.KindOf(err) != fault.Usage {
 			t.Errorf("%+v: %v, want usage", c, err)
 		}
 	}
-	if r, err := resources(provider.Container{}); err != nil || r.Memory != 0 || *r.PidsLimit != -1 || r.NanoCPUs != 0 {
+	if r, err := resources(Spec{}); err != nil || r.Memory != 0 || *r.PidsLimit != -1 || r.NanoCPUs != 0 {
 		t.Errorf("no limits: %+v, %v", r, err)
 	}
 	for _, network := range []string{"bridge", "container:x", "NONE"} {

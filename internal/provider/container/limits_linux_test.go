@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/provider"
 	"den/internal/provider/container"
 
 	"github.com/moby/moby/client"
@@ -23,7 +22,7 @@ func TestLimitsHold(t *testing.T) {
 	e := enginePodman(t)
 	p := opened(t, e, "city")
 	c := shell(t, showLimits)
-	c.Container.Memory, c.Container.PIDs, c.Container.CPUs = "64m", 50, 0.5
+	c.Options = container.Spec{Image: baseImage, Network: "none", Memory: "64m", PIDs: 50, CPUs: 0.5}
 	if err := p.Start(t.Context(), "w", c); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestNetworks(t *testing.T) {
 			continue
 		}
 		c := shell(t, `echo "devices:" $(ls /sys/class/net)"."; sleep 1000`)
-		c.Container = provider.Container{Image: baseImage, Network: network}
+		c.Options = container.Spec{Image: baseImage, Network: network}
 		name := "on-" + network
 		if err := p.Start(t.Context(), name, c); err != nil {
 			t.Errorf("network %q: %v", network, err)
@@ -101,7 +100,7 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	c := shell(t, "true")
-	c.Container.Network = "bridge"
+	c.Options = container.Spec{Image: baseImage, Network: "bridge"}
 	if err := p.Start(t.Context(), "w", c); err == nil {
 		t.Error("network bridge: no error")
 	}

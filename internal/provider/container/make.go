@@ -39,6 +39,7 @@ type recipe struct {
 	name   string
 	image  string
 	config provider.Config
+	spec   Spec
 	limits api.Resources
 	net    api.NetworkMode
 	traits traits
@@ -50,7 +51,7 @@ func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions
 	labels[nameLabel], labels[sessionLabel] = r.name, at.Dir.ID
 	no := false
 	host := &api.HostConfig{
-		Mounts: p.mounts(r.config, at), NetworkMode: r.net, Resources: r.limits,
+		Mounts: p.mounts(r.shared(), at), NetworkMode: r.net, Resources: r.limits,
 		Init:       &no,    // the host is one
 		UsernsMode: "host", // who owns a file must be the same on both sides
 	}
@@ -70,9 +71,9 @@ func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions
 }
 
 // mounts are what a container shares with the outside, at the same paths.
-func (p *Provider) mounts(c provider.Config, at home.Place) []mount.Mount {
+func (p *Provider) mounts(shared []string, at home.Place) []mount.Mount {
 	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
-	shared := append([]string{c.WorkDir, at.Dir.Path, at.RunDir}, c.Container.Mounts...)
+	shared = append(shared, at.Dir.Path, at.RunDir)
 	for i, path := range shared {
 		path = filepath.Clean(path)
 		shared[i] = path
@@ -83,9 +84,18 @@ func (p *Provider) mounts(c provider.Config, at home.Place) []mount.Mount {
 	return list
 }
 
+// shared are the directories of the caller that the container has too.
+func (r recipe) shared() []string {
+	paths := []string{r.config.WorkDir}
+	for _, m := range r.spec.Mounts {
+		paths = append(paths, string(m))
+	}
+	return paths
+}
+
 // checkMounts refuses what cannot be shared, before anything is made.
-func checkMounts(c provider.Config) error {
-	for _, path := range append([]string{c.WorkDir}, c.Container.Mounts...) {
+func checkMounts(paths []string) error {
+	for _, path := range paths {
 		if !filepath.IsAbs(path) {
 			return fault.Errorf(fault.Usage, "mount %q is not an absolute path", path)
 		}

@@ -83,6 +83,15 @@ func (p *Provider) clear(ctx context.Context, c owned) error {
 	return errors.Join(p.remove(ctx, c.id), d.RemoveRunDir(m))
 }
 
+// pruneAge is how old a built image must be before PruneOld removes it.
+const pruneAge = 24 * time.Hour
+
+// PruneOld removes containers whose sessions are over and old built images.
+func (p *Provider) PruneOld(ctx context.Context) error {
+	_, err := p.Prune(ctx, pruneAge)
+	return err
+}
+
 // Pruned counts what Prune removed.
 type Pruned struct {
 	Containers, Images int

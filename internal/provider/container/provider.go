@@ -15,6 +15,9 @@ import (
 	"den/internal/provider/native"
 )
 
+// Kind is the name of this provider in a workspace file.
+const Kind = "container"
+
 // Options says where sessions run and whose they are.
 type Options struct {
 	Home    home.Home
@@ -49,6 +52,7 @@ var (
 	_ provider.Watcher    = (*Provider)(nil)
 	_ provider.Readier    = (*Provider)(nil)
 	_ provider.Audience   = (*Provider)(nil)
+	_ provider.Pruner     = (*Provider)(nil)
 )
 
 // Open returns the provider. No engine is asked yet.

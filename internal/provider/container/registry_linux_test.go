@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/provider/container"
 )
 
 // registry serves one image, as little as an engine needs to pull it.
@@ -95,7 +95,7 @@ func TestImageIsPulledWhenItIsMissing(t *testing.T) {
 	defer server.Close()
 	p := opened(t, e, "city")
 	c := shell(t, `echo "$FLAVOUR."; sleep 1000`)
-	c.Container = provider.Container{Image: strings.TrimPrefix(server.URL, "http://") + "/den/pulled:1", Network: "none"}
+	c.Options = container.Spec{Image: strings.TrimPrefix(server.URL, "http://") + "/den/pulled:1", Network: "none"}
 	if err := p.Start(t.Context(), "a", c); err != nil {
 		t.Fatal(err)
 	}

@@ -47,8 +47,11 @@ type Harness struct {
 	// Unsupported lists what the provider cannot do, by the constants above.
 	Unsupported []string
 	// Base is what every session starts with: an image, for example. The suite
-	// adds to it, and mounts the directories that it shares with sessions.
+	// adds to it.
 	Base provider.Config
+	// Share makes directories of this machine appear in a session at the same
+	// paths. Nil where they do anyway.
+	Share func(c *provider.Config, dirs ...string)
 	// Enter is what the program reads for the Enter key, and for a line end in
 	// a nudge: "" means "\r".
 	Enter string

@@ -88,7 +88,9 @@ func (w *world) config(mode string, args ...string) (c provider.Config, ready st
 func (w *world) command(argv ...string) provider.Config {
 	c := w.h.Base
 	c.Argv, c.WorkDir = argv, w.dir
-	c.Container.Mounts = append(slices.Clone(c.Container.Mounts), w.dir, filepath.Dir(w.helper))
+	if w.h.Share != nil {
+		w.h.Share(&c, w.dir, filepath.Dir(w.helper))
+	}
 	return c
 }
 

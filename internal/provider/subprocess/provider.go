@@ -54,6 +54,7 @@ var (
 	_ provider.Provider   = (*Provider)(nil)
 	_ provider.Postmortem = (*Provider)(nil)
 	_ provider.Watcher    = (*Provider)(nil)
+	_ provider.Pruner     = (*Provider)(nil)
 )
 
 // Open opens the sessions of one owner. It starts nothing.

@@ -13,6 +13,15 @@ import (
 	"den/internal/provider/subprocess/shim"
 )
 
+// pruneKeep is how many ended sessions PruneOld leaves.
+const pruneKeep = 32
+
+// PruneOld removes what is kept of ended sessions, but for the newest.
+func (p *Provider) PruneOld(ctx context.Context) error {
+	_, err := p.Prune(ctx, pruneKeep)
+	return err
+}
+
 // Prune removes what is kept of ended sessions, but for the newest of them, and
 // returns how many it removed: an ended session has up to nine megabytes of
 // output, and its name may never be used again. Locks stay: they count starts.
