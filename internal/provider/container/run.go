@@ -3,6 +3,7 @@ package container
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -17,9 +18,12 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// cleanupLimit bounds how long the engine may take to remove a container when
-// nobody waits any more.
-const cleanupLimit = 30 * time.Second
+// How long the engine may take when nobody waits any more: to answer a create
+// that was asked for before, and to remove a container.
+const (
+	createLimit  = time.Minute
+	cleanupLimit = 30 * time.Second
+)
 
 // place runs one session's host in a container.
 type place struct {
@@ -45,9 +49,9 @@ func (pl place) Run(ctx context.Context, at home.Place) error {
 			return err
 		}
 	}
-	made, err := engine.ContainerCreate(ctx, pl.p.create(pl.recipe, at))
+	made, err := pl.create(ctx, engine, at)
 	if err != nil {
-		return engineError("create container", err)
+		return err
 	}
 	if _, err := engine.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err != nil {
 		return engineError("start container", err)
@@ -59,6 +63,20 @@ func (pl place) Run(ctx context.Context, at home.Place) error {
 	case err := <-wait.Error:
 		return engineError("wait for container", err)
 	}
+}
+
+// create makes the container and waits for the engine's answer also when the
+// caller has given up. An engine goes on with a create whose client is gone: a
+// removal would come too early and leave the container, or, with podman, come
+// between its storage and its record and leave a record that breaks every list.
+func (pl place) create(ctx context.Context, engine *client.Client, at home.Place) (client.ContainerCreateResult, error) {
+	if ctx.Err() != nil {
+		return client.ContainerCreateResult{}, engineError("create container", ctx.Err())
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), createLimit)
+	defer cancel()
+	made, err := engine.ContainerCreate(limited, pl.p.create(pl.recipe, at))
+	return made, engineError("create container", errors.Join(err, ctx.Err()))
 }
 
 // Discard removes the container.
