@@ -39,7 +39,7 @@ func (a *app) denWords(words []string) ([]string, bool) {
 	if slices.Contains(k.Verbs, verb) || strings.HasPrefix(verb, "-") {
 		return nil, false
 	}
-	cmd, _, err := newRoot(a).Find(words)
+	cmd, _, err := newRoot(a, words).Find(words)
 	return words, err == nil && cmd.HasParent()
 }
 

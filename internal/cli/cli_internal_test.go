@@ -24,7 +24,7 @@ func testApp(t *testing.T) (*app, *bytes.Buffer) {
 // Help is a surface: a change to it is a visible edit of the golden file.
 func TestHelpIsGolden(t *testing.T) {
 	a, out := testApp(t)
-	root := newRoot(a)
+	root := newRoot(a, nil)
 	root.SetOut(out)
 	var walk func(*cobra.Command)
 	walk = func(cmd *cobra.Command) {
@@ -54,6 +54,36 @@ func TestHelpIsGolden(t *testing.T) {
 	}
 }
 
+// A verb that is made alone is the one that is made with all others.
+func TestVerbAloneIsTheSame(t *testing.T) {
+	a, _ := testApp(t)
+	all := newRoot(a, nil)
+	for name := range a.verbs() {
+		alone, _, err := newRoot(a, []string{name}).Find([]string{name})
+		if err != nil || alone.Name() != name {
+			t.Errorf("%s makes the command %q: %v", name, alone.Name(), err)
+			continue
+		}
+		together, _, err := all.Find([]string{name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := helpOf(t, alone), helpOf(t, together); got != want {
+			t.Errorf("%s: help differs\n%s", name, firstDifference(got, want))
+		}
+	}
+}
+
+func helpOf(t *testing.T, cmd *cobra.Command) string {
+	t.Helper()
+	var out bytes.Buffer
+	cmd.Root().SetOut(&out)
+	if err := cmd.Help(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range g {
@@ -76,7 +106,7 @@ func TestEveryVerbHasAnExample(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(a))
+	walk(newRoot(a, nil))
 }
 
 // The skill must fit into an agent's context: under 1,500 tokens, counted

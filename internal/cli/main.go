@@ -34,7 +34,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	root := newRoot(a)
+	root := newRoot(a, args[1:])
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -69,7 +69,10 @@ func (a *app) hostMain(args []string) int {
 	return fault.ExitCode(err)
 }
 
-func newRoot(a *app) *cobra.Command {
+// newRoot makes the command tree for a command line. Where its first word is a
+// verb, only that verb is made: making all of them takes as long as most verbs
+// run.
+func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "den",
 		Short: "Durable terminals for AI agents",
@@ -98,17 +101,30 @@ A first look:
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
 	root.SetHelpCommandGroupID(groupMachine)
 	root.SetCompletionCommandGroupID(groupMachine)
-	root.AddCommand(
-		a.newCmd(), a.lsCmd(), a.statusCmd(),
-		a.typeCmd(), a.pasteCmd(), a.keysCmd(), a.resizeCmd(), a.signalCmd(), a.markCmd(),
-		a.waitCmd(), a.snapshotCmd(), a.attachCmd(), a.watchCmd(), a.dashboardCmd(), a.historyCmd(), a.killCmd(),
-		a.screenshotCmd(), a.exportCmd(),
-		a.runCmd(), a.fireCmd(), a.pollCmd(), a.intCmd(), a.notifyCmd(), a.eventsCmd(), a.batchCmd(),
-		a.initCmd(), a.upCmd(), a.downCmd(), a.psCmd(), a.reloadCmd(), a.agentCmd(),
-		a.gcCmd(), a.homesCmd(), a.doctorCmd(), a.versionCmd(), a.skillsCmd(), a.hostCmd(), a.manCmd(),
-	)
+	verbs := a.verbs()
+	if len(args) > 0 && verbs[args[0]] != nil {
+		root.AddCommand(verbs[args[0]]())
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
+	for _, make := range verbs {
+		root.AddCommand(make()) // cobra sorts them
+	}
 	root.AddCommand(helpTopics()...)
 	return root
+}
+
+// verbs maps the first word of a command line to what makes its command.
+func (a *app) verbs() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd,
+		"type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd, "resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd,
+		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "history": a.historyCmd,
+		"screenshot": a.screenshotCmd, "export": a.exportCmd,
+		"run": a.runCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "notify": a.notifyCmd, "events": a.eventsCmd, "batch": a.batchCmd,
+		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd,
+		"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
+	}
 }
 
 // The groups under which help lists the verbs.

@@ -26,14 +26,6 @@ type decoder struct {
 	binary  []byte
 }
 
-// codes saves a string a line for all codes of one byte.
-var codes = func() (t [utf8.RuneSelf]string) {
-	for i := range t {
-		t[i] = string(rune(i))
-	}
-	return t
-}()
-
 var errNotUTF8 = errors.New("not UTF-8")
 
 // line decodes one event line, given without its newline.
@@ -93,7 +85,7 @@ func fastHead(b []byte, ev *raw) (us int64, i int, ok bool) {
 	if c < 0x20 || c >= utf8.RuneSelf || c == '"' || c == '\\' {
 		return 0, 0, false
 	}
-	ev.code = codes[c]
+	ev.code = string(b[i : i+1]) // one byte: the runtime has these strings
 	i, ok = fastQuote(b, i+2)
 	return us, i, ok
 }

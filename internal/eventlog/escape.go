@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/bits"
 	"slices"
 )
@@ -44,6 +43,8 @@ type escape struct {
 	len  int
 }
 
+const hexDigits = "0123456789abcdef"
+
 var escapes = func() (t [256]escape) {
 	set := func(c byte, s string) {
 		var w [8]byte
@@ -51,7 +52,7 @@ var escapes = func() (t [256]escape) {
 		t[c] = escape{binary.LittleEndian.Uint64(w[:]), len(s)}
 	}
 	for c := range byte(0x20) {
-		set(c, fmt.Sprintf(`\u%04x`, c))
+		set(c, string([]byte{'\\', 'u', '0', '0', '0' + c>>4, hexDigits[c&15]}))
 	}
 	set('\n', `\n`)
 	set('\r', `\r`)

@@ -52,7 +52,7 @@ func (c Chord) encodeLegacy(m vt.Modes) (string, error) {
 		return c.legacyCharacter()
 	}
 	c = c.functionAlias()
-	r := table[c.key]
+	r := table()[c.key]
 	switch {
 	case r.c0 != "":
 		return c.legacyC0(m)
@@ -83,7 +83,7 @@ func csiKey(number int, final byte, m mods) string {
 // functionAlias turns F13 and up into what terminfo says of them for xterm:
 // the first twelve with Shift, then with Ctrl.
 func (c Chord) functionAlias() Chord {
-	n := c.key - f1 + 1
+	n := c.key - f1() + 1
 	switch {
 	case n >= 13 && n <= 24:
 		c.key, c.mods = c.key-12, c.mods|shift
@@ -94,13 +94,13 @@ func (c Chord) functionAlias() Chord {
 }
 
 // f1 is where the function keys begin in the table.
-var f1 = named["f1"].key
+func f1() key { return named()["f1"].key }
 
 func (c Chord) legacyC0(m vt.Modes) (string, error) {
 	if c.mods&(super|hyper) != 0 {
 		return "", c.unsupported("Super and Hyper need the kitty keyboard protocol, which the program did not turn on")
 	}
-	s := table[c.key].c0
+	s := table()[c.key].c0
 	switch {
 	case c.key == enter && m.NewLine:
 		s = "\r\n"
@@ -113,7 +113,7 @@ func (c Chord) legacyC0(m vt.Modes) (string, error) {
 }
 
 func (c Chord) legacyKeypad(m vt.Modes) (string, error) {
-	r := table[c.key]
+	r := table()[c.key]
 	if m.AppKeypad && c.mods == 0 {
 		return ss3 + string(r.keypad), nil
 	}

@@ -22,7 +22,7 @@ func (c Chord) encodeKitty(m vt.Modes) (string, error) {
 	if c.key == 0 {
 		return c.kittyCharacter(m)
 	}
-	r := table[c.key]
+	r := table()[c.key]
 	clear, all := m.KittyFlags&kittyDisambiguate != 0, m.KittyFlags&kittyAll != 0
 	switch {
 	case r.c0 != "" && c.kittyKeepsC0(clear, all):

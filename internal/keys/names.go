@@ -3,6 +3,7 @@ package keys
 import (
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // key numbers the named keys. The numbers stay in this process.
@@ -36,33 +37,39 @@ const (
 	firstRegular
 )
 
-// table lists the named keys, the first ones in the order of the constants above.
-var table = append([]row{
-	{},
-	{name: "Enter", aliases: []string{"Return", "CR"}, c0: "\r", kitty: 13},
-	{name: "Tab", c0: "\t", kitty: 9},
-	{name: "Escape", aliases: []string{"Esc"}, c0: "\x1b", kitty: 27},
-	{name: "Backspace", aliases: []string{"BSpace", "BS", "Back"}, c0: "\x7f", kitty: 127},
-	{name: "FocusIn"},
-	{name: "FocusOut"},
+// table lists the named keys, the first ones in the order of the constants
+// above. Like all tables here it is made when it is first used: most commands
+// press no key.
+var table = sync.OnceValue(func() []row { return append(firstKeys(), append(functionKeys(), keypadKeys()...)...) })
 
-	{name: "Up", aliases: []string{"ArrowUp", "UpArrow"}, final: 'A', cursor: true},
-	{name: "Down", aliases: []string{"ArrowDown", "DownArrow"}, final: 'B', cursor: true},
-	{name: "Right", aliases: []string{"ArrowRight", "RightArrow"}, final: 'C', cursor: true},
-	{name: "Left", aliases: []string{"ArrowLeft", "LeftArrow"}, final: 'D', cursor: true},
-	{name: "Home", final: 'H', cursor: true},
-	{name: "End", final: 'F', cursor: true},
-	{name: "Insert", aliases: []string{"Ins", "IC"}, final: '~', number: 2},
-	{name: "Delete", aliases: []string{"Del", "DC"}, final: '~', number: 3},
-	{name: "PageUp", aliases: []string{"PgUp", "PPage", "Prior"}, final: '~', number: 5},
-	{name: "PageDown", aliases: []string{"PgDn", "PgDown", "NPage", "Next"}, final: '~', number: 6},
-	{name: "Menu", final: '~', number: 29, kitty: 57363},
-	{name: "CapsLock", kitty: 57358},
-	{name: "ScrollLock", kitty: 57359},
-	{name: "NumLock", kitty: 57360},
-	{name: "PrintScreen", aliases: []string{"PrtSc", "Print"}, kitty: 57361},
-	{name: "Pause", aliases: []string{"Break"}, kitty: 57362},
-}, append(functionKeys(), keypadKeys()...)...)
+func firstKeys() []row {
+	return []row{
+		{},
+		{name: "Enter", aliases: []string{"Return", "CR"}, c0: "\r", kitty: 13},
+		{name: "Tab", c0: "\t", kitty: 9},
+		{name: "Escape", aliases: []string{"Esc"}, c0: "\x1b", kitty: 27},
+		{name: "Backspace", aliases: []string{"BSpace", "BS", "Back"}, c0: "\x7f", kitty: 127},
+		{name: "FocusIn"},
+		{name: "FocusOut"},
+
+		{name: "Up", aliases: []string{"ArrowUp", "UpArrow"}, final: 'A', cursor: true},
+		{name: "Down", aliases: []string{"ArrowDown", "DownArrow"}, final: 'B', cursor: true},
+		{name: "Right", aliases: []string{"ArrowRight", "RightArrow"}, final: 'C', cursor: true},
+		{name: "Left", aliases: []string{"ArrowLeft", "LeftArrow"}, final: 'D', cursor: true},
+		{name: "Home", final: 'H', cursor: true},
+		{name: "End", final: 'F', cursor: true},
+		{name: "Insert", aliases: []string{"Ins", "IC"}, final: '~', number: 2},
+		{name: "Delete", aliases: []string{"Del", "DC"}, final: '~', number: 3},
+		{name: "PageUp", aliases: []string{"PgUp", "PPage", "Prior"}, final: '~', number: 5},
+		{name: "PageDown", aliases: []string{"PgDn", "PgDown", "NPage", "Next"}, final: '~', number: 6},
+		{name: "Menu", final: '~', number: 29, kitty: 57363},
+		{name: "CapsLock", kitty: 57358},
+		{name: "ScrollLock", kitty: 57359},
+		{name: "NumLock", kitty: 57360},
+		{name: "PrintScreen", aliases: []string{"PrtSc", "Print"}, kitty: 57361},
+		{name: "Pause", aliases: []string{"Break"}, kitty: 57362},
+	}
+}
 
 // functionKeys are F1 to F35.
 func functionKeys() []row {
@@ -115,24 +122,26 @@ func keypadKeys() []row {
 }
 
 // characters are names for characters, for callers whose quoting is hard.
-var characters = map[string]string{
-	"Space": " ", "Spc": " ", "Plus": "+", "Minus": "-", "Hyphen": "-", "Dash": "-", "Comma": ",", "Period": ".", "Dot": ".",
-	"Slash": "/", "Backslash": "\\", "Semicolon": ";", "Colon": ":", "Quote": "'", "Apostrophe": "'", "DoubleQuote": "\"",
-	"Backtick": "`", "Grave": "`", "Tilde": "~", "At": "@", "Hash": "#", "Dollar": "$", "Percent": "%", "Caret": "^",
-	"Ampersand": "&", "Asterisk": "*", "Star": "*", "LParen": "(", "RParen": ")", "Equals": "=", "Equal": "=",
-	"Underscore": "_", "Pipe": "|", "Bar": "|", "LBracket": "[", "RBracket": "]", "LBrace": "{", "RBrace": "}",
-	"Less": "<", "LT": "<", "Greater": ">", "GT": ">", "Question": "?", "Exclamation": "!", "Bang": "!",
+func characters() map[string]string {
+	return map[string]string{
+		"Space": " ", "Spc": " ", "Plus": "+", "Minus": "-", "Hyphen": "-", "Dash": "-", "Comma": ",", "Period": ".", "Dot": ".",
+		"Slash": "/", "Backslash": "\\", "Semicolon": ";", "Colon": ":", "Quote": "'", "Apostrophe": "'", "DoubleQuote": "\"",
+		"Backtick": "`", "Grave": "`", "Tilde": "~", "At": "@", "Hash": "#", "Dollar": "$", "Percent": "%", "Caret": "^",
+		"Ampersand": "&", "Asterisk": "*", "Star": "*", "LParen": "(", "RParen": ")", "Equals": "=", "Equal": "=",
+		"Underscore": "_", "Pipe": "|", "Bar": "|", "LBracket": "[", "RBracket": "]", "LBrace": "{", "RBrace": "}",
+		"Less": "<", "LT": "<", "Greater": ">", "GT": ">", "Question": "?", "Exclamation": "!", "Bang": "!",
+	}
 }
 
 // named maps every folded name to its chord; made once from the tables.
-var named = func() map[string]Chord {
+var named = sync.OnceValue(func() map[string]Chord {
 	m := make(map[string]Chord)
-	for i, r := range table[1:] {
+	for i, r := range table()[1:] {
 		for _, name := range append([]string{r.name}, r.aliases...) {
 			m[fold(name)] = Chord{key: key(i + 1), times: 1}
 		}
 	}
-	for name, text := range characters {
+	for name, text := range characters() {
 		m[fold(name)] = character(text)
 	}
 	m[fold("BTab")] = Chord{key: tab, mods: shift, times: 1}
@@ -141,13 +150,13 @@ var named = func() map[string]Chord {
 	m[fold("LineFeed")] = Chord{text: "j", mods: ctrl, times: 1}
 	m[fold("NUL")] = Chord{text: " ", mods: ctrl, times: 1}
 	return m
-}()
+})
 
 // Names lists the named keys in the spelling that String uses, mouse actions
 // left out: for help and completion.
 func Names() []string {
-	names := make([]string, 0, len(table))
-	for _, r := range table[1:] {
+	names := make([]string, 0, len(table()))
+	for _, r := range table()[1:] {
 		names = append(names, r.name)
 	}
 	return append(names, "Space")

@@ -42,7 +42,7 @@ func (c Chord) otherCode() (int, bool) {
 		r, size := utf8.DecodeRuneInString(text)
 		return int(r), size == len(text)
 	case enter, tab, escape, backspace:
-		return table[c.key].kitty, true
+		return table()[c.key].kitty, true
 	}
 	return 0, false
 }

@@ -107,7 +107,7 @@ func parseOne(whole, s string) (Chord, error) {
 		c.mods |= m
 		return c, nil
 	}
-	c, ok := named[fold(s)]
+	c, ok := named()[fold(s)]
 	if !ok {
 		return Chord{}, unknownKey(whole, m, s)
 	}

@@ -24,12 +24,12 @@ func unknownKey(whole string, m mods, base string) error {
 			}
 		}
 	}
-	near, d := nearest(fold(base), slices.Sorted(maps.Keys(named)))
+	near, d := nearest(fold(base), slices.Sorted(maps.Keys(named())))
 	if len(fold(base)) < 2 || d > max(1, len(base)/2) {
 		return fault.Errorf(fault.Usage,
 			"unknown key %q: a key is one character, a name such as Enter, Up or F5, or either with modifiers (C-c, Alt+Up); to send text use type", whole)
 	}
-	c := named[near]
+	c := named()[near]
 	c.mods |= m
 	return fault.Errorf(fault.Usage, "unknown key %q; did you mean %q? (to send text use type)", whole, c)
 }

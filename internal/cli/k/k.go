@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -97,12 +98,12 @@ func (k Tool) options() session.Options {
 	}
 }
 
-var namePattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+$`) })
 
 // validName reports whether k takes the word for a session's name. Some of
 // these den never gives to a session: then there is none of that name.
 func validName(name string) bool {
-	return namePattern.MatchString(name) && strings.Trim(name, ".") != "" && !strings.Contains(name, "..")
+	return namePattern().MatchString(name) && strings.Trim(name, ".") != "" && !strings.Contains(name, "..")
 }
 
 // checked is the word as a session's name; an invalid one is reported.
@@ -298,11 +299,11 @@ func (k Tool) interrupt(args []string) int {
 // pyInt reads a whole number as Python does.
 func pyInt(s string) (int, bool) {
 	s = strings.TrimSpace(s)
-	if !pyIntForm.MatchString(s) {
+	if !pyIntForm().MatchString(s) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(strings.ReplaceAll(s, "_", ""))
 	return n, err == nil
 }
 
-var pyIntForm = regexp.MustCompile(`^[+-]?[0-9]+(_[0-9]+)*$`)
+var pyIntForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+-]?[0-9]+(_[0-9]+)*$`) })

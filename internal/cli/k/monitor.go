@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"syscall"
 	"time"
 
@@ -31,7 +32,8 @@ type monitor struct {
 }
 
 var (
-	oldID = regexp.MustCompile(`^[0-9a-f]{12}$`) // of the tool that den replaces
+	// oldID is the form of the ids of the tool that den replaces.
+	oldID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{12}$`) })
 	// errCompleted ends a km -1.
 	errCompleted = errors.New("a cell is over")
 )
@@ -51,7 +53,7 @@ func (k Tool) Monitor(args []string) int {
 		switch {
 		case arg == "-1":
 			m.once = true
-		case ident.IsID(arg) || oldID.MatchString(arg):
+		case ident.IsID(arg) || oldID().MatchString(arg):
 			m.id = arg
 		default:
 			fmt.Fprintf(k.Stderr, "unknown arg: %s\n", arg)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -129,7 +130,9 @@ func (k Tool) start(ctx context.Context, name string, words []string, prompt str
 }
 
 // plainLine matches a command line in which a shell would find nothing but words.
-var plainLine = regexp.MustCompile(`^[A-Za-z0-9_./+][A-Za-z0-9_./:=@%+, -]*$`)
+var plainLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_./+][A-Za-z0-9_./:=@%+, -]*$`)
+})
 
 // command is the program for k's words, which are one line for a shell. A line
 // without anything for a shell to do is run without one, so that den knows the
@@ -139,7 +142,7 @@ func (k Tool) command(words []string) []string {
 	if line == "" {
 		line = "bash"
 	}
-	if plain := strings.Fields(line); plainLine.MatchString(line) && !strings.Contains(plain[0], "=") {
+	if plain := strings.Fields(line); plainLine().MatchString(line) && !strings.Contains(plain[0], "=") {
 		if _, err := exec.LookPath(plain[0]); err == nil {
 			return plain
 		}
