@@ -25,21 +25,21 @@ var allowed = map[string][]string{
 	"internal/vt":       {},
 	"internal/keys":     {"internal/fault", "internal/vt"},
 	"internal/pty":      {"internal/fault"},
-	"internal/peer":     {"internal/fault"},
+	"internal/rpc":      {"internal/fault"},
 	"internal/eventlog": {"internal/fault"},
 	"internal/screen":   {"internal/fault", "internal/vt"},
 
 	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/pty"},
-	"internal/wire": {"internal/fault", "internal/screen"},
-	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire"},
+	"internal/wire": {"internal/screen"},
+	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/rpc"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/cell", "internal/peer",
+		"internal/wire", "internal/home", "internal/cell", "internal/rpc",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
 	"internal/session": {
-		"internal/fault", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay",
+		"internal/fault", "internal/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay",
 	},
 
 	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},
@@ -55,17 +55,17 @@ var allowed = map[string][]string{
 	"internal/provider/procname":  {"internal/fault"},
 	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/native": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty",
+		"internal/fault", "internal/rpc", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty",
 		"internal/wire", "internal/home", "internal/session", "internal/provider",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/wire", "internal/home",
+		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/rpc", "internal/home",
 		"internal/provider", "internal/provider/subprocess/shim",
 		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/workdir",
 	},
 	"internal/provider/subprocess/shim": {
-		"internal/fault", "internal/atomicfile", "internal/pty", "internal/peer", "internal/wire", "internal/home",
+		"internal/fault", "internal/atomicfile", "internal/pty", "internal/rpc", "internal/home",
 		"internal/provider/procname",
 	},
 	"internal/provider/providertest":        {"internal/fault", "internal/provider"},
@@ -89,7 +89,7 @@ var allowed = map[string][]string{
 		"internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/wire", "internal/home", "internal/peer"},
+	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/fault", "internal/home", "internal/wire", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation/outbox",
+		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation/outbox",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
 
@@ -126,7 +126,7 @@ var allowed = map[string][]string{
 	},
 	"internal/cli": {
 		"internal/cli/k",
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
+		"internal/fault", "internal/rpc", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent",
@@ -151,7 +151,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli"},
-	"golang.org/x/sys":                {"internal/filelock", "internal/peer", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
+	"golang.org/x/sys":                {"internal/filelock", "internal/rpc", "internal/pty", "internal/home", "internal/host", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},

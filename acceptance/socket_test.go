@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/rpc"
 	"den/internal/screen"
 	"den/internal/vt"
 	"den/internal/wire"
@@ -57,7 +58,7 @@ func TestSlowClientCatchesUp(t *testing.T) {
 		if err != nil {
 			t.Fatalf("the stream ended: %v\n%s", err, screen.Text(term))
 		}
-		var resp wire.Response
+		var resp rpc.Response
 		if err := json.Unmarshal(line, &resp); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +99,7 @@ func TestHostileClients(t *testing.T) {
 	expect("another version", "{\"v\":99,\"den\":\"new\"}\n", `client speaks protocol 99, this host speaks 1`)
 	expect("garbage", "GET / HTTP/1.1\r\n\r\n", `"kind":"protocol"`)
 	expect("garbage after hello", hello+"\x00\x01\x02\n", `"kind":"protocol"`)
-	expect("too long a line", hello+strings.Repeat("x", wire.MaxRequest+4096), `message is longer than`)
+	expect("too long a line", hello+strings.Repeat("x", rpc.MaxRequest+4096), `message is longer than`)
 
 	c, in := w.raw("s")
 	io.WriteString(c, hello+`{"method":"nosuch"}`+"\n"+`{"method":"resize","params":{"cols":"x"}}`+"\n"+`{"method":"resize","params":{"cols":0,"rows":-1}}`+"\n")
@@ -113,6 +114,8 @@ func TestHostileClients(t *testing.T) {
 	w.do("wait", "s", "--text", "alive")
 }
 
+// A host whose places are all taken by clients that wait says so, but ends the
+// session when it is asked to. Clients that only sit there make room.
 func TestTooManyClients(t *testing.T) {
 	w := newWorld(t)
 	w.do("new", "s", "cat")
@@ -120,8 +123,12 @@ func TestTooManyClients(t *testing.T) {
 	for range 256 {
 		c, in := w.raw("s")
 		fmt.Fprintln(c, `{"v":1,"den":"test"}`)
-		if _, err := in.ReadString('\n'); err != nil {
-			t.Fatal(err)
+		fmt.Fprintln(c, `{"method":"status"}`)
+		fmt.Fprintln(c, `{"method":"wait","params":{"exit":true}}`)
+		for range 2 { // the hello and the status: the wait has begun, or will before anything else
+			if _, err := in.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
 		}
 		kept = append(kept, c)
 	}
@@ -129,17 +136,23 @@ func TestTooManyClients(t *testing.T) {
 	if code != 5 || !strings.Contains(stderr, "has 256 clients already") {
 		t.Errorf("one more client: exit %d: %s", code, stderr)
 	}
-	for _, c := range kept {
-		c.Close()
-	}
+	kept[0].Close()
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		if _, _, code = w.try("type", "s", "x"); code == 0 {
 			break
 		}
 		if time.Since(begun) > 10*time.Second {
-			t.Fatal("places of clients that left are not free again")
+			t.Fatal("the place of a client that left is not free again")
 		}
 	}
+	c, in := w.raw("s") // takes the place again
+	fmt.Fprintln(c, `{"v":1,"den":"test"}`+"\n"+`{"method":"status"}`+"\n"+`{"method":"wait","params":{"exit":true}}`)
+	for range 2 {
+		if _, err := in.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.do("kill", "s")
 }
 
 // A program that does not read its input does not block its host.

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"den/internal/fault"
+	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 
@@ -98,7 +99,7 @@ func eventsBegin(s *session.Session, id string, all bool) (uint64, error) {
 func (a *app) readSteps(arg string) ([]byte, error) {
 	switch {
 	case arg == "" || arg == "-":
-		return io.ReadAll(io.LimitReader(a.stdin, wire.MaxRequest))
+		return io.ReadAll(io.LimitReader(a.stdin, rpc.MaxRequest))
 	case isSteps(arg):
 		return []byte(arg), nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/keys"
+	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 
@@ -64,12 +65,12 @@ func (a *app) textOrStdin(args []string) (string, error) {
 	if len(args) == 1 && args[0] != "-" {
 		return args[0], nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.stdin, wire.MaxRequest/2+1))
+	raw, err := io.ReadAll(io.LimitReader(a.stdin, rpc.MaxRequest/2+1))
 	if err != nil {
 		return "", fmt.Errorf("read stdin: %w", err)
 	}
-	if len(raw) > wire.MaxRequest/2 {
-		return "", fault.Errorf(fault.Usage, "stdin is longer than %s; paste it in parts", formatBytes(wire.MaxRequest/2))
+	if len(raw) > rpc.MaxRequest/2 {
+		return "", fault.Errorf(fault.Usage, "stdin is longer than %s; paste it in parts", formatBytes(rpc.MaxRequest/2))
 	}
 	return string(raw), nil
 }

@@ -16,7 +16,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/keeper"
-	"den/internal/wire"
+	"den/internal/rpc"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
@@ -192,7 +192,7 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 		return fault.Hintf(fault.Errorf(fault.Internal, "the keeper ended before it answered: %w", cmd.Wait()), "its log is %s", p.Log())
 	}
 	var said struct {
-		Error *wire.Error `json:"error"`
+		Error *rpc.Error `json:"error"`
 	}
 	if err := json.Unmarshal(line, &said); err != nil {
 		return fault.Errorf(fault.Protocol, "the keeper said %q", line)

@@ -18,6 +18,7 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/rpc"
 	"den/internal/workspace"
 )
 
@@ -88,7 +89,7 @@ func (d *daemon) serve(announce func(error)) error {
 	if err != nil {
 		return err
 	}
-	l, err := keeper.Listen(socket)
+	l, err := rpc.Listen(socket)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
 	loops.Go(func() { d.places.tidy(ctx) })
-	loops.Go(func() { keeper.Serve(ctx, l, &handler{d: d}, Version) })
+	loops.Go(func() { keeper.Serve(ctx, l, (&handler{d: d}).Handle, Version) })
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Go(func() { d.endWhenRemoved(ctx, down) })
 	loops.Wait()

@@ -2,7 +2,6 @@ package dend
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/keeper"
+	"den/internal/rpc"
 )
 
 // handler answers the socket.
@@ -18,18 +18,16 @@ type handler struct {
 }
 
 // Handle answers one request.
-func (h *handler) Handle(ctx context.Context, method string, params json.RawMessage, part func(any) error) (any, error) {
-	d := h.d
+func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
+	d, method := h.d, call.Method
 	var req keeper.Agent
 	var from keeper.EventsFrom
 	target := any(&req)
 	if method == keeper.MethodEvents {
 		target = &from
 	}
-	if len(params) > 0 {
-		if err := json.Unmarshal(params, target); err != nil {
-			return nil, fault.Errorf(fault.Protocol, "%s: %w", method, err)
-		}
+	if err := call.Decode(target); err != nil {
+		return nil, err
 	}
 	switch method {
 	case keeper.MethodPs:
@@ -54,7 +52,7 @@ func (h *handler) Handle(ctx context.Context, method string, params json.RawMess
 		if m, err := d.find(from.Agent); err == nil {
 			from.Agent = m.Name() // what is not known may have been: its events are there
 		}
-		return struct{}{}, d.controller.Events(ctx, from.After, from.Agent, from.Follow, func(e keeper.Event) error { return part(e) })
+		return struct{}{}, d.controller.Events(ctx, from.After, from.Agent, from.Follow, func(e keeper.Event) error { return call.Send(e) })
 	}
 	return h.one(ctx, method, req)
 }

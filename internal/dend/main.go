@@ -19,7 +19,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/wire"
+	"den/internal/rpc"
 	"den/internal/workspace"
 )
 
@@ -116,10 +116,10 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		}
 		announced = true
 		var said struct {
-			Error *wire.Error `json:"error,omitempty"`
+			Error *rpc.Error `json:"error,omitempty"`
 		}
 		if err != nil {
-			said.Error = wire.FromError(err)
+			said.Error = rpc.FromError(err)
 		}
 		if werr := json.NewEncoder(stdout).Encode(said); werr != nil {
 			log.Printf("tell who started us: %v", werr) // it went away; the keeper stays

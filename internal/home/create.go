@@ -16,7 +16,7 @@ import (
 	"den/internal/filelock"
 	"den/internal/ident"
 	"den/internal/pty"
-	"den/internal/wire"
+	"den/internal/rpc"
 )
 
 // Spec is what a user asks of a new session.
@@ -61,7 +61,7 @@ const BootstrapVersion = 1
 
 // Ready is the one message that a host writes when it serves, or cannot.
 type Ready struct {
-	Error *wire.Error `json:"error,omitempty"`
+	Error *rpc.Error `json:"error,omitempty"`
 }
 
 // LockFD is the descriptor on which a host inherits its session's lock.

@@ -2,13 +2,12 @@ package host
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"sync"
 	"time"
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/rpc"
 	"den/internal/wire"
 )
 
@@ -90,25 +89,22 @@ func (h *Host) fit(f *follower, r *wire.Resize) {
 	}
 }
 
-// errStreamOver ends the connection behind an attached terminal's last frame:
-// what the client sent beyond the inputs that the frame counts was not taken,
-// and goes to the next host.
-var errStreamOver = errors.New("the attached terminal has had its last frame")
-
 // attach streams the screen to a person's terminal and takes its input. It
-// returns an error when the connection is to end.
-func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessage, more <-chan wire.Request) error {
+// returns the last frame, behind which the connection ends: what the client
+// sent beyond the inputs that the frame counts was not taken, and goes to the
+// next host.
+func (h *Host) attach(ctx context.Context, c *rpc.Call) (any, error) {
 	var a wire.Attach
-	if err := json.Unmarshal(params, &a); err != nil {
-		return conn.Write(wire.Response{Error: wire.FromError(fault.Errorf(fault.Protocol, "parameters of attach are not understood: %w", err))})
+	if err := c.Decode(&a); err != nil {
+		return nil, err
 	}
 	if err := h.requireRunning(); err != nil {
-		return conn.Write(wire.Response{Error: wire.FromError(err)})
+		return nil, err
 	}
 	f := newFollower()
 	if !a.ReadOnly {
 		if err := CheckSize(a.Cols, a.Rows); err != nil {
-			return conn.Write(wire.Response{Error: wire.FromError(err)})
+			return nil, err
 		}
 		h.fit(f, &wire.Resize{Cols: a.Cols, Rows: a.Rows})
 		defer h.leaveAttach(f)
@@ -116,34 +112,37 @@ func (h *Host) attach(ctx context.Context, conn *wire.Conn, params json.RawMessa
 	h.core.follow(f)
 	defer h.core.unfollow(f)
 	f.poke() // the first paint
-	inputs := 0
+	inputs, more, upgrading := 0, c.More, h.upgrading
 	for {
 		select {
 		case <-f.wake:
 			frames, done := h.core.take(f)
 			for i, frame := range frames {
 				frame.Inputs = inputs
-				if err := conn.Write(wire.Response{Stream: !done || i < len(frames)-1, Result: wire.Params(frame)}); err != nil {
-					return err
+				if done && i == len(frames)-1 {
+					c.HangUp()
+					return frame, nil
 				}
-			}
-			if done {
-				return errStreamOver
+				if err := c.Send(frame); err != nil {
+					return nil, err
+				}
 			}
 		case req, ok := <-more:
 			if !ok {
-				return ctx.Err()
+				more = nil // the context tells whether the client has left
+				continue
 			}
 			if err := h.attachedRequest(f, a.ReadOnly, req); err != nil {
-				return conn.Write(wire.Response{Error: wire.FromError(err)})
+				return nil, err
 			}
 			if req.Method == wire.MethodInput {
 				inputs++
 			}
-		case <-h.upgrading:
+		case <-upgrading:
 			f.end(wire.Frame{Upgrade: true})
+			upgrading = nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -160,7 +159,7 @@ func (h *Host) leaveAttach(f *follower) {
 
 // attachedRequest takes a person's keys and the changes of their terminal's
 // size. There is no answer: what they cause shows on the screen.
-func (h *Host) attachedRequest(f *follower, readOnly bool, req wire.Request) error {
+func (h *Host) attachedRequest(f *follower, readOnly bool, req rpc.Request) error {
 	if readOnly {
 		return fault.Errorf(fault.Denied, "attached read-only: input is not taken")
 	}

@@ -19,6 +19,7 @@ import (
 	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/pty"
+	"den/internal/rpc"
 	"den/internal/vt"
 	"den/internal/wire"
 
@@ -39,7 +40,7 @@ func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer,
 	h, err := boot(version, stdin, lock)
 	ready := home.Ready{}
 	if err != nil {
-		ready.Error = wire.FromError(err)
+		ready.Error = rpc.FromError(err)
 	}
 	if werr := json.NewEncoder(stdout).Encode(ready); werr != nil && err == nil {
 		log.Printf("tell the creator: %v", werr) // it went away; the session lives on
@@ -133,11 +134,11 @@ func (h *Host) begin(env []string, hostPID int) error {
 	if err := h.open(clock, eventlog.Position{}, newTerminal(m, h.version)); err != nil {
 		return err
 	}
-	listener, err := listen(m.Socket)
+	listener, err := rpc.Listen(m.Socket)
 	if err != nil {
 		return err
 	}
-	h.server = &server{host: h, listener: listener}
+	h.server = h.newServer(listener)
 	argv, env := h.integrate(m.Command, env)
 	pid, err := tty.Start(pty.Command{Argv: argv, Env: env, Dir: m.Cwd})
 	if err != nil {

@@ -10,15 +10,20 @@ import (
 	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/pty"
+	"den/internal/rpc"
 	"den/internal/vt"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"
 )
 
-// handle answers one request that is not a stream.
-func (h *Host) handle(ctx context.Context, req wire.Request) (any, error) {
+// handle answers one request.
+func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
+	h.core.stir() // answering needs memory too
+	req := c.Request
 	switch req.Method {
+	case wire.MethodAttach:
+		return h.attach(ctx, c)
 	case wire.MethodStatus:
 		return h.status(), nil
 	case wire.MethodInput:
@@ -48,12 +53,10 @@ func (h *Host) handle(ctx context.Context, req wire.Request) (any, error) {
 }
 
 // call decodes a request's parameters for the function that takes them.
-func call[P, R any](req wire.Request, f func(P) (R, error)) (any, error) {
+func call[P, R any](req rpc.Request, f func(P) (R, error)) (any, error) {
 	var params P
-	if len(req.Params) > 0 {
-		if err := json.Unmarshal(req.Params, &params); err != nil {
-			return nil, fault.Errorf(fault.Protocol, "parameters of %s are not understood: %w", req.Method, err)
-		}
+	if err := req.Decode(&params); err != nil {
+		return nil, err
 	}
 	return f(params)
 }

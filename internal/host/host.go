@@ -114,22 +114,21 @@ func (h *Host) serve(ctx context.Context) error {
 // closed, or until the binary is to be replaced.
 func (h *Host) run(ctx context.Context) error {
 	stop := make(chan struct{})
-	var workers, clients sync.WaitGroup
+	var workers, serving sync.WaitGroup
 	read := make(chan struct{})
 	workers.Go(func() { defer close(read); h.readTerminal() })
 	workers.Go(func() { h.input.run(stop) })
 	workers.Go(func() { h.proc.reap(stop) })
 	workers.Go(func() { h.trim(stop) })
-	clientCtx, cutClients := context.WithCancel(ctx)
-	defer cutClients()
-	workers.Go(func() { h.server.accept(clientCtx, &clients) })
+	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })
 	h.resumeRecording(stop, &workers)
 
 	end := func() {
-		h.server.stop()
+		h.stopServing()
 		close(stop)
 		h.tty.SetDeadline(time.Now()) // breaks off reads and writes
 		workers.Wait()
+		serving.Wait() // clients may take their last answers
 	}
 	select {
 	case <-h.proc.ended:
@@ -137,7 +136,6 @@ func (h *Host) run(ctx context.Context) error {
 		close(h.stopCells)
 		h.cells.work.Wait()
 		end()
-		drained(&clients, cutClients)
 		return nil
 	}
 	exit := h.proc.exit()
@@ -147,7 +145,6 @@ func (h *Host) run(ctx context.Context) error {
 	h.cells.work.Wait()
 	h.closeRecord(exit)
 	end()
-	drained(&clients, cutClients)
 	return h.tty.Close()
 }
 
@@ -163,15 +160,6 @@ func (h *Host) beginEnd() {
 	if !h.isKilled() {
 		h.advance(home.Exiting, nil)
 	}
-}
-
-// drained gives clients the time to take their last answers.
-func drained(clients *sync.WaitGroup, cut context.CancelFunc) {
-	gone := make(chan struct{})
-	go func() { clients.Wait(); close(gone) }()
-	t := time.AfterFunc(time.Second, cut) // a client that does not read holds nobody up
-	defer t.Stop()
-	<-gone
 }
 
 // drainQuiet is how long a terminal that something still holds open must be

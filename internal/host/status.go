@@ -28,7 +28,7 @@ func (h *Host) status() wire.Status {
 	} else if pgid, err := h.tty.ForegroundGroup(); err == nil && pgid > 0 {
 		s.Foreground = &wire.Process{PID: pgid, Command: pty.CommandLine(pgid)}
 	}
-	s.Clients, s.Attached = h.server.count(), h.sizes.count()
+	s.Clients, s.Attached = h.server.Clients(), h.sizes.count()
 	s.LastTyped = h.sizes.lastTyped()
 	return s
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -219,9 +218,11 @@ func resume(version string, stateFD int) (*Host, error) {
 	if err := h.resumeCore(s); err != nil {
 		return nil, err
 	}
-	if err := h.resumeSocket(s.Socket); err != nil {
+	listener, err := inheritListener(s.Socket)
+	if err != nil {
 		return nil, err
 	}
+	h.server = h.newServer(listener)
 	h.adopt(s.Program)
 	if len(s.Input) > 0 {
 		if err := h.input.push(piece{data: s.Input}); err != nil {
@@ -249,21 +250,5 @@ func (h *Host) resumeCore(s handover) error {
 	}
 	h.core.coreState = s.coreState
 	h.sizes.setOwn(s.Own)
-	return nil
-}
-
-func (h *Host) resumeSocket(fd int) error {
-	f := os.NewFile(uintptr(fd), "socket")
-	defer f.Close() // FileListener works on a copy
-	l, err := net.FileListener(f)
-	if err != nil {
-		return fmt.Errorf("take over socket: %w", err)
-	}
-	unixListener, ok := l.(*net.UnixListener)
-	if !ok {
-		return fmt.Errorf("take over socket: it is a %T", l)
-	}
-	unixListener.SetUnlinkOnClose(true)
-	h.server = &server{host: h, listener: unixListener}
 	return nil
 }

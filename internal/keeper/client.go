@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"path/filepath"
@@ -13,12 +12,12 @@ import (
 
 	"den/internal/fault"
 	"den/internal/filelock"
-	"den/internal/wire"
+	"den/internal/rpc"
 )
 
 // Client speaks with one keeper. It is for one goroutine at a time.
 type Client struct {
-	conn  *wire.Conn
+	*rpc.Client
 	state StateDir
 }
 
@@ -28,26 +27,25 @@ func (s StateDir) Dial(ctx context.Context, version string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := new(net.Dialer).DialContext(ctx, "unix", r.Socket)
+	c, err := rpc.Dial(ctx, rpc.Unix(r.Socket), rpc.Target{
+		Version: Version, Den: version, Name: "the keeper", Hint: "'den down' and 'den up' with one den",
+	})
+	var refused *fault.Error
 	switch {
+	case err == nil:
+		if err := s.checkKeeper(r); err != nil {
+			c.Close() // Best effort: nothing was asked.
+			return nil, err
+		}
+		return &Client{Client: c, state: s}, nil
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return nil, noKeeper(s)
-	case err != nil:
-		return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", s.Config, err)
-	}
-	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), state: s}
-	if err := c.hello(version); err != nil {
-		raw.Close()
-		if fault.KindOf(err) == fault.Unreachable && ctx.Err() == nil && c.gone() {
-			return nil, noKeeper(s) // it was killed, or ended, when we came
-		}
+	case errors.As(err, &refused), ctx.Err() != nil: // its own words, or nobody waits for them
 		return nil, err
+	case rpc.IsBroken(err) && s.gone():
+		return nil, noKeeper(s) // it was killed, or ended, when we came
 	}
-	if err := s.checkKeeper(r); err != nil {
-		raw.Close()
-		return nil, err
-	}
-	return c, nil
+	return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", s.Config, err)
 }
 
 // checkKeeper refuses a keeper that answers but is not this workspace's: the
@@ -67,82 +65,30 @@ func (s StateDir) checkKeeper(r Record) error {
 	return nil
 }
 
-func (c *Client) hello(version string) error {
-	if err := c.conn.Raw().SetDeadline(time.Now().Add(patience)); err != nil {
-		return err
-	}
-	sent := c.conn.Write(wire.Hello{V: Version, Den: version})
-	var theirs hello
-	if err := c.conn.Read(&theirs); err != nil {
-		return fault.Errorf(fault.Unreachable, "the keeper does not answer: %w", errors.Join(sent, err))
-	}
-	switch {
-	case theirs.Error != nil:
-		return theirs.Error.Err()
-	case sent != nil:
-		return sent
-	case theirs.V != Version:
-		return fault.Hintf(fault.Errorf(fault.Protocol, "the keeper (den %s) speaks protocol %d, this den speaks %d", theirs.Den, theirs.V, Version), "'den down' and 'den up' with one den")
-	}
-	return c.conn.Raw().SetDeadline(time.Time{})
-}
-
-// Close ends the connection, and with it what it was asked for.
-func (c *Client) Close() error { return c.conn.Close() }
-
 // Call asks for one thing and decodes the answer into result, unless nil.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	return c.ask(ctx, method, params, func(r wire.Response) error {
-		if result == nil {
-			return nil
-		}
-		return json.Unmarshal(r.Result, result)
-	})
+	return c.explain(method, c.Client.Call(ctx, method, params, result))
 }
 
-// Stream asks for one thing and calls each with every part of the answer.
+// Stream asks for one thing and calls each with every part of the answer but
+// the last, which only says that there are no more.
 func (c *Client) Stream(ctx context.Context, method string, params any, each func(json.RawMessage) error) error {
-	return c.ask(ctx, method, params, func(r wire.Response) error {
-		if !r.Stream {
+	return c.explain(method, c.Client.Stream(ctx, method, params, func(part json.RawMessage, last bool) error {
+		if last {
 			return nil
 		}
-		return each(r.Result)
-	})
+		return each(part)
+	}))
 }
 
-func (c *Client) ask(ctx context.Context, method string, params any, take func(wire.Response) error) error {
-	defer context.AfterFunc(ctx, func() { c.conn.Close() })()
-	raw, err := json.Marshal(params)
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", method, err)
-	}
-	if err := c.conn.Write(wire.Request{Method: method, Params: raw}); err != nil {
-		return c.lost(ctx, method, err)
-	}
-	for {
-		var r wire.Response
-		if err := c.conn.Read(&r); err != nil {
-			return c.lost(ctx, method, err)
-		}
-		if r.Error != nil {
-			return r.Error.Err()
-		}
-		if err := take(r); err != nil {
-			return err
-		}
-		if !r.Stream {
-			return nil
-		}
-	}
-}
-
-func (c *Client) lost(ctx context.Context, method string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
+// explain says why a connection ended in the middle.
+func (c *Client) explain(method string, err error) error {
+	if !rpc.IsBroken(err) {
+		return err
 	}
 	// One that was on its way out when we came is no keeper. Who asked it to end
 	// its agents cannot know whether it did, and must look after them.
-	if c.gone() {
+	if c.state.gone() {
 		return noKeeper(c.state)
 	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "ask the keeper for %s: %w", method, err), "'den ps' tells whether it still runs")
@@ -155,8 +101,8 @@ const (
 )
 
 // gone reports whether nobody listens any more.
-func (c *Client) gone() bool {
-	r, err := c.state.Load()
+func (s StateDir) gone() bool {
+	r, err := s.Load()
 	if err != nil {
 		return false
 	}

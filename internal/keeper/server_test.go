@@ -1,44 +1,41 @@
 package keeper_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"den/internal/fault"
 	"den/internal/keeper"
+	"den/internal/rpc"
 )
 
 // answers is a keeper that does a few things.
 type answers struct {
-	left atomic.Bool // a client went while it waited
+	waiting chan struct{} // somebody waits
 }
 
-func (a *answers) Handle(ctx context.Context, method string, params json.RawMessage, part func(any) error) (any, error) {
-	switch method {
-	case "echo":
-		return params, nil
+func (a *answers) Handle(ctx context.Context, call *rpc.Call) (any, error) {
+	switch call.Method {
+	case "echo", keeper.MethodDown:
+		return call.Params, nil
 	case "count":
 		for i := range 3 {
-			if err := part(i); err != nil {
+			if err := call.Send(i); err != nil {
 				return nil, err
 			}
 		}
 		return struct{}{}, nil
 	case "wait":
+		a.waiting <- struct{}{}
 		<-ctx.Done()
-		a.left.Store(true)
 		return nil, ctx.Err()
 	}
-	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no %s", method), "ask for something else")
+	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no %s", call.Method), "ask for something else")
 }
 
 // serve runs a keeper's socket until the test ends.
@@ -50,7 +47,7 @@ func serve(t *testing.T) (p keeper.StateDir, a *answers, stop func()) {
 		t.Fatal(err)
 	}
 	socket := filepath.Join(dir, "s")
-	l, err := keeper.Listen(socket)
+	l, err := rpc.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +58,10 @@ func serve(t *testing.T) (p keeper.StateDir, a *answers, stop func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a = &answers{}
+	a = &answers{waiting: make(chan struct{}, 1000)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); keeper.Serve(ctx, l, a, "test") }()
+	go func() { defer close(done); keeper.Serve(ctx, l, a.Handle, "test") }()
 	stop = func() { cancel(); <-done }
 	t.Cleanup(func() {
 		stop()
@@ -115,77 +112,6 @@ func socketOf(t *testing.T, p keeper.StateDir) string {
 	return r.Socket
 }
 
-// A client that leaves ends what it asked for.
-func TestClientLeaves(t *testing.T) {
-	p, a, _ := serve(t)
-	c := dial(t, p)
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		time.Sleep(time.Millisecond) // whether the request is there or not: both must end well
-		cancel()
-	}()
-	if err := c.Call(ctx, "wait", nil, nil); !errors.Is(err, context.Canceled) {
-		t.Fatalf("%v", err)
-	}
-	c = dial(t, p)
-	asked := make(chan error, 1)
-	go func() { asked <- c.Call(context.Background(), "wait", nil, nil) }()
-	c2 := dial(t, p)
-	if err := c2.Call(t.Context(), "echo", 1, nil); err != nil { // others are answered meanwhile
-		t.Fatal(err)
-	}
-	c.Close()
-	if err := <-asked; fault.KindOf(err) != fault.Unreachable { // the keeper is there
-		t.Errorf("%v", err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); !a.left.Load(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the keeper does not notice")
-		}
-	}
-}
-
-// raw speaks with the socket without a client's manners.
-func raw(t *testing.T, p keeper.StateDir) (net.Conn, *bufio.Reader) {
-	t.Helper()
-	conn, err := net.Dial("unix", socketOf(t, p))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { conn.Close() }) // Best effort.
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	return conn, bufio.NewReader(conn)
-}
-
-// Another version is refused with both numbers; garbage is refused, and hurts
-// nobody else.
-func TestRefusals(t *testing.T) {
-	p, _, _ := serve(t)
-	for sent, want := range map[string]string{
-		`{"v":99,"den":"new"}` + "\n":                            "speaks protocol 99, this keeper speaks 1",
-		"garbage\n":                                              `"kind":"protocol"`,
-		`{"v":1,"den":"x"}` + "\n" + "{{{\n":                     `"kind":"protocol"`,
-		`{"v":1,"den":"x"}` + "\n" + `{"method":"dance"}` + "\n": `"kind":"not_found"`,
-	} {
-		conn, r := raw(t, p)
-		if _, err := conn.Write([]byte(sent)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := r.ReadString('\n'); err != nil { // its hello
-			t.Fatal(err)
-		}
-		if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, want) {
-			t.Errorf("%q is answered by %q, %v", sent, line, err)
-		}
-		conn.Close()
-	}
-	if err := dial(t, p).Call(t.Context(), "echo", 1, nil); err != nil {
-		t.Errorf("after that: %v", err)
-	}
-}
-
 // A keeper of another version is told by the client, too.
 func TestNewerKeeper(t *testing.T) {
 	p := at(t)
@@ -230,32 +156,18 @@ func TestServerEnds(t *testing.T) {
 	}
 }
 
-// More clients than there is room for are told so, and find room again.
-func TestTooManyClients(t *testing.T) {
-	p, _, _ := serve(t)
-	var all []*keeper.Client
-	var refused error
-	for range 200 {
-		c, err := p.Dial(t.Context(), "test")
-		if err != nil {
-			refused = err
-			break
-		}
-		all = append(all, c)
+// A keeper with as many clients as it takes is still told to end its agents.
+func TestDownNeedsNoPlace(t *testing.T) {
+	p, a, _ := serve(t)
+	for range 128 {
+		c := dial(t, p)
+		go c.Call(context.Background(), "wait", nil, nil) // until the test ends
+		<-a.waiting
 	}
-	if fault.KindOf(refused) != fault.Busy || len(all) != 128 {
-		t.Errorf("%d clients, then %v", len(all), refused)
+	if err := dial(t, p).Call(t.Context(), "echo", 1, nil); fault.KindOf(err) != fault.Busy {
+		t.Errorf("one client too many: %v", err)
 	}
-	for _, c := range all {
-		c.Close()
-	}
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		if c, err := p.Dial(t.Context(), "test"); err == nil {
-			c.Close()
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("no room again")
-		}
+	if err := dial(t, p).Call(t.Context(), keeper.MethodDown, nil, nil); err != nil {
+		t.Errorf("down: %v", err)
 	}
 }

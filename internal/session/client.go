@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
@@ -12,12 +13,13 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/rpc"
 	"den/internal/wire"
 )
 
 // Client speaks with one session's host. It is for one goroutine at a time.
 type Client struct {
-	conn *wire.Conn
+	*rpc.Client
 	dir  home.Dir
 	name string
 }
@@ -28,12 +30,8 @@ type Dialer func(ctx context.Context, m *home.Manifest) (net.Conn, error)
 
 // dialSocket is the Dialer for hosts of this machine.
 func dialSocket(ctx context.Context, m *home.Manifest) (net.Conn, error) {
-	return new(net.Dialer).DialContext(ctx, "unix", m.Socket)
+	return rpc.Unix(m.Socket)(ctx)
 }
-
-// dialTimeout bounds how long a host may take to say hello: it answers in
-// microseconds unless the machine is out of breath.
-const dialTimeout = 10 * time.Second
 
 // Dial reaches the session's host by its socket. A session that is over is
 // NotRunning and a host that does not answer is Unreachable.
@@ -49,47 +47,18 @@ func dial(ctx context.Context, d home.Dir, version string, open Dialer) (*Client
 	if m.Status.Final() {
 		return nil, notRunning(m)
 	}
-	raw, err := open(ctx, m)
-	if err != nil {
-		return nil, dialError(d, m, err)
+	c, err := rpc.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return open(ctx, m) }, rpc.Target{
+		Version: wire.Version, Den: version, ID: d.ID,
+		Name: fmt.Sprintf("the host of session '%s'", m.Name),
+		Hint: fmt.Sprintf("'den host upgrade %s' with the newer den brings the host up to date", m.Name),
+	})
+	switch fault.KindOf(err) {
+	case "":
+		return &Client{Client: c, dir: d, name: m.Name}, nil
+	case fault.Protocol, fault.Denied, fault.Busy: // the host's own words
+		return nil, err
 	}
-	c := &Client{conn: wire.NewConn(raw, wire.MaxResponse), dir: d, name: m.Name}
-	if err := c.hello(version); err != nil {
-		raw.Close()
-		switch fault.KindOf(err) {
-		case fault.Protocol, fault.Denied, fault.Busy: // the host's own word
-			return nil, err
-		}
-		return nil, dialError(d, m, err)
-	}
-	return c, nil
-}
-
-func (c *Client) hello(version string) error {
-	if err := c.conn.Raw().SetDeadline(time.Now().Add(dialTimeout)); err != nil {
-		return err
-	}
-	// A host that refuses closes at once; what it said is still to be read.
-	sent := c.conn.Write(wire.Hello{V: wire.Version, Den: version})
-	var theirs struct {
-		wire.Hello
-		Error *wire.Error `json:"error"`
-	}
-	if err := c.conn.Read(&theirs); err != nil {
-		return errors.Join(sent, err)
-	}
-	switch {
-	case theirs.Error != nil:
-		return theirs.Error.Err()
-	case sent != nil:
-		return sent
-	case theirs.V != wire.Version:
-		return fault.Hintf(fault.Errorf(fault.Protocol, "the host of session '%s' (den %s) speaks protocol %d, this den speaks %d", c.name, theirs.Den, theirs.V, wire.Version),
-			"'den host upgrade %s' with the newer den brings the host up to date", c.name)
-	case theirs.ID != c.dir.ID:
-		return fault.Errorf(fault.Unreachable, "another session answers for '%s'", c.name)
-	}
-	return c.conn.Raw().SetDeadline(time.Time{})
+	return nil, dialError(d, m, err)
 }
 
 // dialError says why a host that should be there was not reached: it may have
@@ -138,61 +107,20 @@ func notRunning(m *home.Manifest) error {
 	return fault.Hintf(err, "'den snapshot %s' shows its last screen", m.Name)
 }
 
-// Close ends the connection, and with it what it was asked for.
-func (c *Client) Close() error { return c.conn.Close() }
-
 // Call asks for one thing and decodes the answer into result, unless nil.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	return c.Stream(ctx, method, params, func(raw json.RawMessage) error {
-		if result == nil {
-			return nil
-		}
-		if err := json.Unmarshal(raw, result); err != nil {
-			return fault.Errorf(fault.Protocol, "answer to %s is not understood: %w", method, err)
-		}
-		return nil
-	})
+	return c.explain(c.Client.Call(ctx, method, params, result))
 }
 
 // Stream asks for one thing and calls each with every part of the answer.
 func (c *Client) Stream(ctx context.Context, method string, params any, each func(json.RawMessage) error) error {
-	stop := context.AfterFunc(ctx, func() { c.conn.Close() })
-	defer stop()
-	if err := c.Send(method, params); err != nil {
-		return c.broken(ctx, err)
-	}
-	for {
-		var resp wire.Response
-		if err := c.conn.Read(&resp); err != nil {
-			return c.broken(ctx, err)
-		}
-		if resp.Error != nil {
-			return resp.Error.Err()
-		}
-		if err := each(resp.Result); err != nil {
-			return err
-		}
-		if !resp.Stream {
-			return nil
-		}
-	}
+	return c.explain(c.Client.Stream(ctx, method, params, func(part json.RawMessage, _ bool) error { return each(part) }))
 }
 
-// Send asks without waiting for an answer: for input within a stream.
-func (c *Client) Send(method string, params any) error {
-	req := wire.Request{Method: method}
-	if params != nil {
-		req.Params = wire.Params(params)
-	}
-	return c.conn.Write(req)
-}
-
-// broken explains a connection that ended in the middle.
-func (c *Client) broken(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if fault.KindOf(err) == fault.Protocol {
+// explain says why a connection ended in the middle.
+func (c *Client) explain(err error) error {
+	var broken *rpc.BrokenError
+	if !errors.As(err, &broken) {
 		return err
 	}
 	if m := over(c.dir); m != nil {

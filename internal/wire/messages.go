@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
 	"time"
 
 	"den/internal/screen"
@@ -167,15 +166,6 @@ type Killed struct {
 // Upgrade makes the host replace itself.
 type Upgrade struct {
 	Binary string `json:"binary"`
-}
-
-// Params encodes a request's parameters.
-func Params(v any) json.RawMessage {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // the types above always encode
-	}
-	return raw
 }
 
 // Status is all that is known of a session.

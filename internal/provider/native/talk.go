@@ -8,6 +8,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -34,8 +35,8 @@ func checkText(text string) error {
 	if text == "" {
 		return fault.Errorf(fault.Usage, "nudge: the text is empty")
 	}
-	if len(text) > wire.MaxRequest/2 {
-		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), wire.MaxRequest/2)
+	if len(text) > rpc.MaxRequest/2 {
+		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), rpc.MaxRequest/2)
 	}
 	if !utf8.ValidString(text) {
 		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")

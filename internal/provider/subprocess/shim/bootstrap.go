@@ -3,7 +3,7 @@ package shim
 import (
 	"time"
 
-	"den/internal/wire"
+	"den/internal/rpc"
 )
 
 // Bootstrap is the one message that a starting shim reads from its stdin. The
@@ -37,5 +37,5 @@ const LockFD = 3
 // Ready is the one message that a shim writes when the command runs, or
 // cannot.
 type Ready struct {
-	Error *wire.Error `json:"error,omitempty"`
+	Error *rpc.Error `json:"error,omitempty"`
 }

@@ -1,24 +1,25 @@
 package shim
 
 import (
-	"encoding/json"
+	"context"
 
 	"den/internal/fault"
-	"den/internal/wire"
+	"den/internal/rpc"
 )
 
-// handle answers one request. What it returns becomes JSON.
-func (s *shim) handle(req wire.Request) (any, error) {
+// handle answers one request. Nothing that is asked ends with its caller.
+func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
+	s.activity.note() // answering needs memory too
 	switch req.Method {
 	case MethodPeek:
 		var p Peek
-		if err := params(req, &p); err != nil {
+		if err := req.Decode(&p); err != nil {
 			return nil, err
 		}
 		return Peeked{Text: s.output.peek(p.Lines)}, nil
 	case MethodNudge:
 		var n Nudge
-		if err := params(req, &n); err != nil {
+		if err := req.Decode(&n); err != nil {
 			return nil, err
 		}
 		return struct{}{}, s.input.put(append(n.Text, '\n'))
@@ -26,7 +27,7 @@ func (s *shim) handle(req wire.Request) (any, error) {
 		return struct{}{}, s.proc.interrupt()
 	case MethodStop:
 		var p Stop
-		if err := params(req, &p); err != nil {
+		if err := req.Decode(&p); err != nil {
 			return nil, err
 		}
 		return struct{}{}, s.stop(p.Grace)
@@ -36,7 +37,7 @@ func (s *shim) handle(req wire.Request) (any, error) {
 		return Activity{Last: s.output.lastActive()}, nil
 	case MethodAlive:
 		var a Alive
-		if err := params(req, &a); err != nil {
+		if err := req.Decode(&a); err != nil {
 			return nil, err
 		}
 		alive, err := anyNamed(s.proc.tree(), a.Names)
@@ -44,11 +45,4 @@ func (s *shim) handle(req wire.Request) (any, error) {
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the shim (den %s) does not know the method %q", s.version, req.Method),
 		"it was started by an older den: start the session anew")
-}
-
-func params(req wire.Request, v any) error {
-	if err := json.Unmarshal(req.Params, v); err != nil {
-		return fault.Errorf(fault.Protocol, "parameters of %s are not understood: %w", req.Method, err)
-	}
-	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/wire"
+	"den/internal/rpc"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +25,7 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	s, err := boot(version, stdin)
 	ready := Ready{}
 	if err != nil {
-		ready.Error = wire.FromError(err)
+		ready.Error = rpc.FromError(err)
 	}
 	if werr := json.NewEncoder(stdout).Encode(ready); werr != nil && err == nil {
 		log.Printf("tell the starter: %v", werr) // it went away; the session lives on
@@ -90,11 +90,11 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 	if s.output, err = openOutput(s.dir, s.activity); err != nil {
 		return nil, err
 	}
-	if s.server, err = listen(s, b.Socket); err != nil {
+	if s.listener, err = rpc.Listen(b.Socket); err != nil {
 		return nil, err
 	}
 	if err := s.begin(); err != nil {
-		return nil, errors.Join(err, s.server.listener.Close())
+		return nil, errors.Join(err, s.listener.Close())
 	}
 	return s, nil
 }

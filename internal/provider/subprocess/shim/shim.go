@@ -4,17 +4,15 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net"
 	"os"
 	"sync"
 	"time"
 )
 
-// How long the last steps of an end may take. Neither is waited for in full
-// unless something hangs.
-const (
-	drainLimit = time.Second // for output that somebody outside the tree holds open
-	farewell   = time.Second // for clients to take their last answers
-)
+// drainLimit is how long to wait at the end for output that somebody outside
+// the tree holds open.
+const drainLimit = time.Second
 
 // shim is one session's process.
 type shim struct {
@@ -22,7 +20,7 @@ type shim struct {
 	boot     *Bootstrap
 	dir      Dir
 	lock     *os.File // held until the process ends, never closed
-	server   *server
+	listener *net.UnixListener
 	proc     *processes
 	input    *input
 	output   *output
@@ -35,13 +33,11 @@ type shim struct {
 // serve runs the session to its end. It owns every goroutine that it starts:
 // when it returns, none is left.
 func (s *shim) serve(ctx context.Context) error {
-	ctx, cut := context.WithCancel(ctx)
-	defer cut()
 	stop := make(chan struct{})
-	var workers, accepting, reading sync.WaitGroup
+	var workers, serving, reading sync.WaitGroup
 	workers.Go(func() { s.proc.reap(stop) })
 	workers.Go(s.input.run)
-	accepting.Go(func() { s.server.accept(ctx) })
+	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.terminate(stop) })
 	workers.Go(func() { s.activity.rest(stop) })
 	reading.Go(func() { s.output.read(s.out) })
@@ -49,11 +45,8 @@ func (s *shim) serve(ctx context.Context) error {
 	<-s.proc.ended
 	err := s.finish(&reading)
 	close(s.closed)
-	s.server.listener.Close() // Best effort; it also removes the socket's file.
-	accepting.Wait()          // no client comes any more
-	letGo := time.AfterFunc(farewell, cut)
-	defer letGo.Stop()
-	s.server.clients.Wait()
+	s.listener.Close() // Best effort; it also removes the socket's file.
+	serving.Wait()     // clients may take their last answers
 	close(stop)
 	workers.Wait()
 	return err

@@ -1,9 +1,11 @@
-package peer
+//go:build !linux
+
+package rpc
 
 import "golang.org/x/sys/unix"
 
 func peerUID(socket int) (int, error) {
-	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	cred, err := unix.GetsockoptXucred(socket, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return 0, err
 	}

@@ -1,11 +1,9 @@
-//go:build !linux
-
-package peer
+package rpc
 
 import "golang.org/x/sys/unix"
 
 func peerUID(socket int) (int, error) {
-	cred, err := unix.GetsockoptXucred(socket, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	cred, err := unix.GetsockoptUcred(socket, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
 		return 0, err
 	}
