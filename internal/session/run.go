@@ -9,6 +9,7 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -66,20 +67,28 @@ func (s *Session) Cells() cell.Store { return cell.Store{Dir: s.Dir.Cells()} }
 // Poll tells how a cell goes or went; without an id, the last one. It reads
 // the cell's record: the same few bytes whatever the log's size.
 func (s *Session) Poll(id string) (cell.Result, error) {
-	rec, err := s.Cells().Load(id)
-	if err != nil {
-		return cell.Result{}, err
+	return poll(func() (cell.Record, error) { return s.Cells().Load(id) }, s.Dir.Reconcile)
+}
+
+// poll reads a cell's record, and the session's where the cell is not over. A
+// host closes its cell's record before the session's, so the cell's is read
+// again once the session is known to be over: only then is a cell that is not
+// over one whose host died.
+func poll(load func() (cell.Record, error), reconcile func() (*home.Manifest, error)) (cell.Result, error) {
+	rec, err := load()
+	if err != nil || rec.Final() {
+		return rec.Result, err
+	}
+	m, err := reconcile()
+	if err == nil && m.Status.Final() {
+		rec, err = load()
 	}
 	r := rec.Result
-	if r.Final() {
-		return r, nil
-	}
-	r.DurationMS = time.Since(rec.Started).Milliseconds()
-	m, err := s.Dir.Reconcile()
-	if err != nil {
+	if err != nil || r.Final() {
 		return r, err
 	}
-	if m.Status.Final() { // its host died with it
+	r.DurationMS = time.Since(rec.Started).Milliseconds()
+	if m.Status.Final() {
 		r.Status, r.WaitingFor = cell.Failed, ""
 		r.Output = "the session is " + m.Ending()
 	}
