@@ -110,13 +110,15 @@ func (ps *places) watchLocked(kind string, p provider.Provider) {
 	ctx := ps.ctx
 	ps.watch.Go(func() {
 		for ctx.Err() == nil {
-			ended, err := w.Watch(ctx)
+			events, err := w.Watch(ctx)
 			if err != nil {
 				log.Printf("watch %s sessions: %v; they are looked at on patrol only", kind, err)
 				return
 			}
-			for name := range ended {
-				ps.d.controller.Ended(name)
+			for event := range events {
+				if event.Change == provider.Ended {
+					ps.d.controller.Ended(event.Name)
+				}
 			}
 		}
 	})

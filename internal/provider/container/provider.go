@@ -53,6 +53,7 @@ var (
 	_ provider.Readier    = (*Provider)(nil)
 	_ provider.Audience   = (*Provider)(nil)
 	_ provider.Pruner     = (*Provider)(nil)
+	_ provider.Observer   = (*Provider)(nil)
 )
 
 // Open returns the provider. No engine is asked yet.
@@ -106,8 +107,22 @@ const killed = syscall.SIGKILL
 // Exit tells how the session's command ended.
 func (p *Provider) Exit(ctx context.Context, name string) (*provider.Exit, error) {
 	e, err := p.sessions.Exit(ctx, name)
+	return knownExit(e), err
+}
+
+// knownExit fills in how a command ended of which nobody wrote it down.
+func knownExit(e *provider.Exit) *provider.Exit {
 	if e != nil && e.Code < 0 {
 		e.Code, e.Signal = 128+int(killed), "SIGKILL"
 	}
-	return e, err
+	return e
+}
+
+// Observe answers for all sessions; the engine is not asked.
+func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
+	all, err := p.sessions.Observe(ctx, prefix)
+	for _, o := range all {
+		knownExit(o.Exit)
+	}
+	return all, err
 }

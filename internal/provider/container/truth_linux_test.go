@@ -14,6 +14,7 @@ import (
 	"den/internal/fault"
 	"den/internal/provider/container"
 
+	"den/internal/provider/providertest"
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 )
@@ -63,7 +64,7 @@ func TestContainerThatIsGoneDoesNotRun(t *testing.T) {
 			sees(t, p, "w", "before")
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			ends, err := p.Watch(ctx)
+			ends, err := providertest.WatchEnds(ctx, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
+	"den/internal/provider/providertest"
 	"den/internal/pty"
 )
 
@@ -84,7 +85,7 @@ func record(t *testing.T, p *native.Provider, ref string) (home.Dir, *home.Manif
 // what it leaves behind is ended.
 func TestKilledHost(t *testing.T) {
 	p := newProvider(t)
-	told, err := p.Watch(t.Context())
+	told, err := providertest.WatchEnds(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"unicode/utf8"
@@ -101,7 +102,19 @@ func (p *Provider) editMeta(ctx context.Context, name, key string, change func(*
 	return nil
 }
 
-func metaPath(d home.Dir) string { return filepath.Join(d.Path, "meta.json") }
+// metaName is the file of a session's metadata in its directory.
+const metaName = "meta.json"
+
+func metaPath(d home.Dir) string { return filepath.Join(d.Path, metaName) }
+
+// all returns every value.
+func (m *metaFile) all() map[string]string {
+	values := maps.Clone(m.Values)
+	for key, raw := range m.Bytes {
+		values[key] = string(raw)
+	}
+	return values
+}
 
 func readMeta(d home.Dir) (*metaFile, error) {
 	m := &metaFile{V: metaVersion, Values: map[string]string{}, Bytes: map[string][]byte{}}

@@ -48,6 +48,7 @@ var (
 	_ provider.Provider      = (*Provider)(nil)
 	_ provider.Postmortem    = (*Provider)(nil)
 	_ provider.Watcher       = (*Provider)(nil)
+	_ provider.Observer      = (*Provider)(nil)
 	_ provider.Readier       = (*Provider)(nil)
 	_ provider.Audience      = (*Provider)(nil)
 	_ provider.InHome        = (*Provider)(nil)

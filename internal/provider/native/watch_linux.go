@@ -6,27 +6,30 @@ import (
 	"path/filepath"
 
 	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/provider"
 )
 
-// Watch tells of ends when they happen, also of sessions that other processes
-// start later, and of hosts that die without a word.
+// Watch tells of starts, ends and metadata when they change, also for sessions
+// that other processes start later, and for hosts that are killed.
 //
 // One inotify descriptor watches the Home's names, where sessions appear, and
 // the directory of each session that runs: there the record is replaced when
-// the command has ended, and the lock is closed when the host is gone.
-func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
+// the command runs and when it has ended, and the lock is closed when the host
+// is gone.
+func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	in, err := newInotify()
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{p: p, in: in, tracked: map[string]*tracked{}, byWatch: map[int]string{}, waiting: map[string]bool{}}
+	w := &watch{p: p, in: in, tracked: map[string]*tracked{}, byWatch: map[int]string{}}
 	if err := w.begin(); err != nil {
 		in.close()
 		return nil, err
 	}
-	ends := make(chan string) // its receiver may be slow: waiting holds each name once
-	go w.run(ctx, ends)
-	return ends, nil
+	events := make(chan provider.Event) // its receiver may be slow: pending merges them
+	go w.run(ctx, events)
+	return events, nil
 }
 
 // watch is one call of Watch. Its goroutine owns it.
@@ -36,15 +39,15 @@ type watch struct {
 	names   int                 // the watch of the Home's names
 	tracked map[string]*tracked // by the session's name in the Home
 	byWatch map[int]string
-
-	queue   []string // names to tell, in order, each once
-	waiting map[string]bool
+	pending provider.EventQueue
 }
 
 // tracked is the newest session known under a name in the Home.
 type tracked struct {
-	id    string
-	watch int // of its directory; -1 once it is over
+	id      string
+	name    string
+	watch   int  // of its directory; -1 once it is over
+	started bool // its start was told, or was before the call
 }
 
 // begin takes in what there is. What ended before is not told.
@@ -82,14 +85,15 @@ func (w *watch) look(ref string, tell bool) error {
 		if t != nil && t.watch >= 0 {
 			w.forget(t)
 			if w.p.stood(t.id) { // and is over, or its name could not be taken
-				w.tell(m.Labels[NameLabel])
+				w.tell(t, provider.Ended)
 			}
 		}
-		t = &tracked{id: d.ID, watch: -1}
+		t = &tracked{id: d.ID, name: m.Labels[NameLabel], watch: -1, started: !tell && m.Status != home.Starting}
 		w.tracked[ref] = t
 		if m.Status.Final() {
 			if tell {
-				w.tell(m.Labels[NameLabel])
+				w.tell(t, provider.Started)
+				w.tell(t, provider.Ended)
 			}
 			return nil
 		}
@@ -107,9 +111,13 @@ func (w *watch) look(ref string, tell bool) error {
 	case d.ID < t.id || t.watch < 0:
 		return nil // an old one whose successor could not start, or told already
 	}
+	if !t.started && m.Status != home.Starting {
+		t.started = true
+		w.tell(t, provider.Started)
+	}
 	if m.Status.Final() {
 		w.forget(t)
-		w.tell(m.Labels[NameLabel])
+		w.tell(t, provider.Ended)
 	}
 	return nil
 }
@@ -136,17 +144,14 @@ func (w *watch) forget(t *tracked) {
 	t.watch = -1
 }
 
-func (w *watch) tell(name string) {
-	if !w.waiting[name] {
-		w.waiting[name] = true
-		w.queue = append(w.queue, name)
-	}
+func (w *watch) tell(t *tracked, change provider.Change) {
+	w.pending.Add(provider.Event{Name: t.name, Change: change})
 }
 
-// run passes on ends until the context does. It cannot report that the Home
+// run passes events on until the context ends. It cannot report that the Home
 // can no longer be asked; the closed channel tells.
-func (w *watch) run(ctx context.Context, ends chan<- string) {
-	defer close(ends)
+func (w *watch) run(ctx context.Context, out chan<- provider.Event) {
+	defer close(out)
 	events := make(chan []event) // unbuffered: what is not taken waits in the kernel
 	stop := make(chan struct{})
 	read := make(chan struct{})
@@ -157,15 +162,10 @@ func (w *watch) run(ctx context.Context, ends chan<- string) {
 		<-read
 	}()
 	for {
-		var to chan<- string
-		var next string
-		if len(w.queue) > 0 {
-			to, next = ends, w.queue[0]
-		}
+		to, next := w.pending.Next(out)
 		select {
 		case to <- next:
-			w.queue = w.queue[1:]
-			delete(w.waiting, next)
+			w.pending.Sent()
 		case batch, ok := <-events:
 			if !ok || w.take(batch) != nil {
 				return
@@ -187,6 +187,8 @@ func (w *watch) take(batch []event) error {
 			err = w.look(ev.name, true)
 		case known && (ev.name == "session.json" || ev.name == "lock"):
 			err = w.look(ref, true)
+		case known && ev.name == metaName:
+			w.tell(w.tracked[ref], provider.MetaChanged)
 		}
 		if err != nil {
 			return fmt.Errorf("watch %s: %w", filepath.Base(w.p.Home.Path), err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/provider"
+	"den/internal/provider/providertest"
 )
 
 // TestWatchMany: many ends at once, with starts that fail among them, while
@@ -20,7 +21,7 @@ func TestWatchMany(t *testing.T) {
 	p := newProvider(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	told, err := p.Watch(ctx)
+	told, err := providertest.WatchEnds(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func TestWatchLeaks(t *testing.T) {
 	start(t, p, "w", "cat")
 	once := func() {
 		ctx, cancel := context.WithCancel(t.Context())
-		told, err := p.Watch(ctx)
+		told, err := providertest.WatchEnds(ctx, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +94,7 @@ func TestWatchLeaks(t *testing.T) {
 func TestWatchGone(t *testing.T) {
 	p := newProvider(t)
 	start(t, p, "w", "cat")
-	told, err := p.Watch(t.Context())
+	told, err := providertest.WatchEnds(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

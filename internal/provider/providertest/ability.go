@@ -15,6 +15,7 @@ import (
 var abilityCases = []testCase{
 	{"Unsupported", unsupported},
 	{"Watch", watch},
+	{"Observe", observe},
 	{"AwaitReady", awaitReady},
 	{"Processes", processes},
 	{"Title", title},
@@ -50,64 +51,6 @@ func unsupported(w *world) {
 	// No process can have such a terminal; a provider that passes bytes on can.
 	err := w.p.Attach(ctx, "w", provider.Terminal{In: strings.NewReader(""), Out: &strings.Builder{}})
 	w.is("Attach of no terminal", err, fault.Unsupported, fault.Usage, "")
-}
-
-func watch(w *world) {
-	watcher, ok := w.p.(provider.Watcher)
-	if !ok {
-		w.Skip("the provider is no Watcher: sessions are asked about, it does not tell")
-	}
-	w.start("before", "exit", "0")
-	w.ends("before")
-	w.start("runs", "idle")
-	w.start("stopped", "idle")
-	ctx, cancel := context.WithCancel(w.Context())
-	defer cancel()
-	ended, err := watcher.Watch(ctx)
-	w.ok("Watch", err)
-	again := w.opened(w.h.Reopen(w.T, w.p))
-	c, _ := w.config("exit", "0")
-	w.startConfig(again, "started-elsewhere", c)
-	w.startConfig(w.p, "at-once", w.command("/bin/true"))
-	if err := w.p.Start(ctx, "never-ran", w.command("/no/such/program")); err == nil {
-		w.Error("Start of what cannot be executed: no error")
-	}
-	w.startOn(again, "killed", "die", "9")
-	w.ok("Stop", again.Stop(ctx, "stopped"))
-	// Nobody has received yet: a slow receiver loses nothing.
-	want := []string{"at-once", "killed", "started-elsewhere", "stopped"}
-	var got []string
-	for range want {
-		select {
-		case name := <-ended:
-			got = append(got, name)
-		case <-time.After(w.h.Patience):
-			w.Fatalf("told of %q, not of all of %q", got, want)
-		}
-	}
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		w.Errorf("told of %q, want %q", got, want)
-	}
-	w.start("at-once", "exit", "0") // a name can end twice
-	select {
-	case name := <-ended:
-		w.equal("told of", name, "at-once")
-	case <-time.After(w.h.Patience):
-		w.Fatal("not told of the second end")
-	}
-	if w.running(w.p, "at-once") {
-		w.Error("told of an end, and it runs")
-	}
-	cancel()
-	select {
-	case name, open := <-ended:
-		if open {
-			w.Errorf("told of %q, which did not end", name)
-		}
-	case <-time.After(w.h.Patience):
-		w.Error("the channel is not closed when the context has ended")
-	}
 }
 
 func awaitReady(w *world) {

@@ -276,8 +276,8 @@ func (p noCopy) CopyTo(context.Context, string, string, string) error { return n
 
 type silent struct{ *native.Provider }
 
-func (p silent) Watch(ctx context.Context) (<-chan string, error) {
-	ends := make(chan string)
+func (p silent) Watch(ctx context.Context) (<-chan provider.Event, error) {
+	ends := make(chan provider.Event)
 	context.AfterFunc(ctx, func() { close(ends) })
 	return ends, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/provider"
 )
 
 var queryCases = []testCase{
@@ -129,6 +130,10 @@ func couldNotAsk(w *world) {
 	failed("ProcessAlive", err)
 	_, err = w.p.ListRunning(ctx, "")
 	failed("ListRunning", err)
+	if observer, ok := w.p.(provider.Observer); ok {
+		_, err = observer.Observe(ctx, "")
+		failed("Observe", err)
+	}
 	failed("Stop", w.p.Stop(ctx, "w"))
 	_, err = w.p.GetMeta(ctx, "w", "k")
 	failed("GetMeta", err)

@@ -122,14 +122,19 @@ var lostExit = provider.Exit{Code: 137, Signal: "SIGKILL"}
 // Exit returns how the session's command ended, nil while it runs.
 func (p *Provider) Exit(_ context.Context, name string) (*provider.Exit, error) {
 	s, err := p.inspect(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
+	}
+	return s.exit(), nil
+}
+
+func (s *state) exit() *provider.Exit {
+	switch {
 	case s.running():
-		return nil, nil
+		return nil
 	case s.lost():
 		exit := lostExit
-		return &exit, nil
+		return &exit
 	}
-	return &provider.Exit{Code: s.end.Code, Signal: s.end.Signal, At: s.end.At}, nil
+	return &provider.Exit{Code: s.end.Code, Signal: s.end.Signal, At: s.end.At}
 }

@@ -3,6 +3,7 @@ package subprocess
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,4 +66,11 @@ func fileName(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	tail := "~" + hex.EncodeToString(sum[:16])
 	return file[:maxFileName-len(tail)] + tail
+}
+
+// nameOf undoes fileName. It reports false for names that were cut, and for
+// files that fileName did not name.
+func nameOf(file string) (string, bool) {
+	name, err := url.PathUnescape(file)
+	return name, err == nil && fileName(name) == file && len(name) <= len(file)
 }

@@ -55,6 +55,7 @@ var (
 	_ provider.Postmortem = (*Provider)(nil)
 	_ provider.Watcher    = (*Provider)(nil)
 	_ provider.Pruner     = (*Provider)(nil)
+	_ provider.Observer   = (*Provider)(nil)
 )
 
 // Open opens the sessions of one owner. It starts nothing.

@@ -132,15 +132,7 @@ func (p *Provider) GetLastActivity(ctx context.Context, name string) (time.Time,
 	if err != nil {
 		return time.Time{}, err
 	}
-	if s.end != nil {
-		return s.end.Active, nil
-	}
-	// The shim was killed. It wrote to the log whenever the command wrote.
-	fi, err := os.Stat(s.dir.LogFile())
-	if err != nil || fi.Size() == 0 {
-		return s.record.Started, nil
-	}
-	return fi.ModTime(), nil
+	return s.lastWrite(), nil
 }
 
 // ClearScrollback forgets all but as many lines as a terminal would show.

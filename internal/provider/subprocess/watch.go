@@ -5,37 +5,38 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"den/internal/fault"
+	"den/internal/provider"
 )
 
-// Watch sends the name of every session of this owner that ended since the
-// call, also of those that others started later. It goes by the locks: the
-// kernel tells when one is let go of, however its shim ended. When the locks
-// can no longer be looked at, the channel is closed early.
-func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
+// Watch tells of starts and ends, also of sessions that others start. It goes
+// by the locks: a shim counts its start there, and the kernel tells when one is
+// let go of, however its shim ended. When the locks can no longer be looked at,
+// the channel is closed early.
+func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	src, err := watchLocks(p.root.locks())
 	if err != nil {
 		return nil, err
 	}
-	w := &watch{locks: p.root.locks(), told: map[string]int{}}
+	w := &watch{locks: p.root.locks(), begun: map[string]int{}, told: map[string]int{}}
 	if err := w.begin(p); err != nil {
 		src.close()
 		return nil, err
 	}
-	names := make(chan string) // unbuffered: what waits is in pending, each name once
-	go w.run(ctx, src, names)
-	return names, nil
+	events := make(chan provider.Event) // unbuffered: what waits is in pending
+	go w.run(ctx, src, events)
+	return events, nil
 }
 
 // watch is one call of Watch. Its goroutine owns it, and ends with the
 // context.
 type watch struct {
 	locks   string
-	told    map[string]int // by the lock's file name: the last start whose end was told
-	pending []string       // names to send
+	begun   map[string]int // by the lock's file name: the last start that was told
+	told    map[string]int // and the last whose end was
+	pending provider.EventQueue
 }
 
 // begin takes what has ended before the call for told: also a command whose
@@ -50,7 +51,7 @@ func (w *watch) begin(p *Provider) error {
 		if err != nil {
 			return err
 		}
-		w.told[file] = l.ended()
+		w.begun[file], w.told[file] = l.starts, l.ended()
 		if !l.held || l.name == "" {
 			continue
 		}
@@ -77,19 +78,15 @@ func (w *watch) files() ([]string, error) {
 	return files, nil
 }
 
-// run passes ends on until the context is over.
-func (w *watch) run(ctx context.Context, src *lockSource, names chan<- string) {
-	defer close(names)
+// run passes events on until the context is over.
+func (w *watch) run(ctx context.Context, src *lockSource, out chan<- provider.Event) {
+	defer close(out)
 	defer src.close()
 	for {
-		var to chan<- string
-		var next string
-		if len(w.pending) > 0 {
-			to, next = names, w.pending[0]
-		}
+		to, next := w.pending.Next(out)
 		select {
 		case to <- next:
-			w.pending = w.pending[1:]
+			w.pending.Sent()
 		case file, ok := <-src.changed:
 			if !ok || w.changed(ctx, file) != nil {
 				return
@@ -132,15 +129,19 @@ func (w *watch) settled(ctx context.Context, file string) error {
 	return err
 }
 
-// look notes the end of a session, if there was one.
+// look notes the start and the end of a session, where there was one.
 func (w *watch) look(file string) (held, news bool, err error) {
 	l, err := readLock(filepath.Join(w.locks, file))
-	if err != nil || l.ended() <= w.told[file] {
+	if err != nil {
 		return l.held, false, err
 	}
-	w.told[file] = l.ended()
-	if !slices.Contains(w.pending, l.name) {
-		w.pending = append(w.pending, l.name)
+	if l.starts > w.begun[file] {
+		w.begun[file], news = l.starts, true
+		w.pending.Add(provider.Event{Name: l.name, Change: provider.Started})
 	}
-	return l.held, true, nil
+	if l.ended() > w.told[file] {
+		w.told[file], news = l.ended(), true
+		w.pending.Add(provider.Event{Name: l.name, Change: provider.Ended})
+	}
+	return l.held, news, nil
 }

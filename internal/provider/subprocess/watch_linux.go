@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockSource tells of locks that are let go of. A shim's lock is a file that
-// it has open for writing, so the kernel closes it when the shim ends, and
-// inotify tells: one watch for all sessions, and no thread.
+// lockSource tells of locks that are written to or let go of. A shim's lock is
+// a file that it has open for writing: it writes when its command runs, the
+// kernel closes it when the shim ends, and inotify tells of both. One watch for
+// all sessions, and no thread.
 type lockSource struct {
 	changed chan string // the lock's file name, "" for any of them; what is not taken waits in the kernel
 	file    *os.File
@@ -27,7 +28,7 @@ func watchLocks(dir string) (*lockSource, error) {
 		return nil, fault.Hintf(fault.Errorf(fault.Internal, "watch sessions: %w", err), "the limit is in /proc/sys/fs/inotify/max_user_instances")
 	}
 	s := &lockSource{changed: make(chan string), file: os.NewFile(uintptr(fd), "inotify"), stop: make(chan struct{})}
-	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CLOSE_WRITE|unix.IN_ONLYDIR); err != nil {
+	if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_CLOSE_WRITE|unix.IN_MODIFY|unix.IN_ONLYDIR); err != nil {
 		s.file.Close() // Best effort: nothing was written.
 		return nil, fault.Hintf(fault.Errorf(fault.Storage, "watch %s: %w", dir, err), "the limit is in /proc/sys/fs/inotify/max_user_watches")
 	}

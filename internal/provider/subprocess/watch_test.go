@@ -2,6 +2,7 @@ package subprocess_test
 
 import (
 	"context"
+	"den/internal/provider/providertest"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,7 +15,7 @@ func (b *bench) watch() (<-chan string, context.CancelFunc) {
 	b.Helper()
 	ctx, cancel := context.WithCancel(b.Context())
 	b.Cleanup(cancel)
-	names, err := b.Watch(ctx)
+	names, err := providertest.WatchEnds(ctx, b)
 	b.ok(err)
 	return names, cancel
 }

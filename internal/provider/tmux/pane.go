@@ -24,6 +24,7 @@ type pane struct {
 	signal   string
 	died     time.Time
 	activity time.Time
+	created  time.Time
 	attached int
 	tty      string
 	owner    string
@@ -40,17 +41,17 @@ var paneFields = strings.Join([]string{
 	"#{session_id}", "#{pane_id}", "#{@den-pane}", "#{pane_pid}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}", "#{pane_dead_time}",
 	"#{window_activity}", "#{session_attached}", "#{pane_tty}", "#{@den-owner}", "#{@den-start}", "#{@den-name}", "#{@den-dir}",
 	"#{keypad_cursor_flag}#{keypad_flag}#{alternate_on}#{mouse_standard_flag}#{mouse_button_flag}#{mouse_all_flag}#{mouse_utf8_flag}#{mouse_sgr_flag}",
-	"#{pane_key_mode}", "#{pid}",
+	"#{pane_key_mode}", "#{pid}", "#{session_created}",
 }, ",")
 
 func parsePane(line string) (p pane, first bool, err error) {
 	f := strings.Split(line, ",")
-	if len(f) != 18 {
+	if len(f) != 19 {
 		return pane{}, false, fmt.Errorf("tmux listed a pane as %q", line)
 	}
 	p = pane{
 		session: f[0], id: f[1], dead: f[4] == "1", status: f[5], signal: f[6], tty: f[10], start: f[12], modes: f[15], keyMode: f[16],
-		died: seconds(f[7]), activity: seconds(f[8]),
+		died: seconds(f[7]), activity: seconds(f[8]), created: seconds(f[18]),
 	}
 	var bad [6]error
 	p.pid, bad[0] = strconv.Atoi(f[3])

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"den/internal/provider"
 )
 
 // deathWord begins the name that a session's window gets when its command
@@ -33,7 +35,7 @@ func (p *Provider) obituary(name, start string) string {
 	return command("if-shell", "-F", "#{==:#{hook_pane},#{@den-pane}}", do)
 }
 
-// watcher follows the ends of one owner's sessions by a client of its own. Its
+// watcher follows one owner's sessions by a client of its own. Its
 // run is the only one to use the fields above mu.
 type watcher struct {
 	p       *Provider
@@ -41,7 +43,7 @@ type watcher struct {
 	running map[string]pane // by start: every session that ran at the last look
 	over    map[string]bool // starts that are known to be over
 	late    bool            // at the last tick there was an end that tmux did not know of
-	pending []string        // names to be told, each once: bounded by the number of names
+	pending provider.EventQueue
 
 	news   chan struct{} // has room for one token: look at the fields below
 	mu     sync.Mutex    // guards the fields below
@@ -49,9 +51,10 @@ type watcher struct {
 	relist bool
 }
 
-// Watch hears of ends from the server's notifications, not by asking. When the
-// server goes, all that ran has ended; when it comes back, Watch goes on.
-func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
+// Watch hears of starts and ends from the server's notifications, not by
+// asking. When the server goes, all that ran has ended; when it comes back,
+// Watch goes on.
+func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	w := &watcher{p: p, running: map[string]pane{}, over: map[string]bool{}, deaths: map[string]string{}, news: make(chan struct{}, 1)}
 	var err error
 	if w.client, err = p.reach(ctx, true, w.hear); err != nil {
@@ -61,7 +64,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan string, error) {
 		w.client.close()
 		return nil, err
 	}
-	out := make(chan string) // unbuffered: what is not taken yet is pending
+	out := make(chan provider.Event) // unbuffered: what is not taken yet is pending
 	go func() {
 		defer close(out)
 		w.run(ctx, out)
@@ -94,7 +97,7 @@ func (w *watcher) hear(line string) {
 	}
 }
 
-func (w *watcher) run(ctx context.Context, out chan<- string) {
+func (w *watcher) run(ctx context.Context, out chan<- provider.Event) {
 	defer func() {
 		if w.client != nil {
 			w.client.close()
@@ -103,11 +106,7 @@ func (w *watcher) run(ctx context.Context, out chan<- string) {
 	missed := time.NewTicker(missedPause)
 	defer missed.Stop()
 	for ctx.Err() == nil {
-		var take chan<- string
-		var first string
-		if len(w.pending) > 0 {
-			take, first = out, w.pending[0]
-		}
+		to, next := w.pending.Next(out)
 		var lost <-chan struct{}
 		var again <-chan time.Time
 		if w.client != nil {
@@ -116,8 +115,8 @@ func (w *watcher) run(ctx context.Context, out chan<- string) {
 			again = time.After(awayPause)
 		}
 		select {
-		case take <- first:
-			w.pending = w.pending[1:]
+		case to <- next:
+			w.pending.Sent()
 		case <-w.news:
 			w.digest(ctx)
 		case <-lost:
@@ -194,6 +193,9 @@ func (w *watcher) look(ctx context.Context, first bool) error {
 		listed[one.start] = true
 		switch {
 		case !one.ended() && !w.over[one.start]:
+			if _, known := w.running[one.start]; !known && !first {
+				w.pending.Add(provider.Event{Name: one.name, Change: provider.Started})
+			}
 			w.running[one.start] = one
 		case one.ended() && first:
 			w.over[one.start] = true
@@ -216,15 +218,14 @@ func (w *watcher) look(ctx context.Context, first bool) error {
 
 // tell notes that a session's command has ended, once a start.
 func (w *watcher) tell(start, name string) {
+	_, known := w.running[start]
 	delete(w.running, start)
 	if w.over[start] {
 		return
 	}
 	w.over[start] = true
-	for _, p := range w.pending {
-		if p == name {
-			return
-		}
+	if !known { // it was started and ended between two looks
+		w.pending.Add(provider.Event{Name: name, Change: provider.Started})
 	}
-	w.pending = append(w.pending, name)
+	w.pending.Add(provider.Event{Name: name, Change: provider.Ended})
 }

@@ -2,6 +2,7 @@ package tmux_test
 
 import (
 	"context"
+	"den/internal/provider/providertest"
 	"fmt"
 	"slices"
 	"testing"
@@ -34,7 +35,7 @@ func TestWatchersHearEveryEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all []<-chan string
 	for _, w := range []place{p, other} {
-		ended, err := w.Watch(ctx)
+		ended, err := providertest.WatchEnds(ctx, w)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestWatchersHearEveryEnd(t *testing.T) {
 func TestOtherPanesDoNotCount(t *testing.T) {
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
-	ended, err := p.Watch(t.Context())
+	ended, err := providertest.WatchEnds(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,10 +108,11 @@ func (s *shim) begin() error {
 	}
 	s.proc.pid, s.out, s.input = c.pid, c.output, newInput(c.input)
 	b := s.boot
-	err = errors.Join(WriteLock(s.lock, b.Starts, b.Name), s.dir.saveRecord(&Record{
+	// The record first: who watches the lock takes the session for started.
+	err = errors.Join(s.dir.saveRecord(&Record{
 		ID: b.ID, Name: b.Name, Owner: b.Owner, Starts: b.Starts, Argv: b.Argv, WorkDir: b.WorkDir,
 		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Shim: s.version, Started: time.Now().UTC().Round(0),
-	}))
+	}), WriteLock(s.lock, b.Starts, b.Name))
 	if err != nil {
 		// The starter is told, and ends what has begun.
 		return fault.Errorf(fault.Storage, "record session '%s': %w", b.Name, err)

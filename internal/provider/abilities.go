@@ -1,0 +1,96 @@
+package provider
+
+import (
+	"context"
+	"time"
+)
+
+// The abilities below are not every provider's. Ask with a type assertion.
+
+// Postmortem tells how sessions ended.
+type Postmortem interface {
+	// Exit returns how the session's command ended, nil while it runs. A
+	// session that never was is fault.NotFound.
+	Exit(ctx context.Context, name string) (*Exit, error)
+}
+
+// Watcher tells of changes when they happen.
+type Watcher interface {
+	// Watch sends what happens to this owner's sessions from the call on,
+	// whoever does it, until the context ends; then it closes the channel. One
+	// that is closed before means that the place can no longer be asked. Every
+	// start and every end is told; other changes where the place tells them by
+	// itself. Events that a slow receiver has not taken are merged: the newest
+	// of each kind stays, in the order in which they happened.
+	Watch(ctx context.Context) (<-chan Event, error)
+}
+
+// Observer answers for all sessions at once.
+type Observer interface {
+	// Observe returns what is true of this owner's sessions whose names begin
+	// with prefix: of those that run, and of those that have ended for as long
+	// as they stand. It asks once, not once a session, so that a keeper of
+	// hundreds can call it at every patrol.
+	Observe(ctx context.Context, prefix string) (map[string]Observation, error)
+}
+
+// Observation is what is true of one session.
+type Observation struct {
+	Running  bool
+	PID      int       // of the command, on the machine where it runs; 0 where it is not known
+	Started  time.Time // zero where it is not known
+	Exit     *Exit     // nil while it runs
+	Attached int       // people's terminals; -1 where only the session itself knows: see Audience
+	Activity time.Time // when something was last typed or printed, or its start
+	Meta     map[string]string
+}
+
+// Readier knows when a program waits for input.
+type Readier interface {
+	// AwaitReady returns when the program waits for its user, or the
+	// context's error. fault.NotRunning where it ends first, fault.Unsupported
+	// where this system does not let it be known.
+	AwaitReady(ctx context.Context, name string) error
+}
+
+// Audience knows who looks on.
+type Audience interface {
+	// Attached reports how many people have a terminal joined to the
+	// session, and when one of them last typed: zero for never.
+	Attached(ctx context.Context, name string) (n int, typed time.Time, err error)
+}
+
+// ProcessLister tells which processes a session has on this machine.
+type ProcessLister interface {
+	// Processes returns the numbers of the session's live processes, none
+	// where it has ended or never was.
+	Processes(ctx context.Context, name string) ([]int, error)
+}
+
+// Titler tells what a session's program has named its window.
+type Titler interface {
+	// Title returns the window title that the program set last, "" where it
+	// set none. A session that has ended is fault.NotRunning.
+	Title(ctx context.Context, name string) (string, error)
+}
+
+// InHome is a place whose sessions are den's own: every verb of den works on
+// them.
+type InHome interface {
+	// DenSession is a session's name among those of the Home.
+	DenSession(name string) string
+}
+
+// Pruner is a place where ended sessions leave something behind.
+type Pruner interface {
+	// PruneOld removes what sessions that ended a while ago left. It may be
+	// called while others start and stop.
+	PruneOld(ctx context.Context) error
+}
+
+// Leaver is a place that keeps something of its own besides sessions.
+type Leaver interface {
+	// Leave ends that, unless a session is left, anybody's. Nobody else uses
+	// the provider meanwhile; it can be used again afterwards.
+	Leave(ctx context.Context) error
+}
