@@ -49,18 +49,20 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 // decideFirst is for a cell whose code was not sent.
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	cleared := s.isCleared(o)
+	takes := o.takesCode(cleared)
+	clearing := s.Cleared > o.Shell.Ends && s.Clears < maxClears
 	switch {
 	case o.Pressed: // nothing was sent, and nothing will be
 		return Action{Do: End, Status: Failed, By: ByInt}, s
-	case !o.takesCode(cleared):
+	case clearing && o.Quiet > clearRest && (takes || o.Shell.Last != 'C'):
+		// The key was lost. That the kernel sees work says nothing: others may
+		// be at work beside a shell that waits (fish makes completions).
+		return clearPrompt(s)
+	case clearing || !takes:
 		return Action{Do: Wait}, s
 	case s.Cleared == 0 && (o.Shell.leftover(o.Left.Text) || o.Shell.Refused && p.KeepsRefused):
 		s.Cleared = o.Shell.Ends + 1
 		return clearPrompt(s)
-	case s.Cleared > o.Shell.Ends && s.Clears < maxClears && o.Quiet > clearRest:
-		return clearPrompt(s)
-	case s.Cleared > o.Shell.Ends && s.Clears < maxClears:
-		return Action{Do: Wait}, s
 	}
 	s.Learned = learn(s.Learned, o.Left)
 	s.Prompt = s.Learned

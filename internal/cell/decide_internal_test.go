@@ -216,6 +216,8 @@ func TestDecide(t *testing.T) {
 		{"clear: fish refused the last code, and keeps it", fish, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Refused: true, Shown: "$ "})), begin("a"), Action{Do: Clear}},
 		{"clear: again, the shell did not react", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt), quiet(clearRest+longer)), cleared(begin("a"), 1, 1), Action{Do: Clear}},
 
+		{"clear: again, while others work beside the shell (fish makes completions)", fish, unsent(Prompt{"echo )", 6}, shell(typed), foreign, kernel(busy), quiet(clearRest+longer)), cleared(begin("a"), 1, 1), Action{Do: Clear}},
+
 		// More of the code is sent.
 		{"next: a hook decides, the kernel says ready", hook, sent(python, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, Take{})},
 		{"next: the given prompt", given, sent(db, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, to(0))},
@@ -239,6 +241,8 @@ func TestDecide(t *testing.T) {
 		{"go on: it may not have begun (ssh connects)", plain, unsent(Prompt{}, kernel(unknown), quiet(quietRest+longer)), begin("a"), wait},
 		{"go on: a program that waits for timers too, in a terminal that edits", plain, unsent(python, standing, (func(o *Observed) { o.Probe.Canonical = true })), begin("a"), wait},
 		{"go on: the shell drops what stands there", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), cleared(begin("a"), 1, 1), wait},
+		{"go on: somebody runs a command where something was to be dropped", plain, unsent(Prompt{}, shell(runs), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, 1), wait},
+		{"go on: it was told thrice to drop what stands there, and works", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, maxClears), wait},
 		{"go on: the hook decides", hook, sent(python, kernel(ready), quiet(time.Hour)), inUnknown, wait},
 		{"go on: a hook's program works", hook, sent(python, kernel(busy)), lines(inUnknown, "b"), wait},
 		{"go on: the given prompt is in the output of a program that works", given, sent(db, kernel(busy), quiet(time.Hour)), inUnknown, wait},
