@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
 	"den/internal/fault"
@@ -10,22 +11,22 @@ import (
 )
 
 // act does what the rule said.
-func (w *worker) act(ctx context.Context, v verdict) {
-	switch v.do {
+func (w *worker) act(ctx context.Context, d decision) {
+	switch d.do {
 	case start:
-		w.start(ctx, v)
+		w.start(ctx, d)
 	case stop:
-		w.stop(ctx, v)
+		w.stop(ctx, d)
 	case drain:
-		w.drain(ctx, v)
+		w.drain(ctx, d)
 	case undrain:
-		w.undrain(ctx, v)
+		w.undrain(ctx, d)
 	case clean:
 		w.clean(ctx)
 	case report:
 		now := w.c.clock()
 		w.remember(func(m *memory) { m.Stalled, m.Active = true, now })
-		w.event(keeper.EventStalled, v.why, map[string]any{"screen": w.screen(ctx)})
+		w.event(keeper.EventStalled, d.why, map[string]any{"screen": w.screen(ctx)})
 	}
 }
 
@@ -40,14 +41,14 @@ func (w *worker) screen(ctx context.Context) string {
 }
 
 // start brings the agent up. Only so many start at the same time.
-func (w *worker) start(ctx context.Context, v verdict) {
+func (w *worker) start(ctx context.Context, d decision) {
 	select {
 	case w.c.starting <- struct{}{}:
 		defer func() { <-w.c.starting }()
 	case <-ctx.Done():
 		return
 	}
-	w.event(keeper.EventStarting, v.why, nil)
+	w.event(keeper.EventStarting, d.why, nil)
 	begun := w.c.clock()
 	sctx, cancel := context.WithTimeout(ctx, w.rules().StartTimeout)
 	err := w.sub().Start(sctx)
@@ -75,7 +76,7 @@ func (w *worker) start(ctx context.Context, v verdict) {
 			detail[step] = outcome
 		}
 	}
-	w.event(keeper.EventStarted, v.why, detail)
+	w.event(keeper.EventStarted, d.why, detail)
 }
 
 func (w *worker) startFailed(err error, now, begun time.Time) {
@@ -93,15 +94,15 @@ func (w *worker) startFailed(err error, now, begun time.Time) {
 
 // stop ends the agent: first it is interrupted, so that it can save its work,
 // and what is left after a while is ended by force.
-func (w *worker) stop(ctx context.Context, v verdict) {
-	w.event(keeper.EventStopping, v.why, nil)
+func (w *worker) stop(ctx context.Context, d decision) {
+	w.event(keeper.EventStopping, d.why, nil)
 	w.remember(func(m *memory) { m.Up, m.Left = false, true }) // from here on its end is ours
 	if err := w.end(ctx); err != nil {
 		w.stopFailed(ctx, err)
 		return
 	}
 	_, code := w.forensics(ctx)
-	again := v.actual == keeper.Stopping && w.wishes()
+	again := d.actual == keeper.Stopping && w.wantsRun()
 	w.remember(func(m *memory) {
 		m.begunAnew()
 		m.Left, m.Started, m.ExitCode = false, time.Time{}, code
@@ -109,7 +110,7 @@ func (w *worker) stop(ctx context.Context, v verdict) {
 			m.Restarts++
 		}
 	})
-	w.event(keeper.EventStopped, v.why, nil)
+	w.event(keeper.EventStopped, d.why, nil)
 }
 
 // stopFailed tells it. The agent may still run: the next look tells. It comes
@@ -136,10 +137,10 @@ func (w *worker) clean(ctx context.Context) bool {
 	return true
 }
 
-func (w *worker) wishes() bool {
+func (w *worker) wantsRun() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.wish.run
+	return w.desired.run
 }
 
 // end interrupts, waits, and stops. The stop comes in any case: an agent that
@@ -173,19 +174,19 @@ func (w *worker) endsWithin(ctx context.Context, patience time.Duration) {
 	}
 }
 
-func (w *worker) drain(ctx context.Context, v verdict) {
+func (w *worker) drain(ctx context.Context, d decision) {
 	since := w.c.clock()
-	w.remember(func(m *memory) { m.Drain = &drainMemory{Since: since, Why: v.why} })
-	w.event(keeper.EventDraining, v.why, map[string]any{"deadline": since.Add(w.rules().DrainTimeout)})
-	if err := w.sub().Drain(ctx, v.why); err != nil && ctx.Err() == nil {
-		w.c.trouble("ask "+w.name+" to finish", err) // the deadline still comes
+	w.remember(func(m *memory) { m.Drain = &drainMemory{Since: since, Why: d.why} })
+	w.event(keeper.EventDraining, d.why, map[string]any{"deadline": since.Add(w.rules().DrainTimeout)})
+	if err := w.sub().Drain(ctx, d.why); err != nil && ctx.Err() == nil {
+		log.Printf("ask %s to finish: %v", w.name, err) // the deadline still comes
 	}
 }
 
-func (w *worker) undrain(ctx context.Context, v verdict) {
+func (w *worker) undrain(ctx context.Context, d decision) {
 	w.remember(func(m *memory) { m.Drain = nil })
-	w.event(keeper.EventUndrained, v.why, nil)
+	w.event(keeper.EventUndrained, d.why, nil)
 	if err := w.sub().Undrain(ctx); err != nil && ctx.Err() == nil {
-		w.c.trouble("tell "+w.name+" to go on", err)
+		log.Printf("tell %s to go on: %v", w.name, err)
 	}
 }

@@ -141,7 +141,7 @@ func (c *Controller) assignLocked(m Member) {
 		return
 	}
 	w.mu.Lock()
-	w.wishFor(m)
+	w.setDesired(m)
 	w.mu.Unlock()
 	w.touch()
 }
@@ -163,7 +163,7 @@ func (c *Controller) forget(w *worker) {
 		delete(c.plan, w.name)
 	}
 	if err := c.state.keep(w.name, nil); err != nil {
-		c.trouble("forget "+w.name, err)
+		log.Printf("forget %s: %v", w.name, err)
 	}
 }
 
@@ -206,8 +206,8 @@ func (c *Controller) Ended(session string) {
 	}
 }
 
-// Look lets every agent be looked at.
-func (c *Controller) Look() {
+// Refresh lets every agent be looked at.
+func (c *Controller) Refresh() {
 	for _, w := range c.all() {
 		w.touch()
 	}
@@ -286,7 +286,7 @@ func (c *Controller) orderAll(ctx context.Context, order string, wait bool) erro
 // await returns when the agent is settled.
 func (w *worker) await(ctx context.Context) error {
 	for {
-		s, yes, changed := w.settled()
+		s, yes, changed := w.converged()
 		if yes && s.Wanted == keeper.Running && s.Actual != keeper.Running {
 			return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s", w.name, s.Why), "'den agent logs %s' tells what happened", w.name)
 		}
@@ -352,8 +352,3 @@ func (c *Controller) Events(ctx context.Context, seq uint64, agent string, follo
 		}
 	}
 }
-
-// Trouble is why the newest event could not be written, or nil.
-func (c *Controller) Trouble() error { return c.journal.problem() }
-
-func (c *Controller) trouble(what string, err error) { log.Printf("%s: %v", what, err) }

@@ -110,7 +110,7 @@ func TestNeverTwo(t *testing.T) {
 	dir, p := t.TempDir(), newPlace()
 	for range 20 { // keepers that die at any moment
 		c, end := keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1"))
-		c.Look()
+		c.Refresh()
 		end()
 	}
 	c, _ := keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1"))
@@ -135,7 +135,7 @@ func TestCouldNotAskStartsNothing(t *testing.T) {
 		t.Errorf("it was started %d times", p.started())
 	}
 	p.set(func() { p.blind = nil })
-	c.Look()
+	c.Refresh()
 	until(t, c, "a", is(keeper.Running))
 }
 
@@ -152,7 +152,7 @@ func TestDriftWaitsForAPerson(t *testing.T) {
 		}
 	})
 	p.set(func() { p.held = "" })
-	c.Look()
+	c.Refresh()
 	until(t, c, "a", func(s keeper.AgentStatus) bool { return s.Actual == keeper.Running && s.Why == "runs" })
 	p.set(func() {
 		if p.print["s-a"] != "2" {
@@ -173,7 +173,7 @@ func TestRemovedAgentDrainsAndIsForgotten(t *testing.T) {
 	c.Apply([]Member{member(p, "b", "1")})
 	until(t, c, "a", func(s keeper.AgentStatus) bool { return strings.Contains(s.Why, "may finish first") })
 	p.set(func() { p.drained = true })
-	c.Look()
+	c.Refresh()
 	for end := time.Now().Add(20 * time.Second); len(c.Status()) != 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still there: %+v", c.Status())

@@ -8,8 +8,8 @@ import (
 	"den/internal/keeper"
 )
 
-// wish is what the workspace and its user want of an agent.
-type wish struct {
+// desired is what the workspace and its user want of an agent.
+type desired struct {
 	run       bool
 	suspended bool
 	why       string // it is not to run, or runs
@@ -17,8 +17,8 @@ type wish struct {
 	waitsFor  string // another agent that must run first, or ""
 }
 
-// sight is what is true of an agent, as far as it could be asked.
-type sight struct {
+// observed is what is true of an agent, as far as it could be asked.
+type observed struct {
 	known    bool // or nothing else here counts
 	problem  string
 	running  bool
@@ -29,78 +29,78 @@ type sight struct {
 	ready    bool // it waits for input
 }
 
-// deed is what is to be done next.
-type deed string
+// action is what is to be done next.
+type action string
 
 const (
-	rest    deed = "rest"
-	start   deed = "start"
-	stop    deed = "stop"
-	drain   deed = "drain"
-	undrain deed = "undrain"
-	clean   deed = "clean"  // end what it left behind
-	report  deed = "report" // tell that it stalls
+	rest    action = "rest"
+	start   action = "start"
+	stop    action = "stop"
+	drain   action = "drain"
+	undrain action = "undrain"
+	clean   action = "clean"  // end what it left behind
+	report  action = "report" // tell that it stalls
 )
 
-// verdict is the rule's answer: what to do, why, and when to look again.
-type verdict struct {
-	do     deed
+// decision is the rule's answer: what to do, why, and when to look again.
+type decision struct {
+	do     action
 	actual string
 	why    string
 	again  time.Time // zero: when something happens
 }
 
 // decide is the rule. It is a function of its arguments and changes nothing.
-func decide(w wish, s sight, m memory, p Policy, now time.Time) verdict {
+func decide(w desired, s observed, m memory, p Policy, now time.Time) decision {
 	switch {
 	case !s.known:
 		// Whoever could not ask must not start a second one.
-		return verdict{do: rest, actual: keeper.Unknown, why: "could not ask: " + s.problem, again: now.Add(p.Patrol)}
+		return decision{do: rest, actual: keeper.Unknown, why: "could not ask: " + s.problem, again: now.Add(p.Patrol)}
 	case s.running && !w.run:
 		return decideEnd(w, s, m, p, now)
 	case s.running:
 		return decideRunning(s, m, p, now)
 	case !w.run && m.Left:
-		return verdict{do: clean, actual: keeper.Stopping, why: w.why}
+		return decision{do: clean, actual: keeper.Stopping, why: w.why}
 	case !w.run:
-		return verdict{do: rest, actual: keeper.Stopped, why: w.why}
+		return decision{do: rest, actual: keeper.Stopped, why: w.why}
 	}
 	return decideStart(w, m, now)
 }
 
 // decideEnd is for one that runs and shall not.
-func decideEnd(w wish, s sight, m memory, p Policy, now time.Time) verdict {
+func decideEnd(w desired, s observed, m memory, p Policy, now time.Time) decision {
 	if !w.gently || p.DrainTimeout <= 0 {
-		return verdict{do: stop, actual: keeper.Stopping, why: w.why}
+		return decision{do: stop, actual: keeper.Stopping, why: w.why}
 	}
 	return draining(s, m, p, now, w.why)
 }
 
-// drainLook is how often an agent that was asked to finish is looked at: one
+// drainPoll is how often an agent that was asked to finish is looked at: one
 // that is back at its prompt does not say so.
-const drainLook = time.Second
+const drainPoll = time.Second
 
 // draining asks an agent to finish, waits until it says so, and then stops it.
-func draining(s sight, m memory, p Policy, now time.Time, why string) verdict {
+func draining(s observed, m memory, p Policy, now time.Time, why string) decision {
 	if m.Drain == nil {
-		return verdict{do: drain, actual: keeper.Stopping, why: why}
+		return decision{do: drain, actual: keeper.Stopping, why: why}
 	}
 	deadline := m.Drain.Since.Add(p.DrainTimeout)
 	switch {
 	case s.drained:
-		return verdict{do: stop, actual: keeper.Stopping, why: why + "; it has finished"}
+		return decision{do: stop, actual: keeper.Stopping, why: why + "; it has finished"}
 	case !now.Before(deadline):
-		return verdict{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("%s; it did not finish within %s", why, p.DrainTimeout)}
+		return decision{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("%s; it did not finish within %s", why, p.DrainTimeout)}
 	}
-	return verdict{do: rest, actual: keeper.Stopping, why: why + "; it may finish first", again: sooner(deadline, now.Add(drainLook))}
+	return decision{do: rest, actual: keeper.Stopping, why: why + "; it may finish first", again: sooner(deadline, now.Add(drainPoll))}
 }
 
 // decideRunning is for one that runs and shall.
-func decideRunning(s sight, m memory, p Policy, now time.Time) verdict {
-	up := verdict{do: rest, actual: keeper.Running, why: "runs"}
+func decideRunning(s observed, m memory, p Policy, now time.Time) decision {
+	up := decision{do: rest, actual: keeper.Running, why: "runs"}
 	switch {
 	case m.RestartAsked:
-		return verdict{do: stop, actual: keeper.Stopping, why: "a restart was asked for"}
+		return decision{do: stop, actual: keeper.Stopping, why: "a restart was asked for"}
 	case len(s.drift) > 0 && s.held != "":
 		up.why = fmt.Sprintf("runs with an old configuration (%s): not restarted while %s", strings.Join(s.drift, ", "), s.held)
 		up.again = now.Add(p.Patrol)
@@ -108,16 +108,16 @@ func decideRunning(s sight, m memory, p Policy, now time.Time) verdict {
 	case len(s.drift) > 0:
 		why := "its configuration changed: " + strings.Join(s.drift, ", ")
 		if p.DrainTimeout <= 0 {
-			return verdict{do: stop, actual: keeper.Stopping, why: why}
+			return decision{do: stop, actual: keeper.Stopping, why: why}
 		}
 		return draining(s, m, p, now, why)
 	case m.Drain != nil:
-		return verdict{do: undrain, actual: keeper.Running, why: "the reason to stop it has gone"}
+		return decision{do: undrain, actual: keeper.Running, why: "the reason to stop it has gone"}
 	}
 	silent := m.silentSince(s.activity)
 	if p.IdleTimeout > 0 && s.held == "" {
 		if due := silent.Add(p.IdleTimeout); !now.Before(due) {
-			return verdict{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("it was idle for %s", p.IdleTimeout)}
+			return decision{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("it was idle for %s", p.IdleTimeout)}
 		} else {
 			up.again = sooner(up.again, due)
 		}
@@ -128,9 +128,9 @@ func decideRunning(s sight, m memory, p Policy, now time.Time) verdict {
 		case now.Before(due):
 			up.again = sooner(up.again, due)
 		case p.StallRestart && s.held == "":
-			return verdict{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("it stalled: no output for %s, and it does not wait for input", p.StallTimeout)}
+			return decision{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("it stalled: no output for %s, and it does not wait for input", p.StallTimeout)}
 		case !m.Stalled:
-			return verdict{do: report, actual: keeper.Running, why: fmt.Sprintf("stalls: no output for %s, and it does not wait for input", p.StallTimeout)}
+			return decision{do: report, actual: keeper.Running, why: fmt.Sprintf("stalls: no output for %s, and it does not wait for input", p.StallTimeout)}
 		default:
 			up.why = fmt.Sprintf("stalls: no output for %s, and it does not wait for input", p.StallTimeout)
 		}
@@ -142,22 +142,22 @@ func decideRunning(s sight, m memory, p Policy, now time.Time) verdict {
 }
 
 // decideStart is for one that does not run and shall.
-func decideStart(w wish, m memory, now time.Time) verdict {
+func decideStart(w desired, m memory, now time.Time) decision {
 	switch {
 	case now.Before(m.QuarantinedUntil):
-		return verdict{do: rest, actual: keeper.Quarantined, again: m.QuarantinedUntil,
+		return decision{do: rest, actual: keeper.Quarantined, again: m.QuarantinedUntil,
 			why: fmt.Sprintf("it failed too often (%s); one more try at %s, or 'den agent reset'", m.LastFailure, m.QuarantinedUntil.Local().Format(time.TimeOnly))}
 	case w.waitsFor != "":
-		return verdict{do: rest, actual: keeper.Stopped, why: "waits for " + w.waitsFor}
+		return decision{do: rest, actual: keeper.Stopped, why: "waits for " + w.waitsFor}
 	case now.Before(m.NotBefore):
-		return verdict{do: rest, actual: keeper.Starting, again: m.NotBefore,
+		return decision{do: rest, actual: keeper.Starting, again: m.NotBefore,
 			why: fmt.Sprintf("failed %d times in a row (%s); the next try is at %s", m.Failures, m.LastFailure, m.NotBefore.Local().Format(time.TimeOnly))}
 	}
 	why := "is wanted"
 	if m.Trial() {
 		why = "is tried again after its quarantine"
 	}
-	return verdict{do: start, actual: keeper.Starting, why: why}
+	return decision{do: start, actual: keeper.Starting, why: why}
 }
 
 // sooner is the earlier of two times, of which zero means never.

@@ -15,46 +15,46 @@ func TestDecide(t *testing.T) {
 	p.DrainTimeout = time.Minute
 	p.IdleTimeout = time.Hour
 	p.StallTimeout = 10 * time.Minute
-	run := wish{run: true}
-	up := sight{known: true, running: true, activity: ago(time.Second), ready: true}
-	down := sight{known: true}
-	changed := func(s sight, f func(*sight)) sight { f(&s); return s }
+	run := desired{run: true}
+	up := observed{known: true, running: true, activity: ago(time.Second), ready: true}
+	down := observed{known: true}
+	changed := func(s observed, f func(*observed)) observed { f(&s); return s }
 	began := memory{Up: true, Started: ago(2 * time.Hour)}
 	for _, tt := range []struct {
 		name   string
-		w      wish
-		s      sight
+		w      desired
+		s      observed
 		m      memory
-		do     deed
+		do     action
 		actual string
 		why    string
 		again  time.Time
 	}{
-		{"could not ask, wanted", run, sight{problem: "no answer"}, memory{}, rest, keeper.Unknown, "no answer", now.Add(p.Patrol)},
-		{"could not ask, not wanted", wish{}, sight{problem: "x"}, memory{Up: true}, rest, keeper.Unknown, "", now.Add(p.Patrol)},
+		{"could not ask, wanted", run, observed{problem: "no answer"}, memory{}, rest, keeper.Unknown, "no answer", now.Add(p.Patrol)},
+		{"could not ask, not wanted", desired{}, observed{problem: "x"}, memory{Up: true}, rest, keeper.Unknown, "", now.Add(p.Patrol)},
 		{"first start", run, down, memory{}, start, keeper.Starting, "is wanted", time.Time{}},
-		{"waits for another", wish{run: true, waitsFor: "db"}, down, memory{}, rest, keeper.Stopped, "waits for db", time.Time{}},
+		{"waits for another", desired{run: true, waitsFor: "db"}, down, memory{}, rest, keeper.Stopped, "waits for db", time.Time{}},
 		{"backs off", run, down, memory{Failures: 3, NotBefore: now.Add(time.Second)}, rest, keeper.Starting, "failed 3 times", now.Add(time.Second)},
 		{"tries again", run, down, memory{Failures: 3, NotBefore: now}, start, keeper.Starting, "", time.Time{}},
 		{"in quarantine", run, down, memory{QuarantinedUntil: now.Add(time.Minute), Quarantines: 1}, rest, keeper.Quarantined, "too often", now.Add(time.Minute)},
 		{"half open", run, down, memory{QuarantinedUntil: now, Quarantines: 1}, start, keeper.Starting, "after its quarantine", time.Time{}},
-		{"stopped", wish{why: "was stopped by hand"}, down, memory{}, rest, keeper.Stopped, "by hand", time.Time{}},
+		{"stopped", desired{why: "was stopped by hand"}, down, memory{}, rest, keeper.Stopped, "by hand", time.Time{}},
 		{"runs", run, up, began, rest, keeper.Running, "runs", ago(time.Second).Add(time.Hour)},
-		{"stop at once", wish{why: "was stopped by hand"}, up, began, stop, keeper.Stopping, "by hand", time.Time{}},
-		{"stop gently", wish{why: "gone", gently: true}, up, began, drain, keeper.Stopping, "gone", time.Time{}},
-		{"drains", wish{why: "gone", gently: true}, up, memory{Up: true, Drain: &drainMemory{Since: ago(time.Second)}}, rest, keeper.Stopping, "may finish", now.Add(drainLook)},
-		{"drained", wish{gently: true}, changed(up, func(s *sight) { s.drained = true }), memory{Drain: &drainMemory{Since: ago(time.Second)}}, stop, keeper.Stopping, "has finished", time.Time{}},
-		{"drain's deadline", wish{gently: true}, up, memory{Drain: &drainMemory{Since: ago(time.Minute)}}, stop, keeper.Stopping, "did not finish", time.Time{}},
+		{"stop at once", desired{why: "was stopped by hand"}, up, began, stop, keeper.Stopping, "by hand", time.Time{}},
+		{"stop gently", desired{why: "gone", gently: true}, up, began, drain, keeper.Stopping, "gone", time.Time{}},
+		{"drains", desired{why: "gone", gently: true}, up, memory{Up: true, Drain: &drainMemory{Since: ago(time.Second)}}, rest, keeper.Stopping, "may finish", now.Add(drainPoll)},
+		{"drained", desired{gently: true}, changed(up, func(s *observed) { s.drained = true }), memory{Drain: &drainMemory{Since: ago(time.Second)}}, stop, keeper.Stopping, "has finished", time.Time{}},
+		{"drain's deadline", desired{gently: true}, up, memory{Drain: &drainMemory{Since: ago(time.Minute)}}, stop, keeper.Stopping, "did not finish", time.Time{}},
 		{"wanted again while draining", run, up, memory{Up: true, Drain: &drainMemory{Since: ago(time.Second)}}, undrain, keeper.Running, "", time.Time{}},
-		{"drift", run, changed(up, func(s *sight) { s.drift = []string{"env"} }), began, drain, keeper.Stopping, "env", time.Time{}},
-		{"drift, a person is there", run, changed(up, func(s *sight) { s.drift, s.held = []string{"env"}, "a person is attached" }), began, rest, keeper.Running, "a person is attached", now.Add(p.Patrol)},
+		{"drift", run, changed(up, func(s *observed) { s.drift = []string{"env"} }), began, drain, keeper.Stopping, "env", time.Time{}},
+		{"drift, a person is there", run, changed(up, func(s *observed) { s.drift, s.held = []string{"env"}, "a person is attached" }), began, rest, keeper.Running, "a person is attached", now.Add(p.Patrol)},
 		{"restart asked", run, up, memory{Up: true, RestartAsked: true}, stop, keeper.Stopping, "asked for", time.Time{}},
-		{"idle", run, changed(up, func(s *sight) { s.activity = ago(time.Hour) }), began, stop, keeper.Stopping, "idle for 1h", time.Time{}},
-		{"idle, a person is there", run, changed(up, func(s *sight) { s.activity, s.held = ago(time.Hour), "somebody looks" }), began, rest, keeper.Running, "runs", time.Time{}},
-		{"stalls", run, changed(up, func(s *sight) { s.activity, s.ready = ago(11*time.Minute), false }), began, report, keeper.Running, "stalls", time.Time{}},
-		{"stalls, was told", run, changed(up, func(s *sight) { s.activity, s.ready = ago(11*time.Minute), false }), memory{Up: true, Started: ago(time.Hour), Stalled: true}, rest, keeper.Running, "stalls", time.Time{}},
-		{"silent but ready", run, changed(up, func(s *sight) { s.activity = ago(30 * time.Minute) }), began, rest, keeper.Running, "runs", time.Time{}},
-		{"fresh start is not idle", run, changed(up, func(s *sight) { s.activity = time.Time{} }), memory{Up: true, Started: ago(time.Minute)}, rest, keeper.Running, "runs", time.Time{}},
+		{"idle", run, changed(up, func(s *observed) { s.activity = ago(time.Hour) }), began, stop, keeper.Stopping, "idle for 1h", time.Time{}},
+		{"idle, a person is there", run, changed(up, func(s *observed) { s.activity, s.held = ago(time.Hour), "somebody looks" }), began, rest, keeper.Running, "runs", time.Time{}},
+		{"stalls", run, changed(up, func(s *observed) { s.activity, s.ready = ago(11*time.Minute), false }), began, report, keeper.Running, "stalls", time.Time{}},
+		{"stalls, was told", run, changed(up, func(s *observed) { s.activity, s.ready = ago(11*time.Minute), false }), memory{Up: true, Started: ago(time.Hour), Stalled: true}, rest, keeper.Running, "stalls", time.Time{}},
+		{"silent but ready", run, changed(up, func(s *observed) { s.activity = ago(30 * time.Minute) }), began, rest, keeper.Running, "runs", time.Time{}},
+		{"fresh start is not idle", run, changed(up, func(s *observed) { s.activity = time.Time{} }), memory{Up: true, Started: ago(time.Minute)}, rest, keeper.Running, "runs", time.Time{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := decide(tt.w, tt.s, tt.m, p, now)

@@ -3,7 +3,7 @@ package controller
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"log"
 	"os"
 	"sync"
 	"time"
@@ -27,7 +27,7 @@ type journal struct {
 	seq     uint64
 	size    int64
 	more    chan struct{} // closed, and replaced, at each event
-	trouble error         // why the last event was not written, or nil
+	failing bool          // the last event was not written
 }
 
 func openJournal(path string, clock func() time.Time) (*journal, error) {
@@ -67,12 +67,15 @@ func (j *journal) append(e keeper.Event) {
 	}
 	line = append(line, '\n')
 	if _, err := j.f.Write(line); err != nil {
-		j.trouble = fmt.Errorf("write an event: %w", err)
+		if !j.failing {
+			log.Printf("write an event: %v; events are lost until it works again", err)
+		}
+		j.failing = true
 		_ = j.f.Truncate(j.size) // Best effort: at the next start a torn line is mended anyway.
 		_, _ = j.f.Seek(j.size, 0)
 		return
 	}
-	j.trouble = nil
+	j.failing = false
 	j.seq++
 	j.size += int64(len(line))
 	if j.size > maxEvents {
@@ -88,8 +91,8 @@ func (j *journal) rotateLocked() {
 		err = errors.Join(os.Rename(j.path, j.path+".1"), os.Rename(j.path+".new", j.path))
 	}
 	if err != nil {
-		j.trouble = fmt.Errorf("begin a new file of events: %w", err)
-		return // the old one grows on
+		log.Printf("begin a new file of events: %v; the old one grows on", err)
+		return
 	}
 	j.f.Close()
 	j.f, j.size = f, 0
@@ -114,12 +117,6 @@ func (j *journal) since(seq uint64, each func(keeper.Event) error) (last uint64,
 		}
 	}
 	return last, more, nil
-}
-
-func (j *journal) problem() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.trouble
 }
 
 func (j *journal) close() error {

@@ -2,108 +2,54 @@ package controller
 
 import (
 	"context"
-	"fmt"
-	"time"
-
-	"den/internal/keeper"
+	"errors"
 )
 
-// observe notes what happened without us: an agent that came up, or went.
-func (w *worker) observe(ctx context.Context, s sight) {
-	now := w.c.clock()
-	m, stable := w.forgiveChanged(), w.rules().StableAfter
-	switch {
-	case !s.known:
-		w.event(keeper.EventUnknown, s.problem, nil)
-	case s.running && !m.Up:
-		w.remember(func(m *memory) {
-			m.Up = true
-			if m.Started.IsZero() {
-				m.Started = now
-			}
-		})
-		w.event(keeper.EventAdopted, "it was running", nil)
-	case s.running && m.Failures > 0 && now.Sub(m.Started) >= stable:
-		w.remember((*memory).forgive)
-	case s.running && m.Stalled && s.activity.After(m.Active):
-		w.remember(func(m *memory) { m.Stalled, m.Active = false, s.activity })
-	case !s.running && m.Up:
-		w.died(ctx, m, now)
-	case !s.running:
-		w.leavePlace(ctx, m)
-	}
-}
-
-// forgiveChanged forgets failures of an agent that is not that one any more:
-// who mends the workspace's file does not wait for a quarantine to end.
-func (w *worker) forgiveChanged() memory {
-	w.mu.Lock()
-	m, is := w.memory, w.next.Identity()
-	w.mu.Unlock()
-	if m.FailedAs == "" || m.FailedAs == is {
-		return m
-	}
-	return w.remember((*memory).forgive)
-}
-
-// leavePlace turns to where the agent should be, once nothing is left of it
-// where it was.
-func (w *worker) leavePlace(ctx context.Context, m memory) {
-	w.mu.Lock()
-	moves := !samePlace(w.subject, w.next)
-	w.mu.Unlock()
-	if moves && m.Left && !w.clean(ctx) {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.subject = w.next
-}
-
-// died notes an end that nobody here asked for.
-func (w *worker) died(ctx context.Context, m memory, now time.Time) {
-	detail, code := w.forensics(ctx)
-	detail["ran_ms"] = now.Sub(m.Started).Milliseconds()
-	wanted, is, rules, chance := w.wishes(), w.sub().Identity(), w.rules(), w.c.jitter()
-	quarantined := false
-	m = w.remember(func(m *memory) {
-		counts := wanted && !m.RestartAsked
-		m.Up, m.Left, m.Drain, m.Stalled, m.RestartAsked, m.Started, m.ExitCode = false, true, nil, false, false, time.Time{}, code
-		if counts {
-			m.Restarts++
-			quarantined = m.failed(ending(code), is, rules, now, chance)
-		}
-	})
-	w.event(keeper.EventExited, "its command ended", detail)
-	if quarantined {
-		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
-	}
-}
-
-// ending is a dead agent's end in short.
-func ending(code *int) string {
-	if code == nil {
-		return "it ended"
-	}
-	return fmt.Sprintf("it ended with status %d", *code)
-}
-
-// forensics collects what is left of a dead agent: its last screen, and how it
-// ended. code is nil where that is not known.
-func (w *worker) forensics(ctx context.Context) (detail map[string]any, code *int) {
+// observe asks all that the rule wants to know.
+func (w *worker) observe(ctx context.Context) observed {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	sub := w.sub()
-	detail = map[string]any{"session": sub.Session()}
-	if exit, err := sub.Exit(ctx); err == nil && exit != nil {
-		code = &exit.Code
-		detail["exit_code"] = exit.Code
-		if exit.Signal != "" {
-			detail["signal"] = exit.Signal
-		}
+	w.mu.Lock()
+	sub, next, p, want, draining := w.subject, w.next, w.policy, w.desired, w.memory.Drain != nil
+	w.mu.Unlock()
+	running, err := sub.Running(ctx)
+	if err != nil {
+		return observed{problem: err.Error()}
 	}
-	if screen, err := sub.Peek(ctx, forensicLines); err == nil {
-		detail["screen"] = screen
+	s := observed{known: true, running: running}
+	if !running {
+		return s
 	}
-	return detail, code
+	s.drift, err = drift(ctx, sub, next)
+	if want.run && (len(s.drift) > 0 || p.IdleTimeout > 0 || p.StallRestart) {
+		var herr error
+		s.held, herr = sub.Held(ctx)
+		err = errors.Join(err, herr)
+	}
+	if draining {
+		var derr error
+		s.drained, derr = sub.Drained(ctx)
+		err = errors.Join(err, derr)
+	}
+	if p.IdleTimeout > 0 || p.StallTimeout > 0 {
+		s.activity, _ = sub.Activity(ctx) // zero: not known
+	}
+	if p.StallTimeout > 0 {
+		s.ready = sub.Ready(ctx)
+	}
+	if err != nil {
+		return observed{problem: err.Error()}
+	}
+	return s
+}
+
+// drift also sees an agent that should run in another place.
+func drift(ctx context.Context, sub, next Subject) ([]string, error) {
+	switch {
+	case next.Provider() != sub.Provider():
+		return []string{"provider"}, nil
+	case next.Session() != sub.Session():
+		return []string{"session name"}, nil
+	}
+	return next.Drift(ctx)
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"log"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +28,7 @@ type worker struct {
 	mu       sync.Mutex // guards the fields below
 	subject  Subject    // as it was started
 	next     Subject    // as it should be: another place or session, or the same
-	wish     wish
+	desired  desired
 	policy   Policy
 	memory   memory
 	status   keeper.AgentStatus
@@ -42,7 +43,7 @@ func newWorker(c *Controller, m Member) *worker {
 	w := &worker{c: c, name: m.Subject.Name(), poke: make(chan struct{}, 1), changed: make(chan struct{})}
 	w.subject, w.next = m.Subject, m.Subject
 	w.memory = c.state.agent(w.name)
-	w.wishFor(m)
+	w.setDesired(m)
 	w.status = keeper.AgentStatus{Wanted: w.wanted(), Name: w.name, Session: m.Subject.Session(), Provider: m.Subject.Provider(), Actual: keeper.Unknown, Why: "not looked at yet", Since: c.clock()}
 	return w
 }
@@ -54,22 +55,22 @@ func (w *worker) touch() {
 	}
 }
 
-// wishFor takes over what the workspace says; the user's order comes first.
+// setDesired takes over what the workspace says; the user's order comes first.
 // The caller holds the lock.
-func (w *worker) wishFor(m Member) {
+func (w *worker) setDesired(m Member) {
 	w.next, w.policy, w.gone = m.Subject, m.Policy, m.Gone
 	if samePlace(w.subject, w.next) {
 		w.subject = w.next // what differs is drift, or a hint that holds from now on
 	}
-	w.wish = wish{run: m.Run, suspended: m.Suspended, why: m.Why, gently: m.Gently, waitsFor: w.wish.waitsFor}
+	w.desired = desired{run: m.Run, suspended: m.Suspended, why: m.Why, gently: m.Gently, waitsFor: w.desired.waitsFor}
 	switch {
 	case m.Gone || m.frozen || !m.Run && !m.Suspended: // the user cannot want what the workspace does not
 	case w.memory.Order == keeper.OrderStop:
-		w.wish.run, w.wish.why = false, "was stopped by hand"
+		w.desired.run, w.desired.why = false, "was stopped by hand"
 	case w.memory.Order == keeper.OrderSuspend:
-		w.wish.run, w.wish.suspended, w.wish.why = false, true, "is suspended by hand"
+		w.desired.run, w.desired.suspended, w.desired.why = false, true, "is suspended by hand"
 	case w.memory.Order == keeper.OrderStart || w.memory.Order == keeper.OrderResume:
-		w.wish.run, w.wish.suspended = true, false
+		w.desired.run, w.desired.suspended = true, false
 	}
 	w.status.Wanted = w.wanted()
 	w.asked++
@@ -103,9 +104,9 @@ func (w *worker) rules() Policy {
 
 func (w *worker) wanted() string {
 	switch {
-	case w.wish.run:
+	case w.desired.run:
 		return keeper.Running
-	case w.wish.suspended:
+	case w.desired.suspended:
 		return keeper.Suspended
 	}
 	return keeper.Stopped
@@ -122,62 +123,62 @@ func (w *worker) run(ctx context.Context) {
 		case <-w.poke:
 		case <-again.C:
 		}
-		v, forgotten := w.reconcile(ctx)
+		d, forgotten := w.reconcile(ctx)
 		if forgotten {
 			w.c.forget(w)
 			return
 		}
 		pause := w.rules().Patrol
-		if !v.again.IsZero() {
-			pause = min(pause, max(v.again.Sub(w.c.clock()), time.Millisecond))
+		if !d.again.IsZero() {
+			pause = min(pause, max(d.again.Sub(w.c.clock()), time.Millisecond))
 		}
 		again.Reset(pause)
 	}
 }
 
-// maxDeeds bounds how much is done for one agent before its goroutine pauses:
+// maxActions bounds how much is done for one agent before its goroutine pauses:
 // stop, start and a look at what came of it are three.
-const maxDeeds = 8
+const maxActions = 8
 
-// reconcile brings the agent to where it should be, one deed after the other.
-func (w *worker) reconcile(ctx context.Context) (v verdict, forgotten bool) {
-	for range maxDeeds {
+// reconcile brings the agent to where it should be, one action after the other.
+func (w *worker) reconcile(ctx context.Context) (d decision, forgotten bool) {
+	for range maxActions {
 		w.mu.Lock()
 		asked := w.asked
 		w.mu.Unlock()
-		s := w.look(ctx)
+		s := w.observe(ctx)
 		if ctx.Err() != nil {
-			return verdict{do: rest}, false
+			return decision{do: rest}, false
 		}
-		w.observe(ctx, s)
+		w.noteChanges(ctx, s)
 		missing := w.c.missing(w.name) // takes the controller's lock, which comes first
 		w.mu.Lock()
-		w.wish.waitsFor = missing
-		v = decide(w.wish, s, w.memory, w.policy, w.c.clock())
-		over := w.gone && s.known && !s.running && v.do == rest
+		w.desired.waitsFor = missing
+		d = decide(w.desired, s, w.memory, w.policy, w.c.clock())
+		over := w.gone && s.known && !s.running && d.do == rest
 		w.mu.Unlock()
-		if cameUp := w.show(v, asked); cameUp {
+		if cameUp := w.show(d, asked); cameUp {
 			w.c.cameUp(w.name)
 		}
-		w.tellDeferred(s, v)
+		w.tellDeferred(s, d)
 		if over {
-			return v, true
+			return d, true
 		}
-		if v.do == rest {
-			return v, false
+		if d.do == rest {
+			return d, false
 		}
-		w.act(ctx, v)
+		w.act(ctx, d)
 		if ctx.Err() != nil {
-			return v, false
+			return d, false
 		}
 	}
-	return verdict{do: rest, again: w.c.clock().Add(time.Second)}, false
+	return decision{do: rest, again: w.c.clock().Add(time.Second)}, false
 }
 
 // tellDeferred writes down, once, that a restart waits for a person.
-func (w *worker) tellDeferred(s sight, v verdict) {
+func (w *worker) tellDeferred(s observed, d decision) {
 	what := ""
-	if v.do == rest && len(s.drift) > 0 && s.held != "" {
+	if d.do == rest && len(s.drift) > 0 && s.held != "" {
 		what = strings.Join(s.drift, ", ")
 	}
 	w.mu.Lock()
@@ -185,7 +186,7 @@ func (w *worker) tellDeferred(s sight, v verdict) {
 	w.deferred = what
 	w.mu.Unlock()
 	if !told && what != "" {
-		w.event(keeper.EventDeferred, v.why, nil)
+		w.event(keeper.EventDeferred, d.why, nil)
 	}
 }
 
@@ -197,7 +198,7 @@ func (w *worker) remember(change func(*memory)) memory {
 	defer w.mu.Unlock()
 	change(&w.memory)
 	if err := w.c.state.keep(w.name, &w.memory); err != nil {
-		w.c.trouble("keep the state of "+w.name, err)
+		log.Printf("keep the state of %s: %v", w.name, err)
 	}
 	return w.memory
 }
@@ -211,21 +212,21 @@ func (w *worker) event(kind, why string, detail map[string]any) {
 	}
 }
 
-// show makes the verdict what 'den ps' says, and reports whether the agent has
+// show makes the decision what 'den ps' says, and reports whether the agent has
 // just come up.
-func (w *worker) show(v verdict, asked uint64) (cameUp bool) {
+func (w *worker) show(d decision, asked uint64) (cameUp bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st := &w.status
-	cameUp = v.actual == keeper.Running && st.Actual != keeper.Running
+	cameUp = d.actual == keeper.Running && st.Actual != keeper.Running
 	w.answered = asked
-	if st.Actual != v.actual {
+	if st.Actual != d.actual {
 		st.Since = w.c.clock()
 	}
-	st.Actual, st.Why, st.Wanted = v.actual, v.why, w.wanted()
+	st.Actual, st.Why, st.Wanted = d.actual, d.why, w.wanted()
 	st.Session, st.Provider = w.subject.Session(), w.subject.Provider()
 	st.Restarts, st.ExitCode = w.memory.Restarts, nil
-	if v.actual != keeper.Running {
+	if d.actual != keeper.Running {
 		st.ExitCode = w.memory.ExitCode
 	}
 	w.tellLocked()
@@ -239,8 +240,8 @@ func (w *worker) current() (keeper.AgentStatus, <-chan struct{}) {
 	return w.status, w.changed
 }
 
-// settled reports whether the agent is where it is wanted, or cannot be soon.
-func (w *worker) settled() (s keeper.AgentStatus, yes bool, changed <-chan struct{}) {
+// converged reports whether the agent is where it is wanted, or cannot be soon.
+func (w *worker) converged() (s keeper.AgentStatus, yes bool, changed <-chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s = w.status

@@ -76,7 +76,7 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 		if err := m.SayDrained(ctx); err != nil {
 			return nil, err
 		}
-		h.d.controller.Look()
+		h.d.controller.Refresh()
 		return struct{}{}, nil
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the keeper knows no '%s'", method), "it may be older than this den: 'den down' and 'den up'")
