@@ -17,7 +17,9 @@ import (
 // Keys of what is kept beside a session.
 const (
 	MetaFingerprint = "den.fingerprint"
-	MetaLife        = "den.life"    // differs between two starts
+	MetaLife        = "den.life" // differs between two starts
+	MetaStarting    = "den.starting"
+	MetaSetup       = "den.setup"
 	MetaDrain       = "den.drain"   // when and why it was asked to finish
 	MetaDrained     = "den.drained" // set by the agent: it has
 )

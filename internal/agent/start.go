@@ -22,7 +22,8 @@ type stepFunc func(ctx context.Context) (string, Outcome, error)
 // Start brings the agent up: files first, then the session, then whatever
 // the agent asks before it can work, then the user's commands and the nudge.
 // Every step has its own time limit. A step that fails ends the session, and
-// its last screen goes with the error.
+// its last screen goes with the error. A start that was cut off by the keeper's
+// end is gone on with, or begun anew.
 func (m *Managed) Start(ctx context.Context) error {
 	steps := []struct {
 		name string
@@ -40,14 +41,18 @@ func (m *Managed) Start(ctx context.Context) error {
 		{StepScript, m.script},
 		{StepNudge, m.firstNudge},
 	}
-	if err := m.makeRoom(ctx); err != nil {
+	first, err := m.firstStep(ctx)
+	if err != nil {
 		return err
 	}
 	var done []Step
-	created := false
+	created := first != StepPreStart
 	defer m.forgetSecrets()
 	defer m.talk.SetStarting(false)
 	for _, s := range steps {
+		if len(done) == 0 && s.name != first {
+			continue // it was done before the start was cut off
+		}
 		m.talk.SetStarting(s.name != StepNudge)
 		step, err := m.step(ctx, s.name, s.run)
 		done = append(done, step)
@@ -57,27 +62,10 @@ func (m *Managed) Start(ctx context.Context) error {
 		}
 		created = created || s.name == StepCreate
 	}
+	if err := m.keepMeta(ctx, MetaFingerprint, m.Fingerprint().String()); err != nil {
+		return m.failed(ctx, done, created, err)
+	}
 	m.talk.Started()
-	return nil
-}
-
-// makeRoom refuses to start an agent that runs. A session that stands while the
-// agent's processes are gone is no agent: it is ended.
-func (m *Managed) makeRoom(ctx context.Context) error {
-	stands, err := m.provider.IsRunning(ctx, m.session)
-	if err != nil || !stands {
-		return err
-	}
-	running, err := m.IsRunning(ctx)
-	switch {
-	case err != nil:
-		return err
-	case running:
-		return fault.Hintf(fault.Errorf(fault.Busy, "agent '%s' runs already, as session '%s'", m.name, m.session), "stop it first")
-	}
-	if err := m.provider.Stop(ctx, m.session); err != nil {
-		return fmt.Errorf("end the session of agent '%s', which stands without it: %w", m.name, err)
-	}
 	return nil
 }
 
@@ -85,7 +73,12 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 	began := m.clock()
 	limited, cancel := context.WithTimeout(ctx, m.config.StartupTimeout)
 	defer cancel()
-	output, outcome, err := run(limited)
+	var output string
+	var outcome Outcome
+	err := m.noteStep(limited, name)
+	if err == nil {
+		output, outcome, err = run(limited)
+	}
 	output = m.hidden(output)
 	if err != nil {
 		outcome = Failed
@@ -140,21 +133,11 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 	if err := m.provider.Start(ctx, m.session, c); err != nil {
 		return "", Failed, err
 	}
-	// Kept at once: who finds a session without it knows that its start was
-	// cut off.
+	// Kept at once: see resume.go.
 	err = errors.Join(
-		m.provider.SetMeta(ctx, m.session, MetaLife, ident.New(m.clock())),
-		m.provider.SetMeta(ctx, m.session, MetaFingerprint, m.Fingerprint().String()))
-	if err != nil {
-		if fault.KindOf(err) == fault.Unsupported {
-			return "the provider keeps no fingerprint", Done, nil
-		}
-		if dead := m.ended(ctx); dead != nil {
-			err = dead // a session that has ended may be no place to keep it
-		}
-		return "", Failed, err
-	}
-	return "", Done, nil
+		m.keepMeta(ctx, MetaLife, ident.New(m.clock())),
+		m.keepMeta(ctx, MetaStarting, m.Fingerprint().String()))
+	return "", Done, err
 }
 
 // life tells one start of the agent's session from another, "" where that is
@@ -264,7 +247,11 @@ func (m *Managed) firstNudge(ctx context.Context) (string, Outcome, error) {
 	if m.config.Nudge == "" {
 		return "", Skipped, nil
 	}
-	n, err := m.nudges.AddFirst(m.config.Nudge)
+	id := ""
+	if life := m.life(ctx); life != "" {
+		id = "start-" + life // a start that goes on says it once
+	}
+	n, err := m.nudges.AddFirst(id, m.config.Nudge)
 	if err != nil {
 		return "", Failed, err
 	}

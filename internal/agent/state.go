@@ -10,8 +10,8 @@ import (
 )
 
 // Drift returns what makes the running agent another than it should be, nil
-// for nothing. A session without a fingerprint is not den's doing, or was
-// killed half-way up: it drifts.
+// for nothing. A session without a fingerprint is not den's doing, or its start
+// was cut off: it drifts.
 func (m *Managed) Drift(ctx context.Context) ([]string, error) {
 	kept, err := m.provider.GetMeta(ctx, m.session, MetaFingerprint)
 	if err != nil {

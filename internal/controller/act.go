@@ -42,19 +42,29 @@ func (w *worker) screen(ctx context.Context) string {
 
 // start brings the agent up. Only so many start at the same time.
 func (w *worker) start(ctx context.Context, d decision) {
+	sctx, end := w.beginStart(ctx)
+	defer end()
 	select {
 	case w.c.starting <- struct{}{}:
 		defer func() { <-w.c.starting }()
-	case <-ctx.Done():
+	case <-sctx.Done():
 		return
 	}
 	w.event(keeper.EventStarting, d.why, nil)
 	begun := w.c.clock()
-	sctx, cancel := context.WithTimeout(ctx, w.rules().StartTimeout)
-	err := w.sub().Start(sctx)
+	limited, cancel := context.WithTimeout(sctx, w.rules().StartTimeout)
+	err := w.sub().Start(limited)
 	cancel()
 	if ctx.Err() != nil {
 		return // the next keeper sees what came of it
+	}
+	if err != nil && sctx.Err() != nil {
+		w.remember(func(m *memory) {
+			m.begunAnew()
+			m.Left = true // cleaned before anything else
+		})
+		w.event(keeper.EventStartCancelled, context.Cause(sctx).Error(), nil)
+		return
 	}
 	now := w.c.clock()
 	switch {

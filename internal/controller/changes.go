@@ -15,6 +15,7 @@ func (w *worker) noteChanges(ctx context.Context, s observed) {
 	switch {
 	case !s.known:
 		w.event(keeper.EventUnknown, s.problem, nil)
+	case s.partial: // not up yet
 	case s.running && !m.Up:
 		w.remember(func(m *memory) {
 			m.Up = true

@@ -287,3 +287,41 @@ func TestEventsAreNumberedWithoutAGap(t *testing.T) {
 		}
 	}
 }
+
+// A start is ended by whoever does not want it any more, and is no failure.
+func TestStartIsCancelled(t *testing.T) {
+	for name, end := range map[string]func(context.Context, *Controller) error{
+		"stop": func(ctx context.Context, c *Controller) error { return c.Order(ctx, "a", keeper.OrderStop, true) },
+		"down": func(ctx context.Context, c *Controller) error { return c.Down(ctx) },
+		"gone": func(ctx context.Context, c *Controller) error { c.Apply(nil); return c.Await(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace()
+			p.hang = make(chan struct{})
+			c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"))
+			<-p.hang
+			if err := end(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			got := types(t, c, "a")
+			if !slices.Contains(got, keeper.EventStartCancelled) || slices.Contains(got, keeper.EventStartFailed) {
+				t.Errorf("events %v", got)
+			}
+		})
+	}
+}
+
+// A start that the keeper before did not finish is finished, not taken for
+// done.
+func TestCutOffStartIsFinished(t *testing.T) {
+	p := newPlace()
+	p.running["s-a"], p.print["s-a"], p.partial = 1, "1", map[string]bool{"s-a": true}
+	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1"))
+	until(t, c, "a", is(keeper.Running))
+	if p.started() != 1 || p.most > 1 {
+		t.Errorf("%d starts, %d at a time", p.started(), p.most)
+	}
+	if got := types(t, c, "a"); !slices.Equal(got, []string{keeper.EventStarting, keeper.EventStarted}) {
+		t.Errorf("events %v", got)
+	}
+}

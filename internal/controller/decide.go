@@ -22,6 +22,7 @@ type observed struct {
 	known    bool // or nothing else here counts
 	problem  string
 	running  bool
+	partial  bool     // it runs, but its start was cut off
 	drift    []string // what differs from what it was started with
 	held     string   // why it must be left alone now, or ""
 	drained  bool     // it says that it has finished its work
@@ -58,6 +59,8 @@ func decide(w desired, s observed, m memory, p Policy, now time.Time) decision {
 		return decision{do: rest, actual: keeper.Unknown, why: "could not ask: " + s.problem, again: now.Add(p.Patrol)}
 	case s.running && !w.run:
 		return decideEnd(w, s, m, p, now)
+	case s.running && s.partial:
+		return decision{do: start, actual: keeper.Starting, why: "its start was cut off"}
 	case s.running:
 		return decideRunning(s, m, p, now)
 	case !w.run && m.Left:

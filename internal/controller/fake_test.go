@@ -31,6 +31,8 @@ type place struct {
 	watchers []func(string)
 	left     map[string]bool // ended by itself, and something of it is still there
 	peeked   func()          // called by Peek, or nil
+	partial  map[string]bool // its start was cut off
+	hang     chan struct{}   // Start sends to it and hangs until its context ends; or nil
 }
 
 func newPlace() *place {
@@ -79,11 +81,22 @@ func (a fakeAgent) Running(context.Context) (bool, error) {
 	return a.running[a.Session()] > 0, a.blind
 }
 
-func (a fakeAgent) Start(context.Context) error {
+func (a fakeAgent) Start(ctx context.Context) error {
+	a.mu.Lock()
+	hang := a.hang
+	a.starts++
+	a.mu.Unlock()
+	if hang != nil {
+		hang <- struct{}{}
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.starts++
 	switch {
+	case a.partial[a.Session()]:
+		delete(a.partial, a.Session())
+		return nil
 	case a.fail != nil:
 		return a.fail
 	case a.running[a.Session()] > 0:
@@ -93,6 +106,12 @@ func (a fakeAgent) Start(context.Context) error {
 	a.most = max(a.most, a.running[a.Session()])
 	a.place.print[a.Session()] = a.print
 	return nil
+}
+
+func (a fakeAgent) StartUnfinished(context.Context) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.partial[a.Session()], nil
 }
 
 func (a fakeAgent) Stop(context.Context) error {

@@ -10,7 +10,7 @@ func (w *worker) observe(ctx context.Context) observed {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	w.mu.Lock()
-	sub, next, p, want, draining := w.subject, w.next, w.policy, w.desired, w.memory.Drain != nil
+	sub, next, p, want, draining, up := w.subject, w.next, w.policy, w.desired, w.memory.Drain != nil, w.memory.Up
 	w.mu.Unlock()
 	running, err := sub.Running(ctx)
 	if err != nil {
@@ -19,6 +19,14 @@ func (w *worker) observe(ctx context.Context) observed {
 	s := observed{known: true, running: running}
 	if !running {
 		return s
+	}
+	if !up {
+		if s.partial, err = sub.StartUnfinished(ctx); err != nil {
+			return observed{problem: err.Error()}
+		}
+	}
+	if s.partial {
+		return s // what else there is to know, its start tells
 	}
 	s.drift, err = drift(ctx, sub, next)
 	if want.run && (len(s.drift) > 0 || p.IdleTimeout > 0 || p.StallRestart) {

@@ -21,8 +21,11 @@ type Subject interface {
 	// Running reports whether the agent runs. "Could not ask" is an error.
 	Running(ctx context.Context) (bool, error)
 	// Start brings the agent up, whole, and leaves its fingerprint with it. A
-	// session in which the agent does not run any more makes room.
+	// session in which the agent does not run any more makes room. A start that
+	// was cut off is finished, or begun anew.
 	Start(ctx context.Context) error
+	// StartUnfinished reports whether the running agent's start was cut off.
+	StartUnfinished(ctx context.Context) (bool, error)
 	// Stop ends it with all its processes.
 	Stop(ctx context.Context) error
 	// Interrupt is Ctrl-C.

@@ -34,9 +34,11 @@ type worker struct {
 	status   keeper.AgentStatus
 	changed  chan struct{} // closed, and replaced, when the status changes
 	deferred string        // the drift that was last told as deferred
-	gone     bool          // the workspace has no such agent: forget it when it has ended
-	asked    uint64        // counts what was wanted of it
-	answered uint64        // asked, as of the look that the status is from
+	// cancelStart ends the start that is under way; nil while none is.
+	cancelStart context.CancelCauseFunc
+	gone        bool   // the workspace has no such agent: forget it when it has ended
+	asked       uint64 // counts what was wanted of it
+	answered    uint64 // asked, as of the look that the status is from
 }
 
 func newWorker(c *Controller, m Member) *worker {
@@ -71,6 +73,9 @@ func (w *worker) setDesired(m Member) {
 		w.desired.run, w.desired.suspended, w.desired.why = false, true, "is suspended by hand"
 	case w.memory.Order == keeper.OrderStart || w.memory.Order == keeper.OrderResume:
 		w.desired.run, w.desired.suspended = true, false
+	}
+	if !w.desired.run {
+		w.cancelStartLocked(errUnwanted)
 	}
 	w.status.Wanted = w.wanted()
 	w.asked++
@@ -280,6 +285,9 @@ func (w *worker) order(order string) error {
 	}
 	w.mu.Lock()
 	gone := w.gone
+	if order == keeper.OrderRestart {
+		w.cancelStartLocked(errRestarted)
+	}
 	w.mu.Unlock()
 	if gone {
 		return fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", w.name)

@@ -2,27 +2,28 @@ package keeper
 
 // The types of events. They stand in files: add, never rename.
 const (
-	EventKeeperStarted = "keeper.started"
-	EventKeeperStopped = "keeper.stopped"
-	EventReloaded      = "config.reloaded"
-	EventRefused       = "config.refused" // a file with problems
-	EventStarting      = "agent.starting"
-	EventStarted       = "agent.started"
-	EventAdopted       = "agent.adopted" // it ran when a keeper came
-	EventStartFailed   = "agent.start_failed"
-	EventExited        = "agent.exited" // nobody asked for its end
-	EventStopping      = "agent.stopping"
-	EventStopped       = "agent.stopped"
-	EventStopFailed    = "agent.stop_failed"
-	EventDraining      = "agent.draining"
-	EventUndrained     = "agent.undrained"
-	EventQuarantined   = "agent.quarantined"
-	EventStalled       = "agent.stalled"
-	EventDeferred      = "agent.drift_deferred" // not while somebody is there
-	EventOrdered       = "agent.ordered"
-	EventOrphan        = "agent.orphan" // a session that no agent claims
-	EventUnknown       = "agent.unknown"
-	EventScaled        = "pool.scaled"
-	EventScaleFailed   = "pool.check_failed"
-	EventNudged        = "agent.nudged" // a nudge came to its end
+	EventKeeperStarted  = "keeper.started"
+	EventKeeperStopped  = "keeper.stopped"
+	EventReloaded       = "config.reloaded"
+	EventRefused        = "config.refused" // a file with problems
+	EventStarting       = "agent.starting"
+	EventStarted        = "agent.started"
+	EventAdopted        = "agent.adopted" // it ran when a keeper came
+	EventStartFailed    = "agent.start_failed"
+	EventStartCancelled = "agent.start_cancelled" // it is not wanted any more
+	EventExited         = "agent.exited"          // nobody asked for its end
+	EventStopping       = "agent.stopping"
+	EventStopped        = "agent.stopped"
+	EventStopFailed     = "agent.stop_failed"
+	EventDraining       = "agent.draining"
+	EventUndrained      = "agent.undrained"
+	EventQuarantined    = "agent.quarantined"
+	EventStalled        = "agent.stalled"
+	EventDeferred       = "agent.drift_deferred" // not while somebody is there
+	EventOrdered        = "agent.ordered"
+	EventOrphan         = "agent.orphan" // a session that no agent claims
+	EventUnknown        = "agent.unknown"
+	EventScaled         = "pool.scaled"
+	EventScaleFailed    = "pool.check_failed"
+	EventNudged         = "agent.nudged" // a nudge came to its end
 )

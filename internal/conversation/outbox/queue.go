@@ -120,9 +120,14 @@ func (q *Queue) Release() { <-q.sender }
 func (q *Queue) Add(id, text string) (Message, error) { return q.add(id, text, false) }
 
 // AddFirst keeps the message of a start, in the place of one that an earlier
-// start left unsent: an agent that starts ten times hears it once.
-func (q *Queue) AddFirst(text string) (Message, error) {
+// start left unsent: an agent that starts ten times hears it once. A start that
+// is resumed gives the same id again.
+func (q *Queue) AddFirst(id, text string) (Message, error) {
 	q.mu.Lock()
+	if m := q.findLocked(id); m != nil && id != "" {
+		defer q.mu.Unlock()
+		return *m, sameText(m, text)
+	}
 	var old []*Message
 	for _, m := range q.messages {
 		if m.First && m.Status == Queued {
@@ -135,7 +140,7 @@ func (q *Queue) AddFirst(text string) (Message, error) {
 			return Message{}, err
 		}
 	}
-	return q.add("", text, true)
+	return q.add(id, text, true)
 }
 
 func (q *Queue) add(id, text string, first bool) (Message, error) {

@@ -1,0 +1,143 @@
+package acceptance
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// slowStart is a workspace of one agent whose start can be held at each of its
+// stages: the stage's command waits until somebody opens its pipe.
+type slowStart struct {
+	*chaos
+	hold string // the stage that waits
+}
+
+// newSlowStart makes the workspace. The stages leave their names in a file;
+// the one called hold waits for its pipe.
+func newSlowStart(t *testing.T, kind, hold string) *slowStart {
+	t.Helper()
+	c := &slowStart{chaos: newChaos(t, kind, 0), hold: hold}
+	if err := syscall.Mkfifo(filepath.Join(c.traces, "gate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stage := func(name string) string {
+		wait := ""
+		if name == hold {
+			wait = fmt.Sprintf("; echo %s >>%s/reached; test -e %s/open || read x <%s/gate", name, c.traces, c.traces, c.traces)
+		}
+		return fmt.Sprintf("echo %s >>%s/stages%s", name, c.traces, wait)
+	}
+	script := filepath.Join(c.dir, "script.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+stage("script")+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf("[workspace]\nname = \"slow\"\n[session]\nprovider = %q\n[[agents]]\nname = \"a0\"\nstart_command = [%q, \"a0\", %q]\nstartup_timeout = \"5m\"\n"+
+		"pre_start = [%q]\nsession_setup = [%q]\nsession_setup_script = %q\nnudge = \"first words\"\n",
+		kind, filepath.Join(c.dir, "agent.sh"), c.traces, stage("pre"), stage("setup"), script)
+	if kind != "subprocess" {
+		prompt := "ready>"
+		if hold == "ready" {
+			prompt = "never shown>"
+		}
+		config += fmt.Sprintf("ready_prompt_prefix = %q\n", prompt)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "den.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // a command that a killed keeper left waiting goes on
+		if f, err := os.OpenFile(filepath.Join(c.traces, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			f.Close()
+		}
+	})
+	return c
+}
+
+// awaitHold returns when the start waits at the stage.
+func (c *slowStart) awaitHold() {
+	c.t.Helper()
+	if c.hold == "ready" {
+		for len(c.agentsRunning()) == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		return
+	}
+	for c.lines("reached") == "" {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// open lets all stages pass from now on.
+func (c *slowStart) open() {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.traces, "open"), nil, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// lines are what stands in a file of the traces, in one line.
+func (c *slowStart) lines(file string) string {
+	raw, err := os.ReadFile(filepath.Join(c.traces, file))
+	if err != nil {
+		return ""
+	}
+	return strings.Join(strings.Fields(string(raw)), " ")
+}
+
+// A keeper that is killed in the middle of a start is followed by one that
+// finishes it, or begins it anew: every stage is done in the end, the agent
+// runs once and hears its first words once.
+func TestStartCutOffIsFinished(t *testing.T) {
+	eachKind(t, func(t *testing.T, kind string) {
+		for hold, want := range map[string]string{
+			"pre":    "pre pre setup script",
+			"setup":  "pre setup pre setup script", // it was among the user's commands: begun anew
+			"script": "pre setup script pre setup script",
+		} {
+			t.Run(hold, func(t *testing.T) {
+				c := newSlowStart(t, kind, hold)
+				c.must("up", "-t", "60s")
+				c.awaitHold()
+				c.killKeeper()
+				c.open()
+				c.must("up", "--wait", "-t", "60s")
+				c.mustRun(1)
+				if got := c.lines("stages"); got != want {
+					t.Errorf("stages %q, want %q", got, want)
+				}
+				for c.lines("a0.got") == "" {
+					time.Sleep(5 * time.Millisecond)
+				}
+				c.must("down", "-t", "60s")
+				if got := c.lines("a0.got"); got != "first words" {
+					t.Errorf("it read %q", got)
+				}
+			})
+		}
+	})
+}
+
+// 'agent stop' and 'down' end a start at once, wherever it is, and leave
+// nothing behind. The stages would wait for minutes.
+func TestStartIsCancelled(t *testing.T) {
+	for _, end := range [][]string{{"agent", "stop", "a0", "-t", "30s"}, {"down", "-t", "30s"}} {
+		for _, hold := range []string{"pre", "ready", "setup", "script"} {
+			t.Run(end[0]+"/"+hold, func(t *testing.T) {
+				c := newSlowStart(t, "native", hold)
+				c.must("up", "-t", "60s")
+				c.awaitHold()
+				begun := time.Now()
+				c.must(end...)
+				t.Logf("took %v", time.Since(begun).Round(time.Millisecond))
+				c.mustRun(0)
+				if log := c.must("agent", "logs"); strings.Contains(log, "start_failed") {
+					t.Errorf("it counts as a failure:\n%s", log)
+				}
+			})
+		}
+	}
+}
