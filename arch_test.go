@@ -81,8 +81,12 @@ var allowed = map[string][]string{
 	"internal/conversation/claude":   {"internal/fault", "internal/conversation", "internal/conversation/watch"},
 	"internal/conversation/copilot":  {"internal/fault", "internal/conversation", "internal/conversation/watch"},
 	"internal/conversation/gemini":   {"internal/fault", "internal/conversation", "internal/conversation/watch"},
-	"internal/conversation/opencode": {"internal/fault", "internal/conversation"},
-	"internal/conversation/codex":    {"internal/fault", "internal/conversation"},
+	"internal/conversation/opencode": {"internal/fault", "internal/conversation", "internal/conversation/watch"},
+	"internal/conversation/codex":    {"internal/fault", "internal/conversation", "internal/conversation/watch"},
+	"internal/conversation/sources": {
+		"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/claude", "internal/conversation/codex",
+		"internal/conversation/copilot", "internal/conversation/gemini", "internal/conversation/opencode",
+	},
 
 	"internal/agent": {
 		"internal/fault", "internal/ident", "internal/poll", "internal/provider", "internal/workspace",

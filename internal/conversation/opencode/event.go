@@ -187,7 +187,7 @@ func (m *model) find(id string) (request, bool) {
 }
 
 func (m *model) state() conversation.State {
-	s := conversation.State{Activity: conversation.Ready, Source: Name}
+	s := conversation.State{Activity: conversation.Ready}
 	switch {
 	case len(m.open) > 0:
 		q := m.open[0].question

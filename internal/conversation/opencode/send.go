@@ -35,12 +35,12 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 
 // mayTake refuses a message while there is no server, or a decision is open.
 func (s *Source) mayTake() error {
+	if why := s.Problem(); why != "" {
+		return fault.Errorf(fault.Unreachable, "send to opencode: %s", why)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.model == nil:
-		return fault.Errorf(fault.Unreachable, "send to opencode: %s", s.problem)
-	case len(s.model.open) > 0:
+	if len(s.model.open) > 0 {
 		return fault.Errorf(fault.Busy, "send to opencode: it asks for a decision")
 	}
 	return nil
@@ -104,7 +104,7 @@ func (s *Source) target(ctx context.Context) (string, error) {
 	if err := s.client.call(ctx, http.MethodGet, "/session", nil, &sessions); err != nil {
 		return "", err
 	}
-	if id := newest(sessions, s.options.Endpoint); id != "" {
+	if id := newest(sessions, s.endpoint); id != "" {
 		return id, nil
 	}
 	var made info

@@ -96,10 +96,7 @@ func (d *Dir) run() {
 			}
 		}
 		d.approach()
-		select {
-		case d.events <- struct{}{}:
-		default: // one is there already
-		}
+		tell(d.events)
 	}
 }
 

@@ -1,5 +1,6 @@
-// Package watch makes a state source of a function that reads the state: it
-// reads again when something happens, and tells when the answer differs.
+// Package watch is what state sources share: it reads a state again when
+// something happens, or keeps a connection to a server that pushes it, and
+// tells when the state has changed.
 package watch
 
 import (
@@ -72,9 +73,4 @@ func (w *Watch) run(ctx context.Context, o Options) {
 	}
 }
 
-func (w *Watch) tell() {
-	select {
-	case w.changes <- struct{}{}:
-	default: // one is there already
-	}
-}
+func (w *Watch) tell() { tell(w.changes) }

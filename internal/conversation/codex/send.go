@@ -1,0 +1,134 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/fault"
+)
+
+// takeLimit is how long the server may take to show a message that it accepted,
+// and takePause how often it is asked meanwhile.
+const (
+	takeLimit = 10 * time.Second
+	takePause = 100 * time.Millisecond
+)
+
+// Send hands a message over by the server: it begins a turn, or is added to
+// the one that runs. One that the thread has already is not sent again.
+//
+// That the server accepts a message is no evidence: what it accepts while it
+// waits for an approval is lost when the turn is interrupted. So there must be
+// no open decision, and the message must be among the thread's items.
+func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
+	failed := conversation.Receipt{ID: m.ID, Progress: conversation.Failed, At: time.Now()}
+	c, thread, err := s.target()
+	if err != nil {
+		return failed, err
+	}
+	if has(ctx, c, thread, m.ID) {
+		return taken(m.ID, thread), nil
+	}
+	input := []map[string]string{{"type": "text", "text": m.Text}}
+	err = c.call(ctx, "turn/start", map[string]any{"threadId": thread, "input": input, "clientUserMessageId": m.ID}, nil)
+	switch {
+	case fault.KindOf(err) == fault.Protocol:
+		return failed, err // it said no
+	case err != nil:
+		return conversation.Receipt{ID: m.ID, Progress: conversation.Sent, At: time.Now()}, err
+	}
+	for deadline := time.Now().Add(takeLimit); time.Now().Before(deadline); {
+		if has(ctx, c, thread, m.ID) {
+			return taken(m.ID, thread), nil
+		}
+		select {
+		case <-ctx.Done():
+			deadline = time.Time{}
+		case <-time.After(takePause):
+		}
+	}
+	return conversation.Receipt{ID: m.ID, Progress: conversation.Sent, Evidence: "codex' server accepted it", At: time.Now()}, nil
+}
+
+// target is where a message goes, or why it must not.
+func (s *Source) target() (*conn, string, error) {
+	if why := s.Problem(); why != "" {
+		return nil, "", fault.Errorf(fault.Unreachable, "send to codex: %s", why)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := s.model.main().ID
+	switch {
+	case s.conn == nil || id == "":
+		return nil, "", fault.Errorf(fault.Unreachable, "send to codex: it has no thread yet")
+	case s.model.state().Activity == conversation.Asking:
+		return nil, "", fault.Errorf(fault.Busy, "send to codex: it asks for a decision")
+	}
+	return s.conn, id, nil
+}
+
+func taken(id, thread string) conversation.Receipt {
+	return conversation.Receipt{ID: id, Progress: conversation.Taken, Evidence: "codex' thread " + thread + " has it", At: time.Now()}
+}
+
+// lastItems is how many items of a thread are looked through for a message.
+const lastItems = 100
+
+// has reports whether the thread has the message. Before its first turn it has
+// none, and cannot be asked.
+func has(ctx context.Context, c *conn, thread, id string) bool {
+	var items struct {
+		Data []struct {
+			Item struct {
+				ClientID string `json:"clientId"`
+			} `json:"item"`
+		} `json:"data"`
+	}
+	if err := c.call(ctx, "thread/items/list", map[string]any{"threadId": thread, "sortDirection": "desc", "limit": lastItems}, &items); err != nil {
+		return false
+	}
+	for _, one := range items.Data {
+		if one.Item.ClientID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// Answer decides an open approval or question.
+func (s *Source) Answer(ctx context.Context, id, option string) error {
+	s.mu.Lock()
+	r, open := s.model.find(id)
+	c := s.conn
+	s.mu.Unlock()
+	if !open || c == nil {
+		return fault.Errorf(fault.NotFound, "answer codex: question '%s' is not open", id)
+	}
+	result, err := r.answer(option)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, message{ID: r.id, Result: result})
+}
+
+// answer is the result that decides the request.
+func (r request) answer(option string) (json.RawMessage, error) {
+	offered := false
+	for _, o := range r.question.Options {
+		offered = offered || o.ID == option
+	}
+	if !offered {
+		return nil, fault.Errorf(fault.Usage, "answer codex: '%s' is no option of '%s'", option, r.question.Text)
+	}
+	result := any(map[string]string{"decision": option})
+	if r.question.Kind == conversation.Choice {
+		result = map[string]any{"answers": map[string]any{r.inputID: map[string]any{"answers": []string{option}}}}
+	}
+	data, err := json.Marshal(result)
+	if err != nil {
+		return nil, fault.Errorf(fault.Internal, "answer codex: %w", err)
+	}
+	return data, nil
+}
