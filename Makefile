@@ -75,4 +75,4 @@ chaos: build ## kill agents, hosts, keepers and the tmux server at random for a 
 
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
-	PATH="$$(sh scripts/agents):$$PATH" $(GO) test -count 1 -timeout 20m -run TestRealAgents -v ./acceptance/
+	PATH="$$(sh scripts/agents):$$PATH" $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers" -v ./acceptance/
