@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -43,6 +44,49 @@ type Observation struct {
 	Attached int       // people's terminals; -1 where only the session itself knows: see Audience
 	Activity time.Time // when something was last typed or printed, or its start
 	Meta     map[string]string
+}
+
+// Preparer is a place that must be made ready before a session can start: an
+// image is pulled or built, a volume bound. Preparing may take minutes and says
+// nothing of the command, so it is a step of its own with its own time limit.
+type Preparer interface {
+	// Prepare returns when Start will not have to wait for any of that. It
+	// tells progress in lines for people. Preparing again is cheap.
+	Prepare(ctx context.Context, name string, c Config, progress func(line string)) error
+}
+
+// Stager puts files where a session will run. The order is Prepare, Stage and
+// Exec, Start.
+type Stager interface {
+	// Stage unpacks a tar stream of files, directories and symbolic links
+	// below the working directory, which is made where it is missing. Nothing
+	// is ever written outside it.
+	Stage(ctx context.Context, name string, c Config, files io.Reader, o StageOptions) error
+}
+
+// StageOptions say how files are staged.
+type StageOptions struct {
+	KeepExisting bool              // what is there already stays as it is
+	Progress     func(path string) // called before each entry; or nil
+}
+
+// Execer runs commands where a session runs, or will run.
+type Execer interface {
+	// Exec runs a command to its end beside the session: in its place if it
+	// runs, else in one that c describes. It returns the exit code, 128 and
+	// the signal's number where a signal ended it. A command that could not
+	// be run is an error. When the context ends, the command is killed.
+	Exec(ctx context.Context, name string, c Config, e ExecSpec) (code int, err error)
+}
+
+// ExecSpec is a command beside a session.
+type ExecSpec struct {
+	Argv   []string
+	Dir    string            // "" means the session's working directory
+	Env    map[string]string // on top of what there is
+	Stdin  io.Reader         // read to its end; or nil
+	Stdout io.Writer         // or nil
+	Stderr io.Writer         // or nil
 }
 
 // Readier knows when a program waits for input.

@@ -18,14 +18,14 @@ import (
 
 // image returns the reference of the image that a session shall have, which
 // is pulled or built if the engine has none.
-func (p *Provider) image(ctx context.Context, c Spec) (string, error) {
+func (p *Provider) image(ctx context.Context, c Spec, progress func(string)) (string, error) {
 	switch {
 	case c.Image != "" && c.Context != "":
 		return "", fault.Errorf(fault.Usage, "both the image %q and the build context %s are given", c.Image, c.Context)
 	case c.Context != "":
-		return p.built(ctx, c)
+		return p.built(ctx, c, progress)
 	case c.Image != "":
-		return c.Image, p.pulled(ctx, c.Image)
+		return c.Image, p.pulled(ctx, c.Image, progress)
 	}
 	return "", fault.Hintf(fault.Errorf(fault.Usage, "no image is given"), "name an image, or a directory with a Containerfile")
 }
@@ -43,7 +43,7 @@ func (p *Provider) has(ctx context.Context, ref string) (bool, error) {
 	return err == nil, engineError("look for image "+ref, err)
 }
 
-func (p *Provider) pulled(ctx context.Context, ref string) error {
+func (p *Provider) pulled(ctx context.Context, ref string, progress func(string)) error {
 	done, err := p.images.take(ctx, ref)
 	if err != nil {
 		return err
@@ -56,10 +56,10 @@ func (p *Provider) pulled(ctx context.Context, ref string) error {
 	if err != nil {
 		return err
 	}
-	progress, err := api.ImagePull(ctx, ref, client.ImagePullOptions{})
+	pull, err := api.ImagePull(ctx, ref, client.ImagePullOptions{})
 	if err == nil {
-		_, err = transcript(progress)
-		err = errors.Join(err, progress.Close())
+		_, err = transcript(pull, progress)
+		err = errors.Join(err, pull.Close())
 	}
 	if err != nil {
 		return fault.Hintf(engineError("pull image "+ref, err), "check its name; an image that was made here is called localhost/NAME:TAG")
@@ -77,7 +77,7 @@ func (p *Provider) repository() string {
 // built returns the image of a build context. Its tag is the hash of the whole
 // context, so it is built only if something in there is new. An image that
 // was built before stays, whatever becomes of this build.
-func (p *Provider) built(ctx context.Context, c Spec) (string, error) {
+func (p *Provider) built(ctx context.Context, c Spec, progress func(string)) (string, error) {
 	bc, err := openContext(string(c.Context))
 	if err != nil {
 		return "", err
@@ -101,13 +101,13 @@ func (p *Provider) built(ctx context.Context, c Spec) (string, error) {
 	}
 	defer archive.Close() // Best effort: it has no name and goes.
 	ref = p.repository() + ":" + hash
-	if err := p.build(ctx, bc, archive, ref, c.Network); err != nil {
+	if err := p.build(ctx, bc, archive, ref, c.Network, progress); err != nil {
 		return "", err
 	}
 	return ref, nil
 }
 
-func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader, ref, network string) error {
+func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader, ref, network string, progress func(string)) error {
 	api, err := p.engine.connect(ctx)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader
 		return engineError("build image from "+bc.dir, err)
 	}
 	defer result.Body.Close() // Best effort: it was read to its end.
-	said, err := transcript(result.Body)
+	said, err := transcript(result.Body, progress)
 	if ctx.Err() != nil {
 		return fmt.Errorf("build image from %s: %w", bc.dir, ctx.Err())
 	}
@@ -141,13 +141,16 @@ func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader
 const maxTranscript = 1 << 20
 
 // transcript reads what the engine says of a build or a pull, and the error
-// with which that ended.
-func transcript(r io.Reader) (string, error) {
+// with which that ended. It passes each line on to progress, unless that is
+// nil.
+func transcript(r io.Reader, progress func(string)) (string, error) {
 	var said strings.Builder
 	dec := json.NewDecoder(r)
 	for {
 		var m struct {
 			Stream string `json:"stream"`
+			Status string `json:"status"`
+			ID     string `json:"id"`
 			Error  string `json:"error"`
 			Detail struct {
 				Message string `json:"message"`
@@ -159,6 +162,9 @@ func transcript(r io.Reader) (string, error) {
 		}
 		if err != nil {
 			return said.String(), fmt.Errorf("read what the engine says: %w", err)
+		}
+		if line := strings.TrimSpace(strings.TrimSpace(m.ID+" "+m.Status) + m.Stream); progress != nil && line != "" {
+			progress(line)
 		}
 		said.WriteString(m.Stream)
 		if said.Len() > 2*maxTranscript {

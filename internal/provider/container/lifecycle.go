@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"den/internal/fault"
 	"den/internal/home"
@@ -21,7 +19,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	} else if running {
 		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is running already", name), "stop it first, or choose another name")
 	}
-	r, err := p.recipe(ctx, name, c)
+	r, err := p.recipe(ctx, name, c, nil)
 	if err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
@@ -31,8 +29,17 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	})
 }
 
-// recipe checks what is asked for and sees to the image.
-func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (recipe, error) {
+// Prepare pulls or builds the image.
+func (p *Provider) Prepare(ctx context.Context, name string, c provider.Config, progress func(line string)) error {
+	if _, err := p.recipe(ctx, name, c, progress); err != nil {
+		return fmt.Errorf("prepare session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// recipe checks what is asked for and sees to the image. It tells progress,
+// unless that is nil.
+func (p *Provider) recipe(ctx context.Context, name string, c provider.Config, progress func(string)) (recipe, error) {
 	spec, err := specOf(c)
 	r := recipe{name: name, config: c, spec: spec}
 	if err == nil {
@@ -48,7 +55,7 @@ func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (
 		r.traits, err = p.engine.traits(ctx)
 	}
 	if err == nil {
-		r.image, err = p.image(ctx, spec)
+		r.image, err = p.image(ctx, spec, progress)
 	}
 	return r, err
 }
@@ -56,11 +63,7 @@ func (p *Provider) recipe(ctx context.Context, name string, c provider.Config) (
 // environment is what the program gets on top of its image's: nothing of ours
 // is right in there.
 func (p *Provider) environment(spec home.Spec, c provider.Config) []string {
-	env := session.TerminalEnv(p.Home, spec.Term, c.WorkDir, p.Version)
-	for _, k := range slices.Sorted(maps.Keys(c.Env)) {
-		env = append(env, k+"="+c.Env[k])
-	}
-	return env
+	return append(session.TerminalEnv(p.Home, spec.Term, c.WorkDir, p.Version), assignments(c.Env)...)
 }
 
 // Stop asks the session's host to end all, and removes the container. A host

@@ -45,35 +45,45 @@ type recipe struct {
 	traits traits
 }
 
-// create is the request for the container at a place.
-func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions {
+// labelsOf are those of a container for a session.
+func (p *Provider) labelsOf(name, session string) map[string]string {
 	labels := p.labels()
-	labels[nameLabel], labels[sessionLabel] = r.name, at.Dir.ID
+	labels[nameLabel], labels[sessionLabel] = name, session
+	return labels
+}
+
+// hostConfig is what a container gets of the machine.
+func (r recipe) hostConfig(mounts []mount.Mount) *api.HostConfig {
 	no := false
 	host := &api.HostConfig{
-		Mounts: p.mounts(r.shared(), at), NetworkMode: r.net, Resources: r.limits,
+		Mounts: mounts, NetworkMode: r.net, Resources: r.limits,
 		Init:       &no,    // the host is one
 		UsernsMode: "host", // who owns a file must be the same on both sides
 	}
 	if r.traits.selinux {
 		host.SecurityOpt = []string{"label=disable"} // or the shared files could not be shared
 	}
+	return host
+}
+
+// create is the request for the container at a place.
+func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions {
+	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
 	return client.ContainerCreateOptions{
 		Name: containerName(at.Dir.ID),
 		Config: &api.Config{
-			Image: r.image, User: r.traits.user(), Env: at.Env, Labels: labels,
+			Image: r.image, User: r.traits.user(), Env: at.Env, Labels: p.labelsOf(r.name, at.Dir.ID),
 			Entrypoint: []string{inside}, Cmd: at.Args,
 			WorkingDir:  "/", // the image's own need not be there; the program gets its own anyway
 			Healthcheck: &api.HealthConfig{Test: []string{"NONE"}},
 		},
-		HostConfig: host,
+		HostConfig: r.hostConfig(append(list, binds(append(r.shared(), at.Dir.Path, at.RunDir))...)),
 	}
 }
 
-// mounts are what a container shares with the outside, at the same paths.
-func (p *Provider) mounts(shared []string, at home.Place) []mount.Mount {
-	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
-	shared = append(shared, at.Dir.Path, at.RunDir)
+// binds share paths with the outside, each once.
+func binds(shared []string) []mount.Mount {
+	var list []mount.Mount
 	for i, path := range shared {
 		path = filepath.Clean(path)
 		shared[i] = path

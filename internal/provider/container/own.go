@@ -9,13 +9,15 @@ import (
 	"den/internal/ident"
 
 	"github.com/containerd/errdefs"
+	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 )
 
 // owned is a container of ours.
 type owned struct {
 	id      string
-	session string // the id of the session that it was made for
+	session string // the id of the session that it was made for, or execSession
+	running bool
 }
 
 // ours selects what this provider made, and nothing else.
@@ -50,7 +52,7 @@ func (p *Provider) containers(ctx context.Context, name string) ([]owned, error)
 	for _, c := range list.Items {
 		// Not every engine takes a label's value for exact.
 		if p.made(c.Labels) && (name == "" || c.Labels[nameLabel] == name) {
-			found = append(found, owned{id: c.ID, session: c.Labels[sessionLabel]})
+			found = append(found, owned{id: c.ID, session: c.Labels[sessionLabel], running: c.State == api.StateRunning})
 		}
 	}
 	return found, nil
@@ -69,6 +71,9 @@ func (p *Provider) made(labels map[string]string) bool {
 // sockets. One whose session lives is left alone: its name may have been
 // started anew meanwhile.
 func (p *Provider) clear(ctx context.Context, c owned) error {
+	if c.session == execSession && c.running {
+		return nil // whoever waits for its command removes it
+	}
 	if !ident.IsID(c.session) {
 		return p.remove(ctx, c.id) // not made as we make them
 	}

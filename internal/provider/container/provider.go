@@ -54,6 +54,9 @@ var (
 	_ provider.Audience   = (*Provider)(nil)
 	_ provider.Pruner     = (*Provider)(nil)
 	_ provider.Observer   = (*Provider)(nil)
+	_ provider.Preparer   = (*Provider)(nil)
+	_ provider.Stager     = (*Provider)(nil)
+	_ provider.Execer     = (*Provider)(nil)
 )
 
 // Open returns the provider. No engine is asked yet.

@@ -49,7 +49,7 @@ func (pl place) Run(ctx context.Context, at home.Place) error {
 			return err
 		}
 	}
-	made, err := pl.create(ctx, engine, at)
+	made, err := createContainer(ctx, engine, pl.p.create(pl.recipe, at))
 	if err != nil {
 		return err
 	}
@@ -65,17 +65,17 @@ func (pl place) Run(ctx context.Context, at home.Place) error {
 	}
 }
 
-// create makes the container and waits for the engine's answer also when the
+// createContainer makes a container and waits for the engine's answer also when the
 // caller has given up. An engine goes on with a create whose client is gone: a
 // removal would come too early and leave the container, or, with podman, come
 // between its storage and its record and leave a record that breaks every list.
-func (pl place) create(ctx context.Context, engine *client.Client, at home.Place) (client.ContainerCreateResult, error) {
+func createContainer(ctx context.Context, engine *client.Client, o client.ContainerCreateOptions) (client.ContainerCreateResult, error) {
 	if ctx.Err() != nil {
 		return client.ContainerCreateResult{}, engineError("create container", ctx.Err())
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), createLimit)
 	defer cancel()
-	made, err := engine.ContainerCreate(limited, pl.p.create(pl.recipe, at))
+	made, err := engine.ContainerCreate(limited, o)
 	return made, engineError("create container", errors.Join(err, ctx.Err()))
 }
 

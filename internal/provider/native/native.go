@@ -16,6 +16,7 @@ import (
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/children"
+	"den/internal/provider/local"
 	"den/internal/session"
 )
 
@@ -40,6 +41,7 @@ type Options struct {
 // Provider runs sessions in a Home. It starts no goroutine but those of Watch.
 type Provider struct {
 	Options
+	local.Place
 	tag      string // the owner as the first part of session names
 	children children.Set
 }
@@ -48,6 +50,8 @@ var (
 	_ provider.Provider      = (*Provider)(nil)
 	_ provider.Postmortem    = (*Provider)(nil)
 	_ provider.Watcher       = (*Provider)(nil)
+	_ provider.Stager        = (*Provider)(nil)
+	_ provider.Execer        = (*Provider)(nil)
 	_ provider.Observer      = (*Provider)(nil)
 	_ provider.Readier       = (*Provider)(nil)
 	_ provider.Audience      = (*Provider)(nil)

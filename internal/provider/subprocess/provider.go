@@ -22,6 +22,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/local"
 )
 
 // Options says where sessions are kept, and for whom.
@@ -43,6 +44,7 @@ const defaultGrace = 3 * time.Second
 // Provider is a provider.Provider. It keeps no state: two of them on one Dir
 // and Owner, in one process or in two, see the same.
 type Provider struct {
+	local.Place
 	root    root
 	owner   string
 	binary  string
@@ -55,6 +57,8 @@ var (
 	_ provider.Postmortem = (*Provider)(nil)
 	_ provider.Watcher    = (*Provider)(nil)
 	_ provider.Pruner     = (*Provider)(nil)
+	_ provider.Stager     = (*Provider)(nil)
+	_ provider.Execer     = (*Provider)(nil)
 	_ provider.Observer   = (*Provider)(nil)
 )
 

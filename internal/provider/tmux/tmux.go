@@ -26,6 +26,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/local"
 )
 
 // Options say which server, and whose sessions on it.
@@ -45,6 +46,7 @@ type Options struct {
 // Provider runs sessions in one tmux server. It holds a client process once it
 // was asked something; Close ends that, and no session.
 type Provider struct {
+	local.Place
 	socket   string
 	owner    string
 	binary   string
@@ -63,6 +65,8 @@ var (
 	_ provider.Provider      = (*Provider)(nil)
 	_ provider.Postmortem    = (*Provider)(nil)
 	_ provider.Watcher       = (*Provider)(nil)
+	_ provider.Stager        = (*Provider)(nil)
+	_ provider.Execer        = (*Provider)(nil)
 	_ provider.Observer      = (*Provider)(nil)
 	_ provider.Audience      = (*Provider)(nil)
 	_ provider.Readier       = (*Provider)(nil)

@@ -1,0 +1,202 @@
+package providertest
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"den/internal/provider"
+)
+
+var stageCases = []testCase{
+	{"Prepare", prepare},
+	{"Stage", stage},
+	{"StageStaysInside", stageStaysInside},
+	{"Exec", execute},
+	{"ExecCancelled", execCancelled},
+}
+
+// entry is a file of an archive; one whose name ends in '/' is a directory,
+// one with a link is a symbolic link.
+type entry struct {
+	name, content, link string
+	mode                int64
+}
+
+func (w *world) archive(entries ...entry) *bytes.Buffer {
+	w.Helper()
+	var b bytes.Buffer
+	out := tar.NewWriter(&b)
+	for _, e := range entries {
+		h := &tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.content)), Typeflag: tar.TypeReg}
+		switch {
+		case strings.HasSuffix(e.name, "/"):
+			h.Typeflag = tar.TypeDir
+		case e.link != "":
+			h.Typeflag, h.Linkname = tar.TypeSymlink, e.link
+		}
+		w.ok("write archive", out.WriteHeader(h))
+		_, err := out.Write([]byte(e.content))
+		w.ok("write archive", err)
+	}
+	w.ok("write archive", out.Close())
+	return &b
+}
+
+func (w *world) stager() provider.Stager {
+	w.Helper()
+	s, ok := w.p.(provider.Stager)
+	if !ok {
+		w.Skip("the provider is no Stager")
+	}
+	return s
+}
+
+func (w *world) execer() provider.Execer {
+	w.Helper()
+	e, ok := w.p.(provider.Execer)
+	if !ok {
+		w.Skip("the provider is no Execer")
+	}
+	return e
+}
+
+// prepare comes before Start, may be repeated, and starts nothing.
+func prepare(w *world) {
+	p, ok := w.p.(provider.Preparer)
+	if !ok {
+		w.Skip("the provider is no Preparer: its place is always ready")
+	}
+	c, ready := w.config("idle")
+	for range 2 {
+		w.ok("Prepare", p.Prepare(w.Context(), "w", c, func(string) {}))
+	}
+	if w.running(w.p, "w") {
+		w.Error("Prepare started the session")
+	}
+	w.startConfig(w.p, "w", c)
+	w.appears(ready)
+	c.Options = nil
+	if err := p.Prepare(w.Context(), "w", c, func(string) {}); err == nil {
+		w.Error("Prepare of no place: no error")
+	}
+}
+
+func stage(w *world) {
+	s := w.stager()
+	c, ready := w.config("idle")
+	c.WorkDir = w.path("made/by/staging")
+	files := []entry{
+		{name: "plain", content: "content", mode: 0o644}, {name: "sub/", mode: 0o755},
+		{name: "sub/deep/run", content: "#!/bin/sh\n", mode: 0o755}, {name: "link", link: "plain"},
+	}
+	var told []string
+	o := provider.StageOptions{Progress: func(path string) { told = append(told, path) }}
+	w.ok("Stage", s.Stage(w.Context(), "w", c, w.archive(files...), o))
+	w.equal("told of entries", len(told), len(files))
+	w.equal("a staged file", w.appears(filepath.Join(c.WorkDir, "link")), "content")
+	fi, err := os.Stat(filepath.Join(c.WorkDir, "sub/deep/run"))
+	w.ok("stat", err)
+	w.equal("mode of a staged program", fi.Mode().Perm(), os.FileMode(0o755))
+	w.startConfig(w.p, "w", c) // in the directory that staging made
+	w.appears(ready)
+	again := []entry{{name: "plain", content: "new", mode: 0o644}, {name: "more", content: "more", mode: 0o644}}
+	w.ok("Stage", s.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{KeepExisting: true}))
+	w.equal("a file that was there", w.appears(filepath.Join(c.WorkDir, "plain")), "content")
+	w.equal("one that was not", w.appears(filepath.Join(c.WorkDir, "more")), "more")
+	w.ok("Stage", s.Stage(w.Context(), "w", c, w.archive(again...), provider.StageOptions{}))
+	w.equal("a file that is replaced", w.appears(filepath.Join(c.WorkDir, "plain")), "new")
+	if err := s.Stage(w.Context(), "w", c, strings.NewReader("no archive, but long enough"), o); err == nil {
+		w.Error("Stage of what is no archive: no error")
+	}
+}
+
+func stageStaysInside(w *world) {
+	s := w.stager()
+	c, _ := w.config("idle")
+	c.WorkDir = w.path("inside")
+	w.ok("make directory", os.Mkdir(c.WorkDir, 0o755))
+	w.ok("link", os.Symlink(w.dir, filepath.Join(c.WorkDir, "out")))
+	for _, name := range []string{"../escaped", "a/../../escaped", w.path("escaped"), "out/escaped"} {
+		if err := s.Stage(w.Context(), "w", c, w.archive(entry{name: name, content: "x", mode: 0o644}), provider.StageOptions{}); err == nil {
+			w.Errorf("Stage of %q: no error", name)
+		}
+	}
+	through := w.archive(entry{name: "l", link: w.dir}, entry{name: "l/escaped", content: "x", mode: 0o644})
+	if err := s.Stage(w.Context(), "w", c, through, provider.StageOptions{}); err == nil {
+		w.Error("Stage through a link of the archive: no error")
+	}
+	if _, err := os.Stat(w.path("escaped")); err == nil {
+		w.Error("Stage left the working directory")
+	}
+}
+
+// execute runs commands before the session starts, and beside it.
+func execute(w *world) {
+	e := w.execer()
+	c, ready := w.config("idle")
+	c.WorkDir = w.path("a dir")
+	w.ok("make directory", os.Mkdir(c.WorkDir, 0o755))
+	try := func() {
+		w.Helper()
+		var out, errs strings.Builder
+		spec := provider.ExecSpec{
+			Argv: []string{"/bin/sh", "-c", `pwd; echo "$ODD"; cat; echo bad >&2; exit 3`}, Env: map[string]string{"ODD": "a=b 'q' $HOME"},
+			Stdin: strings.NewReader("typed\n"), Stdout: &out, Stderr: &errs,
+		}
+		code, err := e.Exec(w.Context(), "w", c, spec)
+		w.ok("Exec", err)
+		w.equal("exit code", code, 3)
+		w.equal("output", out.String(), c.WorkDir+"\na=b 'q' $HOME\ntyped\n")
+		w.equal("errors", errs.String(), "bad\n")
+		code, err = e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "test $PWD = /"}, Dir: "/"})
+		w.ok("Exec", err)
+		w.equal("exit code in another directory", code, 0)
+		if code, err := e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/no/such/program"}}); err == nil && code != 126 && code != 127 {
+			w.Errorf("Exec of what cannot be executed = %d", code)
+		}
+	}
+	try()
+	if w.running(w.p, "w") {
+		w.Error("Exec started the session")
+	}
+	w.startConfig(w.p, "w", c)
+	w.appears(ready)
+	try()
+	if !w.running(w.p, "w") {
+		w.Error("Exec ended the session")
+	}
+}
+
+func execCancelled(w *world) {
+	e := w.execer()
+	c, _ := w.config("idle")
+	for _, beside := range []bool{false, true} {
+		if beside {
+			w.start("w", "idle")
+		}
+		begun := w.path("begun")
+		ctx, cancel := context.WithCancel(w.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := e.Exec(ctx, "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "echo $$ > begun.new; mv begun.new begun; exec sleep 1000"}})
+			done <- err
+		}()
+		w.appears(begun)
+		w.ok("remove", os.Remove(begun))
+		cancel()
+		select {
+		case err := <-done:
+			if !errors.Is(err, context.Canceled) {
+				w.Errorf("Exec whose context ended = %v", err)
+			}
+		case <-time.After(w.h.Patience):
+			w.Fatal("Exec does not return when its context ends")
+		}
+	}
+}
