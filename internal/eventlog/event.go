@@ -21,6 +21,7 @@ const (
 	Cell        = "c" // a cell's start or end, as JSON text
 	Signal      = "s" // a signal sent to the program, by name
 	Note        = "n" // a word by the host, as JSON text
+	Clear       = "k" // the scrollback was cleared, not by the program
 )
 
 // An Event is one line of the log.

@@ -204,6 +204,24 @@ func (c *core) resize(cols, rows int) uint64 {
 	return seq
 }
 
+// clearScrollback empties the emulator's scrollback. It is an event of its own
+// and not the bytes that a program would send: those could fall into the
+// middle of a sequence, and would clear the terminals of people who are
+// attached.
+func (c *core) clearScrollback() uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seq := c.log.Append(eventlog.Clear, nil)
+	c.flushLocked()
+	if c.cell != nil {
+		c.cell.follow(c.term) // its rows are taken before they go
+	}
+	c.term.ClearScrollback()
+	c.rotateLocked()
+	c.wakeLocked()
+	return seq
+}
+
 // end closes the log with how the program ended and tells all who wait. The
 // last segment begins with the last screen, so a look at it costs no replay.
 func (c *core) end(exit wire.Exit) (hash string, seq uint64) {

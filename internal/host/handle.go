@@ -46,6 +46,8 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return h.cells.interrupt(ctx)
 	case wire.MethodNotify:
 		return call(req, h.notify)
+	case wire.MethodClear:
+		return h.clearScrollback()
 	case wire.MethodUpgrade:
 		return call(req, h.requestUpgrade)
 	}
@@ -174,6 +176,14 @@ func (h *Host) notify(n wire.Notify) (wire.Seq, error) {
 		return wire.Seq{}, err
 	}
 	return wire.Seq{Seq: h.core.append(eventlog.Note, raw)}, nil
+}
+
+// clearScrollback forgets what has scrolled away. The program is not told.
+func (h *Host) clearScrollback() (wire.Seq, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.Seq{}, err
+	}
+	return wire.Seq{Seq: h.core.clearScrollback()}, nil
 }
 
 // mark puts a label into the log.

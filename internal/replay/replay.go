@@ -118,6 +118,8 @@ func Apply(t *vt.Terminal, ev eventlog.Event) {
 		t.Write(out) // A terminal takes every byte.
 	} else if cols, rows, ok := ev.Size(); ok {
 		t.Resize(cols, rows)
+	} else if ev.Code == eventlog.Clear {
+		t.ClearScrollback()
 	} else {
 		return
 	}

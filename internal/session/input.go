@@ -35,6 +35,11 @@ func (s *Session) Notify(ctx context.Context, n wire.Notify) (uint64, error) {
 	return s.callSeq(ctx, wire.MethodNotify, n)
 }
 
+// ClearScrollback forgets what has scrolled away. What was recorded stays.
+func (s *Session) ClearScrollback(ctx context.Context) (uint64, error) {
+	return s.callSeq(ctx, wire.MethodClear, nil)
+}
+
 func (s *Session) callSeq(ctx context.Context, method string, params any) (uint64, error) {
 	var seq wire.Seq
 	err := s.call(ctx, method, params, &seq)

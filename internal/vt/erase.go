@@ -68,8 +68,7 @@ func (t *Terminal) eraseInDisplay(how int, selective bool) {
 		t.anchor = anchor{}
 	case 3:
 		if !selective && !t.altActive() {
-			t.hist.clear()
-			t.anchor = anchor{}
+			t.ClearScrollback()
 		}
 	}
 }

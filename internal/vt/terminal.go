@@ -91,6 +91,13 @@ func (t *Terminal) Size() (cols, rows int) { return t.cols, t.rows }
 // changed: cells, cursor, modes, title, size.
 func (t *Terminal) Generation() uint64 { return t.gen }
 
+// ClearScrollback forgets the rows above the screen. Unlike ED 3 it works on
+// the alternate screen too, and in the middle of a sequence.
+func (t *Terminal) ClearScrollback() {
+	t.hist.clear()
+	t.anchor = anchor{}
+}
+
 // ScrollbackLen is the number of rows kept above the screen.
 func (t *Terminal) ScrollbackLen() int { return t.hist.len() }
 

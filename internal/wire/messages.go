@@ -21,6 +21,7 @@ const (
 	MethodRun      = "run"
 	MethodInt      = "int"
 	MethodNotify   = "notify"
+	MethodClear    = "clear" // the scrollback
 )
 
 // Input is text, a paste or chords for the program. One of the three is set.

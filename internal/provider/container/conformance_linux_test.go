@@ -38,8 +38,7 @@ func TestConformance(t *testing.T) {
 			}
 			c.Options = spec
 		},
-		Unsupported: []string{providertest.ClearScrollback},
-		Detach:      "\x1c\x1c",
-		Sessions:    12, // each is a container
+		Detach:   "\x1c\x1c",
+		Sessions: 12, // each is a container
 	})
 }

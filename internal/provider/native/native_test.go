@@ -67,7 +67,6 @@ func TestConformance(t *testing.T) {
 				}
 			}
 		},
-		Unsupported: []string{providertest.ClearScrollback},
-		Detach:      "\x1c\x1c",
+		Detach: "\x1c\x1c",
 	})
 }

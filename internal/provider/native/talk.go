@@ -75,14 +75,16 @@ func (p *Provider) AwaitReady(ctx context.Context, name string) error {
 	return err
 }
 
-// ClearScrollback is not possible: a host's screen follows from its log, and
-// the log forgets nothing that was printed.
-func (p *Provider) ClearScrollback(_ context.Context, name string) error {
-	if _, _, err := p.find(name); err != nil {
+// ClearScrollback forgets what has scrolled away. The recording keeps it.
+func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
+	d, _, err := p.find(name)
+	if err != nil {
 		return err
 	}
-	return fault.Hintf(fault.Errorf(fault.Unsupported, "clear scrollback of session '%s': den's hosts keep what was printed", name),
-		"a session that is started anew begins with none")
+	if _, err := p.session(d).ClearScrollback(ctx); err != nil {
+		return fmt.Errorf("clear scrollback of session '%s': %w", name, err)
+	}
+	return nil
 }
 
 // Peek reads the text of a session: from the host while it lives, else from

@@ -129,8 +129,7 @@ func TestFaulty(t *testing.T) {
 				}
 			})
 		},
-		Unsupported: []string{providertest.ClearScrollback},
-		Patience:    2 * time.Second,
+		Patience: 2 * time.Second,
 	})
 }
 
