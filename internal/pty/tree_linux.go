@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/sys/unix"
 )
 
 // Descendants lists the live processes below root, nearest first, by parent
@@ -132,41 +130,6 @@ func allPIDs() []int {
 	pids := listNumbers(nil, buf[:], "/proc")
 	slices.Sort(pids)
 	return pids
-}
-
-// Marked lists the live processes of this user, but for this one, whose
-// environment has exactly the entry env ("KEY=VALUE"): what a killed host
-// left behind. It reads the environment that a process was started with.
-func Marked(env string) []int {
-	if key, _, ok := strings.Cut(env, "="); !ok || key == "" {
-		return nil
-	}
-	self, uid := os.Getpid(), uint32(os.Geteuid())
-	var out []int
-	for _, pid := range allPIDs() {
-		var st unix.Stat_t
-		dir := procPath(pid, "")
-		if pid == self || unix.Stat(dir, &st) != nil || st.Uid != uid {
-			continue
-		}
-		data, err := os.ReadFile(dir + "environ")
-		if err != nil || !hasEntry(string(data), env) {
-			continue
-		}
-		if ps, ok := readStat(pid); ok && ps.alive() {
-			out = append(out, pid)
-		}
-	}
-	return out
-}
-
-func hasEntry(environ, env string) bool {
-	for entry := range strings.SplitSeq(environ, "\x00") {
-		if entry == env {
-			return true
-		}
-	}
-	return false
 }
 
 // maxCommandLine is how many characters of a command line people get to see.

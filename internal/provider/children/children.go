@@ -27,11 +27,20 @@ func (s *Set) Add(pid int) {
 	s.pids[pid] = struct{}{}
 }
 
-// Reap collects those that have ended. Until then their numbers are theirs.
+// reapAtOnce bounds how many children one Reap asks about: who starts and stops
+// hundreds would else ask about hundreds each time.
+const reapAtOnce = 16
+
+// Reap collects those that have ended, of many some at random. Until then their
+// numbers are theirs.
 func (s *Set) Reap() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for pid := range s.pids {
+	asked := 0
+	for pid := range s.pids { // in random order
+		if asked++; asked > reapAtOnce {
+			return
+		}
 		if got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil); got == pid || errors.Is(err, syscall.ECHILD) {
 			delete(s.pids, pid)
 		}

@@ -3,7 +3,9 @@ package native_test
 import (
 	"fmt"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
 	"den/internal/home"
 	"den/internal/provider"
@@ -61,4 +63,46 @@ func BenchmarkAsk(b *testing.B) {
 func benchProvider(b *testing.B) *native.Provider {
 	b.Helper()
 	return open(b, home.Home{Path: filepath.Join(b.TempDir(), "home"), Explicit: true}, "city")
+}
+
+// BenchmarkGrowth brings ever more sessions up and down, all at once, as a
+// keeper does: the time a session takes should not grow with their number.
+func BenchmarkGrowth(b *testing.B) {
+	for _, n := range []int{50, 100, 200, 400} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			p := benchProvider(b)
+			c := provider.Config{Argv: []string{"/bin/cat"}, WorkDir: b.TempDir()}
+			took := map[string]time.Duration{}
+			for b.Loop() {
+				took["up"] += all(b, n, func(name string) error { return p.Start(b.Context(), name, c) })
+				took["list"] += all(b, 10, func(string) error { _, err := p.ListRunning(b.Context(), ""); return err })
+				took["observe"] += all(b, 10, func(string) error { _, err := p.Observe(b.Context(), ""); return err })
+				took["down"] += all(b, n, func(name string) error { return p.Stop(b.Context(), name) })
+			}
+			for what, d := range took {
+				calls := n
+				if what == "list" || what == "observe" {
+					calls = 10 * n // a session's part of one call
+				}
+				b.ReportMetric(float64(d.Microseconds())/float64(b.N*calls), "µs/session-"+what)
+			}
+		})
+	}
+}
+
+// all does something for n sessions at the same time and returns how long that
+// took.
+func all(b *testing.B, n int, do func(name string) error) time.Duration {
+	b.Helper()
+	begun := time.Now()
+	var work sync.WaitGroup
+	for i := range n {
+		work.Go(func() {
+			if err := do(fmt.Sprintf("w-%d", i)); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	work.Wait()
+	return time.Since(begun)
 }
