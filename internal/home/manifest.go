@@ -53,7 +53,7 @@ type Manifest struct {
 	FinalSeq   uint64 `json:"final_seq,omitempty"`
 	ScreenHash string `json:"screen_hash,omitempty"`
 
-	unknown map[string]json.RawMessage // keys of a newer build, kept on write
+	raw []byte // as it was read: keys of a newer build are kept on write
 }
 
 // Dir is one session's directory.
@@ -95,21 +95,31 @@ func (d Dir) Load() (*Manifest, error) {
 	if err != nil {
 		return nil, fault.Errorf(fault.Storage, "read session '%s': %w", d.ID, err)
 	}
-	m := &Manifest{}
+	m := &Manifest{raw: raw}
 	if err := json.Unmarshal(raw, m); err != nil {
 		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read session '%s': %s is damaged: %w", d.ID, d.manifest(), err), "its event log in %s may still be whole", d.Log())
 	}
 	if m.V > manifestVersion {
 		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "session '%s' was recorded by a newer den: version %d, this one knows %d", d.ID, m.V, manifestVersion), "use the newer den")
 	}
-	if err := json.Unmarshal(raw, &m.unknown); err != nil {
-		return nil, fault.Errorf(fault.Storage, "read session '%s': %w", d.ID, err)
+	return m, nil
+}
+
+// unknown returns the keys of the record that this build does not know. Most
+// records are only read: this is not done before one is written.
+func (m *Manifest) unknown() (map[string]json.RawMessage, error) {
+	var keys map[string]json.RawMessage
+	if m.raw == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(m.raw, &keys); err != nil {
+		return nil, err
 	}
 	for f := range reflect.TypeFor[Manifest]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		delete(m.unknown, name)
+		delete(keys, name)
 	}
-	return m, nil
+	return keys, nil
 }
 
 // Save replaces the record. Only a final one must outlive the machine: after a
@@ -124,10 +134,13 @@ func (d Dir) Save(m *Manifest) error {
 	if err != nil {
 		return fmt.Errorf("encode session '%s': %w", d.ID, err)
 	}
-	if len(m.unknown) == 0 {
+	all, err := m.unknown()
+	if err != nil {
+		return fmt.Errorf("encode session '%s': %w", d.ID, err)
+	}
+	if len(all) == 0 {
 		return write(d.manifest(), json.RawMessage(known))
 	}
-	all := maps.Clone(m.unknown)
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(known, &fields); err != nil {
 		return fmt.Errorf("encode session '%s': %w", d.ID, err)
