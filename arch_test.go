@@ -55,10 +55,11 @@ var allowed = map[string][]string{
 	"internal/provider/procname":  {"internal/fault"},
 	"internal/provider/workdir":   {"internal/fault"},
 	"internal/provider/local":     {"internal/fault", "internal/provider"},
+	"internal/provider/onpty":     {"internal/pty", "internal/provider"},
 	"internal/provider/native": {
 		"internal/fault", "internal/rpc", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty",
 		"internal/wire", "internal/home", "internal/session", "internal/provider",
-		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local",
+		"internal/provider/children", "internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty",
 	},
 	"internal/provider/subprocess": {
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/rpc", "internal/home",
@@ -99,7 +100,7 @@ var allowed = map[string][]string{
 
 	"internal/provider/tmux": {
 		"internal/fault", "internal/filelock", "internal/keys", "internal/vt", "internal/home", "internal/provider",
-		"internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/tmux/idle",
+		"internal/provider/unsettled", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty", "internal/provider/tmux/idle",
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 

@@ -128,12 +128,20 @@ type Config struct {
 	Options any
 }
 
-// Terminal is a person's terminal.
+// Terminal is a person's terminal: two files of this process, whose size the
+// system tells, or streams, whose sizes their owner tells. The end of In is a
+// person who left.
 type Terminal struct {
 	In       io.Reader
 	Out      io.Writer
 	ReadOnly bool
+
+	Size    Size        // of streams at the beginning; zero means 120x40
+	Resizes <-chan Size // of streams from then on; or nil
 }
+
+// Size is that of a terminal.
+type Size struct{ Cols, Rows int }
 
 // Exit is how a session's command ended.
 type Exit struct {

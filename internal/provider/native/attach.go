@@ -11,6 +11,8 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/onpty"
+	"den/internal/session"
 )
 
 // leaveLimit is how long the attached den may take to give the terminal back
@@ -18,14 +20,8 @@ import (
 const leaveLimit = 5 * time.Second
 
 // Attach runs 'den attach' on the person's terminal, so that a person is
-// joined to an agent's session as to any other. It needs a terminal that a
-// process can have: two files.
+// joined to an agent's session as to any other. Streams get a terminal first.
 func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
-	in, inOK := t.In.(*os.File)
-	out, outOK := t.Out.(*os.File)
-	if !inOK || !outOK {
-		return fault.Hintf(fault.Errorf(fault.Unsupported, "attach to session '%s': its terminal is no file of this process", name), "Peek and Nudge need no terminal")
-	}
 	_, m, err := p.find(name)
 	if err != nil {
 		return err
@@ -37,6 +33,10 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	if t.ReadOnly {
 		args = append(args, "--read-only")
 	}
+	if onpty.Wanted(t) {
+		return p.attachStreams(ctx, name, t, append([]string{p.Binary}, args...))
+	}
+	in, out := t.In.(*os.File), t.Out.(*os.File)
 	var said strings.Builder
 	cmd := exec.CommandContext(ctx, p.Binary, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
@@ -50,6 +50,19 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	}
 	// How the person left. Best effort: it is for them, and they are gone.
 	_, _ = fmt.Fprint(out, said.String())
+	return nil
+}
+
+func (p *Provider) attachStreams(ctx context.Context, name string, t provider.Terminal, argv []string) error {
+	state, err := onpty.Run(ctx, t, argv, append(os.Environ(), "TERM="+session.DefaultTerm))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("attach to session '%s': %w", name, err)
+	case state != nil && !state.Success():
+		return attachError(name, state, fmt.Errorf("%s", state), "")
+	}
 	return nil
 }
 

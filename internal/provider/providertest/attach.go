@@ -3,8 +3,10 @@ package providertest
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"den/internal/fault"
@@ -17,6 +19,7 @@ var attachCases = []testCase{
 	{"Attach", attach},
 	{"AttachEnds", attachEnds},
 	{"AttachCancelled", attachCancelled},
+	{"AttachStreams", attachStreams},
 }
 
 // person is somebody at a terminal.
@@ -129,6 +132,61 @@ func attachEnds(w *world) {
 	}
 	t := provider.Terminal{In: p.terminal.In, Out: p.terminal.Out}
 	w.is("Attach to a session that has ended", w.p.Attach(w.Context(), "w", t), fault.NotRunning)
+}
+
+// attachStreams joins a person who is reached through streams and whose
+// terminal changes its size.
+func attachStreams(w *world) {
+	w.needs(Attach, Peek)
+	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", `while read word; do echo "$word <$(stty size | cut -d' ' -f2)>"; done`))
+	in, keys := io.Pipe()
+	sizes := make(chan provider.Size)
+	var shown output
+	t := provider.Terminal{In: in, Out: &shown, Size: provider.Size{Cols: 100, Rows: 30}, Resizes: sizes}
+	left := make(chan error, 1)
+	go func() { left <- w.p.Attach(w.Context(), "w", t) }()
+	ask := func(word string, cols string) {
+		w.Helper()
+		w.eventually(word+" of "+cols+" columns", func() bool {
+			_, err := keys.Write([]byte(word + "\r"))
+			w.ok("type", err)
+			return strings.Contains(w.peek(w.p, "w", 0), word+" <"+cols+">")
+		})
+	}
+	ask("first", "100")
+	sizes <- provider.Size{Cols: 81, Rows: 24}
+	ask("second", "81")
+	if !strings.Contains(shown.String(), "first") {
+		w.Errorf("the person was shown %q", shown.String())
+	}
+	w.ok("close", keys.Close()) // who leaves without a word
+	select {
+	case err := <-left:
+		w.ok("Attach", err)
+	case <-time.After(w.h.Patience):
+		w.Fatal("Attach does not return when the person is gone")
+	}
+	if !w.running(w.p, "w") {
+		w.Error("the session ended with its onlooker")
+	}
+}
+
+// output is what was written, for any number of goroutines.
+type output struct {
+	mu   sync.Mutex // guards text
+	text strings.Builder
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 func attachCancelled(w *world) {

@@ -12,17 +12,12 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/onpty"
 )
 
-// Attach runs a tmux client on the person's terminal. It needs a terminal that
-// a process can have: two files. The session's hook detaches everybody when
-// its command ends.
+// Attach runs a tmux client on the person's terminal. Streams get a terminal
+// first. The session's hook detaches everybody when its command ends.
 func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
-	in, inOK := t.In.(*os.File)
-	out, outOK := t.Out.(*os.File)
-	if !inOK || !outOK {
-		return fault.Hintf(fault.Errorf(fault.Unsupported, "attach to session '%s': its terminal is no file of this process", name), "Peek and Nudge need no terminal")
-	}
 	one, err := p.running(ctx, name)
 	if err != nil {
 		return err
@@ -33,7 +28,10 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	}
 	cmd := p.tmux(args...)
 	cmd.Env = attachEnv(cmd.Env, os.Environ())
-	cmd.Stdin, cmd.Stdout = in, out
+	if onpty.Wanted(t) {
+		return p.attachStreams(ctx, name, t, cmd.Args, append(cmd.Env, "TERM="+streamTerm))
+	}
+	cmd.Stdin, cmd.Stdout = t.In.(*os.File), t.Out.(*os.File)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("attach to session '%s': %w", name, err)
 	}
@@ -54,11 +52,32 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	if err == nil {
 		return nil
 	}
-	if _, gone := p.running(ctx, name); fault.KindOf(gone) == fault.NotRunning || fault.KindOf(gone) == fault.NotFound {
+	if p.over(ctx, name) {
 		return nil // the session's end ended it
 	}
 	said := strings.TrimSpace(cmd.Stderr.(*bytes.Buffer).String())
 	return fault.Errorf(fault.Internal, "attach to session '%s': %w", name, errors.Join(err, errors.New(said)))
+}
+
+// streamTerm is what a client believes of a terminal that is streams.
+const streamTerm = "xterm-256color"
+
+func (p *Provider) attachStreams(ctx context.Context, name string, t provider.Terminal, argv, env []string) error {
+	state, err := onpty.Run(ctx, t, argv, env)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("attach to session '%s': %w", name, err)
+	case state == nil, state.Success(), p.over(ctx, name): // the person left, or the session ended
+		return nil
+	}
+	return fault.Errorf(fault.Internal, "attach to session '%s': tmux: %s", name, state)
+}
+
+func (p *Provider) over(ctx context.Context, name string) bool {
+	_, err := p.running(ctx, name)
+	return fault.KindOf(err) == fault.NotRunning || fault.KindOf(err) == fault.NotFound
 }
 
 // attachEnv tells the client which terminal the person has.
