@@ -3,6 +3,7 @@ package providertest_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +54,12 @@ var faults = map[string]struct {
 	"knows no exit code":             {"ExitCodes", func(p *native.Provider) provider.Provider { return noCodes{p} }},
 	"copies nothing and says so not": {"CopyTo", func(p *native.Provider) provider.Provider { return noCopy{p} }},
 	"tells of no end":                {"Watch", func(p *native.Provider) provider.Provider { return silent{p} }},
+	"tells of no start":              {"Watch", func(p *native.Provider) provider.Provider { return endsOnly{p} }},
+	"observes the past":              {"Observe", func(p *native.Provider) provider.Provider { return &observesPast{Provider: p} }},
+	"stages over what is there":      {"Stage", func(p *native.Provider) provider.Provider { return stagesOver{p} }},
+	"loses the code of a command":    {"Exec", func(p *native.Provider) provider.Provider { return losesCode{p} }},
+	"clears nothing":                 {"ClearScrollback", func(p *native.Provider) provider.Provider { return clearsNothing{p} }},
+	"ignores resizes":                {"AttachStreams", func(p *native.Provider) provider.Provider { return oneSize{p} }},
 	"interrupts nobody":              {"Interrupt", func(p *native.Provider) provider.Provider { return noInterrupt{p} }},
 	"shows sessions to other owners": {"Owners", func(p *native.Provider) provider.Provider { return p }},
 	"forgets sessions when reopened": {"FoundAgain", func(p *native.Provider) provider.Provider { return p }},
@@ -288,4 +295,66 @@ func (p noInterrupt) Interrupt(ctx context.Context, name string) error {
 		return fmt.Errorf("interrupt: %w", err)
 	}
 	return nil
+}
+
+type endsOnly struct{ *native.Provider }
+
+func (p endsOnly) Watch(ctx context.Context) (<-chan provider.Event, error) {
+	events, err := p.Provider.Watch(ctx)
+	ends := make(chan provider.Event, 1024)
+	go func() {
+		defer close(ends)
+		for e := range events {
+			if e.Change == provider.Ended {
+				ends <- e
+			}
+		}
+	}()
+	return ends, err
+}
+
+type observesPast struct {
+	*native.Provider
+	mu   sync.Mutex
+	past map[string]provider.Observation
+}
+
+func (p *observesPast) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all, err := p.Provider.Observe(ctx, prefix)
+	if len(p.past) == 0 {
+		p.past = all
+	}
+	return p.past, err
+}
+
+type stagesOver struct{ *native.Provider }
+
+func (p stagesOver) Stage(ctx context.Context, name string, c provider.Config, files io.Reader, o provider.StageOptions) error {
+	o.KeepExisting = false
+	return p.Provider.Stage(ctx, name, c, files, o)
+}
+
+type losesCode struct{ *native.Provider }
+
+func (p losesCode) Exec(ctx context.Context, name string, c provider.Config, e provider.ExecSpec) (int, error) {
+	_, err := p.Provider.Exec(ctx, name, c, e)
+	return 0, err
+}
+
+type clearsNothing struct{ *native.Provider }
+
+func (p clearsNothing) ClearScrollback(context.Context, string) error { return nil }
+
+type oneSize struct{ *native.Provider }
+
+func (p oneSize) Attach(ctx context.Context, name string, t provider.Terminal) error {
+	sizes := t.Resizes
+	t.Resizes = make(chan provider.Size)
+	go func() {
+		for range sizes {
+		}
+	}()
+	return p.Provider.Attach(ctx, name, t)
 }
