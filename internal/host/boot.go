@@ -184,7 +184,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	}
 	c := &core{
 		clock: clock, term: term,
-		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{},
+		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[chan struct{}]struct{}{},
 		active: make(chan struct{}, 1), paused: make(chan struct{}, 1),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{

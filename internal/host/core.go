@@ -31,6 +31,8 @@ type core struct {
 	lastLook  time.Duration // when the waiters last looked at the screen
 	lookDue   bool          // they will look again in a moment
 	followers map[*follower]struct{}
+	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
+	logsRead  chan struct{}              // closed when nobody reads the log any more; or nil
 	shell     cell.ShellMarks
 	cell      *cellTurn  // or nil while no cell runs
 	ended     *wire.Exit // or nil while the program runs
@@ -137,6 +139,7 @@ func (c *core) flushLocked() {
 	if err := c.log.Flush(); err != nil {
 		c.pausedBy(err)
 	}
+	c.logGrewLocked()
 }
 
 func (c *core) rotateLocked() {
@@ -246,6 +249,7 @@ func (c *core) announce(exit wire.Exit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = &exit
+	c.logGrewLocked()
 	c.lookLocked()
 	for f := range c.followers {
 		f.end(wire.Frame{Exited: &exit, Seq: c.log.Position().Seq})

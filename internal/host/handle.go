@@ -24,6 +24,8 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 	switch req.Method {
 	case wire.MethodAttach:
 		return h.attach(ctx, c)
+	case wire.MethodLog:
+		return h.streamLog(ctx, c)
 	case wire.MethodStatus:
 		return h.status(), nil
 	case wire.MethodInput:

@@ -144,6 +144,7 @@ func (h *Host) run(ctx context.Context) error {
 	close(h.ending)
 	h.cells.work.Wait()
 	h.closeRecord(exit)
+	h.core.awaitLogReaders()
 	end()
 	return h.tty.Close()
 }

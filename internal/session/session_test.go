@@ -52,12 +52,18 @@ const patience = 60 * time.Second
 // start makes a session that ends with the test and must leave nothing behind.
 func start(t *testing.T, o session.Options, command ...string) (*session.Session, *home.Manifest) {
 	t.Helper()
+	return startLimited(t, o, 0, command...)
+}
+
+// startLimited is start with a limit of the log's size.
+func startLimited(t *testing.T, o session.Options, logLimit int64, command ...string) (*session.Session, *home.Manifest) {
+	t.Helper()
 	o.Version, o.Binary = "test", den
 	root := home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}
 	env := append(session.WithoutTerminal(os.Environ()), session.TerminalEnv(root, session.DefaultTerm, "/", "test")...)
 	s, m, err := session.Create(t.Context(), root, home.Spec{
 		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ "), Term: session.DefaultTerm,
-		Cols: 80, Rows: 24, RecordInput: home.RecordAuto,
+		Cols: 80, Rows: 24, RecordInput: home.RecordAuto, LogLimit: logLimit,
 	}, o)
 	if err != nil {
 		t.Fatal(err)

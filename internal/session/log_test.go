@@ -1,0 +1,338 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"den/internal/eventlog"
+	"den/internal/fault"
+	"den/internal/replay"
+	"den/internal/screen"
+	"den/internal/session"
+	"den/internal/vt"
+	"den/internal/wire"
+)
+
+// said is what a reader of a log was told: its events and what is missing.
+type said struct {
+	events []string
+	parts  []wire.LogPart
+}
+
+func describe(ev eventlog.Event) string {
+	return fmt.Sprintf("%d %v %s %q", ev.Seq, ev.Time, ev.Code, ev.Data)
+}
+
+func (s *said) take(part wire.LogPart) error {
+	s.parts = append(s.parts, part)
+	if part.Gap != nil {
+		s.events = append(s.events, fmt.Sprintf("gap %d-%d", part.Gap.From, part.Gap.To))
+	}
+	for _, e := range part.Events {
+		s.events = append(s.events, describe(session.LogEvent(e)))
+	}
+	return nil
+}
+
+// onDisk is what the log's own reader tells.
+func onDisk(t *testing.T, s *session.Session, after uint64) (all []string) {
+	t.Helper()
+	log, err := eventlog.Open(s.Dir.Log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range log.Events(after) {
+		var gap *eventlog.Gap
+		switch {
+		case errors.As(err, &gap):
+			all = append(all, fmt.Sprintf("gap %d-%d", gap.From, gap.To))
+		case err != nil:
+			t.Fatal(err)
+		default:
+			all = append(all, describe(ev))
+		}
+	}
+	return all
+}
+
+func equal(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if slices.Equal(got, want) {
+		return
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("%s: %d events, want %d; they differ from number %d on: %.200q, want %.200q", what, len(got), len(want), i, got[i:min(i+2, len(got))], want[i:min(i+2, len(want))])
+		}
+	}
+}
+
+// small is a limit under which the log has segments of some screens, and
+// keeps all that startBusy prints.
+const small = 96 << 10
+
+// startBusy fills several segments, with bytes that are not text, and waits.
+func startBusy(t *testing.T, limit int64) (s *session.Session, gate string) {
+	t.Helper()
+	gate = fifo(t)
+	// Cleared now and then, so that repaints are short.
+	s, _ = startLimited(t, session.Options{}, limit, "sh", "-c", `i=0
+while [ $i -lt 300 ]; do
+	[ $((i % 20)) -eq 0 ] && printf '\033[2J\033[3J\033[H'
+	printf 'line %d \377\376 %0100d\n' $i $i; i=$((i+1))
+done
+echo all""done; read x < `+gate+`; echo bye`)
+	return s, gate
+}
+
+func TestLogStreamEqualsLog(t *testing.T) {
+	s, gate := startBusy(t, small)
+	var followed said
+	done := make(chan error, 1)
+	go func() { done <- s.Log(context.Background(), wire.Log{Follow: true}, followed.take) }()
+	waitFor(t, s, "alldone")
+	if _, err := s.Resize(t.Context(), 100, 30); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Mark(t.Context(), "a <label> & more"); err != nil {
+		t.Fatal(err)
+	}
+	last, err := s.LastSeq()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after := range last + 2 { // from every event on
+		var got said
+		if err := s.Log(t.Context(), wire.Log{After: after}, got.take); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, fmt.Sprintf("after %d", after), got.events, onDisk(t, s, after))
+	}
+	release(t, gate)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "followed", followed.events, onDisk(t, s, 0))
+	if end := followed.parts[len(followed.parts)-1]; !end.Ended {
+		t.Errorf("the last part: %+v", end)
+	}
+	if err := s.Log(t.Context(), wire.Log{}, followed.take); fault.KindOf(err) != fault.NotRunning {
+		t.Errorf("the log of a session that is over: %v", err)
+	}
+}
+
+// From the head of a segment on, a reader that knows nothing of what was
+// before has the right screen at every event.
+func TestLogStreamRebuildsScreens(t *testing.T) {
+	s, _ := startBusy(t, small)
+	waitFor(t, s, "alldone")
+	last, err := s.LastSeq()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads := map[int]bool{}
+	for after := uint64(1); after <= last; after += max(last/20, 1) {
+		var got said
+		if err := s.Log(t.Context(), wire.Log{After: after, Head: true}, got.take); err != nil {
+			t.Fatal(err)
+		}
+		term := &vt.Terminal{}
+		for _, part := range got.parts {
+			if seg := part.Segment; seg != nil {
+				heads[seg.Index] = true
+				term = vt.New(vt.Config{Cols: seg.Cols, Rows: seg.Rows, Scrollback: 100})
+				if seg.Repaint != nil {
+					replay.Apply(term, session.LogEvent(*seg.Repaint))
+				}
+			}
+			for _, e := range part.Events {
+				if e.Seq <= after {
+					replay.Apply(term, session.LogEvent(e))
+				}
+			}
+			if len(part.Events) > 0 && part.Events[len(part.Events)-1].Seq >= after {
+				break
+			}
+		}
+		past, err := s.Replay(session.AtSeq(after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := screen.Text(term), screen.Text(past.Terminal); got != want {
+			t.Errorf("screen at event %d:\n%s\nwant:\n%s", after, got, want)
+		}
+	}
+	if len(heads) < 3 {
+		t.Errorf("only segments %v were read: the test needs more", heads)
+	}
+}
+
+// Segments that were dropped are told as a gap.
+func TestLogStreamTellsGaps(t *testing.T) {
+	s, _ := startBusy(t, small/6)
+	waitFor(t, s, "alldone")
+	status, err := s.HostStatus(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status.Log.DroppedSegments == 0 {
+		t.Fatal("no segment was dropped: the test needs a smaller limit")
+	}
+	for _, after := range []uint64{0, 1, status.Log.FirstSeq - 1, status.Log.FirstSeq, status.Seq, status.Seq + 10} {
+		var got said
+		if err := s.Log(t.Context(), wire.Log{After: after}, got.take); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, fmt.Sprintf("after %d", after), got.events, onDisk(t, s, after))
+	}
+}
+
+// A reader that does not read holds neither the program nor the host up, and
+// gets everything when it reads again.
+func TestLogStreamToSlowReader(t *testing.T) {
+	gate := fifo(t)
+	s, _ := start(t, session.Options{}, "sh", "-c", "seq 1 300000; echo all''done; read x < "+gate)
+	var got said
+	stalled, goOn := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Log(context.Background(), wire.Log{Follow: true}, func(part wire.LogPart) error {
+			if len(got.parts) == 0 {
+				close(stalled)
+				<-goOn
+			}
+			return got.take(part)
+		})
+	}()
+	<-stalled
+	waitFor(t, s, "alldone")
+	release(t, gate) // it ends, and waits for the reader
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "slow", got.events, onDisk(t, s, 0))
+}
+
+// A host that replaces its binary in the middle of the stream loses and
+// doubles nothing.
+func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
+	gate := fifo(t)
+	s, _ := startLimited(t, session.Options{}, 4<<20, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read x < "+gate)
+	var got said
+	begun := make(chan struct{}, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Log(context.Background(), wire.Log{Follow: true, Head: true}, func(part wire.LogPart) error {
+			select {
+			case begun <- struct{}{}:
+			default:
+			}
+			return got.take(part)
+		})
+	}()
+	<-begun
+	for range 3 {
+		upgrade(t, s)
+	}
+	waitFor(t, s, "line 2999")
+	release(t, gate)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	upgrades := 0
+	for _, part := range got.parts {
+		if part.Upgrade {
+			upgrades++
+		}
+	}
+	if upgrades == 0 {
+		t.Error("the stream saw no upgrade: the test shows nothing")
+	}
+	equal(t, "over upgrades", got.events, onDisk(t, s, 0))
+}
+
+// A copy of the log is the log, file by file, however often it was broken off.
+func TestMirror(t *testing.T) {
+	s, gate := startBusy(t, small)
+	dir := filepath.Join(t.TempDir(), "copy")
+	for i := range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		mirrored := make(chan error, 1)
+		go func() { mirrored <- s.Mirror(ctx, dir) }()
+		if i == 4 {
+			waitFor(t, s, "alldone")
+		}
+		for begun := time.Now(); !grew(t, dir, i); time.Sleep(time.Millisecond) {
+			if time.Since(begun) > patience {
+				t.Fatal("the copy does not grow")
+			}
+		}
+		cancel()
+		if err := <-mirrored; !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		tear(t, dir)
+	}
+	mirrored := make(chan error, 1)
+	go func() { mirrored <- s.Mirror(context.Background(), dir) }()
+	release(t, gate)
+	if err := <-mirrored; err != nil {
+		t.Fatal(err)
+	}
+	sameFiles(t, dir, s.Dir.Log())
+}
+
+// grew reports whether the copy has its n-th segment.
+func grew(t *testing.T, dir string, n int) bool {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*.cast"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found) > min(n, 2)
+}
+
+// tear leaves half a line at the end, as a crash would.
+func tear(t *testing.T, dir string) {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "*.cast"))
+	if err != nil || len(found) == 0 {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(found[len(found)-1], os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(`[0.1, "o", "half`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sameFiles(t *testing.T, got, want string) {
+	t.Helper()
+	names, err := os.ReadDir(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		a, err := os.ReadFile(filepath.Join(got, name.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(filepath.Join(want, name.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(a) != string(b) {
+			t.Errorf("%s differs: %d bytes, want %d", name.Name(), len(a), len(b))
+		}
+	}
+}
