@@ -247,12 +247,13 @@ func TestPipelinedRequestsAreAnsweredInOrder(t *testing.T) {
 // A handler can end the connection behind its answer: what waits is not
 // answered.
 func TestHangUp(t *testing.T) {
-	r := start(t, rpc.Limits{})
+	r := start(t, rpc.Limits{Queue: 1})
 	conn, in := r.raw()
-	io.WriteString(conn, `{"v":1}`+"\n"+`{"method":"bye"}`+"\n"+strings.Repeat(`{"method":"echo","params":1}`+"\n", 3))
+	io.WriteString(conn, `{"v":1}`+"\n"+`{"method":"bye"}`+"\n"+strings.Repeat(`{"method":"echo","params":1}`+"\n", 10))
 	if all, err := io.ReadAll(in); string(all) != `{"result":"bye"}`+"\n" {
 		t.Errorf("%q, %v", all, err)
 	}
+	r.waitForClients(0) // also the reader, which waits for room in the queue
 	r.mustEcho(r.dial())
 }
 

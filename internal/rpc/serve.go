@@ -77,11 +77,11 @@ func (c *client) welcome() error {
 // them, so that the client's leaving is noticed while one is answered.
 func (c *client) converse(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	defer c.giveBack(math.MaxInt)
 	var reader sync.WaitGroup
 	defer reader.Wait()
-	defer c.raw.Close() // Best effort: it unblocks the reader.
+	defer c.raw.Close() // Best effort: it ends the reader's read.
+	defer cancel()      // it ends the reader's wait for room in the queue
 	reader.Go(func() {
 		defer close(c.requests)
 		if left := c.read(ctx); left {
