@@ -19,7 +19,7 @@ import (
 
 // rig is a server with a few methods, and what the tests know of it.
 type rig struct {
-	t        *testing.T
+	t        testing.TB
 	server   *rpc.Server
 	listener *net.UnixListener
 	path     string
@@ -31,7 +31,7 @@ type rig struct {
 }
 
 // start serves until the test ends.
-func start(t *testing.T, limits rpc.Limits) *rig {
+func start(t testing.TB, limits rpc.Limits) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "den-rpc-") // short: a socket goes here
 	if err != nil {
