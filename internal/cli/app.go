@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/session"
+
+	"github.com/spf13/cobra"
 )
 
 // Version is this build's version; the Makefile sets it.
@@ -141,6 +144,21 @@ func (a *app) target(ref string) (*session.Session, error) {
 		return nil, err
 	}
 	return session.In(d, a.options()), nil
+}
+
+// onSession makes cmd a verb for one session, which may be left out, with so
+// many words behind it.
+func (a *app) onSession(cmd *cobra.Command, words int, run func(ctx context.Context, s *session.Session, words []string) error) *cobra.Command {
+	cmd.Args = args(words, words+1)
+	cmd.ValidArgsFunction = a.completeSession
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, rest, err := a.optionalTarget(args, words)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), s, rest)
+	}
+	return cmd
 }
 
 // optionalTarget splits the arguments of a verb whose SESSION may be left

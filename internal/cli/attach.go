@@ -23,7 +23,7 @@ import (
 func (a *app) attachCmd() *cobra.Command {
 	var readOnly bool
 	var detach string
-	cmd := &cobra.Command{
+	cmd := a.onSession(&cobra.Command{
 		Use:   "attach [SESSION]",
 		Short: "Join a session with your own terminal",
 		Long: `Join a session with your own terminal. Several people may be attached at once; the
@@ -33,20 +33,13 @@ one leaves. With --read-only nothing is sent and nothing is resized.
 Press the detach keys to leave; the session goes on.`,
 		Example: "  den attach work\n  den attach work --read-only\n  den attach work --detach-keys 'C-b d'",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, err := newDetachKeys(detach)
-			if err != nil {
-				return err
-			}
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			return a.runAttach(cmd.Context(), s, readOnly, keys)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		keys, err := newDetachKeys(detach)
+		if err != nil {
+			return err
+		}
+		return a.runAttach(ctx, s, readOnly, keys)
+	})
 	cmd.Flags().BoolVar(&readOnly, "read-only", false, "look on: send nothing, resize nothing")
 	cmd.Flags().StringVar(&detach, "detach-keys", `C-\ C-\`, "the chords that detach")
 	return cmd

@@ -16,21 +16,14 @@ import (
 )
 
 func (a *app) notifyCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:     "notify [SESSION] MESSAGE",
 		Short:   "Send a message to whoever follows a session's events",
 		Example: "  den notify work 'the build is ready'",
 		GroupID: groupCell,
-		Args:    args(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.optionalTarget(args, 1)
-			if err != nil {
-				return err
-			}
-			return a.answerSeq(s.Notify(cmd.Context(), wire.Notify{Message: rest[0], From: fmt.Sprintf("den:%d", os.Getppid())}))
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
+		return a.answerSeq(s.Notify(ctx, wire.Notify{Message: words[0], From: fmt.Sprintf("den:%d", os.Getppid())}))
+	})
 }
 
 func (a *app) eventsCmd() *cobra.Command {

@@ -35,7 +35,7 @@ type exportOptions struct {
 
 func (a *app) exportCmd() *cobra.Command {
 	var o exportOptions
-	cmd := &cobra.Command{
+	cmd := a.onSession(&cobra.Command{
 		Use:   "export [SESSION]",
 		Short: "Make a recording: cast, GIF, video or text",
 		Long: `Make a recording of a session, running or over: cast (asciicast v3) and cast2 for
@@ -49,16 +49,9 @@ to stdout. A recording that is broken off leaves no file.
 --redact and --redact-tokens hide text in pictures and in casts alike.`,
 		Example: "  den export work -o work.gif --idle-limit 2s\n  den export work --format webm --speed 4 --from -5m\n  den export work --format cast --redact-tokens -o - > work.cast\n  den export work --format text -o work.txt",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			return a.runExport(cmd.Context(), s, o)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		return a.runExport(ctx, s, o)
+	})
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
 	f.StringVar(&o.format, "format", "", "cast, cast2, gif, webm, mp4 or text (default: by the name of FILE, else cast)")

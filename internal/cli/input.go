@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -16,22 +17,15 @@ import (
 
 func (a *app) typeCmd() *cobra.Command {
 	var enter bool
-	cmd := &cobra.Command{
+	cmd := a.onSession(&cobra.Command{
 		Use:     "type [SESSION] TEXT",
 		Short:   "Type literal text",
 		Long:    "Type TEXT as a person would: nothing in it is interpreted, and a newline is the Enter key.",
 		Example: "  den type work 'make test' --enter",
 		GroupID: groupSession,
-		Args:    args(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.optionalTarget(args, 1)
-			if err != nil {
-				return err
-			}
-			return a.sendInput(cmd, s, wire.Input{Text: &rest[0], Enter: enter})
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
+		return a.sendInput(ctx, s, wire.Input{Text: &words[0], Enter: enter})
+	})
 	cmd.Flags().BoolVar(&enter, "enter", false, "press Enter afterwards")
 	return cmd
 }
@@ -54,7 +48,7 @@ clipboard: wrapped in paste brackets if the program asked for them.`,
 			if err != nil {
 				return err
 			}
-			return a.sendInput(cmd, s, wire.Input{Paste: &text})
+			return a.sendInput(cmd.Context(), s, wire.Input{Paste: &text})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -97,14 +91,14 @@ WheelUp:ROW,COL WheelDown:ROW,COL (the program must have asked for mouse events)
 			if len(rest) == 0 {
 				return fault.Errorf(fault.Usage, "keys needs at least one chord, such as Enter or C-c")
 			}
-			return a.sendInput(cmd, s, wire.Input{Keys: rest})
+			return a.sendInput(cmd.Context(), s, wire.Input{Keys: rest})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 }
 
-func (a *app) sendInput(cmd *cobra.Command, s *session.Session, in wire.Input) error {
-	return a.answerSeq(s.Input(cmd.Context(), in))
+func (a *app) sendInput(ctx context.Context, s *session.Session, in wire.Input) error {
+	return a.answerSeq(s.Input(ctx, in))
 }
 
 // answerSeq is for what is answered with the number of its event.
@@ -116,63 +110,42 @@ func (a *app) answerSeq(seq uint64, err error) error {
 }
 
 func (a *app) resizeCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:     "resize [SESSION] COLS ROWS",
 		Short:   "Change the terminal's size",
 		Example: "  den resize work 200 50",
 		GroupID: groupSession,
-		Args:    args(2, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.optionalTarget(args, 2)
-			if err != nil {
-				return err
-			}
-			cols, err1 := strconv.Atoi(rest[0])
-			rows, err2 := strconv.Atoi(rest[1])
-			if err1 != nil || err2 != nil {
-				return fault.Errorf(fault.Usage, "size '%s %s': columns and rows are whole numbers", rest[0], rest[1])
-			}
-			return a.answerSeq(s.Resize(cmd.Context(), cols, rows))
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 2, func(ctx context.Context, s *session.Session, words []string) error {
+		cols, err1 := strconv.Atoi(words[0])
+		rows, err2 := strconv.Atoi(words[1])
+		if err1 != nil || err2 != nil {
+			return fault.Errorf(fault.Usage, "size '%s %s': columns and rows are whole numbers", words[0], words[1])
+		}
+		return a.answerSeq(s.Resize(ctx, cols, rows))
+	})
 }
 
 func (a *app) signalCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:     "signal [SESSION] SIG",
 		Short:   "Send a signal to the foreground job",
 		Long:    "Send SIG (INT, TERM, HUP, USR1, KILL, ...) to the process group in the terminal's foreground.",
 		Example: "  den signal work INT",
 		GroupID: groupSession,
-		Args:    args(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.optionalTarget(args, 1)
-			if err != nil {
-				return err
-			}
-			return a.answerSeq(s.Signal(cmd.Context(), rest[0]))
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
+		return a.answerSeq(s.Signal(ctx, words[0]))
+	})
 }
 
 func (a *app) markCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:     "mark [SESSION] LABEL",
 		Short:   "Put a label into the event log",
 		Example: "  den mark work 'before the upgrade'",
 		GroupID: groupSession,
-		Args:    args(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.optionalTarget(args, 1)
-			if err != nil {
-				return err
-			}
-			return a.answerSeq(s.Mark(cmd.Context(), rest[0]))
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
+		return a.answerSeq(s.Mark(ctx, words[0]))
+	})
 }
 
 // args checks the number of words; most < 0 means any.

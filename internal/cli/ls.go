@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/home"
+	"den/internal/session"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"
@@ -123,7 +125,7 @@ func oneLine(s string, n int) string {
 }
 
 func (a *app) statusCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:     "status [SESSION]",
 		Aliases: []string{"inspect"},
 		Short:   "Tell all that is known of a session",
@@ -131,21 +133,14 @@ func (a *app) statusCmd() *cobra.Command {
 whether it waits for input and how that is known, sizes, and how the recording goes.`,
 		Example: "  den status work -j",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			status, err := s.Status(cmd.Context())
-			if err != nil {
-				return err
-			}
-			status.Home = s.Dir.Home.Path
-			return a.answer(status, func(w io.Writer) { printStatus(w, status) })
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		status, err := s.Status(ctx)
+		if err != nil {
+			return err
+		}
+		status.Home = s.Dir.Home.Path
+		return a.answer(status, func(w io.Writer) { printStatus(w, status) })
+	})
 }
 
 func printStatus(w io.Writer, s *wire.Status) {

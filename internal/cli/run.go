@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -225,28 +226,21 @@ func (a *app) pollTarget(args []string) (*session.Session, string, error) {
 }
 
 func (a *app) intCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:     "int [SESSION]",
 		Short:   "Press Ctrl-C; a running cell ends as interrupted",
 		Example: "  den int work",
 		GroupID: groupCell,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			r, err := s.Interrupt(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if r.CellID == "" {
-				return a.answer(map[string]string{"status": "sent"}, nil)
-			}
-			return a.answer(r, func(w io.Writer) { fmt.Fprintln(w, r.Output) })
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		r, err := s.Interrupt(ctx)
+		if err != nil {
+			return err
+		}
+		if r.CellID == "" {
+			return a.answer(map[string]string{"status": "sent"}, nil)
+		}
+		return a.answer(r, func(w io.Writer) { fmt.Fprintln(w, r.Output) })
+	})
 }
 
 // asExitStatus finds a command's own status in an error.

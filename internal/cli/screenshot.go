@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -60,15 +61,6 @@ Emoji have colours where the machine has the font NotoColorEmoji; what no font h
 shown as a box and listed in the answer as missing.`,
 		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			return a.runScreenshot(cmd, s, o)
-		},
-		ValidArgsFunction: a.completeSession,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
@@ -82,7 +74,9 @@ shown as a box and listed in the answer as missing.`,
 	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
 	o.redactOptions.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("at", "seq")
-	return cmd
+	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
+		return a.runScreenshot(cmd, s, o)
+	})
 }
 
 // screenshotAnswer is what the caller gets.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,15 +35,6 @@ time, or a duration: 90s is a minute and a half after the start, -10s ten second
 What was answered is also kept as an artifact in the session's directory.`,
 		Example: "  den snapshot work\n  den snapshot work --format json --scrollback 100 -j\n  den snapshot work --at -30s\n  den snapshot work --format html > screen.html",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			return a.runSnapshot(cmd, s, o)
-		},
-		ValidArgsFunction: a.completeSession,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.format, "format", "text", "text, json (styled runs), ansi or html")
@@ -50,7 +42,9 @@ What was answered is also kept as an artifact in the session's directory.`,
 	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
 	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
 	cmd.MarkFlagsMutuallyExclusive("at", "seq")
-	return cmd
+	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
+		return a.runSnapshot(cmd, s, o)
+	})
 }
 
 // snapshotAnswer is what the caller gets, and what the artifact holds.

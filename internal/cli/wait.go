@@ -38,19 +38,6 @@ the seq that 'type', 'paste' or 'keys' answered, so that what was there before c
 match. Text is also found where the terminal wrapped it.`,
 		Example: "  den wait work --text 'Build finished' -t 5m\n  den wait work --ready\n  den wait work --regex '\\$ $' --stable 300ms\n  den wait job --exit -t 1h",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := o.request(cmd)
-			if err != nil {
-				return err
-			}
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			return a.runWait(cmd.Context(), s, w)
-		},
-		ValidArgsFunction: a.completeSession,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.text, "text", "", "the screen shows `S`")
@@ -64,7 +51,13 @@ match. Text is also found where the terminal wrapped it.`,
 	f.BoolVar(&o.exit, "exit", false, "the program has ended")
 	f.Uint64Var(&o.after, "after", 0, "only what the screen shows after event `SEQ` counts")
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: for ever")
-	return cmd
+	return a.onSession(cmd, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		w, err := o.request(cmd)
+		if err != nil {
+			return err
+		}
+		return a.runWait(ctx, s, w)
+	})
 }
 
 // request turns the flags that were given into conditions.

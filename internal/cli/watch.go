@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) watchCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.onSession(&cobra.Command{
 		Use:   "watch [SESSION]",
 		Short: "Follow a session as plain lines",
 		Long: `Print what a session shows, line by line as lines are finished, without control
@@ -22,16 +22,9 @@ log: it never disturbs the session and works for one that is over. Full-screen p
 have no lines; use 'den attach --read-only' for them.`,
 		Example: "  den watch build",
 		GroupID: groupSession,
-		Args:    args(0, 1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, _, err := a.optionalTarget(args, 0)
-			if err != nil {
-				return err
-			}
-			return a.runWatch(cmd.Context(), s)
-		},
-		ValidArgsFunction: a.completeSession,
-	}
+	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
+		return a.runWatch(ctx, s)
+	})
 }
 
 func (a *app) runWatch(ctx context.Context, s *session.Session) error {
