@@ -20,12 +20,13 @@ func (a *app) manCmd() *cobra.Command {
 		Example: "  den man | man -l -\n  den man --dir /usr/local/share/man/man1",
 		GroupID: groupMachine,
 		Args:    args(0, 0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(*cobra.Command, []string) error {
+			root := newRoot(a, nil) // with all verbs
 			if dir == "" {
-				manPage(a.stdout, cmd.Root())
+				manPage(a.stdout, root)
 				return nil
 			}
-			return writeManPages(dir, cmd.Root())
+			return writeManPages(dir, root)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write all pages into `DIR`")
