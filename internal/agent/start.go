@@ -115,6 +115,9 @@ func (m *Managed) failed(ctx context.Context, steps []Step, created bool, err er
 	if screen, perr := m.provider.Peek(ctx, m.session, 40); perr == nil {
 		e.Screen = m.hidden(screen) // without one, the error says what it can
 	}
+	if exit, xerr := m.Exit(ctx); xerr == nil && exit != nil {
+		e.exit = &exit.Code // nil: it runs, or nobody knows
+	}
 	if serr := m.provider.Stop(ctx, m.session); serr != nil {
 		e.Err = fmt.Errorf("%w (and its session could not be ended: %v)", err, serr)
 	}

@@ -48,7 +48,13 @@ type StartError struct {
 	Steps  []Step // up to the one that failed
 	Screen string // what the session showed last, or ""
 	Err    error
+
+	exit *int // the command's status, where it ended during the start
 }
+
+// ExitCode is the status with which the agent's command ended during the
+// start, nil where it did not end or that is not known.
+func (e *StartError) ExitCode() *int { return e.exit }
 
 // Step is the one that failed.
 func (e *StartError) Step() Step { return e.Steps[len(e.Steps)-1] }

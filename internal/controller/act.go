@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -91,6 +92,17 @@ func (w *worker) start(ctx context.Context, d decision) {
 
 func (w *worker) startFailed(err error, now, begun time.Time) {
 	is, rules, chance := w.sub().Identity(), w.rules(), w.c.jitter()
+	// A command that is done before its start is, is done: a short job has run.
+	var ended interface{ ExitCode() *int }
+	if errors.As(err, &ended) && ended.ExitCode() != nil && rules.Restart.final(ended.ExitCode()) {
+		code := ended.ExitCode()
+		w.remember(func(m *memory) {
+			m.begunAnew()
+			m.finish(is, code)
+		})
+		w.event(keeper.EventExited, "its command ended", map[string]any{"exit_code": *code, "ran_ms": now.Sub(begun).Milliseconds()})
+		return
+	}
 	quarantined := false
 	m := w.remember(func(m *memory) {
 		m.begunAnew()

@@ -11,7 +11,7 @@ import (
 // noteChanges notes what happened without us: an agent that came up, or went.
 func (w *worker) noteChanges(ctx context.Context, s observed) {
 	now := w.c.clock()
-	m, stable := w.forgiveChanged(), w.rules().StableAfter
+	m, stable := w.forgetChanged(), w.rules().StableAfter
 	switch {
 	case !s.known:
 		w.event(keeper.EventUnknown, s.problem, nil)
@@ -35,16 +35,21 @@ func (w *worker) noteChanges(ctx context.Context, s observed) {
 	}
 }
 
-// forgiveChanged forgets failures of an agent that is not that one any more:
-// who mends the workspace's file does not wait for a quarantine to end.
-func (w *worker) forgiveChanged() memory {
+// forgetChanged forgets the failures and the final end of an agent that is not
+// that one any more: who mends the workspace's file does not wait for a
+// quarantine to end. An agent that is not to run has not finished either: when
+// it is wanted again, it starts.
+func (w *worker) forgetChanged() memory {
 	w.mu.Lock()
-	m, is := w.memory, w.next.Identity()
+	m, is, wanted := w.memory, w.next.Identity(), w.desired.run
 	w.mu.Unlock()
-	if m.FailedAs == "" || m.FailedAs == is {
-		return m
+	if m.Finished != "" && (m.Finished != is || !wanted) {
+		m = w.remember(func(m *memory) { m.Finished = "" })
 	}
-	return w.remember((*memory).forgive)
+	if m.FailedAs != "" && m.FailedAs != is {
+		m = w.remember((*memory).forgive)
+	}
+	return m
 }
 
 // leavePlace turns to where the agent should be, once nothing is left of it
@@ -70,7 +75,10 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 	m = w.remember(func(m *memory) {
 		counts := wanted && !m.RestartAsked
 		m.Up, m.Left, m.Drain, m.Stalled, m.RestartAsked, m.Started, m.ExitCode = false, true, nil, false, false, time.Time{}, code
-		if counts {
+		switch {
+		case counts && rules.Restart.final(code):
+			m.finish(is, code)
+		case counts:
 			m.Restarts++
 			quarantined = m.failed(ending(code), is, rules, now, chance)
 		}

@@ -179,12 +179,16 @@ func (c *Controller) missing(name string) string {
 	}
 	c.mu.Unlock()
 	for _, d := range deps {
-		if s, _ := d.current(); s.Actual != keeper.Running {
+		if s, _ := d.current(); !served(s.Actual) {
 			return d.name
 		}
 	}
 	return ""
 }
+
+// served reports whether those who depend on an agent in that state may start:
+// it runs, or has done its work.
+func served(actual string) bool { return actual == keeper.Running || actual == keeper.Finished }
 
 // cameUp wakes those who waited for an agent.
 func (c *Controller) cameUp(name string) {
@@ -287,7 +291,7 @@ func (c *Controller) orderAll(ctx context.Context, order string, wait bool) erro
 func (w *worker) await(ctx context.Context) error {
 	for {
 		s, yes, changed := w.converged()
-		if yes && s.Wanted == keeper.Running && s.Actual != keeper.Running {
+		if yes && s.Wanted == keeper.Running && !served(s.Actual) {
 			return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s", w.name, s.Why), "'den agent logs %s' tells what happened", w.name)
 		}
 		if yes {

@@ -68,7 +68,7 @@ func decide(w desired, s observed, m memory, p Policy, now time.Time) decision {
 	case !w.run:
 		return decision{do: rest, actual: keeper.Stopped, why: w.why}
 	}
-	return decideStart(w, m, now)
+	return decideStart(w, m, p, now)
 }
 
 // decideEnd is for one that runs and shall not.
@@ -145,8 +145,12 @@ func decideRunning(s observed, m memory, p Policy, now time.Time) decision {
 }
 
 // decideStart is for one that does not run and shall.
-func decideStart(w desired, m memory, now time.Time) decision {
+func decideStart(w desired, m memory, p Policy, now time.Time) decision {
 	switch {
+	case m.Finished != "" && m.Left:
+		return decision{do: clean, actual: keeper.Stopping, why: ending(m.ExitCode)}
+	case m.Finished != "":
+		return decision{do: rest, actual: keeper.Finished, why: fmt.Sprintf("%s, and restart.policy is %s; 'den agent start' starts it again", ending(m.ExitCode), p.Restart)}
 	case now.Before(m.QuarantinedUntil):
 		return decision{do: rest, actual: keeper.Quarantined, again: m.QuarantinedUntil,
 			why: fmt.Sprintf("it failed too often (%s); one more try at %s, or 'den agent reset'", m.LastFailure, m.QuarantinedUntil.Local().Format(time.TimeOnly))}

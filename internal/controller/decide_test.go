@@ -38,6 +38,9 @@ func TestDecide(t *testing.T) {
 		{"tries again", run, down, memory{Failures: 3, NotBefore: now}, start, keeper.Starting, "", time.Time{}},
 		{"in quarantine", run, down, memory{QuarantinedUntil: now.Add(time.Minute), Quarantines: 1}, rest, keeper.Quarantined, "too often", now.Add(time.Minute)},
 		{"half open", run, down, memory{QuarantinedUntil: now, Quarantines: 1}, start, keeper.Starting, "after its quarantine", time.Time{}},
+		{"finished", run, down, memory{Finished: "id", ExitCode: new(int)}, rest, keeper.Finished, "it ended with status 0, and restart.policy is always", time.Time{}},
+		{"finished, leftovers", run, down, memory{Finished: "id", Left: true}, clean, keeper.Stopping, "it ended", time.Time{}},
+		{"finished, not wanted", desired{why: "was stopped by hand"}, down, memory{Finished: "id"}, rest, keeper.Stopped, "by hand", time.Time{}},
 		{"stopped", desired{why: "was stopped by hand"}, down, memory{}, rest, keeper.Stopped, "by hand", time.Time{}},
 		{"runs", run, up, began, rest, keeper.Running, "runs", ago(time.Second).Add(time.Hour)},
 		{"stop at once", desired{why: "was stopped by hand"}, up, began, stop, keeper.Stopping, "by hand", time.Time{}},
@@ -114,6 +117,23 @@ func TestDelayIsBounded(t *testing.T) {
 		}
 		if q := p.quarantine(n); q < p.Quarantine || q > p.QuarantineMax {
 			t.Fatalf("quarantine %d: %v", n, q)
+		}
+	}
+}
+
+func TestRestartPolicyFinal(t *testing.T) {
+	zero, three := 0, 3
+	for _, tt := range []struct {
+		policy Restart
+		code   *int
+		final  bool
+	}{
+		{Always, &zero, false}, {Always, &three, false}, {Always, nil, false},
+		{OnFailure, &zero, true}, {OnFailure, &three, false}, {OnFailure, nil, false},
+		{Never, &zero, true}, {Never, &three, true}, {Never, nil, true},
+	} {
+		if got := tt.policy.final(tt.code); got != tt.final {
+			t.Errorf("%s after %s: final %v, want %v", tt.policy, ending(tt.code), got, tt.final)
 		}
 	}
 }

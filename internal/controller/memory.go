@@ -25,6 +25,9 @@ type memory struct {
 	Left         bool      `json:"left,omitempty"` // it ended, and what it left behind was not ended yet
 	Restarts     int       `json:"restarts,omitempty"`
 	ExitCode     *int      `json:"exit_code,omitempty"`
+	// Finished is the identity of the agent whose last end was final by its
+	// restart policy, or "".
+	Finished string `json:"finished,omitempty"`
 
 	LastFailure      string      `json:"last_failure,omitempty"` // in short
 	FailedAs         string      `json:"failed_as,omitempty"`    // the identity of what failed
@@ -83,6 +86,12 @@ func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter f
 func (m *memory) forgive() {
 	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.FailedAs = 0, nil, 0, "", ""
 	m.NotBefore, m.QuarantinedUntil = time.Time{}, time.Time{}
+}
+
+// finish notes an end that is final by the agent's restart policy.
+func (m *memory) finish(identity string, code *int) {
+	m.forgive()
+	m.Finished, m.ExitCode = identity, code
 }
 
 // begunAnew forgets what was about the run before.

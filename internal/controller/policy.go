@@ -9,6 +9,7 @@ import (
 type Policy struct {
 	Patrol time.Duration // how often it is looked at even if nothing happened
 
+	Restart       Restart       // what follows an end that nobody asked for
 	MaxRestarts   int           // failures within Window that lead to quarantine
 	Window        time.Duration // see MaxRestarts
 	Backoff       time.Duration // before the second try; doubles with each
@@ -26,9 +27,27 @@ type Policy struct {
 	ShutdownTimeout time.Duration // between the interrupt and the end by force
 }
 
+// Restart says when an agent that ended by itself is started again.
+type Restart string
+
+// The restart policies. A start that fails is tried again under each of them:
+// the agent has not run yet.
+const (
+	Always    Restart = "always"
+	OnFailure Restart = "on-failure" // an exit status of 0 is an end
+	Never     Restart = "never"
+)
+
+// final reports whether an end with that exit status is one that nothing
+// follows. A status that is not known is a failure.
+func (r Restart) final(code *int) bool {
+	return r == Never || r == OnFailure && code != nil && *code == 0
+}
+
 // DefaultPolicy is what holds where a workspace says nothing.
 var DefaultPolicy = Policy{
 	Patrol:      30 * time.Second,
+	Restart:     Always,
 	MaxRestarts: 5, Window: 10 * time.Minute,
 	Backoff: time.Second, BackoffMax: time.Minute,
 	Quarantine: 5 * time.Minute, QuarantineMax: time.Hour, StableAfter: 30 * time.Second,

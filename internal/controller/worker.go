@@ -223,7 +223,7 @@ func (w *worker) show(d decision, asked uint64) (cameUp bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	st := &w.status
-	cameUp = d.actual == keeper.Running && st.Actual != keeper.Running
+	cameUp = served(d.actual) && !served(st.Actual)
 	w.answered = asked
 	if st.Actual != d.actual {
 		st.Since = w.c.clock()
@@ -256,7 +256,7 @@ func (w *worker) converged() (s keeper.AgentStatus, yes bool, changed <-chan str
 		yes = s.Wanted == keeper.Running
 	case s.Actual == keeper.Stopped:
 		yes = s.Wanted != keeper.Running
-	case s.Actual == keeper.Quarantined:
+	case s.Actual == keeper.Quarantined, s.Actual == keeper.Finished:
 		yes = true
 	}
 	return s, yes, w.changed
@@ -264,12 +264,16 @@ func (w *worker) converged() (s keeper.AgentStatus, yes bool, changed <-chan str
 
 // orders are what a user's words change.
 var orders = map[string]func(*memory){
-	keeper.OrderStart:   func(m *memory) { m.Order, m.NotBefore = keeper.OrderStart, time.Time{} },
-	keeper.OrderResume:  func(m *memory) { m.Order, m.NotBefore = keeper.OrderResume, time.Time{} },
+	keeper.OrderStart: func(m *memory) {
+		m.Order, m.NotBefore, m.Finished = keeper.OrderStart, time.Time{}, ""
+	},
+	keeper.OrderResume: func(m *memory) {
+		m.Order, m.NotBefore, m.Finished = keeper.OrderResume, time.Time{}, ""
+	},
 	keeper.OrderStop:    func(m *memory) { m.Order = keeper.OrderStop },
 	keeper.OrderSuspend: func(m *memory) { m.Order = keeper.OrderSuspend },
 	keeper.OrderRestart: func(m *memory) {
-		m.RestartAsked, m.Order, m.NotBefore = m.Up, keeper.OrderStart, time.Time{}
+		m.RestartAsked, m.Order, m.NotBefore, m.Finished = m.Up, keeper.OrderStart, time.Time{}, ""
 	},
 	keeper.OrderReset: func(m *memory) {
 		m.forgive()

@@ -307,6 +307,9 @@ func policy(ws *workspace.Workspace, ag *workspace.Agent) controller.Policy {
 	set(&p.Patrol, ws.Keeper.PatrolInterval)
 	set(&p.ShutdownTimeout, ws.Keeper.ShutdownTimeout)
 	set(&p.ShutdownTimeout, ag.ShutdownTimeout)
+	if ag.Restart.Policy != "" {
+		p.Restart = controller.Restart(ag.Restart.Policy)
+	}
 	set(&p.Window, ag.Restart.Window)
 	set(&p.Backoff, ag.Restart.Backoff)
 	set(&p.BackoffMax, ag.Restart.BackoffMax)

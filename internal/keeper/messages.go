@@ -75,6 +75,7 @@ const (
 	Starting    = "starting"
 	Stopping    = "stopping"
 	Quarantined = "quarantined"
+	Finished    = "finished" // it ended, and its restart policy leaves it at that
 	Unknown     = "unknown"
 )
 
