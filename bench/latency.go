@@ -11,6 +11,7 @@ type verb struct {
 	name      string
 	den, tmux []string // without the program; NAME stands for the session
 	limit     float64  // aim for den's median, in ms; 0: none
+	ratio     float64  // aim for den's median over tmux'; 0: none
 	denLine   *series
 	tmuxLine  *series
 }
@@ -22,7 +23,7 @@ func verbs() []*verb {
 		{name: "type", den: []string{"type", "NAME", "hello", "--enter"}, tmux: []string{"send-keys", "-t", "NAME", "-l", "hello\n"}, limit: 8},
 		{name: "wait --text, visible", den: []string{"wait", "NAME", "--text", "hello"}, limit: 8},
 		{name: "keys", den: []string{"keys", "NAME", "C-l", "Up"}, tmux: []string{"send-keys", "-t", "NAME", "C-l", "Up"}, limit: 8},
-		{name: "snapshot", den: []string{"snapshot", "NAME"}, tmux: []string{"capture-pane", "-p", "-t", "NAME"}, limit: 8},
+		{name: "snapshot", den: []string{"snapshot", "NAME"}, tmux: []string{"capture-pane", "-p", "-t", "NAME"}, limit: 8, ratio: 2},
 		{name: "snapshot --format json", den: []string{"snapshot", "NAME", "--format", "json", "-j"}, tmux: []string{"capture-pane", "-p", "-e", "-t", "NAME"}, limit: 8},
 		{name: "history", den: []string{"history", "NAME"}, tmux: []string{"capture-pane", "-p", "-S", "-25", "-t", "NAME"}, limit: 8},
 		{name: "status", den: []string{"status", "NAME"}, tmux: []string{"display-message", "-p", "-t", "NAME", "#{pane_pid} #{pane_current_command}"}, limit: 8},
@@ -49,6 +50,11 @@ func latency(b *bench) (err error) {
 	defer func() { err = errors.Join(err, tmux.close()) }()
 
 	floor := b.out.series("/bin/true", "floor", "ms", false)
+	hello := b.out.series("version", "Go hello world", "ms", false)
+	helloBinary, err := b.buildHello()
+	if err != nil {
+		return err
+	}
 	all := verbs()
 	for _, v := range all {
 		v.denLine = b.out.series(v.name, "den", "ms", false)
@@ -67,6 +73,11 @@ func latency(b *bench) (err error) {
 		if err := b.life(i, all, home, tmux, floor, cold); err != nil {
 			return err
 		}
+		ms, err := timed(home.env, helloBinary)
+		if err != nil {
+			return err
+		}
+		hello.add(ms)
 		if b.ctx.Err() != nil {
 			return b.ctx.Err()
 		}
@@ -79,11 +90,23 @@ func latency(b *bench) (err error) {
 			m := v.denLine.median()
 			b.out.aim(fmt.Sprintf("%s under %.0f ms", v.name, v.limit), m < v.limit, "%s ms", number(m))
 		}
+		if v.ratio > 0 && v.tmuxLine != nil {
+			b.within(v.name, v.denLine, v.tmuxLine, "tmux", v.ratio)
+		}
+		if v.name == "version" {
+			b.within(v.name, v.denLine, hello, "a Go hello world", 2)
+		}
 	}
 	compare(all[0].denLine, cold)
 	b.out.note("each round is one session's life; tmux asks a server that runs already, den starts a process for each session ('new' is to ready)")
 	b.out.note("agent-tty 0.5.0, measured earlier, elsewhere: create 1646, run 644, wait 881, snapshot 599, destroy 874 ms; floor (node -e 0) 36 ms")
 	return nil
+}
+
+// within holds den's median against a number of times that of another.
+func (b *bench) within(what string, den, other *series, name string, times float64) {
+	ratio := den.median() / other.median()
+	b.out.aim(fmt.Sprintf("%s within %.0f x %s", what, times, name), ratio <= times, "%s x", number(ratio))
 }
 
 // life times every verb once, den and tmux in random order.

@@ -72,6 +72,7 @@ func many(b *bench) (err error) {
 	}
 	if tmuxLs != nil {
 		compare(denLs, tmuxLs)
+		b.within(of+", ls", denLs, tmuxLs, "tmux", 2)
 	}
 	seconds, err = atOnce(b.ctx, n, func(i int) error { return home.do("kill", name(i)) })
 	if err != nil {
