@@ -37,7 +37,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 func images(t *testing.T, e *podman, p *container.Provider) int {
 	t.Helper()
 	var list client.ImageListResult
-	err := container.Settled(t.Context(), func() (err error) {
+	err := container.RetryWhileRemoving(t.Context(), func() (err error) {
 		list, err = e.api.ImageList(t.Context(), client.ImageListOptions{Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
 		return err
 	})

@@ -55,7 +55,7 @@ func noDefault(t *testing.T, e *podman) string {
 		return "it is made with iptables, which is not installed; " + howToGet
 	}
 	var list client.NetworkListResult
-	err := container.Settled(t.Context(), func() (err error) {
+	err := container.RetryWhileRemoving(t.Context(), func() (err error) {
 		list, err = e.api.NetworkList(t.Context(), client.NetworkListOptions{})
 		return err
 	})

@@ -41,7 +41,7 @@ func (p *Provider) containers(ctx context.Context, name string) ([]owned, error)
 		filters.Add("label", nameLabel+"="+name)
 	}
 	var list client.ContainerListResult
-	err = Settled(ctx, func() (err error) {
+	err = RetryWhileRemoving(ctx, func() (err error) {
 		list, err = engine.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 		return err
 	})
@@ -130,7 +130,7 @@ func (p *Provider) pruneImages(ctx context.Context, before time.Time) (int, erro
 		return 0, err
 	}
 	var list client.ImageListResult
-	err = Settled(ctx, func() (err error) {
+	err = RetryWhileRemoving(ctx, func() (err error) {
 		list, err = engine.ImageList(ctx, client.ImageListOptions{Filters: p.ours()})
 		return err
 	})

@@ -88,10 +88,10 @@ func (pl place) Discard(at home.Place) error {
 }
 
 // An engine refuses to remove a container that ends at this very moment, so it
-// is asked again until settleLimit.
+// is asked again until removeLimit.
 const (
-	settleLimit = 10 * time.Second
-	settleLook  = 10 * time.Millisecond
+	removeLimit = 10 * time.Second
+	removePause = 10 * time.Millisecond
 )
 
 // remove ends a container with all that runs in it, and returns when it is
@@ -106,11 +106,11 @@ func (p *Provider) remove(ctx context.Context, container string) error {
 		if err == nil || errdefs.IsNotFound(err) {
 			return nil
 		}
-		if client.IsErrConnectionFailed(err) || time.Since(begun) > settleLimit {
+		if client.IsErrConnectionFailed(err) || time.Since(begun) > removeLimit {
 			return engineError("remove container "+container, err)
 		}
 		select {
-		case <-time.After(settleLook):
+		case <-time.After(removePause):
 		case <-ctx.Done():
 			return engineError("remove container "+container, ctx.Err())
 		}

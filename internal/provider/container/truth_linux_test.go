@@ -23,7 +23,7 @@ import (
 func containers(t *testing.T, e *podman, p *container.Provider) []api.Summary {
 	t.Helper()
 	var list client.ContainerListResult
-	err := container.Settled(context.Background(), func() (err error) {
+	err := container.RetryWhileRemoving(context.Background(), func() (err error) {
 		list, err = e.api.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
 		return err
 	})

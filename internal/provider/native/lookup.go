@@ -18,7 +18,7 @@ func (p *Provider) find(name string) (home.Dir, *home.Manifest, error) {
 	if err := provider.CheckName(name); err != nil {
 		return home.Dir{}, nil, err
 	}
-	d, m, err := p.look(p.ref(name))
+	d, m, err := p.inspect(p.ref(name))
 	if err == nil && m.Labels[NameLabel] == name {
 		return d, m, nil
 	}
@@ -28,8 +28,8 @@ func (p *Provider) find(name string) (home.Dir, *home.Manifest, error) {
 	return home.Dir{}, nil, err
 }
 
-// look reads what stands under a name of the Home. Not this owner's is NotFound.
-func (p *Provider) look(ref string) (home.Dir, *home.Manifest, error) {
+// inspect reads what stands under a name of the Home. Not this owner's is NotFound.
+func (p *Provider) inspect(ref string) (home.Dir, *home.Manifest, error) {
 	target, err := os.Readlink(filepath.Join(p.names(), ref))
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := p.present(); err != nil {

@@ -24,7 +24,7 @@ func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provi
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		d, m, err := p.look(ref)
+		d, m, err := p.inspect(ref)
 		if fault.KindOf(err) == fault.NotFound {
 			continue // removed meanwhile, or somebody else's
 		}

@@ -35,7 +35,7 @@ func (p *Provider) ListRunning(_ context.Context, prefix string) ([]string, erro
 	}
 	var running []string
 	for _, ref := range refs {
-		_, m, err := p.look(ref)
+		_, m, err := p.inspect(ref)
 		if fault.KindOf(err) == fault.NotFound {
 			continue // collected meanwhile, or somebody else's
 		}

@@ -58,24 +58,24 @@ func (w *watch) begin() (err error) {
 	return w.scan(false)
 }
 
-// scan looks at all names of this owner, at first and when events were lost.
+// scan refreshes all names of this owner, at first and when events were lost.
 func (w *watch) scan(tell bool) error {
 	refs, err := w.p.mine()
 	if err != nil {
 		return err
 	}
 	for _, ref := range refs {
-		if err := w.look(ref, tell); err != nil {
+		if err := w.refresh(ref, tell); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// look brings a name up to date. A session that is over when it is first seen
+// refresh brings a name up to date. A session that is over when it is first seen
 // ended since the call, unless this is the first scan.
-func (w *watch) look(ref string, tell bool) error {
-	d, m, err := w.p.look(ref)
+func (w *watch) refresh(ref string, tell bool) error {
+	d, m, err := w.p.inspect(ref)
 	if err != nil {
 		return ignoreMissing(err)
 	}
@@ -176,7 +176,7 @@ func (w *watch) run(ctx context.Context, out chan<- provider.Event) {
 	}
 }
 
-// take looks at the sessions that events are about.
+// take refreshes the sessions that events are about.
 func (w *watch) take(batch []event) error {
 	for _, ev := range batch {
 		var err error
@@ -184,9 +184,9 @@ func (w *watch) take(batch []event) error {
 		case ev.lost:
 			err = w.scan(true)
 		case ev.watch == w.names && len(ev.name) > len(w.p.tag) && ev.name[:len(w.p.tag)+1] == w.p.tag+".":
-			err = w.look(ev.name, true)
+			err = w.refresh(ev.name, true)
 		case known && (ev.name == "session.json" || ev.name == "lock"):
-			err = w.look(ref, true)
+			err = w.refresh(ref, true)
 		case known && ev.name == metaName:
 			w.tell(w.tracked[ref], provider.MetaChanged)
 		}

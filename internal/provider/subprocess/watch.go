@@ -97,30 +97,30 @@ func (w *watch) run(ctx context.Context, src *lockSource, out chan<- provider.Ev
 	}
 }
 
-// changed looks at one lock, or at all of them where news were lost.
+// changed refreshes one lock, or at all of them where news were lost.
 func (w *watch) changed(ctx context.Context, file string) error {
 	if file != "" {
-		return w.settled(ctx, file)
+		return w.awaitRelease(ctx, file)
 	}
 	files, err := w.files()
 	for _, file := range files {
-		_, _, lerr := w.look(file)
+		_, _, lerr := w.refresh(file)
 		err = errors.Join(err, lerr)
 	}
 	return err
 }
 
-// settle bounds the looks at a lock that is said to be let go of and is held
+// releaseLimit bounds the waiting at a lock that is said to be let go of and is held
 // all the same: it is free within microseconds, unless it was somebody else
 // who closed its file.
-const settle = time.Second
+const releaseLimit = time.Second
 
-// settled looks until the lock is free, or its session was started anew.
-func (w *watch) settled(ctx context.Context, file string) error {
-	ctx, cancel := context.WithTimeout(ctx, settle)
+// awaitRelease refreshes until the lock is free, or its session was started anew.
+func (w *watch) awaitRelease(ctx context.Context, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
 	err := until(ctx, func() (bool, error) {
-		held, news, err := w.look(file)
+		held, news, err := w.refresh(file)
 		return !held || news, err
 	})
 	if ctx.Err() != nil {
@@ -129,8 +129,8 @@ func (w *watch) settled(ctx context.Context, file string) error {
 	return err
 }
 
-// look notes the start and the end of a session, where there was one.
-func (w *watch) look(file string) (held, news bool, err error) {
+// refresh notes the start and the end of a session, where there was one.
+func (w *watch) refresh(file string) (held, news bool, err error) {
 	l, err := readLock(filepath.Join(w.locks, file))
 	if err != nil {
 		return l.held, false, err

@@ -33,8 +33,8 @@ func (p *Provider) tmux(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// look asks the socket itself whether a server is there.
-func (p *Provider) look(ctx context.Context) error {
+// checkServer asks the socket itself whether a server is there.
+func (p *Provider) checkServer(ctx context.Context) error {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", p.socket)
 	switch {
@@ -100,7 +100,7 @@ func (p *Provider) reach(ctx context.Context, up bool, notify func(string)) (*cl
 func (p *Provider) tryReach(ctx context.Context, notify func(string)) (*client, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	if err := p.look(ctx); err != nil {
+	if err := p.checkServer(ctx); err != nil {
 		return nil, err
 	}
 	c, err := p.connect(ctx, notify)
@@ -129,7 +129,7 @@ func (p *Provider) bringUp(ctx context.Context) error {
 		return err
 	}
 	defer lock.Close() // Best effort: nothing was written.
-	if err := p.look(ctx); !errors.Is(err, errNoServer) {
+	if err := p.checkServer(ctx); !errors.Is(err, errNoServer) {
 		return err // somebody else was faster, or it cannot be asked
 	}
 	// What outlived the last server's end has no session any more. It has

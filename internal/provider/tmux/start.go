@@ -36,7 +36,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 		return err
 	}
 	start := random()
-	line, err := p.birth(name, start, c, env)
+	line, err := p.startLine(name, start, c, env)
 	if err != nil {
 		return err
 	}
@@ -88,8 +88,8 @@ func (p *Provider) clear(ctx context.Context, name string) error {
 	return p.remove(ctx, name, one)
 }
 
-// birth is the line that makes the session.
-func (p *Provider) birth(name, start string, c provider.Config, env map[string]string) (string, error) {
+// startLine is the line that makes the session.
+func (p *Provider) startLine(name, start string, c provider.Config, env map[string]string) (string, error) {
 	target := "=" + p.tmuxName(name) + ":"
 	dir, before, after := startDirectory(c.WorkDir, start)
 	words := []string{"new-session", "-d", "-s", p.tmuxName(name), "-c", dir,
@@ -112,7 +112,7 @@ func (p *Provider) birth(name, start string, c provider.Config, env map[string]s
 		command("set-option", "-w", "-t", target, "remain-on-exit", "on"),
 		option("@den-owner", encoded(p.owner)), option("@den-name", encoded(name)), option("@den-dir", encoded(c.WorkDir)), option("@den-start", start),
 		command("set-option", "-F", "-t", target, "@den-pane", "#{pane_id}"),
-		command("set-hook", "-t", target, "pane-died", p.obituary(name, start)))
+		command("set-hook", "-t", target, "pane-died", p.deathHook(name, start)))
 	return sequence(append(parts, after...)...), nil
 }
 

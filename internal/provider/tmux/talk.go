@@ -42,7 +42,7 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
 		return err
 	}
-	if err := settle(ctx, one, text); err != nil {
+	if err := awaitInputRead(ctx, one, text); err != nil {
 		return halfNudged(name, err)
 	}
 	if err := p.write(ctx, name, one, "\r", false); err != nil {
@@ -91,7 +91,7 @@ func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) 
 	}
 	for i, b := range bytes {
 		if i > 0 {
-			if err := settle(ctx, one, bytes[i-1]); err != nil {
+			if err := awaitInputRead(ctx, one, bytes[i-1]); err != nil {
 				return fmt.Errorf("press keys in session '%s': %d of %d were sent: %w", name, i, len(bytes), err)
 			}
 		}
@@ -229,8 +229,8 @@ func (p *Provider) unwritten(ctx context.Context, name string, err error) error 
 	return fmt.Errorf("type to session '%s': %w", name, unasked(err))
 }
 
-// settle waits until the program has read its input.
-func settle(ctx context.Context, one *pane, last string) error {
+// awaitInputRead waits until the program has read its input.
+func awaitInputRead(ctx context.Context, one *pane, last string) error {
 	limit := time.Now().Add(settleLimit)
 	if last == "\x1b" {
 		return pause(ctx, escapeGap)

@@ -12,10 +12,10 @@ import (
 	"den/internal/provider"
 )
 
-// deathWord begins the name that a session's window gets when its command
+// deathPrefix begins the name that a session's window gets when its command
 // ends: of all that a hook can do, a rename is what tmux tells every client in
 // control mode at once, whatever session the client is in.
-const deathWord = "den-ended:"
+const deathPrefix = "den-ended:"
 
 // awayPause is between two looks for a server after the last one went;
 // missedPause between two looks for commands whose end tmux missed.
@@ -24,13 +24,13 @@ const (
 	missedPause = 250 * time.Millisecond
 )
 
-// obituary is the hook that runs when a pane of the session ends. A person may
+// deathHook is the hook that runs when a pane of the session ends. A person may
 // have opened others: only the command's own counts. Who is attached goes.
 // tmux tells nobody of what a hook itself does, so the hook has it done.
-func (p *Provider) obituary(name, start string) string {
+func (p *Provider) deathHook(name, start string) string {
 	target := "=" + p.tmuxName(name)
 	do := sequence(
-		command("run-shell", "-b", "-C", command("rename-window", "-t", target+":", deathWord+start+":"+p.tmuxName(name))),
+		command("run-shell", "-b", "-C", command("rename-window", "-t", target+":", deathPrefix+start+":"+p.tmuxName(name))),
 		command("detach-client", "-s", target))
 	return command("if-shell", "-F", "#{==:#{hook_pane},#{@den-pane}}", do)
 }
@@ -60,7 +60,7 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	if w.client, err = p.reach(ctx, true, w.hear); err != nil {
 		return nil, err
 	}
-	if err := w.look(ctx, true); err != nil {
+	if err := w.refresh(ctx, true); err != nil {
 		w.client.close()
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (w *watcher) hear(line string) {
 	switch word {
 	case "%window-renamed", "%unlinked-window-renamed":
 		_, title, _ := strings.Cut(rest, " ")
-		start, name, ok := strings.Cut(strings.TrimPrefix(title, deathWord), ":")
-		if !ok || !strings.HasPrefix(title, deathWord) {
+		start, name, ok := strings.Cut(strings.TrimPrefix(title, deathPrefix), ":")
+		if !ok || !strings.HasPrefix(title, deathPrefix) {
 			return
 		}
 		w.deaths[start] = name
@@ -127,19 +127,19 @@ func (w *watcher) run(ctx context.Context, out chan<- provider.Event) {
 		case <-again:
 			w.reconnect(ctx)
 		case <-missed.C:
-			w.mend(ctx)
+			w.collectMissed(ctx)
 		case <-ctx.Done():
 		}
 	}
 }
 
-// mend sees to ends that tmux did not tell of: it missed them, and tells when
+// collectMissed sees to ends that tmux did not tell of: it missed them, and tells when
 // it is told to look; or somebody closed a pane under its command.
-func (w *watcher) mend(ctx context.Context) {
+func (w *watcher) collectMissed(ctx context.Context) {
 	again := w.late
 	w.late = prodded(slices.Collect(maps.Values(w.running)), again)
 	if w.late && again && w.client != nil {
-		_ = w.look(ctx, false) // As in digest.
+		_ = w.refresh(ctx, false) // As in digest.
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *watcher) digest(ctx context.Context) {
 	if relist && w.client != nil {
 		// A look that fails is made up for by the next: the client that could
 		// not be asked is about to end.
-		_ = w.look(ctx, false)
+		_ = w.refresh(ctx, false)
 	}
 }
 
@@ -169,7 +169,7 @@ func (w *watcher) reconnect(ctx context.Context) {
 	switch {
 	case err == nil:
 		w.client = c
-		_ = w.look(ctx, false) // As in digest.
+		_ = w.refresh(ctx, false) // As in digest.
 	case errors.Is(err, errNoServer):
 		for start, one := range w.running {
 			w.tell(start, one.name)
@@ -177,9 +177,9 @@ func (w *watcher) reconnect(ctx context.Context) {
 	}
 }
 
-// look compares what runs with what ran. What has ended at the first look
+// refresh compares what runs with what ran. What has ended at the first look
 // ended before anybody watched.
-func (w *watcher) look(ctx context.Context, first bool) error {
+func (w *watcher) refresh(ctx context.Context, first bool) error {
 	lines, err := w.p.askOnce(ctx, w.client, command("list-panes", "-a", "-F", paneFields), readSequence)
 	if err != nil {
 		return err

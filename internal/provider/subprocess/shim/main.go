@@ -21,7 +21,7 @@ import (
 // Main is the shim process: it reads its bootstrap from stdin, starts the
 // command, says on stdout that it runs, and serves until the end.
 func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
-	settle()
+	prepareProcess()
 	s, err := boot(version, stdin)
 	ready := Ready{}
 	if err != nil {
@@ -37,9 +37,9 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	return s.serve(ctx)
 }
 
-// settle makes this process what a shim must be: small, and deaf to the
+// prepareProcess makes this process what a shim must be: small, and deaf to the
 // signals of whoever started it.
-func settle() {
+func prepareProcess() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("shim: ")
 	debug.SetGCPercent(50)

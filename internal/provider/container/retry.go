@@ -12,9 +12,10 @@ const (
 	listLimit = 5 * time.Second
 )
 
-// Settled asks for a list until the engine can tell: podman refuses all of it
-// while any container or image, also somebody else's, is on its way out.
-func Settled(ctx context.Context, ask func() error) error {
+// RetryWhileRemoving asks for a list until the engine can answer: podman refuses
+// the whole list while any container or image, also somebody else's, is being
+// removed.
+func RetryWhileRemoving(ctx context.Context, ask func() error) error {
 	for end := time.Now().Add(listLimit); ; {
 		err := ask()
 		if err == nil || !removing(err) || time.Now().After(end) {
