@@ -152,27 +152,34 @@ func (d Dir) Save(m *Manifest) error {
 // Inspect returns the record with the status that is true now: a session
 // whose host no longer holds the lock is lost. It writes nothing.
 func (d Dir) Inspect() (*Manifest, error) {
-	m, err := d.Load()
+	m, _, err := d.inspect()
+	return m, err
+}
+
+// inspect also reports whether the record on disk claims more life than there
+// is.
+func (d Dir) inspect() (m *Manifest, stale bool, err error) {
+	m, err = d.Load()
 	if err != nil || m.Status.Final() {
-		return m, err
+		return m, false, err
 	}
 	held, err := filelock.Held(d.lock())
 	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "inspect session '%s': %w", d.ID, err)
+		return nil, false, fault.Errorf(fault.Storage, "inspect session '%s': %w", d.ID, err)
 	}
 	if held {
-		return m, nil
+		return m, false, nil
 	}
 	// The host may have written its last record between the two looks.
 	if m, err = d.Load(); err != nil || m.Status.Final() {
-		return m, err
+		return m, false, err
 	}
 	if m.Status == Destroying {
 		m.Status = Destroyed
 	} else {
 		m.Status = Lost
 	}
-	return m, nil
+	return m, true, nil
 }
 
 // Ending is the status in words, with how the program ended.

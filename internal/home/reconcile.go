@@ -13,12 +13,8 @@ import (
 // the lock, and ends what the host left behind. On a Home that this process
 // may not write to it only looks. It returns the record that is true now.
 func (d Dir) Reconcile() (*Manifest, error) {
-	recorded, err := d.Load()
-	if err != nil || recorded.Status.Final() {
-		return recorded, err
-	}
-	m, err := d.Inspect()
-	if err != nil || m.Status.Active() || m.Status == recorded.Status {
+	m, stale, err := d.inspect()
+	if err != nil || !stale {
 		return m, err
 	}
 	d.Sweep()
