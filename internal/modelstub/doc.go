@@ -1,8 +1,8 @@
 // Package modelstub is a model server for tests: it listens on loopback and
 // says what a script tells it to.
 //
-// It speaks three dialects, streaming and plain: Anthropic's Messages, OpenAI's
-// Responses and Chat Completions. Beside them it answers what coding agents ask
+// It speaks four dialects, streaming and plain: Anthropic's Messages, OpenAI's
+// Responses and Chat Completions, Google's generateContent. Beside them it answers what coding agents ask
 // when they come up: lists of models, counts of tokens, and telemetry, which
 // gets nothing.
 //

@@ -24,11 +24,14 @@ func writeFailure(w http.ResponseWriter, d Dialect, f Failure) {
 		w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
 		w.Header().Set("Retry-After-Ms", strconv.FormatInt(f.RetryAfter.Milliseconds(), 10))
 	}
-	if d == Messages {
+	switch d {
+	case Messages:
 		writeJSON(w, f.Status, object{"type": "error", "error": messagesError(f)})
-		return
+	case Generate:
+		writeJSON(w, f.Status, object{"error": generateError(f)})
+	default:
+		writeJSON(w, f.Status, object{"error": openAIError(f)})
 	}
-	writeJSON(w, f.Status, object{"error": openAIError(f)})
 }
 
 func messagesError(f Failure) object {

@@ -48,6 +48,8 @@ func dialectOf(path string) Dialect {
 		return Responses
 	case strings.HasSuffix(path, "/chat/completions"):
 		return Chat
+	case strings.HasSuffix(path, ":generateContent"), strings.HasSuffix(path, ":streamGenerateContent"):
+		return Generate
 	}
 	return ""
 }
@@ -88,6 +90,8 @@ func (s *Server) answerTo(req *Request, reply Reply) answer {
 		return s.messagesAnswer(req, reply)
 	case Responses:
 		return s.responsesAnswer(req, reply)
+	case Generate:
+		return s.generateAnswer(req, reply)
 	}
 	return s.chatAnswer(req, reply)
 }

@@ -20,6 +20,7 @@ const (
 	Messages  Dialect = "messages"  // Anthropic
 	Responses Dialect = "responses" // OpenAI
 	Chat      Dialect = "chat"      // OpenAI and all who copy it
+	Generate  Dialect = "generate"  // Google
 )
 
 // A Request is what a client sent. Requests that ask for no answer of the model
@@ -131,6 +132,8 @@ func (r *Request) read() error {
 		err = r.readResponses()
 	case Chat:
 		err = r.readChat()
+	case Generate:
+		err = r.readGenerate()
 	}
 	if err != nil {
 		return fault.Errorf(fault.Protocol, "read a request in the dialect %s: %w", r.Dialect, err)

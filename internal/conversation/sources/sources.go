@@ -19,6 +19,8 @@ import (
 	"den/internal/conversation"
 	"den/internal/conversation/claude"
 	"den/internal/conversation/codex"
+	"den/internal/conversation/copilot"
+	"den/internal/conversation/gemini"
 	"den/internal/conversation/opencode"
 	"den/internal/fault"
 )
@@ -55,6 +57,8 @@ type vendor struct {
 var vendors = map[string]vendor{
 	"claude":   {open: openClaude},
 	"codex":    {prepare: prepareCodex, open: openCodex},
+	"copilot":  {open: openCopilot},
+	"gemini":   {open: openGemini},
 	"opencode": {prepare: prepareOpencode, open: openOpencode},
 }
 
@@ -150,6 +154,21 @@ func openClaude(a Agent, _ json.RawMessage) (conversation.Source, error) {
 		dir = filepath.Join(a.getenv("HOME"), ".claude")
 	}
 	return claude.Open(claude.Options{ConfigDir: dir, Processes: a.Processes})
+}
+
+func openCopilot(a Agent, _ json.RawMessage) (conversation.Source, error) {
+	dir := a.getenv("COPILOT_HOME")
+	if dir == "" {
+		dir = filepath.Join(a.getenv("HOME"), ".copilot")
+	}
+	return copilot.Open(copilot.Options{Home: dir, Processes: a.Processes})
+}
+
+func openGemini(a Agent, _ json.RawMessage) (conversation.Source, error) {
+	if a.Title == nil {
+		return nil, fault.Errorf(fault.Unsupported, "its provider does not tell its window's title")
+	}
+	return gemini.Open(gemini.Options{Title: a.Title, Processes: a.Processes}), nil
 }
 
 func prepareCodex(a Agent, argv []string) (Launch, any, error) {

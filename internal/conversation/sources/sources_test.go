@@ -17,7 +17,7 @@ func agent(t *testing.T, vendor string) sources.Agent {
 	return sources.Agent{
 		Vendor: vendor, Dir: filepath.Join(t.TempDir(), "source"), Env: map[string]string{"HOME": t.TempDir()}, Version: "test",
 		Processes: func(context.Context) ([]int, error) { return nil, nil },
-		Title:     func(context.Context) (string, error) { return "", nil },
+		Title:     func(context.Context) (string, error) { return "", fault.Errorf(fault.NotRunning, "it has ended") },
 	}
 }
 

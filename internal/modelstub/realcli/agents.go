@@ -91,3 +91,30 @@ func OpenCode(t TB, stub *modelstub.Server) *Home {
 	})
 	return h
 }
+
+// Gemini makes a home for Gemini CLI that trusts every folder.
+func Gemini(t TB, stub *modelstub.Server) *Home {
+	t.Helper()
+	h := newHome(t, "gemini", stub)
+	h.Key = "stub"
+	h.Env = append(h.Env, "GEMINI_API_KEY="+h.Key, "GOOGLE_GEMINI_BASE_URL="+stub.URL())
+	h.writeJSON(t, ".gemini/settings.json", map[string]any{
+		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}, "folderTrust": map[string]any{"enabled": false}},
+		"general":  map[string]any{"enableAutoUpdate": false},
+		"privacy":  map[string]any{"usageStatisticsEnabled": false},
+	})
+	return h
+}
+
+// Copilot makes a home for Copilot CLI, without an account. It asks whether to
+// trust the folder.
+func Copilot(t TB, stub *modelstub.Server) *Home {
+	t.Helper()
+	h := newHome(t, "copilot", stub)
+	h.Key = "stub"
+	h.Env = append(h.Env,
+		"COPILOT_HOME="+filepath.Join(h.Dir, ".copilot"), "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false",
+		"COPILOT_PROVIDER_BASE_URL="+stub.URL()+"/v1", "COPILOT_PROVIDER_API_KEY="+h.Key, "COPILOT_MODEL=stub-model",
+	)
+	return h
+}
