@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"crypto/rand"
+	mathrand "math/rand/v2"
 	"net"
 	"slices"
 	"strconv"
@@ -59,16 +60,27 @@ func Launch(argv []string, at time.Time) (Endpoint, []string, error) {
 	return e, []string{"--port", strconv.Itoa(port)}, nil
 }
 
-// freePort asks the system for one that nobody uses now. Somebody may take it
-// before opencode does: it ends then, and is started again with another.
+// Ports below those that the system gives to whoever asks for any: opencode
+// takes seconds before it listens, and another one may be given away meanwhile.
+const (
+	firstPort = 20000
+	lastPort  = 32000
+	portTries = 100
+)
+
+// freePort finds one that nobody uses now.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fault.Errorf(fault.Unreachable, "choose a port for opencode: %w", err)
+	var problem error
+	for range portTries {
+		port := firstPort + mathrand.IntN(lastPort-firstPort)
+		l, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		if err == nil {
+			err = l.Close()
+		}
+		if err == nil {
+			return port, nil
+		}
+		problem = err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
-		return 0, fault.Errorf(fault.Unreachable, "choose a port for opencode: %w", err)
-	}
-	return port, nil
+	return 0, fault.Errorf(fault.Unreachable, "choose a port for opencode: %w", problem)
 }
