@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"fmt"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -239,4 +240,22 @@ func TestAttachFullScreenPrograms(t *testing.T) {
 	h.seesText("F10Quit")
 	h.types("q")
 	h.seesText("program exited with status 0")
+}
+
+// A terminal that was never given a size says 0x0; it can attach all the same.
+// An agent in a session of den's own is attached to in the same way.
+func TestAttachFromTerminalWithoutSize(t *testing.T) {
+	w := newWorld(t)
+	w.do("new", "echo", "sh", "-c", "echo it-is-here; cat")
+	w.sit(80, 24, "sh", "-c", "stty cols 0 rows 0; exec "+w.den+" attach echo").seesText("it-is-here")
+}
+
+// tmux attaches to its agents itself.
+func TestAttachToTmuxAgentFromTerminalWithoutSize(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed; 'make setup' installs it")
+	}
+	c := newChaos(t, "tmux", 1)
+	c.must("up", "--wait", "-t", "60s")
+	c.sit(80, 24, "sh", "-c", "stty cols 0 rows 0; exec "+c.den+" agent attach a0").seesText("ready>")
 }

@@ -85,7 +85,7 @@ type viewer struct {
 }
 
 func newViewer(in, out *os.File, s *session.Session, readOnly bool) (*viewer, error) {
-	cols, rows, err := term.GetSize(int(out.Fd()))
+	cols, rows, err := sizeOf(out)
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
 	}
@@ -198,6 +198,16 @@ func (v *viewer) paint() {
 	v.out.Write(v.painter.Paint(nil, v.emulator)) // a terminal that is gone shows in the next read
 }
 
+// sizeOf asks for a terminal's size. One that was never given a size says 0x0,
+// as a serial line or a fresh container's does: it is taken for a VT100's.
+func sizeOf(f *os.File) (cols, rows int, err error) {
+	cols, rows, err = term.GetSize(int(f.Fd()))
+	if err == nil && (cols == 0 || rows == 0) {
+		cols, rows = 80, 24
+	}
+	return cols, rows, err
+}
+
 // followSize passes on changes of the terminal's size.
 func (v *viewer) followSize(ctx context.Context) {
 	winch := make(chan os.Signal, 1)
@@ -209,7 +219,7 @@ func (v *viewer) followSize(ctx context.Context) {
 			return
 		case <-winch:
 		}
-		cols, rows, err := term.GetSize(int(v.out.Fd()))
+		cols, rows, err := sizeOf(v.out)
 		if err != nil {
 			continue // gone; the next read tells
 		}

@@ -217,18 +217,21 @@ func (a *app) runDown(ctx context.Context, file string) error {
 
 func (a *app) reloadCmd() *cobra.Command {
 	var file string
-	return fileFlag(&cobra.Command{
+	var yes bool
+	cmd := fileFlag(&cobra.Command{
 		Use:     "reload",
 		Short:   "Let the keeper read the workspace's file again, now",
-		Long:    "The keeper reads the file by itself when it changes. A file with problems changes nothing: the old one stays in force, and 'den ps' says why.",
-		Example: "  den reload",
+		Long:    "The keeper reads the file by itself when it changes. A file with problems changes nothing: the old one stays in force, and 'den ps' says why.\nA file that would end more than half of the agents at once is held until --yes confirms it.",
+		Example: "  den reload\n  den reload --yes",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := a.keep(cmd.Context(), file, keeper.MethodReload, nil, nil); err != nil {
+			if err := a.keep(cmd.Context(), file, keeper.MethodReload, keeper.Agent{Yes: yes}, nil); err != nil {
 				return err
 			}
 			return a.answer(map[string]any{"status": "reloaded"}, func(w io.Writer) { fmt.Fprintln(w, "reloaded") })
 		},
 	}, &file)
+	cmd.Flags().BoolVar(&yes, "yes", false, "also if that ends more than half of the agents")
+	return cmd
 }

@@ -125,14 +125,23 @@ func (w *worker) stop(ctx context.Context, d decision) {
 	}
 	_, code := w.forensics(ctx)
 	again := d.actual == keeper.Stopping && w.wantsRun()
-	w.remember(func(m *memory) {
+	is, rules, now, chance := w.sub().Identity(), w.rules(), w.c.clock(), w.c.jitter()
+	quarantined := false
+	m := w.remember(func(m *memory) {
 		m.begunAnew()
 		m.Left, m.Started, m.ExitCode = false, time.Time{}, code
 		if again {
 			m.Restarts++
 		}
+		if d.stalled {
+			quarantined = m.failed("it stalled", is, rules, now, chance)
+			m.FailedByStall = true
+		}
 	})
 	w.event(keeper.EventStopped, d.why, nil)
+	if quarantined {
+		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
+	}
 }
 
 // stopFailed tells it. The agent may still run: the next look tells. It comes

@@ -11,7 +11,8 @@ import (
 // noteChanges notes what happened without us: an agent that came up, or went.
 func (w *worker) noteChanges(ctx context.Context, s observed) {
 	now := w.c.clock()
-	m, stable := w.forgetChanged(), w.rules().StableAfter
+	m := w.forgetChanged()
+	stable := w.rules().stableAfter(m)
 	switch {
 	case !s.known:
 		w.event(keeper.EventUnknown, s.problem, nil)

@@ -338,8 +338,9 @@ func (c *Controller) Event(e keeper.Event) { c.journal.append(e) }
 // Events calls each with the events after seq, and with follow with those to
 // come until the context ends.
 func (c *Controller) Events(ctx context.Context, seq uint64, agent string, follow bool, each func(keeper.Event) error) error {
+	from := cursor{seq: seq}
 	for {
-		last, more, err := c.journal.since(seq, func(e keeper.Event) error {
+		more, err := c.journal.since(&from, func(e keeper.Event) error {
 			if agent != "" && e.Agent != agent {
 				return nil
 			}
@@ -348,7 +349,6 @@ func (c *Controller) Events(ctx context.Context, seq uint64, agent string, follo
 		if err != nil || !follow {
 			return err
 		}
-		seq = last
 		select {
 		case <-more:
 		case <-ctx.Done():

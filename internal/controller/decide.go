@@ -45,10 +45,11 @@ const (
 
 // decision is the rule's answer: what to do, why, and when to look again.
 type decision struct {
-	do     action
-	actual string
-	why    string
-	again  time.Time // zero: when something happens
+	do      action
+	actual  string
+	why     string
+	again   time.Time // zero: when something happens
+	stalled bool      // it is stopped because it stalled
 }
 
 // decide is the rule. It is a function of its arguments and changes nothing.
@@ -131,7 +132,7 @@ func decideRunning(s observed, m memory, p Policy, now time.Time) decision {
 		case now.Before(due):
 			up.again = sooner(up.again, due)
 		case p.StallRestart && s.held == "":
-			return decision{do: stop, actual: keeper.Stopping, why: fmt.Sprintf("it stalled: no output for %s, and it does not wait for input", p.StallTimeout)}
+			return decision{do: stop, actual: keeper.Stopping, stalled: true, why: fmt.Sprintf("it stalled: no output for %s, and it does not wait for input", p.StallTimeout)}
 		case !m.Stalled:
 			return decision{do: report, actual: keeper.Running, why: fmt.Sprintf("stalls: no output for %s, and it does not wait for input", p.StallTimeout)}
 		default:
@@ -139,7 +140,7 @@ func decideRunning(s observed, m memory, p Policy, now time.Time) decision {
 		}
 	}
 	if !m.Started.IsZero() && m.Failures > 0 {
-		up.again = sooner(up.again, m.Started.Add(p.StableAfter)) // then its failures are forgiven
+		up.again = sooner(up.again, m.Started.Add(p.stableAfter(m))) // then its failures are forgiven
 	}
 	return up
 }

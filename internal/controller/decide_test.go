@@ -137,3 +137,28 @@ func TestRestartPolicyFinal(t *testing.T) {
 		}
 	}
 }
+
+// An agent that stalls again and again is not restarted at once for ever: its
+// failures are forgiven only when it has outlived the time in which it stalled.
+func TestStallsBackOff(t *testing.T) {
+	p := DefaultPolicy
+	p.StallTimeout, p.StallRestart = time.Minute, true
+	now := time.Unix(1e9, 0)
+	m := memory{Started: now.Add(-time.Minute)}
+	if d := decide(desired{run: true}, observed{known: true, running: true}, m, p, now); d.do != stop || !d.stalled {
+		t.Fatalf("%+v", d)
+	}
+	m.failed("it stalled", "id", p, now, 1)
+	m.failed("it stalled", "id", p, now, 1)
+	m.FailedByStall = true
+	if d := decide(desired{run: true}, observed{known: true}, m, p, now); d.do != rest || !d.again.Equal(now.Add(p.Backoff)) {
+		t.Errorf("after the second stall: %+v", d)
+	}
+	if got := p.stableAfter(m); got != p.StableAfter+p.StallTimeout {
+		t.Errorf("forgiven after %v", got)
+	}
+	m.failed("it ended", "id", p, now, 1)
+	if got := p.stableAfter(m); got != p.StableAfter {
+		t.Errorf("after another failure forgiven after %v", got)
+	}
+}

@@ -3,7 +3,10 @@ package controller
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"io/fs"
 	"log"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -21,17 +24,19 @@ const maxEvents = 8 << 20
 type journal struct {
 	path  string
 	clock func() time.Time
+	limit int64 // maxEvents, but in tests
 
 	mu      sync.Mutex // guards the fields below
 	f       *os.File
 	seq     uint64
 	size    int64
+	files   uint64        // how many were begun, with the one that was found
 	more    chan struct{} // closed, and replaced, at each event
 	failing bool          // the last event was not written
 }
 
 func openJournal(path string, clock func() time.Time) (*journal, error) {
-	j := &journal{path: path, clock: clock, more: make(chan struct{})}
+	j := &journal{path: path, clock: clock, limit: maxEvents, files: 1, more: make(chan struct{})}
 	whole := int64(0)
 	for _, p := range []string{path + ".1", path} {
 		size, err := keeper.ScanEvents(p, func(e keeper.Event) error { j.seq = max(j.seq, e.Seq); return nil })
@@ -78,7 +83,7 @@ func (j *journal) append(e keeper.Event) {
 	j.failing = false
 	j.seq++
 	j.size += int64(len(line))
-	if j.size > maxEvents {
+	if j.size > j.limit {
 		j.rotateLocked()
 	}
 	close(j.more)
@@ -96,27 +101,94 @@ func (j *journal) rotateLocked() {
 	}
 	j.f.Close()
 	j.f, j.size = f, 0
+	j.files++
 }
 
-// since calls each with the events after seq, and returns a channel that is
-// closed when there are more.
-func (j *journal) since(seq uint64, each func(keeper.Event) error) (last uint64, more <-chan struct{}, err error) {
-	j.mu.Lock()
-	more = j.more
-	j.mu.Unlock()
-	last = seq
-	for _, p := range []string{j.path + ".1", j.path} {
-		if _, err := keeper.ScanEvents(p, func(e keeper.Event) error {
-			if e.Seq <= last {
+// cursor is how far a reader of the journal has come.
+type cursor struct {
+	seq    uint64 // of the last event that it got
+	file   uint64 // counts the files that were begun, from 1; 0 before the first read
+	offset int64  // in that file
+	read   int64  // how many bytes it took, for tests
+}
+
+// part is a piece of a file of events that a reader has not seen.
+type part struct {
+	path string
+	data io.Reader
+	io.Closer
+}
+
+// since calls each with the events behind the cursor, and returns a channel
+// that is closed when there are more. It reads only what was written since the
+// last call, whatever the length of the files.
+func (j *journal) since(c *cursor, each func(keeper.Event) error) (more <-chan struct{}, err error) {
+	parts, file, more, err := j.unread(c)
+	if err != nil {
+		return more, err
+	}
+	defer func() {
+		for _, p := range parts {
+			p.Close() // Best effort: it was only read.
+		}
+	}()
+	for _, p := range parts {
+		n, err := keeper.DecodeEvents(p.data, p.path, func(e keeper.Event) error {
+			if e.Seq <= c.seq {
 				return nil
 			}
-			last = e.Seq
+			c.seq = e.Seq
 			return each(e)
-		}); err != nil {
-			return last, more, err
+		})
+		c.offset += n
+		c.read += n
+		if err != nil {
+			return more, err
+		}
+		if p.path != j.path {
+			c.offset = 0
 		}
 	}
-	return last, more, nil
+	c.file = file
+	return more, nil
+}
+
+// unread opens what the cursor has not seen, under the lock: a rotation renames
+// files.
+func (j *journal) unread(c *cursor) (parts []part, file uint64, more <-chan struct{}, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	add := func(path string, offset int64) error {
+		f, err := os.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return fault.Errorf(fault.KindOf(err), "read the events: %w", err)
+		}
+		parts = append(parts, part{path: path, data: io.NewSectionReader(f, offset, math.MaxInt64-offset), Closer: f})
+		return nil
+	}
+	older, newest := int64(0), int64(0)
+	switch c.file {
+	case j.files:
+		newest = c.offset
+	case j.files - 1:
+		older = c.offset
+	}
+	if c.file != j.files {
+		c.offset = older
+		if err = add(j.path+".1", older); err != nil {
+			return nil, 0, j.more, err
+		}
+		if len(parts) == 0 {
+			c.offset = 0
+		}
+	}
+	if err = add(j.path, newest); err != nil && len(parts) > 0 {
+		parts[0].Close() // Best effort: it was only opened.
+	}
+	return parts, j.files, j.more, err
 }
 
 func (j *journal) close() error {

@@ -29,10 +29,11 @@ type memory struct {
 	// restart policy, or "".
 	Finished string `json:"finished,omitempty"`
 
-	LastFailure      string      `json:"last_failure,omitempty"` // in short
-	FailedAs         string      `json:"failed_as,omitempty"`    // the identity of what failed
-	Failures         int         `json:"failures,omitempty"`     // in a row
-	Failed           []time.Time `json:"failed,omitempty"`       // within the window
+	LastFailure      string      `json:"last_failure,omitempty"`    // in short
+	FailedAs         string      `json:"failed_as,omitempty"`       // the identity of what failed
+	FailedByStall    bool        `json:"failed_by_stall,omitempty"` // the last time
+	Failures         int         `json:"failures,omitempty"`        // in a row
+	Failed           []time.Time `json:"failed,omitempty"`          // within the window
 	NotBefore        time.Time   `json:"not_before,omitzero"`
 	QuarantinedUntil time.Time   `json:"quarantined_until,omitzero"`
 	Quarantines      int         `json:"quarantines,omitempty"` // in a row
@@ -68,7 +69,7 @@ func (m memory) silentSince(activity time.Time) time.Time {
 // asked for. It reports whether the agent is in quarantine now.
 func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter float64) bool {
 	m.LastFailure, _, _ = strings.Cut(what, "\n")
-	m.FailedAs = identity
+	m.FailedAs, m.FailedByStall = identity, false
 	m.Failures++
 	m.Failed = slices.DeleteFunc(m.Failed, func(t time.Time) bool { return now.Sub(t) > p.Window })
 	m.Failed = append(m.Failed, now)
@@ -84,7 +85,7 @@ func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter f
 
 // forgive forgets all failures.
 func (m *memory) forgive() {
-	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.FailedAs = 0, nil, 0, "", ""
+	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.FailedAs, m.FailedByStall = 0, nil, 0, "", "", false
 	m.NotBefore, m.QuarantinedUntil = time.Time{}, time.Time{}
 }
 

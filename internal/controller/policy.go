@@ -65,6 +65,16 @@ func (p Policy) delay(failures int, jitter float64) time.Duration {
 	return d/2 + time.Duration(jitter*float64(d)/2)
 }
 
+// stableAfter is how long an agent must run until its failures are forgiven.
+// One that stalled must outlive the time after which it would stall again, or
+// it would be restarted for ever without a pause.
+func (p Policy) stableAfter(m memory) time.Duration {
+	if m.FailedByStall {
+		return p.StallTimeout + p.StableAfter
+	}
+	return p.StableAfter
+}
+
 // quarantine is how long the n-th quarantine lasts, counted from 0.
 func (p Policy) quarantine(n int) time.Duration { return double(p.Quarantine, n, p.QuarantineMax) }
 

@@ -38,16 +38,17 @@ type daemon struct {
 
 	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
-	mu        sync.Mutex // guards the fields below
-	workspace *workspace.Workspace
-	session   workspace.Session // what the file says for all sessions
-	problem   error             // why the newest file is not in force, or nil
-	counts    map[string]int    // pools and how many of each are wanted
-	members   map[string]member // all agents, by name
-	leaving   map[string]member // those that are not wanted any more; they may still finish
-	queues    map[string]*outbox.Queue
-	changed   chan struct{} // closed, and replaced, when members changes
-	warned    []string      // what was last warned of
+	mu           sync.Mutex // guards the fields below
+	workspace    *workspace.Workspace
+	session      workspace.Session // what the file says for all sessions
+	problem      error             // why the newest file is not in force, or nil
+	counts       map[string]int    // pools and how many of each are wanted
+	members      map[string]member // all agents, by name
+	leaving      map[string]member // those that are not wanted any more; they may still finish
+	queues       map[string]*outbox.Queue
+	changed      chan struct{}     // closed, and replaced, when members changes
+	warned       []string          // what was last warned of
+	poolProblems map[string]string // why each pool could not be asked, or ""
 }
 
 // member is one agent with its place.
@@ -125,14 +126,18 @@ func (d *daemon) serve(announce func(error)) error {
 }
 
 // load reads the workspace and makes it the plan. On an error the old one
-// stays in force.
-func (d *daemon) load() error {
+// stays in force. A file that would end many agents at once is such an error,
+// unless somebody has confirmed it.
+func (d *daemon) load(confirmed bool) error {
 	d.planning.Lock()
 	defer d.planning.Unlock()
 	d.mu.Lock()
 	first := d.workspace == nil
 	d.mu.Unlock()
 	ws, err := d.read()
+	if err == nil && !first && !confirmed {
+		err = d.hold(ws)
+	}
 	if err == nil {
 		err = d.apply(ws, nil)
 	}
@@ -145,7 +150,10 @@ func (d *daemon) load() error {
 	case first: // the keeper's first words say it
 	case err == nil:
 		d.controller.Event(keeper.Event{Type: keeper.EventReloaded, Detail: map[string]any{"agents": agents}})
-	case !told:
+	case told:
+	case errors.As(err, new(*heldError)):
+		d.controller.Event(keeper.Event{Type: keeper.EventHeld, Why: err.Error()})
+	default:
 		d.controller.Event(keeper.Event{Type: keeper.EventRefused, Why: err.Error()})
 	}
 	return err

@@ -38,7 +38,7 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		}
 		return d.ps(""), nil
 	case keeper.MethodReload:
-		if err := d.load(); err != nil {
+		if err := d.load(req.Yes); err != nil {
 			return nil, err
 		}
 		return struct{}{}, nil

@@ -164,7 +164,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
 	d.places = newPlaces(d)
 	defer d.places.close()
-	err = d.load()
+	err = d.load(false)
 	if len(o.verb) > 0 { // down
 		if err != nil {
 			log.Printf("%v; all sessions of the workspace are ended without it", err)

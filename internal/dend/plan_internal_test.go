@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func planned(t *testing.T, file string) *daemon {
 	d.places = newPlaces(d)
 	t.Cleanup(d.places.close)
 	rewrite(t, d, file)
-	if err := d.load(); err != nil {
+	if err := d.load(false); err != nil {
 		t.Fatal(err)
 	}
 	return d
@@ -88,7 +89,7 @@ func TestResizeTakesTheNewestFile(t *testing.T) {
 	}
 	asked := d.askPools(t.Context(), d.workspace)
 	rewrite(t, d, pool+"[[agents]]\nname = \"new\"\nstart_command = \"cat\"\n")
-	if err := d.load(); err != nil {
+	if err := d.load(false); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.resize(asked); err != nil {
@@ -114,7 +115,7 @@ func TestBadFileChangesNothing(t *testing.T) {
 	d := planned(t, pool)
 	rewrite(t, d, "nonsense = 1\n")
 	for range 2 {
-		if err := d.load(); fault.KindOf(err) != fault.Usage {
+		if err := d.load(false); fault.KindOf(err) != fault.Usage {
 			t.Fatalf("%v", err)
 		}
 	}
@@ -122,7 +123,7 @@ func TestBadFileChangesNothing(t *testing.T) {
 		t.Errorf("%+v", ps)
 	}
 	rewrite(t, d, pool)
-	if err := d.load(); err != nil || d.ps("").Problem != "" {
+	if err := d.load(false); err != nil || d.ps("").Problem != "" {
 		t.Errorf("mended: %v, %q", err, d.ps("").Problem)
 	}
 	if got := eventTypes(t, d); !slices.Equal(got, []string{keeper.EventRefused, keeper.EventReloaded}) {
@@ -190,5 +191,103 @@ func TestCount(t *testing.T) {
 		if _, err := ask(check); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", check, err)
 		}
+	}
+}
+
+// agentsCalled is a file with agents of these names.
+func agentsCalled(names ...string) string {
+	file := ""
+	for _, name := range names {
+		file += "[[agents]]\nname = \"" + name + "\"\nstart_command = \"cat\"\n"
+	}
+	return file
+}
+
+// A file that would end more than half of the agents at once waits for
+// somebody's word; an empty one is no file.
+func TestFileThatEndsManyIsHeld(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, after []string
+		held          bool
+	}{
+		"a half":             {[]string{"a", "b", "c", "d"}, []string{"a", "b"}, false},
+		"more than a half":   {[]string{"a", "b", "c", "d"}, []string{"a"}, true},
+		"others instead":     {[]string{"a", "b", "c"}, []string{"x", "y", "z"}, true},
+		"all":                {[]string{"a", "b"}, nil, true},
+		"the only one":       {[]string{"a"}, nil, true},
+		"the only, renamed":  {[]string{"a"}, []string{"b"}, false},
+		"more, and none out": {[]string{"a"}, []string{"a", "b", "c"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := planned(t, agentsCalled(tt.before...))
+			rewrite(t, d, agentsCalled(tt.after...))
+			err := d.load(false)
+			if !tt.held {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if again := d.load(false); fault.KindOf(err) != fault.Denied || fault.KindOf(again) != fault.Denied {
+				t.Fatalf("%v, %v", err, again)
+			}
+			if names(d) != strings.Join(tt.before, " ") || !strings.HasPrefix(d.ps("").Problem, "held: ") {
+				t.Errorf("%s run, %q", names(d), d.ps("").Problem)
+			}
+			if got := eventTypes(t, d); !slices.Equal(got, []string{keeper.EventHeld}) {
+				t.Errorf("events %v", got)
+			}
+			if err := d.load(true); err != nil || d.ps("").Problem != "" || names(d) != strings.Join(tt.after, " ") {
+				t.Errorf("confirmed: %v, %q, %s run", err, d.ps("").Problem, names(d))
+			}
+		})
+	}
+	d := planned(t, agentsCalled("a"))
+	if err := os.WriteFile(d.state.Config, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.load(true); fault.KindOf(err) != fault.Usage || names(d) != "a" {
+		t.Errorf("an empty file: %v, %s run", err, names(d))
+	}
+}
+
+// A pool that cannot be asked is told of once, and again when it is for
+// another reason or after it worked.
+func TestCheckFailedIsToldOnce(t *testing.T) {
+	d := planned(t, pool)
+	for _, why := range []string{"x", "x", "y", "y", "", "y", "y"} {
+		d.checkFailed("p", why)
+	}
+	if got := eventTypes(t, d); len(got) != 3 {
+		t.Errorf("events %v", got)
+	}
+}
+
+// Another text in a prompt file is another agent, and the file is watched.
+func TestPromptFileIsWatched(t *testing.T) {
+	dir := t.TempDir()
+	prompt := filepath.Join(dir, "prompt.md")
+	if err := os.WriteFile(prompt, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := planned(t, "[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nprompt_mode = \"arg\"\nprompt_template = \""+prompt+"\"\n")
+	before := d.members["a"].Fingerprint().Hash
+	ctx, cancel := context.WithCancel(t.Context())
+	watching := make(chan struct{})
+	done := make(chan struct{})
+	go func() { defer close(done); d.watchWith(ctx, func() { close(watching) }) }()
+	defer func() { cancel(); <-done }()
+	<-watching
+	d.mu.Lock()
+	changed := d.changed
+	d.mu.Unlock()
+	if err := os.WriteFile(prompt, []byte("two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.members["a"].Fingerprint().Hash == before {
+		t.Error("the new prompt is not in force")
 	}
 }

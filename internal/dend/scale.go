@@ -57,8 +57,9 @@ func (d *daemon) askPools(ctx context.Context, ws *workspace.Workspace) map[stri
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:
-				d.controller.Event(keeper.Event{Type: keeper.EventScaleFailed, Agent: ag.Name, Why: err.Error()})
+				d.checkFailed(ag.Name, err.Error())
 			default:
+				d.checkFailed(ag.Name, "")
 				mu.Lock()
 				sizes[ag.Name] = n
 				mu.Unlock()
@@ -67,6 +68,21 @@ func (d *daemon) askPools(ctx context.Context, ws *workspace.Workspace) map[stri
 	}
 	checks.Wait()
 	return sizes
+}
+
+// checkFailed tells once why a pool could not be asked, and again when the
+// reason is another or it worked in between. why is "" for one that worked.
+func (d *daemon) checkFailed(pool, why string) {
+	d.mu.Lock()
+	if d.poolProblems == nil {
+		d.poolProblems = map[string]string{}
+	}
+	told := d.poolProblems[pool] == why
+	d.poolProblems[pool] = why
+	d.mu.Unlock()
+	if !told && why != "" {
+		d.controller.Event(keeper.Event{Type: keeper.EventScaleFailed, Agent: pool, Why: why})
+	}
 }
 
 // resize gives pools new sizes, in the workspace as it is by now: its file may

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 
@@ -38,7 +39,12 @@ func ScanEvents(path string, each func(Event) error) (whole int64, err error) {
 		return 0, fault.Errorf(fault.KindOf(err), "read the events: %w", err)
 	}
 	defer f.Close()
-	r := bufio.NewReader(f)
+	return DecodeEvents(f, path, each)
+}
+
+// DecodeEvents is ScanEvents for a part of a file, which is called name.
+func DecodeEvents(from io.Reader, name string, each func(Event) error) (whole int64, err error) {
+	r := bufio.NewReader(from)
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
@@ -46,7 +52,7 @@ func ScanEvents(path string, each func(Event) error) (whole int64, err error) {
 		}
 		var e Event
 		if err := json.Unmarshal(line, &e); err != nil {
-			return 0, fault.Hintf(fault.Errorf(fault.Storage, "read the events: %s is damaged after byte %d: %w", path, whole, err), "move it away: what happened so far is forgotten, nothing else")
+			return 0, fault.Hintf(fault.Errorf(fault.Storage, "read the events: %s is damaged after byte %d: %w", name, whole, err), "move it away: what happened so far is forgotten, nothing else")
 		}
 		whole += int64(len(line))
 		if err := each(e); err != nil {

@@ -6,6 +6,7 @@ const (
 	EventKeeperStopped  = "keeper.stopped"
 	EventReloaded       = "config.reloaded"
 	EventRefused        = "config.refused" // a file with problems
+	EventHeld           = "config.held"    // a file that would end many agents at once
 	EventStarting       = "agent.starting"
 	EventStarted        = "agent.started"
 	EventAdopted        = "agent.adopted" // it ran when a keeper came

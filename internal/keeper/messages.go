@@ -39,6 +39,7 @@ type Agent struct {
 	Text  string `json:"text,omitempty"`  // of a nudge
 	Lines int    `json:"lines,omitempty"` // of a peek
 	Wait  bool   `json:"wait,omitempty"`  // answer when it is done
+	Yes   bool   `json:"yes,omitempty"`   // of a reload: also if it ends many agents
 }
 
 // Ps is what a workspace wants and what is true.

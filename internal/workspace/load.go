@@ -128,6 +128,11 @@ func (l *loader) file(path string, open []string) (*node, error) {
 		}
 		return nil, fmt.Errorf("read workspace: %w", err)
 	}
+	if strings.TrimSpace(text) == "" {
+		// An editor that was killed or a full disk leaves such a file; it must not
+		// mean that no agent is wanted.
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "read workspace: %s is empty", path), "den init writes an example into another directory")
+	}
 	tree, err := parse(path, text)
 	if err != nil {
 		var problems Problems
