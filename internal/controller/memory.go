@@ -107,12 +107,22 @@ type stateFile struct {
 	Agents    map[string]memory `json:"agents"`
 }
 
-// state keeps the memories on disk.
+// state keeps the memories on disk. The file is written whole, so changes that
+// come while it is written share the next write: many agents that start at the
+// same time cost few writes.
 type state struct {
 	path string
 
-	mu   sync.Mutex // guards the fields below
-	file stateFile
+	mu      sync.Mutex // guards the fields below
+	file    stateFile
+	writing bool        // somebody writes; their write may not have the newest change
+	next    *stateWrite // the write that will have it, if somebody waits for one
+}
+
+// stateWrite is one write that several changes wait for.
+type stateWrite struct {
+	done chan struct{} // closed when it is over
+	err  error         // valid then
 }
 
 func openState(path string) (*state, error) {
@@ -142,16 +152,16 @@ func (s *state) agent(name string) memory {
 	return s.file.Agents[name]
 }
 
-// keep replaces one agent's memory, nil forgets it.
+// keep replaces one agent's memory, nil forgets it. It returns when that is on
+// disk.
 func (s *state) keep(name string, m *memory) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m == nil {
-		delete(s.file.Agents, name)
-	} else {
-		s.file.Agents[name] = *m
-	}
-	return s.saveLocked()
+	return s.change(func(f *stateFile) {
+		if m == nil {
+			delete(f.Agents, name)
+		} else {
+			f.Agents[name] = *m
+		}
+	})
 }
 
 func (s *state) suspended() bool {
@@ -161,13 +171,47 @@ func (s *state) suspended() bool {
 }
 
 func (s *state) suspend(yes bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.file.Suspended = yes
-	return s.saveLocked()
+	return s.change(func(f *stateFile) { f.Suspended = yes })
 }
 
-func (s *state) saveLocked() error {
+// change changes the state and returns when a write that has the change is
+// over.
+func (s *state) change(change func(*stateFile)) error {
+	s.mu.Lock()
+	change(&s.file)
+	if s.next == nil {
+		s.next = &stateWrite{done: make(chan struct{})}
+	}
+	w := s.next
+	if s.writing { // who writes now goes on with the next
+		s.mu.Unlock()
+		<-w.done
+		return w.err
+	}
+	s.writing = true
+	s.mu.Unlock()
+	for s.writeNext() {
+	}
+	<-w.done
+	return w.err
+}
+
+// writeNext writes the state for those who wait, and reports whether somebody
+// came meanwhile.
+func (s *state) writeNext() (more bool) {
+	s.mu.Lock()
+	w := s.next
+	s.next = nil
 	s.file.V = stateVersion
-	return atomicfile.ReplaceJSON(s.path, s.file)
+	data, err := json.Marshal(s.file)
+	s.mu.Unlock()
+	if err == nil {
+		err = atomicfile.Replace(s.path, append(data, '\n'))
+	}
+	w.err = err
+	close(w.done)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writing = s.next != nil
+	return s.writing
 }
