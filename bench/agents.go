@@ -32,6 +32,9 @@ func agents(b *bench) error {
 			}
 		}
 	}
+	if err := b.growth(); err != nil {
+		return err
+	}
 	b.out.note("agents are bash; 'up' and 'down' are one command each, to all running and to all gone; peek and nudge are from a cold command line, and over an open connection to the keeper")
 	b.out.note("bash does not end on Ctrl-C: den sees it back at its prompt in its own sessions")
 	b.out.note("tmux by hand: four callers at a time; a nudge is send-keys, unconfirmed")
@@ -39,14 +42,59 @@ func agents(b *bench) error {
 	return nil
 }
 
-func (b *bench) fleet(kind string, n int) (err error) {
+// growth measures how 'up' and 'down' grow with the number of agents.
+func (b *bench) growth() error {
+	sizes := []int{50, 100, 200, 400}
+	if b.quick {
+		sizes = []int{5, 10}
+	}
+	var up, down []float64
+	for _, n := range sizes {
+		u, d, err := b.upAndDown(n)
+		if err != nil {
+			return fmt.Errorf("%d agents: %w", n, err)
+		}
+		of := fmt.Sprintf("growth, %d agents", n)
+		b.out.one(of+", all running", "den, native", "ms", u)
+		b.out.one(of+", all gone", "den, native", "ms", d)
+		up, down = append(up, u), append(down, d)
+	}
+	last := len(sizes) - 1
+	if !b.quick {
+		b.out.aim("400 native agents run in under 3 s", up[last] < 3000, "%.0f ms", up[last])
+		b.out.aim("400 native agents are gone in under 3 s", down[last] < 3000, "%.0f ms", down[last])
+	}
+	times := float64(sizes[last]) / float64(sizes[0])
+	b.out.aim(fmt.Sprintf("%.0f times the agents take at most %.0f times as long", times, times), up[last] <= times*up[0] && down[last] <= times*down[0],
+		"up %.1f times, down %.1f times", up[last]/up[0], down[last]/down[0])
+	return nil
+}
+
+// upAndDown brings up a workspace of n native agents and ends it.
+func (b *bench) upAndDown(n int) (up, down float64, err error) {
+	home, _, err := b.newFleet("native", n)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, home.close()) }()
+	b.calm.await()
+	if up, err = home.timed("up", "--wait", "-t", "2m"); err == nil {
+		b.calm.await()
+		down, err = home.timed("down", "-t", "2m")
+		return up, down, err
+	}
+	return up, down, errors.Join(err, home.do("down"))
+}
+
+// newFleet makes a workspace of n agents and returns its file.
+func (b *bench) newFleet(kind string, n int) (*denHome, string, error) {
 	home, err := b.newHome()
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	dir := filepath.Join(filepath.Dir(home.dir), "w")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return err
+		return nil, "", errors.Join(err, home.close())
 	}
 	config := fmt.Sprintf("[workspace]\nname = \"bench\"\n[session]\nprovider = %q\n", kind)
 	for i := range n {
@@ -54,9 +102,17 @@ func (b *bench) fleet(kind string, n int) (err error) {
 	}
 	file := filepath.Join(dir, "den.toml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		return err
+		return nil, "", errors.Join(err, home.close())
 	}
 	home.env = append(home.env, "DEN_WORKSPACE="+file)
+	return home, file, nil
+}
+
+func (b *bench) fleet(kind string, n int) (err error) {
+	home, file, err := b.newFleet(kind, n)
+	if err != nil {
+		return err
+	}
 	up := true
 	defer func() {
 		if up {
