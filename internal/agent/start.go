@@ -32,6 +32,7 @@ func (m *Managed) Start(ctx context.Context) error {
 		{StepPreStart, m.preStart},
 		{StepOverlay, m.overlay},
 		{StepCopyFiles, m.copyFiles},
+		{StepPrepare, m.prepare},
 		{StepCreate, m.create},
 		{StepDialogs, talking(m.talk.FirstDialogs)},
 		{StepReady, talking(m.talk.AwaitReady)},
@@ -53,6 +54,9 @@ func (m *Managed) Start(ctx context.Context) error {
 		if len(done) == 0 && s.name != first {
 			continue // it was done before the start was cut off
 		}
+		if s.name == StepPrepare && m.preparer() == nil {
+			continue
+		}
 		m.talk.SetStarting(s.name != StepNudge)
 		step, err := m.step(ctx, s.name, s.run)
 		done = append(done, step)
@@ -71,7 +75,7 @@ func (m *Managed) Start(ctx context.Context) error {
 
 func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, error) {
 	began := m.clock()
-	limited, cancel := context.WithTimeout(ctx, m.config.StartupTimeout)
+	limited, cancel := context.WithTimeout(ctx, m.limit(name))
 	defer cancel()
 	var output string
 	var outcome Outcome
@@ -83,7 +87,7 @@ func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, er
 	if err != nil {
 		outcome = Failed
 		if limited.Err() != nil && ctx.Err() == nil {
-			err = fault.Hintf(fault.Errorf(fault.Timeout, "it took longer than %v: %w", m.config.StartupTimeout, err), "startup_timeout sets how long a step may take")
+			err = fault.Hintf(fault.Errorf(fault.Timeout, "it took longer than %v: %w", m.limit(name), err), "startup_timeout sets how long a step may take")
 		}
 	}
 	return Step{Name: name, Outcome: outcome, Duration: m.clock().Sub(began), Output: output}, err
@@ -125,13 +129,9 @@ func (m *Managed) failed(ctx context.Context, steps []Step, created bool, err er
 }
 
 func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
-	env, err := m.environ(ctx)
+	c, err := m.providerConfig(ctx)
 	if err != nil {
 		return "", Failed, err
-	}
-	c := provider.Config{
-		Argv:    m.config.argv(Beacon(m.workspace, m.name, m.clock(), m.config.Prime)),
-		WorkDir: m.config.WorkDir, Env: env, Options: m.config.ProviderOptions,
 	}
 	if err := m.provider.Start(ctx, m.session, c); err != nil {
 		return "", Failed, err
@@ -141,6 +141,18 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		m.keepMeta(ctx, MetaLife, ident.New(m.clock())),
 		m.keepMeta(ctx, MetaStarting, m.Fingerprint().String()))
 	return "", Done, err
+}
+
+// providerConfig is what the session starts with.
+func (m *Managed) providerConfig(ctx context.Context) (provider.Config, error) {
+	env, err := m.environ(ctx)
+	if err != nil {
+		return provider.Config{}, err
+	}
+	return provider.Config{
+		Argv:    m.config.argv(Beacon(m.workspace, m.name, m.clock(), m.config.Prime)),
+		WorkDir: m.config.WorkDir, Env: env, Options: m.config.ProviderOptions,
+	}, nil
 }
 
 // life tells one start of the agent's session from another, "" where that is

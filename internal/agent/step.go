@@ -32,6 +32,7 @@ const (
 	StepPreStart  = "pre_start"
 	StepOverlay   = "overlay"
 	StepCopyFiles = "copy_files"
+	StepPrepare   = "prepare"
 	StepCreate    = "create"
 	StepDialogs   = "dialogs"
 	StepReady     = "ready"

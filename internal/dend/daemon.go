@@ -334,5 +334,6 @@ func policy(ws *workspace.Workspace, ag *workspace.Agent) controller.Policy {
 	// The steps of a start have limits of their own; this one is for a
 	// provider that hangs.
 	set(&p.StartTimeout, 12*ag.StartupTimeout)
+	p.StartTimeout += agent.PrepareLimit
 	return p
 }
