@@ -2,21 +2,19 @@ package home
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/ident"
-	"den/internal/pty"
 	"den/internal/rpc"
+	"den/internal/supervise"
 )
 
 // Spec is what a user asks of a new session.
@@ -197,81 +195,27 @@ func relink(target, link string) error {
 
 // launch starts the host detached and waits for its word.
 func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lock *os.File) error {
-	stderr, err := os.OpenFile(d.HostLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return fault.Errorf(fault.Storage, "start host: %w", err)
-	}
-	defer stderr.Close()
-	bootR, bootW, err := os.Pipe()
-	if err != nil {
-		return fmt.Errorf("start host: %w", err)
-	}
-	defer bootW.Close()
-	readyR, readyW, err := os.Pipe()
-	if err != nil {
-		bootR.Close()
-		return fmt.Errorf("start host: %w", err)
-	}
-	defer readyR.Close()
-	// Nothing that this process inherited by accident goes on to the host.
-	if err := pty.CloseOnExec(); err != nil {
-		bootR.Close()
-		readyW.Close()
-		return fmt.Errorf("start host: %w", err)
-	}
-	proc, err := os.StartProcess(binary, []string{"den", "host", name, d.ID}, &os.ProcAttr{
-		Dir: "/",
-		Env: []string{
-			// Inner hosts are nobody's children: killing the session in
-			// which one was started must not end it. This marks them.
-			HostMark + "=" + d.ID,
-			"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
-		},
-		Files: []*os.File{bootR, readyW, stderr, lock}, // lock is LockFD
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
-	bootR.Close()
-	readyW.Close()
-	if err != nil {
-		return fmt.Errorf("start host: %w", err)
-	}
-	go json.NewEncoder(bootW).Encode(boot) // A host that dies before it has read all ends the pipe.
-	stop := context.AfterFunc(ctx, func() {
-		proc.Kill()    // Best effort: it may have ended.
-		readyR.Close() // unblocks the read below
-	})
-	defer stop()
 	var ready Ready
-	if err := json.NewDecoder(readyR).Decode(&ready); err != nil {
-		proc.Kill() // Best effort, as above.
-		proc.Wait() // Best effort: a keeper that lives long collects what failed.
-		if ctx.Err() != nil {
-			return fmt.Errorf("start host: %w", ctx.Err())
-		}
-		return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %s", tail(d.HostLog()))
+	proc, err := supervise.Detached{
+		Binary: binary, Argv: []string{"den", "host", name, d.ID}, Dir: "/", Log: d.HostLog(),
+		// The mark keeps the session in which a host was started from taking
+		// it for one of its own processes.
+		Env:   []string{HostMark + "=" + d.ID, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		Extra: []*os.File{lock}, // LockFD
+	}.Start(ctx, boot, &ready)
+	if err != nil {
+		return fmt.Errorf("start host: %w", err)
 	}
 	if ready.Error != nil {
-		proc.Wait() // Best effort, as above: it ends after its word.
+		supervise.Discard(proc)
 		return ready.Error.Err()
 	}
 	return proc.Release()
 }
 
 // HostMark is the environment variable that marks a host process.
-const HostMark = "DEN_HOST"
+const HostMark = supervise.HostMark
 
 // ProgramMark is the environment variable that marks the processes of a
 // session, so that they are found when their host was killed.
 const ProgramMark = "DEN_SESSION_ID"
-
-// tail returns the end of a small log for an error message.
-func tail(path string) string {
-	raw, err := os.ReadFile(path)
-	if err != nil || len(raw) == 0 {
-		return "it left no word"
-	}
-	if len(raw) > 2000 {
-		raw = raw[len(raw)-2000:]
-	}
-	return string(raw)
-}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"den/internal/fault"
+	"den/internal/supervise"
 )
 
 // Elsewhere runs den where this process cannot fork it, but where files and
@@ -146,7 +147,7 @@ func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Boo
 	case end != nil && !errors.Is(end, context.Canceled):
 		return fmt.Errorf("start host: %w", end)
 	}
-	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, tail(d.HostLog()))
+	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, supervise.LastWords(d.HostLog()))
 }
 
 // handOver gives the first one that calls the session, and returns its word.

@@ -101,7 +101,9 @@ func (m *Manifest) endTime() time.Time {
 // remove deletes a final session's directory and frees its name. The record
 // goes first, so that nobody finds half a session.
 func (d Dir) remove(m *Manifest) error {
-	d.Sweep()
+	if _, err := d.Sweep(); err != nil {
+		return err
+	}
 	if err := os.Remove(d.manifest()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(fault.Storage, "remove session '%s': %w", m.Name, err)
 	}

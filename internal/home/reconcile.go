@@ -1,12 +1,13 @@
 package home
 
 import (
+	"context"
+	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"den/internal/fault"
-	"den/internal/pty"
+	"den/internal/supervise"
 )
 
 // Reconcile writes down that a session is lost, once its host no longer holds
@@ -17,7 +18,7 @@ func (d Dir) Reconcile() (*Manifest, error) {
 	if err != nil || !stale {
 		return m, err
 	}
-	d.Sweep()
+	d.Sweep() // Best effort: the session is lost all the same, and gc tries again.
 	m.Ended = time.Now().UTC()
 	os.Remove(m.Socket) // Best effort: nobody listens there any more.
 	if err := d.Save(m); err != nil && !readOnly(err) {
@@ -31,30 +32,15 @@ func readOnly(err error) bool {
 	return kind == fault.Storage || kind == fault.Denied
 }
 
-// sweepLimit bounds how long Sweep waits for what it killed: only a process
-// stuck in the kernel takes longer.
-const sweepLimit = 2 * time.Second
-
 // Sweep kills the processes of a session whose host is gone: those that
-// survived the hang-up of their terminal, found by their environment. It
-// returns when they are gone, with their number.
-func (d Dir) Sweep() int {
-	killed := map[int]bool{}
-	for begun := time.Now(); time.Since(begun) < sweepLimit; time.Sleep(time.Millisecond) {
-		left := 0
-		for _, pid := range pty.Marked(ProgramMark + "=" + d.ID) {
-			if pid == os.Getpid() {
-				continue
-			}
-			left++
-			killed[pid] = true
-			syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
-		}
-		if left == 0 {
-			break
-		}
+// survived the hang-up of their terminal. It returns when they are gone, with
+// their number.
+func (d Dir) Sweep() (killed int, err error) {
+	killed, err = supervise.Sweep(context.Background(), ProgramMark+"="+d.ID)
+	if err != nil {
+		return killed, fmt.Errorf("end what is left of session '%s': %w", d.ID, err)
 	}
-	return len(killed)
+	return killed, nil
 }
 
 // Close turns the record of a session that is over into destroyed.

@@ -20,6 +20,7 @@ import (
 	"den/internal/ident"
 	"den/internal/pty"
 	"den/internal/rpc"
+	"den/internal/supervise"
 	"den/internal/vt"
 	"den/internal/wire"
 
@@ -32,7 +33,7 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	settle()
 	unix.CloseOnExec(home.LockFD)
 	lock := os.NewFile(home.LockFD, "lock")
-	return run(ctx, version, stdin, stdout, lock, func() { detach(stdout) })
+	return run(ctx, version, stdin, stdout, lock, func() { supervise.LetGo(stdout) })
 }
 
 // run boots, tells the creator, lets go of it and serves.
@@ -64,25 +65,6 @@ func settle() {
 	unix.Umask(0o077)
 }
 
-// detach lets go of the pipe to the creator, and of its directory.
-func detach(stdout io.Closer) {
-	// Descriptors 0 and 1 must not be taken by what is opened later: a stray
-	// write to stdout would go there. So the null device takes their place,
-	// which also ends the pipes.
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		log.Printf("let go of the creator: %v", err)
-		stdout.Close() // Best effort: the creator has had its word.
-		return
-	}
-	defer null.Close()
-	for fd := range 2 {
-		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
-			log.Printf("let go of the creator: %v", err)
-		}
-	}
-}
-
 // boot takes the session over from its creator and starts the program.
 func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 	var b home.Bootstrap
@@ -103,8 +85,8 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 		return nil, err
 	}
 	h.record = m
-	if err := becomeSubreaper(); err != nil {
-		log.Print(err) // what outlives its parents is then init's
+	if err := supervise.BecomeSubreaper(); err != nil {
+		return nil, err // without it, not all processes could be ended
 	}
 	if err := h.begin(b.Env, b.HostPID); err != nil {
 		return nil, err
@@ -207,7 +189,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 
 // adopt takes charge of the program.
 func (h *Host) adopt(pid int) {
-	h.proc = newProcesses(pid)
+	h.tree, h.closed = supervise.Adopt(pid), make(chan struct{})
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
 	h.cells = &cells{

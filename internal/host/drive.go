@@ -41,7 +41,7 @@ func (r *running) drive() {
 		case hookEnded:
 			o.HookEnded = true
 		case exited:
-			o.Exited, o.ExitCode = true, h.proc.exit().Code
+			o.Exited, o.ExitCode = true, h.exit().Code
 		case o.Ready: // as it was left
 		case wait == 0:
 			r.probe(&o, check, activity)

@@ -9,6 +9,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/supervise"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +25,7 @@ func MainFrom(ctx context.Context, version, socket string) error {
 	}
 	return run(ctx, version, conn, conn, lock, func() {
 		conn.Close() // Best effort: the creator has had its word.
-		detach(os.Stdout)
+		supervise.LetGo(os.Stdout)
 	})
 }
 

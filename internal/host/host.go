@@ -19,6 +19,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
+	"den/internal/supervise"
 	"den/internal/wire"
 )
 
@@ -30,7 +31,7 @@ type Host struct {
 	tty    *pty.PTY
 	core   *core
 	input  *inputQueue
-	proc   *processes
+	tree   *supervise.Tree
 	cells  *cells
 	server *server
 	lock   *os.File // held open until the end: it says that we live
@@ -44,6 +45,7 @@ type Host struct {
 	resizing sync.Mutex // one size at a time for emulator and PTY
 	turning  sync.Mutex // one of killing and upgrading begins, never both
 
+	closed    chan struct{} // closed when the record is closed
 	ending    chan struct{} // closed when the program has ended and all was read
 	stopCells chan struct{} // closed when the cell goes to another binary
 	killing   chan struct{} // closed when a kill begins
@@ -100,7 +102,7 @@ func (h *Host) serve(ctx context.Context) error {
 		if err := h.run(ctx); err != nil || !h.isUpgrading() {
 			return err
 		}
-		if !h.proc.isOver() {
+		if !h.tree.Over() {
 			// Returns only when the new binary could not be run.
 			log.Printf("upgrade: %v", h.replaceBinary())
 		}
@@ -118,7 +120,7 @@ func (h *Host) run(ctx context.Context) error {
 	read := make(chan struct{})
 	workers.Go(func() { defer close(read); h.readTerminal() })
 	workers.Go(func() { h.input.run(stop) })
-	workers.Go(func() { h.proc.reap(stop) })
+	workers.Go(func() { h.tree.Reap(stop) })
 	workers.Go(func() { h.trim(stop) })
 	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })
 	h.resumeRecording(stop, &workers)
@@ -131,14 +133,14 @@ func (h *Host) run(ctx context.Context) error {
 		serving.Wait() // clients may take their last answers
 	}
 	select {
-	case <-h.proc.ended:
+	case <-h.tree.Ended():
 	case <-h.upgrading:
 		close(h.stopCells)
 		h.cells.work.Wait()
 		end()
 		return nil
 	}
-	exit := h.proc.exit()
+	exit := h.exit()
 	h.drainTerminal(read)
 	h.beginEnd()
 	close(h.ending)
@@ -153,7 +155,7 @@ func (h *Host) run(ctx context.Context) error {
 // a session that is killed.
 func (h *Host) beginEnd() {
 	if h.isKilled() {
-		h.proc.emptyWithin(killLimit)
+		h.tree.EmptyWithin(supervise.KillLimit)
 		return
 	}
 	h.turning.Lock()
@@ -180,11 +182,17 @@ func (h *Host) drainTerminal(read <-chan struct{}) {
 			if h.core.lastActivity() == before || h.isKilled() {
 				return
 			}
-			if time.Since(h.proc.endTime()) > time.Second {
+			if time.Since(h.tree.Exit().At) > time.Second {
 				return // an orphan that floods the terminal is not waited for
 			}
 		}
 	}
+}
+
+// exit is how the program ended.
+func (h *Host) exit() wire.Exit {
+	e := h.tree.Exit()
+	return wire.Exit{Code: e.Code, Signal: e.Signal}
 }
 
 // closeRecord writes down how it ended: first the log, then the record, then
@@ -204,7 +212,7 @@ func (h *Host) closeRecord(exit wire.Exit) {
 		m.FinalSeq, m.ScreenHash = seq, hash
 	})
 	h.core.announce(exit)
-	h.proc.finish()
+	close(h.closed)
 }
 
 // resumeRecording tries to write the log again while it cannot be written.

@@ -1,10 +1,12 @@
 package host
 
 import (
+	"log"
 	"time"
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/supervise"
 	"den/internal/wire"
 )
 
@@ -14,8 +16,11 @@ func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
 	if err := h.beginKill(); err != nil {
 		return wire.Killed{}, err
 	}
-	killed, _ := h.proc.killAll(grace) // what does not end is in the host's log
-	<-h.proc.done
+	killed, err := h.tree.End(grace, supervise.HangUp, supervise.Terminate)
+	if err != nil {
+		log.Print(err) // the record tells of the program, which may have ended
+	}
+	<-h.closed
 	if m := h.manifest(); m.Status != home.Destroyed {
 		// It ended by itself a moment before; the caller closes its record.
 		return wire.Killed{}, fault.Errorf(fault.NotRunning, "session '%s' is %s", m.Name, m.Ending())

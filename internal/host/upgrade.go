@@ -140,7 +140,7 @@ func (h *Host) handover() (handover, error) {
 	c.flushLocked()
 	cols, rows := c.term.Size()
 	s := handover{
-		V: handoverVersion, Home: h.dir.Home, ID: h.dir.ID, Program: h.proc.program,
+		V: handoverVersion, Home: h.dir.Home, ID: h.dir.ID, Program: h.tree.Leader(),
 		coreState: c.coreState, Cells: cells, Position: c.log.Position(),
 		Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
 		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1,

@@ -13,6 +13,7 @@ type procStat struct {
 	pid, ppid, pgrp, session int
 	state                    byte
 	threads                  int
+	started                  int    // ticks after the system's start
 	tty                      uint32 // the controlling terminal's device number
 	comm                     string
 }
@@ -56,7 +57,7 @@ func parseStat(line []byte) (procStat, bool) {
 		return procStat{}, false
 	}
 	st.state = state[0]
-	for i := 4; i <= 20; i++ { // Numbered as in proc(5).
+	for i := 4; i <= 22; i++ { // Numbered as in proc(5).
 		n, ok := atoi(f.next())
 		if !ok {
 			return procStat{}, false
@@ -72,6 +73,8 @@ func parseStat(line []byte) (procStat, bool) {
 			st.tty = uint32(n)
 		case 20:
 			st.threads = n
+		case 22:
+			st.started = n
 		}
 	}
 	return st, true

@@ -11,16 +11,33 @@ import (
 // links. A zombie does not count, and root itself is not listed. A process
 // whose parent died is below whoever adopted it.
 func Descendants(root int) []int {
+	found := Processes(root)
+	out := make([]int, len(found))
+	for i, p := range found {
+		out[i] = p.PID
+	}
+	return out
+}
+
+// Processes is Descendants with what tells one process from a later one of the
+// same number.
+func Processes(root int) []Process {
 	var w treeWalk
 	w.reset()
 	w.walk(root, nil)
-	out := make([]int, 0, len(w.found))
+	out := make([]Process, 0, len(w.found))
 	for _, p := range w.found {
 		if p.alive() {
-			out = append(out, p.pid)
+			out = append(out, Process{p.pid, p.started})
 		}
 	}
 	return out
+}
+
+// Lookup returns the live process that has the number now.
+func Lookup(pid int) (Process, bool) {
+	st, ok := readStat(pid)
+	return Process{pid, st.started}, ok && st.alive()
 }
 
 // treeWalk collects processes by parent links. It may be used again after reset.

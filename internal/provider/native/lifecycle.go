@@ -12,7 +12,6 @@ import (
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
-	"den/internal/provider/unsettled"
 	"den/internal/session"
 )
 
@@ -38,7 +37,7 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	case err == nil && old.Status.Active():
 		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, old.Status), "stop it first, or choose another name")
 	case err == nil:
-		if err := p.clearFor(ctx, name, before, old); err != nil {
+		if err := p.clearFor(name, before, old); err != nil {
 			return err
 		}
 	case fault.KindOf(err) != fault.NotFound:
@@ -56,21 +55,16 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 	return nil
 }
 
-// sweepTries bounds how often what a session left is looked for again because
-// some process could not be told to be its own.
-const sweepTries = 5
-
 // clearFor makes way for the next session of a name: what the ended command
 // left running must not meet its successor, and of the records before only
 // this one stays. It comes first, because a start that worked must say so.
-func (p *Provider) clearFor(ctx context.Context, name string, d home.Dir, m *home.Manifest) error {
+func (p *Provider) clearFor(name string, d home.Dir, m *home.Manifest) error {
 	_, err := d.Reconcile()
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
-	d.Sweep()
-	for try := 0; try < sweepTries && unsettled.Await(ctx); try++ {
-		d.Sweep()
+	if _, err := d.Sweep(); err != nil {
+		return fmt.Errorf("start session '%s': %w", name, err)
 	}
 	if err := p.discard(m.Labels[beforeLabel]); err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
@@ -169,7 +163,9 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 	// What outlived a command that ended by itself, or its host. Also after a
 	// kill: a host looks for its processes by parent links, and may miss one
 	// that changes its parent while it looks.
-	d.Sweep()
+	if _, err := d.Sweep(); err != nil {
+		return fmt.Errorf("stop session '%s': %w", name, err)
+	}
 	return nil
 }
 

@@ -2,12 +2,12 @@ package native
 
 import (
 	"context"
-	"slices"
 
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider/procname"
 	"den/internal/pty"
+	"den/internal/supervise"
 )
 
 // ProcessAlive looks at the processes below the session's host, as they are
@@ -53,22 +53,7 @@ func (p *Provider) Processes(ctx context.Context, name string) ([]int, error) {
 // be another's here, and the processes are found by their mark.
 func processesOf(m *home.Manifest) []int {
 	if pty.HasEnv(m.HostPID, home.HostMark) {
-		return below(m.HostPID)
+		return supervise.Below(m.HostPID)
 	}
 	return pty.Marked(home.ProgramMark + "=" + m.ID)
-}
-
-// below lists the processes of a host's session.
-func below(host int) []int {
-	all := pty.Descendants(host)
-	foreign := map[int]bool{}
-	for _, pid := range all {
-		if pty.HasEnv(pid, home.HostMark) {
-			foreign[pid] = true
-			for _, d := range pty.Descendants(pid) {
-				foreign[d] = true
-			}
-		}
-	}
-	return slices.DeleteFunc(all, func(pid int) bool { return foreign[pid] })
 }

@@ -9,6 +9,7 @@ import (
 	"den/internal/fault"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/rpc"
+	"den/internal/supervise"
 )
 
 // answerLimit bounds how long it may take to answer. Nothing that is asked
@@ -19,7 +20,7 @@ const answerLimit = 10 * time.Second
 // begun, and each of them may have to kill.
 func (p *Provider) patience(method string) time.Duration {
 	if method == shim.MethodStop {
-		return answerLimit + 2*(p.grace+killLimit)
+		return answerLimit + 2*(p.grace+supervise.KillLimit)
 	}
 	return answerLimit
 }

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
-	"den/internal/provider/unsettled"
+	"den/internal/supervise"
 )
 
 const (
@@ -94,7 +94,7 @@ func (p *Provider) end(ctx context.Context, processes func() ([]process, error),
 		if err := p.endSeen(ctx, processes, steps...); err != nil {
 			return err
 		}
-		if try == endTries || !unsettled.Await(ctx) {
+		if try == endTries || !supervise.AwaitTransitions(ctx) {
 			return nil
 		}
 	}

@@ -5,6 +5,8 @@ import (
 
 	"den/internal/fault"
 	"den/internal/rpc"
+
+	"golang.org/x/sys/unix"
 )
 
 // handle answers one request. Nothing that is asked ends with its caller.
@@ -24,7 +26,7 @@ func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
 		}
 		return struct{}{}, s.input.put(append(n.Text, '\n'))
 	case MethodInterrupt:
-		return struct{}{}, s.proc.interrupt()
+		return struct{}{}, s.tree.SignalGroup(unix.SIGINT) // Ctrl-C without a terminal
 	case MethodStop:
 		var p Stop
 		if err := req.Decode(&p); err != nil {
@@ -40,7 +42,7 @@ func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
 		if err := req.Decode(&a); err != nil {
 			return nil, err
 		}
-		alive, err := anyNamed(s.proc.tree(), a.Names)
+		alive, err := anyNamed(s.tree.Processes(), a.Names)
 		return AliveAnswer{Alive: alive}, err
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the shim (den %s) does not know the method %q", s.version, req.Method),

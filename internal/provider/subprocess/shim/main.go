@@ -14,6 +14,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/rpc"
+	"den/internal/supervise"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,7 +34,7 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	if err != nil {
 		return err
 	}
-	detach(stdout)
+	supervise.LetGo(stdout)
 	return s.serve(ctx)
 }
 
@@ -51,23 +52,6 @@ func prepareProcess() {
 		unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 }
 
-// detach lets go of the pipe to the starter. The null device takes the place
-// of descriptors 0 and 1, so that nothing opened later does.
-func detach(stdout io.Closer) {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
-	if err != nil {
-		log.Printf("let go of the starter: %v", err)
-		stdout.Close() // Best effort: the starter has had its word.
-		return
-	}
-	defer null.Close()
-	for fd := range 2 {
-		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
-			log.Printf("let go of the starter: %v", err)
-		}
-	}
-}
-
 // boot takes the session over from its starter and starts the command last,
 // when little can go wrong any more.
 func boot(version string, stdin io.Reader) (*shim, error) {
@@ -83,7 +67,7 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 	// From now on, not when serve gets to it: one that comes early waits.
 	s.asked = make(chan os.Signal, 1)
 	signal.Notify(s.asked, unix.SIGTERM)
-	if err := becomeSubreaper(); err != nil {
+	if err := supervise.BecomeSubreaper(); err != nil {
 		return nil, err // without it, not all processes could be ended
 	}
 	var err error
@@ -101,12 +85,11 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 
 // begin starts the command and writes the record that makes it a session.
 func (s *shim) begin() error {
-	s.proc = newProcesses()
 	c, err := start(s.boot)
 	if err != nil {
 		return err
 	}
-	s.proc.pid, s.out, s.input = c.pid, c.output, newInput(c.input)
+	s.tree, s.out, s.input = supervise.Adopt(c.pid), c.output, newInput(c.input)
 	b := s.boot
 	// The record first: who watches the lock takes the session for started.
 	err = errors.Join(s.dir.saveRecord(&Record{

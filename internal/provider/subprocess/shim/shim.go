@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"den/internal/supervise"
 )
 
 // drainLimit is how long to wait at the end for output that somebody outside
@@ -21,7 +23,7 @@ type shim struct {
 	dir      Dir
 	lock     *os.File // held until the process ends, never closed
 	listener *net.UnixListener
-	proc     *processes
+	tree     *supervise.Tree
 	input    *input
 	output   *output
 	out      *os.File // the shim's end of the command's output
@@ -35,14 +37,14 @@ type shim struct {
 func (s *shim) serve(ctx context.Context) error {
 	stop := make(chan struct{})
 	var workers, serving, reading sync.WaitGroup
-	workers.Go(func() { s.proc.reap(stop) })
+	workers.Go(func() { s.tree.Reap(stop) })
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.terminate(stop) })
 	workers.Go(func() { s.activity.rest(stop) })
 	reading.Go(func() { s.output.read(s.out) })
 
-	<-s.proc.ended
+	<-s.tree.Ended()
 	err := s.finish(&reading)
 	close(s.closed)
 	s.listener.Close() // Best effort; it also removes the socket's file.
@@ -55,13 +57,16 @@ func (s *shim) serve(ctx context.Context) error {
 // finish writes down how it ended, ends what is left of the tree, and writes
 // the last text.
 func (s *shim) finish(reading *sync.WaitGroup) error {
-	end := s.proc.end(s.boot.ID)
-	end.Active = s.output.lastActive().UTC().Round(0)
+	exit := s.tree.Exit()
+	end := &End{ID: s.boot.ID, At: exit.At.UTC().Round(0), Code: exit.Code, Signal: exit.Signal, Active: s.output.lastActive().UTC().Round(0)}
 	if err := s.dir.saveEnd(end); err != nil {
 		log.Print(err) // tried again below
 	}
 	s.input.close()
-	ended := s.proc.endAll(s.boot.Grace)
+	_, ended := s.tree.End(s.boot.Grace, supervise.Terminate)
+	if ended != nil {
+		log.Print(ended)
+	}
 	// Nobody of the tree can write any more, so the end of the output is near.
 	giveUp := time.AfterFunc(drainLimit, func() {
 		s.out.SetReadDeadline(time.Now()) // Best effort: the process's end closes it.
@@ -79,7 +84,7 @@ func (s *shim) finish(reading *sync.WaitGroup) error {
 // disk.
 func (s *shim) stop(grace time.Duration) error {
 	s.input.close() // to a program on pipes, this is the hang-up
-	if err := s.proc.endAll(grace); err != nil {
+	if _, err := s.tree.End(grace, supervise.Terminate); err != nil {
 		return err
 	}
 	<-s.closed

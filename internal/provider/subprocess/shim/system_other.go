@@ -6,6 +6,3 @@ import "syscall"
 
 // childAttr makes the command lead a session.
 func childAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
-
-// becomeSubreaper has no counterpart here: orphans go to init.
-func becomeSubreaper() error { return nil }

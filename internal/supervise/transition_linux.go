@@ -1,4 +1,4 @@
-package unsettled
+package supervise
 
 import (
 	"os"
@@ -14,8 +14,9 @@ const (
 	flagKernel  = 0x200000
 )
 
-// all lists the processes of this user that are unsettled.
-func all() []int {
+// inTransition lists the processes of this user that exit or execute another
+// program just now.
+func inTransition() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil // who cannot look cannot wait
@@ -36,22 +37,22 @@ func all() []int {
 		if syscall.Stat("/proc/"+name, &st) != nil || st.Uid != uid && st.Uid != 0 {
 			continue // gone, or somebody else's; without memory it may be shown as root's
 		}
-		if is(pid) {
+		if isInTransition(pid) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
 }
 
-// is reports whether a process is unsettled: it exits, and may still hold
-// files, or it has no arguments, as while it executes another program.
-func is(pid int) bool {
+// isInTransition reports whether a process exits, and may still hold files, or
+// has no arguments, as while it executes another program.
+func isInTransition(pid int) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	stat, err := os.ReadFile(dir + "/stat")
 	if err != nil {
 		return false // it is gone
 	}
-	lives, exits := parse(string(stat))
+	lives, exits := parseLife(string(stat))
 	if !lives || exits {
 		return lives
 	}
@@ -59,10 +60,10 @@ func is(pid int) bool {
 	return err == nil && len(arguments) == 0
 }
 
-// parse reads "PID (COMM) STATE PPID PGRP SESSION TTY TPGID FLAGS ...". The
+// parseLife reads "PID (COMM) STATE PPID PGRP SESSION TTY TPGID FLAGS ...". The
 // command name may hold anything, so the fields are counted from its end. What
 // has kept nothing but its status, and the kernel's own threads, do not live.
-func parse(stat string) (lives, exits bool) {
+func parseLife(stat string) (lives, exits bool) {
 	f := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(f) < 7 || f[0] == "Z" || f[0] == "X" {
 		return false, false

@@ -1,4 +1,4 @@
-package host
+package supervise
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// becomeSubreaper makes orphans of the session the host's children.
-func becomeSubreaper() error {
+// BecomeSubreaper makes orphans below this process its children.
+func BecomeSubreaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become subreaper: %w", err)
 	}

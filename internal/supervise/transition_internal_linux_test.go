@@ -1,4 +1,4 @@
-package unsettled
+package supervise
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"den/internal/need"
 )
 
-func TestParse(t *testing.T) {
+func TestParseLife(t *testing.T) {
 	for stat, want := range map[string][2]bool{
 		"7 (a) b) R 1 7 7 0 -1 4194308 0":  {true, true},
 		"7 (sleep) S 1 7 7 0 -1 4194304 0": {true, false},
@@ -21,12 +21,12 @@ func TestParse(t *testing.T) {
 		"7 (x) R":                          {false, false},
 		"":                                 {false, false},
 	} {
-		if lives, exits := parse(stat); lives != want[0] || exits != want[1] {
+		if lives, exits := parseLife(stat); lives != want[0] || exits != want[1] {
 			t.Errorf("%q: %v, %v", stat, lives, exits)
 		}
 	}
-	if is(os.Getpid()) || is(1<<30) {
-		t.Error("this process, or none, is unsettled")
+	if isInTransition(os.Getpid()) || isInTransition(1<<30) {
+		t.Error("this process, or none, is in transition")
 	}
 }
 
@@ -56,7 +56,7 @@ func TestLocksAreFree(t *testing.T) {
 				break
 			}
 		}
-		Await(context.Background())
+		AwaitTransitions(context.Background())
 		if state, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(holder.Process.Pid), "stat")); err == nil && exiting(string(state)) {
 			t.Error("it is still on its way out")
 		}
@@ -65,6 +65,6 @@ func TestLocksAreFree(t *testing.T) {
 }
 
 func exiting(stat string) bool {
-	lives, exits := parse(stat)
+	lives, exits := parseLife(stat)
 	return lives && exits
 }

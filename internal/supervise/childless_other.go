@@ -1,6 +1,6 @@
 //go:build !linux
 
-package host
+package supervise
 
 // childless cannot be asked without taking a child's status away.
 func childless() bool { return false }

@@ -1,4 +1,4 @@
-package host
+package supervise
 
 import "golang.org/x/sys/unix"
 

@@ -1,0 +1,43 @@
+package supervise
+
+import (
+	"slices"
+
+	"den/internal/pty"
+)
+
+// HostMark is the environment variable that marks the processes that hold a
+// tree: hosts and shims. Its value is the session's ID.
+const HostMark = "DEN_HOST"
+
+// Below lists the live processes below root, but for the hosts and shims that
+// were started there and what belongs to them.
+func Below(root int) []int {
+	found := below(root)
+	pids := make([]int, len(found))
+	for i, p := range found {
+		pids[i] = p.PID
+	}
+	return pids
+}
+
+func below(root int) []pty.Process {
+	all := pty.Processes(root)
+	foreign := map[int]bool{}
+	for _, p := range all {
+		if !foreign[p.PID] && IsHost(p.PID) {
+			foreign[p.PID] = true
+			for _, pid := range pty.Descendants(p.PID) {
+				foreign[pid] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(p pty.Process) bool { return foreign[p.PID] })
+}
+
+// IsHost reports whether a process is a host or a shim, by its mark and by how
+// it was called: a program may be given the variable by accident.
+func IsHost(pid int) bool {
+	id, ok := pty.Env(pid, HostMark)
+	return ok && slices.Contains(pty.Arguments(pid), id)
+}

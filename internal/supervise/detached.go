@@ -1,0 +1,144 @@
+package supervise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"sync"
+	"syscall"
+
+	"den/internal/fault"
+	"den/internal/pty"
+
+	"golang.org/x/sys/unix"
+)
+
+// Detached is a process that is to outlive its starter: it leads a session of
+// its own and inherits no descriptor by accident.
+type Detached struct {
+	Binary string
+	Argv   []string
+	Env    []string
+	Dir    string
+	Log    string     // the file that takes its stderr
+	Extra  []*os.File // its descriptors from 3 up
+}
+
+// Start runs the process and exchanges one message each: bootstrap goes to its
+// stdin, unless it is nil, and what it says on its stdout is decoded into
+// answer, both as JSON. After an error nothing of it runs any more; the caller
+// discards one whose answer is a refusal, and reaps it when it ends.
+func (d Detached) Start(ctx context.Context, bootstrap, answer any) (*os.Process, error) {
+	proc, tell, said, err := d.spawn(bootstrap != nil)
+	if err != nil {
+		return nil, err
+	}
+	var telling sync.WaitGroup
+	telling.Go(func() {
+		if bootstrap != nil {
+			_ = json.NewEncoder(tell).Encode(bootstrap) // one that ends before it has read all gives no answer
+		}
+		tell.Close() // Best effort, as above.
+	})
+	stop := context.AfterFunc(ctx, func() {
+		proc.Kill()  // Best effort: it may have ended.
+		said.Close() // unblocks the read below, whoever holds the other end
+	})
+	err = json.NewDecoder(said).Decode(answer)
+	if !stop() {
+		err = context.Cause(ctx)
+	} else if err != nil {
+		err = fault.Errorf(fault.Internal, "it ended before it was ready: %s", LastWords(d.Log))
+	}
+	said.Close() // Best effort: all of it was read.
+	if err != nil {
+		Discard(proc)
+	}
+	telling.Wait()
+	if err != nil {
+		return nil, err
+	}
+	return proc, nil
+}
+
+// Discard ends and reaps a child that is of no use.
+func Discard(proc *os.Process) {
+	proc.Kill()        // Best effort: it may have ended.
+	_, _ = proc.Wait() // Best effort: nobody asks how it ended.
+}
+
+// spawn starts the process. It returns where its bootstrap goes and where its
+// answer comes from.
+func (d Detached) spawn(talk bool) (proc *os.Process, tell, said *os.File, err error) {
+	stderr, err := os.OpenFile(d.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, nil, nil, fault.Errorf(fault.Storage, "open log: %w", err)
+	}
+	defer stderr.Close() // the process has its own
+	in, tell, err := input(talk)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer in.Close()
+	said, out, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, tell.Close())
+	}
+	defer out.Close()
+	if err = pty.CloseOnExec(); err == nil {
+		proc, err = os.StartProcess(d.Binary, d.Argv, &os.ProcAttr{
+			Dir: d.Dir, Env: d.Env,
+			Files: append([]*os.File{in, out, stderr}, d.Extra...),
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+	}
+	if err != nil {
+		return nil, nil, nil, errors.Join(fault.Errorf(fault.Internal, "run %s: %w", d.Binary, err), tell.Close(), said.Close())
+	}
+	return proc, tell, said, nil
+}
+
+// input is a pipe, or the null device where nothing is said.
+func input(talk bool) (in, tell *os.File, err error) {
+	if talk {
+		return os.Pipe()
+	}
+	if in, err = os.Open(os.DevNull); err != nil {
+		return nil, nil, err
+	}
+	if tell, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+		return nil, nil, errors.Join(err, in.Close())
+	}
+	return in, tell, nil
+}
+
+// LastWords is the end of a log, for an error message.
+func LastWords(path string) string {
+	raw, err := os.ReadFile(path)
+	if err != nil || len(raw) == 0 {
+		return "its log is empty"
+	}
+	return string(raw[max(0, len(raw)-2000):])
+}
+
+// LetGo is for the started process, once it has answered: it ends the pipes to
+// the starter. The null device takes the place of descriptors 0 and 1, because
+// a stray write to stdout would go to whatever is opened there later.
+func LetGo(stdout io.Closer) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		log.Printf("let go of the starter: %v", err)
+		stdout.Close() // Best effort: the starter has its answer.
+		return
+	}
+	defer null.Close()
+	for fd := range 2 {
+		if err := unix.Dup2(int(null.Fd()), fd); err != nil {
+			log.Print(fmt.Errorf("let go of the starter: %w", err))
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package supervise
+
+import (
+	"context"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/pty"
+)
+
+// sweepTries bounds how often processes are searched again because some could
+// not be told to bear the mark or not.
+const sweepTries = 5
+
+// Sweep kills every process whose environment has the entry mark ("KEY=VALUE"):
+// what is left of a tree whose holder was killed. It returns when none is left,
+// with their number. It searches again after each kill, for one may fork while
+// others die, and after processes that were exiting or executing are through.
+func Sweep(ctx context.Context, mark string) (killed int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, KillLimit)
+	defer cancel()
+	seen := map[int]bool{}
+	for tries := 0; ; {
+		left := pty.Marked(mark)
+		for _, pid := range left {
+			seen[pid] = true
+			syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
+		}
+		if len(left) == 0 {
+			if tries++; tries > sweepTries || !AwaitTransitions(ctx) {
+				return len(seen), nil
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return len(seen), fault.Errorf(fault.KindOf(ctx.Err()), "kill processes %v: %w", left, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
