@@ -48,6 +48,8 @@ type Manifest struct {
 
 	ExitCode   *int   `json:"exit_code,omitempty"`
 	ExitSignal string `json:"exit_signal,omitempty"`
+	// EndedBy is the signal to its host that ended the session.
+	EndedBy string `json:"ended_by,omitempty"`
 	// Final is the last seq and ScreenHash the last screen's hash, known once
 	// the session is over.
 	FinalSeq   uint64 `json:"final_seq,omitempty"`
@@ -189,6 +191,8 @@ func (m *Manifest) Ending() string {
 		return "lost: its host died without a word"
 	case m.Status == Failed:
 		return "failed: " + m.Failure
+	case m.Status == Destroyed && m.EndedBy != "":
+		return "destroyed by a " + m.EndedBy + " to its host"
 	case m.Status == Exited && m.ExitSignal != "":
 		return "exited by " + m.ExitSignal
 	case m.Status == Exited && m.ExitCode != nil:

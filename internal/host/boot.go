@@ -53,8 +53,7 @@ func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer,
 	return h.serve(ctx)
 }
 
-// settle makes this process what a host must be: small, and deaf to the
-// signals of whoever started it.
+// settle makes this process what a host must be: small, and its files private.
 func settle() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("host: ")
@@ -78,6 +77,7 @@ func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 		b.Env = append(inheritable(os.Environ()), b.Env...)
 	}
 	h := newHost(b.Home.Dir(b.ID), version)
+	h.asked = supervise.CatchSignals()
 	h.lock = lock
 	h.syncAlways = b.SyncAlways
 	m, err := h.dir.Load()

@@ -38,8 +38,11 @@ type Host struct {
 
 	sizes attachedSizes
 
-	mu     sync.Mutex // guards record
-	record *home.Manifest
+	mu      sync.Mutex // guards record and endedBy
+	record  *home.Manifest
+	endedBy string // the signal that asked the host to end, or ""
+
+	asked <-chan os.Signal // signals that ask the host to end
 
 	typing   sync.Mutex // one input at a time from the log to the queue
 	resizing sync.Mutex // one size at a time for emulator and PTY
@@ -122,6 +125,7 @@ func (h *Host) run(ctx context.Context) error {
 	workers.Go(func() { h.input.run(stop) })
 	workers.Go(func() { h.tree.Reap(stop) })
 	workers.Go(func() { h.trim(stop) })
+	workers.Go(func() { h.obey(stop) })
 	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })
 	h.resumeRecording(stop, &workers)
 

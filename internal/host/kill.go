@@ -2,13 +2,39 @@ package host
 
 import (
 	"log"
+	"os"
+	"syscall"
 	"time"
 
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/supervise"
 	"den/internal/wire"
+
+	"golang.org/x/sys/unix"
 )
+
+// signalGrace is how long the program has for each step when a signal asks the
+// host to end: all of them fit into the ten seconds that container engines
+// give.
+const signalGrace = 2 * time.Second
+
+// obey ends the session when a signal asks the host to end. A signal that
+// meets the replacement of the binary is handed over, and obeyed by the next.
+func (h *Host) obey(stop <-chan struct{}) {
+	supervise.Obey(h.asked, stop, signalGrace, func(by os.Signal, grace time.Duration) {
+		name := "a signal"
+		if sig, ok := by.(syscall.Signal); ok {
+			name = unix.SignalName(sig)
+		}
+		h.mu.Lock()
+		h.endedBy = name
+		h.mu.Unlock()
+		if _, err := h.kill(grace); err != nil {
+			log.Printf("end by %s: %v", name, err)
+		}
+	})
+}
 
 // kill ends the session and all its processes, and answers when its record
 // is closed.
@@ -38,7 +64,7 @@ func (h *Host) beginKill() error {
 	}
 	if !h.isKilled() {
 		if !h.manifest().Status.Final() {
-			h.advance(home.Destroying, nil)
+			h.advance(home.Destroying, func(m *home.Manifest) { m.EndedBy = h.endedBy })
 		}
 		close(h.killing)
 	}

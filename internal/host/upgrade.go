@@ -16,6 +16,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
+	"den/internal/supervise"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"
@@ -45,6 +46,8 @@ type handover struct {
 	SyncAlways bool              `json:"sync_always,omitempty"`
 	Cells      cellsState        `json:"cells"`
 	Upgrades   int               `json:"upgrades"`
+
+	Asked bool `json:"asked,omitempty"` // a signal asked the host to end meanwhile
 
 	TTY    int `json:"tty"` // descriptors
 	Socket int `json:"socket"`
@@ -90,6 +93,9 @@ func (h *Host) isUpgrading() bool {
 func (h *Host) goOn() error {
 	h.upgrading, h.newBinary = make(chan struct{}), ""
 	h.stopCells = make(chan struct{})
+	if h.wasAsked() {
+		h.askAgain()
+	}
 	if err := h.cells.goOn(); err != nil {
 		return err
 	}
@@ -100,6 +106,21 @@ func (h *Host) goOn() error {
 		return fmt.Errorf("go on after upgrade: %w", err)
 	}
 	return nil
+}
+
+// wasAsked reports whether a signal asked the host to end while its binary was
+// about to be replaced. Nobody obeys signals any more when it is called.
+func (h *Host) wasAsked() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.endedBy != "" || len(h.asked) > 0
+}
+
+// askAgain repeats that signal, for the one who obeys next.
+func (h *Host) askAgain() {
+	if err := unix.Kill(os.Getpid(), unix.SIGTERM); err != nil {
+		log.Printf("repeat the signal that came during an upgrade: %v", err)
+	}
 }
 
 // replaceBinary hands all to the new binary. It returns only when it failed.
@@ -143,7 +164,7 @@ func (h *Host) handover() (handover, error) {
 		V: handoverVersion, Home: h.dir.Home, ID: h.dir.ID, Program: h.tree.Leader(),
 		coreState: c.coreState, Cells: cells, Position: c.log.Position(),
 		Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
-		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1,
+		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1, Asked: h.wasAsked(),
 	}
 	s.Position.Elapsed = c.clock()
 	for _, part := range []struct {
@@ -206,6 +227,7 @@ func resume(version string, stateFD int) (*Host, error) {
 		unix.CloseOnExec(fd)
 	}
 	h := newHost(s.Home.Dir(s.ID), version)
+	h.asked = supervise.CatchSignals()
 	h.lock = os.NewFile(uintptr(s.Lock), "lock")
 	h.syncAlways, h.upgrades = s.SyncAlways, s.Upgrades
 	if h.record, err = h.dir.Load(); err != nil {
@@ -234,6 +256,9 @@ func resume(version string, stateFD int) (*Host, error) {
 	}
 	if err := h.cells.goOn(); err != nil {
 		return nil, err
+	}
+	if s.Asked {
+		h.askAgain()
 	}
 	h.edit(func(m *home.Manifest) { m.Host = version })
 	h.core.note(map[string]string{"upgraded": version})

@@ -162,14 +162,16 @@ func TestStopOfAStoppedShim(t *testing.T) {
 	}
 }
 
-func TestShimTakesSIGTERM(t *testing.T) {
+func TestShimTakesSignals(t *testing.T) {
 	b := newBench(t)
-	b.shell("w", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`)
-	b.shows("w", "up")
-	b.ok(syscall.Kill(b.shimPID("w"), syscall.SIGTERM))
-	b.ends("w")
-	if text := b.peek("w", 1); text != "bye" {
-		t.Errorf("last line = %q", text)
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		b.shell("w", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done`)
+		b.shows("w", "up")
+		b.ok(syscall.Kill(b.shimPID("w"), sig))
+		b.ends("w")
+		if text := b.peek("w", 1); text != "bye" {
+			t.Errorf("last line after %s = %q", sig, text)
+		}
 	}
 }
 

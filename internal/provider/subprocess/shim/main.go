@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -38,18 +37,14 @@ func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteC
 	return s.serve(ctx)
 }
 
-// prepareProcess makes this process what a shim must be: small, and deaf to the
-// signals of whoever started it.
+// prepareProcess makes this process what a shim must be: small, and its files
+// private.
 func prepareProcess() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("shim: ")
 	debug.SetGCPercent(50)
 	runtime.GOMAXPROCS(1)
 	unix.Umask(0o077)
-	// Caught and dropped, not ignored: exec hands an ignored signal on, and
-	// then no interrupt could reach the command.
-	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGPIPE,
-		unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 }
 
 // boot takes the session over from its starter and starts the command last,
@@ -65,8 +60,7 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 	unix.CloseOnExec(LockFD)
 	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: newActivity(), closed: make(chan struct{})}
 	// From now on, not when serve gets to it: one that comes early waits.
-	s.asked = make(chan os.Signal, 1)
-	signal.Notify(s.asked, unix.SIGTERM)
+	s.asked = supervise.CatchSignals()
 	if err := supervise.BecomeSubreaper(); err != nil {
 		return nil, err // without it, not all processes could be ended
 	}

@@ -28,8 +28,8 @@ type shim struct {
 	output   *output
 	out      *os.File // the shim's end of the command's output
 	activity *activity
-	asked    chan os.Signal // SIGTERM
-	closed   chan struct{}  // closed when all about the end is on disk
+	asked    <-chan os.Signal // SIGTERM and SIGINT
+	closed   chan struct{}    // closed when all about the end is on disk
 }
 
 // serve runs the session to its end. It owns every goroutine that it starts:
@@ -40,7 +40,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(func() { s.tree.Reap(stop) })
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
-	workers.Go(func() { s.terminate(stop) })
+	workers.Go(func() { s.obey(stop) })
 	workers.Go(func() { s.activity.rest(stop) })
 	reading.Go(func() { s.output.read(s.out) })
 
@@ -91,14 +91,11 @@ func (s *shim) stop(grace time.Duration) error {
 	return nil
 }
 
-// terminate ends the session when the system asks, as it does before it goes
-// down. The other signals of terminals are not meant for a shim.
-func (s *shim) terminate(stop <-chan struct{}) {
-	select {
-	case <-s.asked:
-		if err := s.stop(s.boot.Grace); err != nil {
+// obey ends the session when the system asks, as it does before it goes down.
+func (s *shim) obey(stop <-chan struct{}) {
+	supervise.Obey(s.asked, stop, s.boot.Grace, func(_ os.Signal, grace time.Duration) {
+		if err := s.stop(grace); err != nil {
 			log.Print(err)
 		}
-	case <-stop:
-	}
+	})
 }

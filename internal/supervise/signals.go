@@ -1,0 +1,39 @@
+package supervise
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// CatchSignals makes this process fit to hold a tree. The channel receives
+// SIGTERM and SIGINT, by which the system asks a process to end. Signals of
+// terminals and alarms are caught and dropped, not ignored: exec hands an
+// ignored signal on, and then no interrupt could reach the program.
+func CatchSignals() <-chan os.Signal {
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE,
+		unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
+	asked := make(chan os.Signal, 2) // the first asks, the second hurries
+	signal.Notify(asked, unix.SIGTERM, unix.SIGINT)
+	return asked
+}
+
+// Obey calls end when a signal asks this process to end, and again, without
+// any grace, at the second one. It returns when stop is closed and its calls
+// have returned.
+func Obey(asked <-chan os.Signal, stop <-chan struct{}, grace time.Duration, end func(by os.Signal, grace time.Duration)) {
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	for _, grace := range []time.Duration{grace, 0} {
+		select {
+		case by := <-asked:
+			calls.Go(func() { end(by, grace) })
+		case <-stop:
+			return
+		}
+	}
+	<-stop
+}
