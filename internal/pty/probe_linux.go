@@ -30,7 +30,7 @@ type probing struct {
 type thread struct {
 	proc  procStat
 	tid   int
-	state byte
+	state byte // or 0 when it has ended
 	call  syscallLine
 	err   error // why call is not known, or nil
 }
@@ -45,17 +45,8 @@ func (p *PTY) Probe() Readiness {
 	defer w.mu.Unlock()
 
 	var r Readiness
-	err := p.control("probe the terminal", func(fd int) (err error) {
-		if r.Group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP); err != nil {
-			return err
-		}
-		t, err := getTermios(fd)
-		if err == nil {
-			w.termios = *t
-		}
-		return err
-	})
-	if err != nil {
+	var err error
+	if r.Group, w.termios, err = p.modes(); err != nil {
 		return Readiness{State: Unknown, Why: err.Error(), Gone: true}
 	}
 	r.Echo, r.Canonical = w.termios.Lflag&unix.ECHO != 0, w.termios.Lflag&unix.ICANON != 0
@@ -70,8 +61,14 @@ func (p *PTY) Probe() Readiness {
 		r.State, r.Why, r.Gone = Unknown, fmt.Sprintf("process group %d has no process below this host", r.Group), true
 		return r
 	}
+	var before Fingerprint
+	var ok bool
 	if !running {
-		by, running = w.findThreads()
+		// The counts come first: with the same counts at the end, no thread ran
+		// in between, and all that was read belongs to one moment.
+		w.listThreads()
+		before, ok = w.fingerprint()
+		by, running = w.readThreads()
 	}
 	if running {
 		r.State, r.PID = Busy, by.pid
@@ -79,7 +76,6 @@ func (p *PTY) Probe() Readiness {
 		r.Command = CommandLine(by.pid)
 		return r
 	}
-	before, ok := w.fingerprint()
 	w.waits = w.waits[:0]
 	for i := range w.threads {
 		if wt := w.classify(&w.threads[i]); wt.kind != 0 {
@@ -106,10 +102,26 @@ func (p *PTY) Probe() Readiness {
 	return r
 }
 
-// settle looks at the terminal's queues, and then at the group again: had one
-// of its threads run or started another since the first look, what was seen
-// would not be one moment. The count of threads comes before the count of
-// their turns, so that whoever starts one in between is caught at the latter.
+// modes returns the terminal's foreground group and modes.
+func (p *PTY) modes() (group int, modes unix.Termios, err error) {
+	err = p.control("probe the terminal", func(fd int) (err error) {
+		if group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP); err != nil {
+			return err
+		}
+		t, err := getTermios(fd)
+		if err == nil {
+			modes = *t
+		}
+		return err
+	})
+	return group, modes, err
+}
+
+// settle looks at the terminal's queues, and then at the group and the modes
+// again: had one of the threads run or started another since they were first
+// counted, or somebody changed the modes, what was seen would not be one
+// moment. The count of threads comes before the count of their turns, so that
+// whoever starts one in between is caught at the latter.
 func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
 	w := &p.probe
 	r.InputPending, r.OutputPending = p.pending()
@@ -117,7 +129,7 @@ func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
 	_, running := w.findMembers(roots)
 	grown := running || w.census() != before
 	after, ok := w.fingerprint()
-	group, err := p.ForegroundGroup()
+	group, modes, err := p.modes()
 	who := fmt.Sprintf("%s (pid %d)", by.comm, by.pid)
 	switch {
 	case r.InputPending:
@@ -128,6 +140,8 @@ func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
 		r.State, r.Why = Unknown, "the kernel does not count when "+who+" runs"
 	case grown || after != r.Fingerprint || err != nil || group != r.Group:
 		r.State, r.Why = Busy, who+" ran during the probe"
+	case modes != w.termios:
+		r.State, r.Why = Busy, "the terminal's modes changed during the probe"
 	}
 	if r.State == Busy {
 		r.OnlyTimers, r.Quiet, r.Timeout, r.Fingerprint = false, 0, 0, Fingerprint{}
@@ -206,8 +220,8 @@ func (w *probing) census() uint64 {
 	return sum
 }
 
-// findThreads fills threads and stops at the first that runs.
-func (w *probing) findThreads() (by procStat, running bool) {
+// listThreads fills threads with those of the members.
+func (w *probing) listThreads() {
 	w.threads = w.threads[:0]
 	for i := range w.members {
 		m := &w.members[i]
@@ -216,40 +230,43 @@ func (w *probing) findThreads() (by procStat, running bool) {
 			w.tids = listNumbers(w.tids[:0], w.buf[:], procPath(m.pid, "task"))
 		}
 		for _, tid := range w.tids {
-			if w.addThread(m, tid) {
-				return *m, true
-			}
+			w.threads = append(w.threads, thread{proc: *m, tid: tid})
+		}
+	}
+}
+
+// readThreads reads what each thread does, and stops at the first that runs.
+func (w *probing) readThreads() (by procStat, running bool) {
+	for i := range w.threads {
+		if t := &w.threads[i]; w.readThread(t) {
+			return t.proc, true
 		}
 	}
 	return procStat{}, false
 }
 
-// addThread reports whether the thread runs.
-func (w *probing) addThread(m *procStat, tid int) (running bool) {
-	t := thread{proc: *m, tid: tid, state: m.state}
-	if tid != m.pid || m.threads != 1 {
-		data, err := readInto(w.buf[:], taskPath(m.pid, tid, "stat"))
-		st, ok := parseStat(data)
-		if err != nil || !ok {
-			return false // It ended.
-		}
-		t.state = st.state
+// readThread reports whether the thread runs. One that has ended gets no state.
+func (w *probing) readThread(t *thread) (running bool) {
+	data, err := readInto(w.buf[:], taskPath(t.proc.pid, t.tid, "stat"))
+	st, ok := parseStat(data)
+	if err != nil || !ok {
+		return false
 	}
-	switch t.state {
+	switch st.state {
 	case 'Z', 'X', 'x':
 		return false
 	case 'T', 't': // Stopped: it goes on when somebody says so.
-		w.threads = append(w.threads, t)
+		t.state = st.state
 		return false
 	case 'S', 'I':
 	default:
 		return true
 	}
-	data, err := readInto(w.buf[:], taskPath(m.pid, tid, "syscall"))
-	if err == unix.ESRCH || err == unix.ENOENT && !threadLives(m.pid, tid) {
+	data, err = readInto(w.buf[:], taskPath(t.proc.pid, t.tid, "syscall"))
+	if err == unix.ESRCH || err == unix.ENOENT && !threadLives(t.proc.pid, t.tid) {
 		return false
 	}
-	ok := false
+	t.state, ok = st.state, false
 	if err == nil {
 		t.call, ok = parseSyscall(data)
 		if !ok {
@@ -257,7 +274,6 @@ func (w *probing) addThread(m *procStat, tid int) (running bool) {
 		}
 	}
 	t.err = err
-	w.threads = append(w.threads, t)
 	return ok && (t.call.running || t.call.outside)
 }
 
@@ -274,7 +290,7 @@ func (w *probing) fingerprint() (Fingerprint, bool) {
 		ran, switches, ok := parseSchedstat(data)
 		if err != nil || !ok {
 			data, err = readInto(w.buf[:], taskPath(t.proc.pid, t.tid, "status"))
-			if switches, ok = parseSwitches(data); err != nil || !ok {
+			if switches, ok = parseSwitches(data); (err != nil || !ok) && threadLives(t.proc.pid, t.tid) {
 				return Fingerprint{}, false
 			}
 		}

@@ -22,6 +22,8 @@ const (
 func (w *probing) classify(t *thread) waiting {
 	wt := waiting{pid: t.proc.pid, comm: t.proc.comm}
 	switch {
+	case t.state == 0:
+		return waiting{}
 	case t.state == 'T' || t.state == 't':
 		wt.kind, wt.what = parked, "a signal to continue"
 		return wt
