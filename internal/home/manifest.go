@@ -44,7 +44,9 @@ type Manifest struct {
 	PID     int    `json:"pid,omitempty"` // of the program
 	HostPID int    `json:"host_pid,omitempty"`
 	Host    string `json:"host,omitempty"` // the host's version
-	Socket  string `json:"socket,omitempty"`
+	// Cgroup is the directory of the cgroup that holds the session's processes.
+	Cgroup string `json:"cgroup,omitempty"`
+	Socket string `json:"socket,omitempty"`
 
 	ExitCode   *int   `json:"exit_code,omitempty"`
 	ExitSignal string `json:"exit_signal,omitempty"`

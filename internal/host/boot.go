@@ -122,19 +122,34 @@ func (h *Host) begin(env []string, hostPID int) error {
 	}
 	h.server = h.newServer(listener)
 	argv, env := h.integrate(m.Command, env)
-	pid, err := tty.Start(pty.Command{Argv: argv, Env: env, Dir: m.Cwd})
+	var cgroup supervise.Cgroup
+	if hostPID == 0 { // elsewhere, the place is a cgroup already
+		hostPID = os.Getpid()
+		cgroup = supervise.NewCgroup(h.dir.ID)
+	}
+	pid, err := h.start(pty.Command{Argv: argv, Env: env, Dir: m.Cwd}, cgroup)
 	if err != nil {
+		cgroup.Remove()
 		listener.Close()
 		return err
 	}
+	h.record.Cgroup = cgroup.Path
 	h.adopt(pid)
-	if hostPID == 0 {
-		hostPID = os.Getpid()
-	}
 	h.advance(home.Running, func(m *home.Manifest) {
 		m.PID, m.HostPID, m.Host = pid, hostPID, h.version
 	})
 	return nil
+}
+
+// start starts the program in the session's cgroup.
+func (h *Host) start(c pty.Command, cgroup supervise.Cgroup) (pid int, err error) {
+	if c.Cgroup, err = cgroup.Open(); err != nil {
+		log.Print(err) // its processes are found by scanning then
+	}
+	if c.Cgroup != nil {
+		defer c.Cgroup.Close()
+	}
+	return h.tty.Start(c)
 }
 
 // integrate makes a shell tell where its prompts and commands begin and end.
@@ -187,9 +202,12 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	return nil
 }
 
+// cgroup is the one in which the program was started, or zero.
+func (h *Host) cgroup() supervise.Cgroup { return supervise.Cgroup{Path: h.record.Cgroup} }
+
 // adopt takes charge of the program.
 func (h *Host) adopt(pid int) {
-	h.tree, h.closed = supervise.Adopt(pid), make(chan struct{})
+	h.tree, h.closed = supervise.Adopt(pid, h.cgroup()), make(chan struct{})
 	h.input = newInputQueue(h.tty)
 	h.tty.SetRoot(pid, os.Getpid())
 	h.cells = &cells{

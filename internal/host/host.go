@@ -1,12 +1,11 @@
 // Package host is the per-session process: a PTY, its event log and its
 // screen behind one socket.
 //
-// One goroutine reads the terminal and, for every chunk, runs one turn: append
-// to the log, feed the emulator, wake those who wait. One goroutine writes
-// queued input to the terminal. One reaps children. Each client has two, one
-// that reads its requests and one that answers them. All state that they
-// share is in core, under one mutex. Run owns every goroutine: when it
-// returns, none is left.
+// Every chunk that the program writes is one turn: append to the log, feed the
+// emulator, wake those who wait. What turns, input and clients share is in
+// core, under one mutex; cells, input queue, sizes and record have locks of
+// their own. Host.run owns every goroutine: when it returns, none is left.
+// docs/concurrency.md lists goroutines, locks and bounds.
 package host
 
 import (
@@ -150,6 +149,7 @@ func (h *Host) run(ctx context.Context) error {
 	close(h.ending)
 	h.cells.work.Wait()
 	h.closeRecord(exit)
+	h.cgroup().Remove() // what outlives the program keeps it: see home.Dir.Sweep
 	h.core.awaitLogReaders()
 	end()
 	return h.tty.Close()

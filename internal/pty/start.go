@@ -15,6 +15,10 @@ type Command struct {
 	Argv []string // Argv[0] is looked up on the command's own PATH, from its own Dir
 	Env  []string // KEY=VALUE, the last of a key wins; nil means this process's environment
 	Dir  string   // where it starts; "" means here
+
+	// Cgroup is the directory of the cgroup to start in, or nil. Where the
+	// kernel refuses, the command starts in this process's own.
+	Cgroup *os.File
 }
 
 // Start runs c as the leader of a new session whose controlling terminal is
@@ -45,7 +49,12 @@ func (p *PTY) Start(c Command) (pid int, err error) {
 		Files: []uintptr{fd, fd, fd},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
 	}
+	InCgroup(attr.Sys, c.Cgroup)
 	pid, err = syscall.ForkExec(r.path, c.Argv, attr)
+	if err != nil && c.Cgroup != nil && !errors.Is(err, syscall.ENOEXEC) {
+		attr.Sys = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
+		pid, err = syscall.ForkExec(r.path, c.Argv, attr)
+	}
 	if errors.Is(err, syscall.ENOEXEC) {
 		// A script without a "#!" line: what shells and execvp do with it.
 		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", r.path}, c.Argv[1:]...), attr)

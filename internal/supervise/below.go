@@ -13,7 +13,10 @@ const HostMark = "DEN_HOST"
 // Below lists the live processes below root, but for the hosts and shims that
 // were started there and what belongs to them.
 func Below(root int) []int {
-	found := below(root)
+	return numbers(below(root))
+}
+
+func numbers(found []pty.Process) []int {
 	pids := make([]int, len(found))
 	for i, p := range found {
 		pids[i] = p.PID
@@ -21,8 +24,10 @@ func Below(root int) []int {
 	return pids
 }
 
-func below(root int) []pty.Process {
-	all := pty.Processes(root)
+func below(root int) []pty.Process { return withoutHosts(pty.Processes(root)) }
+
+// withoutHosts leaves out hosts and shims and what is below them.
+func withoutHosts(all []pty.Process) []pty.Process {
 	foreign := map[int]bool{}
 	for _, p := range all {
 		if !foreign[p.PID] && IsHost(p.PID) {

@@ -90,16 +90,27 @@ func (d Detached) spawn(talk bool) (proc *os.Process, tell, said *os.File, err e
 	}
 	defer out.Close()
 	if err = pty.CloseOnExec(); err == nil {
-		proc, err = os.StartProcess(d.Binary, d.Argv, &os.ProcAttr{
-			Dir: d.Dir, Env: d.Env,
-			Files: append([]*os.File{in, out, stderr}, d.Extra...),
-			Sys:   &syscall.SysProcAttr{Setsid: true},
-		})
+		proc, err = d.run(append([]*os.File{in, out, stderr}, d.Extra...))
 	}
 	if err != nil {
 		return nil, nil, nil, errors.Join(fault.Errorf(fault.Internal, "run %s: %w", d.Binary, err), tell.Close(), said.Close())
 	}
 	return proc, tell, said, nil
+}
+
+// run starts the process outside of the cgroup of a session. Where the kernel
+// refuses, it starts in it: those who end the session recognise a host.
+func (d Detached) run(files []*os.File) (*os.Process, error) {
+	attr := &os.ProcAttr{Dir: d.Dir, Env: d.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
+	if outside := outsideSessions(); outside != nil {
+		defer outside.Close()
+		pty.InCgroup(attr.Sys, outside)
+		if proc, err := os.StartProcess(d.Binary, d.Argv, attr); err == nil {
+			return proc, nil
+		}
+		attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	}
+	return os.StartProcess(d.Binary, d.Argv, attr)
 }
 
 // input is a pipe, or the null device where nothing is said.

@@ -76,6 +76,9 @@ func (t *Tree) isHurried() bool {
 func (t *Tree) kill() (killed int, err error) {
 	for deadline := time.Now().Add(KillLimit); time.Now().Before(deadline); {
 		n := t.signal(unix.SIGKILL)
+		if err := t.cgroup.kill(); err != nil {
+			return t.killed, err
+		}
 		t.killed = max(t.killed, n)
 		if n == 0 && t.empty() || t.emptyWithin(killRound, nil) {
 			return t.killed, nil
@@ -91,7 +94,7 @@ func (t *Tree) kill() (killed int, err error) {
 func (t *Tree) signal(signals ...syscall.Signal) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	tree := below(os.Getpid())
+	tree := t.processes()
 	for _, p := range tree {
 		send(p, signals...)
 	}
@@ -126,7 +129,7 @@ func (t *Tree) nextReaped() <-chan struct{} {
 // it stays empty: hosts that were started inside are children too.
 func (t *Tree) empty() bool {
 	for range 30 {
-		if len(below(os.Getpid())) > 0 {
+		if len(t.processes()) > 0 {
 			return false
 		}
 		if childless() {

@@ -59,7 +59,7 @@ func hold() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tree := supervise.Adopt(pid)
+	tree := supervise.Adopt(pid, supervise.Cgroup{})
 	go tree.Reap(nil)
 	var o order
 	if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil && !errors.Is(err, io.EOF) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/pty"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,6 +20,7 @@ import (
 // child, so the tree below it is complete.
 type Tree struct {
 	leader int
+	cgroup Cgroup        // in which the leader was started, or zero
 	ended  chan struct{} // closed when the leader has ended
 
 	asking sync.Mutex // held while End asks and kills
@@ -38,10 +40,11 @@ type Exit struct {
 	At     time.Time
 }
 
-// Adopt takes charge of the tree of a child of this process. The child may
-// have ended already, but nobody may have waited for it.
-func Adopt(leader int) *Tree {
-	return &Tree{leader: leader, ended: make(chan struct{}), reaped: make(chan struct{}), hurried: make(chan struct{})}
+// Adopt takes charge of the tree of a child of this process, which was started
+// in the cgroup, if that is not zero. The child may have ended already, but
+// nobody may have waited for it.
+func Adopt(leader int, cgroup Cgroup) *Tree {
+	return &Tree{leader: leader, cgroup: cgroup, ended: make(chan struct{}), reaped: make(chan struct{}), hurried: make(chan struct{})}
 }
 
 // Leader is the program's process number.
@@ -126,4 +129,20 @@ func (t *Tree) SignalGroup(sig syscall.Signal) error {
 }
 
 // Processes lists the live processes of the tree.
-func (t *Tree) Processes() []int { return Below(os.Getpid()) }
+func (t *Tree) Processes() []int { return numbers(t.processes()) }
+
+// processes are those below this process and those in the cgroup: a process
+// may leave either, but hardly both.
+func (t *Tree) processes() []pty.Process {
+	found := below(os.Getpid())
+	have := map[int]bool{}
+	for _, p := range found {
+		have[p.PID] = true
+	}
+	for _, p := range t.cgroup.own() {
+		if !have[p.PID] {
+			found = append(found, p)
+		}
+	}
+	return found
+}

@@ -18,7 +18,7 @@ func TestReapsUnderTheLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := cmd.Process.Pid
-	tree := Adopt(pid)
+	tree := Adopt(pid, Cgroup{})
 	tree.mu.Lock()
 	var info unix.Siginfo
 	if err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil {

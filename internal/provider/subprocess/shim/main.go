@@ -83,7 +83,7 @@ func (s *shim) begin() error {
 	if err != nil {
 		return err
 	}
-	s.tree, s.out, s.input = supervise.Adopt(c.pid), c.output, newInput(c.input)
+	s.tree, s.out, s.input = supervise.Adopt(c.pid, supervise.Cgroup{}), c.output, newInput(c.input)
 	b := s.boot
 	// The record first: who watches the lock takes the session for started.
 	err = errors.Join(s.dir.saveRecord(&Record{

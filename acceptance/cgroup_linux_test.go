@@ -1,0 +1,85 @@
+package acceptance
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"den/internal/home"
+)
+
+// hiding is a shell with a process that has left its tree's environment, and
+// one that bears a host's mark by accident.
+const hiding = `(env -i setsid sleep 77 &); DEN_HOST=x sleep 77 & disown; echo up; cat`
+
+func (w *world) hide(name string) (home.Dir, *home.Manifest) {
+	w.do("new", name, "bash", "-c", hiding)
+	w.do("wait", name, "--text", "up")
+	d, err := w.home.Find(name)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	m, err := d.Load()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if m.Cgroup == "" {
+		w.t.Skip("this user may not make cgroups of version 2 here")
+	}
+	return d, m
+}
+
+func (w *world) checkCgroupGone(m *home.Manifest) {
+	w.t.Helper()
+	if raw, err := os.ReadFile(filepath.Join(m.Cgroup, "cgroup.procs")); err == nil {
+		w.t.Errorf("cgroup %s is left, with processes %q", m.Cgroup, strings.Fields(string(raw)))
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		w.t.Error(err)
+	}
+}
+
+// No process of a session outlives 'den kill', whatever its environment says,
+// and its cgroup is gone with it.
+func TestKillFindsWhatHides(t *testing.T) {
+	w := newWorld(t)
+	_, m := w.hide("s")
+	w.do("kill", "s", "--grace", "100ms")
+	w.checkCgroupGone(m)
+}
+
+// Nor does one outlive a host that was killed, once somebody reconciles.
+func TestLostSessionLeavesNothing(t *testing.T) {
+	w := newWorld(t)
+	d, m := w.hide("s")
+	gone, err := d.Gone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-gone
+	if out := w.do("ls", "--all"); !strings.Contains(out, "lost") {
+		t.Errorf("ls: %s", out)
+	}
+	w.checkCgroupGone(m)
+}
+
+// A session that is started inside another does not end with it.
+func TestInnerSessionOutlivesTheOuter(t *testing.T) {
+	w := newWorld(t)
+	_, m := w.hide("outer")
+	w.do("new", "shell", "bash", "--norc")
+	w.do("run", "shell", w.den+" new inner cat")
+	w.do("kill", "shell", "--grace", "100ms")
+	if out := w.do("ls"); !strings.Contains(out, "inner") {
+		t.Errorf("the inner session ended with the outer: %s", out)
+	}
+	w.do("kill", "inner")
+	w.do("kill", "outer", "--grace", "100ms")
+	w.checkCgroupGone(m)
+}
