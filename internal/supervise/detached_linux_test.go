@@ -16,7 +16,7 @@ func detached(t *testing.T) (d supervise.Detached, mark string) {
 	mark = "SUPERVISE_DETACHED=" + t.TempDir()
 	return supervise.Detached{
 		Binary: os.Args[0], Argv: []string{"it"}, Dir: "/", Log: filepath.Join(t.TempDir(), "log"),
-		Env: []string{roleKey + "=detached", mark},
+		Env: []string{roleKey + "=detached", mark, "GORACE=atexit_sleep_ms=0"},
 	}, mark
 }
 

@@ -31,7 +31,7 @@ func holdTree(t *testing.T, script string) *holder {
 	t.Helper()
 	h := &holder{T: t, mark: fmt.Sprintf("SUPERVISE_TEST=%d.%d", os.Getpid(), marks.Add(1))}
 	h.cmd = exec.Command(os.Args[0], script)
-	h.cmd.Env = append(os.Environ(), roleKey+"=holder", h.mark, "SELF="+os.Args[0], "ROLE="+roleKey)
+	h.cmd.Env = append(os.Environ(), roleKey+"=holder", h.mark, "GORACE=atexit_sleep_ms=0", "SELF="+os.Args[0], "ROLE="+roleKey)
 	h.cmd.Stderr = os.Stderr
 	stdin, err := h.cmd.StdinPipe()
 	if err != nil {
@@ -123,7 +123,7 @@ func TestEndHurries(t *testing.T) {
 // The kernel's lists of children miss a process for a moment while its parent
 // dies: an empty tree must not be believed then.
 func TestEndMissesNoOrphan(t *testing.T) {
-	for range 100 {
+	for range 50 {
 		// What is forked after the step that asked is not asked again: it may
 		// be part of how a program ends.
 		_, left := holdTree(t, `(sh -c '(setsid sleep 1000 &)' &); echo up`).end(order{Grace: 5 * time.Millisecond})
