@@ -53,7 +53,7 @@ cell's events are printed, from its beginning.`,
 }
 
 func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once, all bool) error {
-	after, err := eventsBegin(s, id, all)
+	after, err := eventsBegin(ctx, s, id, all)
 	if err != nil {
 		return err
 	}
@@ -78,14 +78,14 @@ func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once
 
 // eventsBegin is the event after which to begin: now, or for a named cell
 // just before it was fired, so that one that has ended is not waited for.
-func eventsBegin(s *session.Session, id string, all bool) (uint64, error) {
+func eventsBegin(ctx context.Context, s *session.Session, id string, all bool) (uint64, error) {
 	switch {
 	case all:
 		return 0, nil
 	case id != "":
 		return s.BeforeCell(id)
 	}
-	return s.LastSeq()
+	return s.LastSeq(ctx)
 }
 
 // readSteps returns the steps of a batch: a word, a file, or stdin.

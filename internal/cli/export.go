@@ -110,7 +110,7 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	res, err := film.Write(ctx, tmp, log, fo)
 	bar.clear()
 	if err == nil {
-		err = a.putExport(s, m, o, fo, tmp, res)
+		err = a.putExport(ctx, s, m, o, fo, tmp, res)
 	}
 	err = errors.Join(err, tmp.Close())
 	if err != nil && !errors.Is(err, context.Canceled) {
@@ -120,7 +120,7 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 }
 
 // putExport brings the recording to its place, and answers.
-func (a *app) putExport(s *session.Session, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
+func (a *app) putExport(ctx context.Context, s *session.Session, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
 	size, err := tmp.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (a *app) putExport(s *session.Session, m *home.Manifest, o exportOptions, f
 		_, err := io.Copy(a.stdout, tmp)
 		return err
 	case "":
-		if ans.Path, err = keepExport(s, fo, tmp.Name()); err != nil {
+		if ans.Path, err = keepExport(ctx, s, fo, tmp.Name()); err != nil {
 			return fault.Hintf(err, "-o FILE writes it elsewhere")
 		}
 	default:
@@ -150,12 +150,12 @@ func (a *app) putExport(s *session.Session, m *home.Manifest, o exportOptions, f
 }
 
 // keepExport makes an artifact of the recording.
-func keepExport(s *session.Session, fo film.Options, tmp string) (path string, err error) {
+func keepExport(ctx context.Context, s *session.Session, fo film.Options, tmp string) (path string, err error) {
 	data, err := os.ReadFile(tmp)
 	if err != nil {
 		return "", err
 	}
-	last, err := s.Replay(session.Now())
+	last, err := s.Replay(ctx, session.Now())
 	if err != nil {
 		return "", err
 	}

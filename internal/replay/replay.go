@@ -86,7 +86,7 @@ func AtWith(l *eventlog.Log, p Point, cfg vt.Config) (*Result, error) {
 		case err != nil:
 			return nil, err
 		default:
-			res.apply(ev)
+			res.Apply(ev)
 		}
 	}
 	return res, nil
@@ -103,7 +103,14 @@ func prepare(l *eventlog.Log, p Point) (*eventlog.Replay, error) {
 	}
 }
 
-func (r *Result) apply(ev eventlog.Event) {
+// Start returns a fresh terminal at the beginning of a segment, for whoever
+// gets the events from elsewhere than a Log.
+func Start(cols, rows int, at eventlog.Position) *Result {
+	return &Result{Terminal: vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: Scrollback}), Position: at}
+}
+
+// Apply takes the next event.
+func (r *Result) Apply(ev eventlog.Event) {
 	r.Position = eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}
 	Apply(r.Terminal, ev)
 	if ev.Code == eventlog.Exit {

@@ -36,19 +36,22 @@ func dialSocket(ctx context.Context, m *home.Manifest) (net.Conn, error) {
 // Dial reaches the session's host by its socket. A session that is over is
 // NotRunning and a host that does not answer is Unreachable.
 func Dial(ctx context.Context, d home.Dir, version string) (*Client, error) {
-	return dial(ctx, d, version, dialSocket)
+	return dial(ctx, d, Options{Version: version, Dial: dialSocket})
 }
 
-func dial(ctx context.Context, d home.Dir, version string, open Dialer) (*Client, error) {
-	m, err := d.Inspect()
-	if err != nil {
-		return nil, err
+func dial(ctx context.Context, d home.Dir, o Options) (*Client, error) {
+	m := &home.Manifest{ID: d.ID, Name: d.ID, Status: home.Running} // as far as anybody here knows
+	if !o.Remote {
+		var err error
+		if m, err = d.Inspect(); err != nil {
+			return nil, err
+		}
 	}
 	if m.Status.Final() {
 		return nil, notRunning(m)
 	}
-	c, err := rpc.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return open(ctx, m) }, rpc.Target{
-		Version: wire.Version, Den: version, ID: d.ID,
+	c, err := rpc.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return o.Dial(ctx, m) }, rpc.Target{
+		Version: wire.Version, Den: o.Version, ID: d.ID,
 		Name: fmt.Sprintf("the host of session '%s'", m.Name),
 		Hint: fmt.Sprintf("'den host upgrade %s' with the newer den brings the host up to date", m.Name),
 	})
@@ -84,6 +87,9 @@ const dying = 500 * time.Millisecond
 // over returns the record of a session that is over, or about to be, and nil
 // for one that lives on.
 func over(d home.Dir) *home.Manifest {
+	if d.Path == "" {
+		return nil // its record is not on this machine
+	}
 	// A host closes its record before its socket.
 	if m, err := d.Inspect(); err == nil && m.Status.Final() {
 		return m

@@ -21,7 +21,7 @@ const (
 // ends what that left, and closes the record.
 func (s *Session) Kill(ctx context.Context, grace time.Duration) (wire.Killed, error) {
 	killed, err := s.askToEnd(ctx, grace)
-	if fault.KindOf(err) != fault.NotRunning {
+	if fault.KindOf(err) != fault.NotRunning || s.options.Remote {
 		return killed, err
 	}
 	m, err := s.Dir.Reconcile()

@@ -16,6 +16,9 @@ import (
 // that come, until the session is over or each returns an error. What the log
 // no longer has is warned of and stepped over.
 func (s *Session) Follow(ctx context.Context, after uint64, each func(eventlog.Event) error) error {
+	if s.options.Remote {
+		return s.followHost(ctx, after, each)
+	}
 	// A host that is killed writes no last event: then what is there is all
 	// that there will be.
 	gone, err := s.Dir.Gone()
@@ -64,7 +67,14 @@ func (s *Session) Follow(ctx context.Context, after uint64, each func(eventlog.E
 }
 
 // LastSeq is the number of the last event in the log.
-func (s *Session) LastSeq() (uint64, error) {
+func (s *Session) LastSeq(ctx context.Context) (uint64, error) {
+	if s.options.Remote {
+		status, err := s.HostStatus(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return status.Seq, nil
+	}
 	log, err := eventlog.Open(s.Dir.Log())
 	if err != nil {
 		return 0, err
@@ -76,7 +86,7 @@ func (s *Session) LastSeq() (uint64, error) {
 // BeforeCell is the event just before a cell was fired: who follows from there
 // does not miss its end.
 func (s *Session) BeforeCell(id string) (uint64, error) {
-	rec, err := s.Cells().Load(id)
+	rec, err := s.loadCell(id)
 	if err != nil {
 		return 0, err
 	}
@@ -107,7 +117,7 @@ func (e Event) CellEnded() bool { return e.CellID != "" && e.Status != string(ce
 
 // Events is Follow for what happens to cells, messages and the end.
 func (s *Session) Events(ctx context.Context, after uint64, each func(Event) error) error {
-	m, err := s.Dir.Inspect()
+	name, created, err := s.origin(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,9 +126,25 @@ func (s *Session) Events(ctx context.Context, after uint64, each func(Event) err
 		if !ok {
 			return nil
 		}
-		e.Session, e.Time = m.Name, m.Created.Add(ev.Time)
+		e.Session, e.Time = name, created.Add(ev.Time)
 		return each(e)
 	})
+}
+
+// origin is the session's name and when it began.
+func (s *Session) origin(ctx context.Context) (name string, created time.Time, err error) {
+	if s.options.Remote {
+		status, err := s.HostStatus(ctx)
+		if err != nil {
+			return "", time.Time{}, err
+		}
+		return status.Session, status.Created, nil
+	}
+	m, err := s.Dir.Inspect()
+	if err != nil {
+		return "", time.Time{}, err
+	}
+	return m.Name, m.Created, nil
 }
 
 // EventOf reads an event of the log that is an Event; Session and Time are

@@ -103,7 +103,7 @@ func TestLogStreamEqualsLog(t *testing.T) {
 	if _, err := s.Mark(t.Context(), "a <label> & more"); err != nil {
 		t.Fatal(err)
 	}
-	last, err := s.LastSeq()
+	last, err := s.LastSeq(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestLogStreamEqualsLog(t *testing.T) {
 func TestLogStreamRebuildsScreens(t *testing.T) {
 	s, _ := startBusy(t, small)
 	waitFor(t, s, "alldone")
-	last, err := s.LastSeq()
+	last, err := s.LastSeq(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestLogStreamRebuildsScreens(t *testing.T) {
 				break
 			}
 		}
-		past, err := s.Replay(session.AtSeq(after))
+		past, err := s.Replay(t.Context(), session.AtSeq(after))
 		if err != nil {
 			t.Fatal(err)
 		}

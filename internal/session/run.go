@@ -64,10 +64,18 @@ func (s *Session) Interrupt(ctx context.Context) (r cell.Result, err error) {
 // Cells is the store of the session's cells.
 func (s *Session) Cells() cell.Store { return cell.Store{Dir: s.Dir.Cells()} }
 
+// loadCell reads the record of a cell, which is a file.
+func (s *Session) loadCell(id string) (cell.Record, error) {
+	if s.options.Remote {
+		return cell.Record{}, fault.Errorf(fault.Unsupported, "read cell '%s': the session's files are not on this machine", id)
+	}
+	return s.Cells().Load(id)
+}
+
 // Poll tells how a cell goes or went; without an id, the last one. It reads
 // the cell's record: the same few bytes whatever the log's size.
 func (s *Session) Poll(id string) (cell.Result, error) {
-	return poll(func() (cell.Record, error) { return s.Cells().Load(id) }, s.Dir.Reconcile)
+	return poll(func() (cell.Record, error) { return s.loadCell(id) }, s.Dir.Reconcile)
 }
 
 // poll reads a cell's record, and the session's where the cell is not over. A
@@ -98,7 +106,7 @@ func poll(load func() (cell.Record, error), reconcile func() (*home.Manifest, er
 // RawOutput yields the bytes that the program wrote while a cell ran, each
 // time it is called.
 func (s *Session) RawOutput(id string) (func() iter.Seq2[[]byte, error], error) {
-	rec, err := s.Cells().Load(id)
+	rec, err := s.loadCell(id)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +136,7 @@ func cellBytes(log *eventlog.Log, rec cell.Record) iter.Seq2[[]byte, error] {
 
 // cut keeps the two ends of a long output.
 func (s *Session) cut(r cell.Result, lines int) (cell.Result, error) {
-	if r.Truncated && r.OutputFile != "" && lines > 0 { // the answer is not whole
+	if r.Truncated && r.OutputFile != "" && lines > 0 && !s.options.Remote { // the answer is not whole
 		text, cut, err := cell.CutFile(r.OutputFile, lines)
 		if err != nil {
 			return r, fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
@@ -139,7 +147,7 @@ func (s *Session) cut(r cell.Result, lines int) (cell.Result, error) {
 		return r, nil
 	}
 	if text, cut := cell.Cut(r.Output, lines); cut {
-		if r.OutputFile == "" {
+		if r.OutputFile == "" && !s.options.Remote {
 			r.OutputFile = s.keepOutput(r)
 		}
 		r.Output, r.Truncated = text, true

@@ -22,6 +22,10 @@ import (
 type Options struct {
 	Version string // of the caller's build; hosts learn it
 	Dial    Dialer // or nil: the Unix socket that the record names
+	// Remote says that the session's files are not on this machine: all is
+	// asked of its host. Then only the Dir's ID counts, and when the host is
+	// gone there is nobody left to ask.
+	Remote bool
 	// Warn, or nil, is told what an answer lacks because it could not be read.
 	Warn func(error)
 
@@ -48,6 +52,9 @@ func Open(root home.Home, ref string, o Options) (*Session, error) {
 
 // In returns the session whose directory this is.
 func In(d home.Dir, o Options) *Session {
+	if o.Remote {
+		d = home.Dir{ID: d.ID} // nothing is looked for here
+	}
 	if o.Dial == nil {
 		o.Dial = dialSocket
 	}
@@ -60,8 +67,8 @@ func In(d home.Dir, o Options) *Session {
 // dial reaches the host. What a host that died left behind is ended by
 // whoever notices first.
 func (s *Session) dial(ctx context.Context) (*Client, error) {
-	c, err := dial(ctx, s.Dir, s.options.Version, s.options.Dial)
-	if fault.KindOf(err) == fault.NotRunning {
+	c, err := dial(ctx, s.Dir, s.options)
+	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
 		if _, rerr := s.Dir.Reconcile(); rerr != nil && fault.KindOf(rerr) != fault.NotFound {
 			s.options.Warn(rerr)
 		}
@@ -92,6 +99,9 @@ func (s *Session) HostStatus(ctx context.Context) (*wire.Status, error) {
 // Status is all that is known of the session, from its host or, when it is
 // over, from its record.
 func (s *Session) Status(ctx context.Context) (*wire.Status, error) {
+	if s.options.Remote {
+		return s.HostStatus(ctx)
+	}
 	m, err := s.Dir.Reconcile()
 	if err != nil {
 		return nil, err
@@ -106,12 +116,12 @@ func (s *Session) Status(ctx context.Context) (*wire.Status, error) {
 			return nil, err
 		}
 	}
-	return s.recorded(m), nil
+	return s.recorded(ctx, m), nil
 }
 
 // recorded is the status of a session that is over. The record is an answer
 // of its own: what cannot be read beside it is only warned of.
-func (s *Session) recorded(m *home.Manifest) *wire.Status {
+func (s *Session) recorded(ctx context.Context, m *home.Manifest) *wire.Status {
 	status := &wire.Status{
 		Session: m.Name, ID: m.ID, Status: string(m.Status), Failure: m.Failure,
 		Command: m.Command, Cwd: m.Cwd, Term: m.Term, Labels: m.Labels, Cols: m.Cols, Rows: m.Rows,
@@ -126,7 +136,7 @@ func (s *Session) recorded(m *home.Manifest) *wire.Status {
 		return status
 	}
 	if status.ScreenHash == "" { // lost: nobody wrote it down
-		shot, err := s.replayed(Now(), 0)
+		shot, err := s.replayed(ctx, Now(), 0)
 		if err != nil {
 			s.options.Warn(err)
 			return status

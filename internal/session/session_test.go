@@ -47,7 +47,7 @@ func run(m *testing.M) int {
 }
 
 // patience bounds what must happen; nothing waits for it to pass.
-const patience = 60 * time.Second
+const patience = 30 * time.Second
 
 // start makes a session that ends with the test and must leave nothing behind.
 func start(t *testing.T, o session.Options, command ...string) (*session.Session, *home.Manifest) {
@@ -419,5 +419,78 @@ func TestPollOfACellWhoseHostWasKilled(t *testing.T) {
 	killHost(t, s, m)
 	if r, err := s.Poll(fired.CellID); err != nil || r.Status != cell.Failed || !strings.Contains(r.Output, "lost") {
 		t.Errorf("poll: %+v, %v", r, err)
+	}
+}
+
+// A session whose files are not here is asked of its host: its present, its
+// past and its log, over upgrades.
+func TestRemote(t *testing.T) {
+	here, m := start(t, session.Options{}, "bash", "--norc")
+	far := session.In(home.Dir{ID: here.Dir.ID, Path: "/nowhere"}, session.Options{
+		Remote: true,
+		Dial: func(ctx context.Context, _ *home.Manifest) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", m.Socket)
+		},
+	})
+	if r, err := far.Run(t.Context(), session.Run{Code: "echo first; exit_code=1; echo second", Timeout: patience}); err != nil || r.Output != "first\nsecond" {
+		t.Fatalf("run: %+v, %v", r, err)
+	}
+	waitFor(t, far, "second")
+	middle, err := far.LastSeq(t.Context())
+	if err != nil || middle == 0 {
+		t.Fatalf("last seq: %d, %v", middle, err)
+	}
+	type seen struct {
+		Seq        uint64
+		Code, Data string
+	}
+	collect := func(s *session.Session) <-chan []seen {
+		out := make(chan []seen, 1)
+		go func() {
+			var all []seen
+			if err := s.Follow(t.Context(), 0, func(ev eventlog.Event) error {
+				all = append(all, seen{ev.Seq, ev.Code, string(ev.Data)})
+				return nil
+			}); err != nil {
+				t.Error(err)
+			}
+			out <- all
+		}()
+		return out
+	}
+	byHost := collect(far)
+	upgrade(t, far)
+	if _, err := far.Input(t.Context(), wire.Input{Text: new("clear; echo third"), Enter: true}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, far, "third\n")
+	for _, at := range []session.Moment{session.Now(), session.AtSeq(middle), session.At(0), session.At(-time.Nanosecond)} {
+		want, err := here.Snapshot(t.Context(), at, session.All)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := far.Snapshot(t.Context(), at, session.All)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Seq != want.Seq || got.Screen.PlainText() != want.Screen.PlainText() || got.Screen.Hash != want.Screen.Hash {
+			t.Errorf("%+v: seq %d and %q, want seq %d and %q", at, got.Seq, got.Screen.PlainText(), want.Seq, want.Screen.PlainText())
+		}
+	}
+	if _, err := far.Poll(""); fault.KindOf(err) != fault.Unsupported {
+		t.Errorf("poll: %v, want unsupported", err)
+	}
+	if _, err := far.Input(t.Context(), wire.Input{Text: new("exit"), Enter: true}); err != nil {
+		t.Fatal(err)
+	}
+	got, want := <-byHost, <-collect(here)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the host's log has %d events, the files %d:\n%v\n%v", len(got), len(want), got, want)
+	}
+	if err := here.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := far.Snapshot(t.Context(), session.Now(), 0); fault.KindOf(err) != fault.Unreachable {
+		t.Errorf("snapshot when the host is gone: %v, want unreachable", err)
 	}
 }

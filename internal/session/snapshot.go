@@ -41,16 +41,16 @@ func (s *Session) Snapshot(ctx context.Context, at Moment, scrollback int) (*wir
 		if err == nil {
 			return &shot, nil
 		}
-		if kind := fault.KindOf(err); kind != fault.NotRunning && kind != fault.Unreachable {
+		if kind := fault.KindOf(err); s.options.Remote || kind != fault.NotRunning && kind != fault.Unreachable {
 			return nil, err
 		}
 	}
-	return s.replayed(at, scrollback)
+	return s.replayed(ctx, at, scrollback)
 }
 
 // replayed is the screen as the log has it.
-func (s *Session) replayed(at Moment, scrollback int) (*wire.Snapshot, error) {
-	r, err := s.Replay(at)
+func (s *Session) replayed(ctx context.Context, at Moment, scrollback int) (*wire.Snapshot, error) {
+	r, err := s.Replay(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,10 @@ func (s *Session) replayed(at Moment, scrollback int) (*wire.Snapshot, error) {
 }
 
 // Replay returns the terminal at a moment, from the log alone.
-func (s *Session) Replay(at Moment) (*replay.Result, error) {
+func (s *Session) Replay(ctx context.Context, at Moment) (*replay.Result, error) {
+	if s.options.Remote {
+		return s.replayHost(ctx, at)
+	}
 	log, err := eventlog.Open(s.Dir.Log())
 	if err != nil {
 		return nil, err
@@ -86,9 +89,16 @@ func (s *Session) point(at Moment) (replay.Point, error) {
 	if err != nil {
 		return replay.Point{}, err
 	}
-	since := time.Since(m.Created) + at.since
+	since, err := sinceStart(m.Created, at.since)
+	return replay.Time(since), err
+}
+
+// sinceStart turns a negative duration, which counts from now, into one that
+// counts from the session's start.
+func sinceStart(created time.Time, ago time.Duration) (time.Duration, error) {
+	since := time.Since(created) + ago
 	if since < 0 {
-		return replay.Point{}, fault.Errorf(fault.Usage, "%v ago is before the session's start at %s", -at.since, m.Created.Local().Format(time.DateTime))
+		return 0, fault.Errorf(fault.Usage, "%v ago is before the session's start at %s", -ago, created.Local().Format(time.DateTime))
 	}
-	return replay.Time(since), nil
+	return since, nil
 }

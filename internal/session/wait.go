@@ -19,8 +19,8 @@ func (s *Session) Wait(ctx context.Context, w wire.Wait) (*wire.WaitResult, erro
 		var r wire.WaitResult
 		err := s.call(ctx, wire.MethodWait, w, &r)
 		switch {
-		case fault.KindOf(err) == fault.NotRunning:
-			return s.waitPast(w, begun)
+		case fault.KindOf(err) == fault.NotRunning && !s.options.Remote:
+			return s.waitPast(ctx, w, begun)
 		case err != nil:
 			return nil, err
 		case r.Status == wire.WaitUpgrade:
@@ -46,12 +46,12 @@ const lastLines = 10
 
 // waitPast lets the last screen of a session that is over decide. What needs
 // time to pass, or a program to ask, cannot be shown by it and is not claimed.
-func (s *Session) waitPast(w wire.Wait, begun time.Time) (*wire.WaitResult, error) {
+func (s *Session) waitPast(ctx context.Context, w wire.Wait, begun time.Time) (*wire.WaitResult, error) {
 	m, err := s.Dir.Inspect()
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.Replay(Now())
+	last, err := s.Replay(ctx, Now())
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (m *monitor) run(ctx context.Context) error {
 	if err != nil || man.Status.Final() {
 		return noSession(m.name)
 	}
-	if m.after, err = s.LastSeq(); err != nil && !eventlog.Missing(err) {
+	if m.after, err = s.LastSeq(ctx); err != nil && !eventlog.Missing(err) {
 		return err
 	}
 	from := m.after

@@ -167,7 +167,7 @@ func (k Tool) ready(ctx context.Context, s *session.Session) error {
 		return err
 	}
 	last := ""
-	if r, err := s.Replay(session.Now()); err == nil {
+	if r, err := s.Replay(ctx, session.Now()); err == nil {
 		if lines := screen.LastLines(strings.TrimRight(screen.Text(r.Terminal), "\n "), 1); len(lines) > 0 && lines[0] != "" {
 			last = ": " + lines[0]
 		}

@@ -71,7 +71,7 @@ func (k Tool) watch(args []string) int {
 	if err != nil {
 		return k.say(1, "ERR %v", err)
 	}
-	now, err := s.Replay(session.Now())
+	now, err := s.Replay(context.Background(), session.Now())
 	if err != nil {
 		return k.say(1, "ERR no log")
 	}
