@@ -282,6 +282,13 @@ func TestMirror(t *testing.T) {
 	}
 	mirrored := make(chan error, 1)
 	go func() { mirrored <- s.Mirror(context.Background(), dir) }()
+	for clients := 0; clients < 2; { // this question's, and the copy's
+		status, err := s.HostStatus(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients = status.Clients
+	}
 	release(t, gate)
 	if err := <-mirrored; err != nil {
 		t.Fatal(err)
