@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"time"
@@ -33,6 +34,10 @@ func dial(ctx context.Context, socket string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		// Codex listens elsewhere and leaves a link: the path of a socket is short.
+		if path, err := filepath.EvalSymlinks(socket); err == nil {
+			socket = path
+		}
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}}
 	ws, _, err := websocket.Dial(ctx, "ws://codex/", &websocket.DialOptions{HTTPClient: &http.Client{Transport: transport}})
