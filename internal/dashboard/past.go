@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"den/internal/eventlog"
@@ -164,29 +165,45 @@ func stepForward(ctx context.Context, log *eventlog.Log, from eventlog.Position)
 	return to, nil
 }
 
+// stepBack looks for the event in one segment after the other, from the newest
+// that holds events before from. A segment's events are those behind the one
+// that its repaint stands for.
 func stepBack(ctx context.Context, log *eventlog.Log, from eventlog.Position) (eventlog.Position, error) {
-	for upTo := from.Seq; upTo > 0; {
-		r, err := log.ReplaySeq(upTo - 1)
-		if err != nil {
-			return from, nil // the log begins behind it
+	segments, err := log.Segments()
+	if err != nil {
+		return from, err
+	}
+	end := from.Seq // of what is looked at, exclusive
+	for _, seg := range slices.Backward(segments) {
+		if seg.Seq+1 >= end {
+			continue
 		}
-		var found eventlog.Position
-		n := 0
-		for ev, err := range r.Events() {
-			if n++; n%contextEvery == 0 && ctx.Err() != nil {
-				return from, ctx.Err()
-			}
-			if err != nil {
-				break // what is missing lies behind; what was found counts
-			}
-			if !ev.Repaint && paints(ev) && ev.Time <= from.Elapsed-stepGrain {
-				found = eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}
-			}
+		found, err := lastPaint(ctx, log, seg.Seq, end, from.Elapsed-stepGrain)
+		if err != nil || found.Seq > 0 {
+			return found, err
 		}
-		if found.Seq > 0 {
-			return found, nil
-		}
-		upTo = r.Segment.Seq
+		end = seg.Seq + 1
+	}
+	if len(segments) > 0 && segments[0].Seq > 0 {
+		return from, nil // the log begins behind it
 	}
 	return eventlog.Position{}, nil
+}
+
+// lastPaint returns the last event between two that changes screens and is not
+// later than the time given, or a zero position.
+func lastPaint(ctx context.Context, log *eventlog.Log, after, end uint64, latest time.Duration) (found eventlog.Position, err error) {
+	n := 0
+	for ev, err := range log.Events(after) {
+		if n++; n%contextEvery == 0 && ctx.Err() != nil {
+			return eventlog.Position{}, ctx.Err()
+		}
+		if err != nil && !eventlog.Missing(err) || ev.Seq >= end {
+			break // what is missing lies behind; what was found counts
+		}
+		if err == nil && !ev.Repaint && paints(ev) && ev.Time <= latest {
+			found = eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}
+		}
+	}
+	return found, nil
 }
