@@ -77,8 +77,8 @@ var allowed = map[string][]string{
 	"internal/poll":      {},
 
 	"internal/conversation":          {},
-	"internal/conversation/outbox":   {"internal/fault", "internal/ident", "internal/atomicfile"},
-	"internal/conversation/screen":   {"internal/fault", "internal/poll", "internal/provider", "internal/conversation/outbox"},
+	"internal/conversation/outbox":   {"internal/fault", "internal/ident", "internal/atomicfile", "internal/conversation"},
+	"internal/conversation/screen":   {"internal/fault", "internal/poll", "internal/provider", "internal/conversation", "internal/conversation/outbox"},
 	"internal/conversation/watch":    {"internal/fault", "internal/conversation"},
 	"internal/conversation/claude":   {"internal/fault", "internal/conversation", "internal/conversation/watch"},
 	"internal/conversation/copilot":  {"internal/fault", "internal/conversation", "internal/conversation/watch"},
@@ -92,7 +92,7 @@ var allowed = map[string][]string{
 
 	"internal/agent": {
 		"internal/fault", "internal/ident", "internal/poll", "internal/provider", "internal/workspace",
-		"internal/conversation/outbox", "internal/conversation/screen",
+		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
@@ -148,7 +148,7 @@ var allowed = map[string][]string{
 
 // outside maps a module that is not ours to the only packages that may use it.
 var outside = map[string][]string{
-	"github.com/BurntSushi/toml":      {"internal/workspace"},
+	"github.com/BurntSushi/toml":      {"internal/workspace", "internal/conversation/screen"},
 	"github.com/goccy/go-yaml":        {"internal/workspace"},
 	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},

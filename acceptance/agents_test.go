@@ -59,7 +59,7 @@ func TestRealAgents(t *testing.T) {
 			k.do("up", "--wait", "-t", "2m")
 			// On a loaded machine the screen may show it too late to be confirmed;
 			// that it came is seen below.
-			if out := k.do("agent", "nudge", a.name, "ping please", "-t", "3m"); !strings.Contains(out, "delivered") && !strings.Contains(out, "unconfirmed") {
+			if out := k.do("agent", "nudge", a.name, "ping please", "-t", "3m"); !strings.Contains(out, "taken") && !strings.Contains(out, "sent") {
 				t.Errorf("the nudge: %s%s", out, k.do("agent", "peek", a.name))
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/conversation/outbox"
+	"den/internal/conversation"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 )
@@ -56,7 +56,7 @@ func TestRealAgentsBusy(t *testing.T) {
 
 func nudge(ctx context.Context, t *testing.T, m *agent.Managed, text string) {
 	t.Helper()
-	if n, err := m.Nudge(ctx, text); err != nil || n.Status != outbox.Delivered {
+	if n, err := m.Nudge(ctx, "", text); err != nil || n.Status != conversation.Taken {
 		t.Errorf("the nudge %q: %v, %s %s", text, err, n.Status, n.Reason)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/home"
@@ -66,8 +67,8 @@ func TestRealAgentsAsk(t *testing.T) {
 			if !slices.Equal(answered, c.asks) && !(c.late && slices.Equal(answered, c.asks[:min(len(answered), len(c.asks))])) {
 				t.Errorf("it was answered %q, want %q", answered, c.asks)
 			}
-			n, err := m.Nudge(ctx, "ping\nin two lines")
-			if err != nil || n.Status != outbox.Delivered {
+			n, err := m.Nudge(ctx, "", "ping\nin two lines")
+			if err != nil || n.Status != conversation.Taken {
 				t.Errorf("the nudge: %v, %s %s", err, n.Status, n.Reason)
 			}
 			// Exactly: agents also ask for a title, with the user's words in it.

@@ -264,7 +264,7 @@ func (c *chaos) judge() {
 			read++
 		case n > 1:
 			c.t.Errorf("%s was read %d times by %s", text, n, agent)
-		case records[text].State == "unconfirmed" || records[text].State == "failed":
+		case records[text].State == "sent" || records[text].State == "failed":
 			unsure++
 			c.t.Logf("%s: %s", text, records[text].Reason)
 		default:

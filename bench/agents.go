@@ -37,7 +37,7 @@ func agents(b *bench) error {
 	}
 	b.out.note("agents are bash; 'up' and 'down' are one command each, to all running and to all gone; peek and nudge are from a cold command line, and over an open connection to the keeper")
 	b.out.note("bash does not end on Ctrl-C: den sees it back at its prompt in its own sessions")
-	b.out.note("tmux by hand: four callers at a time; a nudge is send-keys, unconfirmed")
+	b.out.note("tmux by hand: four callers at a time; a nudge is send-keys, without a receipt")
 	b.out.note("Gas City, measured elsewhere: 50 agents up in 1.3 to 313 s, down in 2.7 to 208 s, peek 33 ms, nudge 690 ms, idle keeper 1.8 to 22 %% of a core")
 	return nil
 }
@@ -186,7 +186,7 @@ func (b *bench) talk(home *denHome, file, of, who, kind string) error {
 		if err := c.Call(b.ctx, keeper.MethodNudge, keeper.Agent{Name: "a1", Text: fmt.Sprintf("echo warm %d", i), Wait: true}, &n); err != nil {
 			return err
 		}
-		if n.Status != "delivered" {
+		if n.Status != "taken" {
 			return fmt.Errorf("a nudge is %s: %s", n.Status, n.Note)
 		}
 		warm["nudge"].add(msSince(begun))

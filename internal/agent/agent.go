@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/fault"
@@ -34,7 +35,9 @@ type Options struct {
 	Config        SessionConfig
 	Nudges        *outbox.Queue
 	Timing        screen.Timing
-	Clock         func() time.Time // nil means time.Now
+	Source        conversation.Source      // of the agent's state; or nil
+	OnState       func(conversation.State) // called with every change; or nil
+	Clock         func() time.Time         // nil means time.Now
 }
 
 // Managed is an agent over any provider.
@@ -74,6 +77,7 @@ func New(o Options) (*Managed, error) {
 	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock}
 	m.talk = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
+		Source: o.Source, OnState: o.OnState,
 		Ended: m.ended, Life: m.life, Clock: o.Clock,
 	})
 	return m, nil

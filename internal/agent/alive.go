@@ -33,8 +33,12 @@ func (m *Managed) alive(ctx context.Context) (string, Outcome, error) {
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return "", Failed, err
 	}
-	if err := m.ended(ctx); err != nil || len(m.config.Hints.ProcessNames) == 0 {
+	if err := m.ended(ctx); err != nil {
 		return "", Done, err
+	}
+	m.talk.LearnLine(ctx)
+	if len(m.config.Hints.ProcessNames) == 0 {
+		return "", Done, nil
 	}
 	return "", Done, m.processesUp(ctx)
 }

@@ -24,8 +24,9 @@ type SessionConfig struct {
 	PromptFlag string
 	Prime      string // a line below the beacon, or ""
 
-	Hints workspace.Hints
-	Nudge string // typed once the agent is up, or ""
+	Vendor string // the preset, or ""
+	Hints  workspace.Hints
+	Nudge  string // typed once the agent is up, or ""
 	// DrainNudge is typed when the agent is asked to finish, or "".
 	DrainNudge string
 	// ProviderOptions are the session provider's own, decoded; see
@@ -48,7 +49,7 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 	c := SessionConfig{
 		Command: a.Argv(), WorkDir: a.Dir, Env: a.Env, Index: a.Index,
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
-		Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
+		Vendor: a.Provider, Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
 	}
 	if table := a.Tables.Of(a.SessionProvider); !table.IsEmpty() {
 		data, err := json.Marshal(table)
@@ -104,7 +105,7 @@ func appendArgs(argv []string, args ...string) []string {
 // screenHints is what a conversation over its screen knows of the agent.
 func (c *SessionConfig) screenHints() screen.Hints {
 	return screen.Hints{
-		ReadyPrompt: c.Hints.ReadyPromptPrefix, ReadyDelay: time.Duration(c.Hints.ReadyDelayMs) * time.Millisecond,
+		Vendor: c.Vendor, ReadyPrompt: c.Hints.ReadyPromptPrefix, ReadyDelay: time.Duration(c.Hints.ReadyDelayMs) * time.Millisecond,
 		CodingAgent: c.mayAsk(), PermissionDialog: c.Hints.EmitsPermissionWarning, StepTimeout: c.StartupTimeout,
 	}
 }

@@ -20,8 +20,10 @@ type fake struct {
 	onStart func(s *fakeSession) // the program's first screen
 	onKey   func(s *fakeSession, key string)
 	onNudge func(s *fakeSession, text string) error
-	typed   time.Time // when a person last typed; attached if not zero
-	busy    bool      // AwaitReady does not return
+	onType  func(s *fakeSession, text string) error
+	input   provider.Input // what Input answers
+	typed   time.Time      // when a person last typed; attached if not zero
+	busy    bool           // AwaitReady does not return
 }
 
 type fakeSession struct {
@@ -29,9 +31,12 @@ type fakeSession struct {
 	screen string
 	exit   *provider.Exit
 	meta   map[string]string
+	draft  string // in its composer
 }
 
-func newFake() *fake { return &fake{sessions: map[string]*fakeSession{}} }
+func newFake() *fake {
+	return &fake{sessions: map[string]*fakeSession{}, input: provider.Input{UnfinishedKnown: true}}
+}
 
 func (f *fake) with(name string, do func(*fakeSession) error) error {
 	f.mu.Lock()
@@ -111,6 +116,25 @@ func (f *fake) Nudge(_ context.Context, name, text string) error {
 	})
 }
 
+func (f *fake) Type(_ context.Context, name, text string) error {
+	return f.with(name, func(s *fakeSession) error {
+		f.calls = append(f.calls, "type")
+		if s.exit != nil {
+			return fault.Errorf(fault.NotRunning, "over")
+		}
+		if f.onType != nil {
+			return f.onType(s, text)
+		}
+		s.screen += "\n" + text
+		return nil
+	})
+}
+
+func (f *fake) Input(_ context.Context, name string) (in provider.Input, err error) {
+	err = f.with(name, func(*fakeSession) error { in = f.input; return nil })
+	return in, err
+}
+
 func (f *fake) SendKeys(_ context.Context, name string, chords ...string) error {
 	return f.with(name, func(s *fakeSession) error {
 		for _, key := range chords {
@@ -184,8 +208,10 @@ func (f *fake) AwaitReady(ctx context.Context, name string) error {
 }
 
 var (
-	_ provider.Provider   = (*fake)(nil)
-	_ provider.Readier    = (*fake)(nil)
-	_ provider.Audience   = (*fake)(nil)
-	_ provider.Postmortem = (*fake)(nil)
+	_ provider.Provider    = (*fake)(nil)
+	_ provider.Typer       = (*fake)(nil)
+	_ provider.InputTeller = (*fake)(nil)
+	_ provider.Readier     = (*fake)(nil)
+	_ provider.Audience    = (*fake)(nil)
+	_ provider.Postmortem  = (*fake)(nil)
 )

@@ -4,25 +4,45 @@ import (
 	"context"
 	"fmt"
 
+	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
 )
 
 // Nudge keeps text on disk and types it when the agent can take it. It returns
 // when the outcome is known; if the context ends before, the text stays queued,
-// and the error says so.
-func (m *Managed) Nudge(ctx context.Context, text string) (outbox.Message, error) {
-	n, err := m.nudges.Add("", text)
+// and the error says so. The same id is the same nudge; without one it is made.
+// Every error names it.
+func (m *Managed) Nudge(ctx context.Context, id, text string) (outbox.Message, error) {
+	n, err := m.KeepNudge(id, text)
 	if err != nil {
-		return n, fmt.Errorf("nudge agent '%s': %w", m.name, err)
+		return n, err
 	}
 	n, err = m.talk.Deliver(ctx, n.ID)
-	if err != nil && n.Status == outbox.Queued {
+	switch {
+	case err == nil:
+		return n, nil
+	case !n.Status.Final():
 		return n, fault.Hintf(fault.Errorf(fault.Timeout, "nudge agent '%s': %s stays queued (%s): %w", m.name, n.ID, n.Reason, err),
 			"it is typed as soon as the agent takes input")
 	}
-	return n, err
+	return n, fmt.Errorf("nudge agent '%s': %s: %w", m.name, n.ID, err)
 }
+
+// KeepNudge keeps a nudge and waits for nothing.
+func (m *Managed) KeepNudge(id, text string) (outbox.Message, error) {
+	n, err := m.nudges.Add(id, text)
+	if err != nil && id != "" {
+		return n, fmt.Errorf("nudge agent '%s': %s: %w", m.name, id, err)
+	}
+	if err != nil {
+		return n, fmt.Errorf("nudge agent '%s': %w", m.name, err)
+	}
+	return n, nil
+}
+
+// State returns what the agent does now.
+func (m *Managed) State(ctx context.Context) (conversation.State, error) { return m.talk.State(ctx) }
 
 // DeliverNudges types what is queued, now and later, until the context ends,
 // and answers what the agent asks late. Its owner runs it in a goroutine of its

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/fault"
@@ -22,12 +23,23 @@ import (
 // composing makes a fake with a composer, as coding agents draw it.
 func composing() *fake {
 	p := newFake()
-	p.onStart = func(s *fakeSession) { s.screen = "────\n❯ \n────\n status" }
-	p.onNudge = func(s *fakeSession, text string) error {
-		s.screen = "❯ " + text + "\n● ok\n" + s.screen
+	p.onStart = func(s *fakeSession) { s.screen = composerWith("") }
+	p.onType = func(s *fakeSession, text string) error {
+		s.draft += text
+		s.screen = strings.Replace(s.screen, composerWith(""), composerWith(s.draft), 1)
 		return nil
 	}
+	p.onKey = func(s *fakeSession, key string) {
+		if key == "Enter" && s.draft != "" {
+			s.screen = "❯ " + s.draft + "\n● ok\n" + composerWith("")
+			s.draft = ""
+		}
+	}
 	return p
+}
+
+func composerWith(text string) string {
+	return "────\n❯ " + strings.ReplaceAll(text, "\n", "\n  ") + "\n────\n status"
 }
 
 func started(t *testing.T, p *fake, dir string) *agent.Managed {
@@ -57,15 +69,15 @@ func TestNudgeIsDelivered(t *testing.T) {
 	dir := t.TempDir()
 	p := composing()
 	m := started(t, p, dir)
-	n, err := m.Nudge(t.Context(), "do this\nand that")
-	if err != nil || n.Status != outbox.Delivered || n.Attempts != 1 {
+	n, err := m.Nudge(t.Context(), "", "do this\nand that")
+	if err != nil || n.Status != conversation.Taken || n.Attempts != 1 {
 		t.Fatalf("%+v, %v", n, err)
 	}
-	if p.called() != "nudge" {
-		t.Errorf("calls: %s", p.called())
+	if p.called() != "type Enter" || n.Reason == "" {
+		t.Errorf("calls: %s, evidence %q", p.called(), n.Reason)
 	}
 	again := queue(t, dir)
-	if got, err := again.Get(n.ID); err != nil || got.Status != outbox.Delivered || again.Pending() != 0 {
+	if got, err := again.Get(n.ID); err != nil || got.Status != conversation.Taken || again.Pending() != 0 {
 		t.Errorf("on disk: %+v, %v", got, err)
 	}
 	info, err := os.Stat(filepath.Join(dir, n.ID+".json"))
@@ -75,32 +87,31 @@ func TestNudgeIsDelivered(t *testing.T) {
 }
 
 // Text that stays in the composer gets Enter again; text that never shows is
-// not sent a second time.
+// not sent a second time, and an echo is no evidence.
 func TestNudgeConfirmation(t *testing.T) {
 	p := composing()
-	p.onNudge = func(s *fakeSession, text string) error {
-		s.screen = "────\n❯ " + text + "\n────\n status"
-		return nil
-	}
+	enters, enter := 0, p.onKey
 	p.onKey = func(s *fakeSession, key string) {
-		s.screen = "❯ hello\n● ok\n────\n❯ \n────\n status"
+		if enters++; enters == 2 {
+			enter(s, key)
+		}
 	}
 	m := started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.Status != outbox.Delivered || p.called() != "nudge Enter" {
+	if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter Enter" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 
 	p = composing()
-	p.onNudge = func(*fakeSession, string) error { return nil }
+	p.onType = func(*fakeSession, string) error { return nil }
 	m = startedWith(t, p, t.TempDir(), hasty)
-	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.Status != outbox.Unconfirmed || p.called() != "nudge" || n.Reason == "" {
+	if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Sent || p.called() != "type Enter" || n.Reason == "" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 
 	p = composing()
-	p.onNudge = func(*fakeSession, string) error { return fault.Errorf(fault.Usage, "a control character") }
+	p.onType = func(*fakeSession, string) error { return fault.Errorf(fault.Usage, "a control character") }
 	m = started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "hello"); fault.KindOf(err) != fault.Usage || n.Status != outbox.Failed {
+	if n, err := m.Nudge(t.Context(), "", "hello"); fault.KindOf(err) != fault.Usage || n.Status != conversation.Failed || !strings.Contains(err.Error(), n.ID) {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
@@ -117,11 +128,11 @@ func TestALateDialogIsAnsweredFirst(t *testing.T) {
 		case "Up":
 			s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
 		case "Enter":
-			s.screen = "────\n❯ \n────\n status"
+			s.screen, s.draft = composerWith(""), ""
 		}
 	}
 	p.mu.Unlock()
-	if n, err := m.Nudge(t.Context(), "hello"); err != nil || n.Status != outbox.Delivered || p.called() != "Up Enter nudge" {
+	if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Taken || p.called() != "Up Enter type Enter" {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 }
@@ -142,7 +153,7 @@ func TestNothingIsTypedAtABlankScreen(t *testing.T) {
 	}
 	ended := make(chan outbox.Message, 1)
 	go func() {
-		n, err := m.Nudge(t.Context(), "hello")
+		n, err := m.Nudge(t.Context(), "", "hello")
 		if err != nil {
 			t.Error(err)
 		}
@@ -154,7 +165,7 @@ func TestNothingIsTypedAtABlankScreen(t *testing.T) {
 		}
 	}
 	p.change("s", func(s *fakeSession) { s.screen = "┃ Ask anything" })
-	if n := <-ended; n.Status != outbox.Delivered || p.called() != "nudge" {
+	if n := <-ended; n.Status != conversation.Sent || p.called() != "type Enter" {
 		t.Errorf("%+v, %s", n, p.called())
 	}
 }
@@ -181,16 +192,13 @@ func TestALateDialogIsAnswered(t *testing.T) {
 	}
 }
 
-// Text that stays where it was typed is not delivered, whatever stood there.
-func TestHeldTextIsUnconfirmed(t *testing.T) {
+// Text that stays where it was typed was not taken.
+func TestHeldTextIsNotTaken(t *testing.T) {
 	p := composing()
-	p.onNudge = func(s *fakeSession, text string) error {
-		s.screen = "────\n❯ draft of somebody" + text + "\n────\n status"
-		return nil
-	}
+	p.onKey = func(*fakeSession, string) {}
 	m := startedWith(t, p, t.TempDir(), hasty)
-	n, err := m.Nudge(t.Context(), "hello")
-	if err != nil || n.Status != outbox.Unconfirmed || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "nudge") != 1 {
+	n, err := m.Nudge(t.Context(), "", "hello")
+	if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "type") != 1 {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 }
@@ -205,8 +213,13 @@ func TestNudgeWaits(t *testing.T) {
 			func(p *fake) {
 				p.change("s", func(s *fakeSession) { s.screen = "Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel" })
 			},
-			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = "────\n❯ \n────" }) },
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = composerWith("") }) },
 			"dialog",
+		},
+		"draft": {
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = composerWith("half a thought") }) },
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = composerWith("") }) },
+			"half a thought",
 		},
 		"person": {
 			func(p *fake) { p.mu.Lock(); p.typed = time.Now().Add(time.Hour); p.mu.Unlock() },
@@ -220,7 +233,7 @@ func TestNudgeWaits(t *testing.T) {
 				p.mu.Unlock()
 				p.change("s", func(s *fakeSession) { s.screen = "working" })
 			},
-			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = "────\n❯ \n────" }) },
+			func(p *fake) { p.change("s", func(s *fakeSession) { s.screen = composerWith("") }) },
 			"busy",
 		},
 		"dead": {
@@ -236,16 +249,16 @@ func TestNudgeWaits(t *testing.T) {
 			c.hinder(p)
 			short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 			defer cancel()
-			n, err := m.Nudge(short, "hello")
-			if fault.KindOf(err) != fault.Timeout || n.Status != outbox.Queued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
+			n, err := m.Nudge(short, "", "hello")
+			if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
 				t.Fatalf("%+v, %v", n, err)
 			}
 			if p.called() != "" {
 				t.Errorf("typed: %s", p.called())
 			}
 			c.free(p)
-			second, err := m.Nudge(t.Context(), "second")
-			if err != nil || second.Status != outbox.Delivered || p.called() != "nudge nudge" {
+			second, err := m.Nudge(t.Context(), "", "second")
+			if err != nil || second.Status != conversation.Taken || p.called() != "type Enter type Enter" {
 				t.Errorf("%+v, %v, %s", second, err, p.called())
 			}
 		})
@@ -261,22 +274,22 @@ func TestQueueSurvivesARestart(t *testing.T) {
 	p.change("s", func(s *fakeSession) { s.exit = &provider.Exit{} })
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	first, err := m.Nudge(ctx, "first")
+	first, err := m.Nudge(ctx, "", "first")
 	if fault.KindOf(err) != fault.Timeout {
 		t.Fatal(err)
 	}
 	p.change("s", func(s *fakeSession) { s.exit = nil })
 	m = started(t, p, dir)
 	deliverAll(t, m)
-	if n := nudge(t, dir, first.ID); n.Status != outbox.Delivered || p.called() != "nudge" {
+	if n := nudge(t, dir, first.ID); n.Status != conversation.Taken || p.called() != "type Enter" {
 		t.Fatalf("%+v, %s", n, p.called())
 	}
 
 	// It died while typing. The screen is another now: typed, perhaps.
-	edit(t, dir, first.ID, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of another screen" })
+	edit(t, dir, nudge(t, dir, first.ID), func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of another screen" })
 	m = started(t, p, dir)
 	deliverAll(t, m)
-	if n := nudge(t, dir, first.ID); n.Status != outbox.Unconfirmed || p.called() != "nudge" {
+	if n := nudge(t, dir, first.ID); n.Status != conversation.Sent || p.called() != "type Enter" {
 		t.Errorf("%+v, %s", n, p.called())
 	}
 }
@@ -286,19 +299,19 @@ func TestQueueSurvivesARestart(t *testing.T) {
 func TestUntouchedScreenMeansNotSent(t *testing.T) {
 	dir := t.TempDir()
 	p := composing()
-	p.onNudge = func(s *fakeSession, text string) error { return nil } // as if it died right before
+	p.onType = func(s *fakeSession, text string) error { return nil } // as if it died right before
 	m := startedWith(t, p, dir, hasty)
-	n, err := m.Nudge(t.Context(), "hello")
-	if err != nil || n.Status != outbox.Unconfirmed {
+	n, err := m.Nudge(t.Context(), "", "hello")
+	if err != nil || n.Status != conversation.Sent {
 		t.Fatalf("%+v, %v", n, err)
 	}
-	edit(t, dir, n.ID, func(n *outbox.Message) { n.Status = outbox.Sending })
+	edit(t, dir, nudge(t, dir, n.ID), func(n *outbox.Message) { n.Status = outbox.Sending })
 	p.mu.Lock()
-	p.onNudge = composing().onNudge
+	p.onType = composing().onType
 	p.mu.Unlock()
 	m = started(t, p, dir)
 	deliverAll(t, m)
-	if got := nudge(t, dir, n.ID); got.Status != outbox.Delivered || got.Attempts != 2 {
+	if got := nudge(t, dir, n.ID); got.Status != conversation.Taken || got.Attempts != 2 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -333,13 +346,13 @@ func TestNudgesOfManyCallers(t *testing.T) {
 	var work sync.WaitGroup
 	for _, text := range strings.Fields("one two three four five six seven eight") {
 		work.Go(func() {
-			if n, err := m.Nudge(t.Context(), "this is number "+text); err != nil || n.Status != outbox.Delivered {
+			if n, err := m.Nudge(t.Context(), "", "this is number "+text); err != nil || n.Status != conversation.Taken {
 				t.Errorf("%+v, %v", n, err)
 			}
 		})
 	}
 	work.Wait()
-	if got := strings.Count(p.called(), "nudge"); got != 8 {
+	if got := strings.Count(p.called(), "type"); got != 8 {
 		t.Errorf("typed %d times", got)
 	}
 }
@@ -372,15 +385,15 @@ func nudge(t *testing.T, dir, id string) outbox.Message {
 	return n
 }
 
-func edit(t *testing.T, dir, id string, change func(*outbox.Message)) {
+// edit changes the record of a nudge, as another process would.
+func edit(t *testing.T, dir string, n outbox.Message, change func(*outbox.Message)) {
 	t.Helper()
-	n := nudge(t, dir, id)
 	change(&n)
 	data, err := json.Marshal(n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, id+".json"), data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, n.Key+".json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

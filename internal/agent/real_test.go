@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/conversation/outbox"
+	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/need"
@@ -104,8 +104,8 @@ func TestRealShell(t *testing.T) {
 		}
 		shows(t, m, "first-42")
 		for i := range 3 {
-			n, err := m.Nudge(t.Context(), fmt.Sprintf("echo again-%d-$((%d*2))", i, i+10))
-			if err != nil || n.Status != outbox.Delivered {
+			n, err := m.Nudge(t.Context(), "", fmt.Sprintf("echo again-%d-$((%d*2))", i, i+10))
+			if err != nil || n.Status != conversation.Taken {
 				t.Fatalf("%+v, %v", n, err)
 			}
 			shows(t, m, fmt.Sprintf("again-%d-%d", i, (i+10)*2))
@@ -190,7 +190,7 @@ func TestRealDialog(t *testing.T) {
 		t.Log(m.LastStart())
 		shows(t, m, "got <hello there>")
 		for _, s := range m.LastStart() {
-			if s.Name == agent.StepNudge && s.Output != string(outbox.Delivered) {
+			if s.Name == agent.StepNudge && !strings.HasPrefix(s.Output, string(conversation.Taken)) {
 				t.Errorf("%+v", s)
 			}
 			if s.Outcome == agent.Blocked || s.Outcome == agent.Late {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/conversation/outbox"
+	"den/internal/conversation"
 	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/ident"
@@ -271,7 +271,7 @@ func (m *Managed) firstNudge(ctx context.Context) (string, Outcome, error) {
 		return "", Failed, err
 	}
 	n, err = m.talk.Deliver(ctx, n.ID)
-	if n.Status == outbox.Queued && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
+	if n.Status == conversation.Queued && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
 		return n.Reason, Queued, nil
 	}
 	return strings.TrimSpace(string(n.Status) + " " + n.Reason), Done, err

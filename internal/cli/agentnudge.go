@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/ident"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"
@@ -17,14 +18,16 @@ import (
 
 func (a *app) nudgeCmd() *cobra.Command {
 	var file string
+	var id string
 	var noWait bool
 	limit := duration(time.Minute)
 	cmd := longFileFlag(&cobra.Command{
 		Use:   "nudge NAME TEXT|-",
 		Short: "Type text and Enter into an agent, whole and alone, when it is ready",
-		Long: `Give an agent a message. It is kept on disk until it has gone in: when the agent waits for
-input, no dialog is open and nobody types. "delivered" means that the screen shows it,
-"unconfirmed" that it was sent and could not be seen.`,
+		Long: `Give an agent a message. It is kept on disk and typed when the agent waits for input, no
+dialog is open, nobody types and nothing stands in its input line. "taken" means that the agent
+itself took it, "sent" that it was typed and nothing shows more. --id names it: the same id again
+is the same nudge, so a call that failed can be repeated.`,
 		Example: "  den agent nudge coder 'run the tests'\n  cat task.md | den agent nudge coder -",
 		Args:    args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -32,23 +35,35 @@ input, no dialog is open and nobody types. "delivered" means that the screen sho
 			if err != nil {
 				return err
 			}
+			if id == "" {
+				id = ident.New(time.Now())
+			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
 			defer cancel()
 			var n keeper.Nudged
-			err = a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n)
+			err = a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], NudgeID: id, Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n)
 			if errors.Is(err, context.DeadlineExceeded) {
-				return fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does")
+				err = fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does")
 			}
 			if err != nil {
-				return err
+				return withID(id, err)
 			}
 			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
+	cmd.Flags().StringVar(&id, "id", "", "the nudge's name; one that the agent has had is not given again")
 	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when it is kept")
 	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait until it has gone in")
 	return cmd
+}
+
+// withID names the nudge in an error, so that the call can be repeated.
+func withID(id string, err error) error {
+	if strings.Contains(err.Error(), id) {
+		return err
+	}
+	return fmt.Errorf("nudge %s: %w", id, err)
 }
 
 func (a *app) nudgesCmd() *cobra.Command {

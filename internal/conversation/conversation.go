@@ -47,6 +47,12 @@ const (
 	Failed   Progress = "failed"
 )
 
+// Final reports whether the message was handed over, or certainly cannot be:
+// nobody sends it again.
+func (p Progress) Final() bool {
+	return p == Sent || p == Taken || p == Answered || p == Failed
+}
+
 // Receipt is a claim about a message, with its evidence.
 type Receipt struct {
 	ID       string

@@ -68,7 +68,7 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 		text, err := m.Peek(ctx, req.Lines)
 		return keeper.Peeked{Text: text}, err
 	case keeper.MethodNudge:
-		return h.d.nudge(ctx, m, req.Text, req.Wait)
+		return h.d.nudge(ctx, m, req.NudgeID, req.Text, req.Wait)
 	case keeper.MethodDraining:
 		why, err := m.Draining(ctx)
 		return keeper.Draining{Draining: why != "", Why: why}, err

@@ -42,16 +42,12 @@ func (d *daemon) queue(name string) (*outbox.Queue, error) {
 
 // nudge gives an agent a message. Once it is kept it is not lost, whoever
 // stops waiting.
-func (d *daemon) nudge(ctx context.Context, m member, text string, wait bool) (keeper.Nudged, error) {
+func (d *daemon) nudge(ctx context.Context, m member, id, text string, wait bool) (keeper.Nudged, error) {
 	if wait {
-		n, err := m.Nudge(ctx, text)
+		n, err := m.Nudge(ctx, id, text)
 		return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
 	}
-	q, err := d.queue(m.Name())
-	if err != nil {
-		return keeper.Nudged{}, err
-	}
-	n, err := q.Add("", text)
+	n, err := m.KeepNudge(id, text)
 	return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
 }
 

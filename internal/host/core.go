@@ -49,6 +49,7 @@ type coreState struct {
 	LastOutput time.Duration `json:"last_output"`    // when it came
 	LastInput  time.Duration `json:"last_input"`
 	Activity   uint64        `json:"activity,omitempty"` // counts outputs and inputs
+	Line       typedLine     `json:"line"`
 	// Foreign is set by input that no cell typed, until the program is seen at
 	// rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
 	// that comes is an older one, and what is typed there is lost.

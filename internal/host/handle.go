@@ -30,6 +30,8 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return h.status(), nil
 	case wire.MethodInput:
 		return call(req, h.sendInput)
+	case wire.MethodInputState:
+		return h.inputState()
 	case wire.MethodResize:
 		return call(req, h.resize)
 	case wire.MethodSignal:

@@ -162,6 +162,13 @@ func (q *inputQueue) wrote(n int, whole bool) {
 	q.pieces[0].data = q.pieces[0].data[n:]
 }
 
+// size counts the bytes that were not written yet.
+func (q *inputQueue) size() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.bytes
+}
+
 func (q *inputQueue) drop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -283,6 +290,7 @@ func (c *core) recordInput(policy string, echo bool, data []byte, foreign bool) 
 	c.LastInput = c.clock()
 	c.shell.Typed()
 	c.Foreign = c.Foreign || foreign
+	c.Line.typed(data)
 	c.happenedLocked()
 	if policy == home.RecordAll || policy == home.RecordAuto && echo {
 		return c.appendLocked(eventlog.Input, data)

@@ -36,10 +36,13 @@ const (
 type Agent struct {
 	Name  string `json:"name"`
 	Order string `json:"order,omitempty"`
-	Text  string `json:"text,omitempty"`  // of a nudge
-	Lines int    `json:"lines,omitempty"` // of a peek
-	Wait  bool   `json:"wait,omitempty"`  // answer when it is done
-	Yes   bool   `json:"yes,omitempty"`   // of a reload: also if it ends many agents
+	Text  string `json:"text,omitempty"` // of a nudge
+	// NudgeID is the caller's name for a nudge: the same one again is the same
+	// nudge. The keeper makes one where there is none.
+	NudgeID string `json:"nudge_id,omitempty"`
+	Lines   int    `json:"lines,omitempty"` // of a peek
+	Wait    bool   `json:"wait,omitempty"`  // answer when it is done
+	Yes     bool   `json:"yes,omitempty"`   // of a reload: also if it ends many agents
 }
 
 // Ps is what a workspace wants and what is true.
@@ -83,15 +86,15 @@ const (
 // Nudged answers a nudge.
 type Nudged struct {
 	ID     string `json:"id"`
-	Status string `json:"status"` // queued, delivered or unconfirmed
-	Note   string `json:"note,omitempty"`
+	Status string `json:"status"`         // queued, sent, taken or answered
+	Note   string `json:"note,omitempty"` // the evidence, or what it waits for
 }
 
 // Nudge is one nudge as it is kept.
 type Nudge struct {
 	ID       string    `json:"id"`
 	Agent    string    `json:"agent"`
-	Status   string    `json:"status"` // queued, sending, delivered, unconfirmed or failed
+	Status   string    `json:"status"` // queued, sending, sent, taken, answered or failed
 	Note     string    `json:"note,omitempty"`
 	Text     string    `json:"text"`
 	Attempts int       `json:"attempts"`

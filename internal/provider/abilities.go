@@ -97,6 +97,41 @@ type Readier interface {
 	AwaitReady(ctx context.Context, name string) error
 }
 
+// Typer types without pressing Enter.
+type Typer interface {
+	// Type is Nudge without its Enter.
+	Type(ctx context.Context, name, text string) error
+}
+
+// MaxLine is how many bytes of one line a terminal in line mode hands to its
+// program; the kernel drops the rest.
+const MaxLine = 4095
+
+// Input is what is known of a session's input.
+type Input struct {
+	// Unread counts the bytes that were sent and that the program has not
+	// read. In line mode a line counts once it is complete.
+	Unread int
+	// LineMode says that the terminal hands over whole lines, each of at most
+	// MaxLine bytes, and Echo that it shows what is typed.
+	LineMode bool
+	Echo     bool
+	// Unfinished is what was typed into the line that the program edits or
+	// will get next, and is not ended by Enter. UnfinishedKnown is false where
+	// the provider cannot tell.
+	Unfinished      string
+	UnfinishedKnown bool
+	// CursorRow is the text left of the cursor, "" where that is not known.
+	CursorRow string
+}
+
+// InputTeller knows what became of input.
+type InputTeller interface {
+	// Input returns the state of a session's input. It is fault.Unsupported
+	// where this system does not let it be known.
+	Input(ctx context.Context, name string) (Input, error)
+}
+
 // Audience knows who looks on.
 type Audience interface {
 	// Attached reports how many people have a terminal joined to the

@@ -14,6 +14,13 @@ func (s *Session) Input(ctx context.Context, in wire.Input) (uint64, error) {
 	return s.callSeq(ctx, wire.MethodInput, in)
 }
 
+// InputState tells what became of input. A host that is too old to tell is
+// fault.Protocol.
+func (s *Session) InputState(ctx context.Context) (state wire.InputState, err error) {
+	err = s.call(ctx, wire.MethodInputState, nil, &state)
+	return state, err
+}
+
 // Resize changes the terminal's size.
 func (s *Session) Resize(ctx context.Context, cols, rows int) (uint64, error) {
 	return s.callSeq(ctx, wire.MethodResize, wire.Resize{Cols: cols, Rows: rows})

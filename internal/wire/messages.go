@@ -22,6 +22,8 @@ const (
 	MethodInt      = "int"
 	MethodNotify   = "notify"
 	MethodClear    = "clear" // the scrollback
+	// MethodInputState asks what became of input.
+	MethodInputState = "input_state"
 )
 
 // Input is text, a paste or chords for the program. One of the three is set.
@@ -32,6 +34,15 @@ type Input struct {
 	Keys  []string `json:"keys,omitempty"`
 	// Raw is bytes of a person's terminal, passed on as they are.
 	Raw []byte `json:"raw,omitempty"`
+}
+
+// InputState is what is known of the terminal's input.
+type InputState struct {
+	Unread     int    `json:"unread"`    // bytes that were sent and not read; in line mode those of complete lines
+	LineMode   bool   `json:"line_mode"` // the terminal hands over whole lines
+	Echo       bool   `json:"echo"`
+	Unfinished string `json:"unfinished,omitempty"` // what was typed into the line and not ended by Enter
+	CursorRow  string `json:"cursor_row,omitempty"` // the text left of the cursor
 }
 
 // Resize is a new size of the terminal.

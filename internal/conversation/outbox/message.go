@@ -1,23 +1,19 @@
 package outbox
 
-import "time"
+import (
+	"time"
 
-// Status is how far a message has come. The values are stored: add, never
-// rename.
-type Status string
-
-// The statuses. A message moves down this list, and back from Sending to
-// Queued only where it was certainly not sent.
-const (
-	Queued      Status = "queued"
-	Sending     Status = "sending"     // being sent: after a crash, perhaps sent
-	Delivered   Status = "delivered"   // the screen showed that it went in
-	Unconfirmed Status = "unconfirmed" // sent, but the screen did not show it
-	Failed      Status = "failed"      // it cannot be sent at all
+	"den/internal/conversation"
 )
 
-// Final reports whether nothing more will happen to the message.
-func (s Status) Final() bool { return s != Queued && s != Sending }
+// Sending is a message that is being sent: after a crash, perhaps sent. It
+// stands between conversation.Queued and the rest, and goes back to Queued
+// only where the message was certainly not sent.
+const Sending Status = "sending"
+
+// Status is how far a message has come: one of conversation.Progress, or
+// Sending.
+type Status = conversation.Progress
 
 // A Message is text for an agent, as it is kept on disk.
 type Message struct {
@@ -28,7 +24,7 @@ type Message struct {
 	Key      string    `json:"key,omitempty"` // orders messages by time and names the file; the ID in old records
 	Text     string    `json:"text"`
 	Status   Status    `json:"state"`
-	Reason   string    `json:"reason,omitempty"` // what it waits for, or why it ended so
+	Reason   string    `json:"reason,omitempty"` // what it waits for, or the evidence of its end
 	First    bool      `json:"first,omitempty"`  // of the agent's start
 	Attempts int       `json:"attempts"`
 	Created  time.Time `json:"created"`
@@ -37,3 +33,12 @@ type Message struct {
 	// same screen after a crash knows that nothing was typed.
 	Before string `json:"before,omitempty"`
 }
+
+// Receipt is the message's claim.
+func (m Message) Receipt() conversation.Receipt {
+	return conversation.Receipt{ID: m.ID, Progress: m.Status, Evidence: m.Reason, At: m.Updated}
+}
+
+// oldStatuses are the words of earlier dens. Neither had more evidence than
+// the screen.
+var oldStatuses = map[Status]Status{"delivered": conversation.Sent, "unconfirmed": conversation.Sent}

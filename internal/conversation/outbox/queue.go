@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/atomicfile"
+	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/ident"
 )
@@ -85,6 +86,9 @@ func read(path string) (*Message, error) {
 	if m.Key == "" {
 		m.Key = m.ID
 	}
+	if now, ok := oldStatuses[m.Status]; ok {
+		m.Status = now
+	}
 	return &m, nil
 }
 
@@ -130,7 +134,7 @@ func (q *Queue) AddFirst(id, text string) (Message, error) {
 	}
 	var old []*Message
 	for _, m := range q.messages {
-		if m.First && m.Status == Queued {
+		if m.First && m.Status == conversation.Queued {
 			old = append(old, m)
 		}
 	}
@@ -158,7 +162,7 @@ func (q *Queue) add(id, text string, first bool) (Message, error) {
 		return Message{ID: id}, fault.Hintf(fault.Errorf(fault.Busy, "%d messages wait already", maxPending), "look at what the agent does: den agent peek")
 	}
 	now := time.Now()
-	m := &Message{Version: recordVersion, ID: id, Key: q.newKeyLocked(now), Text: text, Status: Queued, First: first, Created: now, Updated: now}
+	m := &Message{Version: recordVersion, ID: id, Key: q.newKeyLocked(now), Text: text, Status: conversation.Queued, First: first, Created: now, Updated: now}
 	if m.ID == "" {
 		m.ID = m.Key
 	}
@@ -227,7 +231,8 @@ func (q *Queue) forget(m *Message) error {
 	return nil
 }
 
-// Update changes a message, on disk first. Its caller has claimed the queue.
+// Update changes a message, on disk first. Its caller has claimed the queue, or
+// the message is over.
 func (q *Queue) Update(id string, change func(*Message)) error {
 	q.mu.Lock()
 	m := q.findLocked(id)
@@ -279,6 +284,19 @@ func (q *Queue) Finish(id string, status Status, reason string) error {
 		q.onEnd(m)
 	}
 	return err
+}
+
+// Answered notes that the turn is over which the taken messages began.
+func (q *Queue) Answered() error {
+	for _, m := range q.List() {
+		if m.Status != conversation.Taken {
+			continue
+		}
+		if err := q.Update(m.ID, func(m *Message) { m.Status = conversation.Answered }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SetReason notes what a message waits for; only in memory, as it passes.

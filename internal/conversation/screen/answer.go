@@ -8,6 +8,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/poll"
+	"den/internal/provider"
 )
 
 const (
@@ -17,13 +18,6 @@ const (
 	// often each is answered.
 	maxDialogs = 8
 	maxTries   = 4
-	// dialogStands is how long a dialog must stand unchanged before a key is
-	// pressed: claude takes no answer in a dialog's first moments, draws it
-	// anew and puts the cursor back.
-	dialogStands = 300 * time.Millisecond
-	cursorStands = 60 * time.Millisecond
-	// dialogPatience is how long a program may take to follow a key.
-	dialogPatience = 3 * time.Second
 )
 
 // answer chooses the affirmative option of a known dialog: keys move the
@@ -50,7 +44,7 @@ func (c *Conversation) answer(ctx context.Context, s *detectedDialog) error {
 		} else if !pressed {
 			continue // from where the cursor is now
 		}
-		switch gone, err := c.awaitDialog(ctx, dialogPatience/2, 0, func(seen *detectedDialog) bool { return seen == nil || seen.dialog != s.dialog }); {
+		switch gone, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience/2, 0, func(seen *detectedDialog) bool { return seen == nil || seen.dialog != s.dialog }); {
 		case err != nil:
 			return err
 		case gone:
@@ -60,12 +54,22 @@ func (c *Conversation) answer(ctx context.Context, s *detectedDialog) error {
 	return c.unanswered(s, fmt.Sprintf("it did not go away after %d tries to choose '%s'", maxTries, s.menu.options[s.target]))
 }
 
-// standing waits until the dialog does not change any more and returns it, nil
+// answerAlone answers a dialog unless somebody is there to do it.
+func (c *Conversation) answerAlone(ctx context.Context, d *detectedDialog) error {
+	if a, ok := c.provider.(provider.Audience); ok {
+		if n, _, err := a.Attached(ctx, c.session); err != nil || n > 0 {
+			return err
+		}
+	}
+	return c.answer(ctx, d)
+}
+
+// awaitStanding waits until the dialog does not change any more and returns it, nil
 // where it has gone.
 func (c *Conversation) awaitStanding(ctx context.Context, d *dialog) (*detectedDialog, error) {
 	var last *detectedDialog
 	since := time.Now()
-	stood, err := c.awaitDialog(ctx, dialogPatience, 0, func(now *detectedDialog) bool {
+	stood, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience, 0, func(now *detectedDialog) bool {
 		if now == nil || now.dialog != d {
 			last = nil
 			return true
@@ -73,7 +77,7 @@ func (c *Conversation) awaitStanding(ctx context.Context, d *dialog) (*detectedD
 		if last == nil || !now.same(last) {
 			last, since = now, time.Now()
 		}
-		return time.Since(since) >= dialogStands
+		return time.Since(since) >= c.profile.pauses.DialogStands
 	})
 	if err == nil && !stood {
 		err = c.unanswered(last, "it does not stop changing")
@@ -82,11 +86,11 @@ func (c *Conversation) awaitStanding(ctx context.Context, d *dialog) (*detectedD
 }
 
 // same reports whether two detectedDialogs show one state of one dialog.
-func (s *detectedDialog) same(o *detectedDialog) bool {
-	if s.dialog != o.dialog || s.known() != o.known() || !s.known() {
-		return s.dialog == o.dialog && s.known() == o.known()
+func (d *detectedDialog) same(o *detectedDialog) bool {
+	if d.dialog != o.dialog || d.known() != o.known() || !d.known() {
+		return d.dialog == o.dialog && d.known() == o.known()
 	}
-	return slices.Equal(s.menu.options, o.menu.options) && s.menu.chosen == o.menu.chosen
+	return slices.Equal(d.menu.options, o.menu.options) && d.menu.chosen == o.menu.chosen
 }
 
 // choose moves the cursor to the target, sees it there, and presses Enter. It
@@ -101,7 +105,7 @@ func (c *Conversation) choose(ctx context.Context, s *detectedDialog) (pressed b
 			return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 		}
 	}
-	there, err := c.awaitDialog(ctx, dialogPatience, cursorStands, func(now *detectedDialog) bool {
+	there, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience, c.profile.pauses.CursorStands, func(now *detectedDialog) bool {
 		return now != nil && now.known() && now.dialog == s.dialog && slices.Equal(now.menu.options, s.menu.options) && now.menu.chosen == s.target
 	})
 	if err != nil || !there && steps == 0 {
@@ -116,8 +120,8 @@ func (c *Conversation) choose(ctx context.Context, s *detectedDialog) (pressed b
 	return true, nil
 }
 
-// looks looks at the screen until what is recognised there has satisfied ok for
-// so long. It reports whether that came in time.
+// awaitDialog looks at the screen until the dialog found there has satisfied ok
+// for so long. It reports whether that came in time.
 func (c *Conversation) awaitDialog(ctx context.Context, limit, stands time.Duration, ok func(*detectedDialog) bool) (bool, error) {
 	look, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -127,7 +131,7 @@ func (c *Conversation) awaitDialog(ctx context.Context, limit, stands time.Durat
 		if err != nil {
 			return false, err
 		}
-		if !ok(detectDialog(screen)) {
+		if !ok(c.profile.detectDialog(screen)) {
 			since = time.Time{}
 			return false, nil
 		}

@@ -2,9 +2,11 @@ package screen
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
+	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
 	"den/internal/provider"
@@ -19,6 +21,12 @@ type Options struct {
 	Hints    Hints
 	Timing   Timing
 
+	// Source knows what the agent does better than its screen; or nil.
+	Source conversation.Source
+	// OnState is called by Run with every change of the agent's state, one
+	// call at a time; or nil.
+	OnState func(conversation.State)
+
 	// Ended returns an error that says how the program ended, nil while it runs.
 	Ended func(ctx context.Context) error
 	// Life differs between two starts of the session, "" where that is not known.
@@ -28,6 +36,7 @@ type Options struct {
 
 // Hints is what is known of the program.
 type Hints struct {
+	Vendor      string        // whose screen it draws: the name of a preset, or ""
 	ReadyPrompt string        // what the line begins with where it takes input, or ""
 	ReadyDelay  time.Duration // after which it is taken for ready, or 0
 	// CodingAgent says that it asks questions on its screen.
@@ -42,7 +51,7 @@ type Hints struct {
 type Timing struct {
 	Quiet    time.Duration // since a person last typed; 3 s
 	Patience time.Duration // for a busy agent to take input; then it is typed all the same; 30 s
-	Confirm  time.Duration // for the screen to show it; 5 s
+	Confirm  time.Duration // for evidence that it was taken; 5 s
 }
 
 func (t Timing) withDefaults() Timing {
@@ -65,23 +74,33 @@ type Conversation struct {
 	provider provider.Provider
 	queue    *outbox.Queue
 	hints    Hints
+	profile  *profile
 	timing   Timing
+	source   conversation.Source // or nil
+	onState  func(conversation.State)
 	ended    func(context.Context) error
 	life     func(context.Context) string
 	clock    func() time.Time
+	events   *eventRing
 	up       chan struct{} // room for one token: a start is over
 
 	mu       sync.Mutex // guards the fields below
 	starting bool       // a start has begun and is not yet at its first message
+	// composerHints are what the program wrote into its empty composer.
+	composerHints []string
+	prompt        string // left of the cursor when the program came up, or ""
 
 	leftAlone string // the screen whose dialog the start would not answer; the start's own
 }
 
+var _ conversation.Conversation = (*Conversation)(nil)
+
 // New makes a conversation. It starts nothing.
 func New(o Options) *Conversation {
 	return &Conversation{
-		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, timing: o.Timing.withDefaults(),
-		ended: o.Ended, life: o.Life, clock: o.Clock, up: make(chan struct{}, 1),
+		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
+		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, life: o.Life, clock: o.Clock,
+		events: newEventRing(), up: make(chan struct{}, 1),
 	}
 }
 
@@ -107,31 +126,78 @@ func (c *Conversation) Started() {
 	}
 }
 
-// Asks reports whether the screen ends with something that waits for a choice.
-func (c *Conversation) Asks(ctx context.Context) (bool, error) {
-	if !c.hints.CodingAgent {
-		return false, nil
-	}
-	screen, err := c.peek(ctx, peekLines)
-	return err == nil && asks(screen), err
-}
-
-// Ready reports whether the agent waits for input now; false where that cannot
-// be known.
-func (c *Conversation) Ready(ctx context.Context) bool {
-	const limit = 200 * time.Millisecond
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if prefix := c.hints.ReadyPrompt; prefix != "" {
-		screen, err := c.peek(ctx, peekLines)
-		return err == nil && takesTyping(screen, prefix)
-	}
-	r, ok := c.provider.(provider.Readier)
-	return ok && r.AwaitReady(ctx, c.session) == nil
-}
-
 func (c *Conversation) peek(ctx context.Context, lines int) (string, error) {
 	return c.provider.Peek(ctx, c.session, lines)
 }
 
 func unsupported(err error) bool { return fault.KindOf(err) == fault.Unsupported }
+
+// metaPrompt keeps a program's prompt beside its session.
+const metaPrompt = "den.prompt"
+
+// maxComposerHints bounds what is remembered of composers: the oldest go.
+const maxComposerHints = 16
+
+// LearnLine remembers what the agent's line looks like while nobody has typed
+// anything: a later text there is somebody's. It is called when the agent has
+// come up.
+func (c *Conversation) LearnLine(ctx context.Context) {
+	if c.hints.CodingAgent {
+		c.noteHint(ctx)
+		return
+	}
+	in, err := c.input(ctx)
+	if err != nil || in.UnfinishedKnown || in.CursorRow == "" || !c.Ready(ctx) {
+		return
+	}
+	c.mu.Lock()
+	c.prompt = in.CursorRow
+	c.mu.Unlock()
+	// Best effort: it is for the keeper after this one.
+	_ = c.provider.SetMeta(ctx, c.session, metaPrompt, in.CursorRow)
+}
+
+// knownPrompt returns the prompt of a plain program, "" where it is not known.
+func (c *Conversation) knownPrompt() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.prompt
+}
+
+// recallPrompt takes over what an earlier keeper has learnt.
+func (c *Conversation) recallPrompt(ctx context.Context) {
+	if c.hints.CodingAgent || c.knownPrompt() != "" {
+		return
+	}
+	prompt, err := c.provider.GetMeta(ctx, c.session, metaPrompt)
+	if err != nil {
+		return // there is no session, or no place to keep anything
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.prompt = prompt
+}
+
+// noteHint remembers what stands in a composer that is empty.
+func (c *Conversation) noteHint(ctx context.Context) {
+	screen, err := c.peek(ctx, peekLines)
+	if err != nil || c.profile.asks(screen) {
+		return
+	}
+	at := c.profile.findComposer(screen, c.hints.ReadyPrompt)
+	if at == nil || at.text == "" || c.isHint(at.text) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.composerHints = append(c.composerHints, at.text)
+	if len(c.composerHints) > maxComposerHints {
+		c.composerHints = c.composerHints[1:]
+	}
+}
+
+func (c *Conversation) isHint(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.composerHints, text)
+}

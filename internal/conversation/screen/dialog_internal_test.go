@@ -28,7 +28,7 @@ func TestKnownDialogs(t *testing.T) {
 		{"codex-new-model", "new model", 0, 1},
 		{"copilot-first", "trust folder", 0, 0},
 	} {
-		s := detectDialog(screenOf(t, c.screen))
+		s := profileOf("").detectDialog(screenOf(t, c.screen))
 		if s == nil || !s.known() {
 			t.Errorf("%s: not known: %+v", c.screen, s)
 			continue
@@ -49,12 +49,12 @@ func TestReportedDialogs(t *testing.T) {
 		"trust folder":       {"│ Do you trust the files in this folder?      │\n│                                    │\n│ ● 1. Trust folder (x)              │\n│   2. Trust parent folder (y)       │\n│   3. Don't trust                   │\n", 0, 0},
 		"MCP servers":        {"New MCP server found in .mcp.json: x\n\n ❯ 1. Use this and all future MCP servers in this project\n   2. Use this MCP server\n   3. Continue without using this MCP server\n\n Enter to confirm · Esc to cancel", 0, 1},
 	} {
-		s := detectDialog(c.screen)
+		s := profileOf("").detectDialog(c.screen)
 		if s == nil || !s.known() || s.dialog.name != name || s.menu.chosen != c.chosen || s.target != c.target {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
-	pi := detectDialog("Trust project folder?\n\n→ Yes\n  No\n\nenter to select · esc to cancel")
+	pi := profileOf("").detectDialog("Trust project folder?\n\n→ Yes\n  No\n\nenter to select · esc to cancel")
 	if pi == nil || !pi.known() || pi.target != 0 {
 		t.Errorf("pi: %+v", pi)
 	}
@@ -69,11 +69,11 @@ func TestUnknownLayouts(t *testing.T) {
 		"letters":        "Workspace Trust Required\n [a] Trust this workspace\n [q] Quit\n Press Enter to continue",
 		"no cursor seen": "Quick safety check\n   No, exit\n   Yes, I trust this folder\n Enter to confirm",
 	} {
-		s := detectDialog(screen)
+		s := profileOf("").detectDialog(screen)
 		if s == nil || s.known() || s.why == "" {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if !asks(screen) {
+		if !profileOf("").asks(screen) {
 			t.Errorf("%s: a nudge would be typed into it", name)
 		}
 	}
@@ -83,10 +83,10 @@ func TestUnknownLayouts(t *testing.T) {
 func TestQuestionsAreSeen(t *testing.T) {
 	for _, name := range []string{"claude-permission-default-mode", "claude-question", "codex-approval", "copilot-permission", "gemini-permission", "opencode-after"} {
 		screen := screenOf(t, name)
-		if s := detectDialog(screen); s != nil {
+		if s := profileOf("").detectDialog(screen); s != nil {
 			t.Errorf("%s is taken for %s", name, s.dialog.name)
 		}
-		if !asks(screen) {
+		if !profileOf("").asks(screen) {
 			t.Errorf("%s: the question is not seen", name)
 		}
 	}
@@ -110,20 +110,20 @@ func TestOrdinaryScreens(t *testing.T) {
 		screens[name] = screenOf(t, name)
 	}
 	for name, screen := range screens {
-		if s := detectDialog(screen); s != nil {
+		if s := profileOf("").detectDialog(screen); s != nil {
 			t.Errorf("%s is taken for %s (%s)", name, s.dialog.name, s.why)
 		}
-		if asks(screen) {
+		if profileOf("").asks(screen) {
 			t.Errorf("%s seems to ask", name)
 		}
 	}
 }
 
 func TestPromptsAreSeen(t *testing.T) {
-	if takesTyping("  >_ OpenAI Codex\n\n› Ask Codex to do anything\n\n\n  Waiting for startup  · esc cancel", "› ") {
+	if profileOf("").takesTyping("  >_ OpenAI Codex\n\n› Ask Codex to do anything\n\n\n  Waiting for startup  · esc cancel", "› ") {
 		t.Error("codex comes up, and its prompt is taken for ready")
 	}
-	if !takesTyping(screenOf(t, "codex-first"), "› ") || takesTyping(screenOf(t, "codex-git-first"), "› ") {
+	if !profileOf("").takesTyping(screenOf(t, "codex-first"), "› ") || profileOf("").takesTyping(screenOf(t, "codex-git-first"), "› ") {
 		t.Error("codex's prompt is not told from its dialog")
 	}
 	for screen, prefix := range map[string]string{"claude-ready": "❯ ", "codex-first": "› ", "gemini-first": "> ", "copilot-busy": "❯\u00a0"} {
@@ -134,11 +134,13 @@ func TestPromptsAreSeen(t *testing.T) {
 	if showsPrompt(screenOf(t, "claude-first"), "> ") {
 		t.Error("a prompt on a dialog")
 	}
-	if got := composer("x\n────\n❯ hello wor\n  ld\n────\n status", "❯ "); got != "helloworld" {
-		t.Errorf("composer = %q", got)
+	p := profileOf("claude")
+	at := p.findComposer("x\n────\n❯ hello wor\n  ld\n────\n status", "❯ ")
+	if at == nil || at.text != "hello wor ld" || !p.holds(at, "hello world") || p.holds(at, "hello there") {
+		t.Errorf("composer = %+v", at)
 	}
-	if got := composer(screenOf(t, "claude-busy"), "❯ "); got != "" {
-		t.Errorf("composer = %q", got)
+	if at := p.findComposer(screenOf(t, "claude-busy"), "❯ "); at == nil || !p.empty(at) {
+		t.Errorf("composer = %+v", at)
 	}
 }
 
@@ -156,7 +158,7 @@ func FuzzScreen(f *testing.F) {
 		f.Add(string(data), "❯ ")
 	}
 	f.Fuzz(func(t *testing.T, screen, prefix string) {
-		if s := detectDialog(screen); s != nil && s.known() {
+		if s := profileOf("").detectDialog(screen); s != nil && s.known() {
 			if s.target < 0 || s.target >= len(s.menu.options) || s.menu.chosen >= len(s.menu.options) {
 				t.Fatalf("%+v of %+v", s, s.menu)
 			}
@@ -164,8 +166,13 @@ func FuzzScreen(f *testing.F) {
 				t.Fatalf("den would choose %q", s.menu.options[s.target])
 			}
 		}
-		asks(screen)
+		profileOf("").asks(screen)
 		showsPrompt(screen, prefix)
-		composer(screen, prefix)
+		if at := profileOf("").findComposer(screen, prefix); at != nil {
+			profileOf("").holds(at, prefix)
+		}
+		for _, vendor := range []string{"claude", "opencode"} {
+			profileOf(vendor).stateOf(screen, prefix)
+		}
 	})
 }

@@ -64,7 +64,7 @@ func (w *lateWatch) answerDialog(ctx context.Context) error {
 	default:
 		return err
 	}
-	d := detectDialog(screen)
+	d := c.profile.detectDialog(screen)
 	if d == nil || screen == w.leftAlone {
 		return nil
 	}

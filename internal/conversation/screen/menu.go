@@ -2,6 +2,7 @@ package screen
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -15,14 +16,7 @@ type menu struct {
 	footer  bool // a line below says which keys to press
 }
 
-var (
-	number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,2}[.)] +`) })
-	// footers say that something waits for a choice. "esc to interrupt" is not
-	// one: it stands below the composer of a busy agent.
-	footers = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(enter to (confirm|select|submit|continue)|enter (confirm|continue|select)|press enter to|esc to cancel|esc (back|to exit)|↑/?↓ to navigate)`)
-	})
-)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,2}[.)] +`) })
 
 const (
 	maxOptions = 12
@@ -33,7 +27,7 @@ const (
 
 // findMenu returns the menu that a screen ends with, or nil. The chosen row is
 // the last one with a cursor glyph: whatever stands further up is history.
-func findMenu(rows []row) *menu {
+func (p *profile) findMenu(rows []row) *menu {
 	at, column := -1, 0
 	for i := len(rows) - 1; i >= 0; i-- {
 		if _, c, ok := rows[i].cutCursor(); ok {
@@ -62,7 +56,7 @@ func findMenu(rows []row) *menu {
 	below := 0
 	for _, r := range rows[end+1:] {
 		switch {
-		case footers().MatchString(r.text):
+		case p.footers.MatchString(r.text):
 			m.footer, below = true, 0
 		case !r.blank():
 			below++
@@ -104,25 +98,28 @@ func (m *menu) add(r row, at int, chosen bool, column int) {
 	m.options = append(m.options, strings.TrimSpace(label))
 }
 
-// asks reports whether the screen ends with something that waits for a
-// choice: a nudge typed into it would be an answer.
-func asks(screen string) bool {
+// asks reports whether the screen ends with something that waits for a choice:
+// a message typed into it would be an answer.
+func (p *profile) asks(screen string) bool {
 	rows := rowsOf(screen)
-	if findMenu(rows) != nil || wordsAlone(rows) != nil {
-		return true
-	}
-	// A menu may lie on one line.
-	for _, r := range rows[max(0, len(rows)-4):] {
-		if strings.Contains(r.text, "⇆ select") && strings.Contains(r.text, "enter confirm") {
-			return true
+	return p.findMenu(rows) != nil || p.wordsAlone(rows) != nil || p.flatMenu(rows) >= 0
+}
+
+// flatMenu returns the row of a menu that lies on one line, or -1.
+func (p *profile) flatMenu(rows []row) int {
+	for i := len(rows) - 1; i >= 0 && i >= len(rows)-4; i-- {
+		for _, words := range p.flatMenus {
+			if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(rows[i].text, w) }) {
+				return i
+			}
 		}
 	}
-	return false
+	return -1
 }
 
 // asksForKey is asks for programs of which nothing is known: a list that they
 // printed is no menu, unless a line below says which keys to press.
-func asksForKey(screen string) bool {
-	m := findMenu(rowsOf(screen))
+func (p *profile) asksForKey(screen string) bool {
+	m := p.findMenu(rowsOf(screen))
 	return m == nil || m.footer
 }

@@ -89,21 +89,17 @@ func showsPrompt(screen, prefix string) bool {
 	return false
 }
 
-// notYet are the words of programs that show their prompt before they read it.
-var notYet = []string{"waiting for startup"} // codex
+// lastRows is how many rows at the end of a screen tell what its program does.
+const lastRows = 6
 
 // takesTyping reports whether a screen shows the prompt of a program that
 // reads what is typed there.
-func takesTyping(screen, prefix string) bool {
-	if !showsPrompt(screen, prefix) || asks(screen) {
-		return false
-	}
+func (p *profile) takesTyping(screen, prefix string) bool {
+	return showsPrompt(screen, prefix) && !p.asks(screen) && !marked(p.notReading, endOf(screen))
+}
+
+// endOf is the text of the last rows, in lower case.
+func endOf(screen string) string {
 	rows := rowsOf(screen)
-	text := textOf(rows[max(0, len(rows)-6):])
-	for _, words := range notYet {
-		if strings.Contains(text, words) {
-			return false
-		}
-	}
-	return true
+	return textOf(rows[max(0, len(rows)-lastRows):])
 }

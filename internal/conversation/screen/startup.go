@@ -15,8 +15,6 @@ const (
 	// firstScreen is how long a program may show nothing before the steps go on:
 	// what it draws later is seen while it is waited for.
 	firstScreen = 2 * time.Second
-	// promptStands is how long a prompt must stand on an unchanged screen.
-	promptStands = 400 * time.Millisecond
 	// promptPatience is how long a program may wait for input without showing
 	// the prompt that its hints name, before its word is taken for it.
 	promptPatience = 2 * time.Second
@@ -70,7 +68,7 @@ func (c *Conversation) answerAll(ctx context.Context) (string, Outcome, error) {
 		if err != nil {
 			return strings.Join(answered, ", "), Failed, err
 		}
-		d := detectDialog(screen)
+		d := c.profile.detectDialog(screen)
 		if d == nil {
 			break
 		}
@@ -123,7 +121,7 @@ func (c *Conversation) AwaitReady(ctx context.Context) (string, Outcome, error) 
 		if err != nil {
 			return false, err
 		}
-		if d := detectDialog(screen); d != nil && c.hints.CodingAgent {
+		if d := c.profile.detectDialog(screen); d != nil && c.hints.CodingAgent {
 			if c.leftAlone == screen {
 				return false, c.unanswered(d, "as before")
 			}
@@ -135,9 +133,9 @@ func (c *Conversation) AwaitReady(ctx context.Context) (string, Outcome, error) 
 			watch.again()
 			return false, nil
 		}
-		if prompt != "" && takesTyping(screen, prompt) {
+		if prompt != "" && c.profile.takesTyping(screen, prompt) {
 			// Programs that ask draw their prompt first and the question over it.
-			return !c.hints.CodingAgent || still.since(screen) >= promptStands, nil
+			return !c.hints.CodingAgent || still.since(screen) >= c.profile.pauses.PromptStands, nil
 		}
 		if !watch.Ready() {
 			waits = time.Time{}

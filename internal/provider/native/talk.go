@@ -8,6 +8,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/provider"
 	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
@@ -28,6 +29,38 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 		return fmt.Errorf("nudge session '%s': %w", name, err)
 	}
 	return nil
+}
+
+// Type pastes text and presses no key.
+func (p *Provider) Type(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text}); err != nil {
+		return fmt.Errorf("type to session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// Input asks the host what became of input. A host that is too old to tell is
+// fault.Unsupported.
+func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
+	d, _, err := p.find(name)
+	if err != nil {
+		return provider.Input{}, err
+	}
+	s, err := p.session(d).InputState(ctx)
+	if fault.KindOf(err) == fault.Protocol {
+		err = fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	}
+	return provider.Input{
+		Unread: s.Unread, LineMode: s.LineMode, Echo: s.Echo, CursorRow: s.CursorRow,
+		Unfinished: s.Unfinished, UnfinishedKnown: err == nil,
+	}, err
 }
 
 // checkText refuses what a paste would change: it must come to the byte.

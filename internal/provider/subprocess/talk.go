@@ -10,6 +10,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
 )
 
@@ -38,6 +39,17 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 		return fault.Errorf(fault.Usage, "nudge session '%s': the text is empty", name)
 	}
 	return p.ask(ctx, name, shim.MethodNudge, shim.Nudge{Text: []byte(text)}, nil)
+}
+
+// Input tells what the command has not read yet. It is on pipes: there is no
+// line to edit and no limit of a line.
+func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
+	var u shim.Unread
+	err := p.ask(ctx, name, shim.MethodUnread, struct{}{}, &u)
+	if fault.KindOf(err) == fault.Protocol {
+		err = fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	}
+	return provider.Input{Unread: u.Bytes, UnfinishedKnown: err == nil}, err
 }
 
 // ProcessAlive reports whether a process of the session bears one of the

@@ -51,6 +51,22 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	return nil
 }
 
+// Type pastes text and presses no key.
+func (p *Provider) Type(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	one, lock, err := p.hold(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
+		return err
+	}
+	return settle(ctx, one, text)
+}
+
 func halfNudged(name string, err error) error {
 	return fault.Hintf(fmt.Errorf("nudge session '%s': the text was typed, Enter was not: %w", name, err), "press it with SendKeys, or look at the session first")
 }

@@ -25,6 +25,9 @@ func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
 			return nil, err
 		}
 		return struct{}{}, s.input.put(append(n.Text, '\n'))
+	case MethodUnread:
+		n, err := s.input.unread()
+		return Unread{Bytes: n}, err
 	case MethodInterrupt:
 		return struct{}{}, s.tree.SignalGroup(unix.SIGINT) // Ctrl-C without a terminal
 	case MethodStop:

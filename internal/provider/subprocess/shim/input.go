@@ -65,6 +65,17 @@ func (q *input) unreadLocked() bool {
 	return err != nil || gone
 }
 
+// unread counts what waits here and in the pipe.
+func (q *input) unread() (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return 0, fault.Errorf(fault.NotRunning, "the command has closed its input")
+	}
+	n, err := pipeQueued(q.pipe)
+	return q.size + n, err
+}
+
 // run writes until close, or until nobody reads.
 func (q *input) run() {
 	for range q.wake {

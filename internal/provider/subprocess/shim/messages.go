@@ -16,6 +16,7 @@ const (
 	MethodClear     = "clear"
 	MethodActivity  = "activity"
 	MethodAlive     = "alive"
+	MethodUnread    = "unread"
 )
 
 // Peek asks for the last lines of the output; 0 means all that is kept.
@@ -32,6 +33,11 @@ type Peeked struct {
 // mend what is not UTF-8.
 type Nudge struct {
 	Text []byte `json:"text"`
+}
+
+// Unread tells how many bytes the command has been given and has not read.
+type Unread struct {
+	Bytes int `json:"bytes"`
 }
 
 // Stop ends the session.

@@ -1,0 +1,230 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/conversation"
+	"den/internal/conversation/outbox"
+	"den/internal/conversation/screen"
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// realIn is real with a queue of its own choosing and quick waits.
+func realIn(t *testing.T, p provider.Provider, dir string, command ...string) *agent.Managed {
+	t.Helper()
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "den-w-a", Provider: p, Nudges: queue(t, dir),
+		Timing: screen.Timing{Quiet: 100 * time.Millisecond, Patience: 300 * time.Millisecond, Confirm: 2 * time.Second},
+		Config: agent.SessionConfig{Command: command, WorkDir: t.TempDir(), StartupTimeout: 20 * time.Second, Env: values(map[string]string{"PS1": "ready> "})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := m.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// The terminal echoes what is typed at a program that never reads: that is no
+// evidence.
+func TestEchoIsNoEvidence(t *testing.T) {
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		m := realIn(t, p, t.TempDir(), "sh", "-c", "while :; do echo tick; sleep 0.1; done")
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		n, err := m.Nudge(t.Context(), "", "are you there")
+		if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "not read") {
+			t.Errorf("%s (%s), %v", n.Status, n.Reason, err)
+		}
+	})
+}
+
+// What a line reader has read was taken.
+func TestLineReaderTakes(t *testing.T) {
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		m := realIn(t, p, t.TempDir(), "cat")
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"one", "two\nlines", strings.Repeat("x", provider.MaxLine)} {
+			if n, err := m.Nudge(t.Context(), "", text); err != nil || n.Status != conversation.Taken {
+				t.Errorf("%.10s: %s (%s), %v", text, n.Status, n.Reason, err)
+			}
+		}
+	})
+}
+
+// A line that the terminal would cut is refused, with the limit; a program
+// that reads keys gets it whole.
+func TestLongLines(t *testing.T) {
+	long := strings.Repeat("x", 20_000)
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		m := realIn(t, p, t.TempDir(), "cat")
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		n, err := m.Nudge(t.Context(), "", "first\n"+long)
+		if fault.KindOf(err) != fault.Usage || n.Status != conversation.Failed || !strings.Contains(err.Error(), fmt.Sprint(provider.MaxLine)) || fault.HintOf(err) == "" {
+			t.Errorf("%s (%s), %v", n.Status, n.Reason, err)
+		}
+		if screen, err := m.Peek(t.Context(), 10); err != nil || strings.Contains(screen, "x") || strings.Contains(screen, "first") {
+			t.Errorf("%v: a part was typed: %.100s", err, screen)
+		}
+		if err := m.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		m = realIn(t, p, t.TempDir(), "bash", "--norc")
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "count")
+		if n, err := m.Nudge(t.Context(), "", "printf %s "+long+" | wc -c >"+file); err != nil || n.Status != conversation.Taken {
+			t.Fatalf("%s (%s), %v", n.Status, n.Reason, err)
+		}
+		if got := awaitFile(t, file); got != fmt.Sprint(len(long)) {
+			t.Errorf("%s bytes arrived", got)
+		}
+	})
+}
+
+func awaitFile(t *testing.T, path string) string {
+	t.Helper()
+	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+		if data, err := os.ReadFile(path); err == nil && len(data) > 0 {
+			return strings.TrimSpace(string(data))
+		}
+	}
+	t.Fatalf("nothing came to %s", path)
+	return ""
+}
+
+// A nudge waits while somebody's text stands in the line, and is never glued
+// to it.
+func TestNudgeIsNotGluedToADraft(t *testing.T) {
+	for name, command := range map[string][]string{
+		"line editor": {"bash", "--norc"},
+		"line mode":   {"sh", "-c", "while printf 'ready> ' && read -r line; do echo \"got <$line>\"; eval \"$line\"; done"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onReal(t, func(t *testing.T, p provider.Provider) {
+				m := realIn(t, p, t.TempDir(), command...)
+				if err := m.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				shows(t, m, "ready>")
+				if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), "half "); err != nil {
+					t.Fatal(err)
+				}
+				shows(t, m, "ready> half")
+				short, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				n, err := m.Nudge(short, "", "echo whole-$((1+1))")
+				if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(err.Error(), "half") {
+					t.Fatalf("%s (%s), %v", n.Status, n.Reason, err)
+				}
+				if err := p.SendKeys(t.Context(), m.SessionName(), "C-u"); err != nil {
+					t.Fatal(err)
+				}
+				deliverAll(t, m)
+				shows(t, m, "whole-2")
+				if text, err := m.Peek(t.Context(), 50); err != nil || strings.Contains(text, "half echo") {
+					t.Errorf("%v: %s", err, text)
+				}
+			})
+		})
+	}
+}
+
+// A keeper that died between text and Enter left the text in the line: the
+// next one presses Enter behind it, and types nothing twice.
+func TestTextWithoutEnterIsFinished(t *testing.T) {
+	for name, command := range map[string][]string{"line editor": {"bash", "--norc"}, "line mode": {"sh"}} {
+		t.Run(name, func(t *testing.T) {
+			onReal(t, func(t *testing.T, p provider.Provider) {
+				dir, file := t.TempDir(), filepath.Join(t.TempDir(), "ran")
+				m := realIn(t, p, dir, command...)
+				if err := m.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				shows(t, m, "ready>")
+				n, err := m.KeepNudge("mine", "echo once >>"+file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				// As a keeper leaves it that dies then.
+				edit(t, dir, n, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of the screen before" })
+				if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), n.Text); err != nil {
+					t.Fatal(err)
+				}
+				shows(t, m, n.Text)
+				m = realIn(t, p, dir, command...)
+				second, err := m.Nudge(t.Context(), "", "echo twice >>"+file)
+				if err != nil || second.Status != conversation.Taken {
+					t.Fatalf("%s (%s), %v", second.Status, second.Reason, err)
+				}
+				if first := nudge(t, dir, "mine"); first.Status != conversation.Taken {
+					t.Errorf("%s (%s)", first.Status, first.Reason)
+				}
+				for got := ""; got != "once\ntwice"; time.Sleep(5 * time.Millisecond) {
+					if got = awaitFile(t, file); !strings.HasPrefix("once\ntwice", got) {
+						t.Fatalf("%q was run", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A call that is repeated with its id is one nudge.
+func TestNudgeIDs(t *testing.T) {
+	dir := t.TempDir()
+	p := composing()
+	m := started(t, p, dir)
+	for range 2 {
+		if n, err := m.Nudge(t.Context(), "job-7", "do it"); err != nil || n.ID != "job-7" || n.Status != conversation.Taken {
+			t.Errorf("%+v, %v", n, err)
+		}
+	}
+	m = started(t, p, dir) // as after a restart of the keeper
+	if n, err := m.Nudge(t.Context(), "job-7", "do it"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+	for id, text := range map[string]string{"job-7": "do that", "a/b": "x", strings.Repeat("x", 200): "x"} {
+		if _, err := m.Nudge(t.Context(), id, text); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), id[:3]) {
+			t.Errorf("%.10s: %v", id, err)
+		}
+	}
+}
+
+// Queues of earlier dens are read: what they called delivered had no more
+// evidence than the screen.
+func TestOldQueueFiles(t *testing.T) {
+	dir := t.TempDir()
+	for i, state := range []string{"queued", "delivered", "unconfirmed", "failed"} {
+		name := fmt.Sprintf("01jq%018d", i)
+		record := fmt.Sprintf(`{"v":1,"id":%q,"text":"x","state":%q,"attempts":1}`, name, state)
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(record), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, m := range queue(t, dir).List() {
+		got = append(got, string(m.Status))
+	}
+	if strings.Join(got, " ") != "queued sent sent failed" {
+		t.Errorf("%q", got)
+	}
+}

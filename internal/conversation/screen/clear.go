@@ -1,0 +1,233 @@
+package screen
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/conversation/outbox"
+	"den/internal/fault"
+	"den/internal/poll"
+	"den/internal/provider"
+)
+
+// messageLines is how far up a message is looked for: the answer may be long.
+const messageLines = 200
+
+const (
+	// notDrawn is how many times the patience is with a coding agent that shows
+	// nothing yet: opencode does so for seconds, on a busy machine for a minute.
+	notDrawn = 4
+	// noneKnows is how long the screen of any program must stand still where
+	// neither the provider nor a prompt tells that it takes input.
+	noneKnows = 200 * time.Millisecond
+)
+
+const dialogOpen = "a dialog is open"
+
+// awaitClear waits until the agent runs, nobody types, no dialog is open, its
+// line is empty and it takes input, and returns the screen as it is then. An
+// agent that stays busy is not waited for longer than Patience: those worth a
+// message keep what is typed meanwhile. A text that the terminal cannot carry
+// is fault.Usage.
+func (c *Conversation) awaitClear(ctx context.Context, m outbox.Message) (string, error) {
+	watch := c.WatchReady(ctx)
+	defer watch.Stop()
+	began := time.Now()
+	var screen string
+	var still stillness
+	lastWhy, leftAlone := "", ""
+	err := poll.Every(ctx, 250*time.Millisecond, func() (bool, error) {
+		why, now, err := c.obstacle(ctx, "")
+		if err != nil {
+			return false, err
+		}
+		if why != lastWhy {
+			watch.again() // what was ready before says nothing about now
+		}
+		lastWhy = why
+		if d := c.profile.detectDialog(now); d != nil && c.hints.CodingAgent && why == dialogOpen && now != leftAlone {
+			// A question of its start that came late.
+			leftAlone = now
+			if err := c.answerAlone(ctx, d); err != nil && fault.KindOf(err) != fault.Waiting {
+				return false, err
+			}
+		}
+		takes := c.takesInput(now, still.since(now), watch)
+		if why == "" && !takes && time.Since(began) < c.patience(now) {
+			why = "it is busy"
+		}
+		if why == "" {
+			if why, err = c.lineObstacle(ctx, now, m.Text, takes); err != nil {
+				return false, err
+			}
+		}
+		c.queue.SetReason(m.ID, why)
+		screen = now
+		return why == "", nil
+	})
+	return screen, err
+}
+
+// patience is how long an agent may be busy.
+func (c *Conversation) patience(screen string) time.Duration {
+	if c.hints.CodingAgent && blank(screen) {
+		return notDrawn * c.timing.Patience
+	}
+	return c.timing.Patience
+}
+
+// obstacle says why nothing may be typed now, "" for no reason. typed is what
+// den may have typed before, or "".
+func (c *Conversation) obstacle(ctx context.Context, typed string) (why, screen string, err error) {
+	if c.isStarting() {
+		return "it is starting", "", nil
+	}
+	running, err := c.provider.IsRunning(ctx, c.session)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", "", err
+		}
+		return "it could not be asked: " + err.Error(), "", nil
+	}
+	if !running {
+		return "it does not run", "", nil
+	}
+	if c.somebodyTypes(ctx) {
+		return "somebody types in its terminal", "", nil
+	}
+	screen, err = c.peek(ctx, messageLines)
+	switch {
+	case unsupported(err):
+		return "", "", nil
+	case err != nil && ctx.Err() != nil:
+		return "", "", err
+	case err != nil:
+		return "its screen could not be read: " + err.Error(), "", nil
+	case c.isAsking(ctx, screen, typed):
+		return dialogOpen, screen, nil
+	}
+	return "", screen, nil
+}
+
+// isAsking reports whether a question is open: by the word of the source, and
+// by the screen, which alone knows the dialogs of a start. typed is what den
+// has typed into the composer, or "".
+func (c *Conversation) isAsking(ctx context.Context, screen, typed string) bool {
+	if s, ok := c.sourceState(ctx); ok && s.Activity == conversation.Asking {
+		return true
+	}
+	return c.profile.asksBeside(screen, c.hints.ReadyPrompt, typed) && (c.hints.CodingAgent || c.profile.asksForKey(screen))
+}
+
+// somebodyTypes reports whether a person typed in the terminal a moment ago.
+func (c *Conversation) somebodyTypes(ctx context.Context) bool {
+	a, ok := c.provider.(provider.Audience)
+	if !ok {
+		return false
+	}
+	n, typed, err := a.Attached(ctx, c.session)
+	return err == nil && n > 0 && !typed.IsZero() && c.clock().Sub(typed) < c.timing.Quiet
+}
+
+// draft returns what somebody left in the composer of a coding agent, "" for
+// nothing. A program writes hints of its own there: those that are known, those
+// that it showed when nobody had typed yet, and what stands right of the cursor
+// where the line begins.
+func (c *Conversation) draft(ctx context.Context, screen string) string {
+	at := c.profile.findComposer(screen, c.hints.ReadyPrompt)
+	if at == nil || c.profile.empty(at) || c.isHint(at.text) {
+		return ""
+	}
+	in, err := c.input(ctx)
+	glyph := strings.TrimSpace(c.hints.ReadyPrompt)
+	if err == nil && glyph != "" && newRow(in.CursorRow).text == glyph {
+		return ""
+	}
+	return at.text
+}
+
+// sendsBySource reports whether messages go in without being typed.
+func (c *Conversation) sendsBySource() bool {
+	_, ok := c.source.(conversation.Sender)
+	return ok
+}
+
+// lineObstacle says why the agent's line cannot take the text now. Where it
+// never can, that is fault.Usage.
+func (c *Conversation) lineObstacle(ctx context.Context, screen, text string, takesInput bool) (string, error) {
+	if c.sendsBySource() {
+		return "", nil
+	}
+	if c.hasComposer() {
+		if draft := c.draft(ctx, screen); draft != "" {
+			return fmt.Sprintf("its composer holds text that was not sent: %.40q", draft), nil
+		}
+		return "", nil
+	}
+	in, err := c.input(ctx)
+	if err != nil {
+		return "", nil // nobody knows: the program decides
+	}
+	if n := longestLine(text); in.LineMode && n > provider.MaxLine {
+		if !takesInput {
+			return fmt.Sprintf("it is busy, and its terminal takes lines of at most %d bytes meanwhile", provider.MaxLine), nil
+		}
+		return "", fault.Errorf(fault.Usage, "a line of it has %d bytes, and the program reads its terminal in lines of at most %d: the rest would be cut off", n, provider.MaxLine)
+	}
+	if left := c.unfinished(in); left != "" {
+		return fmt.Sprintf("its input line holds text that was not sent: %.40q", left), nil
+	}
+	return "", nil
+}
+
+func longestLine(text string) int {
+	longest := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		longest = max(longest, len(line))
+	}
+	return longest
+}
+
+// unfinished returns what was typed into a plain program's line and not sent.
+// Where the provider does not follow input, it is what stands behind the prompt
+// that the program showed when it came up.
+func (c *Conversation) unfinished(in provider.Input) string {
+	if in.UnfinishedKnown {
+		return in.Unfinished
+	}
+	prompt := c.knownPrompt()
+	left, ok := strings.CutPrefix(in.CursorRow, prompt)
+	if prompt == "" || !ok {
+		return ""
+	}
+	return left
+}
+
+func (c *Conversation) input(ctx context.Context) (provider.Input, error) {
+	t, ok := c.provider.(provider.InputTeller)
+	if !ok {
+		return provider.Input{}, fault.Errorf(fault.Unsupported, "the place of agent '%s' does not tell what it has read", c.agent)
+	}
+	return t.Input(ctx, c.session)
+}
+
+func blank(screen string) bool { return strings.TrimSpace(screen) == "" }
+
+// takesInput reports whether what is typed now is read: the prompt is there,
+// or the provider knows that the program waits, or nothing moves on the screen
+// of a coding agent of whose prompt nothing is known.
+func (c *Conversation) takesInput(screen string, stands time.Duration, watch *ReadyWatch) bool {
+	prompt := c.hints.ReadyPrompt
+	switch {
+	case prompt != "" && c.profile.takesTyping(screen, prompt):
+		return true
+	case c.hints.CodingAgent && prompt == "" && !blank(screen) && stands >= c.profile.pauses.BusyMoves:
+		return true
+	case watch.blind() && prompt == "":
+		return stands >= noneKnows // nobody can know, and nothing says when
+	}
+	return watch.Ready()
+}

@@ -1,0 +1,157 @@
+package screen
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/conversation"
+
+	"github.com/BurntSushi/toml"
+)
+
+//go:embed vendors/*.toml
+var vendorFiles embed.FS
+
+// vendorFile is what is special to one vendor's screen, as it is written.
+type vendorFile struct {
+	Aliases      []string `toml:"aliases"`
+	Refusals     []string `toml:"refusals"`
+	Footers      []string `toml:"footers"`
+	Busy         []string `toml:"busy"`
+	NotReading   []string `toml:"not_reading"`
+	Failed       []string `toml:"failed"`
+	Pasted       []string `toml:"pasted"`
+	Placeholders []string `toml:"placeholders"`
+	FlatMenu     []string `toml:"flat_menu"`
+	Composer     box      `toml:"composer"`
+	Pauses       pauses   `toml:"pauses"`
+
+	Questions []questionWords `toml:"questions"`
+	Dialogs   []dialogWords   `toml:"dialogs"`
+}
+
+type questionWords struct {
+	Kind  conversation.QuestionKind `toml:"kind"`
+	Marks []string                  `toml:"marks"` // one of them stands above the menu
+}
+
+type dialogWords struct {
+	Name       string   `toml:"name"`
+	Marks      []string `toml:"marks"`
+	Yes        []string `toml:"yes"`   // what to choose, the first that is there
+	Other      []string `toml:"other"` // the other options that are known
+	Permission bool     `toml:"permission"`
+}
+
+// pauses are how long things stand on a screen before they are believed.
+type pauses struct {
+	DialogStands   time.Duration `toml:"dialog_stands"`
+	CursorStands   time.Duration `toml:"cursor_stands"`
+	DialogPatience time.Duration `toml:"dialog_patience"`
+	PromptStands   time.Duration `toml:"prompt_stands"`
+	BusyMoves      time.Duration `toml:"busy_moves"`
+}
+
+// A profile is what den knows of the screens of one vendor, or of all.
+type profile struct {
+	busy, notReading []string
+	pasted           []string
+	flatMenus        [][]string
+	composer         box
+	pauses           pauses
+	questions        []questionWords
+	dialogs          []dialog
+	footers          *regexp.Regexp
+	placeholders     *regexp.Regexp // nil where none is known
+	failures         *regexp.Regexp // nil where none is known
+}
+
+// profiles holds one by vendor, and under "" that of a coding agent whose
+// vendor is not known: what all of them do. They are read when they are first
+// needed: commands of den that only name an agent link this package too.
+var profiles = sync.OnceValue(func() map[string]*profile {
+	files := map[string]*vendorFile{}
+	entries, err := vendorFiles.ReadDir("vendors")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	var names []string
+	for _, e := range entries {
+		name := strings.TrimSuffix(e.Name(), ".toml")
+		f := &vendorFile{}
+		meta, err := toml.DecodeFS(vendorFiles, "vendors/"+e.Name(), f)
+		if err != nil || len(meta.Undecoded()) > 0 {
+			panic(fmt.Sprintf("%s: %v, %v", e.Name(), err, meta.Undecoded())) // a test reads all
+		}
+		if files[name] = f; name != "common" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	common := files["common"]
+	all := map[string]*profile{}
+	var everybody []*vendorFile
+	for _, name := range names {
+		f := files[name]
+		everybody = append(everybody, f)
+		for _, n := range append(f.Aliases, name) {
+			all[n] = newProfile(common, f)
+		}
+	}
+	all[""] = newProfile(common, everybody...)
+	return all
+})
+
+// profileOf returns a vendor's profile.
+func profileOf(vendor string) *profile {
+	if p := profiles()[vendor]; p != nil {
+		return p
+	}
+	return profiles()[""]
+}
+
+func newProfile(common *vendorFile, vendors ...*vendorFile) *profile {
+	p := &profile{pauses: common.Pauses, pasted: slices.Clone(common.Pasted), footers: anyOf(`(?i)\b`, common.Footers, ``)}
+	var placeholders, failed []string
+	for _, f := range vendors {
+		p.busy = append(p.busy, f.Busy...)
+		p.notReading = append(p.notReading, f.NotReading...)
+		p.pasted = append(p.pasted, f.Pasted...)
+		p.questions = append(p.questions, f.Questions...)
+		if len(f.FlatMenu) > 0 {
+			p.flatMenus = append(p.flatMenus, f.FlatMenu)
+		}
+		if len(vendors) == 1 {
+			p.composer = f.Composer
+		}
+		for _, d := range f.Dialogs {
+			p.dialogs = append(p.dialogs, newDialog(d, common.Refusals))
+		}
+		placeholders, failed = append(placeholders, f.Placeholders...), append(failed, f.Failed...)
+	}
+	p.placeholders, p.failures = anyOf(`(?i)^`, placeholders, `$`), anyOf(`^`, failed, `$`)
+	return p
+}
+
+func newDialog(d dialogWords, refusals []string) dialog {
+	whole := func(patterns []string) (all []*regexp.Regexp) {
+		for _, p := range patterns {
+			all = append(all, anyOf(`(?i)^`, []string{p}, `$`))
+		}
+		return all
+	}
+	return dialog{name: d.Name, marks: d.Marks, yes: whole(d.Yes), other: append(whole(d.Other), whole(refusals)...), permission: d.Permission}
+}
+
+// anyOf matches any of the patterns, nil where there is none.
+func anyOf(before string, patterns []string, after string) *regexp.Regexp {
+	if len(patterns) == 0 {
+		return nil
+	}
+	return regexp.MustCompile(before + `(?:` + strings.Join(patterns, `|`) + `)` + after)
+}

@@ -1,0 +1,142 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/provider"
+)
+
+// askLimit bounds how long a program is asked whether it waits for input.
+const askLimit = 200 * time.Millisecond
+
+// State returns what the agent does: by its source where it has one that
+// knows, else by its screen, else by the kernel.
+func (c *Conversation) State(ctx context.Context) (conversation.State, error) {
+	running, err := c.provider.IsRunning(ctx, c.session)
+	switch {
+	case err != nil:
+		return conversation.State{Activity: conversation.Unknown, Why: err.Error()}, err
+	case !running:
+		return conversation.State{Activity: conversation.Gone}, nil
+	case c.isStarting():
+		return conversation.State{Activity: conversation.Starting}, nil
+	}
+	if s, ok := c.sourceState(ctx); ok {
+		return s, nil
+	}
+	if c.hints.CodingAgent {
+		return c.screenState(ctx)
+	}
+	return c.kernelState(ctx), nil
+}
+
+// sourceState asks the source. ok is false where there is none, or it does not
+// know.
+func (c *Conversation) sourceState(ctx context.Context) (s conversation.State, ok bool) {
+	if c.source == nil {
+		return s, false
+	}
+	s, err := c.source.State(ctx)
+	if err != nil || s.Activity == conversation.Unknown || s.Activity == "" {
+		return s, false // the screen decides
+	}
+	if s.Source == "" {
+		s.Source = c.source.Name()
+	}
+	return s, true
+}
+
+// screenState reads the screen of a coding agent.
+func (c *Conversation) screenState(ctx context.Context) (conversation.State, error) {
+	screen, err := c.peek(ctx, peekLines)
+	if err != nil {
+		return conversation.State{Activity: conversation.Unknown, Why: err.Error()}, err
+	}
+	s := c.profile.stateOf(screen, c.hints.ReadyPrompt)
+	s.Source = "screen"
+	if s.Activity == conversation.Ready {
+		// Some show nothing of their work but its output.
+		at, err := c.provider.GetLastActivity(ctx, c.session)
+		if err == nil && c.clock().Sub(at) < c.profile.pauses.BusyMoves {
+			s.Activity, s.Why = conversation.Busy, "it writes to its screen"
+		}
+	}
+	return s, nil
+}
+
+// turnRows is how many rows at the end of a screen tell of the current turn.
+const turnRows = 12
+
+// stateOf is what one screen tells.
+func (p *profile) stateOf(screen, prompt string) conversation.State {
+	if q := p.question(screen); q != nil {
+		return conversation.State{Activity: conversation.Asking, Question: q}
+	}
+	rows := rowsOf(screen)
+	end := rows[max(0, len(rows)-turnRows):]
+	text := textOf(end)
+	for _, words := range p.busy {
+		if strings.Contains(text, words) {
+			return conversation.State{Activity: conversation.Busy, Why: words}
+		}
+	}
+	if p.findComposer(screen, prompt) == nil {
+		return conversation.State{Activity: conversation.Unknown, Why: "its screen shows no place to type"}
+	}
+	if marked(p.notReading, text) {
+		return conversation.State{Activity: conversation.Starting}
+	}
+	for _, r := range end {
+		if p.failures != nil && p.failures.MatchString(strings.TrimLeft(r.text, "●⎿ ")) {
+			return conversation.State{Activity: conversation.Broken, Why: r.text}
+		}
+	}
+	return conversation.State{Activity: conversation.Ready}
+}
+
+// kernelState asks whether a plain program waits for input.
+func (c *Conversation) kernelState(ctx context.Context) conversation.State {
+	r, ok := c.provider.(provider.Readier)
+	if !ok {
+		return conversation.State{Activity: conversation.Unknown, Why: "nobody can tell here what the program waits for"}
+	}
+	limited, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	switch err := r.AwaitReady(limited, c.session); {
+	case err == nil:
+		return conversation.State{Activity: conversation.Ready, Source: "kernel"}
+	case errors.Is(err, context.DeadlineExceeded) || limited.Err() != nil:
+		return conversation.State{Activity: conversation.Busy, Source: "kernel"}
+	default:
+		return conversation.State{Activity: conversation.Unknown, Why: err.Error()}
+	}
+}
+
+// Asks reports whether the agent waits for somebody's decision.
+func (c *Conversation) Asks(ctx context.Context) (bool, error) {
+	if !c.hints.CodingAgent {
+		return false, nil
+	}
+	screen, err := c.peek(ctx, peekLines)
+	return err == nil && c.isAsking(ctx, screen, ""), err
+}
+
+// Ready reports whether the agent waits for input now; false where that cannot
+// be known.
+func (c *Conversation) Ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	if s, ok := c.sourceState(ctx); ok {
+		return s.Activity == conversation.Ready || s.Activity == conversation.Broken
+	}
+	if prefix := c.hints.ReadyPrompt; prefix != "" {
+		screen, err := c.peek(ctx, peekLines)
+		return err == nil && c.profile.takesTyping(screen, prefix)
+	}
+	r, ok := c.provider.(provider.Readier)
+	return ok && r.AwaitReady(ctx, c.session) == nil
+}

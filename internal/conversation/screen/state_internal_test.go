@@ -1,0 +1,93 @@
+package screen
+
+import (
+	"testing"
+
+	"den/internal/conversation"
+)
+
+// What recorded screens of real programs tell.
+func TestStateOfRecordedScreens(t *testing.T) {
+	prompts := map[string]string{"claude": "❯ ", "codex": "› ", "copilot": "❯ ", "gemini": "> ", "opencode": ""}
+	for _, c := range []struct {
+		vendor, screen string
+		want           conversation.Activity
+		kind           conversation.QuestionKind
+		text           string
+		options        int
+	}{
+		{"claude", "claude-first", conversation.Asking, conversation.Dialog, "", 2},
+		{"claude", "claude-after-trust", conversation.Asking, conversation.Dialog, "Do you want to use this API key?", 2},
+		{"claude", "claude-bypass", conversation.Asking, conversation.Dialog, "", 2},
+		{"claude", "claude-ready", conversation.Ready, "", "", 0},
+		{"claude", "claude-busy", conversation.Busy, "", "", 0},
+		{"claude", "claude-interrupted", conversation.Ready, "", "", 0},
+		{"claude", "claude-permission-default-mode", conversation.Asking, conversation.Permission, "Do you want to proceed?", 4},
+		{"claude", "claude-question", conversation.Asking, conversation.Choice, "Which colour?", 3},
+		{"codex", "codex-git-first", conversation.Asking, conversation.Dialog, "", 2},
+		{"codex", "codex-new-model", conversation.Asking, conversation.Dialog, "", 2},
+		{"codex", "codex-ready", conversation.Ready, "", "", 0},
+		{"codex", "codex-interrupted", conversation.Ready, "", "", 0},
+		{"codex", "codex-approval", conversation.Asking, conversation.Permission, "Would you like to run the following command?", 3},
+		{"copilot", "copilot-first", conversation.Asking, conversation.Dialog, "Do you trust the files in this folder?", 3},
+		{"copilot", "copilot-ready", conversation.Ready, "", "", 0},
+		{"copilot", "copilot-busy", conversation.Busy, "", "", 0},
+		{"copilot", "copilot-permission", conversation.Asking, conversation.Permission, "Do you want to run this command?", 3},
+		{"gemini", "gemini-first", conversation.Ready, "", "", 0},
+		{"gemini", "gemini-ready", conversation.Ready, "", "", 0},
+		{"gemini", "gemini-busy", conversation.Busy, "", "", 0},
+		{"gemini", "gemini-interrupted", conversation.Ready, "", "", 0},
+		{"gemini", "gemini-permission", conversation.Asking, conversation.Permission, "Allow execution of [Shell]?", 3},
+		{"opencode", "opencode-permission", conversation.Busy, "", "", 0}, // it works; the question comes next
+		{"opencode", "opencode-after", conversation.Asking, conversation.Permission, "Permission required", 3},
+		{"opencode", "opencode-always", conversation.Asking, conversation.Permission, "Always allow", 2},
+	} {
+		s := profileOf(c.vendor).stateOf(screenOf(t, c.screen), prompts[c.vendor])
+		if s.Activity != c.want || (s.Question != nil) != (c.kind != "") {
+			t.Errorf("%s: %s (%s), question %+v", c.screen, s.Activity, s.Why, s.Question)
+			continue
+		}
+		q := s.Question
+		if q != nil && (q.Kind != c.kind || c.text != "" && q.Text != c.text || len(q.Options) != c.options || q.ID == "") {
+			t.Errorf("%s: %+v", c.screen, q)
+		}
+	}
+}
+
+// A question stays itself while its cursor moves, and differs from the next.
+func TestQuestionIDs(t *testing.T) {
+	p := profileOf("claude")
+	const one = "Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel"
+	const moved = "Do you want to proceed?\n   1. Yes\n ❯ 2. No\n\n Esc to cancel"
+	const other = "Bash: rm x\nDo you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel"
+	id := func(screen string) string { return p.question(screen).ID }
+	if id(one) != id(moved) || id(one) == id(other) {
+		t.Errorf("%s %s %s", id(one), id(moved), id(other))
+	}
+}
+
+// A composer that holds only its program's hint is empty; a text is not.
+func TestEmptyComposers(t *testing.T) {
+	for _, c := range []struct{ vendor, prompt, screen string }{
+		{"claude", "❯ ", "claude-ready"}, {"claude", "❯ ", "claude-busy"}, {"claude", "❯ ", "claude-interrupted"},
+		{"codex", "› ", "codex-ready"}, {"codex", "› ", "codex-busy"}, {"codex", "› ", "codex-first"},
+		{"copilot", "❯ ", "copilot-ready"}, {"copilot", "❯ ", "copilot-busy"},
+		{"gemini", "> ", "gemini-first"}, {"gemini", "> ", "gemini-busy"},
+		{"opencode", "", "opencode-permission"},
+	} {
+		p := profileOf(c.vendor)
+		if at := p.findComposer(screenOf(t, c.screen), c.prompt); at == nil || !p.empty(at) {
+			t.Errorf("%s: %+v", c.screen, at)
+		}
+	}
+	for vendor, screen := range map[string]string{
+		"claude":   "────\n❯ half a\n  thought\n────\n  status",
+		"opencode": "  ┃\n  ┃  half a\n  ┃  thought\n  ┃\n  ┃  Build · Stub Model\n  ╹▀▀▀▀\n   tab agents",
+	} {
+		p := profileOf(vendor)
+		at := p.findComposer(screen, "❯ ")
+		if at == nil || p.empty(at) || at.text != "half a thought" || !p.holds(at, "half a\nthought") {
+			t.Errorf("%s: %+v", vendor, at)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package screen
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/poll"
+	"den/internal/provider"
+)
+
+const (
+	// readStands is how long input must have been read for it to be believed
+	// where the terminal does not show it: the kernel passes it on a moment
+	// after it was written.
+	readStands = 250 * time.Millisecond
+	// maxEnters bounds how often Enter is pressed again.
+	maxEnters = 4
+)
+
+// The evidence of receipts.
+const (
+	byComposer = "its composer showed it whole and then emptied"
+	byKernel   = "the program has read all of its input"
+)
+
+// hasComposer reports whether the agent has a composer that den can read, and
+// its provider can type without Enter.
+func (c *Conversation) hasComposer() bool {
+	_, ok := c.provider.(provider.Typer)
+	return ok && c.hints.CodingAgent && (c.hints.ReadyPrompt != "" || c.profile.composer.Left != "")
+}
+
+// throughComposer types the text, sees it in the composer, and submits it. An
+// error means that it could not be typed.
+func (c *Conversation) throughComposer(ctx context.Context, text string) (conversation.Progress, string, error) {
+	if err := c.provider.(provider.Typer).Type(ctx, c.session, text); err != nil {
+		return "", "", err
+	}
+	status, evidence := c.submit(ctx, text, "")
+	return status, evidence, nil
+}
+
+// submit presses Enter behind text that was typed, and finds out what became
+// of it. before is the screen from before it was typed, or "".
+func (c *Conversation) submit(ctx context.Context, text, before string) (conversation.Progress, string) {
+	if !c.hasComposer() {
+		if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
+			return unfinished(err)
+		}
+		return c.awaitRead(ctx, text, before)
+	}
+	whole, err := c.awaitShown(ctx, text)
+	if err != nil {
+		return unfinished(err)
+	}
+	if why, err := c.pressEnter(ctx, text); err != nil {
+		return unfinished(err)
+	} else if why != "" {
+		return conversation.Sent, why
+	}
+	emptied, err := c.awaitEmptied(ctx, text)
+	switch {
+	case err != nil:
+		return conversation.Sent, "what became of it is not known: " + err.Error()
+	case whole && emptied:
+		return conversation.Taken, byComposer
+	case emptied:
+		return conversation.Sent, "its composer did not show it"
+	}
+	return conversation.Sent, "it stands in the agent's composer and was not taken"
+}
+
+// unfinished is a message whose text was typed and whose Enter was not.
+func unfinished(err error) (conversation.Progress, string) {
+	return conversation.Sent, "the text was typed, Enter was not: " + err.Error()
+}
+
+// awaitShown waits until the composer shows the text whole.
+func (c *Conversation) awaitShown(ctx context.Context, text string) (bool, error) {
+	return c.awaitComposer(ctx, c.timing.Confirm, func(at *composer) bool { return at != nil && c.profile.holds(at, text) })
+}
+
+// awaitComposer waits until the composer satisfies ok, and reports whether it
+// did in time.
+func (c *Conversation) awaitComposer(ctx context.Context, limit time.Duration, ok func(*composer) bool) (bool, error) {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := poll.Until(limited, func() (bool, error) {
+		screen, err := c.peek(ctx, messageLines)
+		return err == nil && ok(c.profile.findComposer(screen, c.hints.ReadyPrompt)), err
+	})
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// pressEnter presses Enter once no question is open: it would be the answer.
+// why says what kept it from that.
+func (c *Conversation) pressEnter(ctx context.Context, text string) (why string, err error) {
+	limited, cancel := context.WithTimeout(ctx, c.timing.Patience)
+	defer cancel()
+	err = poll.Until(limited, func() (bool, error) {
+		screen, err := c.peek(ctx, messageLines)
+		return err == nil && !c.isAsking(ctx, screen, text), err
+	})
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return "a dialog opened while it was typed, so Enter was not pressed", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return "", c.provider.SendKeys(ctx, c.session, "Enter")
+}
+
+// awaitEmptied waits until the composer does not hold the text any more. Text
+// that stays there gets Enter again, a few times and more and more seldom:
+// programs drop one that comes with a paste, or while they come up.
+func (c *Conversation) awaitEmptied(ctx context.Context, text string) (bool, error) {
+	pause := c.timing.Confirm / 8
+	for range maxEnters + 1 {
+		emptied, err := c.awaitComposer(ctx, pause, func(at *composer) bool { return at != nil && !c.profile.holds(at, text) })
+		if err != nil || emptied {
+			if err == nil {
+				c.noteHint(ctx)
+			}
+			return emptied, err
+		}
+		screen, err := c.peek(ctx, messageLines)
+		if err != nil {
+			return false, err
+		}
+		if at := c.profile.findComposer(screen, c.hints.ReadyPrompt); at != nil && !c.isAsking(ctx, screen, text) {
+			if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
+				return false, err
+			}
+		}
+		pause *= 2
+	}
+	return false, nil
+}
+
+// throughLine types the text and Enter at a program whose composer is not
+// known. An error means that it could not be typed.
+func (c *Conversation) throughLine(ctx context.Context, text, before string) (conversation.Progress, string, error) {
+	if t, ok := c.provider.(provider.Typer); ok && c.hints.CodingAgent {
+		if err := t.Type(ctx, c.session, text); err != nil {
+			return "", "", err
+		}
+		status, evidence := c.submitUnseen(ctx, text)
+		return status, evidence, nil
+	}
+	if err := c.provider.Nudge(ctx, c.session, text); err != nil {
+		return "", "", err
+	}
+	status, evidence := c.awaitRead(ctx, text, before)
+	return status, evidence, nil
+}
+
+// submitUnseen presses Enter behind a text that cannot be seen.
+func (c *Conversation) submitUnseen(ctx context.Context, text string) (conversation.Progress, string) {
+	switch why, err := c.pressEnter(ctx, text); {
+	case err != nil:
+		return unfinished(err)
+	case why != "":
+		return conversation.Sent, why
+	}
+	return conversation.Sent, "its composer is not known"
+}
+
+// awaitRead waits until the kernel says that the program has read all of its
+// input. What the terminal echoes is no evidence: it only shows that the kernel
+// has the text, so that an empty queue means that it was read.
+func (c *Conversation) awaitRead(ctx context.Context, text, before string) (conversation.Progress, string) {
+	limited, cancel := context.WithTimeout(ctx, c.timing.Confirm)
+	defer cancel()
+	shown := newSighting(text, before)
+	var since time.Time // when the queue was first seen empty
+	err := poll.Until(limited, func() (bool, error) {
+		screen, err := c.peek(ctx, messageLines)
+		if err != nil && !unsupported(err) {
+			return false, err
+		}
+		in, err := c.input(ctx) // after the screen: see above
+		if err != nil {
+			return false, err
+		}
+		if in.Unread > 0 {
+			since = time.Time{}
+			return false, nil
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		return shown.on(screen) || time.Since(since) >= readStands, nil
+	})
+	switch {
+	case err == nil:
+		return conversation.Taken, byKernel
+	case limited.Err() != nil && ctx.Err() == nil:
+		return conversation.Sent, "the program has not read it"
+	case unsupported(err):
+		return conversation.Sent, "nobody can tell here what the program reads"
+	}
+	return conversation.Sent, "what became of it is not known: " + err.Error()
+}
+
+// standsTyped reports whether the text was typed and waits for Enter.
+func (c *Conversation) standsTyped(ctx context.Context, screen, text string) bool {
+	if c.hasComposer() {
+		at := c.profile.findComposer(screen, c.hints.ReadyPrompt)
+		return at != nil && c.profile.holds(at, text)
+	}
+	in, err := c.input(ctx)
+	if err != nil || c.hints.CodingAgent {
+		return false
+	}
+	last := text[strings.LastIndexByte(text, '\n')+1:]
+	if in.UnfinishedKnown {
+		return in.Unfinished == last
+	}
+	return last != "" && strings.HasSuffix(strings.TrimRight(in.CursorRow, " "), strings.TrimRight(last, " "))
+}
+
+// A sighting looks for a text on screens.
+type sighting struct {
+	mark string
+	had  int // how often it stood there before
+}
+
+// newSighting looks for the end of a text.
+func newSighting(text, before string) sighting {
+	const enough = 32
+	runes := []rune(squeeze(text))
+	mark := string(runes[max(0, len(runes)-enough):])
+	return sighting{mark: mark, had: strings.Count(squeeze(before), mark)}
+}
+
+func (s sighting) on(screen string) bool {
+	return s.mark != "" && strings.Count(squeeze(screen), s.mark) > s.had
+}

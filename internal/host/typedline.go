@@ -1,0 +1,128 @@
+package host
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"den/internal/cell"
+	"den/internal/wire"
+)
+
+// typedLine follows what was typed since the last Enter. It knows the keys
+// that edit a line everywhere; what a program's own keys do to the line is not
+// followed.
+type typedLine struct {
+	Text    []byte `json:"text,omitempty"`
+	Pasting bool   `json:"pasting,omitempty"` // between the marks of a paste, where Enter is text
+}
+
+// maxTypedLine bounds what is kept: the end of the line.
+const maxTypedLine = 8 << 10
+
+var (
+	pasteBegins = []byte("\x1b[200~")
+	pasteEnds   = []byte("\x1b[201~")
+)
+
+// typed takes input as it goes to the terminal.
+func (l *typedLine) typed(data []byte) {
+	for len(data) > 0 {
+		switch {
+		case bytes.HasPrefix(data, pasteBegins):
+			l.Pasting, data = true, data[len(pasteBegins):]
+		case bytes.HasPrefix(data, pasteEnds):
+			l.Pasting, data = false, data[len(pasteEnds):]
+		case data[0] == 0x1b:
+			data = data[escapeLength(data):]
+		default:
+			l.key(data[0])
+			data = data[1:]
+		}
+	}
+	if over := len(l.Text) - maxTypedLine; over > 0 {
+		l.Text = append(l.Text[:0], l.Text[over:]...)
+	}
+}
+
+func (l *typedLine) key(b byte) {
+	switch {
+	case l.Pasting || b >= ' ' && b != 0x7f || b == '\t':
+		l.Text = append(l.Text, b)
+	case b == 0x7f || b == 0x08: // Backspace
+		_, n := utf8.DecodeLastRune(l.Text)
+		l.Text = l.Text[:len(l.Text)-n]
+	case b == 0x17: // Ctrl-W
+		l.Text = l.Text[:bytes.LastIndexByte(bytes.TrimRight(l.Text, " "), ' ')+1]
+	case b == '\r', b == '\n', b == 0x03, b == 0x15, b == 0x04, b == 0x1a, b == 0x1c: // Enter, and keys that drop the line
+		l.Text = l.Text[:0]
+	}
+}
+
+// escapeLength returns how many bytes an escape sequence has. Input that is
+// cut within one is followed as far as it goes.
+func escapeLength(data []byte) int {
+	if len(data) < 2 {
+		return len(data)
+	}
+	if data[1] == 'O' {
+		return min(3, len(data))
+	}
+	if data[1] != '[' {
+		return 2
+	}
+	for i := 2; i < len(data); i++ {
+		if data[i] >= 0x40 && data[i] <= 0x7e {
+			return i + 1
+		}
+	}
+	return len(data)
+}
+
+// standsIn returns the typed text if it is still in the line: the terminal
+// holds it, or the screen shows it at the cursor. Keys that a full-screen
+// program took for commands are in no line.
+func (l *typedLine) standsIn(lineMode bool, cursorRow string) string {
+	text := string(l.Text)
+	shown := strings.TrimSpace(text)
+	switch {
+	case text == "":
+		return ""
+	case lineMode:
+		return text
+	case shown == "":
+		return ""
+	case strings.Contains(cursorRow, shown):
+		return text
+	case cursorRow != "" && strings.HasSuffix(shown, strings.TrimSpace(cursorRow)): // it wrapped
+		return text
+	}
+	return ""
+}
+
+// inputState tells what became of input.
+func (h *Host) inputState() (wire.InputState, error) {
+	if err := h.requireRunning(); err != nil {
+		return wire.InputState{}, err
+	}
+	echo, lineMode, err := h.tty.Echo()
+	if err != nil {
+		return wire.InputState{}, err
+	}
+	h.typing.Lock() // what was announced is in the queue
+	queued := h.input.size()
+	h.typing.Unlock()
+	unread, err := h.tty.InputQueued()
+	if err != nil {
+		return wire.InputState{}, err
+	}
+	c := h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	row := cell.PromptAt(c.term)
+	unfinished := c.Line.standsIn(lineMode, row)
+	if lineMode && !echo { // a password is shown to nobody
+		unfinished = strings.Repeat("*", len(unfinished))
+	}
+	return wire.InputState{Unread: queued + unread, LineMode: lineMode, Echo: echo, Unfinished: unfinished, CursorRow: row}, nil
+}

@@ -1,0 +1,56 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+// Input asks the kernel about the pane's terminal, and tmux about its cursor.
+// What was typed into an unfinished line is not known: tmux does not follow
+// input.
+func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
+	one, err := p.running(ctx, name)
+	if err != nil {
+		return provider.Input{}, err
+	}
+	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
+	if err != nil {
+		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	}
+	defer tty.Close() // Best effort: nothing was written.
+	unread, err := queued(tty)
+	if err != nil {
+		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	}
+	echo, lineMode, err := lineModes(tty)
+	if err != nil {
+		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	}
+	row, err := p.cursorRow(ctx, name, one)
+	return provider.Input{Unread: unread, LineMode: lineMode, Echo: echo, CursorRow: row}, err
+}
+
+// cursorRow returns the text left of the cursor.
+func (p *Provider) cursorRow(ctx context.Context, name string, one *pane) (string, error) {
+	lines, err := p.ask(ctx, command("display-message", "-p", "-t", one.id, "#{cursor_x},#{cursor_y}"))
+	if err != nil {
+		return "", p.unwritten(ctx, name, err)
+	}
+	column, row, _ := strings.Cut(strings.Join(lines, ""), ",")
+	col, err := strconv.Atoi(column)
+	if err != nil {
+		return "", fmt.Errorf("cursor of session '%s': tmux answers %q", name, lines)
+	}
+	lines, err = p.ask(ctx, command("capture-pane", "-p", "-N", "-t", one.id, "-S", row, "-E", row))
+	if err != nil {
+		return "", p.unwritten(ctx, name, err)
+	}
+	runes := []rune(strings.Join(lines, ""))
+	return string(runes[:min(col, len(runes))]), nil
+}
