@@ -106,7 +106,7 @@ func appendArgs(argv []string, args ...string) []string {
 func (c *SessionConfig) screenHints() screen.Hints {
 	return screen.Hints{
 		Vendor: c.Vendor, ReadyPrompt: c.Hints.ReadyPromptPrefix, ReadyDelay: time.Duration(c.Hints.ReadyDelayMs) * time.Millisecond,
-		CodingAgent: c.mayAsk(), PermissionDialog: c.Hints.EmitsPermissionWarning, StepTimeout: c.StartupTimeout,
+		CodingAgent: c.CodingAgent(), PermissionDialog: c.Hints.EmitsPermissionWarning, StepTimeout: c.StartupTimeout,
 	}
 }
 
@@ -119,8 +119,8 @@ func (c *SessionConfig) secretsDir() string {
 	return c.WorkDir
 }
 
-// mayAsk reports whether the agent is of a kind that asks questions when it
+// CodingAgent reports whether the agent is of a kind that asks questions when it
 // comes up.
-func (c *SessionConfig) mayAsk() bool {
+func (c *SessionConfig) CodingAgent() bool {
 	return c.Hints.EmitsPermissionWarning || len(c.Hints.ProcessNames) > 0
 }

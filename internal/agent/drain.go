@@ -58,7 +58,7 @@ func (m *Managed) Drained(ctx context.Context) (bool, error) {
 	if m.config.DrainNudge != "" || m.nudges.Pending() > 0 || !m.Ready(ctx) {
 		return false, nil
 	}
-	if !m.config.mayAsk() {
+	if !m.config.CodingAgent() {
 		return true, nil // the kernel's word, or a prompt that only shows when it waits
 	}
 	at, err := m.provider.GetLastActivity(ctx, m.session)

@@ -41,6 +41,9 @@ func (m *Managed) KeepNudge(id, text string) (outbox.Message, error) {
 	return n, nil
 }
 
+// LastState is what the agent does, as DeliverNudges last saw it.
+func (m *Managed) LastState() conversation.State { return m.talk.LastState() }
+
 // State returns what the agent does now.
 func (m *Managed) State(ctx context.Context) (conversation.State, error) { return m.talk.State(ctx) }
 

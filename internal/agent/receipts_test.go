@@ -15,6 +15,7 @@ import (
 	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/workspace"
 )
 
 // realIn is real with a queue of its own choosing and quick waits.
@@ -226,5 +227,83 @@ func TestOldQueueFiles(t *testing.T) {
 	}
 	if strings.Join(got, " ") != "queued sent sent failed" {
 		t.Errorf("%q", got)
+	}
+}
+
+// A dialog that opens between text and Enter gets no Enter: it would be the
+// answer.
+func TestNoEnterIntoADialog(t *testing.T) {
+	p := composing()
+	const dialog = "Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel"
+	p.onType = func(s *fakeSession, text string) error { s.screen = dialog; return nil }
+	m := startedWith(t, p, t.TempDir(), hasty)
+	n, err := m.Nudge(t.Context(), "", "maybe")
+	if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "Enter was not pressed") || p.called() != "type" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+	s, err := m.State(t.Context())
+	if err != nil || s.Activity != conversation.Asking || s.Question.Kind != conversation.Permission || s.Source != "screen" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// A text that looks like a menu is no dialog.
+func TestListsAreTyped(t *testing.T) {
+	p := composing()
+	m := started(t, p, t.TempDir())
+	if n, err := m.Nudge(t.Context(), "", "1. read it\n2. write it\n3. Esc to cancel"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+}
+
+// source is a truer source than the screen.
+type source struct {
+	state   conversation.State
+	sent    []string
+	changes chan struct{}
+}
+
+func (s *source) Name() string                                      { return "a state file" }
+func (s *source) State(context.Context) (conversation.State, error) { return s.state, nil }
+func (s *source) Changes() <-chan struct{}                          { return s.changes }
+func (s *source) Close() error                                      { return nil }
+
+// sender is a source that takes messages, too.
+type sender struct{ source }
+
+func (s *sender) Send(_ context.Context, m conversation.Message) (conversation.Receipt, error) {
+	s.sent = append(s.sent, m.Text)
+	return conversation.Receipt{ID: m.ID, Progress: conversation.Taken, Evidence: "the server has it"}, nil
+}
+
+// The source is asked before the screen: it keeps den from typing, and takes
+// the message itself where it can.
+func TestSourceComesFirst(t *testing.T) {
+	p := composing()
+	open := func(s conversation.Source) *agent.Managed {
+		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty, Source: s,
+			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	asking := &source{state: conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}}
+	m := open(asking)
+	if err := m.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := m.State(t.Context()); err != nil || s.Activity != conversation.Asking || s.Source != "a state file" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if n, err := m.Nudge(short, "", "hello"); fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || p.called() != "" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+	server := &sender{source{state: conversation.State{Activity: conversation.Ready}}}
+	n, err := open(server).Nudge(t.Context(), "", "hello")
+	if err != nil || n.Status != conversation.Taken || n.Reason != "the server has it" || p.called() != "" || len(server.sent) != 1 {
+		t.Errorf("%+v, %v, %s, %q", n, err, p.called(), server.sent)
 	}
 }

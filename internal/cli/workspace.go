@@ -133,16 +133,23 @@ func printPs(w io.Writer, ps keeper.Ps, now time.Time) {
 		fmt.Fprintln(w, "the workspace goes down")
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "AGENT\tWANTED\tACTUAL\tFOR\tRESTARTS\tSESSION\tWHY")
+	fmt.Fprintln(tw, "AGENT\tWANTED\tACTUAL\tFOR\tRESTARTS\tSTATE\tSESSION\tWHY")
 	for _, s := range ps.Agents {
 		session, why := s.Session, s.Why
 		if s.DenSession != "" {
 			session = s.DenSession // what 'den attach' and all others take
 		}
+		state := s.State
+		if state == "" {
+			state = "-"
+		}
+		if s.Question != nil {
+			why = "asks: " + s.Question.Text
+		}
 		if s.Nudges > 0 {
 			why += fmt.Sprintf(" (nudges that wait: %d)", s.Nudges)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", s.Name, s.Wanted, s.Actual, age(now.Sub(s.Since)), s.Restarts, session, why)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, s.Wanted, s.Actual, age(now.Sub(s.Since)), s.Restarts, state, session, why)
 	}
 	tw.Flush()
 }

@@ -149,6 +149,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 		}
 		if ok {
 			s.Nudges = m.PendingNudges()
+			showState(&s, m.LastState())
 			if s.Session == m.SessionName() && s.Provider == m.kind {
 				s.DenSession = m.DenSession()
 			}

@@ -46,7 +46,8 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	if err != nil {
 		return member{}, err
 	}
-	m, err := agent.New(agent.Options{Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue})
+	m, err := agent.New(agent.Options{Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
+		OnState: d.tellState(name, config.CodingAgent())})
 	if err != nil {
 		return member{}, err
 	}

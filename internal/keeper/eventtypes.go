@@ -27,4 +27,6 @@ const (
 	EventScaled         = "pool.scaled"
 	EventScaleFailed    = "pool.check_failed"
 	EventNudged         = "agent.nudged" // a nudge came to its end
+	EventAsking         = "agent.asking" // a coding agent waits for a decision
+	EventState          = "agent.state"  // a coding agent is ready, busy or has failed
 )

@@ -69,6 +69,19 @@ type AgentStatus struct {
 	Since      time.Time `json:"since"`
 	ExitCode   *int      `json:"exit_code,omitempty"`
 	Nudges     int       `json:"nudges,omitempty"` // on their way
+
+	// State is what a running agent does: starting, ready, busy, asking or
+	// failed; empty where it is not known. Question is what it asks.
+	State    string    `json:"state,omitempty"`
+	Question *Question `json:"question,omitempty"`
+}
+
+// Question is a decision that an agent waits for.
+type Question struct {
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind"` // permission, choice, plan or dialog
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"`
 }
 
 // What an agent can be wanted to be, and be.

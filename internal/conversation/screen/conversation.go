@@ -88,7 +88,8 @@ type Conversation struct {
 	starting bool       // a start has begun and is not yet at its first message
 	// composerHints are what the program wrote into its empty composer.
 	composerHints []string
-	prompt        string // left of the cursor when the program came up, or ""
+	prompt        string             // left of the cursor when the program came up, or ""
+	state         conversation.State // as Run last saw it
 
 	leftAlone string // the screen whose dialog the start would not answer; the start's own
 }
@@ -116,6 +117,13 @@ func (c *Conversation) isStarting() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.starting
+}
+
+// LastState is the state as Run last saw it, the zero State before that.
+func (c *Conversation) LastState() conversation.State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.state
 }
 
 // Started tells that a start is over: its late dialogs are looked for.
