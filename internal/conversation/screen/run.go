@@ -20,19 +20,18 @@ const (
 // and follows its state, until the context ends.
 func (c *Conversation) Run(ctx context.Context) error {
 	c.recallPrompt(ctx)
-	ctx, stop := context.WithCancelCause(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	var watchErr error
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		stop(c.watchState(ctx)) // nil where ctx had ended before
+		watchErr = c.watchState(ctx)
+		stop() // without the state, Run is begun anew
 	}()
 	err := c.talk(ctx)
-	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		err = cause
-	}
-	stop(nil)
+	stop()
 	<-watched
-	return err
+	return errors.Join(err, watchErr)
 }
 
 // talk sends what is queued and answers late dialogs.
