@@ -113,7 +113,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox",
+		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
 
@@ -135,7 +135,7 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/rpc", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
-		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent",
+		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent", "internal/conversation",
 		"internal/dashboard",
 	},
 	// For tests only.

@@ -36,9 +36,15 @@ type Options struct {
 	Nudges        *outbox.Queue
 	Timing        screen.Timing
 	Source        conversation.Source      // of the agent's state; or nil
+	PrepareSource Preparer                 // or nil: the command is started as it is
 	OnState       func(conversation.State) // called with every change; or nil
 	Clock         func() time.Time         // nil means time.Now
 }
+
+// A Preparer adds to a start what the source of the agent's state needs. The
+// variables may be secrets. An error says why the command is to be started as
+// it is; its state comes from its screen then.
+type Preparer func(argv []string) (prepared []string, env map[string]string, err error)
 
 // Managed is an agent over any provider.
 type Managed struct {
@@ -49,6 +55,7 @@ type Managed struct {
 	provider      provider.Provider
 	config        SessionConfig
 	nudges        *outbox.Queue
+	launch        Preparer // or nil
 	talk          *screen.Conversation
 	clock         func() time.Time
 
@@ -74,7 +81,7 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, clock: o.Clock}
+	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, clock: o.Clock}
 	m.talk = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
 		Source: o.Source, OnState: o.OnState,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"time"
@@ -133,6 +134,7 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 	if err != nil {
 		return "", Failed, err
 	}
+	note := m.prepareSource(&c)
 	if err := m.provider.Start(ctx, m.session, c); err != nil {
 		return "", Failed, err
 	}
@@ -140,7 +142,22 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 	err = errors.Join(
 		m.keepMeta(ctx, MetaLife, ident.New(m.clock())),
 		m.keepMeta(ctx, MetaStarting, m.Fingerprint().String()))
-	return "", Done, err
+	return note, Done, err
+}
+
+// prepareSource adds to a start what the source of the agent's state needs,
+// and says why it could not.
+func (m *Managed) prepareSource(c *provider.Config) string {
+	if m.launch == nil {
+		return ""
+	}
+	argv, env, err := m.launch(c.Argv)
+	if err != nil {
+		return "its state comes from its screen: " + err.Error()
+	}
+	c.Argv = argv
+	maps.Copy(c.Env, env)
+	return ""
 }
 
 // providerConfig is what the session starts with.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/render/redact"
@@ -252,15 +253,33 @@ func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
 		return err
 	}
 	print := agent.FingerprintOf(config)
-	return a.answer(map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print}, func(w io.Writer) {
+	source := stateSource(ag)
+	return a.answer(map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source}, func(w io.Writer) {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, s := range settings {
 			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
 		}
 		fmt.Fprintf(tw, "session\t%q\t\n", session)
+		fmt.Fprintf(tw, "state from\t%q\t%s\n", source[0], stateFallback(source))
 		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
 		tw.Flush()
 	})
+}
+
+// stateSource says what an agent's state is read from, the truest first.
+func stateSource(ag *workspace.Agent) []string {
+	name := conversation.SourceName(ag.Provider)
+	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" || ag.SessionProvider == "subprocess" {
+		return []string{"screen"}
+	}
+	return []string{name, "screen"}
+}
+
+func stateFallback(source []string) string {
+	if len(source) == 1 {
+		return ""
+	}
+	return "its screen, where that cannot be read; state_source = \"screen\" uses nothing else"
 }
 
 // redactValue hides tokens in a value of the workspace file, wherever they

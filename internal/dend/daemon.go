@@ -16,6 +16,7 @@ import (
 	"den/internal/agent"
 	"den/internal/controller"
 	"den/internal/conversation/outbox"
+	"den/internal/conversation/sources"
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/rpc"
@@ -46,9 +47,11 @@ type daemon struct {
 	members      map[string]member // all agents, by name
 	leaving      map[string]member // those that are not wanted any more; they may still finish
 	queues       map[string]*outbox.Queue
-	changed      chan struct{}     // closed, and replaced, when members changes
-	warned       []string          // what was last warned of
-	poolProblems map[string]string // why each pool could not be asked, or ""
+	sources      map[string]*sources.Live // of agents' states, by name; nil for none
+	oldSources   []*sources.Live          // of configurations before: kept until the keeper ends
+	changed      chan struct{}            // closed, and replaced, when members changes
+	warned       []string                 // what was last warned of
+	poolProblems map[string]string        // why each pool could not be asked, or ""
 }
 
 // member is one agent with its place.
@@ -118,6 +121,7 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Go(func() { d.endWhenRemoved(ctx, down) })
 	loops.Wait()
+	d.closeSources()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	if d.end.begun() {
 		return swept // a session that could not be ended may still run

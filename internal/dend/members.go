@@ -46,8 +46,11 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	if err != nil {
 		return member{}, err
 	}
-	m, err := agent.New(agent.Options{Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
-		OnState: d.tellState(name, config.CodingAgent())})
+	live := d.source(single, p, sessionName)
+	m, err := agent.New(agent.Options{
+		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
+		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, config.CodingAgent()),
+	})
 	if err != nil {
 		return member{}, err
 	}

@@ -214,7 +214,7 @@ func (s StateDir) restore(i Identity) error {
 // discardCopy removes what a copied state directory has of its original's:
 // nudges that are on their way, orders, events. A new one has none of it.
 func (s StateDir) discardCopy() error {
-	for _, path := range []string{s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.OldSessions(), s.record(), filepath.Join(s.Path, identityFile)} {
+	for _, path := range []string{s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.OldSessions(), s.record(), filepath.Join(s.Path, identityFile)} {
 		if err := os.RemoveAll(path); err != nil {
 			return fault.Errorf(fault.KindOf(err), "discard the state of the workspace that this one is a copy of: %w", err)
 		}

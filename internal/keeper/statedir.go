@@ -64,6 +64,10 @@ func (s StateDir) Events() string { return filepath.Join(s.Path, "events.jsonl")
 // Nudges is the directory of messages that are on their way.
 func (s StateDir) Nudges() string { return filepath.Join(s.Path, "nudges") }
 
+// Sources has what is needed to reach the state sources of running agents. It
+// holds secrets.
+func (s StateDir) Sources() string { return filepath.Join(s.Path, "sources") }
+
 func (s StateDir) record() string { return filepath.Join(s.Path, "keeper.json") }
 
 // Make creates the directory.

@@ -115,6 +115,7 @@ type Agent struct {
 	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
 	DrainTimeout    time.Duration `key:"drain_timeout"` // to finish before it is stopped; a pool has its own
 	DrainNudge      string        `key:"drain_nudge"`   // typed when it is asked to finish, or ""
+	StateSource     string        `key:"state_source"`  // "auto" for the truest that there is, or "screen"
 
 	Hints   Hints          `key:",inline"`
 	Pool    *Pool          `key:"pool"` // or nil: one agent, not a pool

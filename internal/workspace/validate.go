@@ -16,6 +16,7 @@ import (
 var (
 	sessionProviders = []string{"native", "tmux", "subprocess", "container", "kubernetes"}
 	promptModes      = []string{"arg", "flag", "none"}
+	stateSources     = []string{"auto", "screen"}
 	restartPolicies  = []string{RestartAlways, RestartOnFailure, RestartNever}
 )
 
@@ -34,6 +35,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		checkAgent(a, r)
 		oneOf(a.SessionProvider, sessionProviders, "session_provider", a.at("session_provider"))
 		oneOf(a.PromptMode, promptModes, "prompt_mode", a.at("prompt_mode"))
+		oneOf(a.StateSource, stateSources, "state_source", a.at("state_source"))
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
 		w.Warnings = append(w.Warnings, missingFiles(a)...)
 	}

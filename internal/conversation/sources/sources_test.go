@@ -46,6 +46,9 @@ func TestPrepareAndOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if source.Name() != conversation.SourceName(vendor) {
+				t.Errorf("it is called %q and %q", source.Name(), conversation.SourceName(vendor))
+			}
 			if s, err := source.State(t.Context()); err != nil || s.Activity != conversation.Gone || s.Source != source.Name() {
 				t.Errorf("without a process it is %+v, %v", s, err)
 			}

@@ -64,7 +64,7 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
 		return err
 	}
-	return settle(ctx, one, text)
+	return awaitInputRead(ctx, one, text)
 }
 
 func halfNudged(name string, err error) error {

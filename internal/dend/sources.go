@@ -1,0 +1,74 @@
+package dend
+
+import (
+	"context"
+	"log"
+	"net/url"
+	"path/filepath"
+
+	"den/internal/agent"
+	"den/internal/conversation/sources"
+	"den/internal/provider"
+	"den/internal/workspace"
+)
+
+// source returns where an agent's state is read from before its screen: one,
+// whatever its configuration becomes; nil for none. What is kept to reach it
+// stays in the state directory while it runs.
+func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session string) *sources.Live {
+	lister, ok := p.(provider.ProcessLister)
+	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" {
+		return nil // in a container, files and ports are others
+	}
+	a := sources.Agent{
+		Vendor: ag.Provider, Env: ag.Env.Values, Dir: filepath.Join(d.state.Sources(), url.PathEscape(ag.Name)), Version: Version,
+		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
+	}
+	if titler, ok := p.(provider.Titler); ok {
+		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if live := d.sources[ag.Name]; live.Serves(a) {
+		return live
+	}
+	live := sources.NewLive(a)
+	if old := d.sources[ag.Name]; old != nil {
+		d.oldSources = append(d.oldSources, old) // somebody may still use it
+	}
+	if d.sources == nil {
+		d.sources = map[string]*sources.Live{}
+	}
+	d.sources[ag.Name] = live
+	return live
+}
+
+// closeSources lets go of all sources when nobody uses them any more.
+func (d *daemon) closeSources() {
+	d.mu.Lock()
+	all := d.oldSources
+	for _, live := range d.sources {
+		all = append(all, live)
+	}
+	d.sources, d.oldSources = nil, nil
+	d.mu.Unlock()
+	for _, live := range all {
+		if live == nil {
+			continue
+		}
+		if err := live.Close(); err != nil {
+			log.Printf("close a state source: %v", err)
+		}
+	}
+}
+
+// preparer is how the source takes part in a start; nil for none.
+func preparer(live *sources.Live) agent.Preparer {
+	if live == nil {
+		return nil
+	}
+	return func(argv []string) ([]string, map[string]string, error) {
+		launch, err := live.Prepare(argv)
+		return launch.Argv, launch.Env, err
+	}
+}
