@@ -1,5 +1,6 @@
-// Package cell is code given to a session, and what is needed to know that it is
-// done: prompts, output, results.
+// Package cell models code sent to a session's program: the rule that detects
+// its end, the collection of its output, its record, and the start-up files
+// that make shells mark their commands.
 package cell
 
 import (

@@ -1,11 +1,11 @@
-// Package controller keeps a workspace's agents: it holds what is wanted
-// against what is true and does what is missing.
+// Package controller reconciles a workspace's agents: it compares desired with
+// observed state and acts on the difference.
 //
-// Each agent has one goroutine, which looks, decides by a pure rule and acts,
-// until there is nothing to do; then it waits for something to happen: an end
-// that a provider tells of, a new configuration, a user's order, or a time at
-// which something is due. A patrol looks now and then all the same. Nothing
-// that matters is only in memory.
+// Each agent has one goroutine. It observes, decides by a pure function and
+// acts, until nothing is left to do. Then it waits for an event: a session's
+// end reported by a provider, a new configuration, a user's order, or a
+// deadline. A periodic patrol reconciles as well. State that must survive a
+// restart of the keeper is on disk.
 package controller
 
 import (

@@ -1,3 +1,3 @@
-// Package dend is the keeper's process: it reads a workspace, opens the places
-// where its agents live, lets a controller keep them, and answers on a socket.
+// Package dend is the keeper's process: it loads a workspace, opens the
+// providers of its agents, runs a controller over them, and serves a socket.
 package dend

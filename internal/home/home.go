@@ -1,17 +1,17 @@
-// Package home knows the session directory, its status table, Homes and
-// their registry, and gc.
+// Package home manages the directories of sessions: records and their statuses,
+// names, the registry of Homes, and garbage collection.
 //
 // A Home is laid out as
 //
 //	sessions/ID/session.json   the record, replaced atomically
-//	sessions/ID/lock           held by the host for as long as it lives
+//	sessions/ID/lock           held by the host for as long as it runs
 //	sessions/ID/log/           the event log
-//	sessions/ID/artifacts/     what snapshots and exports left
-//	sessions/ID/host.log       the host's own words, empty as a rule
+//	sessions/ID/artifacts/     files written by snapshots and exports
+//	sessions/ID/host.log       the host's own messages, usually empty
 //	names/NAME                 a link to the newest session of that name
 //
-// Nobody asks whether a session lives by a PID: the lock tells. Readers need
-// no write access to a Home.
+// Whether a session is alive is decided by its lock, never by a PID. Readers
+// need no write access to a Home.
 package home
 
 import (

@@ -1,10 +1,11 @@
-// Package host is the per-session process: a PTY, its event log and its
-// screen behind one socket.
+// Package host is the process of one session: it owns the PTY, the event log
+// and the screen, and serves them on one socket.
 //
-// Every chunk that the program writes is one turn: append to the log, feed the
-// emulator, wake those who wait. What turns, input and clients share is in
-// core, under one mutex; cells, input queue, sizes and record have locks of
-// their own. Host.run owns every goroutine: when it returns, none is left.
+// Every chunk of the program's output is one turn: append to the log, flush,
+// feed the emulator, rotate the log if a segment is full, wake waiters and
+// followers. State that turns, input and clients share is in core, under one
+// mutex; cells, input queue, sizes, record and process tree have their own
+// locks. Host.run owns every goroutine and waits for all of them.
 // docs/concurrency.md lists goroutines, locks and bounds.
 package host
 

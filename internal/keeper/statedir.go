@@ -1,5 +1,5 @@
-// Package keeper is how the command line and a workspace's keeper meet: the
-// keeper's place on disk, its lock, and the messages on its socket.
+// Package keeper is the keeper's API for the command line: the workspace's
+// state directory, its lock, and the messages on the keeper's socket.
 package keeper
 
 import (

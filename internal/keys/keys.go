@@ -1,4 +1,4 @@
-// Package keys turns chords, text and pastes into the bytes a terminal mode wants.
+// Package keys encodes chords, text and pastes for a terminal's modes.
 //
 // A chord is one key with its modifiers, one mouse action, or a change of
 // focus, spelled the way tmux spells it or the way people write it:
@@ -10,7 +10,7 @@
 //	Click:3,10  C-WheelUp:0,0  Drag:1,2-1,9
 //	FocusIn  FocusOut
 //
-// Names and modifiers may be in any case. Places are ROW,COL counted from 0,
+// Names and modifiers may be in any case. Positions are ROW,COL counted from 0,
 // as in "wait --cursor R,C". Meta is Alt, as terminals have it; Cmd, Win and
 // Super are one modifier. The keyboard is a US one: "!" is Shift and 1.
 //

@@ -1,5 +1,5 @@
-// Package need skips tests that lack something of the machine, and fails them
-// where it must be there.
+// Package need skips tests that lack a program or a feature of the machine, or
+// fails them where it is required.
 package need
 
 import (

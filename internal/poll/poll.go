@@ -1,4 +1,4 @@
-// Package poll calls a function until it says that it is done.
+// Package poll calls a function repeatedly until it reports that it is done.
 package poll
 
 import (

@@ -1,4 +1,4 @@
-// Package provider is the contract of the places where agents' sessions run.
+// Package provider is the contract for running agents' sessions.
 //
 // A provider starts a command in a session somewhere and answers for it from
 // then on. It knows nothing of agents, presets or prompts. Sessions outlive

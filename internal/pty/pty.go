@@ -1,9 +1,8 @@
 // Package pty opens pseudo-terminals and asks the kernel what runs on them.
 //
 // A PTY is owned by one host. One goroutine may read, any may write; deadlines
-// and Close unblock them. The questions (Echo, ForegroundGroup,
-// Probe, Resize) may be asked from any goroutine at any time; after Close they
-// answer with os.ErrClosed.
+// and Close unblock them. Echo, ForegroundGroup, Probe and Resize are safe for
+// concurrent use; after Close they return os.ErrClosed.
 package pty
 
 import (

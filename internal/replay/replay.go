@@ -1,11 +1,10 @@
 // Package replay turns an event log into the screen at any sequence number or
 // time.
 //
-// It starts at the nearest segment before the point, so its cost is that of
-// one segment, whatever the log's length. It reads and never writes: the log
-// may be of a session that runs, of one that is gone, or in a directory that
-// cannot be written. What the terminal would have answered or announced is
-// thrown away, for it was answered when it happened.
+// It starts at the nearest segment before the point, so its cost is bounded by
+// one segment, whatever the log's length. It only reads: the session may be
+// active, over, or in a read-only directory. Replies and notifications of the
+// emulator are discarded, because they were handled when they happened.
 package replay
 
 import (

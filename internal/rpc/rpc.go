@@ -1,12 +1,12 @@
-// Package rpc is the one server and the one client for every socket of ours.
+// Package rpc is the one server and the one client for all of den's sockets.
 //
-// A connection begins with one Hello from each side. Then the client sends
-// Requests, one after the other; each is answered by one Response, or by many
-// of which the last has no Stream flag. Each message is one line of JSON. A
-// client that closes its end cancels what it asked for.
+// Each side of a connection begins with a Hello. Then the client sends
+// Requests, one after the other. Each is answered by one Response, or by a
+// stream of Responses of which the last has no Stream flag. Each message is one
+// line of JSON. A client that closes its end cancels its request.
 //
-// The server bounds all that a client can make it keep: see Limits. The client
-// speaks over any connection that its Dialer opens.
+// The server bounds everything that a client can make it hold: see Limits. The
+// client speaks over any connection that its Dialer opens.
 package rpc
 
 import (

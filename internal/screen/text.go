@@ -1,5 +1,5 @@
-// Package screen is the semantic snapshot of an emulator: canonical text,
-// hash, search, and the forms in which callers read it.
+// Package screen is the semantic snapshot of an emulator: canonical text, hash,
+// search, and output formats.
 package screen
 
 import (

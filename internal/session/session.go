@@ -1,10 +1,9 @@
-// Package session is the Go API over sessions, alive or over, here or
-// elsewhere: the command line, providers and dashboards call it.
+// Package session is the Go API over sessions, active or over, local or remote:
+// the command line and the providers call it.
 //
-// A Session has no connection of its own and nothing to close. Every method
-// reaches the host anew, and goes on over a host that replaces its binary
-// meanwhile. What can be answered for a session that is over is answered from
-// its record, its cells and its event log.
+// A Session holds no connection and needs no Close. Every method dials the
+// host, and retries if the host replaces its binary meanwhile. For a session
+// that is over, its record, its cells and its event log answer.
 package session
 
 import (

@@ -1,5 +1,5 @@
-// Package supervise runs a process tree to its end: it starts processes that
-// outlive their starter, and finds, signals, reaps and ends all below one.
+// Package supervise manages process trees: it starts detached processes, and
+// finds, signals, reaps and ends all processes below one.
 package supervise
 
 import (

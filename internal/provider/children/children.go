@@ -1,5 +1,4 @@
-// Package children collects processes that outlive their starter, when they do
-// not.
+// Package children reaps detached processes that end before their starter does.
 package children
 
 import (

@@ -1,4 +1,4 @@
-// Package inherit says what of this process's environment a session has too.
+// Package inherit selects the environment variables that a session inherits.
 package inherit
 
 import (

@@ -1,4 +1,4 @@
-// Package procname tells by which names a process goes.
+// Package procname finds the names under which a process may be known.
 package procname
 
 import (
