@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -74,7 +75,9 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 			})
 		}
 	}
-	slices.SortFunc(all.Nudges, func(a, b keeper.Nudge) int { return strings.Compare(a.ID, b.ID) }) // by time
+	slices.SortFunc(all.Nudges, func(a, b keeper.Nudge) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
 	return all, nil
 }
 
