@@ -210,7 +210,7 @@ func (w *worker) drain(ctx context.Context, d decision) {
 	w.remember(func(m *memory) { m.Drain = &drainMemory{Since: since, Why: d.why} })
 	w.event(keeper.EventDraining, d.why, map[string]any{"deadline": since.Add(w.rules().DrainTimeout)})
 	if err := w.sub().Drain(ctx, d.why); err != nil && ctx.Err() == nil {
-		log.Printf("ask %s to finish: %v", w.name, err) // the deadline still comes
+		log.Printf("ask %s to finish: %v", w.name(), err) // the deadline still comes
 	}
 }
 
@@ -218,6 +218,6 @@ func (w *worker) undrain(ctx context.Context, d decision) {
 	w.remember(func(m *memory) { m.Drain = nil })
 	w.event(keeper.EventUndrained, d.why, nil)
 	if err := w.sub().Undrain(ctx); err != nil && ctx.Err() == nil {
-		log.Printf("tell %s to go on: %v", w.name, err)
+		log.Printf("tell %s to go on: %v", w.name(), err)
 	}
 }

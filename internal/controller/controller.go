@@ -29,7 +29,7 @@ type Member struct {
 	Suspended bool
 	Why       string
 	Gently    bool     // when it must end, it may finish first
-	After     []string // agents that must run before it starts
+	After     []string // keys of agents that must run before it starts
 	Gone      bool     // the workspace has it no more
 
 	frozen bool // the whole workspace is suspended
@@ -55,10 +55,10 @@ type Controller struct {
 	jitter   func() float64
 	starting chan struct{}
 
-	mu      sync.Mutex // guards the fields below
-	plan    map[string]Member
-	workers map[string]*worker
-	ending  bool // the workspace goes down: whatever the plan becomes, nobody is wanted
+	mu      sync.Mutex         // guards the fields below
+	plan    map[string]Member  // by key
+	workers map[string]*worker // by key
+	ending  bool               // the workspace goes down: whatever the plan becomes, nobody is wanted
 	begin   func(*worker)
 }
 
@@ -108,13 +108,13 @@ func (c *Controller) Apply(members []Member) {
 	defer c.mu.Unlock()
 	wanted := map[string]Member{}
 	for _, m := range members {
-		wanted[m.Subject.Name()] = m
+		wanted[m.Subject.Key()] = m
 	}
-	for name, old := range c.plan {
-		if _, ok := wanted[name]; !ok && c.workers[name] != nil {
+	for key, old := range c.plan {
+		if _, ok := wanted[key]; !ok && c.workers[key] != nil {
 			old.Run, old.Suspended, old.Gone, old.Gently = false, false, true, true
 			old.Why = "the workspace has it no more"
-			wanted[name] = old
+			wanted[key] = old
 		}
 	}
 	c.plan = wanted
@@ -130,11 +130,11 @@ func (c *Controller) assignLocked(m Member) {
 	if c.state.suspended() && m.Run {
 		m.Run, m.Suspended, m.frozen, m.Why = false, true, true, "the workspace is suspended"
 	}
-	name := m.Subject.Name()
-	w := c.workers[name]
+	key := m.Subject.Key()
+	w := c.workers[key]
 	if w == nil {
 		w = newWorker(c, m)
-		c.workers[name] = w
+		c.workers[key] = w
 		if c.begin != nil {
 			c.begin(w)
 		}
@@ -147,10 +147,10 @@ func (c *Controller) assignLocked(m Member) {
 }
 
 // reapply holds one agent's plan against the user's newest word.
-func (c *Controller) reapply(name string) {
+func (c *Controller) reapply(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if m, ok := c.plan[name]; ok {
+	if m, ok := c.plan[key]; ok {
 		c.assignLocked(m)
 	}
 }
@@ -158,19 +158,19 @@ func (c *Controller) reapply(name string) {
 func (c *Controller) forget(w *worker) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.workers[w.name] == w {
-		delete(c.workers, w.name)
-		delete(c.plan, w.name)
+	if c.workers[w.key] == w {
+		delete(c.workers, w.key)
+		delete(c.plan, w.key)
 	}
-	if err := c.state.keep(w.name, nil); err != nil {
-		log.Printf("forget %s: %v", w.name, err)
+	if err := c.state.keep(w.key, nil); err != nil {
+		log.Printf("forget %s: %v", w.name(), err)
 	}
 }
 
 // missing names an agent that must run before this one, or "".
-func (c *Controller) missing(name string) string {
+func (c *Controller) missing(key string) string {
 	c.mu.Lock()
-	after := c.plan[name].After
+	after := c.plan[key].After
 	var deps []*worker
 	for _, d := range after {
 		if w := c.workers[d]; w != nil {
@@ -180,7 +180,7 @@ func (c *Controller) missing(name string) string {
 	c.mu.Unlock()
 	for _, d := range deps {
 		if s, _ := d.current(); !served(s.Actual) {
-			return d.name
+			return s.Name
 		}
 	}
 	return ""
@@ -191,11 +191,11 @@ func (c *Controller) missing(name string) string {
 func served(actual string) bool { return actual == keeper.Running || actual == keeper.Finished }
 
 // cameUp wakes those who waited for an agent.
-func (c *Controller) cameUp(name string) {
+func (c *Controller) cameUp(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for other, m := range c.plan {
-		if w := c.workers[other]; w != nil && slices.Contains(m.After, name) {
+		if w := c.workers[other]; w != nil && slices.Contains(m.After, key) {
 			w.touch()
 		}
 	}
@@ -224,17 +224,25 @@ func (c *Controller) all() []*worker {
 	for _, w := range c.workers {
 		all = append(all, w)
 	}
-	slices.SortFunc(all, func(a, b *worker) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b *worker) int { return strings.Compare(a.key, b.key) })
 	return all
 }
 
-func (c *Controller) find(name string) (*worker, error) {
+func (c *Controller) find(key string) (*worker, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w := c.workers[name]; w != nil {
+	if w := c.workers[key]; w != nil {
 		return w, nil
 	}
-	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name), "'den ps' lists them")
+	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", key), "'den ps' lists them")
+}
+
+// Keeps reports whether an agent is kept under that key: wanted, or not ended
+// yet.
+func (c *Controller) Keeps(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.workers[key] != nil
 }
 
 // Status tells of all agents, in the order of their names.
@@ -244,16 +252,17 @@ func (c *Controller) Status() []keeper.AgentStatus {
 		s, _ := w.current()
 		all = append(all, s)
 	}
+	slices.SortFunc(all, func(a, b keeper.AgentStatus) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// Order gives one agent, or with an empty name the whole workspace, a user's
+// Order gives one agent, or with an empty key the whole workspace, a user's
 // word. With wait it returns when the agent is where it is wanted, or cannot be.
-func (c *Controller) Order(ctx context.Context, name, order string, wait bool) error {
-	if name == "" {
+func (c *Controller) Order(ctx context.Context, key, order string, wait bool) error {
+	if key == "" {
 		return c.orderAll(ctx, order, wait)
 	}
-	w, err := c.find(name)
+	w, err := c.find(key)
 	if err != nil {
 		return err
 	}
@@ -292,7 +301,7 @@ func (w *worker) await(ctx context.Context) error {
 	for {
 		s, yes, changed := w.converged()
 		if yes && s.Wanted == keeper.Running && !served(s.Actual) {
-			return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s", w.name, s.Why), "'den agent logs %s' tells what happened", w.name)
+			return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s", s.Name, s.Why), "'den agent logs %s' tells what happened", s.Name)
 		}
 		if yes {
 			return nil
@@ -300,7 +309,7 @@ func (w *worker) await(ctx context.Context) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fault.Errorf(fault.Timeout, "agent '%s' is still %s: %s", w.name, s.Actual, s.Why)
+			return fault.Errorf(fault.Timeout, "agent '%s' is still %s: %s", s.Name, s.Actual, s.Why)
 		}
 	}
 }
@@ -335,13 +344,18 @@ func (c *Controller) Down(ctx context.Context) error {
 // Event writes down something that happened.
 func (c *Controller) Event(e keeper.Event) { c.journal.append(e) }
 
-// Events calls each with the events after seq, and with follow with those to
-// come until the context ends.
+// Events calls each with the events after seq of one agent, by its name, or of
+// all, and with follow with those to come until the context ends.
 func (c *Controller) Events(ctx context.Context, seq uint64, agent string, follow bool, each func(keeper.Event) error) error {
-	from := cursor{seq: seq}
+	from, key := cursor{seq: seq}, ""
+	for _, w := range c.all() {
+		if w.name() == agent {
+			key = w.key // it may have had another name
+		}
+	}
 	for {
 		more, err := c.journal.since(&from, func(e keeper.Event) error {
-			if agent != "" && e.Agent != agent {
+			if agent != "" && !e.IsAbout(agent, key) {
 				return nil
 			}
 			return each(e)

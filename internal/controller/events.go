@@ -66,6 +66,9 @@ func (j *journal) append(e keeper.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Seq, e.Time = j.seq+1, j.clock().UTC()
+	if e.Key == e.Agent {
+		e.Key = "" // as mostly: said once
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		panic(err) // events are plain values

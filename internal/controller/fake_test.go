@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -68,6 +69,9 @@ type fakeAgent struct {
 	*place
 	name, print string
 }
+
+// Key is the name without its directory.
+func (a fakeAgent) Key() string { return path.Base(a.name) }
 
 func (a fakeAgent) Name() string     { return a.name }
 func (a fakeAgent) Session() string  { return "s-" + a.name }

@@ -17,6 +17,9 @@ import (
 // memory is what a keeper knows of one agent and must not forget when it is
 // replaced.
 type memory struct {
+	// Name is the qualified name that the agent last had. Its key stays when it
+	// moves; see Keys.
+	Name         string    `json:"name,omitempty"`
 	Order        string    `json:"order,omitempty"` // the user's last word: start, stop, suspend
 	RestartAsked bool      `json:"restart_asked,omitempty"`
 	Up           bool      `json:"up,omitempty"` // it was seen running and nobody stopped it
@@ -95,6 +98,13 @@ func (m *memory) finish(identity string, code *int) {
 	m.Finished, m.ExitCode = identity, code
 }
 
+// moved forgets what was about its session: the agent has another one since
+// then, and nobody kept it meanwhile.
+func (m *memory) moved(name string) {
+	m.begunAnew()
+	m.Name, m.Up, m.Left, m.Started = name, false, false, time.Time{}
+}
+
 // begunAnew forgets what was about the run before.
 func (m *memory) begunAnew() { m.RestartAsked, m.Drain, m.Stalled = false, nil, false }
 
@@ -143,23 +153,48 @@ func openState(path string) (*state, error) {
 	if s.file.Agents == nil {
 		s.file.Agents = map[string]memory{}
 	}
+	for key, m := range s.file.Agents {
+		if m.Name == "" { // written when names were keys
+			m.Name = key
+			s.file.Agents[key] = m
+		}
+	}
 	return s, nil
 }
 
-func (s *state) agent(name string) memory {
+func (s *state) agent(key string) memory {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.file.Agents[name]
+	return s.file.Agents[key]
+}
+
+// names returns the name that each key last had.
+func (s *state) names() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[string]string{}
+	for key, m := range s.file.Agents {
+		names[key] = m.Name
+	}
+	return names
+}
+
+// note changes one agent's memory for the next write: a name that is lost is
+// found again by the rule that gave the key.
+func (s *state) note(key string, m memory) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file.Agents[key] = m
 }
 
 // keep replaces one agent's memory, nil forgets it. It returns when that is on
 // disk.
-func (s *state) keep(name string, m *memory) error {
+func (s *state) keep(key string, m *memory) error {
 	return s.change(func(f *stateFile) {
 		if m == nil {
-			delete(f.Agents, name)
+			delete(f.Agents, key)
 		} else {
-			f.Agents[name] = *m
+			f.Agents[key] = *m
 		}
 	})
 }

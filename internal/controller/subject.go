@@ -11,7 +11,10 @@ import (
 // method of a subject at a time, but for Peek, and none of them may act on
 // another agent.
 type Subject interface {
-	Name() string
+	// Key is what the state knows the agent by, from Controller.Keys; unlike
+	// the name it stays when the agent moves to another directory.
+	Key() string
+	Name() string     // qualified, for people
 	Session() string  // its session's name
 	Provider() string // the kind of place where it runs
 	// Identity differs where anything of the configuration does: one that

@@ -22,7 +22,7 @@ const forensicLines = 50
 // goroutine, so nothing is ever started twice.
 type worker struct {
 	c    *Controller
-	name string
+	key  string
 	poke chan struct{} // room for one token: look again
 
 	mu       sync.Mutex // guards the fields below
@@ -42,11 +42,15 @@ type worker struct {
 }
 
 func newWorker(c *Controller, m Member) *worker {
-	w := &worker{c: c, name: m.Subject.Name(), poke: make(chan struct{}, 1), changed: make(chan struct{})}
+	w := &worker{c: c, key: m.Subject.Key(), poke: make(chan struct{}, 1), changed: make(chan struct{})}
 	w.subject, w.next = m.Subject, m.Subject
-	w.memory = c.state.agent(w.name)
+	w.memory = c.state.agent(w.key)
+	if name := m.Subject.Name(); w.memory.Name != name {
+		w.memory.moved(name)
+	}
+	c.state.note(w.key, w.memory)
 	w.setDesired(m)
-	w.status = keeper.AgentStatus{Wanted: w.wanted(), Name: w.name, Session: m.Subject.Session(), Provider: m.Subject.Provider(), Actual: keeper.Unknown, Why: "not looked at yet", Since: c.clock()}
+	w.status = keeper.AgentStatus{Wanted: w.wanted(), Name: m.Subject.Name(), Session: m.Subject.Session(), Provider: m.Subject.Provider(), Actual: keeper.Unknown, Why: "not looked at yet", Since: c.clock()}
 	return w
 }
 
@@ -61,6 +65,7 @@ func (w *worker) touch() {
 // The caller holds the lock.
 func (w *worker) setDesired(m Member) {
 	w.next, w.policy, w.gone = m.Subject, m.Policy, m.Gone
+	w.memory.Name, w.status.Name = m.Subject.Name(), m.Subject.Name()
 	if samePlace(w.subject, w.next) {
 		w.subject = w.next // what differs is drift, or a hint that holds from now on
 	}
@@ -91,6 +96,13 @@ func (w *worker) tellLocked() {
 // samePlace reports whether two subjects mean one session.
 func samePlace(a, b Subject) bool {
 	return a.Provider() == b.Provider() && a.Session() == b.Session()
+}
+
+// name is what people call the agent now.
+func (w *worker) name() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.next.Name()
 }
 
 // sub returns the agent as it runs, or should.
@@ -156,14 +168,14 @@ func (w *worker) reconcile(ctx context.Context) (d decision, forgotten bool) {
 			return decision{do: rest}, false
 		}
 		w.noteChanges(ctx, s)
-		missing := w.c.missing(w.name) // takes the controller's lock, which comes first
+		missing := w.c.missing(w.key) // takes the controller's lock, which comes first
 		w.mu.Lock()
 		w.desired.waitsFor = missing
 		d = decide(w.desired, s, w.memory, w.policy, w.c.clock())
 		over := w.gone && s.known && !s.running && d.do == rest
 		w.mu.Unlock()
 		if cameUp := w.show(d, asked); cameUp {
-			w.c.cameUp(w.name)
+			w.c.cameUp(w.key)
 		}
 		w.tellDeferred(s, d)
 		if over {
@@ -202,18 +214,19 @@ func (w *worker) remember(change func(*memory)) memory {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.memory)
-	if err := w.c.state.keep(w.name, &w.memory); err != nil {
-		log.Printf("keep the state of %s: %v", w.name, err)
+	if err := w.c.state.keep(w.key, &w.memory); err != nil {
+		log.Printf("keep the state of %s: %v", w.next.Name(), err)
 	}
 	return w.memory
 }
 
 func (w *worker) event(kind, why string, detail map[string]any) {
 	w.mu.Lock()
+	e := keeper.Event{Type: kind, Agent: w.next.Name(), Key: w.key, Why: why, Detail: detail}
 	repeated := kind == keeper.EventUnknown && w.status.Actual == keeper.Unknown && w.status.Why == "could not ask: "+why
 	w.mu.Unlock()
 	if !repeated {
-		w.c.journal.append(keeper.Event{Type: kind, Agent: w.name, Why: why, Detail: detail})
+		w.c.journal.append(e)
 	}
 }
 
@@ -294,10 +307,10 @@ func (w *worker) order(order string) error {
 	}
 	w.mu.Unlock()
 	if gone {
-		return fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", w.name)
+		return fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", w.name())
 	}
 	w.remember(change)
 	w.event(keeper.EventOrdered, order, nil)
-	w.c.reapply(w.name)
+	w.c.reapply(w.key)
 	return nil
 }

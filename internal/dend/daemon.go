@@ -41,12 +41,12 @@ type daemon struct {
 
 	mu           sync.Mutex // guards the fields below
 	workspace    *workspace.Workspace
-	session      workspace.Session // what the file says for all sessions
-	problem      error             // why the newest file is not in force, or nil
-	counts       map[string]int    // pools and how many of each are wanted
-	members      map[string]member // all agents, by name
-	leaving      map[string]member // those that are not wanted any more; they may still finish
-	queues       map[string]*outbox.Queue
+	session      workspace.Session        // what the file says for all sessions
+	problem      error                    // why the newest file is not in force, or nil
+	counts       map[string]int           // pools and how many of each are wanted
+	members      map[string]member        // all agents, by key
+	leaving      map[string]member        // those that are not wanted any more; they may still finish
+	queues       map[string]*outbox.Queue // by key
 	sources      map[string]*sources.Live // of agents' states, by name; nil for none
 	oldSources   []*sources.Live          // of configurations before: kept until the keeper ends
 	changed      chan struct{}            // closed, and replaced, when members changes
@@ -57,8 +57,12 @@ type daemon struct {
 // member is one agent with its place.
 type member struct {
 	*agent.Managed
+	key  string
 	kind string
 }
+
+// Key is what the agent is known by on disk.
+func (m member) Key() string { return m.key }
 
 // Session and Provider make a member a controller's subject.
 func (m member) Session() string  { return m.SessionName() }
@@ -189,15 +193,11 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 		return err
 	}
 	d.warn(ws.Warnings)
-	present := map[string]bool{}
-	for _, s := range d.controller.Status() {
-		present[s.Name] = true
-	}
 	d.mu.Lock()
-	maps.DeleteFunc(d.leaving, func(name string, _ member) bool { return !present[name] || members[name] != member{} })
-	for name, m := range d.members {
-		if _, stays := members[name]; !stays {
-			d.leaving[name] = m
+	maps.DeleteFunc(d.leaving, func(key string, _ member) bool { return !d.controller.Keeps(key) || members[key] != member{} })
+	for key, m := range d.members {
+		if _, stays := members[key]; !stays {
+			d.leaving[key] = m
 		}
 	}
 	d.workspace, d.counts, d.members = ws, counts, members
@@ -256,22 +256,24 @@ func (d *daemon) plan(ws *workspace.Workspace, counts map[string]int) ([]control
 	var plan []controller.Member
 	members := map[string]member{}
 	names := namesOf(ws, counts)
+	keys := d.keysOf(names)
 	for i := range ws.Agents {
 		ag := &ws.Agents[i]
 		var after []string
 		for _, other := range ag.DependsOn {
-			if all, ok := names[other]; ok {
-				after = append(after, all...) // of a pool, all that are wanted now
-			} else {
-				after = append(after, other)
+			for _, name := range names[other] { // of a pool, all that are wanted now
+				after = append(after, keys[name])
+			}
+			if key, ok := keys[other]; ok && names[other] == nil {
+				after = append(after, key) // one member of a pool
 			}
 		}
 		for _, name := range names[ag.Name] {
-			m, err := d.member(ws, ag, name)
+			m, err := d.member(ws, ag, name, keys[name])
 			if err != nil {
 				return nil, nil, err
 			}
-			members[name] = m
+			members[m.key] = m
 			plan = append(plan, controller.Member{
 				Subject: m, Policy: policy(ws, ag), Gently: true, After: after,
 				Run: !ag.Suspended && !ws.Suspended, Suspended: ag.Suspended || ws.Suspended, Why: suspension(ws, ag),
@@ -296,6 +298,11 @@ func namesOf(ws *workspace.Workspace, counts map[string]int) map[string][]string
 		names[ag.Name] = ag.Members(n)
 	}
 	return names
+}
+
+// keysOf returns the keys of all these agents.
+func (d *daemon) keysOf(names map[string][]string) map[string]string {
+	return d.controller.Keys(slices.Concat(slices.Collect(maps.Values(names))...))
 }
 
 func suspension(ws *workspace.Workspace, ag *workspace.Agent) string {

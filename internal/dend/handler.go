@@ -89,12 +89,15 @@ func (d *daemon) order(ctx context.Context, req keeper.Agent) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		req.Name = m.Name()
+		if err := d.controller.Order(ctx, m.key, req.Order, req.Wait); err != nil {
+			return nil, err
+		}
+		return d.ps(d.nameOf(m.key)), nil
 	}
-	if err := d.controller.Order(ctx, req.Name, req.Order, req.Wait); err != nil {
+	if err := d.controller.Order(ctx, "", req.Order, req.Wait); err != nil {
 		return nil, err
 	}
-	return d.ps(req.Name), nil
+	return d.ps(""), nil
 }
 
 // find returns an agent by its qualified name, or the only one whose last part
@@ -105,11 +108,11 @@ func (d *daemon) find(name string) (member, error) {
 	var short []string
 	var one member
 	for _, known := range []map[string]member{d.members, d.leaving} {
-		if m, ok := known[name]; ok {
-			return m, nil
-		}
-		for full, m := range known {
-			if path.Base(full) == name {
+		for _, m := range known {
+			switch full := m.Name(); {
+			case full == name:
+				return m, nil
+			case path.Base(full) == name:
 				short, one = append(short, full), m
 			}
 		}
@@ -139,15 +142,17 @@ func (d *daemon) ps(name string) keeper.Ps {
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()
 	}
+	named := map[string]member{}
+	for _, known := range []map[string]member{d.leaving, d.members} {
+		for _, m := range known {
+			named[m.Name()] = m
+		}
+	}
 	for _, s := range status {
 		if name != "" && s.Name != name {
 			continue
 		}
-		m, ok := d.members[s.Name]
-		if !ok {
-			m, ok = d.leaving[s.Name]
-		}
-		if ok {
+		if m, ok := named[s.Name]; ok {
 			s.Nudges = m.PendingNudges()
 			showState(&s, m.LastState())
 			if s.Session == m.SessionName() && s.Provider == m.kind {

@@ -28,15 +28,13 @@ func (d *daemon) hold(ws *workspace.Workspace) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	stay := map[string]bool{}
-	for _, names := range namesOf(ws, maps.Clone(d.counts)) {
-		for _, name := range names {
-			stay[name] = true
-		}
+	for _, key := range d.keysOf(namesOf(ws, maps.Clone(d.counts))) {
+		stay[key] = true // where it was, or moved
 	}
 	var ended []string
-	for name := range d.members {
-		if !stay[name] {
-			ended = append(ended, name)
+	for key, m := range d.members {
+		if !stay[key] {
+			ended = append(ended, m.Name())
 		}
 	}
 	slices.Sort(ended)

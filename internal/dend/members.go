@@ -17,7 +17,7 @@ import (
 
 // member makes one agent of the workspace's entry; of a pool there are many,
 // each with a name of its own.
-func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name string) (member, error) {
+func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key string) (member, error) {
 	kind := ag.SessionProvider
 	p, err := d.places.get(kind)
 	if err != nil {
@@ -42,7 +42,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 		return member{}, err
 	}
 	config.ProviderOptions = options
-	queue, err := d.queue(name)
+	queue, err := d.queue(name, key)
 	if err != nil {
 		return member{}, err
 	}
@@ -54,7 +54,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name strin
 	if err != nil {
 		return member{}, err
 	}
-	return member{Managed: m, kind: kind}, nil
+	return member{Managed: m, key: key, kind: kind}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no
@@ -85,7 +85,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	m, err := d.member(ws, ag, ag.Name)
+	m, err := d.member(ws, ag, ag.Name, ag.Name) // its key is only the keeper's to give
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -15,14 +16,15 @@ import (
 	"den/internal/keeper"
 )
 
-// queue returns the agent's nudges: one queue, whatever its configuration.
-func (d *daemon) queue(name string) (*outbox.Queue, error) {
+// queue returns the agent's nudges: one queue, whatever its configuration and
+// wherever it moves.
+func (d *daemon) queue(name, key string) (*outbox.Queue, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if q := d.queues[name]; q != nil {
+	if q := d.queues[key]; q != nil {
 		return q, nil
 	}
-	q, err := outbox.Open(filepath.Join(d.state.Nudges(), url.PathEscape(name)))
+	q, err := outbox.Open(filepath.Join(d.state.Nudges(), url.PathEscape(key)))
 	if err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}
@@ -31,14 +33,30 @@ func (d *daemon) queue(name string) (*outbox.Queue, error) {
 	}
 	if d.controller != nil { // who only attaches keeps no events
 		q.OnEnd(func(n outbox.Message) {
-			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: name, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
+			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: d.nameOf(key), Key: key, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
 		})
 	}
 	if d.queues == nil {
 		d.queues = map[string]*outbox.Queue{}
 	}
-	d.queues[name] = q
+	d.queues[key] = q
 	return q, nil
+}
+
+// nameOf returns what the agent of that key is called now.
+func (d *daemon) nameOf(key string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.nameOfLocked(key)
+}
+
+func (d *daemon) nameOfLocked(key string) string {
+	for _, known := range []map[string]member{d.members, d.leaving} {
+		if m, ok := known[key]; ok {
+			return m.Name()
+		}
+	}
+	return key // it is gone
 }
 
 // nudge gives an agent a message. Once it is kept it is not lost, whoever
@@ -54,24 +72,24 @@ func (d *daemon) nudge(ctx context.Context, m member, id, text string, wait bool
 
 // nudgesOf lists what is kept of one agent's nudges, or without a name of all.
 func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
-	var names []string
+	only := ""
 	if name != "" {
 		m, err := d.find(name)
 		if err != nil {
 			return keeper.Nudges{}, err
 		}
-		names = []string{m.Name()}
+		only = m.key
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := keeper.Nudges{Nudges: []keeper.Nudge{}}
-	for of, q := range d.queues {
-		if names != nil && !slices.Contains(names, of) {
+	for key, q := range d.queues {
+		if only != "" && key != only {
 			continue
 		}
 		for _, n := range q.List() {
 			all.Nudges = append(all.Nudges, keeper.Nudge{
-				ID: n.ID, Agent: of, Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
+				ID: n.ID, Agent: d.nameOfLocked(key), Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
 			})
 		}
 	}
@@ -94,21 +112,19 @@ func (d *daemon) deliver(ctx context.Context) {
 		d.mu.Lock()
 		wanted := map[string]member{}
 		for _, some := range []map[string]member{d.leaving, d.members} {
-			for name, m := range some {
-				wanted[name] = m
-			}
+			maps.Copy(wanted, some)
 		}
 		changed := d.changed
 		d.mu.Unlock()
-		for name, r := range running {
-			if m, ok := wanted[name]; !ok || m != r.of {
+		for key, r := range running {
+			if m, ok := wanted[key]; !ok || m != r.of {
 				r.end()
-				delete(running, name)
+				delete(running, key)
 			}
 		}
-		for name, m := range wanted {
-			if running[name] == nil {
-				running[name] = beginDelivery(ctx, m)
+		for key, m := range wanted {
+			if running[key] == nil {
+				running[key] = beginDelivery(ctx, m)
 			}
 		}
 		select {

@@ -19,7 +19,12 @@ import (
 // planned is a keeper that has read its workspace and keeps nothing yet.
 func planned(t *testing.T, file string) *daemon {
 	t.Helper()
-	dir := t.TempDir()
+	return plannedIn(t, t.TempDir(), file)
+}
+
+// plannedIn is planned for the keeper of a directory that may have had others.
+func plannedIn(t *testing.T, dir, file string) *daemon {
+	t.Helper()
 	p, err := keeper.At(filepath.Join(dir, "den.toml"))
 	if err != nil {
 		t.Fatal(err)

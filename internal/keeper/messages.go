@@ -145,6 +145,17 @@ type Event struct {
 	Time   time.Time      `json:"ts"`
 	Type   string         `json:"type"`
 	Agent  string         `json:"agent,omitempty"`
+	Key    string         `json:"key,omitempty"` // the agent's, where that is not its name: it has moved
 	Why    string         `json:"why,omitempty"`
 	Detail map[string]any `json:"detail,omitempty"`
+}
+
+// IsAbout reports whether the event is about the agent of that name, or, where
+// key is not "", of that key.
+func (e Event) IsAbout(agent, key string) bool {
+	own := e.Key
+	if own == "" {
+		own = e.Agent
+	}
+	return e.Agent == agent || key != "" && own == key
 }
