@@ -23,19 +23,19 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agent",
-		Short:   "One agent of the workspace: start, stop, nudge, peek, attach, logs, explain",
+		Short:   "Manage one agent: start, stop, nudge, peek, attach, logs, explain",
 		Example: "  den agent nudge greeter 'echo hello'\n  den agent peek greeter\n  den agent logs greeter",
 		GroupID: groupAgent,
 		Args:    unknownVerb,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	orders := []struct{ order, short string }{
-		{keeper.OrderStart, "Want the agent to run, and wait until it does"},
-		{keeper.OrderStop, "Stop the agent, until it is started again"},
+		{keeper.OrderStart, "Start the agent and wait until it runs"},
+		{keeper.OrderStop, "Stop the agent until it is started again"},
 		{keeper.OrderRestart, "Stop the agent and start it again"},
-		{keeper.OrderSuspend, "Suspend the agent; without a name the whole workspace"},
-		{keeper.OrderResume, "End a suspension; without a name the whole workspace's"},
-		{keeper.OrderReset, "Forget the agent's failures: end its quarantine, try at once"},
+		{keeper.OrderSuspend, "Suspend the agent; without a name, the whole workspace"},
+		{keeper.OrderResume, "Resume the agent; without a name, the whole workspace"},
+		{keeper.OrderReset, "Clear the agent's failures: end its quarantine and retry at once"},
 	}
 	for _, o := range orders {
 		cmd.AddCommand(a.orderCmd(o.order, o.short))
@@ -113,7 +113,7 @@ func (a *app) agentAttachCmd() *cobra.Command {
 	var file string
 	return longFileFlag(&cobra.Command{
 		Use:     "attach NAME",
-		Short:   "Join an agent's session with your own terminal",
+		Short:   "Attach your terminal to an agent's session",
 		Example: "  den agent attach greeter",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -142,7 +142,7 @@ func (a *app) logsCmd() *cobra.Command {
 	var after uint64
 	cmd := longFileFlag(&cobra.Command{
 		Use:     "logs [NAME]",
-		Short:   "Print what the keeper did with an agent, and why; without a name with all",
+		Short:   "Print what the keeper did with an agent, and why; without a name, with all agents",
 		Example: "  den agent logs greeter\n  den agent logs -f --after 120 -j",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,7 +154,7 @@ func (a *app) logsCmd() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow new events")
 	cmd.Flags().Uint64Var(&after, "after", 0, "only events after this `SEQ`")
 	return cmd
 }

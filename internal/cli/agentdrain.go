@@ -25,10 +25,11 @@ func (a *app) drainingCmd() *cobra.Command {
 	var file string
 	return longFileFlag(&cobra.Command{
 		Use:   "draining [NAME]",
-		Short: "Asked by an agent: is it to finish its work? Exit status 3 if not",
-		Long: `An agent that must end and may finish first is asked to. Between two pieces of work it can
-ask with this whether it was: then it prints since when and why, and the exit status is 0,
-else it is 3. NAME is $DEN_AGENT by default. It answers with 'den agent drained'.`,
+		Short: "Ask, as an agent, whether to finish; exit status 3 if not",
+		Long: `Before an agent is stopped it may be asked to finish. An agent can check for that between
+two pieces of work: if it was asked, this command prints since when and why, and exits with
+status 0, otherwise with 3. The agent replies with 'den agent drained'. NAME defaults to
+$DEN_AGENT.`,
 		Example: "  den agent draining && den agent drained",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,10 +54,10 @@ func (a *app) drainedCmd() *cobra.Command {
 	var file string
 	return longFileFlag(&cobra.Command{
 		Use:   "drained [NAME]",
-		Short: "Said by an agent that was asked to finish: it has",
-		Long: `An agent that must end and may finish first is asked to: 'den agent draining' tells it so,
-and where the workspace has a drain_nudge, that is typed. The agent answers with this; NAME
-is $DEN_AGENT by default.`,
+		Short: "Report, as an agent, that the requested finish is complete",
+		Long: `Before an agent is stopped it may be asked to finish: 'den agent draining' reports that, and
+a drain_nudge, if the workspace has one, is typed. The agent runs this command when it has
+finished. NAME defaults to $DEN_AGENT.`,
 		Example: "  den agent drained",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -23,11 +23,13 @@ func (a *app) nudgeCmd() *cobra.Command {
 	limit := duration(time.Minute)
 	cmd := longFileFlag(&cobra.Command{
 		Use:   "nudge NAME TEXT|-",
-		Short: "Type text and Enter into an agent, whole and alone, when it is ready",
-		Long: `Give an agent a message. It is kept on disk and typed when the agent waits for input, no
-dialog is open, nobody types and nothing stands in its input line. "taken" means that the agent
-itself took it, "sent" that it was typed and nothing shows more. --id names it: the same id again
-is the same nudge, so a call that failed can be repeated.`,
+		Short: "Send a message to an agent when it takes input",
+		Long: `Send an agent a message: text and Enter. The message is kept on disk and delivered when the
+agent waits for input, no dialog is open, nobody is typing and its input line is empty.
+
+The status says how far the message is known to have come: "queued" (on disk), "sent" (typed,
+and no more is known), "taken" (the agent itself took it), "answered" (its turn has ended).
+--id names the message. The same id again is the same message, so a failed call can be repeated.`,
 		Example: "  den agent nudge coder 'run the tests'\n  cat task.md | den agent nudge coder -",
 		Args:    args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,9 +54,9 @@ is the same nudge, so a call that failed can be repeated.`,
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
-	cmd.Flags().StringVar(&id, "id", "", "the nudge's name; one that the agent has had is not given again")
-	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when it is kept")
-	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait until it has gone in")
+	cmd.Flags().StringVar(&id, "id", "", "the message's id; a message with a known id is not sent again")
+	cmd.Flags().BoolVar(&noWait, "no-wait", false, "return when the message is on disk")
+	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for delivery")
 	return cmd
 }
 
@@ -70,8 +72,8 @@ func (a *app) nudgesCmd() *cobra.Command {
 	var file string
 	return longFileFlag(&cobra.Command{
 		Use:     "nudges [NAME]",
-		Short:   "List an agent's nudges and what came of them; without a name those of all",
-		Long:    "List what is kept of nudges: those that wait, with what they wait for, and the last 200 of each agent\nthat came to their end.",
+		Short:   "List an agent's nudges and their outcomes; without a name, those of all agents",
+		Long:    "List pending nudges, with what they wait for, and the last 200 finished nudges of each agent.",
 		Example: "  den agent nudges coder",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

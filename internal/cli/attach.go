@@ -25,12 +25,12 @@ func (a *app) attachCmd() *cobra.Command {
 	var detach string
 	cmd := a.onSession(&cobra.Command{
 		Use:   "attach [SESSION]",
-		Short: "Join a session with your own terminal",
-		Long: `Join a session with your own terminal. Several people may be attached at once; the
-session takes the size that fits all of them, and its own size again when the last
-one leaves. With --read-only nothing is sent and nothing is resized.
+		Short: "Attach your terminal to a session",
+		Long: `Attach your terminal to a session. Several people may be attached at once. The session
+takes a size that fits all of them, and its own size again when the last one leaves.
+With --read-only nothing is sent and nothing is resized.
 
-Press the detach keys to leave; the session goes on.`,
+Press the detach keys to leave; the session keeps running.`,
 		Example: "  den attach work\n  den attach work --read-only\n  den attach work --detach-keys 'C-b d'",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
@@ -40,7 +40,7 @@ Press the detach keys to leave; the session goes on.`,
 		}
 		return a.runAttach(ctx, s, readOnly, keys)
 	})
-	cmd.Flags().BoolVar(&readOnly, "read-only", false, "look on: send nothing, resize nothing")
+	cmd.Flags().BoolVar(&readOnly, "read-only", false, "only watch: send nothing, resize nothing")
 	cmd.Flags().StringVar(&detach, "detach-keys", `C-\ C-\`, "the chords that detach")
 	return cmd
 }

@@ -17,9 +17,9 @@ func (a *app) batchCmd() *cobra.Command {
 	var keepGoing bool
 	cmd := &cobra.Command{
 		Use:   "batch [SESSION] [FILE|-|JSON]",
-		Short: "Run steps, one after the other, in one session",
-		Long: `Run steps, one after the other, in one session that is resolved once. Steps are a JSON
-array, or one object a line:
+		Short: "Run several steps in one session",
+		Long: `Run several steps in one session, in order. Steps are a JSON array, or one object per
+line:
 
   {"type":"text","enter":true}   {"paste":"text"}   {"keys":["Esc",":","w","Enter"]}
   {"run":"make test","timeout":"5m"}
@@ -27,8 +27,8 @@ array, or one object a line:
   {"snapshot":{"scrollback":20}}
 
 All steps are checked before the first is sent. A wait sees only what comes after the
-last input step. The first step that fails ends the batch, unless --keep-going; what was
-sent is not undone. A record a step is printed, and on Ctrl-C those that are known.`,
+last input step. The first step that fails ends the batch, unless --keep-going is given;
+what was sent is not undone. One record per step is printed; on Ctrl-C, those so far.`,
 		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",
 		GroupID: groupCell,
 		Args:    args(0, 2),
@@ -41,7 +41,7 @@ sent is not undone. A record a step is printed, and on Ctrl-C those that are kno
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "go on after a step that fails")
+	cmd.Flags().BoolVar(&keepGoing, "keep-going", false, "continue after a failed step")
 	return cmd
 }
 

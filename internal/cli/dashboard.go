@@ -20,10 +20,10 @@ func (a *app) dashboardCmd() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "dashboard [SESSION] | dashboard --web [ADDR]",
-		Short: "Look on: all sessions, live and back in time",
-		Long: `Show the sessions of all Homes that this machine knows, the live screen of one, and
-its past. It reads the event logs: it never asks, resizes or disturbs a session, and
-works for those that are over. The arrow keys select a session and go through its time;
+		Short: "Watch all sessions, live and in the past",
+		Long: `Show the sessions of all Homes known on this machine, and the screen of one, live or in
+the past. The dashboard reads the event logs: it never disturbs or resizes a session, and
+works for sessions that are over. The arrow keys select a session and move through time;
 ? lists the keys. With a workspace, w shows its agents. With -j the sessions are printed
 instead.
 
@@ -44,7 +44,7 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "begin with the sessions that are over, too")
+	cmd.Flags().BoolVar(&all, "all", false, "also show sessions that are over")
 	cmd.Flags().BoolVar(&web, "web", false, "serve a page for browsers instead")
 	return fileFlag(cmd, &file)
 }

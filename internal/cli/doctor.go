@@ -32,7 +32,7 @@ type check struct {
 func (a *app) doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "doctor",
-		Short:   "Check that den can work here, and say what to do where it cannot",
+		Short:   "Check that den works on this machine, and suggest fixes",
 		Example: "  den doctor",
 		GroupID: groupMachine,
 		Args:    args(0, 0),

@@ -18,7 +18,7 @@ import (
 func (a *app) notifyCmd() *cobra.Command {
 	return a.onSession(&cobra.Command{
 		Use:     "notify [SESSION] MESSAGE",
-		Short:   "Send a message to whoever follows a session's events",
+		Short:   "Send a message to the followers of a session's events",
 		Example: "  den notify work 'the build is ready'",
 		GroupID: groupCell,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {
@@ -30,11 +30,11 @@ func (a *app) eventsCmd() *cobra.Command {
 	var once, all bool
 	cmd := &cobra.Command{
 		Use:   "events [SESSION] [CELL]",
-		Short: "Follow what happens to a session's cells, one JSON object a line",
-		Long: `Print an event a line as cells are fired and end, as messages are sent, and when the
-session closes. It follows the event log: nothing is polled, nothing is missed, and it
-works for a session that is over. Without --all it begins now; with a CELL only that
-cell's events are printed, from its beginning.`,
+		Short: "Follow a session's cells and messages, one JSON object per line",
+		Long: `Print one event per line when a cell starts or ends, when a message is sent, and when the
+session closes. It follows the event log, so no event is missed, and it works for a session
+that is over. It begins now, or with --all at the beginning of the log. With a CELL only
+that cell's events are printed, from its start.`,
 		Example: "  den events work\n  den events work -1 && echo 'a cell has ended'",
 		GroupID: groupCell,
 		Args:    args(0, 2),
@@ -47,7 +47,7 @@ cell's events are printed, from its beginning.`,
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().BoolVarP(&once, "once", "1", false, "leave after the first cell that ends")
+	cmd.Flags().BoolVarP(&once, "once", "1", false, "exit after the first cell that ends")
 	cmd.Flags().BoolVar(&all, "all", false, "from the beginning of the log")
 	return cmd
 }

@@ -37,16 +37,16 @@ func (a *app) exportCmd() *cobra.Command {
 	var o exportOptions
 	cmd := a.onSession(&cobra.Command{
 		Use:   "export [SESSION]",
-		Short: "Make a recording: cast, GIF, video or text",
+		Short: "Export a recording: cast, GIF, video or text",
 		Long: `Make a recording of a session, running or over: cast (asciicast v3) and cast2 for
 players, gif, webm and mp4 (both through ffmpeg), or text, which is the lines that
 scrolled off the screen and the last screen. Marks become chapters of videos and markers
 of casts. Without -o it is kept as an artifact in the session's directory; -o - writes it
-to stdout. A recording that is broken off leaves no file.
+to stdout. An interrupted export leaves no file.
 
---timing accelerated lets no pause be longer than 0.4 s, max none longer than a frame.
+--timing accelerated limits pauses to 0.4 s, max to one frame.
 --from and --to are times as for 'den snapshot --at': 90s is after the start, -10s ago.
---redact and --redact-tokens hide text in pictures and in casts alike.`,
+--redact and --redact-tokens hide text in pictures and in casts.`,
 		Example: "  den export work -o work.gif --idle-limit 2s\n  den export work --format webm --speed 4 --from -5m\n  den export work --format cast --redact-tokens -o - > work.cast\n  den export work --format text -o work.txt",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
@@ -57,7 +57,7 @@ to stdout. A recording that is broken off leaves no file.
 	f.StringVar(&o.format, "format", "", "cast, cast2, gif, webm, mp4 or text (default: by the name of FILE, else cast)")
 	f.StringVar(&o.timing, "timing", "recorded", "recorded, accelerated or max")
 	f.Float64Var(&o.speed, "speed", 1, "2 is twice as fast")
-	f.Var(&o.idleLimit, "idle-limit", "let no pause be longer")
+	f.Var(&o.idleLimit, "idle-limit", "limit pauses to this long")
 	f.StringVar(&o.from, "from", "", "begin at this `TIME`")
 	f.StringVar(&o.to, "to", "", "end at this `TIME`")
 	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark; see 'den screenshot --help')")

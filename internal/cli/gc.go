@@ -20,10 +20,10 @@ func (a *app) gcCmd() *cobra.Command {
 	var o home.GCOptions
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove the directories of sessions that are over",
+		Short: "Remove sessions that are over",
 		Long: `Remove the directories of sessions that are over, with their event logs and
 artifacts. An active session is never touched. Without --home or DEN_HOME all known
-Homes are swept, and those that are gone are forgotten.`,
+Homes are cleaned, and missing Homes are removed from the registry.`,
 		Example: "  den gc --older-than 24h\n  den gc --keep 10 --dry-run",
 		GroupID: groupMachine,
 		Args:    args(0, 0),
@@ -35,7 +35,7 @@ Homes are swept, and those that are gone are forgotten.`,
 	f := cmd.Flags()
 	f.Var(&older, "older-than", "only those that ended at least this long ago")
 	f.IntVar(&o.Keep, "keep", 0, "keep the newest `N` in each Home")
-	f.BoolVar(&o.DryRun, "dry-run", false, "only tell what would be removed")
+	f.BoolVar(&o.DryRun, "dry-run", false, "only print what would be removed")
 	return cmd
 }
 
@@ -108,7 +108,7 @@ func (a *app) homesCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "homes",
 		Short:   "List the Homes of this machine",
-		Long:    "List the Homes that have hosted a session on this machine: those with an active\nsession, or with --all every one that is known.",
+		Long:    "List the Homes that have hosted a session on this machine: those with an active\nsession, or with --all every known one.",
 		Example: "  den homes\n  den homes --all -j\n  den homes rm ~/old-project/.den",
 		GroupID: groupMachine,
 		Args:    unknownVerb,
@@ -118,7 +118,7 @@ func (a *app) homesCmd() *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "ls", Short: "List the Homes of this machine", Example: "  den homes ls --all", Args: args(0, 0), RunE: list,
 	}, &cobra.Command{
-		Use: "rm PATH", Short: "Forget a Home; nothing in it is touched", Example: "  den homes rm ~/old-project/.den",
+		Use: "rm PATH", Short: "Remove a Home from the registry; its files are not touched", Example: "  den homes rm ~/old-project/.den",
 		Args: args(1, 1), RunE: func(_ *cobra.Command, args []string) error { return a.forgetHome(args[0]) },
 	})
 	return cmd

@@ -20,7 +20,7 @@ func (a *app) historyCmd() *cobra.Command {
 	cmd := a.onSession(&cobra.Command{
 		Use:     "history [SESSION]",
 		Short:   "Print the last lines, scrollback included",
-		Long:    "Print the last N×5 lines of what the session shows and of what scrolled off above.",
+		Long:    "Print the last N×5 lines of the session, scrollback included.",
 		Example: "  den history work\n  den history -n 20 work",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

@@ -33,9 +33,9 @@ func (a *app) typeCmd() *cobra.Command {
 func (a *app) pasteCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "paste [SESSION] [TEXT|-]",
-		Short: "Paste text, bracketed where the program asked for it",
-		Long: `Paste TEXT, or what comes from stdin ('-' or nothing), as a terminal pastes the
-clipboard: wrapped in paste brackets if the program asked for them.`,
+		Short: "Paste text, bracketed if the program has enabled it",
+		Long: `Paste TEXT, or stdin ('-' or nothing), as a terminal pastes the clipboard: as a
+bracketed paste if the program has enabled that.`,
 		Example: "  den paste work \"$(cat script.py)\"\n  den paste work - < script.py",
 		GroupID: groupSession,
 		Args:    args(0, 2),
@@ -74,12 +74,12 @@ func (a *app) keysCmd() *cobra.Command {
 		Use:     "keys [SESSION] CHORD...",
 		Aliases: []string{"send-keys"},
 		Short:   "Press keys, or move and click the mouse",
-		Long: `Press each CHORD in turn, encoded as the program's current terminal modes ask for.
+		Long: `Press each CHORD in order, encoded for the program's current terminal modes.
 
 Keys: a, A, é, Enter, Tab, S-Tab, Esc, Backspace, Space, Up, Home, PgUp, F5, KP5, ...
 With modifiers: C-c or Ctrl+C, M-x or Alt+X, S-Up, C-M-Left; repeated: Down*5.
 Mouse, rows and columns from 0: Click:ROW,COL RightClick:ROW,COL Drag:ROW,COL-ROW,COL
-WheelUp:ROW,COL WheelDown:ROW,COL (the program must have asked for mouse events).`,
+WheelUp:ROW,COL WheelDown:ROW,COL (if the program has enabled mouse events).`,
 		Example: "  den keys work C-c\n  den keys editor Esc : w q Enter\n  den keys menu Down*3 Enter\n  den keys mc Click:0,5",
 		GroupID: groupSession,
 		Args:    args(1, -1),
@@ -128,8 +128,8 @@ func (a *app) resizeCmd() *cobra.Command {
 func (a *app) signalCmd() *cobra.Command {
 	return a.onSession(&cobra.Command{
 		Use:     "signal [SESSION] SIG",
-		Short:   "Send a signal to the foreground job",
-		Long:    "Send SIG (INT, TERM, HUP, USR1, KILL, ...) to the process group in the terminal's foreground.",
+		Short:   "Send a signal to the foreground process group",
+		Long:    "Send SIG (INT, TERM, HUP, USR1, KILL, ...) to the foreground process group.",
 		Example: "  den signal work INT",
 		GroupID: groupSession,
 	}, 1, func(ctx context.Context, s *session.Session, words []string) error {

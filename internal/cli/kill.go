@@ -17,9 +17,9 @@ func (a *app) killCmd() *cobra.Command {
 		Use:     "kill [SESSION]",
 		Aliases: []string{"destroy"},
 		Short:   "End a session and all its processes",
-		Long: `End a session: hang up on its processes, then ask them to terminate, then kill
-those that are left, children that went to the background included. The record and
-the event log stay until 'den gc' removes them.`,
+		Long: `End a session: send its processes SIGHUP, then SIGTERM, then SIGKILL to those that are
+left, background processes included. The record and the event log stay until 'den gc'
+removes them.`,
 		Example: "  den kill work\n  den kill work --grace 10s",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
@@ -29,6 +29,6 @@ the event log stay until 'den gc' removes them.`,
 		}
 		return a.answer(killed, func(w io.Writer) { fmt.Fprintln(w, killed.Status) })
 	})
-	cmd.Flags().Var(&grace, "grace", "how long each step may take before the next, harder one")
+	cmd.Flags().Var(&grace, "grace", "how long to wait after each signal before the next")
 	return cmd
 }

@@ -51,7 +51,7 @@ func (a *app) lsCmd() *cobra.Command {
 			return a.answer(map[string]any{"sessions": sessions}, func(w io.Writer) { printSessions(w, sessions, all) })
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also those that are over")
+	cmd.Flags().BoolVar(&all, "all", false, "also sessions that are over")
 	return cmd
 }
 
@@ -128,9 +128,9 @@ func (a *app) statusCmd() *cobra.Command {
 	return a.onSession(&cobra.Command{
 		Use:     "status [SESSION]",
 		Aliases: []string{"inspect"},
-		Short:   "Tell all that is known of a session",
-		Long: `Tell all that is known of a session: its program, what runs in the foreground,
-whether it waits for input and how that is known, sizes, and how the recording goes.`,
+		Short:   "Show everything known about a session",
+		Long: `Show everything known about a session: its program, the foreground process, whether it
+waits for input and how that is known, sizes, and the state of the recording.`,
 		Example: "  den status work -j",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

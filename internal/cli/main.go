@@ -76,16 +76,16 @@ func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "den",
 		Short: "Durable terminals for AI agents",
-		Long: `den keeps programs in terminals that outlive their callers, records all that
+		Long: `den runs programs in terminals that outlive their callers, records everything
 they print, and answers questions about their screens.
 
 A first look:
   den new work                          start a shell in a session named work
-  den run work 'make test'              run code, and print its output when it is done
+  den run work 'make test'              run code and print its output
   den type work top --enter             or type into it, press keys,
-  den wait work --regex 'ok|FAIL'       wait until the screen shows it
+  den wait work --regex 'ok|FAIL'       wait until the screen matches
   den snapshot work                     read the screen
-  den attach work                       join it with your own terminal
+  den attach work                       attach your own terminal
   den kill work                         end it and all its processes`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -96,7 +96,7 @@ A first look:
 		return fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "'%s --help' lists the flags", cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
-	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one a line)")
+	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one per line)")
 	flags.StringVar(&a.homeFlag, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
 	root.SetHelpCommandGroupID(groupMachine)

@@ -35,10 +35,10 @@ func (a *app) newCmd() *cobra.Command {
 		Use:     "new SESSION [CMD...]",
 		Aliases: []string{"create"},
 		Short:   "Start a program in a new session",
-		Long: `Start CMD (default: your shell) in a terminal of its own. The session lives until
-the program ends or 'den kill' ends it, whoever started it.
+		Long: `Start CMD (default: your shell) in its own terminal. The session lives until the program
+exits or 'den kill' ends it; it does not depend on its caller.
 
-den's own flags stand before CMD: everything from its first word on belongs to it.`,
+den's flags come before CMD; everything from the first word of CMD on belongs to it.`,
 		Example: "  den new work\n  den new py --cols 100 python3 -q\n  den new build -- make -j4 test",
 		GroupID: groupSession,
 		Args:    cobra.ArbitraryArgs,
@@ -61,9 +61,9 @@ den's own flags stand before CMD: everything from its first word on belongs to i
 	f.StringArrayVar(&o.env, "env", nil, "set `K=V` in the program's environment (repeatable)")
 	f.StringArrayVar(&o.labels, "label", nil, "attach `K=V` to the session's record (repeatable)")
 	f.StringVar(&o.term, "term", session.DefaultTerm, "TERM of the program")
-	f.StringVar(&o.prompt, "prompt", "", "the program's prompt, or the path of a hook, by which cells end")
-	f.StringVar(&o.logLimit, "log-limit", "256MiB", "size of the event log beyond which its oldest part goes; 0: no limit")
-	f.StringVar(&o.logSync, "log-sync", "rotate", "when the log is forced to the disk: rotate or always")
+	f.StringVar(&o.prompt, "prompt", "", "the program's prompt, or the path of a hook, that ends cells")
+	f.StringVar(&o.logLimit, "log-limit", "256MiB", "size limit of the event log; the oldest part is dropped; 0: no limit")
+	f.StringVar(&o.logSync, "log-sync", "rotate", "when the log is synced to disk: rotate or always")
 	f.StringVar(&o.recordInput, "record-input", home.RecordAuto, "record what is typed: auto (not while echo is off), all or none")
 	return cmd
 }

@@ -30,15 +30,15 @@ func (a *app) runCmd() *cobra.Command {
 		Use:     "run [SESSION] CODE",
 		Aliases: []string{"await"},
 		Short:   "Run code in a session and wait until it is done",
-		Long: `Give CODE to the program of a session, wait until the program is done with it, and
-print what it printed, as it stands on the screen: without echo and prompt, a progress
-bar as its last state, wrapped lines whole.
+		Long: `Send CODE to the program of a session, wait until it is done, and print its output as
+the screen shows it: without echo and prompt, progress bars in their last state, wrapped
+lines joined.
 
-How the end was known stands in "by": shell (marks of the shell itself, with the exit
-code), ready (the kernel says that the program waits for input), prompt, hook,
-prompt-learned or quiet. When the program asks something before it is done, the answer
-comes at once with "waiting_for" and exit 13: answer with 'den type' or 'den keys', then
-'den poll'. A timeout (exit 11) leaves the cell running.`,
+"by" says how the end was detected: shell (the shell's own marks, with the exit code),
+ready (the kernel says that the program waits for input), prompt, hook, prompt-learned or
+quiet. If the program asks something before it is done, the command returns at once with
+"waiting_for" and exit 13: answer with 'den type' or 'den keys', then 'den poll'. A timeout
+(exit 11) leaves the cell running.`,
 		Example: "  den run work 'make test' -t 5m\n  den run py 'print(6*7)' -j\n  den run work --file script.sh",
 		GroupID: groupCell,
 		Args:    args(0, 2),
@@ -52,9 +52,9 @@ comes at once with "waiting_for" and exit 13: answer with 'den type' or 'den key
 		ValidArgsFunction: a.completeSession,
 	}
 	f := cmd.Flags()
-	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: for ever")
+	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
 	f.StringVar(&o.file, "file", "", "take the code from `F`")
-	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "do not answer when the program asks something")
+	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "keep waiting when the program asks something")
 	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
 	f.BoolVar(&o.exitCode, "exit-code", false, "exit with the command's own status")
 	f.BoolVar(&o.raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
@@ -176,7 +176,7 @@ func (a *app) fireCmd() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	cmd.Flags().StringVar(&file, "file", "", "take the code from `F`")
-	cmd.Flags().VarP(&timeout, "timeout", "t", "after this long 'den poll' says timeout; the cell runs on")
+	cmd.Flags().VarP(&timeout, "timeout", "t", "after this long 'den poll' reports timeout; the cell keeps running")
 	return cmd
 }
 
@@ -184,7 +184,7 @@ func (a *app) pollCmd() *cobra.Command {
 	var raw bool
 	cmd := &cobra.Command{
 		Use:     "poll [SESSION] [CELL]",
-		Short:   "Tell how a cell goes, or how it went",
+		Short:   "Show the state or result of a cell",
 		Example: "  den poll work -j",
 		GroupID: groupCell,
 		Args:    args(0, 2),
@@ -228,7 +228,7 @@ func (a *app) pollTarget(args []string) (*session.Session, string, error) {
 func (a *app) intCmd() *cobra.Command {
 	return a.onSession(&cobra.Command{
 		Use:     "int [SESSION]",
-		Short:   "Press Ctrl-C; a running cell ends as interrupted",
+		Short:   "Press Ctrl-C and interrupt the running cell",
 		Example: "  den int work",
 		GroupID: groupCell,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

@@ -38,7 +38,7 @@ type redactOptions struct {
 
 func (o *redactOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringArrayVar(&o.expressions, "redact", nil, "hide what `REGEX` matches, or only its groups; may be given again")
+	f.StringArrayVar(&o.expressions, "redact", nil, "hide what `REGEX` matches, or only its groups; repeatable")
 	f.BoolVar(&o.tokens, "redact-tokens", false, "hide common tokens: of GitHub, OpenAI, Anthropic, AWS, Slack, JWTs, private keys")
 }
 
@@ -50,15 +50,15 @@ func (a *app) screenshotCmd() *cobra.Command {
 	var o screenshotOptions
 	cmd := &cobra.Command{
 		Use:   "screenshot [SESSION]",
-		Short: "Draw the screen as a picture, now or at an earlier moment",
+		Short: "Draw the screen as a picture, current or past",
 		Long: `Draw the screen of a session, running or over, as a PNG or an SVG. The same screen
 always gives the same bytes. Without -o the picture is kept as an artifact in the
 session's directory; -o - writes it to stdout.
 
-Colours that a program chose by number are shown in those of the theme, which is one of
+The theme sets the palette colours. It is one of
 ` + strings.Join(render.Themes(), ", ") + `.
-Emoji have colours where the machine has the font NotoColorEmoji; what no font has is
-shown as a box and listed in the answer as missing.`,
+Emoji are coloured if the machine has the font NotoColorEmoji. Characters that no font
+has are drawn as a box and listed as missing.`,
 		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
 		GroupID: groupSession,
 	}

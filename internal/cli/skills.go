@@ -41,9 +41,9 @@ func (a *app) skillsCmd() *cobra.Command {
 	var to string
 	install := &cobra.Command{
 		Use:   "install [NAME]",
-		Short: "Put a skill where coding agents look",
-		Long: `Put a skill (default: den) where coding agents look for skills: below your home
-directory, with --project below this directory, or below the directory given with --to.`,
+		Short: "Install a skill for coding agents",
+		Long: `Install a skill (default: den) where coding agents look for skills: under your home
+directory, with --project under this directory, or under the directory given with --to.`,
 		Example: "  den skills install\n  den skills install --project",
 		Args:    args(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.installSkill(args, project, to) },

@@ -29,10 +29,10 @@ func (a *app) snapshotCmd() *cobra.Command {
 	var o snapshotOptions
 	cmd := &cobra.Command{
 		Use:   "snapshot [SESSION]",
-		Short: "Read the screen, now or at an earlier moment",
-		Long: `Read the screen of a session, running or over. --at takes a time of day, a date and
+		Short: "Print the screen, current or past",
+		Long: `Print the screen of a session, running or over. --at takes a time of day, a date and
 time, or a duration: 90s is a minute and a half after the start, -10s ten seconds ago.
-What was answered is also kept as an artifact in the session's directory.`,
+The result is also kept as an artifact in the session's directory.`,
 		Example: "  den snapshot work\n  den snapshot work --format json --scrollback 100 -j\n  den snapshot work --at -30s\n  den snapshot work --format html > screen.html",
 		GroupID: groupSession,
 	}

@@ -12,33 +12,33 @@ func helpTopics() []*cobra.Command {
 	}
 }
 
-const exitCodesHelp = `den's exit codes. With --json the same kind stands in the error object.
+const exitCodesHelp = `den's exit codes. With --json the error object has the same kind.
 
    0               done
    1  internal     unclassified
    2  usage        unknown verb or flag, bad argument
    3  not_found    no such session
-   4  not_running  it exists but takes no input (exited, destroying, lost)
+   4  not_running  the session does not accept input (exited, destroying, lost)
    5  busy         a lock is held, a name is taken, input is not read
    6  unreachable  the host does not answer
    7  export       an artifact could not be made
    8  storage      disk: full, unreadable, damaged
-   9  protocol     the other end speaks a version that is not understood
-  10  unsupported  this terminal or machine cannot
-  11  timeout      the condition did not come in time
+   9  protocol     the peer speaks an unsupported protocol version
+  10  unsupported  not supported by this terminal or machine
+  11  timeout      the condition was not met in time
   12  denied       not allowed
   13  waiting      the cell is not done: the program waits for input
  130               interrupted (Ctrl-C)`
 
 const environmentHelp = `Read:
   DEN_HOME         the Home, unless --home names one; default ~/.den
-  DEN_SESSION      the session that a verb means when none is named
+  DEN_SESSION      the default session of verbs
   DEN_RUN_DIR      a short directory for sockets; default $XDG_RUNTIME_DIR/den, else /tmp/den-UID
   XDG_STATE_HOME   where the registry of Homes is kept (den/homes.json)
   SHELL            what 'den new' starts when no command is given
 
 Set inside every session:
   DEN_SESSION      the session's name
-  DEN_SESSION_ID   its id; by it den finds what a killed host left behind
+  DEN_SESSION_ID   its id; den uses it to find processes that a killed host left
   DEN_HOME         its Home
   TERM, COLORTERM, TERM_PROGRAM=den, TERM_PROGRAM_VERSION`

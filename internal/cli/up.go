@@ -34,17 +34,17 @@ func (a *app) upCmd() *cobra.Command {
 	o := upOptions{timeout: duration(time.Minute)}
 	cmd := fileFlag(&cobra.Command{
 		Use:   "up",
-		Short: "Start the workspace's keeper, and with it its agents",
+		Short: "Start the workspace's keeper and its agents",
 		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
-starts the agents, watches them, and starts them again when they end. It returns when
-the keeper answers; with --wait, when all agents run. A keeper that runs already stays.`,
+starts the agents, monitors them and restarts them when they end. The command returns when
+the keeper is up or, with --wait, when all agents run. A keeper that already runs is kept.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runUp(cmd.Context(), o) },
 	}, &o.file)
 	f := cmd.Flags()
-	f.BoolVar(&o.foreground, "foreground", false, "be the keeper, until interrupted")
+	f.BoolVar(&o.foreground, "foreground", false, "run the keeper in the foreground")
 	f.BoolVar(&o.wait, "wait", false, "return when all agents run")
 	f.BoolVar(&o.install, "install", false, "write a systemd user unit that keeps the workspace up")
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait")

@@ -18,7 +18,7 @@ import (
 func (a *app) hostCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "host",
-		Short:   "Look after the processes behind sessions",
+		Short:   "Manage the host processes of sessions",
 		Example: "  den host upgrade --all",
 		GroupID: groupMachine,
 		Args:    unknownVerb,
@@ -27,9 +27,9 @@ func (a *app) hostCmd() *cobra.Command {
 	var all bool
 	upgrade := &cobra.Command{
 		Use:   "upgrade [SESSION|--all]",
-		Short: "Let hosts replace their binary with this one, in place",
-		Long: `Let the host of a session, or with --all those of a Home, replace its binary with
-this one. The program, its terminal, the screen and the waits go on as if nothing was.`,
+		Short: "Replace the binary of running hosts with this one",
+		Long: `Replace the binary of a session's host, or with --all of all hosts of a Home, with this
+one. The program, its terminal, the screen and pending waits are not affected.`,
 		Example: "  den host upgrade work\n  den host upgrade --all",
 		Args:    args(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

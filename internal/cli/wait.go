@@ -28,14 +28,14 @@ func (a *app) waitCmd() *cobra.Command {
 	o := waitOptions{timeout: duration(30 * time.Second)}
 	cmd := &cobra.Command{
 		Use:   "wait [SESSION] COND...",
-		Short: "Wait until the screen is as asked",
-		Long: `Wait until all the conditions hold for one and the same screen. They are checked
-when the screen changes, not now and then. On a timeout (exit 11) the answer tells
-which condition failed and what the screen shows.
+		Short: "Wait until the screen meets conditions",
+		Long: `Wait until all conditions hold for the same screen. They are checked whenever the screen
+changes. On a timeout (exit 11) the result says which condition failed and what the screen
+shows.
 
-With --after SEQ only a screen counts that shows output later than that event: give
-the seq that 'type', 'paste' or 'keys' answered, so that what was there before cannot
-match. Text is also found where the terminal wrapped it.`,
+With --after SEQ only a screen with output later than that event counts. Pass the seq that
+'type', 'paste' or 'keys' returned, so that earlier text cannot match. Text is also found
+where the terminal wrapped it.`,
 		Example: "  den wait work --text 'Build finished' -t 5m\n  den wait work --ready\n  den wait work --regex '\\$ $' --stable 300ms\n  den wait job --exit -t 1h",
 		GroupID: groupSession,
 	}
@@ -49,8 +49,8 @@ match. Text is also found where the terminal wrapped it.`,
 	f.BoolVar(&o.ready, "ready", false, "the program waits for input (Linux: known from the kernel)")
 	f.StringVar(&o.changed, "changed", "", "the screen's hash is no longer `HASH`")
 	f.BoolVar(&o.exit, "exit", false, "the program has ended")
-	f.Uint64Var(&o.after, "after", 0, "only what the screen shows after event `SEQ` counts")
-	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: for ever")
+	f.Uint64Var(&o.after, "after", 0, "only output after event `SEQ` counts")
+	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
 	return a.onSession(cmd, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		w, err := o.request(cmd)
 		if err != nil {

@@ -15,11 +15,11 @@ import (
 func (a *app) watchCmd() *cobra.Command {
 	return a.onSession(&cobra.Command{
 		Use:   "watch [SESSION]",
-		Short: "Follow a session as plain lines",
+		Short: "Follow a session's output as plain lines",
 		Long: `Print what a session shows, line by line as lines are finished, without control
-sequences and without the intermediate states of progress bars. It follows the event
-log: it never disturbs the session and works for one that is over. Full-screen programs
-have no lines; use 'den attach --read-only' for them.`,
+sequences and without the intermediate states of progress bars. It follows the event log:
+it never disturbs the session, and works for one that is over. For full-screen programs use
+'den attach --read-only'.`,
 		Example: "  den watch build",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {

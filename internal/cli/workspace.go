@@ -20,7 +20,7 @@ import (
 func (a *app) initCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "init [DIR]",
-		Short:   "Write a den.toml whose agents run as they are",
+		Short:   "Write a den.toml with example agents",
 		Example: "  den init && den up && den ps",
 		GroupID: groupAgent,
 		Args:    args(0, 1),
@@ -111,7 +111,7 @@ func (a *app) psCmd() *cobra.Command {
 	var file string
 	return fileFlag(&cobra.Command{
 		Use:     "ps",
-		Short:   "Tell of each agent what is wanted, what is true, and why",
+		Short:   "Show the wanted and actual state of each agent, and why they differ",
 		Example: "  den ps\n  den ps -j",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
@@ -173,7 +173,7 @@ func (a *app) downCmd() *cobra.Command {
 	cmd := fileFlag(&cobra.Command{
 		Use:     "down",
 		Short:   "End all agents of the workspace and its keeper",
-		Long:    "Interrupt the workspace's agents, wait for their ends, end by force what is left, and end the keeper.\nAgents that a killed keeper left behind are ended, too. Once begun it goes on, also when nobody waits any more.",
+		Long:    "Interrupt the workspace's agents, wait for them to end, kill those that are left, and stop the keeper.\nAgents that a killed keeper left running are ended too. Once begun, it completes even if this command is interrupted.",
 		Example: "  den down",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
@@ -190,7 +190,7 @@ func (a *app) downCmd() *cobra.Command {
 			return a.answer(map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
 		},
 	}, &file)
-	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the agents' ends")
+	cmd.Flags().VarP(&limit, "timeout", "t", "how long to wait for the agents to end")
 	return cmd
 }
 
@@ -227,8 +227,8 @@ func (a *app) reloadCmd() *cobra.Command {
 	var yes bool
 	cmd := fileFlag(&cobra.Command{
 		Use:     "reload",
-		Short:   "Let the keeper read the workspace's file again, now",
-		Long:    "The keeper reads the file by itself when it changes. A file with problems changes nothing: the old one stays in force, and 'den ps' says why.\nA file that would end more than half of the agents at once is held until --yes confirms it.",
+		Short:   "Make the keeper reload the workspace's file now",
+		Long:    "The keeper reloads the file by itself when it changes. A file with errors changes nothing: the old configuration stays in force, and 'den ps' says why.\nA file that would end more than half of the agents at once is held until --yes confirms it.",
 		Example: "  den reload\n  den reload --yes",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
@@ -239,6 +239,6 @@ func (a *app) reloadCmd() *cobra.Command {
 			return a.answer(map[string]any{"status": "reloaded"}, func(w io.Writer) { fmt.Fprintln(w, "reloaded") })
 		},
 	}, &file)
-	cmd.Flags().BoolVar(&yes, "yes", false, "also if that ends more than half of the agents")
+	cmd.Flags().BoolVar(&yes, "yes", false, "confirm a file that ends more than half of the agents")
 	return cmd
 }
