@@ -155,9 +155,14 @@ func (c *Controller) reapply(key string) {
 	}
 }
 
-func (c *Controller) forget(w *worker) {
+// forget drops an agent that the workspace has no more and that has ended. It
+// reports false, and does nothing, where the agent is wanted again meanwhile.
+func (c *Controller) forget(w *worker) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !w.retire() {
+		return false
+	}
 	if c.workers[w.key] == w {
 		delete(c.workers, w.key)
 		delete(c.plan, w.key)
@@ -165,6 +170,7 @@ func (c *Controller) forget(w *worker) {
 	if err := c.state.keep(w.key, nil); err != nil {
 		log.Printf("forget %s: %v", w.name(), err)
 	}
+	return true
 }
 
 // missing names an agent that must run before this one, or "".

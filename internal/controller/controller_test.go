@@ -51,6 +51,35 @@ func TestDownIsFinal(t *testing.T) {
 	}
 }
 
+// The workspace goes down while the worker of a removed agent leaves: nobody
+// waits for a worker that has left.
+func TestDownDoesNotWaitForARemovedAgent(t *testing.T) {
+	p := newPlace()
+	c, _ := keep(t, t.TempDir(), p)
+	m := member(p, "a", "1")
+	m.Gone, m.Run = true, false
+	w := newWorker(c, m)
+	w.asked = w.answered + 1 // Down has come, and the worker has not looked yet
+	done := make(chan error, 1)
+	go func() { done <- w.await(t.Context()) }()
+	if !c.forget(w) {
+		t.Fatal("an agent that is gone is not forgotten")
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// An agent that comes back while its worker leaves is kept.
+func TestForgetKeepsAnAgentThatIsWantedAgain(t *testing.T) {
+	p := newPlace()
+	c, _ := keep(t, t.TempDir(), p)
+	w := newWorker(c, member(p, "a", "1"))
+	if c.forget(w) {
+		t.Error("an agent that the workspace has was forgotten")
+	}
+}
+
 func TestAnEndIsSeenWhenItHappens(t *testing.T) {
 	p := newPlace()
 	c, _ := keep(t, t.TempDir(), p, member(p, "a", "1")) // its patrol is half a minute

@@ -37,6 +37,7 @@ type worker struct {
 	// cancelStart ends the start that is under way; nil while none is.
 	cancelStart context.CancelCauseFunc
 	gone        bool   // the workspace has no such agent: forget it when it has ended
+	retired     bool   // it was forgotten: nobody looks at it any more
 	asked       uint64 // counts what was wanted of it
 	answered    uint64 // asked, as of the look that the status is from
 }
@@ -85,6 +86,19 @@ func (w *worker) setDesired(m Member) {
 	w.status.Wanted = w.wanted()
 	w.asked++
 	w.tellLocked()
+}
+
+// retire ends the worker of an agent that is gone, and wakes those who wait for
+// it. It reports false where the workspace has the agent again.
+func (w *worker) retire() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.gone {
+		return false
+	}
+	w.retired = true
+	w.tellLocked()
+	return true
 }
 
 // tellLocked wakes who waits for the status to change.
@@ -141,8 +155,7 @@ func (w *worker) run(ctx context.Context) {
 		case <-again.C:
 		}
 		d, forgotten := w.reconcile(ctx)
-		if forgotten {
-			w.c.forget(w)
+		if forgotten && w.c.forget(w) {
 			return
 		}
 		pause := w.rules().Patrol
@@ -264,6 +277,8 @@ func (w *worker) converged() (s keeper.AgentStatus, yes bool, changed <-chan str
 	defer w.mu.Unlock()
 	s = w.status
 	switch {
+	case w.retired:
+		yes = true
 	case w.answered != w.asked: // it is from before the last word
 	case s.Actual == keeper.Running:
 		yes = s.Wanted == keeper.Running
