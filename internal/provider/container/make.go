@@ -26,6 +26,14 @@ const (
 	sessionLabel = "den.session"
 )
 
+// How "docker stop" and "podman stop" end a container. The host ends in order
+// at this signal, in less than this time; an image may name another signal, and
+// podman gives containers of its compatible interface no time.
+const (
+	stopSignal  = "SIGTERM"
+	stopSeconds = 10
+)
+
 // labels are those of all that this provider makes.
 func (p *Provider) labels() map[string]string {
 	return map[string]string{ownerLabel: p.Owner, homeLabel: p.Home.Path}
@@ -68,12 +76,14 @@ func (r recipe) hostConfig(mounts []mount.Mount) *api.HostConfig {
 
 // create is the request for the container at a place.
 func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions {
+	seconds := stopSeconds
 	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
 	return client.ContainerCreateOptions{
 		Name: containerName(at.Dir.ID),
 		Config: &api.Config{
 			Image: r.image, User: r.traits.user(), Env: at.Env, Labels: p.labelsOf(r.name, at.Dir.ID),
 			Entrypoint: []string{inside}, Cmd: at.Args,
+			StopSignal: stopSignal, StopTimeout: &seconds,
 			WorkingDir:  "/", // the image's own need not be there; the program gets its own anyway
 			Healthcheck: &api.HealthConfig{Test: []string{"NONE"}},
 		},

@@ -193,9 +193,9 @@ func (p *podman) stop() {
 	os.RemoveAll(p.dir)
 }
 
-// load imports a root file system as an image.
-func (p *podman) load(rootfs io.Reader, ref string) error {
-	result, err := p.api.ImageImport(context.Background(), client.ImageImportSource{Source: rootfs, SourceName: "-"}, ref, client.ImageImportOptions{})
+// load imports a root file system as an image, with lines of a Dockerfile.
+func (p *podman) load(rootfs io.Reader, ref string, lines ...string) error {
+	result, err := p.api.ImageImport(context.Background(), client.ImageImportSource{Source: rootfs, SourceName: "-"}, ref, client.ImageImportOptions{Changes: lines})
 	if err != nil {
 		return fmt.Errorf("import image: %w", err)
 	}
