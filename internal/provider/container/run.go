@@ -101,6 +101,8 @@ func (p *Provider) remove(ctx context.Context, container string) error {
 	if err != nil {
 		return err
 	}
+	// Podman would ask first, and wait. Best effort: it may have ended.
+	_, _ = engine.ContainerKill(ctx, container, client.ContainerKillOptions{Signal: "KILL"})
 	for begun := time.Now(); ; {
 		_, err := engine.ContainerRemove(ctx, container, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		if err == nil || errdefs.IsNotFound(err) {
