@@ -42,8 +42,8 @@ type follower struct {
 	exited bool
 }
 
-// removed reports whether the newest segment was removed. Its directory goes
-// next, and nobody would tell: the open segment keeps it from being let go.
+// removed reports whether the newest segment was removed. Its directory is
+// usually removed next, without an event: the open file keeps it in use.
 func (f *follower) removed() bool {
 	if f.cur == nil {
 		return false
@@ -52,7 +52,7 @@ func (f *follower) removed() bool {
 	return err == nil && unlinked(fi)
 }
 
-// drain yields all that is there. It returns false when the iteration is over.
+// drain yields all available events. It returns false when the iteration is over.
 func (f *follower) drain(ctx context.Context, yield func(Event, error) bool) bool {
 	for ctx.Err() == nil && !f.exited {
 		var ev Event

@@ -16,8 +16,8 @@ type Mended struct {
 	Removed bool   // not even its header was whole, so the file is gone
 }
 
-// Mend cuts a torn last line off the last segment. Only whoever knows that
-// nobody writes the log may call it.
+// Mend truncates an incomplete last line of the last segment. The caller must
+// know that no process writes the log.
 func Mend(dir string) (Mended, error) {
 	l := &Log{dir: dir}
 	entries, err := l.list()

@@ -67,11 +67,11 @@ func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 	return removed, errors.Join(errs...)
 }
 
-// debrisAge is how old a session directory without a record must be before it
-// is no longer taken for one that is being made.
+// debrisAge is how old a session directory without a record must be to be
+// removed: a younger one may be in the middle of its creation.
 const debrisAge = time.Minute
 
-// removeDebris deletes what creators that died half-way left.
+// removeDebris deletes directories of sessions whose creation was interrupted.
 func (h Home) removeDebris(now time.Time) error {
 	entries, err := os.ReadDir(h.sessionsDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -99,7 +99,7 @@ func (m *Manifest) endTime() time.Time {
 }
 
 // remove deletes a final session's directory and frees its name. The record
-// goes first, so that nobody finds half a session.
+// goes first, so that no reader finds an incomplete session.
 func (d Dir) remove(m *Manifest) error {
 	if _, err := d.Sweep(); err != nil {
 		return err

@@ -20,8 +20,8 @@ import (
 // manifestVersion is that of session.json. A newer one is refused.
 const manifestVersion = 1
 
-// Manifest is the record of a session. Its host writes it, and after the
-// host's end whoever closes the record.
+// Manifest is the record of a session. Only its host writes it while it runs;
+// afterwards, the process that closes the record.
 type Manifest struct {
 	V       int       `json:"v"`
 	ID      string    `json:"id"`
@@ -82,15 +82,15 @@ func (d Dir) HostLog() string { return filepath.Join(d.Path, "host.log") }
 func (d Dir) manifest() string { return filepath.Join(d.Path, "session.json") }
 func (d Dir) lock() string     { return filepath.Join(d.Path, "lock") }
 
-// exists reports whether there is a record. One that cannot be looked at is
-// there: whoever reads it says what is wrong with it, and nobody takes it for
-// debris.
+// exists reports whether there is a record. One that cannot be read counts:
+// Load reports the error, and gc does not remove the directory as debris.
 func (d Dir) exists() bool {
 	_, err := os.Stat(d.manifest())
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Load reads the record as it stands, which may claim more life than there is.
+// Load reads the record as stored. It may say that a session is active whose
+// host has died.
 func (d Dir) Load() (*Manifest, error) {
 	raw, err := os.ReadFile(d.manifest())
 	if errors.Is(err, fs.ErrNotExist) {

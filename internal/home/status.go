@@ -8,7 +8,7 @@ import (
 // Status is where a session is in its life.
 type Status string
 
-// The statuses. They stand in files and in JSON: add, never rename.
+// The statuses. They are stored in files and sent as JSON: add, never rename.
 const (
 	Starting   Status = "starting"
 	Running    Status = "running"
@@ -17,12 +17,13 @@ const (
 	Failed     Status = "failed"
 	Destroying Status = "destroying"
 	Destroyed  Status = "destroyed"
-	// Lost: the host died without a word. Not a guess at exited.
+	// Lost: the host died without closing the record. How the program ended is
+	// not known.
 	Lost Status = "lost"
 )
 
-// next lists the only legal moves. A status missing here is final, but for
-// the move to destroyed, which closes the record of any final session.
+// next lists the legal transitions. A status missing here is final, except that
+// any final session can become destroyed.
 var next = map[Status][]Status{
 	Starting:   {Running, Failed, Lost},
 	Running:    {Exiting, Exited, Destroying, Failed, Lost},

@@ -14,9 +14,9 @@ import (
 type sessionManifest = home.Manifest
 
 // attachedSizes decides the terminal's size while people are attached: the
-// largest that fits all of their terminals. When the last leaves, the size
-// that the session had before comes back: an agent's screen does not change
-// its shape because somebody looked in.
+// largest that fits all of their terminals. When the last one leaves, the
+// session's own size is restored: attaching has no lasting effect on an agent's
+// screen.
 type attachedSizes struct {
 	mu    sync.Mutex // guards the fields below
 	own   wire.Resize

@@ -16,9 +16,9 @@ import (
 	"den/internal/wire"
 )
 
-// core is the session's truth and its picture: the event log, the emulator,
-// and those who wait for either to change. One mutex guards all of it; nobody
-// calls out while holding it, but for the log's write to its file.
+// core is the session's state: the event log, the emulator, and the waiters and
+// followers of both. One mutex guards all of it. No code does I/O while holding
+// it, except to write the log.
 type core struct {
 	clock func() time.Duration // monotonic, since the session's start
 
@@ -28,11 +28,11 @@ type core struct {
 	term *vt.Terminal
 
 	waiters   map[*waiter]struct{}
-	lastLook  time.Duration // when the waiters last looked at the screen
-	lookDue   bool          // they will look again in a moment
+	lastLook  time.Duration // when the waiters were last checked
+	lookDue   bool          // a check is scheduled
 	followers map[*follower]struct{}
 	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
-	logsRead  chan struct{}              // closed when nobody reads the log any more; or nil
+	logsRead  chan struct{}              // closed when the last log stream has ended; or nil
 	shell     cell.ShellMarks
 	cell      *cellTurn  // or nil while no cell runs
 	ended     *wire.Exit // or nil while the program runs

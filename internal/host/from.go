@@ -29,8 +29,8 @@ func MainFrom(ctx context.Context, version, socket string) error {
 	})
 }
 
-// takeOver reaches the creator and takes the session's lock from it, held all
-// the while, and the file for this process's own words.
+// takeOver connects to the creator and receives the session's lock, which is
+// held throughout, and the file for this process's log.
 func takeOver(socket string) (*net.UnixConn, *os.File, error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {

@@ -71,13 +71,13 @@ func call[P, R any](req rpc.Request, f func(P) (R, error)) (any, error) {
 // of it, and when, is not known: see coreState.Foreign.
 func (h *Host) sendInput(in wire.Input) (wire.Seq, error) { return h.typeIn(in, typist{foreign: true}) }
 
-// typist is what is known of who types.
+// typist describes the source of an input.
 type typist struct {
 	foreign bool // no cell, which would watch what becomes of it
 	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
 }
 
-// typeIn is sendInput for anybody.
+// typeIn is sendInput for any source.
 func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err
@@ -106,7 +106,8 @@ func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 	return wire.Seq{Seq: seq}, nil
 }
 
-// resize is a caller's wish; attached terminals may override it later.
+// resize sets the size that a caller asks for; attached terminals may override
+// it later.
 func (h *Host) resize(r wire.Resize) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err
@@ -170,7 +171,7 @@ func ParseSignal(name string) (syscall.Signal, error) {
 	return 0, fault.Hintf(fault.Errorf(fault.Usage, "no signal '%s'", name), "use a name such as INT, TERM, HUP, USR1 or KILL")
 }
 
-// notify writes a message for whoever follows the session's events.
+// notify writes a message for the followers of the session's events.
 func (h *Host) notify(n wire.Notify) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err

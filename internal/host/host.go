@@ -99,7 +99,7 @@ func (h *Host) advance(to home.Status, also func(*home.Manifest)) {
 	})
 }
 
-// serve runs until the session's end, over as many binaries as it takes.
+// serve runs until the session's end, across failed upgrades.
 func (h *Host) serve(ctx context.Context) error {
 	for {
 		if err := h.run(ctx); err != nil || !h.isUpgrading() {
@@ -174,9 +174,9 @@ func (h *Host) beginEnd() {
 // silent after the program's end.
 const drainQuiet = 50 * time.Millisecond
 
-// drainTerminal waits until all that the program wrote was read. As a rule
-// the terminal hangs up with the program; where a process that outlives it
-// holds the terminal open, silence decides.
+// drainTerminal waits until all of the program's output was read. Usually the
+// terminal hangs up with the program. If a process that outlives it holds the
+// terminal open, output counts as complete after drainQuiet of silence.
 func (h *Host) drainTerminal(read <-chan struct{}) {
 	for {
 		before := h.core.lastActivity()

@@ -19,7 +19,7 @@ const (
 )
 
 // streamLog sends the log by sequence number. It reads the log's files in the
-// client's own goroutine: a slow client is behind, and holds nobody up.
+// client's own goroutine: a slow client falls behind and blocks nothing.
 func (h *Host) streamLog(ctx context.Context, c *rpc.Call) (any, error) {
 	var asked wire.Log
 	if err := c.Decode(&asked); err != nil {
@@ -188,12 +188,11 @@ func (c *core) unwatchLog(news chan struct{}) {
 	}
 }
 
-// logGrace is how long those who read the log may take, when the session is
-// over, to read the rest of it: where its files are elsewhere, nobody can read
-// them later.
+// logGrace is how long log streams have, when the session is over, to read the
+// rest: a reader without access to the files has no other chance.
 const logGrace = 10 * time.Second
 
-// awaitLogReaders waits until all have read the rest of the log.
+// awaitLogReaders waits until all streams have read the rest of the log.
 func (c *core) awaitLogReaders() {
 	c.mu.Lock()
 	read := make(chan struct{})

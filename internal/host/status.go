@@ -9,7 +9,7 @@ import (
 	"den/internal/wire"
 )
 
-// status tells all that is known of the living session.
+// status returns everything known about the running session.
 func (h *Host) status() wire.Status {
 	s := h.core.status()
 	m := h.manifest()

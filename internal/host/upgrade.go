@@ -22,10 +22,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A host replaces its own binary by exec: the process, its children, the
-// terminal, the socket and the lock stay as they are, and what was in memory
-// goes through a file without a name. Clients that wait are told to ask again;
-// the socket keeps them in its queue meanwhile.
+// A host replaces its own binary by exec. The process, its children, the
+// terminal, the socket and the lock are kept; state in memory is passed through
+// an anonymous file. Waiting clients are told to retry; the socket's backlog
+// holds them meanwhile.
 
 // handoverVersion is that of handover. The new binary may be a newer den.
 const handoverVersion = 1

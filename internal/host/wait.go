@@ -16,8 +16,8 @@ const syncPatience = 200 * time.Millisecond
 const lastLines = 10
 
 // waiter is one caller's conditions. Conditions on the screen are checked in
-// the turn that changed it, by whoever made the change; those on time by the
-// waiter's own goroutine, when they can have become true.
+// the turn that changed it, by the goroutine that runs the turn. Conditions on
+// time are checked by the waiter's own goroutine, when they can have become true.
 type waiter struct {
 	wire.Wait
 	matcher *screen.Matcher
@@ -57,8 +57,8 @@ func (c *core) viewLocked() *view {
 // first change is looked at at once, the last at most this much later.
 const lookEvery = time.Millisecond
 
-// wakeLocked lets every waiter look at the screen as it is now, or very soon
-// if they have just looked.
+// wakeLocked checks every waiter against the current screen, at most once per
+// lookEvery: a check that comes too early is deferred.
 func (c *core) wakeLocked() {
 	if len(c.waiters) == 0 || c.lookDue {
 		return
@@ -75,7 +75,7 @@ func (c *core) wakeLocked() {
 	c.lookLocked()
 }
 
-// lookLocked lets every waiter look now.
+// lookLocked checks every waiter now.
 func (c *core) lookLocked() {
 	v := c.viewLocked()
 	c.lookDue, c.lastLook = false, v.now
@@ -137,7 +137,7 @@ func (w *waiter) check(v *view) (unmet []string) {
 		fail(w.quietFor(v, w.Stable, w.standsSince(v)), "stable")
 	}
 	if w.Ready && ended {
-		fail(false, "ready") // nobody waits for input any more
+		fail(false, "ready") // no program is left to wait for input
 	}
 	return unmet
 }

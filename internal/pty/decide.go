@@ -12,12 +12,12 @@ type waitKind int
 
 const (
 	runs    waitKind = iota + 1 // it runs, or is about to, or cannot be interrupted
-	hidden                      // the kernel does not let us look
+	hidden                      // the kernel does not permit inspection
 	mixed                       // waits for the terminal and for something from outside
 	reads                       // waits for the terminal; the rest of what it waits for is its own
 	foreign                     // waits for something from outside
-	timed                       // goes on by itself after a time
-	parked                      // goes on only when another thread of the group does
+	timed                       // wakes up by itself after a time
+	parked                      // wakes up only when another thread of the group wakes it
 )
 
 // waiting is one thread's answer.
@@ -36,9 +36,9 @@ type waiting struct {
 // wakes more often looks at its keyboard in passing, between steps of work.
 const shortest = 250 * time.Millisecond
 
-// decide is the rule. It is a function of its arguments: Ready means that
-// nothing but terminal input can make any of the threads go on. raw says that
-// the terminal hands over every key as it comes.
+// decide is the rule, a pure function: Ready means that only terminal input can
+// wake any of the threads. raw says that the terminal passes on every key as it
+// comes.
 func decide(threads []waiting, raw bool) (state ReadyState, why string, by waiting, onlyTimers bool) {
 	first := make(map[waitKind]waiting, 8)
 	for _, t := range threads {

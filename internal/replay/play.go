@@ -14,7 +14,7 @@ type Step struct {
 	Terminal *vt.Terminal
 }
 
-// Play goes through all that the log keeps, event by event: for what shows a
+// Play iterates over the whole log, event by event: for what shows a
 // whole recording. What is missing is yielded as an error, with a zero Step,
 // and stepped over (see [eventlog.Missing]); behind it the terminal is a fresh
 // one, repainted. Any other error is the last thing yielded.

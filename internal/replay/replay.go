@@ -102,8 +102,8 @@ func prepare(l *eventlog.Log, p Point) (*eventlog.Replay, error) {
 	}
 }
 
-// Start returns a fresh terminal at the beginning of a segment, for whoever
-// gets the events from elsewhere than a Log.
+// Start returns a fresh terminal at the beginning of a segment, for callers that
+// do not read the events from a Log.
 func Start(cols, rows int, at eventlog.Position) *Result {
 	return &Result{Terminal: vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: Scrollback}), Position: at}
 }
