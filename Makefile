@@ -70,8 +70,8 @@ stress: build ## cells of 50 clients for two minutes, 200 cells a second for one
 	DEN_STRESS=50 $(GO) test -count 1 -timeout 60m -run 'TestCellRate|TestCellLines' -v ./acceptance/
 
 .PHONY: chaos
-chaos: build ## kill agents, hosts, keepers and the tmux server at random for a minute each
-	DEN_CHAOS=1m $(GO) test -race -count 1 -timeout 30m -run TestChaos -v ./acceptance/
+chaos: build ## kill keepers in starts, hosts and agents, ruin the file, count agents and nudges: three minutes a provider
+	DEN_CHAOS=3m $(GO) test -race -count 1 -timeout 30m -run TestChaos -v ./acceptance/
 
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub

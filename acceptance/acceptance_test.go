@@ -106,7 +106,9 @@ func endSessions(t testing.TB, root home.Home) {
 			}
 		}
 		if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
-			t.Errorf("session %s left processes %v", d.ID, left)
+			for _, pid := range left {
+				t.Errorf("session %s left process %d: %s", d.ID, pid, pty.CommandLine(pid))
+			}
 			d.Sweep()
 		}
 	}

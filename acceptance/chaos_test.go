@@ -1,17 +1,18 @@
 package acceptance
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,36 +20,30 @@ import (
 	"den/internal/need"
 )
 
-// chaosAgent is an agent that notices a second copy of itself and writes down
-// every line that it reads.
-const chaosAgent = `#!/bin/bash
-# $1 is the agent's name, $2 where it leaves its traces.
-exec 9>"$2/$1.lock"
-if ! flock -n 9; then
-	echo "$1" >>"$2/doubles"
-	exit 99
-fi
-echo "$1" >>"$2/starts"
-while read -r -p "ready> " line; do
-	echo "$line" >>"$2/$1.got"
-done
-`
+// storm is a workspace under attack.
+type storm struct {
+	*chaos
+	config  stormFile
+	callers [][]string // the environments of those who call den
+	calls   atomic.Int64
+	figures figures
+	watch   watch
 
-// chaos is a workspace under attack.
-type chaos struct {
-	*world
-	dir, traces string
-
-	mu       sync.Mutex
-	accepted map[string]string // nudges that a keeper took: text and agent
-	ended    map[string]record // the records of those that came to an end: the keeper forgets the oldest
+	mu     sync.Mutex // guards nudges and what they point to
+	nudges map[string]*given
 }
 
-// Agents, hosts, the keeper and the tmux server are killed at random. At the
-// end what is wanted is what is true, no agent ever ran twice at once, and no
-// nudge that was accepted is lost: it was read, or the keeper says that it
-// cannot tell. DEN_CHAOS sets for how long; 'make chaos' does it for a minute.
+// Agents, their hosts, shims and tmux servers, and keepers, most often in the
+// middle of a start, are killed; the workspace's file is edited and ruined;
+// all goes down and up again; calls come from different environments. All the
+// time nobody may see an agent twice. At the end what is wanted is what is
+// true, every start went through all of its stages, and every nudge was read
+// at most once; exactly once and unchanged where it was reported taken.
+//
+// DEN_CHAOS sets for how long, DEN_CHAOS_SEED repeats the choices of a run, as
+// far as time lets them be the same. 'make chaos' takes three minutes each.
 func TestChaos(t *testing.T) {
+	need.Program(t, "perl")
 	long := 4 * time.Second
 	if s := os.Getenv("DEN_CHAOS"); s != "" {
 		d, err := time.ParseDuration(s)
@@ -57,228 +52,215 @@ func TestChaos(t *testing.T) {
 		}
 		long = d
 	}
-	for _, kind := range []string{"native", "tmux"} {
-		t.Run(kind, func(t *testing.T) {
-			if _, err := exec.LookPath("tmux"); err != nil && kind == "tmux" {
-				need.Missing(t, "tmux is not installed")
+	eachKind(t, func(t *testing.T, kind string) {
+		seed := rand.Uint64()
+		if s := os.Getenv("DEN_CHAOS_SEED"); s != "" {
+			var err error
+			if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+				t.Fatalf("DEN_CHAOS_SEED: %v", err)
 			}
-			c := newChaos(t, kind, 4)
-			c.must("up", "--wait", "-t", "60s")
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			rnd := rand.New(rand.NewPCG(seed, 1))
-			end := time.Now().Add(long)
-			for n := 0; time.Now().Before(end); n++ {
-				c.strike(rnd, kind)
-				c.nudge(rnd, n)
-				if n%20 == 0 {
-					c.records()
-				}
-			}
-			c.settle()
-			c.judge()
-		})
-	}
+		}
+		t.Logf("seed %d", seed)
+		s := newStorm(t, kind)
+		s.must("up", "--wait", "-t", "60s")
+		s.rage(seed, long)
+		s.check()
+		s.must("down", "-t", "60s")
+		if left := s.recorders(); len(left) > 0 {
+			t.Errorf("after 'down' there are %v", left)
+		}
+	})
 }
 
-func newChaos(t *testing.T, kind string, agents int) *chaos {
+func newStorm(t *testing.T, kind string) *storm {
 	t.Helper()
-	c := &chaos{world: newWorld(t), dir: t.TempDir(), traces: t.TempDir(), accepted: map[string]string{}, ended: map[string]record{}}
-	c.env = append(c.env, "DEN_DEND="+filepath.Join(filepath.Dir(c.den), "dend"), "DEN_WORKSPACE="+filepath.Join(c.dir, "den.toml"))
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	s := &storm{chaos: newChaos(t, kind, 0), nudges: map[string]*given{}, config: stormFile{kind: kind, env: map[string]int{}}}
+	s.watch = watch{storm: s, seen: map[string]time.Time{}}
+	s.callers = [][]string{s.env}
+	for _, name := range []string{"DEN_HOME=", "DEN_RUN_DIR=", "XDG_RUNTIME_DIR="} {
+		dir, err := os.MkdirTemp("/tmp", "den-e-") // short: sockets go here
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		s.callers = append(s.callers, append(slices.Clone(s.env), name+dir))
 	}
-	if err := os.Symlink(self, filepath.Join(filepath.Dir(c.den), "dend")); err != nil {
-		t.Fatal(err)
+	s.write(filepath.Join(s.dir, "recorder.pl"), recorder)
+	s.write(filepath.Join(s.dir, "script.sh"), "#!/bin/sh\n"+slowly(s.traces, "script-runs", "script-ran")+"\n")
+	for _, name := range append(lasting[:len(lasting):len(lasting)], visitors...) {
+		s.write(s.promptFile(name), "prompt\n")
 	}
-	script := filepath.Join(c.dir, "agent.sh")
-	if err := os.WriteFile(script, []byte(chaosAgent), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	config := fmt.Sprintf("[workspace]\nname = \"chaos\"\n[session]\nprovider = %q\n[keeper]\npatrol_interval = \"1s\"\n", kind)
-	ready := "ready_prompt_prefix = \"ready>\"\n"
-	if kind == "subprocess" {
-		ready = "" // bash shows its prompt on terminals only
-	}
-	for i := range agents {
-		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [%q, \"a%d\", %q]\n"+ready+
-			"restart = { max_restarts = 100000, backoff = \"10ms\", backoff_max = \"50ms\" }\n", i, script, i, c.traces)
-	}
-	if err := os.WriteFile(filepath.Join(c.dir, "den.toml"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { c.try("down", "-t", "30s") })
-	return c
+	s.write(s.file(), s.render())
+	t.Cleanup(s.explain)
+	return s
 }
 
-func (c *chaos) must(args ...string) string {
-	c.t.Helper()
-	out, errOut, code := c.try(args...)
+// explain shows what keepers wrote last, where the test has failed.
+func (s *storm) explain() {
+	if !s.t.Failed() {
+		return
+	}
+	for _, name := range []string{"events.jsonl", "keeper.log"} {
+		raw, err := os.ReadFile(filepath.Join(s.dir, ".den", name))
+		lines := slices.Collect(strings.Lines(string(raw)))
+		s.t.Logf("the end of %s (%v):\n%s", name, err, strings.Join(lines[max(0, len(lines)-60):], ""))
+	}
+}
+
+// call runs den for the next of the callers. It may be called from any
+// goroutine.
+func (s *storm) call(args ...string) (stdout, stderr string, code int) {
+	w := *s.world
+	w.env = s.callers[int(s.calls.Add(1)-1)%len(s.callers)]
+	return w.try(args...)
+}
+
+// must is call for what has to succeed.
+func (s *storm) must(args ...string) string {
+	s.t.Helper()
+	out, errOut, code := s.call(args...)
 	if code != 0 {
-		c.t.Fatalf("den %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+		s.t.Fatalf("den %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errOut)
 	}
 	return out
 }
 
-// strike kills something.
-func (c *chaos) strike(rnd *rand.Rand, kind string) {
-	var victims []int
-	switch rnd.IntN(10) {
-	case 0, 1: // the keeper, and another takes its place
-		victims = c.processes("dend")
-		c.kill(victims)
-		c.must("up", "-t", "60s")
-		return
-	case 2:
-		if kind == "tmux" {
-			victims = c.processes("tmux")
-			break
-		}
-		victims = c.processes("den\x00host")
-	case 3, 4, 5:
-		victims = c.processes("agent.sh")
-	default:
-		time.Sleep(time.Duration(rnd.IntN(100)) * time.Millisecond) // let it breathe
-		return
+// rage attacks for so long, and then brings everything to rest.
+func (s *storm) rage(seed uint64, long time.Duration) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	talking, hush := context.WithTimeout(ctx, long)
+	var callers, watching sync.WaitGroup
+	defer func() { // also when the test fails in the middle
+		hush()
+		callers.Wait()
+		cancel()
+		watching.Wait()
+	}()
+	watching.Go(func() { s.watch.run(ctx) })
+	for i := range 2 {
+		callers.Go(func() { s.giveNudges(talking, i, rand.New(rand.NewPCG(seed, uint64(2+i)))) })
 	}
-	if len(victims) > 0 {
-		c.kill([]int{victims[rnd.IntN(len(victims))]})
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	for talking.Err() == nil {
+		s.strike(rnd)
+		s.noteRecords()
 	}
+	callers.Wait()
+	s.rest()
 }
 
-func (c *chaos) kill(pids []int) {
-	for _, pid := range pids {
-		syscall.Kill(pid, syscall.SIGKILL) // it may just have gone
-	}
-}
-
-// processes finds this workspace's processes of a kind.
-func (c *chaos) processes(kind string) []int {
-	var found []int
-	procs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	for _, p := range procs {
-		cmdline, err := os.ReadFile(filepath.Join(p, "cmdline"))
-		if err != nil || !strings.Contains(string(cmdline), kind) {
-			continue
-		}
-		env, err := os.ReadFile(filepath.Join(p, "environ"))
-		if err != nil || !strings.Contains(string(env), c.dir) && !strings.Contains(string(cmdline), c.dir) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(p)); err == nil && pid != os.Getpid() {
-			found = append(found, pid)
-		}
-	}
-	return found
-}
-
-// nudge gives a random agent a message that nobody else gets.
-func (c *chaos) nudge(rnd *rand.Rand, n int) {
-	agent, text := fmt.Sprintf("a%d", rnd.IntN(4)), fmt.Sprintf("nudge-%d-of-chaos", n)
-	_, _, code := c.try("agent", "nudge", agent, text, "--no-wait")
-	if code == 0 {
-		c.mu.Lock()
-		c.accepted[text] = agent
-		c.mu.Unlock()
-	}
-}
-
-// settle waits until nothing moves any more.
-func (c *chaos) settle() {
-	c.t.Helper()
-	c.must("up", "--wait", "-t", "60s")
+// rest returns when all agents that ever were run, and no nudge is on its way.
+func (s *storm) rest() {
+	s.t.Helper()
+	s.config.visitors = visitors
+	s.write(s.file(), s.render())
+	s.must("reload")
+	s.must("up", "--wait", "-t", "60s")
 	for end := time.Now().Add(90 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		pending := c.pending()
+		pending := s.noteRecords()
 		if len(pending) == 0 {
 			return
 		}
 		if time.Now().After(end) {
-			c.t.Fatalf("nudges stay on their way: %v\n%s", pending, c.must("ps"))
+			s.t.Fatalf("nudges stay on their way: %v\n%s", pending, s.must("ps"))
 		}
 	}
 }
 
-// record is a nudge as the keeper keeps it.
-type record struct {
-	Text   string `json:"text"`
-	State  string `json:"state"`
-	Reason string `json:"reason"`
+func (s *storm) check() {
+	s.t.Helper()
+	if raw, err := os.ReadFile(filepath.Join(s.traces, "doubles")); err == nil {
+		s.t.Errorf("agents ran twice at once: %q", raw)
+	}
+	s.checkAgents()
+	s.checkEvents()
+	s.checkNudges()
+	starts := 0
+	for _, name := range append(lasting[:len(lasting):len(lasting)], visitors...) {
+		starts += strings.Count(strings.Join(s.stagesOf(name), " "), "started")
+	}
+	s.t.Logf("%d starts; %v\n%v", starts, &s.watch, &s.figures)
 }
 
-func (c *chaos) records() map[string]record {
-	all := maps.Clone(c.ended)
-	files, err := filepath.Glob(filepath.Join(c.dir, ".den", "nudges", "*", "*.json"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	for _, f := range files {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			continue // it has just come to its end
-		}
-		var r record
-		if err := json.Unmarshal(raw, &r); err != nil {
-			c.t.Errorf("%s: %v", f, err)
-		}
-		all[r.Text] = r
-		if r.State != "queued" && r.State != "sending" {
-			c.ended[r.Text] = r
-		}
-	}
-	return all
-}
-
-func (c *chaos) pending() (left []string) {
-	for text, r := range c.records() {
-		if r.State == "queued" || r.State == "sending" {
-			left = append(left, text+": "+r.State+" "+r.Reason)
-		}
-	}
-	return left
-}
-
-func (c *chaos) judge() {
-	c.t.Helper()
-	if raw, err := os.ReadFile(filepath.Join(c.traces, "doubles")); err == nil {
-		c.t.Errorf("agents ran twice at once: %q", raw)
-	}
+// checkAgents holds what runs against what is wanted.
+func (s *storm) checkAgents() {
+	s.t.Helper()
 	var ps keeper.Ps
-	if err := json.Unmarshal([]byte(c.must("ps", "-j")), &ps); err != nil {
-		c.t.Fatal(err)
+	if err := json.Unmarshal([]byte(s.must("ps", "-j")), &ps); err != nil {
+		s.t.Fatal(err)
 	}
 	for _, a := range ps.Agents {
 		if a.Wanted != keeper.Running || a.Actual != keeper.Running {
-			c.t.Errorf("%+v", a)
+			s.t.Errorf("%+v", a)
+		}
+		// The set-up of the session that runs is complete.
+		of := s.stagesOf(a.Name)
+		for i, stage := range slices.Backward(of) {
+			if stage == "started" {
+				of = of[i:]
+				break
+			}
+		}
+		if want := stages[2:]; !slices.Equal(of, want) {
+			s.t.Errorf("the last start of %s went through %v, want %v", a.Name, of, want)
 		}
 	}
-	records := c.records()
-	read, unsure := 0, 0
-	for text, agent := range c.accepted {
-		got, _ := os.ReadFile(filepath.Join(c.traces, agent+".got"))
-		switch n := strings.Count(string(got), text+"\n"); {
-		case n == 1:
-			read++
-		case n > 1:
-			c.t.Errorf("%s was read %d times by %s", text, n, agent)
-		case records[text].State == "sent" || records[text].State == "failed":
-			unsure++
-			c.t.Logf("%s: %s", text, records[text].Reason)
-		default:
-			c.t.Errorf("%s is lost: the keeper says %+v", text, records[text])
-		}
+	if running := s.recorders(); len(running) != len(ps.Agents) || len(ps.Agents) != len(lasting)+len(visitors) {
+		s.t.Errorf("%d agents run: %v", len(ps.Agents), running)
 	}
+}
+
+// checkEvents reads all that keepers have written down: no number is missing,
+// nobody was ended for a ruined file, and what was said of nudges is noted.
+func (s *storm) checkEvents() {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	next := uint64(1)
-	for line := range strings.Lines(c.must("agent", "logs", "-j")) {
+	for line := range strings.Lines(s.must("agent", "logs", "-j")) {
 		var e keeper.Event
 		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Seq != next {
-			c.t.Fatalf("event %d: %s %v", next, line, err)
+			s.t.Fatalf("event %d: %s %v", next, line, err)
 		}
 		next++
+		session, _ := e.Detail["session"].(string)
+		switch {
+		case e.Type == keeper.EventNudged:
+			id, _ := e.Detail["id"].(string)
+			s.reportedLocked(id, e.Why)
+		case slices.Contains(lasting, e.Agent) && strings.Contains(e.Why, "the workspace has it no more"),
+			e.Type == keeper.EventOrphan && slices.ContainsFunc(lasting, func(name string) bool { return strings.HasSuffix(session, "-"+name) }):
+			s.t.Errorf("an agent was ended that always was in the file: %s", line)
+		}
+		switch e.Type {
+		case keeper.EventStartFailed, keeper.EventQuarantined, keeper.EventHeld, keeper.EventRefused, keeper.EventReloaded, keeper.EventAdopted:
+			s.figures.add("events " + e.Type)
+		}
 	}
-	starts, _ := os.ReadFile(filepath.Join(c.traces, "starts"))
-	c.t.Logf("%d starts, %d nudges: %d read, %d of which the keeper could not be sure; %d events", strings.Count(string(starts), "\n"), len(c.accepted), read, unsure, next-1)
+}
+
+// figures counts what happened.
+type figures struct {
+	mu     sync.Mutex // guards counts
+	counts map[string]int
+}
+
+func (f *figures) add(what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.counts == nil {
+		f.counts = map[string]int{}
+	}
+	f.counts[what]++
+}
+
+func (f *figures) String() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var lines []string
+	for _, what := range slices.Sorted(maps.Keys(f.counts)) {
+		lines = append(lines, fmt.Sprintf("%6d %s", f.counts[what], what))
+	}
+	return strings.Join(lines, "\n")
 }
