@@ -74,16 +74,20 @@ func TestChaos(t *testing.T) {
 
 func newStorm(t *testing.T, kind string) *storm {
 	t.Helper()
-	s := &storm{chaos: newChaos(t, kind, 0), nudges: map[string]*given{}, config: stormFile{kind: kind, env: map[string]int{}}}
-	s.watch = watch{storm: s, seen: map[string]time.Time{}}
-	s.callers = [][]string{s.env}
+	var others []string // the environments of other callers; removed after the last 'down', which may need one
 	for _, name := range []string{"DEN_HOME=", "DEN_RUN_DIR=", "XDG_RUNTIME_DIR="} {
 		dir, err := os.MkdirTemp("/tmp", "den-e-") // short: sockets go here
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		s.callers = append(s.callers, append(slices.Clone(s.env), name+dir))
+		others = append(others, name+dir)
+	}
+	s := &storm{chaos: newChaos(t, kind, 0), nudges: map[string]*given{}, config: stormFile{kind: kind, env: map[string]int{}}}
+	s.watch = watch{storm: s, seen: map[string]time.Time{}}
+	s.callers = [][]string{s.env}
+	for _, other := range others {
+		s.callers = append(s.callers, append(slices.Clone(s.env), other))
 	}
 	s.write(filepath.Join(s.dir, "recorder.pl"), recorder)
 	s.write(filepath.Join(s.dir, "script.sh"), "#!/bin/sh\n"+slowly(s.traces, "script-runs", "script-ran")+"\n")
