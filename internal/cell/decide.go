@@ -79,8 +79,8 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	return a, s
 }
 
-// maxClears is how often a shell is told to drop what stands behind its prompt:
-// one that was drawing its prompt may have lost the key.
+// maxClears is how often Ctrl-C is pressed to discard text left at a shell's
+// prompt: a shell that was drawing its prompt may have lost the key.
 const maxClears = 3
 
 func clearPrompt(s State) (Action, State) {

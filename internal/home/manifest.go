@@ -190,7 +190,7 @@ func (d Dir) inspect() (m *Manifest, stale bool, err error) {
 func (m *Manifest) Ending() string {
 	switch {
 	case m.Status == Lost:
-		return "lost: its host died without a word"
+		return "lost: its host died unexpectedly"
 	case m.Status == Failed:
 		return "failed: " + m.Failure
 	case m.Status == Destroyed && m.EndedBy != "":

@@ -103,8 +103,8 @@ func checkBinary(path string) error {
 	return nil
 }
 
-// killed is how a command ended whose host died without a word: the host is
-// its container's first process, and the kernel kills all others with it.
+// killed is how a command ended whose host died without closing the record: the
+// host is its container's first process, and the kernel kills all others with it.
 const killed = syscall.SIGKILL
 
 // Exit tells how the session's command ended.

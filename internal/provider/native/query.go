@@ -54,8 +54,8 @@ func (p *Provider) ListRunning(_ context.Context, prefix string) ([]string, erro
 // host died first.
 const lostCode = -1
 
-// Exit reads how the command ended from the record. Where the host died
-// without a word the code is -1.
+// Exit reads how the command ended from the record. If the host died without
+// closing it, the code is -1.
 func (p *Provider) Exit(_ context.Context, name string) (*provider.Exit, error) {
 	_, m, err := p.find(name)
 	if err != nil {

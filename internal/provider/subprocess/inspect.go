@@ -24,7 +24,8 @@ type state struct {
 // still holds the lock.
 func (s *state) running() bool { return s.held && s.end == nil }
 
-// lost: the shim was killed, and its command with it, without a word.
+// lost reports whether the shim and its command were killed before the shim
+// recorded an end.
 func (s *state) lost() bool { return !s.held && s.end == nil }
 
 // inspect looks at one session. One that never was is fault.NotFound.

@@ -1,16 +1,16 @@
-// Package subprocess runs sessions without a terminal, each behind a shim
-// that outlives whoever started it.
+// Package subprocess runs sessions without a terminal, each behind a shim that
+// outlives the process that started it.
 //
-// A session's command has pipes where others have a terminal: text goes in as
-// lines, and the end of what it prints is kept. It lives for as long as its
-// shim holds the session's lock; no process number is ever asked.
+// A session's command has pipes instead of a terminal: input is written as
+// lines, and the end of its output is kept. It is alive for as long as its shim
+// holds the session's lock; PIDs are never used for that.
 //
 // Under Options.Dir each owner has a directory of its own:
 //
 //	OWNER/locks/NAME        held by the shim; has the count of starts
 //	OWNER/sessions/NAME/    session.json, end.json, output.log, last, meta/
 //
-// with names encoded as fileName says. All about an ended session stays until
+// with names encoded as fileName says. The files of an ended session stay until
 // a session of that name is started again.
 package subprocess
 

@@ -16,8 +16,8 @@ import (
 	"den/internal/provider/inherit"
 )
 
-// tmux starts commands without a word on whether they could be executed. So
-// all that the system would refuse is looked at first.
+// tmux does not report whether a command could be executed. So everything that
+// the system would refuse is checked first.
 
 // The system's bounds for one argument and for all of them, less a page.
 const (

@@ -39,7 +39,7 @@ func (p *Provider) checkServer(ctx context.Context) error {
 	conn, err := d.DialContext(ctx, "unix", p.socket)
 	switch {
 	case err == nil:
-		conn.Close() // Best effort: a client that leaves without a word.
+		conn.Close() // Best effort: nothing was sent.
 		return nil
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
 		return errNoServer

@@ -1,12 +1,12 @@
-// Package film turns an event log into a recording that people play: a cast,
-// a GIF, a video or a transcript.
+// Package film turns an event log into a recording for people: a cast, a GIF, a
+// video or a transcript.
 //
-// Everything is made by replay, in one goroutine that reads the log from its
-// beginning. A film has a clock of its own, made from the recorded times. Pictures
-// are taken at most so often a second, and only what changed is drawn. Secrets
-// are hidden on the screen before it is drawn, and in a cast before a byte is
-// written. A film that is broken off leaves its caller's file as it is: the
-// caller writes to one that is not yet in its place.
+// All formats are made by replay, in one goroutine that reads the log from its
+// beginning. A film has its own clock, derived from the recorded times. Frames
+// are taken at a bounded rate, and only what changed is drawn. Secrets are
+// redacted on the screen before it is drawn, and in a cast before a byte is
+// written. An interrupted export leaves no partial file: the caller writes to a
+// temporary file and renames it.
 package film
 
 import (

@@ -1,10 +1,10 @@
-// Package idle tells whether the program on a terminal that another process
+// Package idle reports whether the program on a terminal that another process
 // holds waits for its user.
 //
-// The kernel is asked as den's own hosts ask it. That takes the terminal's
-// master, which the holder, a tmux server, has: it is borrowed for as long as
-// one look takes. Who may not look into the holder is told so, with
-// fault.Unsupported: then nothing is known, and the screen has to do.
+// It asks the kernel as den's own hosts do. That needs the terminal's master,
+// which the holder, a tmux server, has: its descriptor is duplicated for one
+// probe. If this process may not inspect the holder, the result is
+// fault.Unsupported, and the caller must rely on the screen.
 package idle
 
 import (
