@@ -1,8 +1,9 @@
 package host
 
 import (
-	"runtime/debug"
 	"time"
+
+	"den/internal/supervise"
 )
 
 // restAfter is how long a session must be silent before its host gives memory
@@ -25,8 +26,7 @@ func (h *Host) trim(stop <-chan struct{}) {
 		if h.core.lastActivity() != before {
 			continue
 		}
-		debug.FreeOSMemory()
-		forgetBinary()
+		supervise.ReturnMemory()
 		select {
 		case <-h.core.active:
 		case <-stop:

@@ -1,9 +1,10 @@
 package shim
 
 import (
-	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"den/internal/supervise"
 )
 
 // restAfter is how long a session must be silent before its shim gives memory
@@ -42,8 +43,7 @@ func (a *activity) rest(stop <-chan struct{}) {
 		if a.count.Load() != before {
 			continue
 		}
-		debug.FreeOSMemory()
-		forgetBinary()
+		supervise.ReturnMemory()
 		select {
 		case <-a.news:
 		case <-stop:

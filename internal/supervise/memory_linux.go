@@ -1,4 +1,4 @@
-package host
+package supervise
 
 import (
 	"bufio"
@@ -11,26 +11,27 @@ import (
 
 // forgetBinary unmaps the pages of den's own code and constants. They are
 // clean and stay in the page cache, so using one again costs a fault and no
-// read; but at rest a host needs almost none of them.
+// read; but at rest hosts and shims need almost none of them. It is a saving,
+// not a need: where it cannot be done, nothing is.
 func forgetBinary() {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return // a saving, not a need
+		return
 	}
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
 		return
 	}
-	defer maps.Close()
+	defer maps.Close() // Best effort: it was only read.
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		line := lines.Text()
 		var from, to uintptr
-		var perms string
-		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &perms); err != nil {
+		var permissions string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &from, &to, &permissions); err != nil {
 			continue
 		}
-		if strings.HasSuffix(line, " "+self) && strings.HasPrefix(perms, "r") && perms[1] == '-' {
-			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // Best effort.
+		if strings.HasSuffix(line, " "+self) && strings.HasPrefix(permissions, "r-") {
+			unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED) // Best effort: see above.
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package host
+package supervise
 
 // forgetBinary is a saving that only Linux is asked for.
 func forgetBinary() {}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package shim
-
-// forgetBinary has no counterpart here.
-func forgetBinary() {}
