@@ -44,7 +44,7 @@ func (w *world) sit(cols, rows int, argv ...string) *person {
 		defer close(p.gone)
 		buf := make([]byte, 1<<16)
 		for {
-			n, err := tty.ReadChunk(buf)
+			n, err := tty.Take(buf)
 			p.mu.Lock()
 			p.term.Write(buf[:n])
 			p.raw = append(p.raw, buf[:n]...)

@@ -28,6 +28,7 @@ type start struct {
 	files map[string]string // in the home directory
 	env   []string          // besides HOME, PATH, TERM and LANG
 	plain bool              // without den's marks
+	by    []string          // a command that executes the shell, or nil
 	cols  int               // 80 unless told
 }
 
@@ -88,7 +89,7 @@ func open(t *testing.T, c start) *shellSession {
 		t.Fatal(err)
 	}
 	s.tty = tty
-	if s.pid, err = tty.Start(pty.Command{Argv: i.Argv, Env: i.Env, Dir: home}); err != nil {
+	if s.pid, err = tty.Start(pty.Command{Argv: append(c.by, i.Argv...), Env: i.Env, Dir: home}); err != nil {
 		t.Fatal(err)
 	}
 	read := make(chan struct{})
@@ -112,7 +113,7 @@ func open(t *testing.T, c start) *shellSession {
 func (s *shellSession) read() {
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := s.tty.ReadChunk(buf)
+		n, err := s.tty.Take(buf)
 		s.mu.Lock()
 		s.raw = append(s.raw, buf[:n]...)
 		s.term.Write(buf[:n])
@@ -127,6 +128,9 @@ func (s *shellSession) read() {
 		s.ended = err != nil
 		s.woken.Broadcast()
 		s.mu.Unlock()
+		if n > 0 {
+			s.tty.Handled()
+		}
 		if err != nil {
 			return
 		}

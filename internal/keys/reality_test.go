@@ -115,7 +115,7 @@ func (x *screen) until(texts ...string) {
 				return
 			}
 		}
-		n, err := x.p.ReadChunk(buf)
+		n, err := x.p.Take(buf)
 		x.out = append(x.out, buf[:n]...)
 		if err != nil {
 			x.t.Fatalf("waiting for %q: %v; output %q", texts, err, x.out)

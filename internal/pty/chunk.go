@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chunkReader keeps what one ReadChunk needs, so that reading allocates nothing.
+// chunkReader keeps what one Take needs, so that reading allocates nothing.
 type chunkReader struct {
 	gate *gate
 	buf  []byte
@@ -50,15 +50,6 @@ func (c *chunkReader) fill(fd uintptr) bool {
 		c.n += n
 	}
 	return true
-}
-
-// ReadChunk is Take for who has handled the bytes when it reads again.
-func (p *PTY) ReadChunk(buf []byte) (int, error) {
-	n, err := p.Take(buf)
-	if n > 0 {
-		p.Handled()
-	}
-	return n, err
 }
 
 // Take waits for the first byte and then reads on, without waiting, until buf

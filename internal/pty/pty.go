@@ -127,11 +127,11 @@ func (p *PTY) openGates(fd int) (err error) {
 // SyscallConn gives access to the master's descriptor: to hand it over.
 func (p *PTY) SyscallConn() (syscall.RawConn, error) { return p.raw, nil }
 
-// SetReadDeadline breaks off ReadChunk at t, with os.ErrDeadlineExceeded. The
+// SetReadDeadline breaks off Take at t, with os.ErrDeadlineExceeded. The
 // zero time means never.
 func (p *PTY) SetReadDeadline(t time.Time) error { return p.chunk.gate.setDeadline(t) }
 
-// SetDeadline breaks off ReadChunk and Write at t.
+// SetDeadline breaks off Take and Write at t.
 func (p *PTY) SetDeadline(t time.Time) error {
 	return errors.Join(p.SetReadDeadline(t), p.writer.gate.setDeadline(t))
 }

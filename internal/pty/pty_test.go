@@ -26,7 +26,7 @@ func TestOpenChecksTheSize(t *testing.T) {
 	}
 }
 
-func TestReadChunkReadsOn(t *testing.T) {
+func TestTakeReadsOn(t *testing.T) {
 	p := open(t)
 	// Raw, so that no carriage return is added.
 	pid, err := p.Start(pty.Command{Argv: []string{"sh", "-c", "stty raw -echo; head -c 8000 /dev/zero | tr '\\0' x; read x"}})
@@ -43,7 +43,7 @@ func TestReadChunkReadsOn(t *testing.T) {
 	buf := make([]byte, 64<<10)
 	total, reads := 0, 0
 	for total < 8000 {
-		n, err := p.ReadChunk(buf)
+		n, err := readChunk(p, buf)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestReadChunkReadsOn(t *testing.T) {
 	}
 }
 
-func TestReadChunkIsExactToTheEnd(t *testing.T) {
+func TestTakeIsExactToTheEnd(t *testing.T) {
 	p := open(t)
 	pid, err := p.Start(pty.Command{Argv: []string{"sh", "-c", "stty -opost; seq 1 200000"}})
 	if err != nil {
@@ -66,12 +66,12 @@ func TestReadChunkIsExactToTheEnd(t *testing.T) {
 	if len(out) != 1288895 || !strings.HasSuffix(out, "\n200000\n") {
 		t.Errorf("read %d bytes, want 1288895, up to the last line", len(out))
 	}
-	if n, err := p.ReadChunk(make([]byte, 10)); n != 0 || err != io.EOF {
+	if n, err := readChunk(p, make([]byte, 10)); n != 0 || err != io.EOF {
 		t.Errorf("after the end: %d, %v; want 0, EOF", n, err)
 	}
 }
 
-func TestReadChunkDeadlineAndClose(t *testing.T) {
+func TestTakeDeadlineAndClose(t *testing.T) {
 	x := start(t, "sleep", "1000")
 	p := open(t)
 	pid, err := p.Start(pty.Command{Argv: []string{"sleep", "1000"}})
@@ -83,13 +83,13 @@ func TestReadChunkDeadlineAndClose(t *testing.T) {
 	if err := p.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.ReadChunk(make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
+	if _, err := readChunk(p, make([]byte, 10)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("at the deadline: %v", err)
 	}
 	p.SetReadDeadline(time.Time{})
 	got := make(chan error)
 	go func() {
-		_, err := p.ReadChunk(make([]byte, 10))
+		_, err := readChunk(p, make([]byte, 10))
 		got <- err
 	}()
 	p.Close()
@@ -104,7 +104,7 @@ func TestReadChunkDeadlineAndClose(t *testing.T) {
 	}
 }
 
-func TestReadChunkAllocatesNothing(t *testing.T) {
+func TestTakeAllocatesNothing(t *testing.T) {
 	p := open(t)
 	buf := make([]byte, 4096)
 	// The terminal echoes what is written to it.
@@ -112,7 +112,7 @@ func TestReadChunkAllocatesNothing(t *testing.T) {
 		if _, err := p.Write([]byte("x")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.ReadChunk(buf); err != nil {
+		if _, err := readChunk(p, buf); err != nil {
 			t.Fatal(err)
 		}
 	}); n > 1 {
@@ -206,7 +206,7 @@ func TestQuestionsRaceWithClose(t *testing.T) {
 				}
 			})
 		}
-		wg.Go(func() { p.ReadChunk(make([]byte, 100)) })
+		wg.Go(func() { readChunk(p, make([]byte, 100)) })
 		wg.Go(func() { p.Close() })
 		wg.Wait()
 		syscall.Kill(pid, syscall.SIGKILL)

@@ -109,7 +109,7 @@ func readAll(t *testing.T, p *pty.PTY) string {
 	var out []byte
 	buf := make([]byte, 32<<10)
 	for {
-		n, err := p.ReadChunk(buf)
+		n, err := readChunk(p, buf)
 		out = append(out, buf[:n]...)
 		if err != nil {
 			return string(out)
