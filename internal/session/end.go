@@ -18,7 +18,7 @@ const (
 
 // Kill ends the session and all its processes; each way of asking them may
 // take grace before the next, harder one. Where the host is gone already it
-// ends what that left, and closes the record.
+// ends what that or the program left, and closes the record.
 func (s *Session) Kill(ctx context.Context, grace time.Duration) (wire.Killed, error) {
 	killed, err := s.askToEnd(ctx, grace)
 	if fault.KindOf(err) != fault.NotRunning || s.options.Remote {
@@ -28,8 +28,10 @@ func (s *Session) Kill(ctx context.Context, grace time.Duration) (wire.Killed, e
 	if err != nil {
 		return killed, err
 	}
-	if m.Status == home.Lost {
-		s.Dir.Sweep()
+	if m.Status != home.Destroyed { // what outlived the program, or its host
+		if _, err := s.Dir.Sweep(); err != nil {
+			return killed, err // the record stays open: the next try ends what is left
+		}
 	}
 	if m, err = s.Dir.Close(m); err != nil {
 		return killed, err

@@ -215,6 +215,25 @@ func TestKillOfALostSession(t *testing.T) {
 	}
 }
 
+// Killing a session whose program has ended ends what that left running.
+func TestKillOfAnEndedSession(t *testing.T) {
+	s, _ := start(t, session.Options{}, "sh", "-c", "(setsid sleep 1000 >/dev/null 2>&1 </dev/null &); exit 3")
+	if err := s.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mark := home.ProgramMark + "=" + s.Dir.ID
+	if left := pty.Marked(mark); len(left) != 1 {
+		t.Fatalf("processes %v outlive the program, want one", left)
+	}
+	killed, err := s.Kill(t.Context(), time.Second)
+	if err != nil || killed.Status != string(home.Destroyed) {
+		t.Errorf("kill: %+v, %v", killed, err)
+	}
+	if left := pty.Marked(mark); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+}
+
 // A wait that the host answers when the program ends, and the same wait of the
 // session that is over, have one answer.
 func TestPastWaitEqualsLiveWait(t *testing.T) {
