@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"den/internal/home"
 )
 
 // markKey is the variable that every process of a session is started with. By
@@ -179,7 +177,7 @@ func (s *scanner) processes() ([]process, error) {
 		s.mu.Lock()
 		s.next = nil // who comes from here on needs a younger look
 		s.mu.Unlock()
-		l.all, l.err = allProcesses(home.HostMark)
+		l.all, l.err = allProcesses()
 	})
 	return l.all, l.err
 }

@@ -12,10 +12,11 @@ import (
 	"syscall"
 
 	"den/internal/fault"
+	"den/internal/supervise"
 )
 
 // allProcesses lists the live processes of this user, but for this one.
-func allProcesses(hostMark string) ([]process, error) {
+func allProcesses() ([]process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fault.Errorf(fault.Unreachable, "list processes: %w", err)
@@ -39,7 +40,7 @@ func allProcesses(hostMark string) ([]process, error) {
 		environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
 		pr.mark = cmp.Or(variable(environ, markKey), variable(environ, gateKey))
 		pr.server = variable(environ, serverKey)
-		pr.host = variable(environ, hostMark) != ""
+		pr.host = variable(environ, supervise.HostMark) != "" && supervise.IsHost(pid)
 		all = append(all, pr)
 	}
 	return all, nil

@@ -13,7 +13,7 @@ import (
 // Only Linux tells what a session's processes are. Elsewhere Stop hangs up on
 // the command, and ProcessAlive cannot be answered.
 
-func allProcesses(string) ([]process, error) { return nil, nil }
+func allProcesses() ([]process, error) { return nil, nil }
 
 func (pr process) lives() bool { return processRuns(pr.pid) }
 
