@@ -36,19 +36,15 @@ func readOnly(err error) bool {
 // survived the hang-up of their terminal. It returns when they are gone, with
 // their number.
 func (d Dir) Sweep() (killed int, err error) {
-	if m, err := d.Load(); err == nil && m.Cgroup != "" {
-		// A record may have been written by what ran in a container.
-		if c := (supervise.Cgroup{Path: m.Cgroup}); c.Belongs(d.ID) {
-			if killed, err = c.Sweep(); err != nil {
-				return killed, fmt.Errorf("end what is left of session '%s': %w", d.ID, err)
-			}
-		}
+	cgroup := ""
+	if m, err := d.Load(); err == nil {
+		cgroup = m.Cgroup
 	}
-	marked, err := supervise.Sweep(context.Background(), ProgramMark+"="+d.ID)
+	killed, err = supervise.SweepSession(context.Background(), d.ID, cgroup, ProgramMark+"="+d.ID)
 	if err != nil {
-		return killed + marked, fmt.Errorf("end what is left of session '%s': %w", d.ID, err)
+		return killed, fmt.Errorf("end what is left of session '%s': %w", d.ID, err)
 	}
-	return killed + marked, nil
+	return killed, nil
 }
 
 // Close turns the record of a session that is over into destroyed.

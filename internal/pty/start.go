@@ -49,17 +49,7 @@ func (p *PTY) Start(c Command) (pid int, err error) {
 		Files: []uintptr{fd, fd, fd},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0},
 	}
-	InCgroup(attr.Sys, c.Cgroup)
-	pid, err = syscall.ForkExec(r.path, c.Argv, attr)
-	if err != nil && c.Cgroup != nil && !errors.Is(err, syscall.ENOEXEC) {
-		attr.Sys = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-		pid, err = syscall.ForkExec(r.path, c.Argv, attr)
-	}
-	if errors.Is(err, syscall.ENOEXEC) {
-		// A script without a "#!" line: what shells and execvp do with it.
-		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", r.path}, c.Argv[1:]...), attr)
-	}
-	if err != nil {
+	if pid, err = ForkExec(r.path, c.Argv, attr, c.Cgroup); err != nil {
 		return 0, r.explain(err)
 	}
 	p.slave.Close()
@@ -68,6 +58,29 @@ func (p *PTY) Start(c Command) (pid int, err error) {
 		p.roots = []int{pid, os.Getpid()}
 	}
 	return pid, nil
+}
+
+// ForkExec starts a program in the cgroup of an open directory, or, where that
+// is nil or the kernel refuses, in this process's own.
+func ForkExec(path string, argv []string, attr *syscall.ProcAttr, cgroup *os.File) (pid int, err error) {
+	if cgroup != nil {
+		inside, sys := *attr, *attr.Sys
+		InCgroup(&sys, cgroup)
+		inside.Sys = &sys
+		if pid, err = forkExec(path, argv, &inside); err == nil {
+			return pid, nil
+		}
+	}
+	return forkExec(path, argv, attr)
+}
+
+// forkExec gives a script without a "#!" line to a shell, as execvp does.
+func forkExec(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
+	pid, err = syscall.ForkExec(path, argv, attr)
+	if errors.Is(err, syscall.ENOEXEC) {
+		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", path}, argv[1:]...), attr)
+	}
+	return pid, err
 }
 
 // cleanEnv drops what a later entry of the same key overrides, because

@@ -13,6 +13,19 @@ import (
 // not be told to bear the mark or not.
 const sweepTries = 5
 
+// SweepSession kills what is left of a session whose holder is gone: what is in
+// the cgroup that its record names, if any, and what bears the mark.
+func SweepSession(ctx context.Context, id, cgroup, mark string) (killed int, err error) {
+	// A record may have been written by what ran in a container.
+	if c := (Cgroup{Path: cgroup}); c.Belongs(id) {
+		if killed, err = c.Sweep(); err != nil {
+			return killed, err
+		}
+	}
+	marked, err := Sweep(ctx, mark)
+	return killed + marked, err
+}
+
 // Sweep kills every process whose environment has the entry mark ("KEY=VALUE"):
 // what is left of a tree whose holder was killed. It returns when none is left,
 // with their number. It searches again after each kill, for one may fork while

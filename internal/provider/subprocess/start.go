@@ -13,6 +13,7 @@ import (
 	"den/internal/ident"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/supervise"
 )
 
 // Start begins a session and returns once its command runs.
@@ -55,6 +56,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if boot.Socket, err = home.RunPath(boot.Dir+"\x00"+boot.ID, os.Getenv); err != nil {
 		return errors.Join(err, os.RemoveAll(boot.Dir))
 	}
+	boot.Cgroup = supervise.NewCgroup(boot.ID).Path // from here on, launch removes it
 	if err := p.launch(ctx, boot, lock); err != nil {
 		// A start that failed is not counted: nothing of it can end.
 		return errors.Join(err, os.RemoveAll(boot.Dir), shim.WriteLock(lock, starts, name))
@@ -108,7 +110,7 @@ func discard(ctx context.Context, dir shim.Dir) error {
 		return err
 	}
 	if old != nil {
-		if err := sweep(ctx, old.ID); err != nil {
+		if err := sweep(ctx, old.ID, old.Cgroup); err != nil {
 			return err
 		}
 		os.Remove(old.Socket) // Best effort: nobody listens there any more.

@@ -48,7 +48,7 @@ func (p *Provider) force(ctx context.Context, s *state) error {
 	if err := untilFree(ctx, p.root.lock(s.record.Name)); err != nil {
 		return err
 	}
-	return errors.Join(sweep(ctx, s.record.ID), removeSocket(s.record.Socket))
+	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.record.Socket))
 }
 
 // sweepUnclosed ends what is left where the shim did not live to do it.
@@ -57,13 +57,13 @@ func (p *Provider) sweepUnclosed(ctx context.Context, s *state) error {
 	if err != nil || end != nil && end.ID == s.record.ID && end.Closed {
 		return err
 	}
-	return errors.Join(sweep(ctx, s.record.ID), removeSocket(s.record.Socket))
+	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.record.Socket))
 }
 
-// sweep kills the processes of one life of a session, found by their
-// environment.
-func sweep(ctx context.Context, id string) error {
-	_, err := supervise.Sweep(ctx, home.ProgramMark+"="+id)
+// sweep kills the processes of one life of a session, found by their cgroup
+// and by their environment.
+func sweep(ctx context.Context, id, cgroup string) error {
+	_, err := supervise.SweepSession(ctx, id, cgroup, home.ProgramMark+"="+id)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"den/internal/rpc"
+	"den/internal/supervise"
 )
 
 // Bootstrap is the one message that a starting shim reads from its stdin. The
@@ -25,7 +26,13 @@ type Bootstrap struct {
 	// Grace is what the processes get that the command leaves behind, before
 	// they are killed.
 	Grace time.Duration `json:"grace_ns"`
+
+	// Cgroup is the directory of the cgroup for the command, or "". The starter
+	// makes it, to remove it where the shim does not get to write it down.
+	Cgroup string `json:"cgroup,omitempty"`
 }
+
+func (b *Bootstrap) cgroup() supervise.Cgroup { return supervise.Cgroup{Path: b.Cgroup} }
 
 // BootstrapVersion is that of Bootstrap and Ready: both ends are the same
 // binary as a rule, but an upgrade may happen between the two.

@@ -3,6 +3,7 @@ package shim
 import (
 	"errors"
 	"fmt"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,11 +52,7 @@ func start(b *Bootstrap) (_ *command, err error) {
 		Files: []uintptr{inR.Fd(), outW.Fd(), outW.Fd()}, // Fd makes them block, as programs expect
 		Sys:   childAttr(),
 	}
-	pid, err := syscall.ForkExec(path, b.Argv, attr)
-	if errors.Is(err, syscall.ENOEXEC) {
-		// A script without a "#!" line: what shells and execvp do with it.
-		pid, err = syscall.ForkExec("/bin/sh", append([]string{"sh", path}, b.Argv[1:]...), attr)
-	}
+	pid, err := forkExec(path, b, attr)
 	if err != nil {
 		inW.Close()
 		outR.Close()
@@ -63,6 +60,18 @@ func start(b *Bootstrap) (_ *command, err error) {
 			"check that it can be executed, and the interpreter that it names")
 	}
 	return &command{pid: pid, input: inW, output: outR}, nil
+}
+
+// forkExec starts the program in the session's cgroup.
+func forkExec(path string, b *Bootstrap, attr *syscall.ProcAttr) (pid int, err error) {
+	cgroup, err := b.cgroup().Open()
+	if err != nil {
+		log.Print(err) // its processes are found by scanning then
+	}
+	if cgroup != nil {
+		defer cgroup.Close() // Best effort: it was only read.
+	}
+	return pty.ForkExec(path, b.Argv, attr, cgroup)
 }
 
 // find looks for the program on its own PATH. What is not absolute counts

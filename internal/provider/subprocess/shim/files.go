@@ -22,16 +22,18 @@ const FilesVersion = 1
 // Record is what is written down of a session once its command runs. A
 // directory without one is no session.
 type Record struct {
-	V       int       `json:"v"`
-	ID      string    `json:"id"`
-	Name    string    `json:"name"`
-	Owner   string    `json:"owner"`
-	Starts  int       `json:"starts"`
-	Argv    []string  `json:"argv"`
-	WorkDir string    `json:"work_dir"`
-	Socket  string    `json:"socket"`
-	Rows    int       `json:"rows"`
-	PID     int       `json:"pid"` // the command's; for people, never for liveness
+	V       int      `json:"v"`
+	ID      string   `json:"id"`
+	Name    string   `json:"name"`
+	Owner   string   `json:"owner"`
+	Starts  int      `json:"starts"`
+	Argv    []string `json:"argv"`
+	WorkDir string   `json:"work_dir"`
+	Socket  string   `json:"socket"`
+	Rows    int      `json:"rows"`
+	PID     int      `json:"pid"` // the command's; for people, never for liveness
+	// Cgroup is the directory of the cgroup that holds the session's processes.
+	Cgroup  string    `json:"cgroup,omitempty"`
 	Shim    string    `json:"shim"`
 	Started time.Time `json:"started"`
 }

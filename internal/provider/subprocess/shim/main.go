@@ -83,12 +83,12 @@ func (s *shim) begin() error {
 	if err != nil {
 		return err
 	}
-	s.tree, s.out, s.input = supervise.Adopt(c.pid, supervise.Cgroup{}), c.output, newInput(c.input)
+	s.tree, s.out, s.input = supervise.Adopt(c.pid, s.boot.cgroup()), c.output, newInput(c.input)
 	b := s.boot
 	// The record first: who watches the lock takes the session for started.
 	err = errors.Join(s.dir.saveRecord(&Record{
 		ID: b.ID, Name: b.Name, Owner: b.Owner, Starts: b.Starts, Argv: b.Argv, WorkDir: b.WorkDir,
-		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Shim: s.version, Started: time.Now().UTC().Round(0),
+		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Cgroup: b.Cgroup, Shim: s.version, Started: time.Now().UTC().Round(0),
 	}), WriteLock(s.lock, b.Starts, b.Name))
 	if err != nil {
 		// The starter is told, and ends what has begun.

@@ -76,6 +76,7 @@ func (s *shim) finish(reading *sync.WaitGroup) error {
 	if err := s.output.finish(); err != nil {
 		return fmt.Errorf("write the last text: %w", err)
 	}
+	s.boot.cgroup().Remove()
 	end.Active, end.Closed = s.output.lastActive().UTC().Round(0), ended == nil
 	return s.dir.saveEnd(end)
 }
