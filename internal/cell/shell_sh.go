@@ -49,7 +49,7 @@ func (c command) byENV(kind string) plan {
 	return plan{
 		Integration: Integration{Env: with(c.env, "ENV", path)},
 		files: map[string]string{
-			"den.sh":   startFile("den.sh", restore(c.env, "ENV"), token, assign("__den_kind", kind), assign("__den_dir", c.dir)),
+			"den.sh":   startFile("den.sh", restore(c.env, "ENV"), token, assign("__den_kind", kind), assign("__den_dir", c.dir), assign("__den_t", "\x1b")),
 			"den.bash": startFile("den.bash", token, "__den_start=env"),
 		},
 	}

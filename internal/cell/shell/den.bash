@@ -152,7 +152,7 @@ __den_strip() {
 	done
 }
 
-# __den_install gets the user's DEBUG trap, or nothing. Such traps as a rule
+# __den_install gets a word if the user has a DEBUG trap. Such traps as a rule
 # time commands, and are misled by a hook that runs after the user's own. So
 # with one the last hook stays only where it is needed.
 __den_install() {
@@ -190,4 +190,9 @@ prompt)
 	fi
 	;;
 esac
-{ __den_install "$(trap -p DEBUG)"; } >/dev/null 2>&1
+# The trap is not asked for in a subshell: where the system refuses to fork, a
+# shell tries again for many seconds, and then there would be no marks.
+{
+	builtin trap -p DEBUG >|"${BASH_SOURCE[0]}.debug" || :
+	if [[ -s ${BASH_SOURCE[0]}.debug ]]; then __den_install 1; else __den_install ''; fi
+} >/dev/null 2>&1

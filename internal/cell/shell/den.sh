@@ -3,6 +3,7 @@
 #   __den_token  what tells den's marks from others
 #   __den_kind   dash or busybox, or empty
 #   __den_dir    where den.bash is
+#   __den_t      the escape character, which sh can name by a fork only
 
 if [ -n "${ENV-}" ]; then
 	# As the shell itself would have: the value is expanded first.
@@ -12,12 +13,11 @@ if [ -n "${ENV-}" ]; then
 fi
 if [ -n "${BASH_VERSION-}" ]; then
 	. "$__den_dir/den.bash"
-	unset __den_kind __den_dir
+	unset __den_kind __den_dir __den_t
 elif [ -n "$__den_kind" ]; then
 	# There is nothing but the prompt here: no hook before a command, so no
 	# C mark. Expanding PS1 sets __den_p, so that the first has no D mark.
 	# In a nested shell that inherits PS1 all of it is nothing.
-	__den_t=$(printf '\033')
 	__den_z="$__den_t\\"
 	__den_o= __den_c=
 	if [ "$__den_kind" = busybox ]; then
