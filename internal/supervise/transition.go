@@ -9,6 +9,9 @@ import (
 // takes longer.
 const transitionLimit = time.Second
 
+// transitions finds the processes that are in transition.
+var transitions = &sharedScan{scan: inTransition}
+
 // AwaitTransitions waits for the processes of this user that are exiting or
 // executing another program. For that moment nobody can tell whose they are: a
 // process that exits gives back its memory first, with the mark in its
@@ -18,7 +21,7 @@ const transitionLimit = time.Second
 // marks before it has to be repeated.
 func AwaitTransitions(ctx context.Context) (some bool) {
 	end := time.Now().Add(transitionLimit)
-	for _, pid := range inTransition() {
+	for _, pid := range transitions.find() {
 		for isInTransition(pid) {
 			if !time.Now().Before(end) {
 				return some // it is stuck, or has no arguments: searching again finds no more
