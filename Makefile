@@ -75,4 +75,5 @@ chaos: build ## kill keepers in starts, hosts and agents, ruin the file, count a
 
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
-	PATH="$$(sh scripts/agents):$$PATH" $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers" -v ./acceptance/
+	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers" -v ./acceptance/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/

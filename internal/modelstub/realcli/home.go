@@ -12,6 +12,7 @@ import (
 type TB interface {
 	modelstub.TB
 	Skipf(format string, args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // A Home is what one agent needs to run.
@@ -35,13 +36,16 @@ func Binaries() (string, error) {
 // newHome makes the directories and the environment that all agents share.
 func newHome(t TB, name string, stub *modelstub.Server) *Home {
 	t.Helper()
+	if os.Getenv("DEN_TEST_AGENTS") != "1" {
+		t.Skipf("real coding agents take minutes: 'make test-agents' installs and drives them")
+	}
 	bin, err := Binaries()
 	if err != nil {
 		t.Fatal(err)
 	}
 	program := filepath.Join(bin, name)
 	if _, err := os.Stat(program); err != nil {
-		t.Skipf("%s is not installed in %s: 'sh scripts/agents %s' installs it", name, bin, name)
+		t.Fatalf("%s is not installed in %s: 'sh scripts/agents %s' installs it", name, bin, name)
 	}
 	root, err := os.MkdirTemp("/tmp", "den-cli-") // short: agents put sockets below it
 	if err != nil {
