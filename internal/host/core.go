@@ -50,8 +50,8 @@ type coreState struct {
 	LastInput  time.Duration `json:"last_input"`
 	Activity   uint64        `json:"activity,omitempty"` // counts outputs and inputs
 	Line       typedLine     `json:"line"`
-	// Foreign is set by input that no cell typed, until the program is seen at
-	// rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
+	// Foreign is set by input that no cell typed, answers of the terminal
+	// included, until the program is seen at rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
 	// that comes is an older one, and what is typed there is lost.
 	Foreign   bool          `json:"foreign,omitempty"`
 	SyncSince time.Duration `json:"sync_since,omitempty"` // when the program began a synchronised update
@@ -73,7 +73,11 @@ func (c *core) output(chunk []byte) (replies []byte) {
 		chunk = chunk[:len(chunk)-n]
 	}
 	c.outputLocked(chunk)
-	return c.term.TakeReplies()
+	replies = c.term.TakeReplies()
+	// The program that asked may not read them. Then they are input of the next
+	// one: a shell shows them behind its prompt, a moment after the prompt.
+	c.Foreign = c.Foreign || len(replies) > 0
+	return replies
 }
 
 func (c *core) outputLocked(chunk []byte) {
