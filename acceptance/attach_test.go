@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -252,9 +251,7 @@ func TestAttachFromTerminalWithoutSize(t *testing.T) {
 
 // tmux attaches to its agents itself.
 func TestAttachToTmuxAgentFromTerminalWithoutSize(t *testing.T) {
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed; 'make setup' installs it")
-	}
+	need.Program(t, "tmux")
 	c := newChaos(t, "tmux", 1)
 	c.must("up", "--wait", "-t", "60s")
 	c.sit(80, 24, "sh", "-c", "stty cols 0 rows 0; exec "+c.den+" agent attach a0").seesText("ready>")
