@@ -32,7 +32,7 @@ type daemon struct {
 	getenv     func(string) string
 	environ    []string
 	controller *controller.Controller
-	places     *places
+	providers  *providers
 	started    time.Time
 	planning   sync.Mutex // one plan at a time: a file's and the pools' answers never cross
 	end        ending
@@ -115,12 +115,12 @@ func (d *daemon) serve(announce func(error)) error {
 	if swept != nil {
 		log.Print(swept)
 	}
-	loops.Go(func() { d.places.serve(ctx) })
+	loops.Go(func() { d.providers.serve(ctx) })
 	loops.Go(func() { d.controller.Run(ctx) })
 	loops.Go(func() { d.scale(ctx) })
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
-	loops.Go(func() { d.places.tidy(ctx) })
+	loops.Go(func() { d.providers.prune(ctx) })
 	loops.Go(func() { keeper.Serve(ctx, l, (&handler{d: d}).Handle, Version) })
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Go(func() { d.endWhenRemoved(ctx, down) })

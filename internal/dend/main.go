@@ -162,8 +162,8 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	}
 	defer c.Close()
 	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
-	d.places = newPlaces(d)
-	defer d.places.close()
+	d.providers = newProviders(d)
+	defer d.providers.close()
 	err = d.load(false)
 	if len(o.verb) > 0 { // down
 		if err != nil {

@@ -19,7 +19,7 @@ import (
 // each with a name of its own.
 func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key string) (member, error) {
 	kind := ag.SessionProvider
-	p, err := d.places.get(kind)
+	p, err := d.providers.get(kind)
 	if err != nil {
 		return member{}, fmt.Errorf("agent '%s': %w", name, err)
 	}
@@ -79,8 +79,8 @@ func attach(o options, environ []string, name string) error {
 		return err
 	}
 	d.workspace, d.session = ws, ws.Session
-	d.places = newPlaces(d)
-	defer d.places.close()
+	d.providers = newProviders(d)
+	defer d.providers.close()
 	ag, err := ws.Agent(name)
 	if err != nil {
 		return err

@@ -48,8 +48,8 @@ func plannedIn(t *testing.T, dir, file string) *daemon {
 		t.Fatal(err)
 	}
 	d := &daemon{state: p, registration: reg, home: root, den: self, getenv: getenv, controller: c, leaving: map[string]member{}, end: newEnding()}
-	d.places = newPlaces(d)
-	t.Cleanup(d.places.close)
+	d.providers = newProviders(d)
+	t.Cleanup(d.providers.close)
 	rewrite(t, d, file)
 	if err := d.load(false); err != nil {
 		t.Fatal(err)

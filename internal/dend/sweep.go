@@ -53,7 +53,7 @@ func (d *daemon) sweep(ctx context.Context) error {
 	return errors.Join(append(errs, d.saveRegistration(d.registration.Name, inUse))...)
 }
 
-// usedBefore lists the kinds of places in which earlier keepers may have left
+// usedBefore lists the kinds of providers in which earlier keepers may have left
 // sessions, as the disk tells.
 func (d *daemon) usedBefore() []string {
 	used := slices.Clone(d.registration.Providers)
@@ -69,7 +69,7 @@ func (d *daemon) usedBefore() []string {
 const maxSweeping = 16
 
 func (d *daemon) sweepKind(ctx context.Context, kind string, claimed map[string]bool) error {
-	p, err := d.places.get(kind)
+	p, err := d.providers.get(kind)
 	if err != nil {
 		return err
 	}

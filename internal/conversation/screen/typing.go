@@ -176,7 +176,7 @@ func (c *Conversation) submitUnseen(ctx context.Context, text string) (conversat
 func (c *Conversation) awaitRead(ctx context.Context, text, before string) (conversation.Progress, string) {
 	limited, cancel := context.WithTimeout(ctx, c.timing.Confirm)
 	defer cancel()
-	shown := newSighting(text, before)
+	shown := newTextSearch(text, before)
 	var since time.Time // when the queue was first seen empty
 	err := poll.Until(limited, func() (bool, error) {
 		screen, err := c.peek(ctx, messageLines)
@@ -194,7 +194,7 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) (conv
 		if since.IsZero() {
 			since = time.Now()
 		}
-		return shown.on(screen) || time.Since(since) >= readStands, nil
+		return shown.foundOn(screen) || time.Since(since) >= readStands, nil
 	})
 	switch {
 	case err == nil:
@@ -224,20 +224,21 @@ func (c *Conversation) standsTyped(ctx context.Context, screen, text string) boo
 	return last != "" && strings.HasSuffix(strings.TrimRight(in.CursorRow, " "), strings.TrimRight(last, " "))
 }
 
-// A sighting looks for a text on screens.
-type sighting struct {
+// textSearch finds a text that was typed after a given screen was seen.
+type textSearch struct {
 	mark string
-	had  int // how often it stood there before
+	had  int // how often the mark was on the screen before
 }
 
-// newSighting looks for the end of a text.
-func newSighting(text, before string) sighting {
+// newTextSearch returns a search for the end of text: the rest of a long text
+// may have scrolled out of view. Occurrences on the screen before do not count.
+func newTextSearch(text, before string) textSearch {
 	const enough = 32
 	runes := []rune(squeeze(text))
 	mark := string(runes[max(0, len(runes)-enough):])
-	return sighting{mark: mark, had: strings.Count(squeeze(before), mark)}
+	return textSearch{mark: mark, had: strings.Count(squeeze(before), mark)}
 }
 
-func (s sighting) on(screen string) bool {
+func (s textSearch) foundOn(screen string) bool {
 	return s.mark != "" && strings.Count(squeeze(screen), s.mark) > s.had
 }

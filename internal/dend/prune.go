@@ -8,11 +8,12 @@ import (
 	"den/internal/provider"
 )
 
-// tidyEvery is how often what ended sessions left is removed.
-const tidyEvery = time.Hour
+// pruneEvery is the interval between two prunes.
+const pruneEvery = time.Hour
 
-// tidy removes what old ended sessions left, at the start and now and then.
-func (ps *places) tidy(ctx context.Context) {
+// prune removes the remains of old ended sessions, now and at intervals, until
+// the context ends.
+func (ps *providers) prune(ctx context.Context) {
 	for {
 		ps.mu.Lock()
 		var opened []provider.Pruner
@@ -24,13 +25,13 @@ func (ps *places) tidy(ctx context.Context) {
 		ps.mu.Unlock()
 		for _, p := range opened {
 			if err := p.PruneOld(ctx); err != nil && ctx.Err() == nil {
-				log.Printf("remove what ended sessions left: %v", err)
+				log.Printf("prune ended sessions: %v", err)
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(tidyEvery):
+		case <-time.After(pruneEvery):
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"den/internal/workspace"
 )
 
-// places are the providers that the workspace's agents use, opened when they
-// are first needed.
-type places struct {
+// providers holds the providers that the workspace's agents use. Each is
+// opened when it is first needed.
+type providers struct {
 	d *daemon
 
 	mu     sync.Mutex // guards the fields below
@@ -26,12 +26,12 @@ type places struct {
 	watch  sync.WaitGroup
 }
 
-func newPlaces(d *daemon) *places {
-	return &places{d: d, opened: map[string]provider.Provider{}}
+func newProviders(d *daemon) *providers {
+	return &providers{d: d, opened: map[string]provider.Provider{}}
 }
 
-// get opens a kind of place, once.
-func (ps *places) get(kind string) (provider.Provider, error) {
+// get returns the provider of a kind, and opens it at the first call.
+func (ps *providers) get(kind string) (provider.Provider, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if p, ok := ps.opened[kind]; ok {
@@ -39,7 +39,7 @@ func (ps *places) get(kind string) (provider.Provider, error) {
 	}
 	p, err := ps.open(kind)
 	if err != nil {
-		return nil, fmt.Errorf("open the place for %s sessions: %w", kind, err)
+		return nil, fmt.Errorf("open provider %s: %w", kind, err)
 	}
 	ps.opened[kind] = p
 	if ps.ctx != nil {
@@ -48,7 +48,7 @@ func (ps *places) get(kind string) (provider.Provider, error) {
 	return p, nil
 }
 
-func (ps *places) open(kind string) (provider.Provider, error) {
+func (ps *providers) open(kind string) (provider.Provider, error) {
 	f, err := factory.Of(kind)
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func checkProviderParts(ws *workspace.Workspace) error {
 	return all.In(ws.Path)
 }
 
-// serve lets all places tell of ends until the context ends.
-func (ps *places) serve(ctx context.Context) {
+// serve watches all opened providers until the context ends.
+func (ps *providers) serve(ctx context.Context) {
 	ps.mu.Lock()
 	ps.ctx = ctx
 	for kind, p := range ps.opened {
@@ -100,9 +100,9 @@ func (ps *places) serve(ctx context.Context) {
 	ps.watch.Wait()
 }
 
-// watchLocked passes the ends of sessions on to the controller. A place that
-// cannot tell is looked at by the patrol alone.
-func (ps *places) watchLocked(kind string, p provider.Provider) {
+// watchLocked reports ended sessions to the controller. The sessions of a
+// provider that cannot be watched are checked only by the patrol.
+func (ps *providers) watchLocked(kind string, p provider.Provider) {
 	w, ok := p.(provider.Watcher)
 	if !ok || ps.ctx.Err() != nil {
 		return
@@ -112,7 +112,7 @@ func (ps *places) watchLocked(kind string, p provider.Provider) {
 		for ctx.Err() == nil {
 			events, err := w.Watch(ctx)
 			if err != nil {
-				log.Printf("watch %s sessions: %v; they are looked at on patrol only", kind, err)
+				log.Printf("watch %s sessions: %v; they are checked only by the patrol", kind, err)
 				return
 			}
 			for event := range events {
@@ -124,12 +124,12 @@ func (ps *places) watchLocked(kind string, p provider.Provider) {
 	})
 }
 
-// leaveLimit bounds how long a place may take to end what it keeps of its own.
+// leaveLimit bounds how long a provider may take to stop its own servers.
 const leaveLimit = 10 * time.Second
 
-// leave ends what places keep of their own, such as a tmux server, once the
-// agents have ended.
-func (ps *places) leave() {
+// leave stops what providers run for themselves, such as a tmux server. It is
+// called after the agents have ended.
+func (ps *providers) leave() {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
 	defer cancel()
 	ps.mu.Lock()
@@ -137,19 +137,19 @@ func (ps *places) leave() {
 	for kind, p := range ps.opened {
 		if l, ok := p.(provider.Leaver); ok {
 			if err := l.Leave(ctx); err != nil {
-				log.Printf("leave the place for %s sessions: %v", kind, err)
+				log.Printf("leave provider %s: %v", kind, err)
 			}
 		}
 	}
 }
 
-func (ps *places) close() {
+func (ps *providers) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	for kind, p := range ps.opened {
 		if c, ok := p.(io.Closer); ok {
 			if err := c.Close(); err != nil {
-				log.Printf("close the place for %s sessions: %v", kind, err)
+				log.Printf("close provider %s: %v", kind, err)
 			}
 		}
 	}
