@@ -31,6 +31,20 @@ func TestRulesInOrder(t *testing.T) {
 	}
 }
 
+// A request for a title has the user's text inside a longer one. It takes none
+// of the replies that are meant for the turn.
+func TestTitleTakesNoReply(t *testing.T) {
+	stub := modelstub.Start(t)
+	stub.When(modelstub.Is("list it"), modelstub.Say("two files"))
+	for _, c := range []struct{ ask, want string }{
+		{"Generate a title. User prompt:\nlist it", "modelstub: no reply is scripted for this."}, {"list it", "two files"},
+	} {
+		if got, _ := said(modelstub.Responses, ask(t, stub, modelstub.Responses, c.ask, true)); got != c.want {
+			t.Errorf("%q gets %q, want %q", c.ask, got, c.want)
+		}
+	}
+}
+
 // The user's words stay the newest while tools are used, and so a turn's
 // steps are the replies of one rule.
 func TestTurnWithTools(t *testing.T) {
