@@ -133,12 +133,12 @@ func (o *Observed) redraws() bool {
 	return !o.Probe.Canonical && strings.ContainsAny(o.Left.Text, "0123456789")
 }
 
-// The pauses between two looks at the kernel: in a flood a probe costs more than
-// a turn of output. Where a shell tells of the end it is asked only for
-// questions, and not before tellPause.
+// Pauses between two probes: in a flood of output a probe costs more than a
+// turn. A shell with marks reports the end itself; then probes only detect
+// questions, and begin after tellPause.
 const (
-	lookPause = time.Millisecond
-	tellPause = 20 * time.Millisecond
+	floodPause = time.Millisecond
+	tellPause  = 20 * time.Millisecond
 	// breath is how long a program that has just written something is left
 	// alone: most likely it goes on.
 	breath      = 150 * time.Microsecond
@@ -153,7 +153,7 @@ func ProbeAfter(p Program, o Observed, s State, ago time.Duration) time.Duration
 	plain := !p.Hook && p.Prompt == ""
 	switch {
 	case plain && o.Told():
-		return lookPause
+		return floodPause
 	case plain && o.Sent && s.ByShell && !(o.ShellEnded && o.Shell.atPrompt()) && o.Quiet < tellPause:
 		return tellPause - o.Quiet
 	}

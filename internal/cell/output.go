@@ -212,8 +212,8 @@ func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
 	}
 }
 
-// GoOnAt says where the output goes on: the terminal has moved its rows.
-func (c *Collector) GoOnAt(line int64, col int) { c.state.Next, c.state.Col = line, col }
+// ContinueAt sets where the output continues after the terminal moved its rows.
+func (c *Collector) ContinueAt(line int64, col int) { c.state.Next, c.state.Col = line, col }
 
 // Peek returns what Finish would take, and takes nothing.
 func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {

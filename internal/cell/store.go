@@ -55,8 +55,8 @@ func (s Store) Begin(r Record) (*Journal, error) {
 	return j, nil
 }
 
-// GoOn opens the journal of a cell that was begun before.
-func (s Store) GoOn(id string) (*Journal, error) {
+// Reopen opens the journal of a cell that was begun before.
+func (s Store) Reopen(id string) (*Journal, error) {
 	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
 	return j, j.open(0)
 }

@@ -47,13 +47,13 @@ func (a *app) runDoctor(ctx context.Context) error {
 	failed := 0
 	for _, c := range []struct {
 		name string
-		look func(context.Context) (status, message, fix string)
+		run  func(context.Context) (status, message, fix string)
 	}{
 		{"home", a.checkHome}, {"disk", a.checkDisk}, {"terminal", a.checkPTY},
 		{"session", a.checkSession}, {"readiness", a.checkReadiness}, {"hosts", a.checkHosts},
 	} {
 		begun := time.Now()
-		status, message, fix := c.look(ctx)
+		status, message, fix := c.run(ctx)
 		checks = append(checks, check{c.name, status, message, fix, time.Since(begun).Milliseconds()})
 		if status == "fail" {
 			failed++

@@ -95,7 +95,7 @@ type screenshotAnswer struct {
 
 func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshotOptions) error {
 	debug.SetGCPercent(400) // this process draws one picture, and is gone before memory matters
-	if err := o.settleFormat(); err != nil {
+	if err := o.resolveFormat(); err != nil {
 		return err
 	}
 	r, err := o.renderer()
@@ -178,8 +178,8 @@ func notMade(err error) error {
 	return fault.Errorf(fault.Export, "%w", err)
 }
 
-// settleFormat takes the format from the file's name if no other was given.
-func (o *screenshotOptions) settleFormat() error {
+// resolveFormat takes the format from the file's name if no other was given.
+func (o *screenshotOptions) resolveFormat() error {
 	if o.format == "" {
 		o.format = "png"
 		if strings.HasSuffix(strings.ToLower(o.out), ".svg") {

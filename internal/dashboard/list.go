@@ -61,7 +61,7 @@ func (m *Model) listHome(root home.Home) Home {
 		return h
 	}
 	for _, d := range dirs {
-		s, ok := m.look(d)
+		s, ok := m.inspect(d)
 		if !ok {
 			continue
 		}
@@ -74,8 +74,8 @@ func (m *Model) listHome(root home.Home) Home {
 	return h
 }
 
-// look returns one session as it is now; false if it was removed meanwhile.
-func (m *Model) look(d home.Dir) (Session, bool) {
+// inspect returns one session as it is now; false if it was removed meanwhile.
+func (m *Model) inspect(d home.Dir) (Session, bool) {
 	fi, err := os.Stat(filepath.Join(d.Path, "session.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Session{}, false

@@ -97,7 +97,7 @@ func (v *View) await(ctx context.Context, changed <-chan struct{}, wait time.Dur
 	if flood {
 		changed = nil
 	} else {
-		wait = lookEvery
+		wait = pollInterval
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()

@@ -25,7 +25,7 @@ func (w *Writer) adopt() error {
 	}
 	// Best effort: where it cannot be done, readers pass over the torn end of
 	// a segment that is not the last.
-	Mend(w.dir)
+	Repair(w.dir)
 	if entries, err = l.list(); err != nil {
 		return err
 	}

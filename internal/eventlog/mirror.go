@@ -25,7 +25,7 @@ func OpenMirror(dir string) (*Mirror, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mirror event log: %w", err)
 	}
-	if _, err := Mend(dir); err != nil {
+	if _, err := Repair(dir); err != nil {
 		return nil, fmt.Errorf("mirror event log: %w", err)
 	}
 	m := &Mirror{dir: dir}

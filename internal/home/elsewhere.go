@@ -103,10 +103,10 @@ func (d Dir) removeRunDir(socket string) error {
 	return nil
 }
 
-// word is what a creator heard of its host.
-type word struct {
+// hostReply is a new host's answer to its creator.
+type hostReply struct {
 	ready Ready
-	err   error // nothing was heard, or not all
+	err   error // no answer, or an incomplete one
 }
 
 // launchElsewhere lets e run the host and hands the session over to it.
@@ -123,19 +123,19 @@ func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Boo
 	defer l.Close()
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended, heard := make(chan error, 1), make(chan word, 1) // room for the one word of each
+	ended, replied := make(chan error, 1), make(chan hostReply, 1) // room for the only value of each
 	go func() { ended <- e.Run(running, p) }()
-	go func() { heard <- handOver(running, l, boot, lock, stderr) }()
-	var w word
+	go func() { replied <- handOver(running, l, boot, lock, stderr) }()
+	var w hostReply
 	var end error
 	select {
-	case w = <-heard:
+	case w = <-replied:
 		cancel()
 		end = <-ended
 	case end = <-ended:
-		// It may have said its word and ended: a short program.
+		// It may have replied and ended: a short program.
 		l.Close()
-		w = <-heard
+		w = <-replied
 	}
 	switch {
 	case w.err == nil && w.ready.Error != nil:
@@ -147,33 +147,33 @@ func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Boo
 	case end != nil && !errors.Is(end, context.Canceled):
 		return fmt.Errorf("start host: %w", end)
 	}
-	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, supervise.LastWords(d.HostLog()))
+	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, supervise.LogTail(d.HostLog()))
 }
 
 // handOver gives the first one that calls the session, and returns its word.
-func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, words *os.File) word {
+func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, words *os.File) hostReply {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	conn, err := l.AcceptUnix()
 	if err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
 	defer conn.Close()
 	l.Close() // Best effort: nobody else is to call, least of all the program.
 	stopConn := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stopConn()
 	if err := sendFiles(conn, lock, words); err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
 	// Its own number for itself may be another: those who look for its
 	// processes later do so from here.
 	if boot.HostPID, err = peerPID(conn); err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
 	if err := json.NewEncoder(conn).Encode(boot); err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
-	var w word
+	var w hostReply
 	w.err = json.NewDecoder(conn).Decode(&w.ready)
 	return w
 }

@@ -30,7 +30,7 @@ import (
 // Main is the host process: it reads its bootstrap from stdin, starts the
 // program, says on stdout that it is ready, and serves until the end.
 func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
-	settle()
+	configureProcess()
 	unix.CloseOnExec(home.LockFD)
 	lock := os.NewFile(home.LockFD, "lock")
 	return run(ctx, version, stdin, stdout, lock, func() { supervise.LetGo(stdout) })
@@ -53,8 +53,9 @@ func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer,
 	return h.serve(ctx)
 }
 
-// settle makes this process what a host must be: small, and its files private.
-func settle() {
+// configureProcess sets up this process as a host: few threads, little memory,
+// private files.
+func configureProcess() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("host: ")
 	debug.SetGCPercent(50)

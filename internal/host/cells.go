@@ -139,7 +139,7 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 		deadline = t.C
 	}
 	for {
-		res, changed := r.look()
+		res, changed := r.progress()
 		if res.Final() || questions && res.WaitingFor != "" {
 			return res, nil
 		}
@@ -156,7 +156,7 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 	}
 }
 
-func (r *running) look() (cell.Result, <-chan struct{}) {
+func (r *running) progress() (cell.Result, <-chan struct{}) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
 	res := r.life.Record.Result
@@ -171,7 +171,7 @@ func (r *running) look() (cell.Result, <-chan struct{}) {
 func (r *running) giveUp() cell.Result {
 	text := r.outputSoFar()
 	r.update(func(rec *cell.Record) { r.life.Late, rec.Output = true, text })
-	res, _ := r.look()
+	res, _ := r.progress()
 	if !res.Final() {
 		res.Status = cell.TimedOut
 	}

@@ -58,7 +58,7 @@ func (cs *cells) handover() (cellsState, error) {
 }
 
 // restore takes over the cell of the binary before this one. Nothing drives it
-// yet: see goOn.
+// yet: see resumeActive.
 func (cs *cells) restore(s cellsState) error {
 	cs.learned, cs.h.core.shell = s.Learned, s.Shell
 	a := s.Active
@@ -73,7 +73,7 @@ func (cs *cells) restore(s cellsState) error {
 	if err != nil {
 		return err
 	}
-	journal, err := cs.store.GoOn(id)
+	journal, err := cs.store.Reopen(id)
 	if err != nil {
 		return err
 	}
@@ -85,8 +85,8 @@ func (cs *cells) restore(s cellsState) error {
 	return nil
 }
 
-// goOn drives the active cell, if there is one, in this binary.
-func (cs *cells) goOn() error {
+// resumeActive continues the active cell, if there is one, in this binary.
+func (cs *cells) resumeActive() error {
 	r := cs.active
 	if r == nil {
 		return nil

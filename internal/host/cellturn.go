@@ -147,5 +147,5 @@ func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 	line, col := at()
 	t.take.TakeTo(term, line, col)
 	resize()
-	t.take.GoOnAt(at())
+	t.take.ContinueAt(at())
 }

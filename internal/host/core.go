@@ -28,8 +28,8 @@ type core struct {
 	term *vt.Terminal
 
 	waiters   map[*waiter]struct{}
-	lastLook  time.Duration // when the waiters were last checked
-	lookDue   bool          // a check is scheduled
+	lastCheck time.Duration // when the waiters were last checked
+	checkDue  bool          // a check is scheduled
 	followers map[*follower]struct{}
 	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
 	logsRead  chan struct{}              // closed when the last log stream has ended; or nil
@@ -177,11 +177,11 @@ func (c *core) retryLog() bool {
 
 func (c *core) happenedLocked() {
 	c.Activity++
-	c.stir()
+	c.noteActivity()
 }
 
-// stir wakes who gives memory back at rest.
-func (c *core) stir() {
+// noteActivity wakes the goroutine that returns memory once the host is idle.
+func (c *core) noteActivity() {
 	select {
 	case c.active <- struct{}{}:
 	default: // a token lies there already
@@ -255,7 +255,7 @@ func (c *core) announce(exit wire.Exit) {
 	defer c.mu.Unlock()
 	c.ended = &exit
 	c.logGrewLocked()
-	c.lookLocked()
+	c.checkWaitersLocked()
 	for f := range c.followers {
 		f.end(wire.Frame{Exited: &exit, Seq: c.log.Position().Seq})
 	}

@@ -18,7 +18,7 @@ import (
 // for example: the descriptors that a child would inherit, the bootstrap and
 // the answer all go over the creator's socket.
 func MainFrom(ctx context.Context, version, socket string) error {
-	settle()
+	configureProcess()
 	conn, lock, err := takeOver(socket)
 	if err != nil {
 		return err

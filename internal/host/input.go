@@ -23,10 +23,10 @@ const maxQueued = 32 << 20
 
 // Between two chords the program gets the chance to read the first: programs
 // that take one read for one key press would drop the second. The wait ends
-// when the terminal's input queue is empty, or after keySettle. After a lone
+// when the terminal's input queue is empty, or after readLimit. After a lone
 // Escape it lasts escapeGap, so that Escape and a letter are not taken for Alt.
 const (
-	keySettle = 100 * time.Millisecond
+	readLimit = 100 * time.Millisecond
 	escapeGap = 60 * time.Millisecond
 )
 
@@ -129,7 +129,7 @@ func (q *inputQueue) run(stop <-chan struct{}) {
 			}
 		}
 		if p.apart && q.more() {
-			q.settle(p, stop)
+			q.awaitRead(p, stop)
 		}
 	}
 }
@@ -186,9 +186,9 @@ func (q *inputQueue) rest() []byte {
 	return all
 }
 
-// settle waits until the program has read what was written. A terminal in
-// line mode holds input until Enter anyway, and cooks it one line at a time.
-func (q *inputQueue) settle(last piece, stop <-chan struct{}) {
+// awaitRead waits until the program has read what was written. In canonical
+// mode it returns at once: there the terminal delivers one line per read.
+func (q *inputQueue) awaitRead(last piece, stop <-chan struct{}) {
 	if _, canonical, err := q.tty.Echo(); err != nil || canonical {
 		return
 	}
@@ -200,7 +200,7 @@ func (q *inputQueue) settle(last piece, stop <-chan struct{}) {
 	if last.brisk {
 		pause = 20 * time.Microsecond // a program that waits reads at once
 	}
-	for begun := time.Now(); time.Since(begun) < keySettle; pause = min(2*pause, time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < readLimit; pause = min(2*pause, time.Millisecond) {
 		if n, err := q.tty.InputQueued(); (err != nil || n == 0) && time.Since(begun) >= least {
 			return
 		}

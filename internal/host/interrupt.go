@@ -38,7 +38,7 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 		return cell.Result{}, err
 	}
 	if r.endsWithin(ctx, intGrace) {
-		res, _ := r.look()
+		res, _ := r.progress()
 		return res, nil
 	}
 	return cs.interruptCell(ctx, r)
@@ -57,7 +57,7 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 		if sent {
 			if over, err := cs.press(r); err != nil || over {
 				if over {
-					res, _ = r.look()
+					res, _ = r.progress()
 				}
 				return res, err
 			}
@@ -106,7 +106,7 @@ func (r *running) endsWithin(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
-		res, changed := r.look()
+		res, changed := r.progress()
 		if res.Final() {
 			return true
 		}

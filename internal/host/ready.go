@@ -56,9 +56,9 @@ func (r *readyCheck) seen(activity uint64) bool {
 	case r.ticking.IsZero():
 		r.ticking = time.Now()
 	}
-	settled := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
+	unchanged := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
 	r.last = now
-	return settled
+	return unchanged
 }
 
 // backoff returns how long to wait before the next probe. Output or input in

@@ -27,7 +27,7 @@ func (r *running) take(what cell.Take, o cell.Observed) {
 
 // setWaiting notes what the program waits for, "" for nothing.
 func (r *running) setWaiting(what string) {
-	res, _ := r.look()
+	res, _ := r.progress()
 	if res.WaitingFor == what {
 		return
 	}

@@ -67,8 +67,8 @@ func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 	if !fi.Mode().IsRegular() || unix.Access(u.Binary, unix.X_OK) != nil {
 		return wire.Upgraded{}, fault.Errorf(fault.Usage, "upgrade: %s is not an executable file", u.Binary)
 	}
-	h.turning.Lock()
-	defer h.turning.Unlock()
+	h.transition.Lock()
+	defer h.transition.Unlock()
 	if err := h.requireRunning(); err != nil {
 		return wire.Upgraded{}, err
 	}
@@ -88,22 +88,22 @@ func (h *Host) isUpgrading() bool {
 	}
 }
 
-// goOn undoes a begun upgrade: the new binary could not be run, or the
-// program ended first.
-func (h *Host) goOn() error {
+// cancelUpgrade reverts an upgrade that has begun, because the new binary could
+// not be run or the program ended first.
+func (h *Host) cancelUpgrade() error {
 	h.upgrading, h.newBinary = make(chan struct{}), ""
 	h.stopCells = make(chan struct{})
 	if h.wasAsked() {
 		h.askAgain()
 	}
-	if err := h.cells.goOn(); err != nil {
+	if err := h.cells.resumeActive(); err != nil {
 		return err
 	}
 	if err := h.tty.SetDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("go on after upgrade: %w", err)
+		return fmt.Errorf("cancel upgrade: %w", err)
 	}
 	if err := h.server.listener.SetDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("go on after upgrade: %w", err)
+		return fmt.Errorf("cancel upgrade: %w", err)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func descriptor(f syscall.Conn) (int, error) {
 
 // Resume is Main for a host that took over from another binary.
 func Resume(ctx context.Context, version string, stateFD int) error {
-	settle()
+	configureProcess()
 	h, err := resume(version, stateFD)
 	if err != nil {
 		// The session cannot be saved: say so where somebody will look.
@@ -254,7 +254,7 @@ func resume(version string, stateFD int) (*Host, error) {
 	if err := h.cells.restore(s.Cells); err != nil {
 		return nil, err
 	}
-	if err := h.cells.goOn(); err != nil {
+	if err := h.cells.resumeActive(); err != nil {
 		return nil, err
 	}
 	if s.Asked {

@@ -26,7 +26,7 @@ type gate struct {
 	step    func(fd uintptr) bool // tries once; reports whether that was all
 	tryOnce func(fd uintptr)
 	arm     func(fd uintptr)
-	look    func(epfd uintptr) bool
+	check   func(epfd uintptr) bool
 	done    bool  // what tryOnce saw
 	err     error // what arm met
 	got     [1]unix.EpollEvent
@@ -74,7 +74,7 @@ func (g *gate) serve(_ *os.File, master syscall.RawConn, step func(fd uintptr) b
 		g.got[0] = unix.EpollEvent{Events: g.want | unix.EPOLLONESHOT}
 		g.err = unix.EpollCtl(g.epfd, unix.EPOLL_CTL_MOD, int(fd), &g.got[0])
 	}
-	g.look = func(epfd uintptr) bool {
+	g.check = func(epfd uintptr) bool {
 		n, err := unix.EpollWait(int(epfd), g.got[:], 0)
 		return n > 0 || err != nil && err != unix.EINTR
 	}
@@ -102,7 +102,7 @@ func (g *gate) await() error {
 	if g.err != nil {
 		return fmt.Errorf("wait for the terminal: %w", g.err)
 	}
-	return g.epoll.Read(g.look)
+	return g.epoll.Read(g.check)
 }
 
 func (g *gate) setDeadline(t time.Time) error { return g.ep.SetReadDeadline(t) }

@@ -97,7 +97,7 @@ func (p *PTY) Probe() Readiness {
 	}
 	r.Fingerprint = before
 	if r.State == Ready || r.OnlyTimers {
-		p.settle(&r, ok, one, roots)
+		p.confirm(&r, ok, one, roots)
 	}
 	return r
 }
@@ -117,12 +117,12 @@ func (p *PTY) modes() (group int, modes unix.Termios, err error) {
 	return group, modes, err
 }
 
-// settle looks at the terminal's queues, and then at the group and the modes
-// again: had one of the threads run or started another since they were first
-// counted, or somebody changed the modes, what was seen would not be one
-// moment. The count of threads comes before the count of their turns, so that
-// whoever starts one in between is caught at the latter.
-func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
+// confirm reads the terminal's queues, and then its foreground group, its modes
+// and the threads once more. If a thread ran or started another since the first
+// count, or the modes changed, the observations are not of one moment and the
+// program is busy. Threads are counted before their context switches, so that a
+// thread that starts another one in between is noticed by the latter.
+func (p *PTY) confirm(r *Readiness, counted bool, by waiting, roots []int) {
 	w := &p.probe
 	r.InputPending, r.OutputPending = p.pending()
 	before := w.census()

@@ -20,14 +20,14 @@ type guard struct {
 }
 
 func newGuard(listenOn string, port string) *guard {
-	g := &guard{token: randomWord(), secret: randomWord(), cookie: "den-web-" + port}
+	g := &guard{token: randomToken(), secret: randomToken(), cookie: "den-web-" + port}
 	if host, _, err := net.SplitHostPort(listenOn); err == nil {
 		g.name = host
 	}
 	return g
 }
 
-func randomWord() string {
+func randomToken() string {
 	b := make([]byte, 32)
 	rand.Read(b) // It never fails.
 	return base64.RawURLEncoding.EncodeToString(b)

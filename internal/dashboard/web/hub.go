@@ -36,8 +36,8 @@ func newHub(o Options) *hub {
 	return &hub{place: o.Workspace, version: o.Version, listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
 }
 
-// look keeps the listing until ctx ends.
-func (h *hub) look(ctx context.Context, m *dashboard.Model) {
+// watch keeps the listing up to date until ctx ends.
+func (h *hub) watch(ctx context.Context, m *dashboard.Model) {
 	for l := range m.Watch(ctx) {
 		raw, err := json.Marshal(forPage(l))
 		if err != nil {
@@ -129,12 +129,12 @@ func (h *hub) ps(ctx context.Context) json.RawMessage {
 func (h *hub) changedLocked() {
 	h.rev++
 	for wake := range h.pages {
-		rouse(wake)
+		wakeUp(wake)
 	}
 }
 
-// rouse leaves one token: more would mean the same.
-func rouse(wake chan<- struct{}) {
+// wakeUp wakes the receiver. It never blocks: one pending token is enough.
+func wakeUp(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
 	default:
@@ -146,7 +146,7 @@ func (h *hub) join(wake chan<- struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pages[wake] = true
-	rouse(wake)
+	wakeUp(wake)
 }
 
 func (h *hub) leave(wake chan<- struct{}) {

@@ -122,7 +122,7 @@ func (p *page) listen(ctx context.Context) {
 			return
 		}
 		p.take(ctx, a)
-		rouse(p.wake)
+		wakeUp(p.wake)
 	}
 }
 
@@ -157,7 +157,7 @@ func (p *page) gather() *told {
 			continue
 		}
 		if len(m.Paints) == maxPaints {
-			rouse(p.wake)
+			wakeUp(p.wake)
 			break
 		}
 		m.Paints = append(m.Paints, s.take(key))

@@ -103,7 +103,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer s.work.Wait()
 	defer s.end()
 	defer cancel()
-	s.work.Go(func() { s.hub.look(ctx, s.model) })
+	s.work.Go(func() { s.hub.watch(ctx, s.model) })
 	s.work.Go(func() { s.hub.ask(ctx) })
 	h := &http.Server{
 		Handler:           s.awaited(s.guard.wrap(s.routes())),

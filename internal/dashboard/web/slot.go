@@ -98,5 +98,5 @@ func (p *page) update(s *slot, change func()) {
 	change()
 	s.dirty = true
 	p.mu.Unlock()
-	rouse(p.wake)
+	wakeUp(p.wake)
 }

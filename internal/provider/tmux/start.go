@@ -62,9 +62,9 @@ func (p *Provider) tryStart(ctx context.Context, name, start, line string) (*pan
 		return nil, err
 	}
 	_, err = p.askOnce(ctx, client, line, readSequence)
-	one, lookErr := p.find(ctx, name)
-	if lookErr != nil {
-		return nil, errors.Join(err, lookErr)
+	one, findErr := p.find(ctx, name)
+	if findErr != nil {
+		return nil, errors.Join(err, findErr)
 	}
 	if one != nil && one.start == start {
 		return one, nil
