@@ -69,9 +69,9 @@ func (h *Host) manifest() home.Manifest {
 	return *h.record
 }
 
-// edit changes the record and writes it down, until it is closed: gc may
-// remove it any time then. A record that cannot be written does not stop the
-// session.
+// edit changes the record and saves it. After the record is closed it does
+// nothing, because gc may remove it at any time. A write error does not stop
+// the session.
 func (h *Host) edit(change func(*home.Manifest)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalGrace is how long the program has for each step when a signal asks the
-// host to end: all of them fit into the ten seconds that container engines
-// give.
+// signalGrace is the time that the program has for each step of a graceful
+// stop on a signal. All steps fit into the ten seconds that container engines
+// grant.
 const signalGrace = 2 * time.Second
 
 // endOnSignal ends the session on SIGTERM or SIGINT. A signal that arrives
@@ -36,8 +36,8 @@ func (h *Host) endOnSignal(stop <-chan struct{}) {
 	})
 }
 
-// kill ends the session and all its processes, and answers when its record
-// is closed.
+// kill ends the session and all its processes, and returns when its record is
+// closed.
 func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
 	if err := h.beginKill(); err != nil {
 		return wire.Killed{}, err

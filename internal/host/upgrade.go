@@ -27,10 +27,11 @@ import (
 // an anonymous file. Waiting clients are told to retry; the socket's backlog
 // holds them meanwhile.
 
-// handoverVersion is that of handover. The new binary may be a newer den.
+// handoverVersion is the version of the handover format. The new binary may be
+// a newer den.
 const handoverVersion = 1
 
-// handover is the state that crosses an exec.
+// handover is the state that survives an upgrade.
 type handover struct {
 	V int `json:"v"`
 	coreState
@@ -54,8 +55,8 @@ type handover struct {
 	Lock   int `json:"lock"`
 }
 
-// requestUpgrade checks the new binary and begins the replacement. The answer
-// only says that it began: the new host tells its version in its hello.
+// requestUpgrade checks the new binary and begins the upgrade. The response
+// only confirms that it began: the new host reports its version in its hello.
 func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 	if !filepath.IsAbs(u.Binary) {
 		return wire.Upgraded{}, fault.Errorf(fault.Usage, "binary '%s' is not an absolute path", u.Binary)
@@ -108,22 +109,23 @@ func (h *Host) cancelUpgrade() error {
 	return nil
 }
 
-// wasAsked reports whether a signal asked the host to end while its binary was
-// about to be replaced. Nobody obeys signals any more when it is called.
+// wasAsked reports whether a signal to end arrived during the upgrade, after
+// endOnSignal returned.
 func (h *Host) wasAsked() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.endedBy != "" || len(h.asked) > 0
 }
 
-// askAgain repeats that signal, for the one who obeys next.
+// askAgain repeats that signal, for the next endOnSignal.
 func (h *Host) askAgain() {
 	if err := unix.Kill(os.Getpid(), unix.SIGTERM); err != nil {
 		log.Printf("repeat the signal that came during an upgrade: %v", err)
 	}
 }
 
-// replaceBinary hands all to the new binary. It returns only when it failed.
+// replaceBinary executes the new binary with the host's state. It returns only
+// on failure.
 func (h *Host) replaceBinary() error {
 	binary := h.newBinary
 	state, err := h.handover()
@@ -193,7 +195,7 @@ func descriptor(f syscall.Conn) (int, error) {
 	return fd, nil
 }
 
-// Resume is Main for a host that took over from another binary.
+// Resume is Main for a host that was started by an upgrade.
 func Resume(ctx context.Context, version string, stateFD int) error {
 	configureProcess()
 	h, err := resume(version, stateFD)
@@ -205,7 +207,7 @@ func Resume(ctx context.Context, version string, stateFD int) error {
 	return h.serve(ctx)
 }
 
-// readState takes the state out of its file, and closes that.
+// readState reads and closes the state file.
 func readState(fd int) (s handover, err error) {
 	f := os.NewFile(uintptr(fd), "state")
 	defer f.Close()

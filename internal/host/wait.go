@@ -8,16 +8,16 @@ import (
 	"den/internal/wire"
 )
 
-// syncPatience is how long a synchronised update may hide the screen from
-// waits. A program that forgets to end one does not stop them for ever.
+// syncPatience bounds how long a synchronised update hides the screen from
+// waits, in case a program never ends one.
 const syncPatience = 200 * time.Millisecond
 
-// lastLines is how much of the screen a timeout's answer carries.
+// lastLines is the number of screen lines in a timeout's result.
 const lastLines = 10
 
-// waiter is one caller's conditions. Conditions on the screen are checked in
-// the turn that changed it, by the goroutine that runs the turn. Conditions on
-// time are checked by the waiter's own goroutine, when they can have become true.
+// waiter holds one caller's conditions. Conditions on the screen are checked
+// in the turn that changed it, by that turn's goroutine. Conditions on time
+// are checked by the waiter's own goroutine, when they may have become true.
 type waiter struct {
 	wire.Wait
 	matcher *screen.Matcher
@@ -142,9 +142,10 @@ func (w *waiter) check(v *view) (unmet []string) {
 	return unmet
 }
 
-// standsSince returns since when the visible text has not changed. Before the
-// waiter's first check only the last output is known, and the text has
-// certainly stood since then. Input counts as a change about to come.
+// standsSince returns when the visible text last changed. Before the waiter's
+// first check only the time of the last output is known; the text has
+// certainly not changed since. Input counts as a change, because one is
+// expected.
 func (w *waiter) standsSince(v *view) time.Duration {
 	text := v.Text()
 	if !w.checked {
@@ -184,8 +185,8 @@ func (w *waiter) finish(v *view, status string) {
 	}
 }
 
-// wait blocks until the conditions hold, their time is up, the session ends,
-// or the caller goes away.
+// wait blocks until the conditions hold, the timeout passes, the session ends,
+// or the caller disconnects.
 func (h *Host) wait(ctx context.Context, req wire.Wait) (*wire.WaitResult, error) {
 	c := h.core
 	w, err := newWaiter(req, c.clock())
