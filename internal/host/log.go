@@ -111,8 +111,8 @@ func (r *logReader) partOf(ev eventlog.Event) (part wire.LogPart) {
 	seg := r.tail.Segment()
 	begins := seg.Index != r.segment
 	r.segment = seg.Index
-	// A client that did not ask for heads continues in the middle of a
-	// segment.
+	// Unless the client asked for heads, a segment that began before its
+	// position is continued without one.
 	if begins && (r.asked.Head || seg.Seq >= r.asked.After) {
 		part.Segment = &wire.LogSegment{
 			Index: seg.Index, Seq: seg.Seq, Cols: seg.Header.Cols, Rows: seg.Header.Rows, Header: string(seg.Header.Raw),
