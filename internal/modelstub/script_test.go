@@ -51,7 +51,7 @@ func TestTurnWithTools(t *testing.T) {
 	bodies := map[modelstub.Dialect]string{
 		modelstub.Messages: `{"system":[{"type":"text","text":"be brief"}],"tools":[{"name":"Bash"}],"messages":[
 			{"role":"user","content":"old"},{"role":"assistant","content":"ok"},
-			{"role":"user","content":[{"type":"text","text":"<system-reminder>\nbe nice</system-reminder>"},{"type":"text","text":"list it"}]},
+			{"role":"user","content":[{"type":"text","text":"<system-reminder>\nbe nice</system-reminder>"},{"type":"text","text":"[Request interrupted by user for tool use]"},{"type":"text","text":"list it"}]},
 			{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"two files"}]},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}]}`,
 		modelstub.Responses: `{"instructions":"be brief","tools":[{"type":"function","name":"Bash"}],"input":[
