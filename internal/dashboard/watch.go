@@ -22,9 +22,9 @@ const (
 	maxWatches = 2048
 )
 
-// Watch yields what there is, and again whenever it has changed, until ctx
-// ends. New and ended sessions are noticed at once where the system tells of
-// changes in directories, and every two seconds everywhere.
+// Watch yields the listing, and again whenever it changes, until ctx is done.
+// New and ended sessions are noticed at once where directories can be watched,
+// and within two seconds elsewhere.
 func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
 	return func(yield func(*Listing) bool) {
 		w := newWatcher()
@@ -46,7 +46,7 @@ func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
 	}
 }
 
-// watcher knows which directories tell of changes in a listing.
+// watcher watches the directories that affect a listing.
 type watcher struct {
 	w       *fsnotify.Watcher // or nil: polling only
 	watched map[string]bool

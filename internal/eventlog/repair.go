@@ -65,7 +65,7 @@ func repairFile(path string) (Repaired, error) {
 	return Repaired{Bytes: size - whole}, f.Sync()
 }
 
-// wholeLines returns the offset behind the last newline, looking from the end.
+// wholeLines returns the offset after the last newline.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for end := size; end > 0; {
@@ -82,7 +82,7 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// escapeGlob makes dir stand for itself in a pattern.
+// escapeGlob escapes dir for use in a glob pattern.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxEnded bounds the sessions of a Home that are over and shown; the
-	// newest are, and the page says how many there are besides.
+	// maxEnded bounds the ended sessions listed per Home. The newest are
+	// listed, and the page shows the number of the others.
 	maxEnded = 200
 	askEvery = 2 * time.Second // between two questions to the keeper
 )
@@ -74,7 +74,7 @@ func forPage(l *dashboard.Listing) pageListing {
 	return out
 }
 
-// ask keeps the workspace's agents until ctx ends.
+// ask keeps the workspace's agents up to date until ctx is done.
 func (h *hub) ask(ctx context.Context) {
 	if h.place == nil {
 		return
@@ -141,7 +141,7 @@ func wakeUp(wake chan<- struct{}) {
 	}
 }
 
-// join rouses a page at each change, until leave.
+// join registers a page, which is woken at each change until leave.
 func (h *hub) join(wake chan<- struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,7 +155,7 @@ func (h *hub) leave(wake chan<- struct{}) {
 	delete(h.pages, wake)
 }
 
-// since returns what there is, unless the page has seen it.
+// since returns the current state, unless the page has it already.
 func (h *hub) since(rev uint64) (homes, agents json.RawMessage, now uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,8 +165,7 @@ func (h *hub) since(rev uint64) (homes, agents json.RawMessage, now uint64) {
 	return h.homes, h.agents, h.rev
 }
 
-// find returns the session of an id. Only what is listed can be asked for, so
-// a request names no path.
+// find returns a listed session by id. Requests never name a path.
 func (h *hub) find(id string) (*dashboard.Session, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
