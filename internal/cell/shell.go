@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/atomicfile"
 	"den/internal/fault"
 )
 
@@ -103,7 +102,7 @@ func (p plan) write(dir string) error {
 		return err
 	}
 	for name, content := range p.files {
-		if err := atomicfile.Write(filepath.Join(dir, name), []byte(content)); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"den/internal/atomicfile"
+	"den/internal/fault"
 )
 
 // maxArtifacts bounds the artifacts of one kind in a session. Beyond it the
@@ -33,10 +34,14 @@ type Artifact struct {
 	Created time.Time `json:"created"`
 }
 
-// ArtifactPath returns where an artifact of that name goes.
+// ArtifactPath returns where an artifact of that name goes, and makes the
+// directory: most sessions never have one.
 func (d Dir) ArtifactPath(name string) (string, error) {
 	if name != filepath.Base(name) {
 		return "", fmt.Errorf("artifact name %q is a path", name)
+	}
+	if err := os.Mkdir(d.Artifacts(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fault.Errorf(fault.Storage, "create artifact: %w", err)
 	}
 	return filepath.Join(d.Artifacts(), name), nil
 }

@@ -30,6 +30,9 @@ type Spec struct {
 	RecordInput string
 	LogLimit    int64
 	SyncAlways  bool // sync the log at every turn, not only when it must be
+
+	// Files are put into the session's directory before it is started, by name.
+	Files map[string][]byte
 }
 
 // The values of record_input.
@@ -97,7 +100,7 @@ func (h Home) create(
 		Command: spec.Command, Cwd: spec.Cwd, Term: spec.Term, Cols: spec.Cols, Rows: spec.Rows,
 		Created: now.UTC().Round(0), Labels: spec.Labels, Prompt: spec.Prompt,
 		RecordInput: spec.RecordInput, LogLimit: spec.LogLimit, Socket: socket,
-	})
+	}, spec.Files)
 	if err != nil {
 		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
 	}
@@ -119,12 +122,17 @@ func (h Home) create(
 	return d, m, nil
 }
 
-// prepare creates the directory, its lock and its first record, in this order:
-// a record without a held lock would mean a lost session.
-func (d Dir) prepare(m *Manifest) (*os.File, error) {
-	for _, dir := range []string{d.Path, d.Log(), d.Artifacts()} {
+// prepare makes the directory, its files, its lock and its first record, in
+// this order: a record without a held lock would look lost to others.
+func (d Dir) prepare(m *Manifest, files map[string][]byte) (*os.File, error) {
+	for _, dir := range []string{d.Path, d.Log()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, fault.Errorf(fault.KindOf(err), "create session directory: %w", err)
+		}
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(d.Path, name), data, 0o600); err != nil {
+			return nil, fault.Errorf(fault.Storage, "create session directory: %w", err)
 		}
 	}
 	lock, err := filelock.Try(d.lock())

@@ -204,18 +204,32 @@ func (m *Manifest) Ending() string {
 
 // LastWrite returns when the event log last grew.
 func (d Dir) LastWrite() (time.Time, error) {
-	entries, err := os.ReadDir(d.Log()) // sorted: the newest segment is last
-	if err != nil {
-		return time.Time{}, err
-	}
-	if len(entries) == 0 {
-		return time.Time{}, fs.ErrNotExist
-	}
-	fi, err := entries[len(entries)-1].Info()
+	fi, err := d.newestSegment()
 	if err != nil {
 		return time.Time{}, err
 	}
 	return fi.ModTime(), nil
+}
+
+// LogEnd returns the name and the size of the event log's newest segment. One
+// of them changes with every event.
+func (d Dir) LogEnd() (segment string, size int64, err error) {
+	fi, err := d.newestSegment()
+	if err != nil {
+		return "", 0, err
+	}
+	return fi.Name(), fi.Size(), nil
+}
+
+func (d Dir) newestSegment() (fs.FileInfo, error) {
+	entries, err := os.ReadDir(d.Log()) // sorted: the newest segment is last
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	return entries[len(entries)-1].Info()
 }
 
 // Gone returns a channel that is closed when the session's host has exited. It
