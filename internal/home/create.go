@@ -30,9 +30,6 @@ type Spec struct {
 	RecordInput string
 	LogLimit    int64
 	SyncAlways  bool // sync the log at every turn, not only when it must be
-
-	// Files are put into the session's directory before it is started, by name.
-	Files map[string][]byte
 }
 
 // The values of record_input.
@@ -42,25 +39,25 @@ const (
 	RecordNone = "none"
 )
 
-// Bootstrap is the message that a starting host reads from stdin. The
-// environment is passed this way because command lines are public.
+// Bootstrap is the one message that a starting host reads from its stdin.
+// The environment goes this way because a command line is public.
 type Bootstrap struct {
 	V          int      `json:"v"`
 	Home       Home     `json:"home"`
 	ID         string   `json:"id"`
 	Env        []string `json:"env"`
 	SyncAlways bool     `json:"sync_always,omitempty"`
-	// Inherit adds Env to the host's own environment instead of replacing it.
+	// Inherit puts Env on top of the environment that the host itself has.
 	Inherit bool `json:"inherit,omitempty"`
-	// HostPID is the host's PID outside its container, if it runs in one.
+	// HostPID is the host's number outside, where it has another one inside.
 	HostPID int `json:"host_pid,omitempty"`
 }
 
-// BootstrapVersion is the version of Bootstrap and Ready. Both ends are
-// usually the same binary, but den may be upgraded in between.
+// BootstrapVersion is that of Bootstrap and Ready: both ends are the same
+// binary as a rule, but an upgrade may happen between the two.
 const BootstrapVersion = 1
 
-// Ready is the message that a host writes when it serves, or cannot start.
+// Ready is the one message that a host writes when it serves, or cannot.
 type Ready struct {
 	Error *rpc.Error `json:"error,omitempty"`
 }
@@ -68,16 +65,16 @@ type Ready struct {
 // LockFD is the descriptor on which a host inherits its session's lock.
 const LockFD = 3
 
-// Create creates a session and starts its host with the given den binary. It
-// returns when the session accepts commands. On error nothing is left behind.
+// Create makes a session and starts its host with the given den binary. It
+// returns when the session takes commands; on an error nothing is left.
 func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manifest, error) {
 	return h.create(spec, socketPath, func(d Dir, _ string, boot Bootstrap, lock *os.File) error {
 		return d.launch(ctx, spec.Name, binary, boot, lock)
 	})
 }
 
-// create creates a session. launch starts the host, and place returns the path
-// of its socket.
+// create makes a session whose host launch starts, with its socket where
+// place says.
 func (h Home) create(
 	spec Spec,
 	place func(home Home, id string, getenv func(string) string) (string, error),
@@ -100,7 +97,7 @@ func (h Home) create(
 		Command: spec.Command, Cwd: spec.Cwd, Term: spec.Term, Cols: spec.Cols, Rows: spec.Rows,
 		Created: now.UTC().Round(0), Labels: spec.Labels, Prompt: spec.Prompt,
 		RecordInput: spec.RecordInput, LogLimit: spec.LogLimit, Socket: socket,
-	}, spec.Files)
+	})
 	if err != nil {
 		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
 	}
@@ -113,7 +110,9 @@ func (h Home) create(
 	boot := Bootstrap{V: BootstrapVersion, Home: h, ID: d.ID, Env: env, SyncAlways: spec.SyncAlways}
 	if err := launch(d, socket, boot, lock); err != nil {
 		undo()
-		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
+		// A host that was killed may have started its program.
+		_, serr := d.Sweep()
+		return Dir{}, nil, errors.Join(err, serr, os.RemoveAll(d.Path))
 	}
 	m, err := d.Load()
 	if err != nil {
@@ -122,17 +121,12 @@ func (h Home) create(
 	return d, m, nil
 }
 
-// prepare makes the directory, its files, its lock and its first record, in
-// this order: a record without a held lock would look lost to others.
-func (d Dir) prepare(m *Manifest, files map[string][]byte) (*os.File, error) {
-	for _, dir := range []string{d.Path, d.Log()} {
+// prepare makes the directory, its lock and its first record, in this order:
+// a record without a held lock would look lost to others.
+func (d Dir) prepare(m *Manifest) (*os.File, error) {
+	for _, dir := range []string{d.Path, d.Log(), d.Artifacts()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, fault.Errorf(fault.KindOf(err), "create session directory: %w", err)
-		}
-	}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(d.Path, name), data, 0o600); err != nil {
-			return nil, fault.Errorf(fault.Storage, "create session directory: %w", err)
 		}
 	}
 	lock, err := filelock.Try(d.lock())
@@ -146,13 +140,13 @@ func (d Dir) prepare(m *Manifest, files map[string][]byte) (*os.File, error) {
 	return lock, nil
 }
 
-// lockNames locks the names until the returned file is closed.
+// lockNames keeps others from changing the names until the file is closed.
 func (h Home) lockNames() (*os.File, error) {
 	return filelock.Wait(context.Background(), filepath.Join(h.namesDir(), ".lock"))
 }
 
-// claimName makes names/NAME point to d, unless an active session has the
-// name. The returned func restores the previous link.
+// claimName makes names/NAME point to d unless an active session has the
+// name. The returned func gives the name back to its last owner.
 func (h Home) claimName(name string, d Dir) (undo func(), err error) {
 	link := filepath.Join(h.namesDir(), name)
 	lock, err := h.lockNames()
@@ -201,7 +195,7 @@ func relink(target, link string) error {
 	return nil
 }
 
-// launch starts the host detached and waits for its reply.
+// launch starts the host detached and waits for its word.
 func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lock *os.File) error {
 	var ready Ready
 	proc, err := supervise.Detached{
@@ -225,5 +219,5 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 const HostMark = supervise.HostMark
 
 // ProgramMark is the environment variable that marks the processes of a
-// session, so that they can be found after their host was killed.
+// session, so that they are found when their host was killed.
 const ProgramMark = "DEN_SESSION_ID"

@@ -36,20 +36,25 @@ type Cgroup struct {
 // NewCgroup makes a cgroup for the tree of a session. Where this process may
 // not make one, it returns the zero Cgroup: trees are then found by scanning.
 func NewCgroup(id string) Cgroup {
-	base := cgroupBase()
-	if base == "" {
-		return Cgroup{}
+	c := SessionCgroup(id)
+	if c.Path == "" || os.Mkdir(c.Path, 0o755) != nil {
+		return Cgroup{} // there is none, or it is read-only, or somebody else's: not an error
 	}
-	path := filepath.Join(base, cgroupPrefix+id)
-	if err := os.Mkdir(path, 0o755); err != nil {
-		return Cgroup{} // read-only, or somebody else's: not an error
-	}
-	c := Cgroup{Path: path}
-	if _, err := os.Stat(filepath.Join(path, "cgroup.kill")); err != nil {
+	if _, err := os.Stat(filepath.Join(c.Path, "cgroup.kill")); err != nil {
 		c.Remove() // the kernel is older than 5.14
 		return Cgroup{}
 	}
 	return c
+}
+
+// SessionCgroup is the cgroup that NewCgroup makes for a session here; it may
+// not exist. It is the zero Cgroup where there can be none.
+func SessionCgroup(id string) Cgroup {
+	base := cgroupBase()
+	if base == "" {
+		return Cgroup{}
+	}
+	return Cgroup{Path: filepath.Join(base, cgroupPrefix+id)}
 }
 
 // cgroupBase is the directory of this process's cgroup, or of the one that the

@@ -14,6 +14,9 @@ type Cgroup struct{ Path string }
 // NewCgroup makes none.
 func NewCgroup(string) Cgroup { return Cgroup{} }
 
+// SessionCgroup is none.
+func SessionCgroup(string) Cgroup { return Cgroup{} }
+
 // Open opens none.
 func (Cgroup) Open() (*os.File, error) { return nil, nil }
 
