@@ -37,8 +37,9 @@ var realAgents = []realAgent{
 		calls: []string{"raw.githubusercontent.com:443"}, // the news of the day
 	},
 	{
-		name: "opencode",
-		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.OpenCode(t, stub) },
+		name:  "opencode",
+		home:  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.OpenCode(t, stub) },
+		calls: []string{"registry.npmjs.org:443"}, // plugins of its own version
 	},
 }
 
@@ -63,8 +64,12 @@ func TestRealAgents(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			if _, err := stub.Await(ctx, modelstub.Is("ping please")); err != nil {
+			asked, err := stub.Await(ctx, modelstub.Contains("ping"))
+			if err != nil {
 				t.Fatalf("%v\n%s", err, k.screen())
+			}
+			if asked.Text != "ping please" {
+				t.Errorf("the model was asked %q", asked.Text)
 			}
 			k.showsGolden()
 			t.Logf("what the keeper did:\n%s", k.do("agent", "logs", a.name))

@@ -51,7 +51,7 @@ func TestRealAgentsAsk(t *testing.T) {
 			m := manage(t, c.preset, c.home(t, stub))
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			if err := m.Start(ctx); err != nil {
+			if err := m.Start(ctx, nil); err != nil {
 				t.Fatal(err)
 			}
 			var answered []string
@@ -71,7 +71,8 @@ func TestRealAgentsAsk(t *testing.T) {
 			if err != nil || n.Status != conversation.Taken {
 				t.Errorf("the nudge: %v, %s %s", err, n.Status, n.Reason)
 			}
-			if _, err := stub.Await(ctx, modelstub.Is("ping\nin two lines")); err != nil {
+			// Exactly: agents also ask for a title, with the user's words in it.
+			if _, err := stub.Await(ctx, func(r *modelstub.Request) bool { return r.Text == "ping\nin two lines" }); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -28,7 +28,7 @@ func newSlowStart(t *testing.T, kind, hold string) *slowStart {
 	stage := func(name string) string {
 		wait := ""
 		if name == hold {
-			wait = fmt.Sprintf("; echo %s >>%s/reached; test -e %s/open || read x <%s/gate", name, c.traces, c.traces, c.traces)
+			wait = fmt.Sprintf("; echo %s >>%s/reached; test -e %s/open || cat %s/gate", name, c.traces, c.traces, c.traces)
 		}
 		return fmt.Sprintf("echo %s >>%s/stages%s", name, c.traces, wait)
 	}
@@ -49,11 +49,6 @@ func newSlowStart(t *testing.T, kind, hold string) *slowStart {
 	if err := os.WriteFile(filepath.Join(c.dir, "den.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // a command that a killed keeper left waiting goes on
-		if f, err := os.OpenFile(filepath.Join(c.traces, "gate"), os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
-			f.Close()
-		}
-	})
 	return c
 }
 
@@ -75,6 +70,19 @@ func (c *slowStart) awaitHold() {
 func (c *slowStart) open() {
 	c.t.Helper()
 	if err := os.WriteFile(filepath.Join(c.traces, "open"), nil, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// release lets the stage that waits go on, and all others.
+func (c *slowStart) release() {
+	c.t.Helper()
+	c.open()
+	gate, err := os.OpenFile(filepath.Join(c.traces, "gate"), os.O_WRONLY, 0)
+	if err == nil {
+		err = gate.Close()
+	}
+	if err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -140,4 +148,65 @@ func TestStartIsCancelled(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A workspace file that is read again in the middle of a start makes nobody
+// type at an agent that is not set up yet.
+func TestReloadInStart(t *testing.T) {
+	c := newSlowStart(t, "native", "setup")
+	c.must("up", "-t", "60s")
+	c.awaitHold()
+	file := filepath.Join(c.dir, "den.toml")
+	config, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, append([]byte("# edited\n"), config...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.must("reload")
+	out, errOut, code := c.try("agent", "nudge", "a0", "early", "--id", "n1", "-t", "1s")
+	if code == 0 {
+		t.Errorf("nudge in a start: exit %d\n%s%s", code, out, errOut)
+	}
+	c.release()
+	c.must("up", "--wait", "-t", "60s")
+	c.must("agent", "nudge", "a0", "early", "--id", "n1", "-t", "30s")
+	if got := c.lines("a0.got"); strings.Count(got, "early") != 1 {
+		t.Errorf("it read %q", got)
+	}
+}
+
+// The user's set-up commands end with the keeper that ran them, and with all
+// that they started: the next keeper begins the start anew, and nothing of the
+// first may meet it.
+func TestSetupEndsWithItsKeeper(t *testing.T) {
+	for _, hold := range []string{"pre", "setup", "script"} {
+		t.Run(hold, func(t *testing.T) {
+			c := newSlowStart(t, "native", hold)
+			c.must("up", "-t", "60s")
+			c.awaitHold()
+			if len(c.waiting()) == 0 {
+				t.Fatal("no command waits")
+			}
+			c.killKeeper()
+			for left := c.waiting(); len(left) > 0; left = c.waiting() { // the test's own deadline bounds it
+				time.Sleep(5 * time.Millisecond)
+			}
+		})
+	}
+}
+
+// waiting lists the processes of the stage that waits: a child of its shell
+// has the gate in its command line.
+func (c *slowStart) waiting() []int {
+	c.t.Helper()
+	var found []int
+	for _, pid := range c.processes("cat") {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if err == nil && strings.Contains(string(raw), c.traces) {
+			found = append(found, pid)
+		}
+	}
+	return found
 }

@@ -61,6 +61,7 @@ type Managed struct {
 
 	mu     sync.Mutex        // guards the fields below
 	last   []Step            // of the last start
+	now    string            // the step of a start that is under way, or ""
 	values map[string]string // the user's variables, secrets read, while a start runs; or nil
 }
 
@@ -85,7 +86,7 @@ func New(o Options) (*Managed, error) {
 	m.talk = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
 		Source: o.Source, OnState: o.OnState,
-		Ended: m.ended, Life: m.life, Clock: o.Clock,
+		Ended: m.ended, StartCutOff: m.startCutOff, Life: m.life, Clock: o.Clock,
 	})
 	return m, nil
 }
@@ -166,6 +167,19 @@ func (m *Managed) Peek(ctx context.Context, n int) (string, error) {
 
 // Fingerprint is of the configuration as it should be.
 func (m *Managed) Fingerprint() Fingerprint { return FingerprintOf(m.config) }
+
+// StartStep returns the step of a start that is under way, "" for none.
+func (m *Managed) StartStep() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+func (m *Managed) setStartStep(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = name
+}
 
 // LastStart returns the steps of the last start of this Managed.
 func (m *Managed) LastStart() []Step {

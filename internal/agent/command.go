@@ -19,10 +19,28 @@ import (
 // are.
 const maxOutput = 16 << 10
 
+// endWithKeeper runs a command and exits as it does. Its descriptor 3 is a pipe
+// from this process, on which nothing is ever written: when it ends, so has
+// this process, and the whole process group is killed, whatever it is doing.
+// The command itself does not get the pipe.
+const endWithKeeper = `(read -r _ <&3; kill -s KILL 0) & watch=$!
+"$@" 3<&-
+status=$?
+kill -s KILL $watch
+exit $status`
+
 // runCommand runs one of the user's commands to its end and returns the end of
-// what it printed. When the context ends, it and its children are killed.
+// what it printed. It and its children are killed when the context ends, and
+// when this process does.
 func runCommand(ctx context.Context, argv []string, dir string, env map[string]string) (string, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	alive, held, err := os.Pipe()
+	if err != nil {
+		return "", fmt.Errorf("run %q: %w", lastWord(argv), err)
+	}
+	defer held.Close()  // Best effort: nothing was written.
+	defer alive.Close() // Best effort, as above.
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", endWithKeeper, "sh"}, argv...)...)
+	cmd.ExtraFiles = []*os.File{alive}
 	out := &tail{}
 	cmd.Stdout, cmd.Stderr, cmd.Dir = out, out, dir
 	cmd.Env = os.Environ()
@@ -33,17 +51,17 @@ func runCommand(ctx context.Context, argv []string, dir string, env map[string]s
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	// A child that stays behind with the pipe must not hold the start.
 	cmd.WaitDelay = 500 * time.Millisecond
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return out.String(), nil
 	case ctx.Err() != nil:
-		return out.String(), fault.Errorf(fault.Timeout, "run %q: it did not end in time", lastArg(argv))
+		return out.String(), fault.Errorf(fault.Timeout, "run %q: it did not end in time", lastWord(argv))
 	}
-	return out.String(), fmt.Errorf("run %q: %w", lastArg(argv), err)
+	return out.String(), fmt.Errorf("run %q: %w", lastWord(argv), err)
 }
 
-func lastArg(argv []string) string { return argv[len(argv)-1] }
+func lastWord(argv []string) string { return argv[len(argv)-1] }
 
 // tail keeps the end of what is written to it.
 type tail struct {

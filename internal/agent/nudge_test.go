@@ -58,7 +58,7 @@ func startedWith(t *testing.T, p *fake, dir string, timing screen.Timing) *agent
 		t.Fatal(err)
 	}
 	if running, _ := m.IsRunning(t.Context()); !running {
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestNothingIsTypedAtABlankScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan outbox.Message, 1)

@@ -27,6 +27,32 @@ func (m *Managed) preparer() provider.Preparer {
 	return p
 }
 
+// Slot is the right to start, of which there are few.
+type Slot interface {
+	Take(ctx context.Context) error
+	GiveBack()
+}
+
+// prepareWithout makes the place ready without the slot: that may take minutes
+// which others can use, and costs this machine little.
+func (m *Managed) prepareWithout(slot Slot) stepFunc {
+	if slot == nil {
+		return m.prepare
+	}
+	return func(ctx context.Context) (string, Outcome, error) {
+		slot.GiveBack()
+		output, outcome, err := m.prepare(ctx)
+		if err == nil {
+			err = slot.Take(ctx)
+		}
+		return output, outcome, err
+	}
+}
+
+// PrepareFailed reports whether the session's place could not be made ready:
+// there was nothing of the agent yet.
+func (e *StartError) PrepareFailed() bool { return e.Step().Name == StepPrepare }
+
 // prepareLines is how much of a place's progress is kept for an error.
 const prepareLines = 20
 

@@ -96,7 +96,7 @@ func real(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Manag
 func TestRealShell(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		m := real(t, p, agent.SessionConfig{Command: []string{"bash", "--norc"}, Env: values(map[string]string{"PS1": "ready> "}), Nudge: "echo first-$((40+2))"})
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if running, err := m.IsRunning(t.Context()); err != nil || !running {
@@ -148,7 +148,7 @@ func shows(t *testing.T, m *agent.Managed, text string) {
 func TestRealDeathAtOnce(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		m := real(t, p, agent.SessionConfig{Command: []string{"sh", "-c", "echo no such model; exit 3"}})
-		err := m.Start(t.Context())
+		err := m.Start(t.Context(), nil)
 		var failed *agent.StartError
 		if !errors.As(err, &failed) || fault.KindOf(err) != fault.NotRunning || !strings.Contains(failed.Screen, "no such model") || !strings.Contains(err.Error(), "status 3") {
 			t.Fatalf("%v", err)
@@ -184,7 +184,7 @@ func TestRealDialog(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		m := real(t, p, agent.SessionConfig{Command: []string{"sh", "-c", menuProgram}, Nudge: "hello there",
 			Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"sh"}}})
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatalf("%v\n%+v", err, m.LastStart())
 		}
 		t.Log(m.LastStart())

@@ -42,7 +42,7 @@ func realIn(t *testing.T, p provider.Provider, dir string, command ...string) *a
 func TestEchoIsNoEvidence(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		m := realIn(t, p, t.TempDir(), "sh", "-c", "while :; do echo tick; sleep 0.1; done")
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		n, err := m.Nudge(t.Context(), "", "are you there")
@@ -56,7 +56,7 @@ func TestEchoIsNoEvidence(t *testing.T) {
 func TestLineReaderTakes(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		m := realIn(t, p, t.TempDir(), "cat")
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range []string{"one", "two\nlines", strings.Repeat("x", provider.MaxLine)} {
@@ -73,7 +73,7 @@ func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 20_000)
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		m := realIn(t, p, t.TempDir(), "cat")
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		n, err := m.Nudge(t.Context(), "", "first\n"+long)
@@ -88,7 +88,7 @@ func TestLongLines(t *testing.T) {
 		}
 
 		m = realIn(t, p, t.TempDir(), "bash", "--norc")
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(t.TempDir(), "count")
@@ -122,7 +122,7 @@ func TestNudgeIsNotGluedToADraft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onReal(t, func(t *testing.T, p provider.Provider) {
 				m := realIn(t, p, t.TempDir(), command...)
-				if err := m.Start(t.Context()); err != nil {
+				if err := m.Start(t.Context(), nil); err != nil {
 					t.Fatal(err)
 				}
 				shows(t, m, "ready>")
@@ -157,7 +157,7 @@ func TestTextWithoutEnterIsFinished(t *testing.T) {
 			onReal(t, func(t *testing.T, p provider.Provider) {
 				dir, file := t.TempDir(), filepath.Join(t.TempDir(), "ran")
 				m := realIn(t, p, dir, command...)
-				if err := m.Start(t.Context()); err != nil {
+				if err := m.Start(t.Context(), nil); err != nil {
 					t.Fatal(err)
 				}
 				shows(t, m, "ready>")
@@ -290,7 +290,7 @@ func TestSourceComesFirst(t *testing.T) {
 	}
 	asking := &source{state: conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}}
 	m := open(asking)
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := m.State(t.Context()); err != nil || s.Activity != conversation.Asking || s.Source != "a state file" {

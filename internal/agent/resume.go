@@ -37,6 +37,13 @@ func (m *Managed) StartUnfinished(ctx context.Context) (bool, error) {
 	return err == nil && kept == "", err
 }
 
+// startCutOff is StartUnfinished for a conversation. Where it cannot be told,
+// what follows meets the same problem and says so.
+func (m *Managed) startCutOff(ctx context.Context) bool {
+	cutOff, err := m.StartUnfinished(ctx)
+	return err == nil && cutOff
+}
+
 // firstStep returns the step that a start begins with: the first one, or where
 // a start that was cut off left. An agent that runs is refused. A session that
 // stands while its agent is gone, or that cannot be resumed, is ended.

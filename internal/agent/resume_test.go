@@ -40,7 +40,7 @@ func TestStartIsResumed(t *testing.T) {
 			if unfinished, err := m.StartUnfinished(t.Context()); err != nil || !unfinished {
 				t.Errorf("unfinished: %v, %v", unfinished, err)
 			}
-			if err := m.Start(t.Context()); err != nil {
+			if err := m.Start(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if first := m.LastStart()[0].Name; first != tt.first {
@@ -53,7 +53,7 @@ func TestStartIsResumed(t *testing.T) {
 			if unfinished, err := m.StartUnfinished(t.Context()); err != nil || unfinished {
 				t.Errorf("afterwards unfinished: %v, %v", unfinished, err)
 			}
-			if again := m.Start(t.Context()); again == nil {
+			if again := m.Start(t.Context(), nil); again == nil {
 				t.Error("an agent that runs was started again")
 			}
 		})

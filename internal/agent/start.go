@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -24,8 +25,9 @@ type stepFunc func(ctx context.Context) (string, Outcome, error)
 // the agent asks before it can work, then the user's commands and the nudge.
 // Every step has its own time limit. A step that fails ends the session, and
 // its last screen goes with the error. A start that was cut off by the keeper's
-// end is gone on with, or begun anew.
-func (m *Managed) Start(ctx context.Context) error {
+// end is gone on with, or begun anew. The slot is given back while the session's
+// place is made ready; nil where starts are not counted.
+func (m *Managed) Start(ctx context.Context, slot Slot) error {
 	steps := []struct {
 		name string
 		run  stepFunc
@@ -33,7 +35,7 @@ func (m *Managed) Start(ctx context.Context) error {
 		{StepPreStart, m.preStart},
 		{StepOverlay, m.overlay},
 		{StepCopyFiles, m.copyFiles},
-		{StepPrepare, m.prepare},
+		{StepPrepare, m.prepareWithout(slot)},
 		{StepCreate, m.create},
 		{StepDialogs, talking(m.talk.FirstDialogs)},
 		{StepReady, talking(m.talk.AwaitReady)},
@@ -43,6 +45,8 @@ func (m *Managed) Start(ctx context.Context) error {
 		{StepScript, m.script},
 		{StepNudge, m.firstNudge},
 	}
+	defer m.talk.SetStarting(false)
+	m.talk.SetStarting(true)
 	first, err := m.firstStep(ctx)
 	if err != nil {
 		return err
@@ -50,7 +54,7 @@ func (m *Managed) Start(ctx context.Context) error {
 	var done []Step
 	created := first != StepPreStart
 	defer m.forgetSecrets()
-	defer m.talk.SetStarting(false)
+	defer m.setStartStep("")
 	for _, s := range steps {
 		if len(done) == 0 && s.name != first {
 			continue // it was done before the start was cut off
@@ -75,6 +79,7 @@ func (m *Managed) Start(ctx context.Context) error {
 }
 
 func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, error) {
+	m.setStartStep(name)
 	began := m.clock()
 	limited, cancel := context.WithTimeout(ctx, m.limit(name))
 	defer cancel()
@@ -135,8 +140,14 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		return "", Failed, err
 	}
 	note := m.prepareSource(&c)
-	c.Meta = map[string]string{MetaLife: ident.New(m.clock()), MetaStarting: m.Fingerprint().String()} // see resume.go
-	return note, Done, m.provider.Start(ctx, m.session, c)
+	if err := m.provider.Start(ctx, m.session, c); err != nil {
+		return "", Failed, err
+	}
+	// Kept at once: see resume.go.
+	err = errors.Join(
+		m.keepMeta(ctx, MetaLife, ident.New(m.clock())),
+		m.keepMeta(ctx, MetaStarting, m.Fingerprint().String()))
+	return note, Done, err
 }
 
 // prepareSource adds to a start what the source of the agent's state needs,
@@ -226,10 +237,11 @@ func (m *Managed) script(ctx context.Context) (string, Outcome, error) {
 	if err != nil {
 		return "", Failed, err
 	}
-	output, err := runCommand(ctx, []string{path}, m.config.WorkDir, env)
-	if errors.Is(err, os.ErrPermission) { // not executable: it is a script all the same
-		output, err = runCommand(ctx, []string{"sh", path}, m.config.WorkDir, env)
+	argv := []string{path}
+	if _, err := exec.LookPath(path); errors.Is(err, os.ErrPermission) {
+		argv = []string{"sh", path} // not executable: it is a script all the same
 	}
+	output, err := runCommand(ctx, argv, m.config.WorkDir, env)
 	return output, Done, err
 }
 

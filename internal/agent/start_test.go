@@ -92,7 +92,7 @@ func TestStartGoesInOrder(t *testing.T) {
 			SessionSetup: []string{"echo setup {{.Session}} >> " + order}, SessionSetupScript: filepath.Join(src, "s.sh"),
 		},
 	})
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -141,7 +141,7 @@ func TestDialogsAreAnswered(t *testing.T) {
 		}
 	}
 	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.called(); got != "Down Enter Up Enter" {
@@ -172,7 +172,7 @@ func TestADialogThatStaysIsAnsweredAgain(t *testing.T) {
 		}
 	}
 	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "› ", ProcessNames: []string{"codex"}}})
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.called(); got != "Enter Up Enter" {
@@ -191,7 +191,7 @@ func TestACursorThatIsPutBackIsMovedAgain(t *testing.T) {
 		}
 	}
 	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := p.called(); got != "Down Enter" {
@@ -234,7 +234,7 @@ func TestUnknownDialogsGetNoKeys(t *testing.T) {
 			p := newFake()
 			p.onStart = func(s *fakeSession) { s.screen = c.screen }
 			m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ProcessNames: []string{"claude"}}})
-			if err := m.Start(t.Context()); err != nil {
+			if err := m.Start(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.called(); got != c.keys {
@@ -254,7 +254,7 @@ func TestDyingAtOnceIsAFailedStart(t *testing.T) {
 	p := newFake()
 	p.onStart = func(s *fakeSession) { s.screen, s.exit = "boom: no such model", &provider.Exit{Code: 3} }
 	m := managed(t, p, agent.SessionConfig{}) // not a single hint
-	err := m.Start(t.Context())
+	err := m.Start(t.Context(), nil)
 	var failed *agent.StartError
 	if !errors.As(err, &failed) || failed.Step().Name != agent.StepAlive || failed.Screen != "boom: no such model" {
 		t.Fatalf("%v", err)
@@ -271,7 +271,7 @@ func TestFailedStepsTellAll(t *testing.T) {
 	p := newFake()
 	p.onStart = func(s *fakeSession) { s.screen = "the screen" }
 	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{SessionSetup: []string{"echo out; echo err >&2; exit 7"}}})
-	err := m.Start(t.Context())
+	err := m.Start(t.Context(), nil)
 	var failed *agent.StartError
 	if !errors.As(err, &failed) || failed.Step().Name != agent.StepSetup || failed.Step().Output != "out\nerr\n" || failed.Screen != "the screen" {
 		t.Fatalf("%v", err)
@@ -288,7 +288,7 @@ func TestFailedStepsTellAll(t *testing.T) {
 	// Before there is a session, there is nothing to end.
 	p = newFake()
 	m = managed(t, p, agent.SessionConfig{StartupTimeout: 100 * time.Millisecond, Hints: workspace.Hints{PreStart: []string{"echo begun; sleep 60"}}})
-	err = m.Start(t.Context())
+	err = m.Start(t.Context(), nil)
 	if !errors.As(err, &failed) || fault.KindOf(err) != fault.Timeout || failed.Step().Output != "begun\n" || p.called() != "" {
 		t.Errorf("%v, %s", err, p.called())
 	}
@@ -299,13 +299,13 @@ func TestALateAgentIsNoFailure(t *testing.T) {
 	p.busy = true
 	p.onStart = func(s *fakeSession) { s.screen = "loading" }
 	m := managed(t, p, agent.SessionConfig{StartupTimeout: 300 * time.Millisecond, Nudge: "hello", Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
-	if err := m.Start(t.Context()); err != nil {
+	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
 	if o := outcomes(m); o[agent.StepReady] != agent.Late || o[agent.StepNudge] != agent.Queued {
 		t.Errorf("%v", o)
 	}
-	if err := m.Start(t.Context()); fault.KindOf(err) != fault.Busy {
+	if err := m.Start(t.Context(), nil); fault.KindOf(err) != fault.Busy {
 		t.Errorf("a second start: %v", err)
 	}
 }
@@ -318,7 +318,7 @@ func TestStartStopsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p.onStart = func(s *fakeSession) { s.screen = "loading"; cancel() }
-	if err := m.Start(ctx); !errors.Is(err, context.Canceled) || !slices.Contains(strings.Fields(p.called()), "stop") {
+	if err := m.Start(ctx, nil); !errors.Is(err, context.Canceled) || !slices.Contains(strings.Fields(p.called()), "stop") {
 		t.Errorf("%v, %s", err, p.called())
 	}
 }

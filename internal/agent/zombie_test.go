@@ -21,7 +21,7 @@ func TestRealSessionWithoutItsAgent(t *testing.T) {
 			Command: []string{"sh", "-c", "./worker 1000; exec cat"},
 			Hints:   workspace.Hints{ProcessNames: []string{"worker"}, PreStart: []string{"cp /bin/sleep ./worker"}},
 		})
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		running, err := m.IsRunning(t.Context())
@@ -36,13 +36,13 @@ func TestRealSessionWithoutItsAgent(t *testing.T) {
 				t.Fatalf("its process has ended: running %v, %v", running, err)
 			}
 		}
-		if err := m.Start(t.Context()); err != nil {
+		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatalf("a start in the place of what is left: %v", err)
 		}
 		if running, err := m.IsRunning(t.Context()); err != nil || !running {
 			t.Errorf("after the second start: running %v, %v", running, err)
 		}
-		if err := m.Start(t.Context()); fault.KindOf(err) != fault.Busy {
+		if err := m.Start(t.Context(), nil); fault.KindOf(err) != fault.Busy {
 			t.Errorf("a third start: %v", err)
 		}
 	})
@@ -58,7 +58,7 @@ func TestRealProcessThatNeverComes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var failed *agent.StartError
-		if err := m.Start(t.Context()); !errors.As(err, &failed) || failed.Step().Name != agent.StepAlive || !strings.Contains(err.Error(), "called worker") {
+		if err := m.Start(t.Context(), nil); !errors.As(err, &failed) || failed.Step().Name != agent.StepAlive || !strings.Contains(err.Error(), "called worker") {
 			t.Fatalf("%v", err)
 		}
 		if running, err := p.IsRunning(t.Context(), "den-w-a"); err != nil || running {

@@ -43,18 +43,17 @@ func (w *worker) screen(ctx context.Context) string {
 
 // start brings the agent up. Only so many start at the same time.
 func (w *worker) start(ctx context.Context, d decision) {
-	sctx, end := w.beginStart(ctx)
+	sub, sctx, end := w.beginStart(ctx)
 	defer end()
-	select {
-	case w.c.starting <- struct{}{}:
-		defer func() { <-w.c.starting }()
-	case <-sctx.Done():
-		return
+	slot := &Slot{slots: w.c.starting}
+	if slot.Take(sctx) != nil {
+		return // it is not wanted any more
 	}
+	defer slot.GiveBack()
 	w.event(keeper.EventStarting, d.why, nil)
 	begun := w.c.clock()
 	limited, cancel := context.WithTimeout(sctx, w.rules().StartTimeout)
-	err := w.sub().Start(limited)
+	err := sub.Start(limited, slot)
 	cancel()
 	if ctx.Err() != nil {
 		return // the next keeper sees what came of it
@@ -73,16 +72,19 @@ func (w *worker) start(ctx context.Context, d decision) {
 		// It runs already: the next look adopts it.
 		w.remember((*memory).begunAnew)
 		return
+	case isPrepareFailure(err):
+		w.prepareFailed(err, now, begun)
+		return
 	case err != nil:
 		w.startFailed(err, now, begun)
 		return
 	}
 	w.remember(func(m *memory) {
 		m.begunAnew()
-		m.Up, m.Left, m.Started, m.ExitCode = true, false, now, nil
+		m.Up, m.Left, m.Started, m.ExitCode, m.PrepareFailures = true, false, now, nil, 0
 	})
-	detail := map[string]any{"session": w.sub().Session(), "took_ms": now.Sub(begun).Milliseconds()}
-	if r, ok := w.sub().(Reporter); ok {
+	detail := map[string]any{"session": sub.Session(), "took_ms": now.Sub(begun).Milliseconds()}
+	if r, ok := sub.(Reporter); ok {
 		for step, outcome := range r.StartReport() {
 			detail[step] = outcome
 		}

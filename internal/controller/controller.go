@@ -256,6 +256,7 @@ func (c *Controller) Status() []keeper.AgentStatus {
 	all := []keeper.AgentStatus{}
 	for _, w := range c.all() {
 		s, _ := w.current()
+		s.Step = w.startStep()
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b keeper.AgentStatus) int { return strings.Compare(a.Name, b.Name) })

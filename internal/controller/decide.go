@@ -157,6 +157,9 @@ func decideStart(w desired, m memory, p Policy, now time.Time) decision {
 			why: fmt.Sprintf("it failed too often (%s); one more try at %s, or 'den agent reset'", m.LastFailure, m.QuarantinedUntil.Local().Format(time.TimeOnly))}
 	case w.waitsFor != "":
 		return decision{do: rest, actual: keeper.Stopped, why: "waits for " + w.waitsFor}
+	case now.Before(m.NotBefore) && m.PrepareFailures > 0:
+		return decision{do: rest, actual: keeper.Starting, again: m.NotBefore,
+			why: fmt.Sprintf("its place could not be made ready %d times in a row (%s); the next try is at %s", m.PrepareFailures, m.LastFailure, m.NotBefore.Local().Format(time.TimeOnly))}
 	case now.Before(m.NotBefore):
 		return decision{do: rest, actual: keeper.Starting, again: m.NotBefore,
 			why: fmt.Sprintf("failed %d times in a row (%s); the next try is at %s", m.Failures, m.LastFailure, m.NotBefore.Local().Format(time.TimeOnly))}

@@ -34,6 +34,8 @@ type place struct {
 	peeked   func()          // called by Peek, or nil
 	partial  map[string]bool // its start was cut off
 	hang     chan struct{}   // Start sends to it and hangs until its context ends; or nil
+	pulling  chan struct{}   // Start gives its slot back, sends to it and waits for pulled; or nil
+	pulled   chan struct{}
 }
 
 func newPlace() *place {
@@ -85,15 +87,23 @@ func (a fakeAgent) Running(context.Context) (bool, error) {
 	return a.running[a.Session()] > 0, a.blind
 }
 
-func (a fakeAgent) Start(ctx context.Context) error {
+func (a fakeAgent) Start(ctx context.Context, slot *Slot) error {
 	a.mu.Lock()
-	hang := a.hang
+	hang, pulling := a.hang, a.pulling
 	a.starts++
 	a.mu.Unlock()
 	if hang != nil {
 		hang <- struct{}{}
 		<-ctx.Done()
 		return ctx.Err()
+	}
+	if pulling != nil {
+		slot.GiveBack()
+		pulling <- struct{}{}
+		<-a.pulled
+		if err := slot.Take(ctx); err != nil {
+			return err
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

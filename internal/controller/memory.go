@@ -41,6 +41,8 @@ type memory struct {
 	QuarantinedUntil time.Time   `json:"quarantined_until,omitzero"`
 	Quarantines      int         `json:"quarantines,omitempty"` // in a row
 
+	PrepareFailures int `json:"prepare_failures,omitempty"` // in a row, of making its place ready
+
 	Drain   *drainMemory `json:"drain,omitempty"`
 	Stalled bool         `json:"stalled,omitempty"` // was told
 
@@ -86,10 +88,18 @@ func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter f
 	return false
 }
 
+// notPrepared notes that the agent's place could not be made ready. It is no
+// failure of the agent, and has a count and a pause of its own.
+func (m *memory) notPrepared(what string, p Policy, now time.Time, jitter float64) {
+	m.LastFailure, _, _ = strings.Cut(what, "\n")
+	m.PrepareFailures++
+	m.NotBefore = now.Add(p.delay(m.PrepareFailures+1, jitter)) // the first is not tried again at once: nothing has changed
+}
+
 // forgive forgets all failures.
 func (m *memory) forgive() {
 	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.FailedAs, m.FailedByStall = 0, nil, 0, "", "", false
-	m.NotBefore, m.QuarantinedUntil = time.Time{}, time.Time{}
+	m.NotBefore, m.QuarantinedUntil, m.PrepareFailures = time.Time{}, time.Time{}, 0
 }
 
 // finish notes an end that is final by the agent's restart policy.

@@ -25,8 +25,9 @@ type Subject interface {
 	Running(ctx context.Context) (bool, error)
 	// Start brings the agent up, whole, and leaves its fingerprint with it. A
 	// session in which the agent does not run any more makes room. A start that
-	// was cut off is finished, or begun anew.
-	Start(ctx context.Context) error
+	// was cut off is finished, or begun anew. It gives the slot back while it
+	// only waits for its place to be made ready.
+	Start(ctx context.Context, slot *Slot) error
 	// StartUnfinished reports whether the running agent's start was cut off.
 	StartUnfinished(ctx context.Context) (bool, error)
 	// Stop ends it with all its processes.
@@ -58,6 +59,8 @@ type Subject interface {
 
 // Reporter is a subject that can tell how its last start went, step by step.
 type Reporter interface {
+	// StartStep returns the step that is under way, "" for none.
+	StartStep() string
 	// StartReport returns what is worth knowing, nil for nothing.
 	StartReport() map[string]string
 }

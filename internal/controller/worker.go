@@ -36,10 +36,11 @@ type worker struct {
 	deferred string        // the drift that was last told as deferred
 	// cancelStart ends the start that is under way; nil while none is.
 	cancelStart context.CancelCauseFunc
-	gone        bool   // the workspace has no such agent: forget it when it has ended
-	retired     bool   // it was forgotten: nobody looks at it any more
-	asked       uint64 // counts what was wanted of it
-	answered    uint64 // asked, as of the look that the status is from
+	startedNow  Subject // as that start began with it
+	gone        bool    // the workspace has no such agent: forget it when it has ended
+	retired     bool    // it was forgotten: nobody looks at it any more
+	asked       uint64  // counts what was wanted of it
+	answered    uint64  // asked, as of the look that the status is from
 }
 
 func newWorker(c *Controller, m Member) *worker {

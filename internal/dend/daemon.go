@@ -68,6 +68,11 @@ func (m member) Key() string { return m.key }
 func (m member) Session() string  { return m.SessionName() }
 func (m member) Provider() string { return m.kind }
 
+// Start is the agent's, with a slot of the controller's.
+func (m member) Start(ctx context.Context, slot *controller.Slot) error {
+	return m.Managed.Start(ctx, slot)
+}
+
 // Running is IsRunning.
 func (m member) Running(ctx context.Context) (bool, error) { return m.IsRunning(ctx) }
 

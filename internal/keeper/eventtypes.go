@@ -11,6 +11,7 @@ const (
 	EventStarted        = "agent.started"
 	EventAdopted        = "agent.adopted" // it ran when a keeper came
 	EventStartFailed    = "agent.start_failed"
+	EventPrepareFailed  = "agent.prepare_failed"  // its place could not be made ready; no failure of the agent
 	EventStartCancelled = "agent.start_cancelled" // it is not wanted any more
 	EventExited         = "agent.exited"          // nobody asked for its end
 	EventStopping       = "agent.stopping"

@@ -65,6 +65,7 @@ type AgentStatus struct {
 	Wanted     string    `json:"wanted"`
 	Actual     string    `json:"actual"`
 	Why        string    `json:"why"`
+	Step       string    `json:"step,omitempty"` // of its start that is under way
 	Restarts   int       `json:"restarts"`
 	Since      time.Time `json:"since"`
 	ExitCode   *int      `json:"exit_code,omitempty"`
@@ -153,13 +154,9 @@ type Event struct {
 // IsAbout reports whether the event is about the agent of that name, or, where
 // key is not "", of that key.
 func (e Event) IsAbout(agent, key string) bool {
-	return e.Agent == agent || key != "" && e.agentKey() == key
-}
-
-// agentKey is the key of the agent that the event is about.
-func (e Event) agentKey() string {
-	if e.Key == "" {
-		return e.Agent
+	own := e.Key
+	if own == "" {
+		own = e.Agent
 	}
-	return e.Key
+	return e.Agent == agent || key != "" && own == key
 }

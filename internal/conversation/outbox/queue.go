@@ -37,6 +37,8 @@ type Queue struct {
 	mu       sync.Mutex // guards the fields below
 	messages []*Message // by key
 	damaged  []string
+	paused   string // why nothing may be sent now, or ""
+	managed  bool   // somebody in this process decides whether to pause
 }
 
 // Open reads the queue in dir, which is made if there is none. A file that
@@ -117,6 +119,30 @@ func (q *Queue) TryClaim() bool {
 
 // Release gives the right to send back.
 func (q *Queue) Release() { <-q.sender }
+
+// Pause keeps everybody from sending, and says why; Resume takes that back. The
+// queue outlives the agent's configuration, so a pause holds whatever becomes of
+// that meanwhile.
+func (q *Queue) Pause(why string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.paused, q.managed = why, true
+}
+
+// Resume allows sending.
+func (q *Queue) Resume() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.paused, q.managed = "", true
+}
+
+// Paused says why nothing may be sent now, "" if it may. managed is false while
+// neither Pause nor Resume was called in this process.
+func (q *Queue) Paused() (why string, managed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.paused, q.managed
+}
 
 // Add keeps a message. When it returns, the message survives a crash. An id
 // that is kept already is that message, whatever became of it; with another

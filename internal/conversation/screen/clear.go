@@ -82,8 +82,8 @@ func (c *Conversation) patience(screen string) time.Duration {
 // obstacle says why nothing may be typed now, "" for no reason. typed is what
 // den may have typed before, or "".
 func (c *Conversation) obstacle(ctx context.Context, typed string) (why, screen string, err error) {
-	if c.isStarting() {
-		return "it is starting", "", nil
+	if c.starting(ctx) {
+		return isStartingNow, "", nil
 	}
 	running, err := c.provider.IsRunning(ctx, c.session)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"den/internal/conversation"
@@ -29,6 +30,9 @@ type Options struct {
 
 	// Ended returns an error that says how the program ended, nil while it runs.
 	Ended func(ctx context.Context) error
+	// StartCutOff reports whether an earlier process began the session's start
+	// and did not finish it.
+	StartCutOff func(ctx context.Context) bool
 	// Life differs between two starts of the session, "" where that is not known.
 	Life  func(ctx context.Context) string
 	Clock func() time.Time
@@ -69,23 +73,24 @@ func (t Timing) withDefaults() Timing {
 
 // Conversation talks with one agent over its session's terminal.
 type Conversation struct {
-	agent    string
-	session  string
-	provider provider.Provider
-	queue    *outbox.Queue
-	hints    Hints
-	profile  *profile
-	timing   Timing
-	source   conversation.Source // or nil
-	onState  func(conversation.State)
-	ended    func(context.Context) error
-	life     func(context.Context) string
-	clock    func() time.Time
-	events   *eventRing
-	up       chan struct{} // room for one token: a start is over
+	agent       string
+	session     string
+	provider    provider.Provider
+	queue       *outbox.Queue
+	hints       Hints
+	profile     *profile
+	timing      Timing
+	source      conversation.Source // or nil
+	onState     func(conversation.State)
+	ended       func(context.Context) error
+	startCutOff func(context.Context) bool
+	life        func(context.Context) string
+	clock       func() time.Time
+	events      *eventRing
+	up          chan struct{} // room for one token: a start is over
+	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
 
-	mu       sync.Mutex // guards the fields below
-	starting bool       // a start has begun and is not yet at its first message
+	mu sync.Mutex // guards the fields below
 	// composerHints are what the program wrote into its empty composer.
 	composerHints []string
 	prompt        string             // left of the cursor when the program came up, or ""
@@ -100,23 +105,33 @@ var _ conversation.Conversation = (*Conversation)(nil)
 func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
-		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, life: o.Life, clock: o.Clock,
+		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
 		events: newEventRing(), up: make(chan struct{}, 1),
 	}
 }
 
+const isStartingNow = "it is starting"
+
 // SetStarting tells that the agent comes up: nothing that was queued before is
-// typed at it meanwhile.
+// typed at it meanwhile, by this Conversation or by one that another
+// configuration makes of the same agent.
 func (c *Conversation) SetStarting(yes bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.starting = yes
+	if yes {
+		c.queue.Pause(isStartingNow)
+	} else {
+		c.queue.Resume()
+	}
 }
 
-func (c *Conversation) isStarting() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.starting
+// starting reports whether a start is under way, or was cut off by the end of
+// an earlier keeper and not resumed yet.
+func (c *Conversation) starting(ctx context.Context) bool {
+	why, managed := c.queue.Paused()
+	if managed || c.adopted.Load() {
+		return why != ""
+	}
+	c.adopted.Store(!c.startCutOff(ctx)) // what is finished stays so
+	return !c.adopted.Load()
 }
 
 // LastState is the state as Run last saw it, the zero State before that.

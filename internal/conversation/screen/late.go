@@ -24,7 +24,6 @@ type lateWatch struct {
 	ticker    *time.Ticker
 	until     time.Time
 	leftAlone string // the screen whose dialog was not answered
-	silence   silence
 }
 
 // watchLate begins to look: the agent may have been started by another keeper.
@@ -53,13 +52,10 @@ func (w *lateWatch) answerDialog(ctx context.Context) error {
 		w.ticker.Stop()
 		return nil
 	}
-	if c.isStarting() || !c.queue.TryClaim() {
+	if c.starting(ctx) || !c.queue.TryClaim() {
 		return nil // the start looks, or whoever sends does
 	}
 	defer c.queue.Release()
-	if w.silence.goesOn(ctx, c) {
-		return nil // the screen is as it was
-	}
 	screen, err := c.peek(ctx, peekLines)
 	switch fault.KindOf(err) {
 	case "":

@@ -22,7 +22,7 @@ func (c *Conversation) State(ctx context.Context) (conversation.State, error) {
 		return conversation.State{Activity: conversation.Unknown, Why: err.Error()}, err
 	case !running:
 		return conversation.State{Activity: conversation.Gone}, nil
-	case c.isStarting():
+	case c.starting(ctx):
 		return conversation.State{Activity: conversation.Starting}, nil
 	}
 	if s, ok := c.sourceState(ctx); ok {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,6 +136,9 @@ func (a Agent) Open() (conversation.Source, error) {
 	}
 	return v.open(a, k.Endpoint)
 }
+
+// Known lists the agents of the table.
+func Known() []string { return slices.Sorted(maps.Keys(vendors)) }
 
 // getenv returns a variable as the agent sees it.
 func (a Agent) getenv(key string) string {
