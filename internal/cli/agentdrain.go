@@ -10,8 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// agentOrSelf returns the agent that is named, or the one that runs this
-// command.
+// agentOrSelf is the agent that is named, or the one that speaks.
 func (a *app) agentOrSelf(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil

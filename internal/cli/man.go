@@ -110,7 +110,7 @@ func manCommands(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// roff escapes text for roff.
+// roff escapes what the formatter would take for its own.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	var b strings.Builder

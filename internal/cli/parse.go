@@ -75,7 +75,7 @@ func formatBytes(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// formatAge formats a duration for people, in its largest unit.
+// formatAge is for people: the largest unit only.
 func formatAge(d time.Duration) string {
 	switch {
 	case d < time.Minute:

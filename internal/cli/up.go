@@ -56,8 +56,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	// Problems of the file are reported here, not by a keeper that fails to
-	// start.
+	// A file with problems is told here, not by a keeper that will not start.
 	ws, err := workspace.Load(p.Config)
 	if err != nil {
 		return err
@@ -83,7 +82,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	defer cancel()
 	ps, err := a.ensureUp(ctx, p, argv)
 	if err == nil && o.wait {
-		err = a.keep(ctx, p.Config, keeper.MethodPs, keeper.Agent{Wait: true}, &ps)
+		ps, err = a.awaitAgents(ctx, p, time.Duration(o.timeout))
 	}
 	if err != nil {
 		return err
@@ -93,9 +92,9 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	})
 }
 
-// ensureUp returns once a keeper responds that is not shutting down. One that
-// is shutting down is waited for and replaced: 'up' after 'down' starts the
-// agents, however long 'down' took.
+// ensureUp returns once a keeper that stays answers. One that is on its way
+// out is waited for and replaced: who says 'up' after 'down' wants the agents,
+// however long those took to end.
 func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (ps keeper.Ps, err error) {
 	for {
 		if err := a.ensureKeeper(ctx, p, argv); err != nil {
@@ -116,8 +115,8 @@ func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (p
 	}
 }
 
-// ensureKeeper starts a keeper unless one responds. One that holds the lock
-// and does not respond is starting or shutting down.
+// ensureKeeper starts a keeper unless one answers. One that holds the lock and
+// does not answer either comes up, or is about to go.
 func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string) error {
 	for {
 		c, err := p.Dial(ctx, Version)
@@ -138,8 +137,8 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string
 	}
 }
 
-// pauseForKeeper waits briefly for a keeper that holds the lock and does not
-// respond.
+// pauseForKeeper waits a moment for a keeper that holds the lock and does not
+// answer.
 func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
 	select {
 	case <-ctx.Done():
@@ -149,8 +148,8 @@ func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
 	}
 }
 
-// endWithoutKeeper stops the agents of a keeper that was killed. It runs dend
-// as a keeper that only shuts down.
+// endWithoutKeeper ends the agents that a keeper left behind when it was
+// killed. dend does it, as a keeper that only goes down.
 func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
 	binary, err := a.dend()
 	if err != nil {
@@ -163,8 +162,8 @@ func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
 	return a.startKeeper(ctx, p, argv, "down")
 }
 
-// startKeeper starts dend detached and waits for its reply: that it serves,
-// that it has done what verb asks for, or an error.
+// startKeeper starts dend detached and waits for the one line that it
+// announces: that it serves, that it has done what verb asks for, or an error.
 func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string, verb ...string) error {
 	if err := p.Make(); err != nil {
 		return err
@@ -204,8 +203,7 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 	return cmd.Process.Release()
 }
 
-// dend returns the path of the keeper's binary: next to this one, or on the
-// PATH.
+// dend finds the keeper's binary: beside this one, or on the PATH.
 func (a *app) dend() (string, error) {
 	if path := a.getenv("DEN_DEND"); path != "" {
 		return path, nil

@@ -79,7 +79,7 @@ func (a *app) stateDir(file string) (keeper.StateDir, error) {
 	return keeper.At(file)
 }
 
-// keep makes one call to the workspace's keeper.
+// keep asks the workspace's keeper for one thing.
 func (a *app) keep(ctx context.Context, file, method string, params, result any) error {
 	p, err := a.stateDir(file)
 	if err != nil {
@@ -143,6 +143,9 @@ func printPs(w io.Writer, ps keeper.Ps, now time.Time) {
 		if state == "" {
 			state = "-"
 		}
+		if s.Step != "" {
+			why += ", at step " + s.Step
+		}
 		if s.Question != nil {
 			why = "asks: " + s.Question.Text
 		}
@@ -194,7 +197,7 @@ func (a *app) downCmd() *cobra.Command {
 	return cmd
 }
 
-// runDown stops the agents, with or without a running keeper.
+// runDown ends the agents, with the keeper that runs or without one.
 func (a *app) runDown(ctx context.Context, file string) error {
 	p, err := a.stateDir(file)
 	if err != nil {
