@@ -94,19 +94,25 @@ func newStorm(t *testing.T, kind string) *storm {
 		s.write(s.promptFile(name), "prompt\n")
 	}
 	s.write(s.file(), s.render())
-	t.Cleanup(s.explain)
+	t.Cleanup(s.explain) // before the 'down' of newChaos
 	return s
 }
 
-// explain shows what keepers wrote last, where the test has failed.
+// slow is how long an agent may be missing before a run that passed is
+// explained as well: nothing in a storm should take so long.
+const slow = 15 * time.Second
+
+// explain shows what keepers wrote last and what the processes do, where the
+// test has failed or an agent was missing for long.
 func (s *storm) explain() {
-	if !s.t.Failed() {
+	if !s.t.Failed() && s.watch.longestMissing() < slow {
 		return
 	}
+	s.explainProcesses()
 	for _, name := range []string{"events.jsonl", "keeper.log"} {
 		raw, err := os.ReadFile(filepath.Join(s.dir, ".den", name))
 		lines := slices.Collect(strings.Lines(string(raw)))
-		s.t.Logf("the end of %s (%v):\n%s", name, err, strings.Join(lines[max(0, len(lines)-60):], ""))
+		s.t.Logf("the end of %s (%v):\n%s", name, err, strings.Join(lines[max(0, len(lines)-200):], ""))
 	}
 }
 

@@ -119,6 +119,34 @@ func (w *watch) note(found []running) {
 	}
 }
 
+func (w *watch) longestMissing() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.longest
+}
+
+// explainProcesses shows every process of the workspace, what it waits for in
+// the kernel, and the locks that it holds or waits for.
+func (s *storm) explainProcesses() {
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		s.t.Error(err)
+	}
+	tests := filepath.Dir(s.dir) + "/"
+	for _, p := range procs {
+		text := func(name string) string {
+			raw, _ := os.ReadFile(filepath.Join(p, name)) // Best effort: it may have ended.
+			return strings.TrimSpace(strings.ReplaceAll(string(raw), "\x00", " "))
+		}
+		if cmdline := text("cmdline"); strings.Contains(text("environ"), tests) {
+			_, state, _ := strings.Cut(text("stat"), ") ")
+			s.t.Logf("%s %.60q: %.30s waits in %s, system call %.40s", filepath.Base(p), cmdline, state, text("wchan"), text("syscall"))
+		}
+	}
+	locks, err := os.ReadFile("/proc/locks")
+	s.t.Logf("the locks (%v):\n%s", err, locks)
+}
+
 func (w *watch) pause() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// pollInterval is for changes without a notification: a host that was
-	// killed, and the time of a session's last output.
-	pollInterval = 2 * time.Second
-	// coalescePause is the least time between two refreshes in a flood of
-	// notifications.
-	coalescePause = 100 * time.Millisecond
+	// lookEvery is for what no notice tells of: a host that died without a
+	// word, and when a session last printed.
+	lookEvery = 2 * time.Second
+	// lookPause is between two looks when notices come in a flood.
+	lookPause = 100 * time.Millisecond
 	// maxWatches bounds the directories that are watched; what is above it is
-	// found by the next refresh.
+	// found by the next look.
 	maxWatches = 2048
 )
 
-// Watch yields the listing, and again whenever it changes, until ctx is done.
-// New and ended sessions are noticed at once where directories can be watched,
-// and within two seconds elsewhere.
+// Watch yields what there is, and again whenever it has changed, until ctx
+// ends. New and ended sessions are noticed at once where the system tells of
+// changes in directories, and every two seconds everywhere.
 func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
 	return func(yield func(*Listing) bool) {
 		w := newWatcher()
@@ -46,9 +45,9 @@ func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
 	}
 }
 
-// watcher watches the directories that affect a listing.
+// watcher knows which directories tell of changes in a listing.
 type watcher struct {
-	w       *fsnotify.Watcher // or nil: polling only
+	w       *fsnotify.Watcher // or nil: looks at intervals only
 	watched map[string]bool
 }
 
@@ -83,7 +82,7 @@ func (w *watcher) follow(m *Model, l *Listing) (added bool) {
 		if w.watched[dir] || len(w.watched) >= maxWatches {
 			continue
 		}
-		if w.w.Add(dir) == nil { // not there yet, or too many: the next refresh finds it
+		if w.w.Add(dir) == nil { // not there yet, or too many: the next look finds it
 			w.watched[dir], added = true, true
 		}
 	}
@@ -110,9 +109,9 @@ func wanted(m *Model, l *Listing) map[string]bool {
 	return want
 }
 
-// wait returns when it is time to refresh.
+// wait returns when it is time to look again.
 func (w *watcher) wait(ctx context.Context) {
-	late := time.NewTimer(pollInterval)
+	late := time.NewTimer(lookEvery)
 	defer late.Stop()
 	if w.w == nil {
 		select {
@@ -127,15 +126,14 @@ func (w *watcher) wait(ctx context.Context) {
 	case <-late.C:
 		return
 	case <-w.w.Events:
-	case <-w.w.Errors: // an overflow: refresh everything
+	case <-w.w.Errors: // an overflow: look at everything
 	}
-	w.coalesce(ctx)
+	w.settle(ctx)
 }
 
-// coalesce drops the notifications of the next coalescePause: one refresh
-// answers all of them.
-func (w *watcher) coalesce(ctx context.Context) {
-	pause := time.NewTimer(coalescePause)
+// settle takes the notices that belong together.
+func (w *watcher) settle(ctx context.Context) {
+	pause := time.NewTimer(lookPause)
 	defer pause.Stop()
 	for {
 		select {

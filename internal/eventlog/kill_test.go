@@ -93,7 +93,7 @@ func TestKilledWriter(t *testing.T) {
 			if err != nil {
 				t.Errorf("round %d: %v", i, err)
 			}
-			if m != (eventlog.Repaired{}) {
+			if m != (eventlog.Mended{}) {
 				mu.Lock()
 				torn++
 				mu.Unlock()
@@ -135,10 +135,10 @@ func runAndKill(exe, dir string, reports int) (uint64, error) {
 	return last, err
 }
 
-func checkKilled(dir string, reported uint64) (eventlog.Repaired, error) {
+func checkKilled(dir string, reported uint64) (eventlog.Mended, error) {
 	l, err := eventlog.Open(dir)
 	if err != nil {
-		return eventlog.Repaired{}, err
+		return eventlog.Mended{}, err
 	}
 	check := func() (uint64, error) {
 		var last uint64
@@ -155,9 +155,9 @@ func checkKilled(dir string, reported uint64) (eventlog.Repaired, error) {
 	}
 	last, err := check()
 	if err != nil || last < reported {
-		return eventlog.Repaired{}, fmt.Errorf("read up to %d, flushed %d: %w", last, reported, err)
+		return eventlog.Mended{}, fmt.Errorf("read up to %d, flushed %d: %w", last, reported, err)
 	}
-	m, err := eventlog.Repair(dir)
+	m, err := eventlog.Mend(dir)
 	if err != nil {
 		return m, err
 	}

@@ -4,5 +4,5 @@ package eventlog
 
 import "os"
 
-// unlinked returns false: here an open file cannot be unlinked.
+// unlinked is always false where an open file cannot lose its name.
 func unlinked(os.FileInfo) bool { return false }

@@ -7,8 +7,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// pollEvery is the polling interval where change notifications are not
-// available.
+// pollEvery is for systems, or limits, that give no change notices.
 const pollEvery = 100 * time.Millisecond
 
 // watch waits for changes in a directory.
@@ -52,7 +51,7 @@ func (w *watch) wait(ctx context.Context) bool {
 	case <-w.w.Events:
 	case <-w.w.Errors: // an overflow: look at everything
 	}
-	// One refresh answers all pending notifications.
+	// The changes that wait already are all answered by one look.
 	for {
 		select {
 		case <-w.w.Events:

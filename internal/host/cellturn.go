@@ -8,8 +8,8 @@ import (
 	"den/internal/vt"
 )
 
-// cellTurn collects the output of the active cell during turns. core.mu guards
-// it.
+// cellTurn is a cell's part in core: it takes the output while it passes by.
+// All of it is guarded by core.mu.
 type cellTurn struct {
 	turnState
 	sink  *cell.Sink
@@ -18,7 +18,8 @@ type cellTurn struct {
 	moved chan struct{}   // room for one token: there was output
 }
 
-// turnState is the state of a cellTurn that survives an upgrade.
+// turnState is what the turn knows of a cell. It crosses a host upgrade as it
+// is.
 type turnState struct {
 	SentSeq uint64   `json:"sent_seq"`           // of the last output when the code was sent
 	Ends    int      `json:"ends"`               // that the shell told before
@@ -26,18 +27,18 @@ type turnState struct {
 	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell
 }
 
-// typedAt is a position on the screen and the code that was typed there.
+// typedAt is a place of the screen, and the code that was typed there.
 type typedAt struct {
 	Line int64    `json:"line"`
 	Col  int      `json:"col"`
 	Code []string `json:"code"`
 }
 
-// cellPart bounds how much output the emulator gets at once while a cell is
-// active, so that no row leaves the scrollback before it was collected.
+// cellPart bounds what is fed to the emulator at once while a cell runs: no
+// more rows than its scrollback may pass unseen.
 const cellPart = 4 << 10
 
-// feedLocked feeds output to the emulator, in parts while a cell is active.
+// feedLocked gives output to the emulator, in parts where a cell watches.
 func (c *core) feedLocked(chunk []byte) {
 	if c.cell == nil {
 		c.term.Write(chunk) // never fails
@@ -57,7 +58,7 @@ func (c *core) feedLocked(chunk []byte) {
 	c.cell.poke()
 }
 
-// poke wakes the cell's goroutine.
+// poke lets the cell's goroutine look again.
 func (t *cellTurn) poke() {
 	select {
 	case t.moved <- struct{}{}:
@@ -65,8 +66,8 @@ func (t *cellTurn) poke() {
 	}
 }
 
-// partLen returns the length of the next part. A part ends after a sequence
-// that may move the cursor up, so that the cell sees the new position.
+// partLen ends a part behind a sequence that may move the cursor up: where it
+// lands must be seen.
 func partLen(p []byte) int {
 	p = p[:min(len(p), cellPart)]
 	for at := 0; ; {
@@ -91,7 +92,7 @@ func partLen(p []byte) int {
 	}
 }
 
-// marksLocked processes the shell marks in the bytes fed last.
+// marksLocked takes the marks that the last bytes held.
 func (c *core) marksLocked() {
 	for _, m := range c.term.TakeMarks() {
 		if !c.shell.Take(m) {
@@ -122,7 +123,7 @@ func (c *core) marksLocked() {
 	}
 }
 
-// follow collects the rows that scrolled off the screen.
+// follow takes the rows that scrolled off.
 func (t *cellTurn) follow(term *vt.Terminal) {
 	if t.take == nil || t.Over || term.Modes().AltScreen {
 		return
@@ -131,9 +132,9 @@ func (t *cellTurn) follow(term *vt.Terminal) {
 	t.take.Scrolled(term)
 }
 
-// resized resizes the terminal, which rewraps lines. The active cell's output
-// above the cursor is collected before, and collection continues at the cursor
-// afterwards. t may be nil: no cell is active.
+// resized takes a running cell over a change of the terminal's size, which
+// wraps lines anew: what is above the cursor is taken before, and the rest
+// begins where the cursor is then. Without a cell it only resizes.
 func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 	if t == nil || t.take == nil || t.Over || term.Modes().AltScreen {
 		resize()
@@ -146,5 +147,5 @@ func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 	line, col := at()
 	t.take.TakeTo(term, line, col)
 	resize()
-	t.take.ContinueAt(at())
+	t.take.GoOnAt(at())
 }

@@ -6,12 +6,11 @@ import (
 	"den/internal/wire"
 )
 
-// maxBehind bounds the output that is buffered for one slow client. At the
-// bound the buffer is dropped, and the client gets the whole screen once it
-// reads again.
+// maxBehind bounds what waits for one slow client. At the bound the bytes are
+// dropped and the client gets the whole screen instead, once it reads again.
 const maxBehind = 1 << 20
 
-// follower buffers the output for one attached client.
+// follower is one attached client's share of the output.
 type follower struct {
 	mu      sync.Mutex // guards the fields below; taken after core.mu
 	pending []byte
@@ -39,7 +38,7 @@ func (f *follower) push(chunk []byte, seq uint64) {
 	f.poke()
 }
 
-// markRepaint makes the whole screen the next frame.
+// markRepaint makes the whole screen the next thing that the client gets.
 func (f *follower) markRepaint() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -47,7 +46,7 @@ func (f *follower) markRepaint() {
 	f.poke()
 }
 
-// end makes frame the last of the stream.
+// end makes frame the last one of the stream.
 func (f *follower) end(frame wire.Frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,8 +63,8 @@ func (f *follower) poke() {
 	}
 }
 
-// take returns the next frames, in order. A repaint is made under the core's
-// lock, so that no output is lost between it and the following frame.
+// take returns what to send next, in order. A repaint is made under the
+// core's lock, so that no output falls between it and what follows.
 func (c *core) take(f *follower) (frames []wire.Frame, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// HasEnv reports whether a process was started with the variable key. It
-// returns false if the environment cannot be read.
+// HasEnv reports whether a process was started with the variable key. One
+// that cannot be asked has it not.
 func HasEnv(pid int, key string) bool {
 	_, ok := Env(pid, key)
 	return ok
@@ -23,11 +23,12 @@ func Env(pid int, key string) (value string, ok bool) {
 	return "", false
 }
 
-// Arguments returns the argv of a process.
+// Arguments returns the arguments that a process was started with, the name it
+// was called by first.
 func Arguments(pid int) []string { return strings.Split(procFile(pid, "cmdline"), "\x00") }
 
-// procFile returns the content of a file in /proc/PID, or "" if it cannot be
-// read.
+// procFile reads a file of /proc/PID. It is empty where a process cannot be
+// asked.
 func procFile(pid int, file string) string {
 	raw, err := os.ReadFile(procPath(pid, file))
 	if err != nil {

@@ -11,12 +11,11 @@ type resolver struct {
 	t              *vt.Terminal
 	theme          *Theme
 	fg, bg, cursor Color
-	styles         []resolvedStyle // by style number
+	looks          []look // by style number
 }
 
-// resolvedStyle is a style with its colours resolved: a cell without its
-// character.
-type resolvedStyle struct {
+// look is a cell without its character.
+type look struct {
 	cell   Cell
 	hidden bool
 	known  bool
@@ -45,18 +44,18 @@ func newResolver(t *vt.Terminal, theme *Theme) *resolver {
 	return res
 }
 
-func (res *resolver) style(id uint32) *resolvedStyle {
-	for int(id) >= len(res.styles) {
-		res.styles = append(res.styles, resolvedStyle{})
+func (res *resolver) look(id uint32) *look {
+	for int(id) >= len(res.looks) {
+		res.looks = append(res.looks, look{})
 	}
-	l := &res.styles[id]
+	l := &res.looks[id]
 	if !l.known {
 		*l = res.resolve(res.t.StyleOf(id))
 	}
 	return l
 }
 
-func (res *resolver) resolve(s vt.Style) resolvedStyle {
+func (res *resolver) resolve(s vt.Style) look {
 	has := func(a vt.Attr) bool { return s.Attrs&a != 0 }
 	fg, bg := res.color(s.FG, res.fg), res.color(s.BG, res.bg)
 	if has(vt.Inverse) {
@@ -65,7 +64,7 @@ func (res *resolver) resolve(s vt.Style) resolvedStyle {
 	if has(vt.Dim) {
 		fg = mix(fg, bg, dimLevel)
 	}
-	return resolvedStyle{known: true, hidden: has(vt.Hidden), cell: Cell{
+	return look{known: true, hidden: has(vt.Hidden), cell: Cell{
 		Bold: has(vt.Bold), Italic: has(vt.Italic), Strike: has(vt.Strike), Over: has(vt.Overline),
 		Underline: s.Underline, FG: fg, BG: bg, UnderlineColor: res.color(s.UnderlineColor, fg), Link: s.Link,
 	}}

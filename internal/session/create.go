@@ -12,7 +12,7 @@ import (
 	"den/internal/home"
 )
 
-// Defaults of a new session.
+// What a session starts with where its creator has no wish of its own.
 const (
 	DefaultCols     = 120
 	DefaultRows     = 40

@@ -45,8 +45,7 @@ type paintRun struct {
 	Whole bool   `json:"o,omitempty"`
 }
 
-// newPaint returns the changes between from and to, or all of to if from is
-// nil.
+// newPaint is what turns from into to; with a nil from, all of to.
 func newPaint(from, to *dashboard.Frame) *paint {
 	d := dashboard.Diff(from, to)
 	p := &paint{
@@ -65,8 +64,8 @@ func newPaint(from, to *dashboard.Frame) *paint {
 	return p
 }
 
-// stock is an unused terminal. Colours that differ from its own were set by a
-// program, and are not subject to the page's theme.
+// stock is a terminal that no program has touched: what differs from its
+// colours was set by a program, and is no matter of the page's theme.
 var stock = sync.OnceValue(func() *screen.Snapshot {
 	t := vt.New(vt.Config{Cols: 256, Rows: 1})
 	t.Write([]byte("\x1b[?7l")) // A terminal takes every byte.
@@ -94,7 +93,7 @@ func (p *paint) takeColors(d *dashboard.Delta) {
 	}
 }
 
-// painter converts runs into the page's format.
+// painter brings runs into the page's form.
 type painter struct {
 	paint   *paint
 	numbers map[screen.Style]int
@@ -123,8 +122,8 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// appendCells uses the emulator to split the text into characters and widths:
-// a browser's idea of them may differ.
+// appendCells lets the emulator decide again which runes make one character
+// and how wide it is: nobody knows better, least of all a browser.
 func (b *painter) appendCells(runs []paintRun, r screen.Run, style int) []paintRun {
 	if b.scratch == nil {
 		b.scratch = vt.New(vt.Config{Cols: max(b.paint.Cols, 2), Rows: 1})

@@ -149,16 +149,16 @@ func (p *Provider) processesOf(name string, one *pane) func() ([]process, error)
 	}
 }
 
-// scanner lists all processes of this user. Callers that arrive during a scan
-// share the next one, so that fifty sessions that end at once cost a few scans.
+// scanner looks at all processes of this user. Those who ask while a look is
+// under way share the next one: fifty sessions that end at once cost a few.
 type scanner struct {
-	scanning sync.Mutex // held during a scan
+	looking sync.Mutex // held during a look
 
 	mu   sync.Mutex // guards the field below
-	next *scan      // the scan that has not begun, or nil
+	next *look      // the look that has not begun, or nil
 }
 
-type scan struct {
+type look struct {
 	once sync.Once
 	all  []process
 	err  error
@@ -167,15 +167,15 @@ type scan struct {
 func (s *scanner) processes() ([]process, error) {
 	s.mu.Lock()
 	if s.next == nil {
-		s.next = &scan{}
+		s.next = &look{}
 	}
 	l := s.next
 	s.mu.Unlock()
 	l.once.Do(func() {
-		s.scanning.Lock()
-		defer s.scanning.Unlock()
+		s.looking.Lock()
+		defer s.looking.Unlock()
 		s.mu.Lock()
-		s.next = nil // later callers need a newer scan
+		s.next = nil // who comes from here on needs a younger look
 		s.mu.Unlock()
 		l.all, l.err = allProcesses()
 	})

@@ -9,63 +9,62 @@ import (
 	"strings"
 )
 
-// Repaired describes what Repair did. The zero value means that nothing was
-// wrong.
-type Repaired struct {
+// Mended says what Mend did. The zero value: nothing was wrong.
+type Mended struct {
 	Segment string // the segment whose torn end was cut, or empty
 	Bytes   int64  // how much was cut
 	Removed bool   // not even its header was whole, so the file is gone
 }
 
-// Repair removes an incomplete last line from the last segment. The caller must
+// Mend truncates an incomplete last line of the last segment. The caller must
 // know that no process writes the log.
-func Repair(dir string) (Repaired, error) {
+func Mend(dir string) (Mended, error) {
 	l := &Log{dir: dir}
 	entries, err := l.list()
 	if err != nil {
-		return Repaired{}, err
+		return Mended{}, err
 	}
 	removeUnfinished(dir)
 	if len(entries) == 0 {
-		return Repaired{}, nil
+		return Mended{}, nil
 	}
 	name := entries[len(entries)-1].name
-	m, err := repairFile(filepath.Join(dir, name))
+	m, err := mendFile(filepath.Join(dir, name))
 	if err != nil {
-		return Repaired{}, fmt.Errorf("repair log segment %s: %w", name, err)
+		return Mended{}, fmt.Errorf("mend log segment %s: %w", name, err)
 	}
-	if m != (Repaired{}) {
+	if m != (Mended{}) {
 		m.Segment = name
 	}
 	return m, nil
 }
 
-func repairFile(path string) (Repaired, error) {
+func mendFile(path string) (Mended, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return Repaired{}, err
+		return Mended{}, err
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return Repaired{}, err
+		return Mended{}, err
 	}
 	whole, err := wholeLines(f, size)
 	switch {
 	case err != nil:
-		return Repaired{}, err
+		return Mended{}, err
 	case whole == 0:
-		return Repaired{Bytes: size, Removed: true}, os.Remove(path)
+		return Mended{Bytes: size, Removed: true}, os.Remove(path)
 	case whole == size:
-		return Repaired{}, nil
+		return Mended{}, nil
 	}
 	if err := f.Truncate(whole); err != nil {
-		return Repaired{}, err
+		return Mended{}, err
 	}
-	return Repaired{Bytes: size - whole}, f.Sync()
+	return Mended{Bytes: size - whole}, f.Sync()
 }
 
-// wholeLines returns the offset after the last newline.
+// wholeLines returns the offset behind the last newline, looking from the end.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for end := size; end > 0; {
@@ -82,7 +81,7 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// escapeGlob escapes dir for use in a glob pattern.
+// escapeGlob makes dir stand for itself in a pattern.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
