@@ -37,9 +37,8 @@ var realAgents = []realAgent{
 		calls: []string{"raw.githubusercontent.com:443"}, // the news of the day
 	},
 	{
-		name:  "opencode",
-		home:  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.OpenCode(t, stub) },
-		calls: []string{"registry.npmjs.org:443"}, // plugins of its own version
+		name: "opencode",
+		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.OpenCode(t, stub) },
 	},
 }
 
@@ -64,12 +63,8 @@ func TestRealAgents(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			asked, err := stub.Await(ctx, modelstub.Contains("ping"))
-			if err != nil {
+			if _, err := stub.Await(ctx, modelstub.Is("ping please")); err != nil {
 				t.Fatalf("%v\n%s", err, k.screen())
-			}
-			if asked.Text != "ping please" {
-				t.Errorf("the model was asked %q", asked.Text)
 			}
 			k.showsGolden()
 			t.Logf("what the keeper did:\n%s", k.do("agent", "logs", a.name))

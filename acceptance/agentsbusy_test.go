@@ -25,7 +25,7 @@ func TestRealAgentsBusy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			stub := modelstub.Start(t)
 			goOn := make(chan struct{})
-			stub.When(modelstub.Contains("long work"), modelstub.Reply{Text: []string{"I begin. ", "I am done."}, Hold: goOn})
+			stub.When(modelstub.Is("long work please"), modelstub.Reply{Text: []string{"I begin. ", "I am done."}, Hold: goOn})
 			stub.Always(modelstub.Contains("fail now"), modelstub.Fail(529))
 			stub.Always(modelstub.Contains("ping"), modelstub.Say("pong ", "from the stub"))
 			m := manage(t, name, home(t, stub))
@@ -36,12 +36,15 @@ func TestRealAgentsBusy(t *testing.T) {
 			}
 			nudge(ctx, t, m, "long work please")
 			// Not the words on the screen: claude shows whole lines.
-			if _, err := stub.Await(ctx, modelstub.Contains("long work")); err != nil {
+			if _, err := stub.Await(ctx, modelstub.Is("long work please")); err != nil {
 				t.Fatal(err)
 			}
 			nudge(ctx, t, m, "ping meanwhile")
 			close(goOn) // claude ends its answer first; codex turns to the new words at once
 			awaitScreen(ctx, t, m, "pong from the stub")
+			// Not before the turn has ended: codex adds a message that comes in
+			// its last moment to the turn, and never asks the model about it.
+			awaitTurnEnd(ctx, t, m)
 			nudge(ctx, t, m, "fail now")
 			if _, err := stub.Await(ctx, modelstub.Contains("fail now")); err != nil {
 				t.Fatal(err)
@@ -58,6 +61,20 @@ func nudge(ctx context.Context, t *testing.T, m *agent.Managed, text string) {
 	t.Helper()
 	if n, err := m.Nudge(ctx, "", text); err != nil || n.Status != conversation.Taken {
 		t.Errorf("the nudge %q: %v, %s %s", text, err, n.Status, n.Reason)
+	}
+}
+
+func awaitTurnEnd(ctx context.Context, t *testing.T, m *agent.Managed) {
+	t.Helper()
+	for {
+		s, err := m.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Activity == conversation.Ready {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

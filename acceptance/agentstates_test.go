@@ -227,6 +227,9 @@ func (r *stateRun) end(dir string) {
 	if r.Failed() {
 		screen, err := r.p.Peek(ctx, r.session, 60)
 		r.Logf("the screen: %v\n%s", err, screen)
+		for _, q := range r.stub.Requests() {
+			r.Logf("%s %s: text %q, results %q, %d tools, unscripted %v", q.Method, q.Path, q.Text, q.Results, len(q.Tools), q.Unscripted)
+		}
 	}
 	if r.source != nil {
 		if err := r.source.Close(); err != nil {
@@ -327,26 +330,38 @@ func (r *stateRun) press(chords []string) {
 	}
 }
 
-// decide answers the dialog on the screen. Agents ignore keys for a moment
-// after they have drawn one, so they are pressed again while it stands.
+// decide answers the dialog on the screen.
 func (r *stateRun) decide(chords []string) {
 	r.Helper()
-	for {
-		r.shows(r.agent.dialog)
+	r.pressWhile(conversation.Asking, r.agent.dialog, chords)
+}
+
+// pressWhile presses keys until the source no longer tells the activity. It
+// presses only while the text is on the screen, if one is given. Agents ignore
+// keys for a moment after they have drawn a dialog, and a server tells of a
+// turn before the screen beside it knows: keys without an effect are pressed
+// again.
+func (r *stateRun) pressWhile(activity conversation.Activity, text string, chords []string) {
+	r.Helper()
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for deadline := time.After(statePatience); ; {
+		r.shows(text)
 		r.press(chords)
-		again := time.After(time.Second)
 		for waits := true; waits; {
 			s, err := r.source.State(r.Context())
 			if err != nil {
 				r.Fatal(err)
 			}
-			if s.Activity != conversation.Asking {
+			if s.Activity != activity {
 				return
 			}
 			select {
 			case <-r.source.Changes():
-			case <-again:
+			case <-again.C:
 				waits = false
+			case <-deadline:
+				r.Fatalf("it is still %s after %q", activity, chords)
 			}
 		}
 	}
@@ -354,8 +369,13 @@ func (r *stateRun) decide(chords []string) {
 
 // script lets a message make the model use the tool, and then say something.
 func (r *stateRun) script(text, file string) {
-	r.stub.When(modelstub.All(modelstub.Contains(text), modelstub.Offers(r.agent.tool)),
-		modelstub.Use(r.agent.tool, fmt.Sprintf(r.agent.input, file)), modelstub.Say("That was ", text+"."))
+	r.stub.When(r.asks(text), modelstub.Use(r.agent.tool, fmt.Sprintf(r.agent.input, file)), modelstub.Say("That was ", text+"."))
+}
+
+// asks matches what the agent asks for a message, and not for its title:
+// codex offers tools then, opencode has the user's text alone.
+func (r *stateRun) asks(text string) modelstub.Match {
+	return modelstub.All(modelstub.Is(text), modelstub.Offers(r.agent.tool))
 }
 
 func (r *stateRun) made(file string) bool {
@@ -374,7 +394,7 @@ func TestAgentStates(t *testing.T) {
 			r.script("approved work", "approved")
 			goOn := make(chan struct{})
 			defer close(goOn)
-			r.stub.When(modelstub.Contains("long work"), modelstub.Reply{Text: []string{"I begin. ", "I am done."}, Hold: goOn})
+			r.stub.When(r.asks("long work"), modelstub.Reply{Text: []string{"I begin. ", "I am done."}, Hold: goOn})
 
 			r.say("denied work")
 			first := r.await(conversation.Asking)
@@ -400,7 +420,7 @@ func TestAgentStates(t *testing.T) {
 
 			r.say("long work")
 			r.await(conversation.Busy)
-			r.press(a.interrupt)
+			r.pressWhile(conversation.Busy, "", a.interrupt)
 			r.await(conversation.Ready)
 
 			r.kill()

@@ -71,8 +71,7 @@ func TestRealAgentsAsk(t *testing.T) {
 			if err != nil || n.Status != conversation.Taken {
 				t.Errorf("the nudge: %v, %s %s", err, n.Status, n.Reason)
 			}
-			// Exactly: agents also ask for a title, with the user's words in it.
-			if _, err := stub.Await(ctx, func(r *modelstub.Request) bool { return r.Text == "ping\nin two lines" }); err != nil {
+			if _, err := stub.Await(ctx, modelstub.Is("ping\nin two lines")); err != nil {
 				t.Fatal(err)
 			}
 		})

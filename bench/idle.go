@@ -48,7 +48,7 @@ func idle(b *bench) (err error) {
 			return err
 		}
 		if n == 1 {
-			if err := b.afterLook(home, hosts); err != nil {
+			if err := b.afterSnapshot(home, hosts); err != nil {
 				return err
 			}
 		}
@@ -67,7 +67,7 @@ func (b *bench) idleFor(n int, hosts []int, tmux *tmuxServer) error {
 	if b.quick {
 		window = 3 * time.Second
 	}
-	if err := settle(hosts, time.Minute); err != nil {
+	if err := awaitIdle(hosts, time.Minute); err != nil {
 		b.out.note("%v", err)
 	}
 	was, err := activity(hosts)
@@ -153,13 +153,13 @@ func activity(pids []int) (active, error) {
 	return a, nil
 }
 
-// afterLook measures a host at rest that was asked for its screen: no input
+// afterSnapshot measures a host at rest that was asked for its screen: no input
 // and no output, and yet it had to run.
-func (b *bench) afterLook(home *denHome, hosts []int) error {
+func (b *bench) afterSnapshot(home *denHome, hosts []int) error {
 	if err := home.do("snapshot", "s0"); err != nil {
 		return err
 	}
-	if err := settle(hosts, time.Minute); err != nil {
+	if err := awaitIdle(hosts, time.Minute); err != nil {
 		b.out.note("%v", err)
 	}
 	b.memory("1 session, after a snapshot", "den, host", hosts)
@@ -182,7 +182,7 @@ func (b *bench) afterFlood(home *denHome) error {
 	if err != nil {
 		return err
 	}
-	if err := settle([]int{s.HostPID}, time.Minute); err != nil {
+	if err := awaitIdle([]int{s.HostPID}, time.Minute); err != nil {
 		b.out.note("%v", err)
 	}
 	b.memory("after 10 MB of output", "den, host of 21", []int{s.HostPID})

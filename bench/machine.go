@@ -59,11 +59,11 @@ func firstLine(raw []byte, err error) string {
 // A benchmark on a busy machine still runs: its ratios hold better than its
 // figures, and the report says how busy it was.
 type calm struct {
-	ctx    context.Context
-	limit  time.Duration // of all waiting in a suite
-	waited time.Duration
-	looks  int
-	busy   float64 // sum over the looks
+	ctx     context.Context
+	limit   time.Duration // of all waiting in a suite
+	waited  time.Duration
+	samples int
+	busy    float64 // sum over the looks
 }
 
 // await waits until the CPUs are nearly idle for a moment, or the suite has
@@ -79,7 +79,7 @@ func (c *calm) await() {
 		now := readCPU()
 		busy := (now.busy - was.busy) / max(now.total-was.total, 1)
 		if busy < enough || c.waited >= c.limit {
-			c.looks++
+			c.samples++
 			c.busy += busy
 			return
 		}
@@ -92,7 +92,7 @@ func (c *calm) String() string {
 	if f := strings.Fields(load); len(f) > 3 {
 		load = strings.Join(f[:3], " ")
 	}
-	return fmt.Sprintf("other work kept the CPUs %.0f %% busy when samples began; waited %.0f s for calm; load %s", 100*c.busy/float64(max(c.looks, 1)), c.waited.Seconds(), load)
+	return fmt.Sprintf("other work kept the CPUs %.0f %% busy when samples began; waited %.0f s for calm; load %s", 100*c.busy/float64(max(c.samples, 1)), c.waited.Seconds(), load)
 }
 
 type cpuTime struct{ busy, total float64 } // in ticks, of all CPUs

@@ -92,9 +92,9 @@ func isAlive(pid int) bool {
 	return err == nil
 }
 
-// settle waits until none of the processes has run for a while, longer than
-// a host waits before it tidies up, and at most for limit.
-func settle(pids []int, limit time.Duration) error {
+// awaitIdle waits until none of the processes has run for a while, longer than
+// a host waits before it returns memory, and at most for limit.
+func awaitIdle(pids []int, limit time.Duration) error {
 	const quiet = 4 * time.Second
 	before, err := activity(pids)
 	since := time.Now()

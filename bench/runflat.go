@@ -15,7 +15,7 @@ func (b *bench) flatCells(home *denHome) error {
 	}
 	args := func(s *logSize) []string { return []string{"run", s.session(), "echo hello"} }
 	const of = "run 'echo hello', much before"
-	if err := b.look(home, sizes, of, b.rounds(100, 10), args, false); err != nil {
+	if err := b.takeSnapshots(home, sizes, of, b.rounds(100, 10), args, false); err != nil {
 		return err
 	}
 	all := b.out.current.Series

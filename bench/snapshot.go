@@ -36,10 +36,10 @@ func snapshots(b *bench) (err error) {
 		}
 	}
 	n := b.rounds(30, 5)
-	if err := b.look(home, sizes, "running", n, nowArgs, true); err != nil {
+	if err := b.takeSnapshots(home, sizes, "running", n, nowArgs, true); err != nil {
 		return err
 	}
-	if err := b.look(home, sizes, "running, in the middle of the log", n, middleArgs, false); err != nil {
+	if err := b.takeSnapshots(home, sizes, "running, in the middle of the log", n, middleArgs, false); err != nil {
 		return err
 	}
 	for _, s := range sizes {
@@ -54,11 +54,11 @@ func snapshots(b *bench) (err error) {
 			return err
 		}
 	}
-	if err := b.look(home, sizes, "over", n, nowArgs, true); err != nil {
+	if err := b.takeSnapshots(home, sizes, "over", n, nowArgs, true); err != nil {
 		return err
 	}
 	crashed := func(s *logSize) []string { return []string{"snapshot", s.session() + "x"} }
-	if err := b.look(home, sizes, "host killed", n, crashed, false); err != nil {
+	if err := b.takeSnapshots(home, sizes, "host killed", n, crashed, false); err != nil {
 		return err
 	}
 	b.out.note("a crashed host leaves no last picture: its last segment, 16 MiB at most, is played again, as for a look into the past")
@@ -88,8 +88,8 @@ func middleArgs(s *logSize) []string {
 	return []string{"snapshot", s.session(), "--seq", fmt.Sprint(s.seq)}
 }
 
-// look takes n snapshots of each size, in turn.
-func (b *bench) look(home *denHome, sizes []*logSize, of string, n int, args func(*logSize) []string, flat bool) error {
+// takeSnapshots takes n snapshots of each size, in turn.
+func (b *bench) takeSnapshots(home *denHome, sizes []*logSize, of string, n int, args func(*logSize) []string, flat bool) error {
 	var lines []*series
 	for _, s := range sizes {
 		lines = append(lines, b.out.series(of, "den, log of "+s.name, "ms", false))

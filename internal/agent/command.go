@@ -35,7 +35,7 @@ exit $status`
 func runCommand(ctx context.Context, argv []string, dir string, env map[string]string) (string, error) {
 	alive, held, err := os.Pipe()
 	if err != nil {
-		return "", fmt.Errorf("run %q: %w", lastWord(argv), err)
+		return "", fmt.Errorf("run %q: %w", lastArg(argv), err)
 	}
 	defer held.Close()  // Best effort: nothing was written.
 	defer alive.Close() // Best effort, as above.
@@ -56,12 +56,12 @@ func runCommand(ctx context.Context, argv []string, dir string, env map[string]s
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return out.String(), nil
 	case ctx.Err() != nil:
-		return out.String(), fault.Errorf(fault.Timeout, "run %q: it did not end in time", lastWord(argv))
+		return out.String(), fault.Errorf(fault.Timeout, "run %q: it did not end in time", lastArg(argv))
 	}
-	return out.String(), fmt.Errorf("run %q: %w", lastWord(argv), err)
+	return out.String(), fmt.Errorf("run %q: %w", lastArg(argv), err)
 }
 
-func lastWord(argv []string) string { return argv[len(argv)-1] }
+func lastArg(argv []string) string { return argv[len(argv)-1] }
 
 // tail keeps the end of what is written to it.
 type tail struct {

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -65,7 +66,10 @@ func (f *fake) Start(_ context.Context, name string, c provider.Config) error {
 	if s := f.sessions[name]; s != nil && s.exit == nil {
 		return fault.Errorf(fault.Busy, "there already")
 	}
-	s := &fakeSession{config: c, meta: map[string]string{}}
+	s := &fakeSession{config: c, meta: maps.Clone(c.Meta)}
+	if s.meta == nil {
+		s.meta = map[string]string{}
+	}
 	f.sessions[name] = s
 	if f.onStart != nil {
 		f.onStart(s)

@@ -140,14 +140,8 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		return "", Failed, err
 	}
 	note := m.prepareSource(&c)
-	if err := m.provider.Start(ctx, m.session, c); err != nil {
-		return "", Failed, err
-	}
-	// Kept at once: see resume.go.
-	err = errors.Join(
-		m.keepMeta(ctx, MetaLife, ident.New(m.clock())),
-		m.keepMeta(ctx, MetaStarting, m.Fingerprint().String()))
-	return note, Done, err
+	c.Meta = map[string]string{MetaLife: ident.New(m.clock()), MetaStarting: m.Fingerprint().String()} // see resume.go
+	return note, Done, m.provider.Start(ctx, m.session, c)
 }
 
 // prepareSource adds to a start what the source of the agent's state needs,

@@ -14,16 +14,16 @@ const (
 	End   Do = "end"   // the cell
 )
 
-// Action is what Decide says. What is taken of the output is taken first.
+// Action is Decide's decision. Take is carried out first.
 type Action struct {
 	Do   Do
 	Take Take
 
 	// Type
 	Input Input
-	// First says that this is the first of the cell.
+	// First is set for the first input of the cell.
 	First bool
-	// NewCommand says that ends that the shell told before do not count.
+	// NewCommand makes command ends that the shell reported earlier not count.
 	NewCommand bool
 
 	// Tell
@@ -34,14 +34,14 @@ type Action struct {
 	By       By
 	HasExit  bool
 	ExitCode int
-	// Rests says that the program is known to wait for input.
+	// Rests is set if the program is known to wait for input.
 	Rests bool
-	// LostMarks says that the shell gives no marks any more. Its prompt is what
-	// stands left of the cursor.
+	// LostMarks is set if the shell no longer prints marks. Its prompt is then
+	// the text left of the cursor.
 	LostMarks bool
 }
 
-// Result is what an end says of the cell.
+// Result returns the cell's result according to an End action.
 func (a Action) Result() Result {
 	r := Result{Status: a.Status, By: a.By}
 	if a.HasExit {
@@ -50,7 +50,7 @@ func (a Action) Result() Result {
 	return r
 }
 
-// Take says what becomes of what stands on the screen since the last input.
+// Take says what happens to the output on the screen since the last input.
 type Take struct {
 	What Taking
 	Line int64 // with ToPlace: the output ends before this place
@@ -67,7 +67,7 @@ const (
 	Drop    Taking = "drop" // an editor drew it
 )
 
-// takeBeforePrompt takes all before the prompt.
+// takeBeforePrompt takes everything before the prompt.
 func takeBeforePrompt(o *Observed, s *State) Take {
 	col := 0
 	if s.Prompt.endsLine(o.Left.Text) {
@@ -76,8 +76,9 @@ func takeBeforePrompt(o *Observed, s *State) Take {
 	return Take{What: ToPlace, Line: o.Line, Col: max(col, 0)}
 }
 
-// takeOrDrop is for a program that wants the next line. One that asks for more
-// of an input has run nothing yet: what changed is its editor's.
+// takeOrDrop is for a program that waits for the next line. If it asks for
+// more of an unfinished input, it has run nothing yet: what changed was drawn
+// by its editor and is dropped.
 func takeOrDrop(o *Observed, s *State) Take {
 	if o.redraws() && IsContinuation(o.Left.Text, s.Prompt.Text) {
 		return Take{What: Drop}
@@ -85,8 +86,8 @@ func takeOrDrop(o *Observed, s *State) Take {
 	return takeBeforePrompt(o, s)
 }
 
-// takeAtExit takes all that a program left: one that was killed at its prompt
-// had printed that too, and it is not output.
+// takeAtExit takes everything a program left on the screen, except the prompt
+// of one that was killed at its prompt.
 func takeAtExit(o *Observed, s *State) Take {
 	take := Take{What: ToPlace, Line: o.Line, Col: o.Left.Col}
 	switch {
@@ -101,8 +102,8 @@ func takeAtExit(o *Observed, s *State) Take {
 	return take
 }
 
-// takeAtHook takes all but the line by which the hook saw the end, as a rule
-// the prompt.
+// takeAtHook takes everything but the last line, by which the hook recognised
+// the end. As a rule that is the prompt.
 func takeAtHook(o *Observed) Take {
 	line := o.Line
 	if o.Left.Col == 0 {

@@ -13,7 +13,7 @@ import (
 // Status is where a cell is in its life.
 type Status string
 
-// The statuses. They stand in files and in JSON: add, never rename.
+// Statuses. They are stored in files and sent as JSON: add, never rename.
 const (
 	Fired    Status = "fired"
 	Running  Status = "running"
@@ -41,12 +41,12 @@ const (
 const (
 	ForInput        = "input"        // the program asks something
 	ForContinuation = "continuation" // the code is not complete
-	// ForHost never reaches a user: the host replaces its binary, and the
+	// ForHost is never shown to a user: the host is being upgraded, and the
 	// client asks the new one.
 	ForHost = "host"
 )
 
-// Result is a cell as its callers see it, now or at its end.
+// Result is the state of a cell as seen by its callers.
 type Result struct {
 	CellID     string `json:"cell_id"`
 	Status     Status `json:"status"`
@@ -59,7 +59,7 @@ type Result struct {
 	OutputFile string `json:"output_file,omitempty"`
 }
 
-// Record is what is kept of a cell on disk.
+// Record is a cell as stored on disk.
 type Record struct {
 	V int `json:"v"`
 	Result
@@ -72,7 +72,7 @@ type Record struct {
 // Final reports whether the cell is over.
 func (r Result) Final() bool { return r.Status == Done || r.Status == Failed }
 
-// CheckID refuses what cannot be a cell's id: it becomes a file name.
+// CheckID returns an error if id is not a valid cell id. Ids are file names.
 func CheckID(id string) error {
 	if !ident.IsID(id) {
 		return fault.Errorf(fault.Usage, "'%s' is not a cell id", id)

@@ -6,13 +6,12 @@ import (
 	"den/internal/pty"
 )
 
-// Decide is the rule that takes a cell from its code to its end. It is a
-// function of its arguments and changes nothing: the state that it returns is
-// the cell's once the action is done.
+// Decide decides what to do next for a cell. It is a pure function; the
+// returned state applies once the action has been carried out.
 //
-// The surest way to know the end is the only one that counts: a hook, a given
-// prompt, the shell's marks, the kernel, a prompt that was learned, silence. A
-// less sure one is used where the surer ones have nothing to say.
+// The end of a cell is detected by the most reliable source that applies: a
+// hook, a given prompt, the shell's marks, the kernel, a learned prompt,
+// silence, in this order.
 func Decide(p Program, o Observed, s State) (Action, State) {
 	a, s := decide(p, &o, s)
 	if a.Do == End && o.Pressed {
@@ -46,7 +45,7 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 	return decideOther(o, s)
 }
 
-// decideFirst is for a cell whose code was not sent.
+// decideFirst decides for a cell whose code was not sent yet.
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	cleared := s.isCleared(o)
 	takes := o.takesCode(cleared)
@@ -79,8 +78,8 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	return a, s
 }
 
-// maxClears is how often Ctrl-C is pressed to discard text left at a shell's
-// prompt: a shell that was drawing its prompt may have lost the key.
+// maxClears is how often Ctrl-C is pressed to discard text at a shell's
+// prompt. A shell that was drawing its prompt may lose the first one.
 const maxClears = 3
 
 func clearPrompt(s State) (Action, State) {
@@ -88,8 +87,9 @@ func clearPrompt(s State) (Action, State) {
 	return Action{Do: Clear}, s
 }
 
-// decideGiven decides by the prompt that the user gave. It does not count while
-// the kernel says that the program works: output may hold it too.
+// decideGiven decides by the prompt that the user gave. The prompt is ignored
+// while the kernel reports that the program is busy: output may contain it
+// too.
 func decideGiven(given string, o *Observed, s State) (Action, State) {
 	shown := strings.TrimRight(o.Left.Text, " ")
 	switch {
@@ -110,8 +110,8 @@ func decideGiven(given string, o *Observed, s State) (Action, State) {
 	return Action{Do: Wait}, s
 }
 
-// decideInterrupted is for a program that got Ctrl-C and waits for input again,
-// whatever its prompt.
+// decideInterrupted decides for a program that was interrupted and waits for
+// input again, whatever its prompt.
 func decideInterrupted(o *Observed, s State) (Action, State) {
 	if !s.ByShell && s.holdsInput(o) {
 		return Action{Do: Wait}, s // it did not get Ctrl-C, and is sent another
@@ -123,7 +123,7 @@ func decideInterrupted(o *Observed, s State) (Action, State) {
 	return a, s
 }
 
-// decideShellEnded is for a shell that told of the command's end.
+// decideShellEnded decides for a shell that reported the command's end.
 func decideShellEnded(o *Observed, s State) (Action, State) {
 	switch {
 	case !o.promptHolds():
@@ -136,8 +136,8 @@ func decideShellEnded(o *Observed, s State) (Action, State) {
 	return Action{Do: End, Status: Done, By: ByShell, HasExit: true, ExitCode: o.Shell.Exit}, s
 }
 
-// decideShell is for code that a shell with marks got: it will tell of the end,
-// so that only questions are looked for.
+// decideShell decides for code that a shell with marks is running. The shell
+// will report the end, so only questions are detected here.
 func decideShell(o *Observed, s State) (Action, State) {
 	unknown := o.Probe.State == pty.Unknown
 	pending := o.Shell.Last == inputPending && unknown // in an editor of its own (fish), and nothing began
@@ -167,11 +167,12 @@ func decideShell(o *Observed, s State) (Action, State) {
 	return Action{Do: Wait}, s
 }
 
-// justGone reports whether the program ended, which is about to be told.
+// justGone reports whether the program has ended, and the terminal is about to
+// hang up.
 func (o *Observed) justGone() bool { return o.Probe.Gone && o.Quiet < goneRest }
 
-// decideOther is for a program that gives no marks: the kernel tells, and where
-// it does not, the prompt or silence.
+// decideOther decides for a program without marks: by the kernel, or, if that
+// cannot tell, by the prompt or silence.
 func decideOther(o *Observed, s State) (Action, State) {
 	prompt := s.Prompt.Text
 	switch {
@@ -197,8 +198,8 @@ func decideOther(o *Observed, s State) (Action, State) {
 	return Action{Do: Wait}, s
 }
 
-// decideRested is for a program that reads a line at a time and wants the next:
-// it gets more of the code, or has ended it, or asks something.
+// decideRested decides for a program that waits for a line: it gets more of
+// the code, has finished it, or asks a question.
 func decideRested(o *Observed, s State, by By) (Action, State) {
 	inBlock := InBlock(o.Left.Text, s.Prompt.Text)
 	switch {
@@ -221,7 +222,7 @@ func decideRested(o *Observed, s State, by By) (Action, State) {
 	return end(o, s, by)
 }
 
-// end is for a cell whose program shows its prompt again.
+// end ends a cell whose program shows its prompt again.
 func end(o *Observed, s State, by By) (Action, State) {
 	return Action{Do: End, Status: Done, By: by, Take: takeBeforePrompt(o, &s), Rests: by == ByReady}, s
 }

@@ -326,7 +326,7 @@ func TestProbeAfter(t *testing.T) {
 		ago     time.Duration
 		want    time.Duration
 	}{
-		{"the shell told enough", Program{}, sent(dollar, shellEnded(back)), inShell, time.Hour, lookPause},
+		{"the shell told enough", Program{}, sent(dollar, shellEnded(back)), inShell, time.Hour, floodPause},
 		{"the shell will tell of the end", Program{}, sent(dollar, shell(runs), quiet(time.Millisecond)), inShell, time.Hour, tellPause - time.Millisecond},
 		{"the shell has not told for a while", Program{}, sent(dollar, shell(runs), quiet(tellPause)), inShell, time.Hour, 0},
 		{"the user's prompt decides, not the shell", Program{Prompt: "x"}, sent(dollar, shellEnded(back), quiet(time.Millisecond)), State{}, time.Hour, 0},

@@ -6,31 +6,31 @@ import "strings"
 type Input struct {
 	Text  string
 	Style Style
-	// Whole says that it is all of the code, at the prompt of a shell that
-	// tells where its output begins.
+	// Whole is set if this is all of the code, typed at the prompt of a shell
+	// that marks the begin of output.
 	Whole bool
-	// Redraws says that the program may draw its input again.
+	// Redraws is set if the program may redraw its input.
 	Redraws bool
 }
 
-// Style is how a text is typed so that the program takes it as one input.
+// Style is the way a text is typed, so that the program takes it as one input.
 type Style string
 
 // The styles.
 const (
-	// InBrackets pastes the text, and Enter: a tab completes nothing, and a
-	// newline does not end the input.
+	// InBrackets uses bracketed paste, then Enter: tabs complete nothing, and
+	// newlines do not end the input.
 	InBrackets Style = "in-brackets"
-	// AtOnce writes text and Enter together, as a shell's line editor takes them.
+	// AtOnce writes text and Enter together, for a shell's line editor.
 	AtOnce Style = "at-once"
-	// ThenEnter lets the program read the text before Enter comes: of a program
-	// that is no shell it is not known what it takes together.
+	// ThenEnter waits until the program has read the text before it sends
+	// Enter. Programs other than shells may take both for one paste.
 	ThenEnter Style = "then-enter"
 )
 
-// styleOf is how a text is typed. Paste brackets are left away where they
-// change nothing, because readline draws a pasted line twice, and at the wrong
-// place behind output without a newline.
+// styleOf returns the style for a text. Bracketed paste is avoided where it
+// makes no difference, because readline draws a pasted line twice, and
+// misplaces it after output without a newline.
 func styleOf(text string, brackets, shell bool) Style {
 	switch {
 	case brackets && strings.ContainsAny(text, "\t\n"):
@@ -41,12 +41,12 @@ func styleOf(text string, brackets, shell bool) Style {
 	return ThenEnter
 }
 
-// takesWhole reports whether the program takes code of several lines at once,
-// and tells where its output begins.
+// takesWhole reports whether the program accepts several lines at once and
+// marks the begin of its output.
 func takesWhole(o *Observed, s *State) bool {
 	return s.ByShell && !o.Shell.Silent && (len(s.Lines) == 1 || o.Bracket)
 }
 
-// KeepsRefused reports whether a command is a shell that leaves code that it
-// refused in its editor.
+// KeepsRefused reports whether argv0 is a shell that leaves refused code in
+// its editor.
 func KeepsRefused(argv0 string) bool { return shellName(argv0) == "fish" }

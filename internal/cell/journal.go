@@ -11,13 +11,12 @@ import (
 	"den/internal/fault"
 )
 
-// maxJournal is what the lines of one journal may take before it begins anew.
+// maxJournal is the size at which a journal is rewritten.
 const maxJournal = 1 << 20
 
-// Journal is the record of one cell on disk: each change is one line with the
-// whole record, and the last whole line counts. A line is added by one write,
-// which costs a fiftieth of a file that replaces another, and a reader or a
-// crash at any moment finds the line before it.
+// Journal stores the record of one cell. Each change appends a line with the
+// whole record, and the last complete line counts. Appending costs a fiftieth
+// of replacing a file, and after a crash the previous line is still there.
 type Journal struct {
 	path string
 	file *os.File
@@ -25,7 +24,7 @@ type Journal struct {
 	torn bool // the last line may lack its end
 }
 
-// newJournal begins the journal of a cell that has none.
+// newJournal creates the journal of a new cell.
 func newJournal(path string, r Record) (*Journal, error) {
 	j := &Journal{path: path}
 	if err := j.open(os.O_CREATE | os.O_EXCL); err != nil {
@@ -82,11 +81,11 @@ func (j *Journal) beginAnew(line []byte) error {
 	return old.Close()
 }
 
-// Close ends the journal. It can be read on.
+// Close closes the journal. Its file stays.
 func (j *Journal) Close() error { return j.file.Close() }
 
-// readLast gives the lines of a file to take, the last first, until it takes
-// one. It reports whether there was one; a file that is not there is an error.
+// readLast calls take with the lines of a file, last line first, until take
+// returns true. It reports whether it did. A missing file is an error.
 func readLast(path string, take func(line []byte) bool) (bool, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -103,8 +102,8 @@ func readLast(path string, take func(line []byte) bool) (bool, error) {
 	return false, nil
 }
 
-// appendID notes in a file which cell is the last. It begins anew before it
-// grows beyond max bytes.
+// appendID appends an id to a file. The file is rewritten before it exceeds
+// max bytes.
 func appendID(path, id string, max int64) error {
 	if fi, err := os.Stat(path); err == nil && fi.Size() > max {
 		return atomicfile.Replace(path, []byte(id+"\n"))

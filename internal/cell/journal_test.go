@@ -69,7 +69,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 		} else if want := strings.Repeat("line\n", max(lines-2, 0)); err != nil || got.Output != want {
 			t.Fatalf("cut at %d: %q, %v; want %q", cut, got.Output, err, want)
 		}
-		later, err := s.GoOn(id)
+		later, err := s.Reopen(id)
 		if err != nil {
 			t.Fatal(err)
 		}

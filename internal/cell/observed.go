@@ -7,21 +7,21 @@ import (
 	"den/internal/pty"
 )
 
-// Program is what a session was started with, as far as it matters to cells.
+// Program describes how a session was started, as far as it matters to cells.
 type Program struct {
 	Prompt string // by which the user says that cells end, or ""
 	Hook   bool   // a program of the user's says when a cell has ended
-	// KeepsRefused says that its editor keeps code that it refused.
+	// KeepsRefused is set if its editor keeps refused code.
 	KeepsRefused bool
 }
 
-// Prompt is a prompt and the column behind it.
+// Prompt is a prompt and the column after it.
 type Prompt struct {
 	Text string `json:"text"`
 	Col  int    `json:"col"`
 }
 
-// Observed is what is known of a cell and its program at one moment.
+// Observed holds the observations of a cell and its program at one moment.
 type Observed struct {
 	// What callers did.
 	Sent        bool // the code, or its first line
@@ -37,7 +37,7 @@ type Observed struct {
 	Shell      ShellMarks
 	ShellEnded bool // the command
 
-	// What the kernel says. All of it is zero while it was not asked.
+	// Results of a probe; zero if there was none.
 	Ready    bool // two probes agree, with nothing between
 	Probe    pty.Readiness
 	Own      bool          // the probe is about the session's own program, not one that it started
@@ -54,45 +54,47 @@ type Observed struct {
 	AltScreen bool
 }
 
-// How long a program that the kernel cannot tell of must be silent.
+// How long a program must be silent if the kernel cannot tell whether it
+// waits.
 const (
 	promptRest = 100 * time.Millisecond  // at a prompt that is known
 	quietRest  = 1500 * time.Millisecond // when nothing is known
-	// goneRest is how long it may take until the end of a program that is not
-	// found any more is known; after that it is there, but cannot be seen.
+	// goneRest bounds the time between a program's exit and the hang-up of its
+	// terminal. A program that is not found for longer still runs, but is
+	// hidden from den.
 	goneRest = 3 * quietRest
-	// timerRest is how long a program that waits for the terminal and for
-	// timers of its own must have stood still at a prompt that is known: an
-	// editor may pause for a moment between a key and what it draws (irb).
+	// timerRest is how long a program that waits for the terminal and its own
+	// timers must not have run at a known prompt. An editor may pause briefly
+	// between a key and drawing it (irb).
 	timerRest = 2 * time.Millisecond
-	// clearRest is how long a shell may take to drop what stands behind its
-	// prompt, before it is told again.
+	// clearRest is how long a shell may take to discard its input line before
+	// Ctrl-C is pressed again.
 	clearRest = 200 * time.Millisecond
 )
 
-// How long a program that waits for the terminal and for timers of its own must
-// have done so to be taken for asking.
+// How long a program must have waited for the terminal and its own timers to
+// be considered asking.
 const (
 	askStanding = 300 * time.Millisecond // without a thread of it having run
 	askTicking  = time.Second            // whatever it did in between
 )
 
-// IsAsking reports whether a program that waits for the terminal and for timers
-// of its own most likely asks something. It has stood still that long, and done
-// nothing else that long.
+// IsAsking reports whether a program that waits for the terminal and its own
+// timers most likely asks a question: it has not run for standing, and has
+// done nothing else for ticking.
 func IsAsking(standing, ticking time.Duration) bool {
 	return standing > askStanding || ticking > askTicking
 }
 
-// Told reports whether the shell says enough to decide without the kernel.
+// Told reports whether the shell's marks suffice to decide without a probe.
 func (o *Observed) Told() bool {
 	return o.Shell.atPrompt() && (o.ShellEnded || !o.Sent) && !o.Foreign
 }
 
-// promptHolds reports whether the shell's prompt is final. Behind input that no
-// cell typed that is so once the kernel says that the shell rests, or when
-// nothing more came for a while: beside some shells others work at the prompt
-// (fish makes completions).
+// promptHolds reports whether the shell's prompt is final. After foreign input
+// that requires that the kernel reports the shell idle, or that nothing was
+// printed for a while: some shells run helpers at the prompt (fish generates
+// completions).
 func (o *Observed) promptHolds() bool {
 	if !o.Shell.atPrompt() {
 		return false
@@ -101,7 +103,7 @@ func (o *Observed) promptHolds() bool {
 	return !o.Foreign || o.Ready || o.Quiet > quietRest || o.Quiet > 2*promptRest && !works
 }
 
-// takesCode reports whether the program takes code now.
+// takesCode reports whether code can be sent now.
 func (o *Observed) takesCode(cleared bool) bool {
 	if o.Shell.Token != "" && o.Shell.Last == 0 {
 		return o.Ready // a shell that has yet to show its first prompt
@@ -120,40 +122,41 @@ func (o *Observed) takesCode(cleared bool) bool {
 	return unknown && o.Quiet > promptRest
 }
 
-// lostMarks reports whether the shell itself edits a line and told of no end:
-// its prompts have lost their marks, or another shell is in its place.
+// lostMarks reports whether the shell is editing a line without having
+// reported an end: its prompts have lost their marks, or it was replaced by
+// another shell.
 func (o *Observed) lostMarks() bool {
 	return o.Ready && o.Own && o.Bracket && o.Shell.Last == 'C'
 }
 
-// redraws reports whether the program has an editor of its own that may draw
-// its input again (irb, ipython): its prompt counts, in a terminal that does
-// not edit for it.
+// redraws reports whether the program has its own editor that may redraw the
+// input (irb, ipython): the terminal is in raw mode and the prompt contains a
+// number.
 func (o *Observed) redraws() bool {
 	return !o.Probe.Canonical && strings.ContainsAny(o.Left.Text, "0123456789")
 }
 
-// The pauses between two looks at the kernel: in a flood a probe costs more than
-// a turn of output. Where a shell tells of the end it is asked only for
-// questions, and not before tellPause.
+// Pauses between two probes: in a flood of output a probe costs more than a
+// turn. A shell with marks reports the end itself; then probes only detect
+// questions, and begin after tellPause.
 const (
-	lookPause = time.Millisecond
-	tellPause = 20 * time.Millisecond
-	// breath is how long a program that has just written something is left
-	// alone: most likely it goes on.
+	floodPause = time.Millisecond
+	tellPause  = 20 * time.Millisecond
+	// breath is how long a program is not probed after output: most likely
+	// more follows.
 	breath      = 150 * time.Microsecond
 	breathAgain = 50 * time.Microsecond
 	// ProbePause is the pause between the two probes that must agree.
 	ProbePause = 250 * time.Microsecond
 )
 
-// ProbeAfter returns how long to wait before the kernel is asked again, 0 for
-// now. The last probe was that long ago.
+// ProbeAfter returns how long to wait before the next probe; 0 means now. ago
+// is the time since the last probe.
 func ProbeAfter(p Program, o Observed, s State, ago time.Duration) time.Duration {
 	plain := !p.Hook && p.Prompt == ""
 	switch {
 	case plain && o.Told():
-		return lookPause
+		return floodPause
 	case plain && o.Sent && s.ByShell && !(o.ShellEnded && o.Shell.atPrompt()) && o.Quiet < tellPause:
 		return tellPause - o.Quiet
 	}

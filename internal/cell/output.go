@@ -7,11 +7,11 @@ import (
 	"den/internal/vt"
 )
 
-// rowText returns the cells of a row in [from, to) as appendRow appends them.
+// rowText returns what appendRow appends.
 func rowText(row vt.Row, from, to int) string { return string(appendRow(nil, row, from, to)) }
 
-// appendRow appends the cells of a row in [from, to), with what the program
-// wrote as blanks kept, and without what it never wrote at the end.
+// appendRow appends the text of the cells [from, to). Blanks that the program
+// wrote are kept; cells it never wrote at the end of the row are not.
 func appendRow(b []byte, row vt.Row, from, to int) []byte {
 	begin := len(b)
 	if from == 0 && to >= row.Len() {
@@ -35,9 +35,8 @@ func appendRow(b []byte, row vt.Row, from, to int) []byte {
 	return b[:end]
 }
 
-// plainEnd reports whether a row's text without its trailing blanks is all
-// that was written: true for nearly every row, and quick to see where a
-// character is a byte and a cell.
+// plainEnd reports whether the row's text without trailing blanks is all that
+// was written. That is so for nearly every row, and cheap to check for ASCII.
 func plainEnd(row vt.Row, text []byte) bool {
 	for _, c := range text {
 		if c >= 0x80 {
@@ -47,15 +46,14 @@ func plainEnd(row vt.Row, text []byte) bool {
 	return len(text) == row.Len() || len(row.AppendCell(nil, len(text))) == 0
 }
 
-// Collector takes a cell's output from the emulator: rows that scrolled off
-// as they go, because they cannot change any more, and the rest at the end.
+// Collector collects a cell's output from the emulator: rows when they scroll
+// off the screen, because they can no longer change, and the rest at the end.
 type Collector struct {
 	sink  *Sink
 	state CollectorState
 }
 
-// CollectorState is how far a collector has come. It crosses a host upgrade as
-// it is.
+// CollectorState is the state of a Collector that survives an upgrade.
 type CollectorState struct {
 	Next int64    `json:"next"` // the first row that was not taken, counted from the start
 	Col  int      `json:"col"`  // where in it the output begins
@@ -63,25 +61,25 @@ type CollectorState struct {
 	Echo *string  `json:"echo,omitempty"` // what was typed: the first line, if the program echoes it
 	More []string `json:"more,omitempty"` // and the lines behind it
 
-	// An editor of several lines draws all of them again, at times more than
-	// once, when one is entered. So the first lines are held back until it is
-	// known which of them is the last that was typed.
+	// A multi-line editor redraws all lines, possibly several times, when one
+	// is entered. The first lines are held back until it is known which of
+	// them is the last one that was typed.
 	Redraws  bool     `json:"redraws,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"` // of the program that redraws
 	Held     [][]byte `json:"held,omitempty"`
 	AtPrompt bool     `json:"at_prompt,omitempty"` // the next line is what stands behind the prompt, where the code was typed
 }
 
-// maxHeld is how many lines an editor may have drawn again.
+// maxHeld bounds the lines that are held back.
 const maxHeld = 32
 
-// NewCollector begins at a place of the screen.
+// NewCollector returns a Collector that begins at a position on the screen.
 func NewCollector(sink *Sink, line int64, col int) *Collector {
 	return &Collector{sink: sink, state: CollectorState{Next: line, Col: col}}
 }
 
-// Scrolled takes the rows that left the screen. It must be called before more
-// rows scroll off than the emulator keeps.
+// Scrolled collects the rows that left the screen. It must be called before
+// more rows scroll off than the emulator keeps.
 func (c *Collector) Scrolled(t *vt.Terminal) {
 	if t.Modes().AltScreen {
 		return
@@ -121,7 +119,8 @@ func (c *Collector) emit(line []byte) {
 	}
 }
 
-// sameEcho reports whether a line shows what was typed. A tab shows as blanks.
+// sameEcho reports whether a line is the echo of typed. A tab is echoed as
+// blanks.
 func sameEcho(line, typed string) bool {
 	line = strings.TrimRight(line, " ")
 	if strings.TrimRight(typed, " ") == line {
@@ -130,7 +129,7 @@ func sameEcho(line, typed string) bool {
 	return strings.Contains(typed, "\t") && slices.Equal(strings.Fields(line), strings.Fields(typed))
 }
 
-// hold keeps a line until it is known whether it was drawn by the editor.
+// hold keeps a line back until it is known whether the editor drew it.
 func (c *Collector) hold() {
 	text := strings.TrimRight(string(c.state.Line), " ")
 	atPrompt := c.state.AtPrompt
@@ -152,7 +151,7 @@ func (c *Collector) hold() {
 	}
 }
 
-// release lets go of what was held: it was output.
+// release emits the held lines: they were output.
 func (c *Collector) release() {
 	c.state.Redraws = false
 	for _, line := range c.state.Held {
@@ -161,34 +160,33 @@ func (c *Collector) release() {
 	c.state.Held = nil
 }
 
-// Expect says what the terminal or the program will echo: what of it stands in
-// the first lines is left out.
+// Expect announces the echo of typed lines. It is left out of the first lines.
 func (c *Collector) Expect(typed ...string) {
 	c.state.Echo, c.state.More = &typed[0], typed[1:]
 }
 
-// ExpectRedrawn is Expect for a program whose editor draws all lines of its
-// input again, behind its prompt.
+// ExpectRedrawn is Expect for a program whose editor redraws all lines of its
+// input, each after its prompt.
 func (c *Collector) ExpectRedrawn(typed, prompt string) {
 	c.Expect(typed)
 	c.state.Redraws, c.state.Prompt, c.state.AtPrompt = true, prompt, c.state.Col > 0
 }
 
-// isPrompt reports whether a text is a prompt of the program that redraws.
+// isPrompt reports whether text is a prompt of a program that redraws.
 func (c *Collector) isPrompt(text string) bool {
 	return SamePrompt(text, c.state.Prompt) || IsContinuation(text, c.state.Prompt)
 }
 
-// Above moves the beginning up: the program cleared the screen and writes
-// where older text stood.
+// Above moves the begin of the output up to line: the program cleared the
+// screen and writes over older text.
 func (c *Collector) Above(line int64) {
 	if line < c.state.Next {
 		c.state.Next, c.state.Col = line, 0
 	}
 }
 
-// Finish takes what is on the screen before the given place. Text that the
-// program left without a newline counts.
+// Finish collects what is on the screen before the given position, including
+// an incomplete last line.
 func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.state.Next == line {
@@ -201,8 +199,8 @@ func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.release()
 }
 
-// TakeTo takes what is before the given place. The line that is begun there
-// goes on.
+// TakeTo collects what is before the given position. An incomplete line is
+// continued later.
 func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.state.Next == line && col > c.state.Col {
@@ -212,10 +210,10 @@ func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
 	}
 }
 
-// GoOnAt says where the output goes on: the terminal has moved its rows.
-func (c *Collector) GoOnAt(line int64, col int) { c.state.Next, c.state.Col = line, col }
+// ContinueAt sets where the output continues after the terminal moved its rows.
+func (c *Collector) ContinueAt(line int64, col int) { c.state.Next, c.state.Col = line, col }
 
-// Peek returns what Finish would take, and takes nothing.
+// Peek returns what Finish would collect, without collecting it.
 func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 	copied := *c
 	copied.sink = NewSink("")
@@ -228,7 +226,7 @@ func (c *Collector) Peek(t *vt.Terminal, line int64, col int) string {
 // State returns the collector's state, which shares memory with it.
 func (c *Collector) State() CollectorState { return c.state }
 
-// ResumeCollector goes on where another stopped.
+// ResumeCollector returns a Collector that continues from a state.
 func ResumeCollector(sink *Sink, s CollectorState) *Collector {
 	return &Collector{sink: sink, state: s}
 }

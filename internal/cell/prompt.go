@@ -8,43 +8,42 @@ import (
 	"den/internal/vt"
 )
 
-// PromptAt returns the text left of the cursor: where a program waits for
+// PromptAt returns the text left of the cursor. If the program waits for
 // input, that is its prompt.
 func PromptAt(t *vt.Terminal) string {
 	cur := t.Cursor()
 	return rowText(t.Row(cur.Row), 0, cur.Col)
 }
 
-// TextLeft returns the text left of a place of the screen.
+// TextLeft returns the text left of a position on the screen.
 func TextLeft(t *vt.Terminal, line int64, col int) string {
 	return rowText(t.Row(int(line-t.ScreenLine())), 0, col)
 }
 
-// The patterns are compiled when they are first needed: every command of den
-// links this package, and few run a cell.
+// Patterns are compiled on first use: every command of den links this package,
+// and few run a cell.
 var digits = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9]+`) })
 
-// SamePrompt reports whether two prompts differ only in their numbers, as
-// those that count or tell the time do.
+// SamePrompt reports whether two prompts differ only in digits. Some prompts
+// contain a counter or the time.
 func SamePrompt(a, b string) bool {
 	return a == b || digits().ReplaceAllString(a, "0") == digits().ReplaceAllString(b, "0")
 }
 
-// continuation matches the prompts by which programs ask for the rest of an
-// input: "... ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
+// continuation matches the prompts for the rest of an unfinished input: "...
+// ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
 var continuation = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(\.\.\.+[>:]?|>>|-+>|['"` + "`" + `(\[{]?>|[a-z]*(quote|bquote|heredoc|for|while|if|then|else|do|cmdsubst|pipe|function|brace|subsh)>|\w*[-'"(*$]+[#>]|.*[*"'\]/]|\s*\.\.\.>)\s*$`)
 })
 
-// IsContinuation reports whether a prompt asks for the rest of an input.
-// primary is the program's ordinary one.
+// IsContinuation reports whether prompt asks for the rest of an unfinished
+// input. primary is the program's normal prompt.
 func IsContinuation(prompt, primary string) bool {
 	return !SamePrompt(prompt, primary) && continuation().MatchString(prompt)
 }
 
 // IsQuestion reports whether the text left of the cursor is more likely a
-// question than a prompt that has changed: it ends in another way than the
-// program's ordinary one.
+// question than a changed prompt: it ends differently from the normal prompt.
 func IsQuestion(text, primary string) bool {
 	text, primary = strings.TrimSpace(text), strings.TrimSpace(primary)
 	if text == "" || primary == "" {
@@ -54,8 +53,8 @@ func IsQuestion(text, primary string) bool {
 	return last != primary[len(primary)-1] && strings.IndexByte("?:])", last) >= 0
 }
 
-// InBlock reports whether a prompt asks for more of a block that an empty
-// line ends, as Python's does.
+// InBlock reports whether prompt asks for more of a block that is ended by an
+// empty line, as in Python.
 func InBlock(prompt, primary string) bool {
 	return strings.TrimSpace(prompt) == "..." && strings.TrimSpace(primary) == ">>>"
 }

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Python follows Python code line by line, as far as its REPL must be told
-// where a block ends: inside a string, a bracket or a line that goes on, an
-// empty line ends nothing.
+// Python tracks Python code line by line, to tell where its REPL ends a block.
+// An empty line ends nothing inside a string, a bracket or a continued line.
 type Python struct {
 	Quote     string `json:"quote,omitempty"`     // of the string that is open, or ""
 	Depth     int    `json:"depth,omitempty"`     // of open brackets
@@ -29,7 +28,7 @@ func (p *Python) Add(line string) {
 	}
 }
 
-// step takes one token, or a character of one, and returns what follows.
+// step consumes one token, or a character of one, and returns the rest.
 func (p *Python) step(s string) string {
 	if s[0] == '\\' {
 		p.Joined = len(s) == 1
@@ -59,20 +58,21 @@ func (p *Python) step(s string) string {
 	return s[1:]
 }
 
-// Within reports whether the next line, whatever it is, goes on with a string,
-// a bracket or a line.
+// Within reports whether the next line continues a string, a bracket or a
+// line.
 func (p *Python) Within() bool { return p.Quote != "" || p.Depth > 0 || p.Joined }
 
-// open reports whether more of what was typed must come, whatever the prompt.
+// open reports whether the typed input is incomplete, whatever the prompt
+// says.
 func (p *Python) open() bool { return p.Within() || p.Decorated }
 
 // endsBlock is the line that ends a block.
 const endsBlock = ""
 
-// pythonBlock returns the lines that are still to be typed inside a block, so
-// that Python's REPL takes what a file would mean: empty lines inside a block
-// do not end it, and a line at the margin does. An empty line that did not end
-// it is not sent again.
+// pythonBlock returns the lines still to be typed inside a block, such that
+// the REPL understands them as a file would: empty lines inside a block are
+// left out, and one is added where a line at the margin ends the block. An
+// empty line that did not end the block is not sent again.
 func pythonBlock(p Python, typed string, lines []string) []string {
 	if p.Within() {
 		return lines
@@ -86,8 +86,8 @@ func pythonBlock(p Python, typed string, lines []string) []string {
 	return lines
 }
 
-// endsBefore reports whether a block that is not open ends before the next
-// line: that one stands at the margin, and does not belong to the block.
+// endsBefore reports whether a block ends before the next line: that line is
+// not indented and does not belong to the block.
 func endsBefore(next string) bool {
 	if next == "" || next[0] == ' ' || next[0] == '\t' || next[0] == '#' {
 		return false

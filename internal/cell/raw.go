@@ -6,17 +6,17 @@ import (
 	"iter"
 )
 
-// The beginnings of den's own prompt marks in a shell's output, and their end.
+// The begin of den's own prompt marks in a shell's output, and their end.
 var (
 	markC   = []byte("\x1b]133;C;den=")
 	markD   = []byte("\x1b]133;D;")
 	markEnd = []byte("\x1b\\")
 )
 
-// CopyRaw writes the bytes that a cell's program wrote. parts gives the
-// session's output from the cell's begin to its end, and is read twice. Where
-// the shell marked its command, echo and prompt are left out; other programs'
-// stay in, because nothing in the bytes tells them apart.
+// CopyRaw copies a cell's raw output to w. parts yields the session's output
+// between the cell's begin and end; it is iterated twice. If the shell marked
+// its command, echo and prompt are left out. Otherwise they stay, because they
+// cannot be told apart from output.
 func CopyRaw(w io.Writer, parts func() iter.Seq2[[]byte, error]) error {
 	from, to, err := marked(parts())
 	if err != nil {
@@ -42,8 +42,8 @@ func CopyRaw(w io.Writer, parts func() iter.Seq2[[]byte, error]) error {
 	return nil
 }
 
-// marked finds where the command's output begins and ends: after the first C
-// and before the last D, or from 0 and to -1 where the shell set no marks.
+// marked returns the range of the command's output: after the first C mark and
+// before the last D mark. Without marks it returns 0 and -1.
 func marked(parts iter.Seq2[[]byte, error]) (from, to int64, err error) {
 	to = -1
 	at, begun := int64(0), false // at is where window begins

@@ -7,33 +7,33 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/atomicfile"
 	"den/internal/fault"
 )
 
 //go:embed shell
 var startFiles embed.FS
 
-// An Integration is a command that Integrate has looked at.
+// Integration is the result of Integrate.
 type Integration struct {
 	Argv []string
 	Env  []string // KEY=VALUE
-	// Shell is "bash", "zsh", "fish" or "sh" when the command is an
-	// interactive shell that will give marks, else "", with Argv and Env as
-	// they were.
+	// Shell is "bash", "zsh", "fish" or "sh" if the command is an interactive
+	// shell that will print marks. Otherwise it is "", and Argv and Env are
+	// unchanged.
 	Shell string
 }
 
-// Integrate makes an interactive shell give marks (OSC 133) that [OwnMark]
-// knows by their token: at each prompt, before and after each command. The
-// shell then loads the user's own files as it would have.
+// Integrate makes an interactive shell print marks (OSC 133), which [OwnMark]
+// recognises by their token, at each prompt and before and after each command.
+// The shell loads the user's own files as usual.
 //
-// The start files go into dir, which is made if need be, and must stay until
-// the shell has shown its first prompt. They hold the token, and no one but
-// their owner can read them. No variable of the environment that the shell's
-// children get is of ours.
+// The start-up files are written to dir, which is created if needed, and must
+// exist until the shell has shown its first prompt. They contain the token and
+// are readable only by their owner. The shell's children get no extra
+// environment variables.
 //
-// The token is letters, digits, '-' and '_'. A nil env is this process's.
+// The token consists of letters, digits, '-' and '_'. A nil env means this
+// process's environment.
 func Integrate(argv, env []string, dir, token string) (Integration, error) {
 	plain := Integration{Argv: argv, Env: env}
 	if token == "" || strings.Trim(token, tokenChars) != "" {
@@ -65,20 +65,21 @@ func Integrate(argv, env []string, dir, token string) (Integration, error) {
 
 const tokenChars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// A command is what a shell is to be started with, and what den adds.
+// command is a shell's command line and environment, with what den adds.
 type command struct {
 	argv, env  []string
 	dir, token string
 }
 
-// A plan is how a shell is started with marks.
+// plan is a way to start a shell with marks.
 type plan struct {
 	Integration
 	files map[string]string // name in the directory to content
 }
 
-// shells maps a program's name to what prepares it. It says false for a
-// command that is not an interactive shell, or one that no mark can be had from.
+// shells maps a program's name to the function that prepares it. The function
+// returns false for a command that is not interactive or cannot be made to
+// print marks.
 var shells = map[string]func(command) (plan, bool){
 	"bash": prepareBash,
 	"zsh":  prepareZsh,
@@ -90,8 +91,8 @@ var shells = map[string]func(command) (plan, bool){
 	"busybox": prepareSh,
 }
 
-// shellName is the name of the program that argv0 says, without the dash of a
-// login shell.
+// shellName returns the program's name in argv0, without the dash of a login
+// shell.
 func shellName(argv0 string) string {
 	return filepath.Base(strings.TrimPrefix(argv0, "-"))
 }
@@ -101,14 +102,14 @@ func (p plan) write(dir string) error {
 		return err
 	}
 	for name, content := range p.files {
-		if err := atomicfile.Write(filepath.Join(dir, name), []byte(content)); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// startFile is one of the embedded files, after the lines of head.
+// startFile returns an embedded file with the lines of head before it.
 func startFile(name string, head ...string) string {
 	body, err := startFiles.ReadFile("shell/" + name)
 	if err != nil {
@@ -117,13 +118,14 @@ func startFile(name string, head ...string) string {
 	return strings.Join(head, "\n") + "\n" + string(body)
 }
 
-// assign is a line that sets a variable in any shell but fish.
+// assign returns a line that sets a variable in any shell but fish.
 func assign(name, value string) string { return name + "=" + quote(value) }
 
-// quote makes one word of s for any shell but fish.
+// quote quotes s as one word for any shell but fish.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// restore is a line that makes an environment variable what it is in env.
+// restore returns a line that sets a variable to its value in env, or unsets
+// it.
 func restore(env []string, key string) string {
 	if v, ok := lookup(env, key); ok {
 		return "export " + assign(key, v)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bashArgs is what matters of a bash command line.
+// bashArgs is a parsed bash command line.
 type bashArgs struct {
 	login, noProfile, noRC, noEdit, posix bool
 
@@ -13,8 +13,8 @@ type bashArgs struct {
 	rest []string // the options to keep that can stand after ours
 }
 
-// Options that change nothing about how bash starts. What is not in these
-// lists is not an interactive shell, or would trace or export our own lines.
+// Options that do not change how bash starts. A command with any other option
+// is not an interactive shell, or would trace or export den's own lines.
 const bashFlags = "befhimpuBCEHPT"
 
 var bashOptions = []string{
@@ -59,7 +59,7 @@ func parseBash(argv []string) (a bashArgs, ok bool) {
 	return a, a.parseFlags(args)
 }
 
-// parseFlags reads what stands after the long options.
+// parseFlags parses the arguments after the long options.
 func (a *bashArgs) parseFlags(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -94,10 +94,10 @@ func (a *bashArgs) parseFlags(args []string) bool {
 	return true
 }
 
-// prepareBash loads den.bash as the rc file, which bash reads after the
-// system's own. A shell that would read no file gets it by PROMPT_COMMAND. A
-// login shell reads no rc file, so it becomes an ordinary one that reads the
-// login files.
+// prepareBash makes bash read den.bash as its rc file, after the system's own.
+// A shell that reads no rc file gets it by PROMPT_COMMAND. A login shell,
+// which reads none either, is started as an ordinary one that reads the login
+// files.
 func prepareBash(c command) (plan, bool) {
 	a, ok := parseBash(c.argv)
 	if !ok {
@@ -147,7 +147,8 @@ func prepareBash(c command) (plan, bool) {
 	return p, true
 }
 
-// argv is the command line of a shell that reads our file as its rc file.
+// argv returns the command line of a shell that reads den's file as its rc
+// file.
 func (a bashArgs) argv(c command) []string {
 	argv := []string{strings.TrimPrefix(c.argv[0], "-")}
 	if a.noEdit {

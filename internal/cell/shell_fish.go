@@ -2,9 +2,9 @@ package cell
 
 import "strings"
 
-// prepareFish loads den.fish by --init-command, which runs after the user's
-// configuration. fish 4 gives marks of its own, without our token; they are
-// switched off. Older ones do not mind a feature that they do not know.
+// prepareFish makes fish read den.fish by --init-command, after the user's
+// configuration. The marks that fish 4 prints itself, without den's token, are
+// switched off. Older versions ignore unknown features.
 func prepareFish(c command) (plan, bool) {
 	features, ok := parseFish(c.argv[1:])
 	if !ok {
@@ -26,7 +26,7 @@ func prepareFish(c command) (plan, bool) {
 }
 
 // parseFish reports whether a fish with these arguments is interactive, and
-// which features it was asked for.
+// returns the features that it was given.
 func parseFish(args []string) (features string, ok bool) {
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(args[i], "=")

@@ -6,9 +6,9 @@ import (
 	"den/internal/vt"
 )
 
-// ShellMarks follows the prompt marks (OSC 133) of a shell that den started
-// with its own start file. Marks without the session's token were printed by
-// somebody else and mean nothing. It crosses a host upgrade as it is.
+// ShellMarks tracks the marks (OSC 133) of a shell that den started. Marks
+// without the session's token were printed by other programs and are ignored.
+// It survives an upgrade.
 type ShellMarks struct {
 	Token   string  `json:"token"`
 	Silent  bool    `json:"silent,omitempty"` // it does not tell where output begins (sh)
@@ -23,8 +23,8 @@ type ShellMarks struct {
 	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
 }
 
-// inputPending is what Last becomes when something was typed at a prompt: what
-// the shell does next is not known until it tells.
+// inputPending is the value of Last after input at a prompt: the shell's next
+// state is unknown until its next mark.
 const inputPending = 'I'
 
 // Take records one mark and reports whether it was the shell's.
@@ -60,17 +60,17 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 	return true
 }
 
-// redraws reports whether a D belongs to a prompt that the shell's editor draws
-// again. bash has D in the prompt itself where it ran no PROMPT_COMMAND, as
-// after a history expansion that found nothing. A command that was entered
-// left the prompt's line, but for one that cleared the screen: that has begun,
-// which a silent shell does not tell.
+// redraws reports whether a D mark belongs to a prompt that the shell's editor
+// draws again. bash has D in the prompt itself if it ran no PROMPT_COMMAND, as
+// after a failed history expansion. An entered command has left the prompt's
+// line, unless it cleared the screen; that one has begun, which a silent shell
+// does not report.
 func (m *ShellMarks) redraws(mark vt.Mark) bool {
 	atPrompt := m.Last == 'B' || m.Last == 'P' || m.Last == inputPending
 	return !m.Silent && atPrompt && !m.Began && mark.Line <= m.Prompt
 }
 
-// Typed records that the shell got input.
+// Typed records input to the shell.
 func (m *ShellMarks) Typed() {
 	if m.Last == 'B' || m.Last == 'P' {
 		m.Last = inputPending
@@ -80,9 +80,9 @@ func (m *ShellMarks) Typed() {
 // atPrompt reports whether the shell shows its prompt and waits for a command.
 func (m *ShellMarks) atPrompt() bool { return m.Last == 'B' }
 
-// leftover reports whether something stands behind the shell's prompt that was
-// not entered: text that somebody typed, an answer of the terminal that nobody
-// read, or code that fish keeps in its editor because of its syntax.
+// leftover reports whether there is text after the shell's prompt that was not
+// entered: typed by somebody, a reply of the terminal that no program read, or
+// code that fish keeps in its editor because of a syntax error.
 func (m *ShellMarks) leftover(left string) bool {
 	return (m.Last == 'B' || m.Last == inputPending) && m.Shown != "" && left != m.Shown && strings.HasPrefix(left, m.Shown)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// prepareSh loads den.sh by ENV, which an interactive POSIX shell reads.
+// prepareSh makes a POSIX shell read den.sh by ENV.
 func prepareSh(c command) (plan, bool) {
 	name := strings.TrimPrefix(c.argv[0], "-")
 	kind := shKind(name, c.env)
@@ -37,10 +37,10 @@ func prepareSh(c command) (plan, bool) {
 	return p, true
 }
 
-// byENV is a plan for a shell that reads $ENV.
+// byENV returns a plan for a shell that reads $ENV.
 func (c command) byENV(kind string) plan {
 	path := c.dir + "/den.sh"
-	// The shell expands the value as it expands words in double quotes.
+	// The shell expands the value like a word in double quotes.
 	path = strings.NewReplacer(`\`, `\\`, "$", `\$`, "`", "\\`", `"`, `\"`).Replace(path)
 	if kind == "bash" {
 		kind = "" // it says so itself
@@ -55,8 +55,8 @@ func (c command) byENV(kind string) plan {
 	}
 }
 
-// shKind is which shell a name like "sh" or "/bin/sh" really is: "dash",
-// "busybox", "bash", or "" for one that den does not know.
+// shKind returns which shell a name like "sh" or "/bin/sh" refers to: "dash",
+// "busybox", "bash", or "" for an unknown one.
 func shKind(name string, env []string) string {
 	path := name
 	if !strings.Contains(name, "/") {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// prepareZsh loads den.zsh as .zshenv, by ZDOTDIR. A zsh that was asked to read
-// no files must read this one: it then says itself that it reads no others.
+// prepareZsh makes zsh read den.zsh as .zshenv, by ZDOTDIR. A zsh with -f must
+// read this file too: the file itself then disables the others.
 func prepareZsh(c command) (plan, bool) {
 	args, noFiles, ok := parseZsh(c.argv[1:])
 	if !ok {
@@ -27,9 +27,9 @@ func prepareZsh(c command) (plan, bool) {
 	}, true
 }
 
-// parseZsh reports whether a zsh with these arguments is interactive, returns
-// them without -f, and whether that was there. Options that would trace or
-// export our own lines are refused.
+// parseZsh reports whether a zsh with these arguments is interactive. It
+// returns them without -f, and whether that was there. Options that would
+// trace or export den's own lines are refused.
 func parseZsh(args []string) (rest []string, noFiles, ok bool) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
@@ -75,7 +75,8 @@ var zshRefused = []string{
 	"allexport", "exec", "rcs", "restricted", "shinstdin", "singlecommand", "sourcetrace", "verbose", "xtrace", "kshglob", "shglob",
 }
 
-// zshOption is an option's name without what makes no difference, "no" included.
+// zshOption normalises an option's name: case, underscores and a leading "no"
+// make no difference.
 func zshOption(name string) string {
 	return strings.TrimPrefix(strings.ToLower(strings.ReplaceAll(name, "_", "")), "no")
 }

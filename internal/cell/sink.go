@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// The bounds of a cell's output. Up to maxMemory it is kept in memory only,
-// up to maxFile in a file; beyond that the middle is lost and the result says
-// so. Up to maxAnswer it is given to the caller whole.
+// Bounds of a cell's output. Up to maxMemory it is kept in memory, up to
+// maxFile in a file; of more, the middle is dropped and the result says so. Up
+// to maxAnswer is returned to the caller whole.
 const (
 	maxMemory = 256 << 10
 	maxFile   = 256 << 20
@@ -28,7 +28,7 @@ type Sink struct {
 	err   error
 }
 
-// SinkState is what a sink has collected. It crosses a host upgrade as it is.
+// SinkState is the state of a Sink that survives an upgrade.
 type SinkState struct {
 	Mem  []byte   `json:"mem,omitempty"`
 	Size int64    `json:"size"`
@@ -37,7 +37,8 @@ type SinkState struct {
 	Tail [][]byte `json:"tail,omitempty"` // the newest lines once the file is full
 }
 
-// NewSink collects into memory, and into the file once it is much.
+// NewSink returns a Sink that collects in memory, and in the file at path
+// beyond maxMemory.
 func NewSink(path string) *Sink { return &Sink{path: path} }
 
 // Line adds one line.
@@ -63,7 +64,7 @@ func (s *Sink) Line(line []byte) {
 	s.err = s.out.WriteByte('\n')
 }
 
-// spill moves what is in memory to the file.
+// spill moves the collected output from memory to the file.
 func (s *Sink) spill() error {
 	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *Sink) spill() error {
 	return err
 }
 
-// Close ends the collection and fills in what a result says of its output.
+// Close ends the collection and sets the output fields of r.
 func (s *Sink) Close(r *Result) error {
 	if s.file == nil {
 		r.Output = string(bytes.TrimSuffix(s.state.Mem, []byte("\n")))
@@ -95,7 +96,7 @@ func (s *Sink) Close(r *Result) error {
 	return err
 }
 
-// read returns the output for an answer: whole, or its two ends.
+// read returns the output for a result: whole, or its two ends.
 func (s *Sink) read() (text string, truncated bool, err error) {
 	if s.state.Size <= maxAnswer && !s.state.Lost {
 		raw, err := os.ReadFile(s.path)
@@ -157,8 +158,8 @@ func lastLines(p []byte, n int) []byte {
 	return p[at+1:]
 }
 
-// Cut keeps the two ends of a text that has more than max lines, and says what
-// it left out.
+// Cut returns the two ends of a text of more than max lines, with a note of
+// what was left out.
 func Cut(text string, max int) (string, bool) {
 	total := bytes.Count([]byte(text), []byte("\n")) + 1
 	if max <= 0 || total <= max {
@@ -208,12 +209,12 @@ func CutFile(path string, max int) (text string, cut bool, err error) {
 	return strings.TrimSuffix(text, "\n"), true, nil
 }
 
-// SoFar returns what was collected, as far as it is in memory, and rest.
+// SoFar returns the collected output that is in memory, followed by rest.
 func (s *Sink) SoFar(rest string) string {
 	return string(bytes.TrimSuffix(append(bytes.Clone(s.state.Mem), rest...), []byte("\n")))
 }
 
-// State brings the file up to date and returns the sink's state.
+// State flushes the file and returns the sink's state.
 func (s *Sink) State() (SinkState, error) {
 	if s.out != nil {
 		if err := s.out.Flush(); err != nil {
@@ -223,7 +224,7 @@ func (s *Sink) State() (SinkState, error) {
 	return s.state, nil
 }
 
-// ResumeSink goes on where another stopped.
+// ResumeSink returns a Sink that continues from a state.
 func ResumeSink(path string, st SinkState) (*Sink, error) {
 	s := &Sink{path: path, state: st}
 	if !st.File {

@@ -2,8 +2,8 @@ package cell
 
 import "strings"
 
-// State is how far a cell has come: what Decide decided before. It is a value,
-// and crosses a host upgrade as it is.
+// State is the state of a cell between decisions. It is a plain value that
+// survives an upgrade.
 type State struct {
 	Lines   []string `json:"lines,omitempty"`   // what is still to be typed
 	Typed   string   `json:"typed"`             // the line that was typed last
@@ -15,20 +15,20 @@ type State struct {
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
 }
 
-// Begin is the state of a cell whose code was not sent. learned is the program's
-// prompt as the last cell left it.
+// Begin returns the initial state of a cell. learned is the program's prompt
+// at the end of the last cell.
 func Begin(code string, learned Prompt) State {
 	return State{Lines: strings.Split(strings.TrimRight(code, "\n"), "\n"), Learned: learned}
 }
 
-// isCleared reports whether the shell dropped what stood behind its prompt, and
-// shows none (fish).
+// isCleared reports whether the shell discarded its input line without a new
+// prompt, as fish does.
 func (s *State) isCleared(o *Observed) bool {
 	return s.Cleared > 0 && o.Shell.Ends >= s.Cleared && o.Shell.Last == 'D' && o.Quiet > promptRest
 }
 
-// learn returns the program's prompt. What stands left of the cursor is more
-// than that where the last output ended without a newline.
+// learn returns the program's prompt. After output without a newline, the text
+// left of the cursor is more than the prompt.
 func learn(last, left Prompt) Prompt {
 	switch {
 	case last.Text != "" && left.Text == "": // something printed behind the prompt
@@ -39,7 +39,8 @@ func learn(last, left Prompt) Prompt {
 	return left
 }
 
-// endsLine reports whether a line is a prompt behind output without a newline.
+// endsLine reports whether line is output without a newline followed by the
+// prompt.
 func (p Prompt) endsLine(line string) bool {
 	return p.Text != "" && line != p.Text && strings.HasSuffix(line, p.Text) && !IsContinuation(line, p.Text)
 }
@@ -51,17 +52,17 @@ func (s State) next() State {
 	return s
 }
 
-// holdsInput reports whether a part of the code stands behind the prompt, and
-// nothing else: the terminal dropped the rest at Ctrl-C, and the program's
-// editor missed the signal (Python's does, while it takes a key).
+// holdsInput reports whether exactly a part of the code is after the prompt:
+// the terminal discarded the rest at Ctrl-C, and the program's editor missed
+// the signal, as Python's does while it handles a key.
 func (s *State) holdsInput(o *Observed) bool {
 	typed, ok := strings.CutPrefix(o.Left.Text, s.Prompt.Text)
 	typed = strings.TrimSpace(typed)
 	return ok && typed != "" && strings.HasPrefix(strings.TrimSpace(s.Typed), typed)
 }
 
-// known reports whether the text left of the cursor is the program's prompt, or
-// the one by which it asks for the rest of an input.
+// known reports whether the text left of the cursor is the program's prompt or
+// its continuation prompt.
 func (s *State) known(o *Observed) bool {
 	return SamePrompt(o.Left.Text, s.Prompt.Text) || IsContinuation(o.Left.Text, s.Prompt.Text)
 }

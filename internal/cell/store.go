@@ -13,11 +13,11 @@ import (
 	"den/internal/ident"
 )
 
-// recordVersion is that of a cell's record. A newer one is refused.
+// recordVersion is the version of the record format. A newer one is refused.
 const recordVersion = 2
 
-// What the files of a cell end in, and what the file may take that names the
-// last one.
+// File suffixes of a cell, and the size limit of the file that names the last
+// cell.
 const (
 	journalEnd = ".jsonl"
 	outputEnd  = ".out"
@@ -32,13 +32,14 @@ type Store struct {
 
 func (s Store) path(id string) string { return filepath.Join(s.Dir, id+journalEnd) }
 
-// last is the file that tells which cell is the last: its last whole line.
+// last returns the path of the file whose last complete line is the id of the
+// last cell.
 func (s Store) last() string { return filepath.Join(s.Dir, "last") }
 
-// OutputPath is where a cell's whole output is kept.
+// OutputPath returns the path of a cell's whole output.
 func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+outputEnd) }
 
-// Begin keeps a new cell's record, and says that it is the last. The caller
+// Begin stores a new cell's record and makes it the last cell. The caller
 // closes the journal.
 func (s Store) Begin(r Record) (*Journal, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
@@ -55,8 +56,8 @@ func (s Store) Begin(r Record) (*Journal, error) {
 	return j, nil
 }
 
-// GoOn opens the journal of a cell that was begun before.
-func (s Store) GoOn(id string) (*Journal, error) {
+// Reopen opens the journal of a cell that was begun before.
+func (s Store) Reopen(id string) (*Journal, error) {
 	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
 	return j, j.open(0)
 }
@@ -109,9 +110,8 @@ func (s Store) lastID() (id string, err error) {
 	return id, nil
 }
 
-// Prune forgets the oldest cells so that at most keep are left, and the oldest
-// kept outputs so that they take at most size bytes together. The newest cell
-// stays whole.
+// Prune removes the oldest cells beyond keep, and the oldest outputs beyond
+// size bytes in total. The newest cell is always kept whole.
 func (s Store) Prune(keep int, size int64) error {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil {

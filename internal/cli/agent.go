@@ -266,7 +266,8 @@ func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
 	})
 }
 
-// stateSource says what an agent's state is read from, the truest first.
+// stateSource returns the sources of an agent's state, the most reliable
+// first.
 func stateSource(ag *workspace.Agent) []string {
 	name := conversation.SourceName(ag.Provider)
 	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" || ag.SessionProvider == "subprocess" {

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// agentOrSelf is the agent that is named, or the one that speaks.
+// agentOrSelf returns the agent that is named, or the one that runs this
+// command.
 func (a *app) agentOrSelf(args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil

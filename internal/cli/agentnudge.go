@@ -60,7 +60,7 @@ and no more is known), "taken" (the agent itself took it), "answered" (its turn 
 	return cmd
 }
 
-// withID names the nudge in an error, so that the call can be repeated.
+// withID adds the nudge's id to an error, so that the call can be retried.
 func withID(id string, err error) error {
 	if strings.Contains(err.Error(), id) {
 		return err
@@ -91,7 +91,7 @@ func (a *app) nudgesCmd() *cobra.Command {
 	}, &file)
 }
 
-// nudgeShown is how much of a nudge stands in a table.
+// nudgeShown is how much of a nudge is shown in a table.
 const nudgeShown = 40
 
 func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {

@@ -8,7 +8,7 @@ import (
 	"den/internal/cli/k"
 )
 
-// asK answers for den when it was started as k, agent-tty or km.
+// asK runs den as k, agent-tty or km, if it was started by one of these names.
 func (a *app) asK(args []string) (status int, ok bool) {
 	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.stdout, Stderr: a.stderr, Version: Version}
 	switch filepath.Base(args[0]) {
@@ -25,9 +25,9 @@ func (a *app) asK(args []string) (status int, ok bool) {
 	return 0, false
 }
 
-// Two tools are named agent-tty. One is k; the other has verbs of its own, of
-// which den has all that drive a session. denWords returns the words for den's
-// own command line where they are those of the other.
+// denWords translates the arguments of the other tool named agent-tty into
+// den's own. It returns false for k's. (Two tools have that name: one is k; of
+// the other one's verbs den has all that drive a session.)
 func (a *app) denWords(words []string) ([]string, bool) {
 	if len(words) == 0 {
 		return nil, false
@@ -43,9 +43,8 @@ func (a *app) denWords(words []string) ([]string, bool) {
 	return words, err == nil && cmd.HasParent()
 }
 
-// otherRun turns the other tool's run into den's: its --timeout is in
-// milliseconds, and with --no-wait it is den's fire. A run without any of its
-// flags is k's.
+// otherRun translates the other tool's run: its --timeout is in milliseconds,
+// and with --no-wait it is den's fire. A run without any of its flags is k's.
 func otherRun(words []string) ([]string, bool) {
 	out, found := []string{"run"}, false
 	for i := 1; i < len(words); i++ {

@@ -19,7 +19,7 @@ import (
 // Version is this build's version; the Makefile sets it.
 var Version = "dev"
 
-// app is what every verb needs of the world outside.
+// app is the environment of a command: streams, variables and global flags.
 type app struct {
 	name    string
 	environ []string
@@ -47,8 +47,7 @@ func (a *app) home() (home.Home, error) {
 	return home.ResolveHome(a.homeFlag, a.getenv)
 }
 
-// reported is an error whose answer was printed already: only its exit code
-// is left to tell.
+// reported is an error that was printed already: only its exit code is left.
 type reported struct{ error }
 
 func (r reported) Unwrap() error { return r.error }
@@ -88,7 +87,7 @@ func errorObject(err error) failure {
 	return failure{"error", fault.KindOf(err), err.Error(), fault.HintOf(err)}
 }
 
-// printJSON writes the one object that a command answers with.
+// printJSON writes the result of a command.
 func (a *app) printJSON(v any) error { return encodeJSON(a.stdout, v) }
 
 func encodeJSON(w io.Writer, v any) error {
@@ -108,8 +107,8 @@ func (a *app) answer(v any, text func(w io.Writer)) error {
 	return nil
 }
 
-// answerPartly answers for a command that did some of its work: with --json
-// what failed stands in the same object.
+// answerPartly prints the result of a command that did only some of its work:
+// with --json the failures are part of the same object.
 func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer)) error {
 	if failed == nil || !a.json {
 		return errors.Join(a.answer(v, text), failed)
@@ -146,8 +145,8 @@ func (a *app) target(ref string) (*session.Session, error) {
 	return session.In(d, a.options()), nil
 }
 
-// onSession makes cmd a verb for one session, which may be left out, with so
-// many words behind it.
+// onSession makes cmd a verb for one session, which may be omitted, followed
+// by a number of words.
 func (a *app) onSession(cmd *cobra.Command, words int, run func(ctx context.Context, s *session.Session, words []string) error) *cobra.Command {
 	cmd.Args = args(words, words+1)
 	cmd.ValidArgsFunction = a.completeSession
@@ -161,8 +160,8 @@ func (a *app) onSession(cmd *cobra.Command, words int, run func(ctx context.Cont
 	return cmd
 }
 
-// optionalTarget splits the arguments of a verb whose SESSION may be left
-// out: with want words after it, a leading word more is the session.
+// optionalTarget splits the arguments of a verb whose SESSION may be omitted:
+// if there is one more than want, the first is the session.
 func (a *app) optionalTarget(args []string, want int) (*session.Session, []string, error) {
 	ref := ""
 	if len(args) > want {
@@ -172,9 +171,9 @@ func (a *app) optionalTarget(args []string, want int) (*session.Session, []strin
 	return s, args, err
 }
 
-// leadingTarget is for verbs that take any number of words: the first is the
-// session if there is one of that name, unless it can be one of the words and
-// a session is implied.
+// leadingTarget is optionalTarget for verbs that take any number of words: the
+// first is the session if one has that name, unless it can be one of the words
+// and a session is implied.
 func (a *app) leadingTarget(args []string, isWord func(string) bool) (*session.Session, []string, error) {
 	if len(args) == 0 {
 		s, err := a.target("")

@@ -69,9 +69,9 @@ func (a *app) runAttach(ctx context.Context, s *session.Session, readOnly bool, 
 	return nil
 }
 
-// viewer is a person's terminal while it is attached. It keeps an emulator of
-// its own, fed with the session's output, and paints what changed; so it does
-// not matter what the terminals on both sides are.
+// viewer is a person's attached terminal. It feeds the session's output to an
+// emulator of its own and paints what changed, so that both terminals may be
+// of different kinds.
 type viewer struct {
 	in, out *os.File
 	saved   *term.State
@@ -103,7 +103,7 @@ func newViewer(in, out *os.File, s *session.Session, readOnly bool) (*viewer, er
 	return v, nil
 }
 
-// restore gives the terminal back as it was, once, whatever happened.
+// restore restores the terminal's state, once.
 func (v *viewer) restore() (err error) {
 	v.once.Do(func() {
 		_, err = v.out.Write(v.painter.Leave(nil))
@@ -114,7 +114,8 @@ func (v *viewer) restore() (err error) {
 	return err
 }
 
-// run shows the session until it ends or the person leaves, and says which.
+// run shows the session until it ends or the person detaches, and returns
+// which.
 func (v *viewer) run(ctx context.Context, keys *detachKeys) (string, error) {
 	defer v.restore()
 	ctx, cancel := context.WithCancel(ctx)
@@ -198,8 +199,9 @@ func (v *viewer) paint() {
 	v.out.Write(v.painter.Paint(nil, v.emulator)) // a terminal that is gone shows in the next read
 }
 
-// sizeOf asks for a terminal's size. One that was never given a size says 0x0,
-// as a serial line or a fresh container's does: it is taken for a VT100's.
+// sizeOf returns a terminal's size. A terminal that was never given one, such
+// as a serial line or a fresh container's, reports 0x0 and is treated as a
+// VT100.
 func sizeOf(f *os.File) (cols, rows int, err error) {
 	cols, rows, err = term.GetSize(int(f.Fd()))
 	if err == nil && (cols == 0 || rows == 0) {

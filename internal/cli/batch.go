@@ -59,8 +59,8 @@ type stepRecord struct {
 	Error      *failure         `json:"error,omitempty"`
 }
 
-// batchTarget splits the words of batch. Steps that stand alone are for the
-// implied session.
+// batchTarget splits the words of batch. Steps without a session are for the
+// implied one.
 func (a *app) batchTarget(args []string) (*session.Session, string, error) {
 	if len(args) == 1 && isSteps(args[0]) {
 		s, err := a.target("")
@@ -108,7 +108,7 @@ func (a *app) runBatch(ctx context.Context, s *session.Session, arg string, keep
 	return nil
 }
 
-// batch drives steps through one session.
+// batch runs steps in one session.
 type batch struct {
 	*app
 	session  *session.Session

@@ -83,7 +83,7 @@ func parseSteps(raw []byte) ([]step, error) {
 	return steps, nil
 }
 
-// endOfSteps demands that nothing follows: it would be left undone.
+// endOfSteps returns an error if anything follows: it would be ignored.
 func endOfSteps(dec *json.Decoder, array bool) error {
 	if array {
 		if _, err := dec.Token(); errors.Is(err, io.EOF) {
@@ -102,7 +102,7 @@ func endOfSteps(dec *json.Decoder, array bool) error {
 	return fmt.Errorf("%.20s is not a part of the steps", more)
 }
 
-// plainJSON says in a user's words what Go's decoder says in its own.
+// plainJSON rephrases an error of Go's JSON decoder for users.
 func plainJSON(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -131,7 +131,7 @@ func (s step) verbs() map[string]bool {
 	}
 }
 
-// check refuses what would fail later, before anything is sent.
+// check validates the step before anything is sent.
 func (s *step) check() (err error) {
 	n := 0
 	for _, set := range s.verbs() {
@@ -159,7 +159,7 @@ func (s *step) check() (err error) {
 	return err
 }
 
-// checkExtras refuses what belongs to another kind of step.
+// checkExtras returns an error for fields of another kind of step.
 func (s *step) checkExtras() error {
 	switch {
 	case s.Enter && s.Type == nil:
@@ -200,7 +200,7 @@ func (w *waitStep) request(after uint64) (wire.Wait, error) {
 	return req, nil
 }
 
-// isSteps reports whether a word is steps and not the name of a file.
+// isSteps reports whether a word contains steps rather than a file name.
 func isSteps(word string) bool {
 	word = strings.TrimSpace(word)
 	return strings.HasPrefix(word, "[") || strings.HasPrefix(word, "{")

@@ -49,8 +49,8 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 	return fileFlag(cmd, &file)
 }
 
-// serveDashboard becomes the process that serves the page: it is in the other
-// binary, so that this one links no HTTP.
+// serveDashboard executes the binary that serves the page: it is separate, so
+// that this one links no HTTP.
 func (a *app) serveDashboard(file string, addr []string) error {
 	root, err := a.home()
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *app) runDashboard(file, ref string, named, all bool) error {
 	if err != nil {
 		return err
 	}
-	// It is in the other binary, so that this one starts sooner.
+	// The dashboard is in the other binary, so that this one starts faster.
 	argv := []string{binary, "tui", "-home", root.Path, "-select", ref}
 	if all {
 		argv = append(argv, "-all")
@@ -124,8 +124,8 @@ func (a *app) runDashboard(file, ref string, named, all bool) error {
 	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, environ))
 }
 
-// workspaceToShow is the workspace whose agents are shown, or empty: only one
-// that was asked for must be there.
+// workspaceToShow returns the workspace whose agents are shown, or "". It is
+// an error only if a named one does not exist.
 func (a *app) workspaceToShow(file string) (string, error) {
 	p, err := a.stateDir(file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"den/internal/vt"
 )
 
-// detachKeys finds the detach chords in what a person types. Keys that begin
-// them are held back until it is clear whether the rest follows.
+// detachKeys finds the detach chords in a person's input. A prefix of them is
+// held back until it is clear whether the rest follows.
 type detachKeys struct {
 	chords [][][]byte // for each chord the ways in which a terminal may send it
 	at     int        // chords seen so far
@@ -41,7 +41,7 @@ func newDetachKeys(spec string) (*detachKeys, error) {
 	return d, nil
 }
 
-// filter returns what to send on, and whether the person wants to leave.
+// filter returns what to pass on, and whether to detach.
 func (d *detachKeys) filter(in []byte) (send []byte, leave bool) {
 	for len(in) > 0 {
 		if way := d.match(in); way != nil {

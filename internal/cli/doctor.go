@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// check is one thing that doctor looked at.
+// check is the result of one of doctor's checks.
 type check struct {
 	Name    string `json:"name"`
 	Status  string `json:"status"` // ok, warn or fail
@@ -47,13 +47,13 @@ func (a *app) runDoctor(ctx context.Context) error {
 	failed := 0
 	for _, c := range []struct {
 		name string
-		look func(context.Context) (status, message, fix string)
+		run  func(context.Context) (status, message, fix string)
 	}{
 		{"home", a.checkHome}, {"disk", a.checkDisk}, {"terminal", a.checkPTY},
 		{"session", a.checkSession}, {"readiness", a.checkReadiness}, {"hosts", a.checkHosts},
 	} {
 		begun := time.Now()
-		status, message, fix := c.look(ctx)
+		status, message, fix := c.run(ctx)
 		checks = append(checks, check{c.name, status, message, fix, time.Since(begun).Milliseconds()})
 		if status == "fail" {
 			failed++
@@ -180,7 +180,7 @@ func (a *app) checkReadiness(ctx context.Context) (status, message, fix string) 
 	return "warn", "'wait --ready' cannot be answered here: " + r.Why, "use --text, --stable or --idle; on Linux, mount /proc without hidepid"
 }
 
-// checkHosts looks for sessions whose host is gone or does not answer.
+// checkHosts finds sessions whose host is gone or does not respond.
 func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
 	root, err := a.home()
 	if err != nil {

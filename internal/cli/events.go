@@ -76,8 +76,9 @@ func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once
 	return err
 }
 
-// eventsBegin is the event after which to begin: now, or for a named cell
-// just before it was fired, so that one that has ended is not waited for.
+// eventsBegin returns the event after which to begin: the current end or, for
+// a named cell, the event before it was fired, so that an ended cell is not
+// waited for.
 func eventsBegin(ctx context.Context, s *session.Session, id string, all bool) (uint64, error) {
 	switch {
 	case all:

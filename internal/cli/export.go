@@ -93,7 +93,8 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	if err != nil {
 		return err
 	}
-	// Beside its last place, where there is one, so that it can be renamed.
+	// In the destination directory, if there is one, so that it can be
+	// renamed.
 	dir := ""
 	if o.out != "" && o.out != "-" {
 		dir = filepath.Dir(o.out)
@@ -119,7 +120,7 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	return err
 }
 
-// putExport brings the recording to its place, and answers.
+// putExport moves the recording to its destination and prints the result.
 func (a *app) putExport(ctx context.Context, s *session.Session, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
 	size, err := tmp.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -218,7 +219,7 @@ func exportTime(flag, at string, m *home.Manifest, now time.Time) (time.Duration
 	return max(d, 0), nil
 }
 
-// progressBar tells a person at a terminal how far a long export is.
+// progressBar shows the progress of a long export at a terminal.
 type progressBar struct {
 	to    io.Writer // or nil: nobody looks
 	begun time.Time
@@ -234,7 +235,7 @@ func (a *app) progressBar() *progressBar {
 	return b
 }
 
-// show is quiet about what takes less than a moment.
+// show prints nothing for exports that finish quickly.
 func (b *progressBar) show(done, total time.Duration) {
 	now := time.Now()
 	if b.to == nil || total <= 0 || now.Sub(b.begun) < 500*time.Millisecond || now.Sub(b.last) < 100*time.Millisecond {

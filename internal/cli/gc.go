@@ -70,7 +70,7 @@ func (a *app) runGC(o home.GCOptions) error {
 	})
 }
 
-// sweepScope is the Home that the user named, or all that are known.
+// sweepScope returns the Home that the user named, or all known ones.
 func (a *app) sweepScope() ([]home.Home, home.Registry, error) {
 	registry := home.NewRegistry(a.getenv)
 	root, err := a.home()

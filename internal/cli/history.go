@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// linesPerStep is what one of history's -n stands for.
+// linesPerStep is the number of lines per unit of history's -n.
 const linesPerStep = 5
 
 func (a *app) historyCmd() *cobra.Command {

@@ -101,7 +101,7 @@ func (a *app) sendInput(ctx context.Context, s *session.Session, in wire.Input) 
 	return a.answerSeq(s.Input(ctx, in))
 }
 
-// answerSeq is for what is answered with the number of its event.
+// answerSeq prints the number of the event that a command caused.
 func (a *app) answerSeq(seq uint64, err error) error {
 	if err != nil {
 		return err

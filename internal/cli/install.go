@@ -12,8 +12,8 @@ import (
 )
 
 // unit is a systemd user unit. Agents outlive their keeper, so only the keeper
-// is killed with the service; 'den down' ends the agents. A keeper that cannot
-// start gives up after a few tries.
+// is killed with the service; 'den down' stops the agents. A keeper that
+// cannot start is not retried for ever.
 const unit = `[Unit]
 Description=den keeps the agents of %[1]s
 StartLimitIntervalSec=300
@@ -32,7 +32,7 @@ Environment=PATH=%[4]s
 WantedBy=default.target
 `
 
-// install writes the unit and says how to switch it on.
+// install writes the unit and prints how to enable it.
 func (a *app) install(p keeper.StateDir, argv []string) error {
 	config := a.getenv("XDG_CONFIG_HOME")
 	if config == "" {
@@ -61,7 +61,7 @@ func (a *app) install(p keeper.StateDir, argv []string) error {
 	})
 }
 
-// systemdEscape keeps systemd from reading a percent sign as its own.
+// systemdEscape escapes percent signs, which systemd would interpret.
 func systemdEscape(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
 func systemdQuote(s string) string {

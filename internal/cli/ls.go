@@ -110,7 +110,7 @@ func printSessions(w io.Writer, sessions []listed, all bool) {
 	tw.Flush() // to stdout: as good as Fprintln
 }
 
-// oneLine makes text fit a table: no control characters, at most n runes.
+// oneLine formats text for a table: no control characters, at most n runes.
 func oneLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

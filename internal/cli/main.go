@@ -1,4 +1,5 @@
-// Package cli is the command line: it parses, calls and prints; a file a verb.
+// Package cli implements the command line: each verb, in a file of its own,
+// parses its arguments, makes one call and prints the result.
 package cli
 
 import (
@@ -43,14 +44,15 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return 130
 	}
-	// A command line that was not understood may have left the flag unread.
+	// After a usage error the flag may not have been parsed.
 	a.json = a.json || fault.KindOf(err) == fault.Usage && slices.ContainsFunc(args, isJSONFlag)
 	return a.report(err)
 }
 
 func isJSONFlag(arg string) bool { return arg == "-j" || arg == "--json" }
 
-// hostMain is the process behind a session: NAME ID [--resume FD | --from SOCKET].
+// hostMain runs a session's host process: NAME ID [--resume FD | --from
+// SOCKET].
 func (a *app) hostMain(args []string) int {
 	var err error
 	if len(args) == 4 && args[2] == "--resume" {
@@ -69,9 +71,8 @@ func (a *app) hostMain(args []string) int {
 	return fault.ExitCode(err)
 }
 
-// newRoot makes the command tree for a command line. Where its first word is a
-// verb, only that verb is made: making all of them takes as long as most verbs
-// run.
+// newRoot returns the command tree for a command line. If the first word is a
+// verb, only that verb is built: building all takes as long as most verbs run.
 func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "den",
@@ -114,7 +115,8 @@ A first look:
 	return root
 }
 
-// verbs maps the first word of a command line to what makes its command.
+// verbs maps the first word of a command line to the constructor of its
+// command.
 func (a *app) verbs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd,

@@ -110,7 +110,7 @@ func manCommands(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// roff escapes what the formatter would take for its own.
+// roff escapes text for roff.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	var b strings.Builder

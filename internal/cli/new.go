@@ -137,8 +137,8 @@ func (a *app) spec(root home.Home, name string, command []string, o newOptions) 
 	}, nil
 }
 
-// hookPath makes the path of a hook absolute; a prompt without a separator is
-// text and stays as it is.
+// hookPath returns the absolute path of a hook. A prompt without a path
+// separator is text and returned unchanged.
 func hookPath(prompt string) (string, error) {
 	if !strings.ContainsRune(prompt, filepath.Separator) {
 		return prompt, nil

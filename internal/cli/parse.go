@@ -75,7 +75,7 @@ func formatBytes(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// formatAge is for people: the largest unit only.
+// formatAge formats a duration for people, in its largest unit.
 func formatAge(d time.Duration) string {
 	switch {
 	case d < time.Minute:

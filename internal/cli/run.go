@@ -123,7 +123,7 @@ func (a *app) printCell(r cell.Result) error {
 	})
 }
 
-// cellError is the kind of end, or of no end yet, that a result means.
+// cellError returns the error that a cell's result stands for, or nil.
 func cellError(r cell.Result) error {
 	switch {
 	case r.Status == cell.TimedOut:
@@ -148,7 +148,7 @@ func (a *app) explainCell(r cell.Result, err error) {
 	}
 }
 
-// exitStatus carries a command's own status to den's exit.
+// exitStatus is an error that makes den exit with the command's own status.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

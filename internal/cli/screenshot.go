@@ -95,7 +95,7 @@ type screenshotAnswer struct {
 
 func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshotOptions) error {
 	debug.SetGCPercent(400) // this process draws one picture, and is gone before memory matters
-	if err := o.settleFormat(); err != nil {
+	if err := o.resolveFormat(); err != nil {
 		return err
 	}
 	r, err := o.renderer()
@@ -140,7 +140,7 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 	return a.putScreenshot(s.Dir, o, ans, pic.Data)
 }
 
-// putScreenshot writes the picture to where it was asked for, and answers.
+// putScreenshot writes the picture to its destination and prints the result.
 func (a *app) putScreenshot(d home.Dir, o screenshotOptions, ans screenshotAnswer, data []byte) (err error) {
 	switch o.out {
 	case "-":
@@ -169,8 +169,8 @@ func (a *app) putScreenshot(d home.Dir, o screenshotOptions, ans screenshotAnswe
 	})
 }
 
-// notMade gives an error of writing a picture or a recording its kind, unless
-// it has a better one.
+// notMade adds a kind to an error of writing a picture or a recording, unless
+// it has one.
 func notMade(err error) error {
 	if fault.KindOf(err) != fault.Internal {
 		return err
@@ -178,8 +178,8 @@ func notMade(err error) error {
 	return fault.Errorf(fault.Export, "%w", err)
 }
 
-// settleFormat takes the format from the file's name if no other was given.
-func (o *screenshotOptions) settleFormat() error {
+// resolveFormat sets the format from the file's name if none was given.
+func (o *screenshotOptions) resolveFormat() error {
 	if o.format == "" {
 		o.format = "png"
 		if strings.HasSuffix(strings.ToLower(o.out), ".svg") {

@@ -9,8 +9,8 @@ import (
 	"den/internal/provider/subprocess/shim"
 )
 
-// shimMain is the process behind an agent's session that has no terminal. It
-// is started by den alone: NAME and ID are for people who list processes.
+// shimMain runs the process behind an agent's session without a terminal. Only
+// den starts it: NAME and ID are for people who list processes.
 func (a *app) shimMain() int {
 	err := shim.Main(context.Background(), Version, a.stdin, os.Stdout)
 	if err != nil {

@@ -47,7 +47,7 @@ The result is also kept as an artifact in the session's directory.`,
 	})
 }
 
-// snapshotAnswer is what the caller gets, and what the artifact holds.
+// snapshotAnswer is the result of snapshot, and the content of the artifact.
 type snapshotAnswer struct {
 	Session    string        `json:"session"`
 	Seq        uint64        `json:"seq"`
@@ -103,7 +103,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	return a.answer(ans, func(w io.Writer) { printSnapshot(w, ans) })
 }
 
-// artifactName tells apart what differs at one seq.
+// artifactName returns a name that differs for different options at one seq.
 func artifactName(seq uint64, o snapshotOptions) string {
 	if o.scrollback == "0" {
 		return fmt.Sprintf("snapshot-%d-%s.json", seq, o.format)

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// helpTopics are pages of 'den help' that belong to no verb.
+// helpTopics returns the pages of 'den help' that belong to no verb.
 func helpTopics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "What den's exit codes mean", Long: exitCodesHelp},

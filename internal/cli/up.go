@@ -56,7 +56,8 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	// A file with problems is told here, not by a keeper that will not start.
+	// Problems of the file are reported here, not by a keeper that fails to
+	// start.
 	ws, err := workspace.Load(p.Config)
 	if err != nil {
 		return err
@@ -92,9 +93,9 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	})
 }
 
-// ensureUp returns once a keeper that stays answers. One that is on its way
-// out is waited for and replaced: who says 'up' after 'down' wants the agents,
-// however long those took to end.
+// ensureUp returns once a keeper responds that is not shutting down. One that
+// is shutting down is waited for and replaced: 'up' after 'down' starts the
+// agents, however long 'down' took.
 func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (ps keeper.Ps, err error) {
 	for {
 		if err := a.ensureKeeper(ctx, p, argv); err != nil {
@@ -115,8 +116,8 @@ func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (p
 	}
 }
 
-// ensureKeeper starts a keeper unless one answers. One that holds the lock and
-// does not answer either comes up, or is about to go.
+// ensureKeeper starts a keeper unless one responds. One that holds the lock
+// and does not respond is starting or shutting down.
 func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string) error {
 	for {
 		c, err := p.Dial(ctx, Version)
@@ -137,8 +138,8 @@ func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string
 	}
 }
 
-// pauseForKeeper waits a moment for a keeper that holds the lock and does not
-// answer.
+// pauseForKeeper waits briefly for a keeper that holds the lock and does not
+// respond.
 func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
 	select {
 	case <-ctx.Done():
@@ -148,8 +149,8 @@ func pauseForKeeper(ctx context.Context, p keeper.StateDir) error {
 	}
 }
 
-// endWithoutKeeper ends the agents that a keeper left behind when it was
-// killed. dend does it, as a keeper that only goes down.
+// endWithoutKeeper stops the agents of a keeper that was killed. It runs dend
+// as a keeper that only shuts down.
 func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
 	binary, err := a.dend()
 	if err != nil {
@@ -162,8 +163,8 @@ func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
 	return a.startKeeper(ctx, p, argv, "down")
 }
 
-// startKeeper starts dend detached and waits for the one line that it
-// announces: that it serves, that it has done what verb asks for, or an error.
+// startKeeper starts dend detached and waits for its reply: that it serves,
+// that it has done what verb asks for, or an error.
 func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string, verb ...string) error {
 	if err := p.Make(); err != nil {
 		return err
@@ -203,7 +204,8 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 	return cmd.Process.Release()
 }
 
-// dend finds the keeper's binary: beside this one, or on the PATH.
+// dend returns the path of the keeper's binary: next to this one, or on the
+// PATH.
 func (a *app) dend() (string, error) {
 	if path := a.getenv("DEN_DEND"); path != "" {
 		return path, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// hostCmd carries what is done to hosts themselves. The host process is
+// hostCmd groups the commands that act on hosts. The host process itself is
 // started under the same word, see Main.
 func (a *app) hostCmd() *cobra.Command {
 	cmd := &cobra.Command{

@@ -79,7 +79,7 @@ func (a *app) stateDir(file string) (keeper.StateDir, error) {
 	return keeper.At(file)
 }
 
-// keep asks the workspace's keeper for one thing.
+// keep makes one call to the workspace's keeper.
 func (a *app) keep(ctx context.Context, file, method string, params, result any) error {
 	p, err := a.stateDir(file)
 	if err != nil {
@@ -197,7 +197,7 @@ func (a *app) downCmd() *cobra.Command {
 	return cmd
 }
 
-// runDown ends the agents, with the keeper that runs or without one.
+// runDown stops the agents, with or without a running keeper.
 func (a *app) runDown(ctx context.Context, file string) error {
 	p, err := a.stateDir(file)
 	if err != nil {

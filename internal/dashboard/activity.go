@@ -2,16 +2,18 @@ package dashboard
 
 import "time"
 
-// buckets is how many parts of a session's time are told apart at most.
+// buckets is the maximum number of buckets of an Activity.
 const buckets = 512
 
-// Activity is how much was printed when: Bytes[i] from i*Step on.
+// Activity is a histogram of a session's output: Bytes[i] were printed from
+// i*Step on.
 type Activity struct {
 	Step  time.Duration `json:"step_ns"`
 	Bytes []int64       `json:"bytes"`
 }
 
-// add counts n bytes at t. When the time outgrows the buckets, two become one.
+// add counts n bytes at t. If t is beyond the last bucket, neighbouring
+// buckets are merged.
 func (a *Activity) add(t time.Duration, n int) {
 	if a.Step == 0 {
 		a.Step = 100 * time.Millisecond

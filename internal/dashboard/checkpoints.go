@@ -13,8 +13,7 @@ const (
 	maxPastFrames      = 64       // the least used go
 )
 
-// checkpoint is a terminal somewhere within a segment, as the bytes that give
-// it again.
+// checkpoint is a dump of the terminal somewhere within a segment.
 type checkpoint struct {
 	log        string // the session's directory
 	segment    uint64 // the last event before its segment
@@ -23,8 +22,8 @@ type checkpoint struct {
 	dump       []byte
 }
 
-// past remembers where scrubbing has been. Events that are in a log never
-// change, so nothing in here grows stale.
+// past caches the positions that scrubbing visited. Logged events never
+// change, so entries never become stale.
 type past struct {
 	mu     sync.Mutex    // guards the fields below
 	points []*checkpoint // the last used at the end
@@ -37,8 +36,8 @@ type pastFrame struct {
 	frame *Frame
 }
 
-// nearest returns the last checkpoint of the segment that is not behind seq or
-// t, or nil.
+// nearest returns the last checkpoint of the segment at or before seq and t,
+// or nil.
 func (p *past) nearest(log string, segment, seq uint64, t time.Duration) *checkpoint {
 	p.mu.Lock()
 	defer p.mu.Unlock()

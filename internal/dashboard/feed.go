@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// syncPatience is how long a program may take to draw what it announced
-	// as one update, before the unfinished screen is shown.
+	// syncPatience bounds how long a synchronised update may hide an
+	// unfinished screen.
 	syncPatience = 200 * time.Millisecond
-	// retryStart is between two looks for the log of a session that starts.
+	// retryStart is the pause between two tries to open the log of a starting
+	// session.
 	retryStart = 50 * time.Millisecond
 )
 
-// feed is one session, followed: its goroutine applies the events, the views
-// take the frames.
+// feed follows one session: its goroutine applies the events, the views take
+// the frames.
 type feed struct {
 	dir    home.Dir
 	budget *budget
@@ -48,7 +49,8 @@ type feed struct {
 	captured time.Time
 }
 
-// run follows the log until ctx ends, the session does, or it cannot be read.
+// run follows the log until ctx is done, the session ends, or the log cannot
+// be read.
 func (f *feed) run(ctx context.Context) {
 	err := f.start(ctx)
 	for err == nil && ctx.Err() == nil {
@@ -69,7 +71,8 @@ func (f *feed) run(ctx context.Context) {
 	f.wakeLocked()
 }
 
-// start reads the end of the log. A session that has only begun may have none.
+// start reads the end of the log. A session that is starting may have none
+// yet.
 func (f *feed) start(ctx context.Context) error {
 	for {
 		select {
@@ -117,9 +120,8 @@ func (f *feed) reload(p replay.Point) error {
 	return nil
 }
 
-// follow applies the events that come, no more a second than the budget
-// gives. It returns true when a newer part of the log begins with a repaint:
-// a shorter way on.
+// follow applies new events, at the rate that the budget allows. It returns
+// true if a newer segment exists: its repaint is a shortcut.
 func (f *feed) follow(ctx context.Context) (behind bool, err error) {
 	p := pace{budget: f.budget, idle: time.Now()}
 	var stale error // what is missing before the next event, or nil
@@ -182,7 +184,7 @@ func (f *feed) apply(ev eventlog.Event) {
 	f.noteLocked()
 }
 
-// maxMissing bounds the words on what is missing.
+// maxMissing bounds the messages about missing parts.
 const maxMissing = 8
 
 func (f *feed) addMissingLocked(err error) {
@@ -196,7 +198,7 @@ func (f *feed) addMissingLocked(err error) {
 	f.missing = append(f.missing[max(0, len(f.missing)-maxMissing+1):len(f.missing):len(f.missing)], word)
 }
 
-// noteLocked says that there is something new to see.
+// noteLocked wakes the views: there is a new screen.
 func (f *feed) noteLocked() {
 	f.change++
 	f.wakeLocked()
@@ -209,8 +211,9 @@ func (f *feed) wakeLocked() {
 	}
 }
 
-// next returns a frame newer than revision after; or a channel and a time, of
-// which the first says when to ask again; or why there will be none.
+// next returns a frame newer than revision after. If there is none it returns
+// a channel and a time, whichever comes first says when to ask again, or an
+// error if there will be none.
 func (f *feed) next(after uint64, now time.Time) (frame *Frame, changed <-chan struct{}, wait time.Duration, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -26,7 +26,8 @@ func (f *feed) canLeap() bool {
 	return err == nil && seq > f.at.Seq
 }
 
-// newestRepaint is the last event before the newest segment.
+// newestRepaint returns the number of the last event before the newest
+// segment.
 func (f *feed) newestRepaint() (uint64, error) {
 	log, err := eventlog.Open(f.dir.Log())
 	if err != nil {
@@ -42,7 +43,7 @@ func (f *feed) newestRepaint() (uint64, error) {
 	return segs[len(segs)-1].Seq, nil
 }
 
-// resume goes on at an event behind what is missing.
+// resume continues at an event after a missing part.
 func (f *feed) resume(seq uint64, missing error) error {
 	if err := f.reload(replay.Seq(seq)); err != nil {
 		return err
@@ -60,9 +61,8 @@ func dropped(err error) bool {
 	return errors.As(err, &gap)
 }
 
-// leap goes to the repaint of the newest segment, and leaves what is before
-// it out. A log that drops its segments may have dropped that one meanwhile:
-// there is always a newer one then.
+// leap skips to the repaint of the newest segment. That segment may have been
+// dropped meanwhile; then there is a newer one.
 func (f *feed) leap(ctx context.Context) error {
 	for {
 		seq, err := f.newestRepaint()

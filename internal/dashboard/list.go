@@ -11,16 +11,16 @@ import (
 	"den/internal/home"
 )
 
-// record is the remembered record of a session that is over: fleets leave
-// thousands of them, and they do not change.
+// record is the cached record of a session that is over: there may be
+// thousands, and they do not change.
 type record struct {
 	written time.Time // of the file
 	size    int64
 	session Session
 }
 
-// List looks at all Homes once. What cannot be read is said in the listing
-// and hides nothing else.
+// List lists all Homes. What cannot be read is reported in the listing and
+// does not hide the rest.
 func (m *Model) List() *Listing {
 	l := &Listing{}
 	homes, err := m.registry.Homes()
@@ -61,7 +61,7 @@ func (m *Model) listHome(root home.Home) Home {
 		return h
 	}
 	for _, d := range dirs {
-		s, ok := m.look(d)
+		s, ok := m.inspect(d)
 		if !ok {
 			continue
 		}
@@ -74,8 +74,9 @@ func (m *Model) listHome(root home.Home) Home {
 	return h
 }
 
-// look returns one session as it is now; false if it was removed meanwhile.
-func (m *Model) look(d home.Dir) (Session, bool) {
+// inspect returns the current state of one session, or false if it was removed
+// meanwhile.
+func (m *Model) inspect(d home.Dir) (Session, bool) {
 	fi, err := os.Stat(filepath.Join(d.Path, "session.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Session{}, false
@@ -96,7 +97,8 @@ func (m *Model) look(d home.Dir) (Session, bool) {
 	if t, err := d.LastWrite(); err == nil {
 		s.LastOutput = t
 	}
-	// Looked at before it was read: a record that changed in between is read anew.
+	// fi is from before the read: a record that changed in between is read
+	// again.
 	if s.Status.Final() && fi != nil {
 		m.mu.Lock()
 		m.records[d.Path] = record{fi.ModTime(), fi.Size(), s}

@@ -16,7 +16,7 @@ type Options struct {
 	FPS      int           // frames a second that a followed session gives at most; 0 means 30
 }
 
-// Model answers what there is to see. It is safe for concurrent use.
+// Model is the read model. It is safe for concurrent use.
 type Model struct {
 	registry home.Registry
 	home     home.Home
@@ -54,8 +54,8 @@ func New(o Options) *Model {
 	}
 }
 
-// Close ends all followers and returns when they have ended. Views that are
-// still open answer context.Canceled.
+// Close stops all followers and waits for them. Open views return
+// context.Canceled.
 func (m *Model) Close() {
 	m.mu.Lock()
 	m.closed = true

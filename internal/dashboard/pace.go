@@ -7,29 +7,30 @@ import (
 )
 
 const (
-	// budgetRate is how much all feeds together read and emulate a second, in
-	// bytes: about a third of one processor. A flood that is faster is seen in
-	// leaps, and whoever floods keeps the machine.
+	// budgetRate is how many bytes all feeds together read and emulate per
+	// second: about a third of one processor. Faster output is skipped in
+	// leaps, so that watching does not slow down the sessions.
 	budgetRate = 24 << 20
-	// budgetBurst is what may be read at once after a rest: the end of a log
-	// is shown without a wait.
+	// budgetBurst is what may be read at once after a pause, so that the end
+	// of a log is shown immediately.
 	budgetBurst = 16 << 20
-	// budgetStep is how much a feed reads before it pays.
+	// budgetStep is how much a feed reads before it is charged.
 	budgetStep = 64 << 10
-	// eventCost is what an event costs beside its bytes.
+	// eventCost is the cost of an event in addition to its bytes.
 	eventCost = 256
-	// awaited is how long an event takes to come if it was not there yet.
+	// awaited is the delay from which an event counts as not having been in
+	// the log already.
 	awaited = 200 * time.Microsecond
 )
 
-// budget bounds the work of all feeds. Who has spent more than there is waits,
-// each in its turn.
+// budget bounds the work of all feeds. A feed that exceeds it waits for its
+// turn.
 type budget struct {
 	mu   sync.Mutex // guards the field below
 	paid time.Time  // when all that was spent is paid off
 }
 
-// spend takes n bytes and returns how long to rest for them.
+// spend charges n bytes and returns how long to pause.
 func (b *budget) spend(n int, now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,8 +42,8 @@ func (b *budget) spend(n int, now time.Time) time.Duration {
 	return max(0, b.paid.Sub(now))
 }
 
-// pace is the budget of one feed, and how often it wakes. It belongs to the
-// feed's goroutine.
+// pace controls the rate of one feed, and how often it wakes. It belongs to
+// the feed's goroutine.
 type pace struct {
 	budget  *budget
 	owed    int
@@ -51,7 +52,7 @@ type pace struct {
 	tooSoon bool      // the event that came was waited for, and the one before just now
 }
 
-// begin is called when an event has come.
+// begin is called when an event has arrived.
 func (p *pace) begin(gap time.Duration, now time.Time) {
 	p.tooSoon = false
 	if now.Sub(p.idle) < awaited {
@@ -63,9 +64,9 @@ func (p *pace) begin(gap time.Duration, now time.Time) {
 	}
 }
 
-// end is called when an event of n bytes was dealt with. It returns how long
-// to rest: so that events come in heaps when they come faster than screens are
-// shown, and for what was spent; dear says that it is for the latter.
+// end is called when an event of n bytes was processed. It returns how long to
+// pause: so that events are batched if they arrive faster than screens are
+// shown, and to stay within the budget; dear is set for the latter.
 func (p *pace) end(n int, gap time.Duration, now time.Time) (rest time.Duration, dear bool) {
 	p.owed += n + eventCost
 	if p.tooSoon {
@@ -81,7 +82,7 @@ func (p *pace) end(n int, gap time.Duration, now time.Time) (rest time.Duration,
 	return rest, dear
 }
 
-// rest returns after d; false when ctx ended.
+// rest sleeps for d. It returns false if ctx ended first.
 func rest(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// checkpointEvery is how much output lies between two kept positions: what
-	// a step back costs at most, beside reading the segment.
+	// checkpointEvery is the amount of output between two checkpoints, which
+	// bounds the cost of a step back apart from reading the segment.
 	checkpointEvery = 1 << 20
-	// contextEvery is how many events are applied between two looks at ctx.
+	// contextEvery is the number of events between two checks of ctx.
 	contextEvery = 256
 )
 
-// AtSeq returns the screen after event seq; behind the end of the log, its
-// end. A moment that the log no longer holds is fault.NotFound.
+// AtSeq returns the screen after event seq, or at the end of the log if seq is
+// beyond it. If the moment is no longer in the log, the error is
+// fault.NotFound.
 func (m *Model) AtSeq(ctx context.Context, d home.Dir, seq uint64) (*Frame, error) {
 	if f := m.past.frame(d.Path, seq); f != nil {
 		return f, nil
@@ -64,7 +65,7 @@ func (m *Model) at(ctx context.Context, d home.Dir, seq uint64, t time.Duration)
 	return f, nil
 }
 
-// winder brings a terminal to one point of a log, and leaves checkpoints.
+// winder replays a log to one point, and keeps checkpoints on the way.
 type winder struct {
 	past *past
 	log  string      // the session's directory
@@ -122,12 +123,11 @@ func (w *winder) keep(seg eventlog.Segment) {
 	w.past.keep(&checkpoint{log: w.log, segment: seg.Seq, at: w.at, cols: cols, rows: rows, dump: w.term.Dump()})
 }
 
-// stepGrain is how far apart two moments are that a person tells apart: what
-// is printed within it is one step.
+// stepGrain is the time within which output counts as one step.
 const stepGrain = 50 * time.Millisecond
 
-// Step returns the next moment at which the screen may have changed, or, with
-// a negative direction, the one before. At either end it stays.
+// Step returns the next moment at which the screen may have changed, or the
+// previous one if direction is negative. At either end it stays.
 func (m *Model) Step(ctx context.Context, d home.Dir, from eventlog.Position, direction int) (eventlog.Position, error) {
 	log, err := eventlog.Open(d.Log())
 	if err != nil {
@@ -165,9 +165,8 @@ func stepForward(ctx context.Context, log *eventlog.Log, from eventlog.Position)
 	return to, nil
 }
 
-// stepBack looks for the event in one segment after the other, from the newest
-// that holds events before from. A segment's events are those behind the one
-// that its repaint stands for.
+// stepBack searches the segments backwards, from the newest that has events
+// before from. A segment's events are those after its repaint.
 func stepBack(ctx context.Context, log *eventlog.Log, from eventlog.Position) (eventlog.Position, error) {
 	segments, err := log.Segments()
 	if err != nil {

@@ -25,7 +25,7 @@ type Home struct {
 	Problem  string    `json:"problem,omitempty"` // why it could not be read
 }
 
-// A Session is what its record says of it, with the status that is true now.
+// A Session is a session's record with its actual status.
 type Session struct {
 	Dir home.Dir `json:"-"`
 
@@ -57,8 +57,8 @@ func (s *Session) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(s.Created))
 }
 
-// Active is the listing without what is over: Homes with an active session or
-// a problem, and the dashboard's own.
+// Active returns the listing without ended sessions: Homes with an active
+// session or a problem, and the dashboard's own.
 func (l *Listing) Active() *Listing {
 	out := &Listing{Problem: l.Problem}
 	for _, h := range l.Homes {
@@ -82,8 +82,8 @@ func (l *Listing) Find(id string) (*Session, bool) {
 	return nil, false
 }
 
-// Matches reports whether all words are in what people know the session by:
-// name, id, status, command, directory, Home and labels. Case does not matter.
+// Matches reports whether all words occur in the session's name, id, status,
+// command, directory, Home or labels, ignoring case.
 func (s *Session) Matches(words string) bool {
 	hay := []string{s.Name, s.ID, string(s.Status), strings.Join(s.Command, " "), s.Cwd, s.Home}
 	for k, v := range s.Labels {

@@ -15,7 +15,7 @@ const (
 	maxCode  = 1000 // bytes of a cell's code, and of a mark; the rest is cut
 )
 
-// A Timeline is what happened in a session, to draw a scrubber from.
+// A Timeline is the history of a session, for a scrubber.
 type Timeline struct {
 	Start    time.Time         `json:"start"`          // the wall clock at elapsed 0
 	First    eventlog.Position `json:"first"`          // the earliest moment that the log still holds
@@ -25,9 +25,9 @@ type Timeline struct {
 	Marks    []MarkAt          `json:"marks"`
 	Resizes  []ResizeAt        `json:"resizes"`
 	Activity Activity          `json:"activity"`
-	// Dropped counts the cells, marks and resizes that were too many to keep.
+	// Dropped is the number of cells, marks and resizes beyond the limit.
 	Dropped int `json:"dropped,omitempty"`
-	// Missing says what of the log could not be read.
+	// Missing describes the parts of the log that could not be read.
 	Missing []string `json:"missing,omitempty"`
 }
 
@@ -60,7 +60,7 @@ type ResizeAt struct {
 	Rows int `json:"rows"`
 }
 
-// cellEvent is what the log says of a cell.
+// cellEvent is the log's entry about a cell.
 type cellEvent struct {
 	Cell   string      `json:"cell_id"`
 	Status cell.Status `json:"status"`
@@ -114,8 +114,8 @@ func (t *Timeline) addCell(data []byte, at eventlog.Position) {
 	}
 }
 
-// finish sets what follows from the whole, and asks the record of a cell that
-// has no end in the log.
+// finish sets the derived fields, and reads the record of a cell whose end is
+// not in the log.
 func (t *Timeline) finish(store cell.Store) {
 	for i := range t.Cells {
 		c := &t.Cells[i]

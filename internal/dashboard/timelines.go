@@ -10,11 +10,12 @@ import (
 	"den/internal/home"
 )
 
-// maxTimelines bounds the sessions whose timelines are kept; the least used go.
+// maxTimelines bounds the cached timelines; the least recently used are
+// dropped.
 const maxTimelines = 16
 
-// timelines keeps what was read of each session, so that asking again costs
-// only what is new, and the part of one segment that comes before it.
+// timelines caches what was read of each session, so that the next call reads
+// only what is new, and at most one segment again.
 type timelines struct {
 	mu  sync.Mutex // guards all
 	all []*reading // the last used at the end
@@ -91,7 +92,7 @@ func (r *reading) catchUp(ctx context.Context, d home.Dir) error {
 	return nil
 }
 
-// first notes where the log begins now, and when the session did.
+// first records the begin of the log and of the session.
 func (r *reading) first(log *eventlog.Log, d home.Dir) error {
 	segs, err := log.Segments()
 	if err != nil || len(segs) == 0 {

@@ -21,12 +21,11 @@ type View struct {
 	done  bool          // closed
 }
 
-// Live begins to follow a session, from the repaint that is nearest to its
-// end. The caller closes the view.
+// Live returns a View that follows a session, starting at the last repaint in
+// its log. The caller closes it.
 func (m *Model) Live(d home.Dir) *View { return m.Glance(d, m.interval) }
 
-// Glance is Live with at least so much time between two screens: what nobody
-// looks at closely costs less.
+// Glance is Live with at least gap between two screens, which costs less.
 func (m *Model) Glance(d home.Dir, gap time.Duration) *View {
 	v := &View{model: m, gap: max(gap, m.interval)}
 	m.mu.Lock()
@@ -49,7 +48,7 @@ func (m *Model) Glance(d home.Dir, gap time.Duration) *View {
 	return v
 }
 
-// hurry makes the gap between frames what the most eager view wants. The
+// hurry sets the gap between frames to the smallest that a view wants. The
 // caller holds Model.mu.
 func (f *feed) hurry() {
 	f.mu.Lock()
@@ -62,10 +61,9 @@ func (f *feed) hurry() {
 	}
 }
 
-// Next waits for a screen that this view has not shown, and returns the
-// newest; those between were skipped. Behind the last one of a session that is
-// over it returns io.EOF. A session that was removed is fault.NotFound. After
-// any error it returns one of that kind again.
+// Next waits for a screen newer than the last one it returned, and returns the
+// newest. After the last screen of an ended session it returns io.EOF. If the
+// session was removed, the error is fault.NotFound. Errors are sticky.
 func (v *View) Next(ctx context.Context) (*Frame, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -89,15 +87,15 @@ func (v *View) Next(ctx context.Context) (*Frame, error) {
 	}
 }
 
-// await returns when there may be a new frame. In a flood that is when one
-// may be taken; at rest, when something changes. False means that nothing did
-// for a while.
+// await returns when there may be a new frame: in a flood when one may be
+// taken, otherwise when something changes. It returns false if nothing did for
+// a while.
 func (v *View) await(ctx context.Context, changed <-chan struct{}, wait time.Duration) bool {
 	flood := wait > 0
 	if flood {
 		changed = nil
 	} else {
-		wait = lookEvery
+		wait = pollInterval
 	}
 	t := time.NewTimer(wait)
 	defer t.Stop()
@@ -112,7 +110,8 @@ func (v *View) await(ctx context.Context, changed <-chan struct{}, wait time.Dur
 }
 
 // removed reports whether the session's directory is gone. The follower may
-// not hear of that: its own open segment keeps the system from saying so.
+// not be notified of that, because its own open file keeps the directory in
+// use.
 func (f *feed) removed() bool {
 	_, err := os.Stat(f.dir.Path)
 	return errors.Is(err, fs.ErrNotExist)
@@ -122,8 +121,8 @@ func (f *feed) wasRemoved() error {
 	return fault.Errorf(fault.NotFound, "session '%s' was removed", f.dir.ID)
 }
 
-// Close ends the view, and the following with the last view. It may be called
-// twice, but not while Next runs: end that by its context.
+// Close ends the view, and the feed with its last view. It may be called
+// twice, but not during Next: cancel that by its context.
 func (v *View) Close() {
 	m := v.model
 	m.mu.Lock()

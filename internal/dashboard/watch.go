@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// lookEvery is for what no notice tells of: a host that died without a
-	// word, and when a session last printed.
-	lookEvery = 2 * time.Second
-	// lookPause is between two looks when notices come in a flood.
-	lookPause = 100 * time.Millisecond
+	// pollInterval is for changes without a notification: a host that was
+	// killed, and the time of a session's last output.
+	pollInterval = 2 * time.Second
+	// coalescePause is the least time between two refreshes in a flood of
+	// notifications.
+	coalescePause = 100 * time.Millisecond
 	// maxWatches bounds the directories that are watched; what is above it is
-	// found by the next look.
+	// found by the next refresh.
 	maxWatches = 2048
 )
 
-// Watch yields what there is, and again whenever it has changed, until ctx
-// ends. New and ended sessions are noticed at once where the system tells of
-// changes in directories, and every two seconds everywhere.
+// Watch yields the listing, and again whenever it changes, until ctx is done.
+// New and ended sessions are noticed at once where directories can be watched,
+// and within two seconds elsewhere.
 func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
 	return func(yield func(*Listing) bool) {
 		w := newWatcher()
@@ -45,9 +46,9 @@ func (m *Model) Watch(ctx context.Context) iter.Seq[*Listing] {
 	}
 }
 
-// watcher knows which directories tell of changes in a listing.
+// watcher watches the directories that affect a listing.
 type watcher struct {
-	w       *fsnotify.Watcher // or nil: looks at intervals only
+	w       *fsnotify.Watcher // or nil: polling only
 	watched map[string]bool
 }
 
@@ -82,7 +83,7 @@ func (w *watcher) follow(m *Model, l *Listing) (added bool) {
 		if w.watched[dir] || len(w.watched) >= maxWatches {
 			continue
 		}
-		if w.w.Add(dir) == nil { // not there yet, or too many: the next look finds it
+		if w.w.Add(dir) == nil { // not there yet, or too many: the next refresh finds it
 			w.watched[dir], added = true, true
 		}
 	}
@@ -109,9 +110,9 @@ func wanted(m *Model, l *Listing) map[string]bool {
 	return want
 }
 
-// wait returns when it is time to look again.
+// wait returns when it is time to refresh.
 func (w *watcher) wait(ctx context.Context) {
-	late := time.NewTimer(lookEvery)
+	late := time.NewTimer(pollInterval)
 	defer late.Stop()
 	if w.w == nil {
 		select {
@@ -126,14 +127,15 @@ func (w *watcher) wait(ctx context.Context) {
 	case <-late.C:
 		return
 	case <-w.w.Events:
-	case <-w.w.Errors: // an overflow: look at everything
+	case <-w.w.Errors: // an overflow: refresh everything
 	}
-	w.settle(ctx)
+	w.coalesce(ctx)
 }
 
-// settle takes the notices that belong together.
-func (w *watcher) settle(ctx context.Context) {
-	pause := time.NewTimer(lookPause)
+// coalesce drops the notifications of the next coalescePause: one refresh
+// answers all of them.
+func (w *watcher) coalesce(ctx context.Context) {
+	pause := time.NewTimer(coalescePause)
 	defer pause.Stop()
 	for {
 		select {

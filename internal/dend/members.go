@@ -49,7 +49,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 	live := d.source(single, p, sessionName)
 	m, err := agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
-		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, config.CodingAgent()),
+		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent()),
 	})
 	if err != nil {
 		return member{}, err

@@ -8,12 +8,12 @@ import (
 // tellState returns what writes an agent's changes of state into the journal,
 // nil where no journal is kept. Programs that are no coding agents become
 // ready and busy with every command: their states are shown and not told.
-func (d *daemon) tellState(name string, codingAgent bool) func(conversation.State) {
+func (d *daemon) tellState(name, key string, codingAgent bool) func(conversation.State) {
 	if d.controller == nil || !codingAgent {
 		return nil
 	}
 	return func(s conversation.State) {
-		e := keeper.Event{Type: keeper.EventState, Agent: name, Why: string(s.Activity), Detail: map[string]any{"source": s.Source}}
+		e := keeper.Event{Type: keeper.EventState, Agent: name, Key: key, Why: string(s.Activity), Detail: map[string]any{"source": s.Source}}
 		switch s.Activity {
 		case conversation.Asking:
 			e.Type, e.Why = keeper.EventAsking, s.Question.Text

@@ -8,7 +8,7 @@ import (
 	"den/internal/fault"
 )
 
-// adopt takes stock of what the directory holds. For a new log that is nothing.
+// adopt reads the sizes of the existing segments. A new log has none.
 func (w *Writer) adopt() error {
 	l := &Log{dir: w.dir}
 	entries, err := l.list()
@@ -23,9 +23,9 @@ func (w *Writer) adopt() error {
 		removeUnfinished(w.dir)
 		return nil
 	}
-	// Best effort: where it cannot be done, readers pass over the torn end of
-	// a segment that is not the last.
-	Mend(w.dir)
+	// Best effort: readers ignore an incomplete end of a segment that is not
+	// the last.
+	Repair(w.dir)
 	if entries, err = l.list(); err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func (w *Writer) adopt() error {
 
 var errReplaced = errors.New("the host was replaced while recording was paused")
 
-// unnoted returns the line of a note of what the writer before this one did
-// not record, or nothing.
+// unnoted returns a note of the events that the previous writer did not
+// record, or nothing.
 func (w *Writer) unnoted() []byte {
 	if len(w.kept) == 0 || w.recorded.Seq >= w.seq {
 		return nil

@@ -14,11 +14,12 @@ type CastOptions struct {
 	Input bool // what was typed, too; it may hold secrets
 }
 
-// WriteCast2 writes the log as one asciicast v2 file, for players that do not
-// know v3. The first repaint kept is its first event. Bytes that are not UTF-8
-// become U+FFFD, and characters that two events share are put together.
+// WriteCast2 writes the log as one asciicast v2 file, for players without
+// support for v3. The first repaint kept is its first event. Invalid UTF-8
+// becomes U+FFFD, and characters that were split between two events are
+// joined.
 //
-// What is missing in the log is returned; the cast repaints behind it.
+// It returns what is missing in the log; the cast repaints after each gap.
 func WriteCast2(w io.Writer, l *Log, o CastOptions) (missing []error, err error) {
 	return writeCast(w, l, o, 2)
 }
@@ -126,7 +127,8 @@ func (c *caster) event(ev Event) {
 	}
 }
 
-// output writes text, and keeps a character that is cut for the next one.
+// output writes text. An incomplete character at its end is kept for the next
+// call.
 func (c *caster) output(t time.Duration, p []byte) {
 	if len(c.carry) > 0 {
 		p = append(c.carry, p...)
@@ -136,7 +138,7 @@ func (c *caster) output(t time.Duration, p []byte) {
 	c.carry = append([]byte(nil), p[whole:]...)
 }
 
-// finish writes what will never become a character.
+// finish writes an incomplete character that was kept.
 func (c *caster) finish() {
 	if len(c.carry) > 0 {
 		c.write(c.last, Output, []byte("\uFFFD"))

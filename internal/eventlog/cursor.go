@@ -16,8 +16,8 @@ const (
 	headerBuffer = 2 << 10
 	readBuffer   = 64 << 10
 	maxHeader    = 1 << 20
-	// maxLine is far above the longest repaint, and keeps a file that is not
-	// a log from filling the memory.
+	// maxLine is far above the longest repaint. It bounds the memory for a
+	// file that is not a log.
 	maxLine = 1 << 30
 )
 
@@ -34,8 +34,8 @@ type cursor struct {
 	dec  decoder
 }
 
-// openCursor opens a segment and reads its header. While the header is not
-// whole, the error is io.ErrUnexpectedEOF.
+// openCursor opens a segment and reads its header. The error is
+// io.ErrUnexpectedEOF if the header is incomplete.
 func openCursor(dir string, e entry) (*cursor, error) {
 	f, err := os.Open(filepath.Join(dir, e.name))
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *cursor) close() { c.f.Close() }
 
 func (c *cursor) time() time.Duration { return time.Duration(c.us) * time.Microsecond }
 
-// size is the resize that a fresh terminal needs for this segment.
+// size returns the resize event that a fresh terminal needs for this segment.
 func (c *cursor) size() Event {
 	h := c.seg.Header
 	return Event{
@@ -85,8 +85,8 @@ func (c *cursor) size() Event {
 	}
 }
 
-// next decodes the next event. io.EOF means that no whole line is there now;
-// a later call looks again. A line that makes no sense is a *Damage.
+// next decodes the next event. It returns io.EOF if there is no complete line;
+// a later call tries again. A malformed line is a *Damage.
 func (c *cursor) next(ev *Event) error {
 	for {
 		line, err := c.nextLine(maxLine)
@@ -122,7 +122,7 @@ func (c *cursor) damage(line int, err error) error {
 	return &Damage{Segment: c.seg.Name, Line: line, Seq: c.seq + 1, Err: err}
 }
 
-// nextLine returns the next whole line without its newline.
+// nextLine returns the next complete line without its newline.
 func (c *cursor) nextLine(limit int) ([]byte, error) {
 	searched := 0
 	for {

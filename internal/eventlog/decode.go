@@ -13,14 +13,15 @@ import (
 	"unicode/utf8"
 )
 
-// raw is a decoded line. Its data is the line's own memory or the decoder's.
+// raw is a decoded line. Its data points into the line or the decoder's
+// buffer.
 type raw struct {
 	us   int64 // since the line before
 	code string
 	data []byte
 }
 
-// decoder turns lines into events and keeps the memory that this takes.
+// decoder decodes lines into events. It reuses its buffers.
 type decoder struct {
 	scratch []byte
 	binary  []byte
@@ -48,8 +49,8 @@ func (d *decoder) line(b []byte, ev *raw) error {
 	return nil
 }
 
-// fast decodes lines as den and asciinema write them. It returns false for all
-// others, right or wrong.
+// fast decodes lines in the form that den and asciinema write. It returns
+// false for all others, valid or not.
 func (d *decoder) fast(b []byte, ev *raw) bool {
 	us, i, ok := fastHead(b, ev)
 	if !ok || !bytes.HasSuffix(b[i:], []byte(`"]`)) {
@@ -90,7 +91,7 @@ func fastHead(b []byte, ev *raw) (us int64, i int, ok bool) {
 	return us, i, ok
 }
 
-// fastSeconds reads digits with at most six behind the dot.
+// fastSeconds parses a number with at most six digits after the point.
 func fastSeconds(b []byte, i int) (us int64, end int, ok bool) {
 	start := i
 	for i < len(b) && b[i]-'0' < 10 {
@@ -119,7 +120,7 @@ func fastSeconds(b []byte, i int) (us int64, end int, ok bool) {
 	return us, i, true
 }
 
-// fastQuote steps over a comma, a space or none, and a quote.
+// fastQuote skips a comma, an optional space and a quote.
 func fastQuote(b []byte, i int) (int, bool) {
 	if i < len(b) && b[i] == ',' {
 		i++
@@ -135,7 +136,8 @@ func fastQuote(b []byte, i int) (int, bool) {
 
 // unescape decodes s. As in escapeInto, plain bytes move eight at a time.
 func (d *decoder) unescape(s []byte) ([]byte, bool) {
-	// Nothing grows when it is unescaped; a store may write seven too many.
+	// Unescaping never makes text longer, but a store may write seven bytes
+	// too many.
 	if cap(d.scratch) < len(s)+8 {
 		d.scratch = make([]byte, len(s)+len(s)/4+8)
 	}
@@ -185,12 +187,13 @@ func (d *decoder) unescape(s []byte) ([]byte, bool) {
 	}
 }
 
-// unescapes maps the byte behind a backslash to what the two stand for.
+// unescapes maps the byte after a backslash to the character that both stand
+// for.
 var unescapes = [256]byte{
 	'"': '"', '\\': '\\', '/': '/', 'n': '\n', 'r': '\r', 't': '\t', 'b': '\b', 'f': '\f',
 }
 
-// hexRune decodes \uXXXX. Halves of surrogate pairs are left to encoding/json.
+// hexRune decodes \uXXXX. Surrogate pairs are left to encoding/json.
 func hexRune(s []byte) (rune, bool) {
 	if len(s) < 6 || s[1] != 'u' {
 		return 0, false

@@ -32,9 +32,9 @@ func appendHead(b []byte, us int64, code string) []byte {
 	return append(b, `", "`...)
 }
 
-// UTF8Prefix returns how many bytes of p come before a character that p's end
-// cuts in two: len(p) when none does. A host that keeps those few bytes for
-// its next read gives players whole characters.
+// UTF8Prefix returns the number of bytes of p before an incomplete character
+// at its end, or len(p). A host that keeps the rest for its next read gives
+// players whole characters.
 func UTF8Prefix(p []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(p); i++ {
 		c := p[len(p)-i]
@@ -48,8 +48,8 @@ func UTF8Prefix(p []byte) int {
 	return len(p)
 }
 
-// splitUTF8 returns how many bytes at the start of p are UTF-8, and how many
-// behind those are not.
+// splitUTF8 returns how many bytes at the start of p are valid UTF-8, and how
+// many after those are not.
 func splitUTF8(p []byte) (good, bad int) {
 	// The usual case is a character cut at the end.
 	if n := UTF8Prefix(p); utf8.Valid(p[:n]) {

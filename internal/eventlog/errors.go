@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Damage is a part of a segment that cannot be read. An iterator yields it
-// once, leaves the rest of that segment out and goes on with the next one.
+// Damage reports a part of a segment that cannot be read. An iterator yields
+// it once, skips the rest of the segment and continues with the next.
 type Damage struct {
 	Segment string // the file's name
 	Line    int    // counted from 1, the header
@@ -23,9 +23,9 @@ func (d *Damage) Error() string {
 
 func (d *Damage) Unwrap() error { return d.Err }
 
-// A Gap says that the events From to To, both included, are not in the log:
-// dropped under the size limit, or never recorded because the disk was full.
-// An iterator yields it in their place and goes on.
+// A Gap reports that the events From to To, inclusive, are not in the log:
+// dropped because of the size limit, or not recorded because the disk was
+// full. An iterator yields it in their place and continues.
 type Gap struct {
 	From, To uint64
 }
@@ -34,8 +34,8 @@ func (g *Gap) Error() string {
 	return fmt.Sprintf("events %d to %d are not in the log", g.From, g.To)
 }
 
-// Missing reports whether err is a [*Damage] or a [*Gap]: something is not
-// there, and the iterator that yielded err goes on behind it.
+// Missing reports whether err is a [*Damage] or a [*Gap]: something is
+// missing, and the iterator that yielded err continues after it.
 func Missing(err error) bool {
 	var d *Damage
 	var g *Gap

@@ -36,7 +36,7 @@ func plain(s []byte) int {
 	return i
 }
 
-// An escape is what stands for a byte inside a JSON string, in the low bytes
+// An escape is the representation of a byte in a JSON string, in the low bytes
 // of a word, so that it is written with one store.
 type escape struct {
 	word uint64
@@ -62,11 +62,12 @@ var escapes = func() (t [256]escape) {
 	return t
 }()
 
-// escapeBlock is how much is escaped before the room is looked at again.
+// escapeBlock is how much is escaped between two checks of the buffer's
+// capacity.
 const escapeBlock = 4 << 10
 
-// appendEscaped appends s, which must be valid UTF-8, as the inside of a JSON
-// string. Only what JSON demands is escaped.
+// appendEscaped appends s, which must be valid UTF-8, as the content of a JSON
+// string. Only what JSON requires is escaped.
 func appendEscaped(b, s []byte) []byte {
 	for len(s) > 0 {
 		block := s[:min(len(s), escapeBlock)]
@@ -78,8 +79,9 @@ func appendEscaped(b, s []byte) []byte {
 	return b
 }
 
-// escapeInto writes s escaped to dst, eight bytes at a time and without a call
-// for the short runs that terminals are full of. It returns how many it wrote.
+// escapeInto escapes s into dst, eight bytes at a time and without a call for
+// the short runs that are typical of terminal output. It returns the number of
+// bytes written.
 func escapeInto(dst, s []byte) int {
 	j := 0
 	for len(s) >= 8 {

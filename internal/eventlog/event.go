@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The codes of events. The first group is asciicast's, the second den's own:
-// players skip those. A code that is not listed here is kept and passed on.
+// Event codes. The first group is asciicast's, the second den's own, which
+// players skip. Unknown codes are kept and passed on.
 const (
 	Output = "o" // what the program wrote, as text
 	Input  = "i" // what was typed, as text
@@ -49,7 +49,7 @@ func (e Event) Input() ([]byte, bool) {
 	return nil, false
 }
 
-// Size returns the new size, if e is a resize that makes sense.
+// Size returns the new size, if e is a valid resize.
 func (e Event) Size() (cols, rows int, ok bool) {
 	if e.Code != Resize {
 		return 0, 0, false

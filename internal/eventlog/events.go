@@ -5,12 +5,12 @@ import (
 	"iter"
 )
 
-// Events yields the events with a number above after, without repaints. It
-// begins in the right segment and ends where the log ends now.
+// Events yields the events with a number above after, without repaints, up to
+// the current end of the log.
 //
-// What is missing is said and stepped over: a [*Damage], or a [*Gap] (see
-// [Missing]). With after 0 the log begins where it begins, and segments
-// dropped before that are no gap. Any other error is the last thing yielded.
+// Missing parts are yielded as a [*Damage] or [*Gap] (see [Missing]) and
+// skipped. If after is 0, segments dropped from the begin of the log are not
+// reported as a gap. Any other error is the last value.
 func (l *Log) Events(after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := walker{log: l}
@@ -41,11 +41,11 @@ func (l *Log) Events(after uint64) iter.Seq2[Event, error] {
 	}
 }
 
-// Play yields what a player shows, from the beginning of what is kept: first
-// the terminal as it was then, then the events. Behind everything missing it
-// yields the terminal again. That is two events marked Repaint: a resize,
-// which means a fresh terminal of that size, and the output that paints it, if
-// there is any. They have the number of the last event before them.
+// Play yields what a player shows: the terminal at the begin of the log, then
+// the events, and the terminal again after each missing part. The terminal is
+// two events marked Repaint: a resize, which means a fresh terminal of that
+// size, and the output that paints it, if any. They have the number of the
+// last event before them.
 func (l *Log) Play() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := walker{log: l}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// file is what a Writer needs of a segment. Tests put failing ones in.
+// file is a segment's file as a Writer uses it. Tests substitute failing ones.
 type file interface {
 	Write(p []byte) (int, error)
 	Truncate(size int64) error
@@ -18,7 +18,7 @@ type file interface {
 
 // files makes segments.
 type files interface {
-	// create makes a file that must not exist.
+	// create creates a file that must not exist.
 	create(path string) (file, error)
 	rename(from, to string) error
 	remove(path string) error
@@ -49,7 +49,8 @@ func (osFiles) syncDir(dir string) error {
 
 const unfinished = ".tmp"
 
-// removeUnfinished clears what a writer left that died while it began a segment.
+// removeUnfinished removes temporary files of a writer that died while it
+// created a segment.
 func removeUnfinished(dir string) {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*"+suffix+unfinished))
 	for _, path := range left {

@@ -7,15 +7,15 @@ import (
 	"iter"
 )
 
-// Follow yields the events with a number above after that are in dir, and then
-// those that come. It ends when ctx does, or behind an exit event. Segments
-// that were dropped before they could be read are a [*Gap]; damage is a
-// [*Damage]; both are stepped over as in [Log.Events]. A directory without a
-// segment is waited for, one that does not exist or goes away is
-// fault.NotFound.
+// Follow yields the events in dir with a number above after, and then new ones
+// as they are written. It ends when ctx is done, or after an exit event.
+// Segments that were dropped before they could be read are a [*Gap]; damage is
+// a [*Damage]; both are skipped as in [Log.Events]. It waits for the first
+// segment of an empty directory. A directory that does not exist, or is
+// removed, is fault.NotFound.
 //
-// It sleeps until the operating system reports a change. Only where that
-// cannot be had does it look at intervals.
+// It sleeps until the operating system reports a change. Only where that is
+// not available does it poll.
 func Follow(ctx context.Context, dir string, after uint64) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		// Before the first look, so that no change is between the two.
@@ -35,7 +35,7 @@ func Follow(ctx context.Context, dir string, after uint64) iter.Seq2[Event, erro
 	}
 }
 
-// follower is a walker that remembers what it has shown.
+// follower is a walker that remembers what it has yielded.
 type follower struct {
 	walker
 	last   uint64 // the event shown last

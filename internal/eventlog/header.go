@@ -55,8 +55,8 @@ type denJSON struct {
 	Sum     string `json:"sum"`
 }
 
-// sum guards the numbers by which readers find their way: a header that still
-// parses but lies would mislead them about other segments too.
+// sum is a checksum of the numbers by which readers find events: a header that
+// parses but is wrong would mislead them about other segments too.
 func (d denJSON) sum(term termJSON) string {
 	numbers := fmt.Sprint(d.V, d.Segment, d.Seq, d.Elapsed, d.Repaint, term.Cols, term.Rows)
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(numbers)))
@@ -81,8 +81,8 @@ func encodeHeader(h Header, now time.Time, den denJSON) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// decodeHeader fills seg from a header line. A version that this build does
-// not know is fault.Protocol; whatever else is wrong has no kind of its own.
+// decodeHeader fills seg from a header line. An unknown version is
+// fault.Protocol; other errors have no kind of their own.
 func decodeHeader(line []byte, seg *Segment) error {
 	var v struct {
 		Version int `json:"version"`

@@ -93,7 +93,7 @@ func TestKilledWriter(t *testing.T) {
 			if err != nil {
 				t.Errorf("round %d: %v", i, err)
 			}
-			if m != (eventlog.Mended{}) {
+			if m != (eventlog.Repaired{}) {
 				mu.Lock()
 				torn++
 				mu.Unlock()
@@ -135,10 +135,10 @@ func runAndKill(exe, dir string, reports int) (uint64, error) {
 	return last, err
 }
 
-func checkKilled(dir string, reported uint64) (eventlog.Mended, error) {
+func checkKilled(dir string, reported uint64) (eventlog.Repaired, error) {
 	l, err := eventlog.Open(dir)
 	if err != nil {
-		return eventlog.Mended{}, err
+		return eventlog.Repaired{}, err
 	}
 	check := func() (uint64, error) {
 		var last uint64
@@ -155,9 +155,9 @@ func checkKilled(dir string, reported uint64) (eventlog.Mended, error) {
 	}
 	last, err := check()
 	if err != nil || last < reported {
-		return eventlog.Mended{}, fmt.Errorf("read up to %d, flushed %d: %w", last, reported, err)
+		return eventlog.Repaired{}, fmt.Errorf("read up to %d, flushed %d: %w", last, reported, err)
 	}
-	m, err := eventlog.Mend(dir)
+	m, err := eventlog.Repair(dir)
 	if err != nil {
 		return m, err
 	}

@@ -18,7 +18,7 @@ import (
 const suffix = ".cast"
 
 // A Log reads the segments in a directory. It keeps no file open, needs no
-// write permission and sees what a writer adds.
+// write permission, and sees what a writer appends.
 type Log struct {
 	dir  string
 	file string // the only segment, or empty for all in dir
@@ -37,10 +37,12 @@ type Segment struct {
 	numbered bool // it has den's own key; otherwise Seq and Elapsed are not known
 }
 
-// FirstSeq is the number of the segment's first event, should it have one.
+// FirstSeq returns the number of the segment's first event, whether or not it
+// exists.
 func (s Segment) FirstSeq() uint64 { return s.Seq + 1 }
 
-// Open opens the log in dir. Without a segment there, it is fault.NotFound.
+// Open opens the log in dir. If there is no segment, the error is
+// fault.NotFound.
 func Open(dir string) (*Log, error) {
 	l := &Log{dir: dir}
 	names, err := l.list()
@@ -72,7 +74,7 @@ func notFound(err error) error {
 	return fmt.Errorf("read event log: %w", err)
 }
 
-// entry is a segment's file, its header not read.
+// entry is a segment's file whose header was not read.
 type entry struct {
 	name  string
 	index int
@@ -110,7 +112,7 @@ func segmentIndex(name string) (int, bool) {
 		return 0, false
 	}
 	n, err := strconv.Atoi(digits)
-	// The round trip refuses signs and a second name for one number.
+	// The round trip rejects signs and alternative names of a number.
 	return n, err == nil && n > 0 && segmentName(n) == name
 }
 
@@ -134,8 +136,8 @@ func (l *Log) Segments() ([]Segment, error) {
 	return segs, nil
 }
 
-// segment reads one header. While it is not whole, the error is
-// io.ErrUnexpectedEOF.
+// segment reads one header. The error is io.ErrUnexpectedEOF if it is
+// incomplete.
 func (l *Log) segment(e entry) (Segment, error) {
 	c, err := openCursor(l.dir, e)
 	if err != nil {
@@ -157,8 +159,8 @@ func (l *Log) Header() (Header, error) {
 	return segs[0].Header, nil
 }
 
-// Last returns where the log ends. It reads no more than the last segment that
-// has a header. When that is damaged, it returns the last position before the
+// Last returns the end of the log. It reads at most the last segment that has
+// a header. If that is damaged, it returns the last position before the
 // damage, and the [*Damage].
 func (l *Log) Last() (Position, error) {
 	entries, err := l.list()
@@ -192,7 +194,8 @@ func (l *Log) Last() (Position, error) {
 	return Position{}, noSegments(l.dir)
 }
 
-// lastByReading is for segments that do not say where they begin.
+// lastByReading returns the end of a log whose segments do not say where they
+// begin.
 func (l *Log) lastByReading() (p Position, err error) {
 	for ev, e := range l.Events(0) {
 		if e != nil {

@@ -9,9 +9,8 @@ import (
 	"den/internal/fault"
 )
 
-// A Mirror copies a log that is elsewhere, event by event, into a directory,
-// where it is a log like any other. The segments are the same, byte for byte.
-// It belongs to one goroutine.
+// A Mirror copies a remote log, event by event, into a directory. The copy is
+// an ordinary log, byte for byte the same. A Mirror belongs to one goroutine.
 type Mirror struct {
 	dir     string
 	f       *os.File // the newest segment; or nil
@@ -20,12 +19,12 @@ type Mirror struct {
 	pending []byte // whole lines, not yet written
 }
 
-// OpenMirror begins a copy in dir, or goes on with the one that is there.
+// OpenMirror starts a copy in dir, or continues an existing one.
 func OpenMirror(dir string) (*Mirror, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("mirror event log: %w", err)
 	}
-	if _, err := Mend(dir); err != nil {
+	if _, err := Repair(dir); err != nil {
 		return nil, fmt.Errorf("mirror event log: %w", err)
 	}
 	m := &Mirror{dir: dir}
@@ -46,12 +45,12 @@ func OpenMirror(dir string) (*Mirror, error) {
 	return m, nil
 }
 
-// Seq is the number of the last event that is here.
+// Seq returns the number of the last event copied.
 func (m *Mirror) Seq() uint64 { return m.seq }
 
-// Begin begins a segment with the header line that its original has, and with
-// its repaint unless nil. Events between the last one and the segment's first
-// are then a gap, as in the original.
+// Begin starts a segment with the original's header line, and its repaint
+// unless nil. Events missing between the last one and the segment's first are
+// a gap, as in the original.
 func (m *Mirror) Begin(index int, header []byte, repaint *Event) error {
 	var seg Segment
 	if err := decodeHeader(header, &seg); err != nil {
@@ -83,7 +82,7 @@ func (m *Mirror) Begin(index int, header []byte, repaint *Event) error {
 	return nil
 }
 
-// Append adds the next event. It is in the directory after the next Flush.
+// Append adds the next event. It is written by the next Flush.
 func (m *Mirror) Append(ev Event) error {
 	us := ev.Time.Microseconds()
 	if m.f == nil || ev.Seq != m.seq+1 || us < m.us {
@@ -101,7 +100,7 @@ func appendEvent(b []byte, us int64, ev Event) []byte {
 	return appendText(b, us, ev.Code, ev.Data)
 }
 
-// Flush writes what was appended, with one write.
+// Flush writes the appended events with one write.
 func (m *Mirror) Flush() error {
 	if len(m.pending) == 0 {
 		return nil
@@ -114,7 +113,7 @@ func (m *Mirror) Flush() error {
 	return nil
 }
 
-// Close flushes. What is there can be gone on with.
+// Close flushes and closes the copy. OpenMirror can continue it later.
 func (m *Mirror) Close() error {
 	if m.f == nil {
 		return nil

@@ -2,8 +2,8 @@ package eventlog
 
 import "time"
 
-// SyncPolicy says when the log is forced to the disk. Without it, what was
-// flushed survives the host's death, but not the machine's.
+// SyncPolicy says when the log is synced to disk. Without a sync, flushed
+// events survive a crash of the host but not of the machine.
 type SyncPolicy string
 
 const (
@@ -18,7 +18,7 @@ const (
 	// maxPending bounds what Append holds in memory: at this size it writes
 	// without waiting for a Flush.
 	maxPending = 1 << 20
-	// keepPending is what a quiet Writer keeps of its buffer.
+	// keepPending is the buffer size that an idle Writer keeps.
 	keepPending = 512 << 10
 	// retryEvery is how often a paused Writer tries the disk again.
 	retryEvery = time.Second
@@ -41,14 +41,15 @@ type Options struct {
 	Clock func() time.Duration // monotonic, since the session's start
 	Now   func() time.Time     // the wall clock, for headers
 
-	// Repaint returns what redraws the whole terminal in a fresh emulator, or
-	// nothing. It is called by Create, Rotate, RotateIfFull, Retry, by Flush
-	// when nothing was appended since the last one, and by Close; at those
-	// points it must reflect every event appended so far. It may be nil.
+	// Repaint returns the bytes that redraw the whole terminal in a fresh
+	// emulator, or nothing. It is called by Create, Rotate, RotateIfFull,
+	// Retry, by Flush when nothing was appended since the last one, and by
+	// Close; at those points it must reflect every event appended so far. It
+	// may be nil.
 	Repaint func() []byte
 
-	// After is where an earlier writer of this log stopped, and zero for a
-	// new log. The numbers go on from there in a new segment.
+	// After is the position at which an earlier writer of this log stopped,
+	// zero for a new log. Numbering continues from there in a new segment.
 	After Position
 }
 

@@ -12,10 +12,11 @@ import (
 	"den/internal/fault"
 )
 
-// errRemoved: a write to a file without a name succeeds and is gone.
+// errRemoved is reported because a write to an unlinked file succeeds but is
+// lost.
 var errRemoved = errors.New("the log's segment was removed from its directory")
 
-// pause is the state in which nothing can be recorded.
+// pause is the state while nothing can be recorded.
 type pause struct {
 	err  error
 	from uint64 // the first event lost
@@ -31,7 +32,7 @@ type lost struct {
 	bytes  int64
 }
 
-// gapNote is the note that stands in the log where events are missing.
+// gapNote is the note in the log where events are missing.
 type gapNote struct {
 	Gap gapJSON `json:"gap"`
 }
@@ -48,14 +49,14 @@ func encodeGap(g gapJSON) []byte {
 	return b
 }
 
-// fail pauses after a write of the pending lines of which n bytes arrived. The
-// whole lines among them stay, the rest is cut off the file again.
+// fail pauses the Writer after n bytes of the pending lines were written.
+// Complete lines among them stay; the rest is truncated.
 func (w *Writer) fail(n int, err error) {
 	whole := bytes.LastIndexByte(w.pending[:n], '\n') + 1
 	newest := &w.kept[len(w.kept)-1]
 	newest.size += int64(whole)
-	// Best effort: when this fails too, the torn end stays, which readers and
-	// Mend know.
+	// Best effort: if this fails too, an incomplete line stays, which readers
+	// and Repair handle.
 	w.f.Truncate(newest.size)
 	torn := w.pending[whole:]
 	events := uint64(bytes.Count(torn, []byte{'\n'}))
@@ -94,8 +95,7 @@ func (w *Writer) count(events uint64, bytes int64) {
 	w.lost.bytes += bytes
 }
 
-// check notices, at most once a second, that the newest segment has no name
-// any more.
+// check detects, at most once a second, that the newest segment was unlinked.
 func (w *Writer) check() {
 	now := w.o.Clock()
 	if now < w.nextCheck {
@@ -112,9 +112,9 @@ func (w *Writer) check() {
 	w.stop(errRemoved)
 }
 
-// Retry tries to record again when the Writer is paused, at most once a second
-// by its clock. It returns why it is still paused, or nil. The emulator must
-// be up to date.
+// Retry tries to resume recording if the Writer is paused, at most once a
+// second by its clock. It returns why it is still paused, or nil. The emulator
+// must be up to date.
 func (w *Writer) Retry() error {
 	if w.pause != nil && !w.closed {
 		w.retry(false)

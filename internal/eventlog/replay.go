@@ -12,8 +12,8 @@ import (
 	"den/internal/fault"
 )
 
-// A Replay is what rebuilds the terminal at one point: a segment that begins
-// at or before it, and the events from there on.
+// A Replay rebuilds the terminal at one point: from a segment that begins at
+// or before it, and the events from there on.
 type Replay struct {
 	Segment Segment // its header has the size for a fresh emulator
 	Missing []error // a [*Damage] for each nearer segment that cannot be used
@@ -24,19 +24,19 @@ type Replay struct {
 	next uint64 // the last event before the next segment, or 0 without one
 }
 
-// ReplaySeq prepares a replay up to and with event seq. A seq behind the end
-// of the log means its end; one before all that is kept is fault.NotFound.
+// ReplaySeq prepares a replay up to and including event seq, or to the end of
+// the log if seq is beyond it. If seq was dropped, the error is
+// fault.NotFound.
 func (l *Log) ReplaySeq(seq uint64) (*Replay, error) {
 	return l.replay(seq, math.MaxInt64)
 }
 
-// ReplayTime prepares a replay of all that happened until d after the
-// session's start.
+// ReplayTime prepares a replay up to time d after the session's start.
 func (l *Log) ReplayTime(d time.Duration) (*Replay, error) {
 	return l.replay(math.MaxUint64, d)
 }
 
-// ReplayEnd prepares a replay of the end of the log.
+// ReplayEnd prepares a replay up to the end of the log.
 func (l *Log) ReplayEnd() (*Replay, error) {
 	return l.replay(math.MaxUint64, math.MaxInt64)
 }
@@ -76,9 +76,9 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 		"ask for a later point")
 }
 
-// Events yields the segment's repaint, if it has one, and the events up to the
-// point. A [*Damage] or a [*Gap] ends it: the point lies behind something that
-// is missing, and what was reached is earlier.
+// Events yields the segment's repaint, if any, and the events up to the point.
+// A [*Damage] or a [*Gap] ends it: something before the point is missing, and
+// an earlier state was reached.
 func (r *Replay) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		c, err := openCursor(r.log.dir, entry{r.Segment.Name, r.Segment.Index})

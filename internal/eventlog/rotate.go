@@ -11,9 +11,9 @@ import (
 	"den/internal/fault"
 )
 
-// RotateIfFull begins a new segment when the newest one has its size. The
-// caller brings the emulator up to date first, so that the repaint is right.
-// It is also where a paused Writer tries again.
+// RotateIfFull starts a new segment if the newest one is full. The emulator
+// must be up to date, because the segment begins with a repaint. It also
+// retries if the Writer is paused.
 func (w *Writer) RotateIfFull() error {
 	if w.closed {
 		return nil
@@ -29,8 +29,8 @@ func (w *Writer) RotateIfFull() error {
 	return w.Rotate()
 }
 
-// Rotate begins a new segment now. When that cannot be done the old one goes
-// on, and nothing is lost.
+// Rotate starts a new segment now. If that fails the old one is continued, and
+// nothing is lost.
 func (w *Writer) Rotate() error {
 	if err := w.Flush(); err != nil || w.pause != nil {
 		return err
@@ -44,8 +44,8 @@ func (w *Writer) Rotate() error {
 	return nil
 }
 
-// begin makes the next segment the newest, with these event lines in it from
-// the start. The old one stays open and is the caller's.
+// begin creates the next segment with these event lines and makes it the
+// newest. The old one stays open and belongs to the caller.
 func (w *Writer) begin(lines []byte) error {
 	index := w.index + 1
 	var repaint []byte
@@ -79,8 +79,8 @@ func (w *Writer) begin(lines []byte) error {
 	return nil
 }
 
-// makeSegment writes a segment's beginning aside and renames it, so that a
-// reader finds it whole or not at all.
+// makeSegment writes the begin of a segment to a temporary file and renames
+// it, so that a reader finds it complete or not at all.
 func (w *Writer) makeSegment(name string, head []byte) (file, error) {
 	path := filepath.Join(w.dir, name)
 	w.fs.remove(path + unfinished) // Best effort: left by a try that failed.
@@ -122,8 +122,8 @@ func (w *Writer) drop() {
 	}
 }
 
-// syncLater syncs and closes a finished segment beside the caller's work. One
-// at a time: a disk that cannot keep up slows the writer down here.
+// syncLater syncs and closes a finished segment in the background, one at a
+// time: a disk that cannot keep up slows the writer down here.
 func (w *Writer) syncLater(f file) {
 	if err := w.awaitSync(); err != nil {
 		w.news = errors.Join(w.news, err)

@@ -56,7 +56,7 @@ func TestTornAnywhere(t *testing.T) {
 			t.Fatalf("cut at %d: Last = %v, %v", cut, last, err)
 		}
 
-		m, err := eventlog.Mend(dir)
+		m, err := eventlog.Repair(dir)
 		if err != nil {
 			t.Fatalf("cut at %d: Mend: %v", cut, err)
 		}
@@ -71,7 +71,7 @@ func TestTornAnywhere(t *testing.T) {
 		if err := sameEvents(whole(t, dir, 0), want); err != nil {
 			t.Fatalf("cut at %d, mended: %v", cut, err)
 		}
-		if again, err := eventlog.Mend(dir); err != nil || again != (eventlog.Mended{}) {
+		if again, err := eventlog.Repair(dir); err != nil || again != (eventlog.Repaired{}) {
 			t.Fatalf("cut at %d: Mend again = %+v, %v", cut, again, err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestMendRemovesUnfinished(t *testing.T) {
 	logOf(t, dir, 1)
 	left := filepath.Join(dir, "000002.cast.tmp")
 	put(t, left, []byte(`{"vers`))
-	if _, err := eventlog.Mend(dir); err != nil {
+	if _, err := eventlog.Repair(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {

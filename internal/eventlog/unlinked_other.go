@@ -4,5 +4,5 @@ package eventlog
 
 import "os"
 
-// unlinked is always false where an open file cannot lose its name.
+// unlinked returns false: here an open file cannot be unlinked.
 func unlinked(os.FileInfo) bool { return false }

@@ -9,7 +9,7 @@ import (
 	"den/internal/fault"
 )
 
-// walker reads a log across its segments, as far as it has been written.
+// walker reads a log across its segments, up to its current end.
 type walker struct {
 	log     *Log
 	cur     *cursor // or nil between segments
@@ -30,7 +30,7 @@ func (w *walker) close() {
 	}
 }
 
-// start goes to the last segment that begins at or before seq after, or to the
+// start opens the last segment that begins at or before seq after, or the
 // first one.
 func (w *walker) start(after uint64) error {
 	entries, err := w.log.list()
@@ -55,8 +55,9 @@ func (w *walker) start(after uint64) error {
 	return nil
 }
 
-// next decodes the next event, repaints too. io.EOF means that there is none
-// now. Behind a *Damage or a *Gap it goes on; any other error is final.
+// next decodes the next event, including repaints. It returns io.EOF if there
+// is none yet. After a *Damage or a *Gap it continues; any other error is
+// final.
 func (w *walker) next(ev *Event) error {
 	for {
 		if w.cur == nil {
@@ -95,7 +96,7 @@ func (w *walker) next(ev *Event) error {
 
 var errNoPlace = errors.New("header does not say where in the session it begins")
 
-// later lists the segments behind the one at hand.
+// later lists the segments after the current one.
 func (w *walker) later() ([]entry, error) {
 	entries, err := w.log.list()
 	if err != nil {
@@ -105,7 +106,8 @@ func (w *walker) later() ([]entry, error) {
 	return entries[i:], nil
 }
 
-// open opens the next segment, and says first if events are missing before it.
+// open opens the next segment. It first returns a *Gap if events are missing
+// before it.
 func (w *walker) open() error {
 	entries, err := w.later()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// pollEvery is for systems, or limits, that give no change notices.
+// pollEvery is the polling interval where change notifications are not
+// available.
 const pollEvery = 100 * time.Millisecond
 
 // watch waits for changes in a directory.
@@ -51,7 +52,7 @@ func (w *watch) wait(ctx context.Context) bool {
 	case <-w.w.Events:
 	case <-w.w.Errors: // an overflow: look at everything
 	}
-	// The changes that wait already are all answered by one look.
+	// One refresh answers all pending notifications.
 	for {
 		select {
 		case <-w.w.Events:

@@ -17,7 +17,7 @@ type Writer struct {
 	dir string
 	fs  files
 
-	// The numbers of the event appended last.
+	// Number and time of the event appended last.
 	seq uint64
 	us  int64
 
@@ -49,10 +49,10 @@ type kept struct {
 	size  int64
 }
 
-// Create begins a log in dir, or goes on with one when o.After is not zero. A
-// session that lives already must not end because of its log: when going on
-// fails for want of room or the like, the Writer begins paused, and the first
-// Flush says so.
+// Create creates a log in dir, or continues one if o.After is not zero. A
+// running session must not end because of its log: if continuing fails, for
+// lack of space for example, the Writer starts paused, and the first Flush
+// reports it.
 func Create(dir string, o Options) (*Writer, error) {
 	return create(dir, o, osFiles{})
 }
@@ -87,16 +87,17 @@ func create(dir string, o Options, fs files) (*Writer, error) {
 	return w, nil
 }
 
-// tick takes the time for an event. It never goes back, whatever the clock does.
+// tick returns the time for an event. It is monotonic, whatever the clock
+// does.
 func (w *Writer) tick() int64 {
 	w.us = max(w.us, w.o.Clock().Microseconds())
 	return w.us
 }
 
-// Append adds an event and returns its number. The event is on its way to the
-// disk after the next Flush. Output and input that are not UTF-8 become several
-// events, of text and of bytes, and the number returned is the last one's. A
-// caller that reads in chunks avoids that with [UTF8Prefix].
+// Append adds an event and returns its number. The next Flush writes it.
+// Output and input that are not valid UTF-8 become several events, of text and
+// of bytes, and the last one's number is returned. A caller that reads in
+// chunks avoids that with [UTF8Prefix].
 func (w *Writer) Append(code string, data []byte) uint64 {
 	w.fresh = true
 	us := w.tick()
@@ -143,12 +144,12 @@ func (w *Writer) binary(us int64, code string, data []byte) {
 	w.seq++
 }
 
-// maxPieces bounds the events that one Append can become.
+// maxPieces bounds the number of events that one Append produces.
 const maxPieces = 16
 
-// mixed appends data that is not UTF-8 as a whole: text where it is text, so
-// that a player shows it, and bytes where it is not. What has too many changes
-// between the two for that is bytes to its end.
+// mixed appends data that is not valid UTF-8: text where possible, so that a
+// player shows it, and bytes elsewhere. After maxPieces changes between the
+// two, the rest is bytes.
 func (w *Writer) mixed(us int64, text, binary string, data []byte) {
 	for range maxPieces / 2 {
 		if len(data) == 0 {
@@ -168,9 +169,9 @@ func (w *Writer) mixed(us int64, text, binary string, data []byte) {
 	}
 }
 
-// Flush writes everything appended since the last Flush, with one write. When
-// that cannot be done the Writer is paused: Flush says so once, and what comes
-// is counted and dropped until the disk takes it again.
+// Flush writes everything appended since the last Flush with one write. If
+// that fails the Writer is paused: Flush reports it once, and further events
+// are counted and dropped until the disk can be written again.
 func (w *Writer) Flush() error {
 	if w.closed {
 		return os.ErrClosed
@@ -193,7 +194,7 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// write brings the pending lines to the newest segment.
+// write writes the pending lines to the newest segment.
 func (w *Writer) write() {
 	if len(w.pending) == 0 || w.pause != nil {
 		return
@@ -210,8 +211,8 @@ func (w *Writer) write() {
 	}
 }
 
-// Close flushes, syncs and waits for all that the Writer started. The error
-// says what of the log may be missing. A paused Writer tries once more.
+// Close flushes, syncs and waits for the Writer's goroutine. The error says
+// what may be missing in the log. A paused Writer tries once more.
 func (w *Writer) Close() error {
 	if w.closed {
 		return nil
@@ -235,7 +236,7 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Position is where the log stands, with everything appended.
+// Position returns the end of the log, including pending events.
 func (w *Writer) Position() Position {
 	return Position{w.seq, time.Duration(w.us) * time.Microsecond}
 }

@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"den/internal/atomicfile"
+	"den/internal/fault"
 )
 
-// maxArtifacts bounds the artifacts of one kind in a session. At the bound
-// the oldest go: an agent that looks every second must not fill the disk.
+// maxArtifacts bounds the artifacts of one kind in a session. Beyond it the
+// oldest are removed, so that frequent snapshots do not fill the disk.
 const maxArtifacts = 200
 
-// Artifact is a line of the artifacts' manifest: what was made of which moment.
+// Artifact is a line of the artifact list: a file and the moment it shows.
 type Artifact struct {
 	Kind       string `json:"kind"`
 	Seq        uint64 `json:"seq"`
@@ -33,10 +34,14 @@ type Artifact struct {
 	Created time.Time `json:"created"`
 }
 
-// ArtifactPath returns where an artifact of that name goes.
+// ArtifactPath returns where an artifact of that name goes, and makes the
+// directory: most sessions never have one.
 func (d Dir) ArtifactPath(name string) (string, error) {
 	if name != filepath.Base(name) {
 		return "", fmt.Errorf("artifact name %q is a path", name)
+	}
+	if err := os.Mkdir(d.Artifacts(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fault.Errorf(fault.Storage, "create artifact: %w", err)
 	}
 	return filepath.Join(d.Artifacts(), name), nil
 }
@@ -60,7 +65,7 @@ func (d Dir) SaveArtifact(path string, a Artifact, data []byte) error {
 	if err != nil {
 		return fmt.Errorf("write artifact manifest: %w", err)
 	}
-	// One short append is whole: writers in other processes do not mix in.
+	// A short append is atomic: lines of other processes are not interleaved.
 	f, err := os.OpenFile(d.artifactList(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("write artifact manifest: %w", err)
@@ -92,15 +97,15 @@ func (d Dir) prune(kind string) error {
 		return nil
 	}
 	slices.SortFunc(files, func(a, b aged) int { return a.when.Compare(b.when) })
-	// A tenth at once, so that the list is not written anew every time.
+	// A tenth at a time, so that the list is not rewritten every time.
 	for _, f := range files[:len(files)-maxArtifacts+maxArtifacts/10] {
 		os.Remove(filepath.Join(d.Artifacts(), f.name)) // Best effort: another writer may prune too.
 	}
 	return d.pruneList()
 }
 
-// pruneList drops the lines of artifacts that are gone. A line that another
-// process appends in this moment may be lost; its artifact is not.
+// pruneList removes the lines of removed artifacts. A line that another
+// process appends at the same time may be lost; its artifact is not.
 func (d Dir) pruneList() error {
 	raw, err := os.ReadFile(d.artifactList())
 	if err != nil {

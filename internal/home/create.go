@@ -30,6 +30,9 @@ type Spec struct {
 	RecordInput string
 	LogLimit    int64
 	SyncAlways  bool // sync the log at every turn, not only when it must be
+
+	// Files are put into the session's directory before it is started, by name.
+	Files map[string][]byte
 }
 
 // The values of record_input.
@@ -39,25 +42,25 @@ const (
 	RecordNone = "none"
 )
 
-// Bootstrap is the one message that a starting host reads from its stdin.
-// The environment goes this way because a command line is public.
+// Bootstrap is the message that a starting host reads from stdin. The
+// environment is passed this way because command lines are public.
 type Bootstrap struct {
 	V          int      `json:"v"`
 	Home       Home     `json:"home"`
 	ID         string   `json:"id"`
 	Env        []string `json:"env"`
 	SyncAlways bool     `json:"sync_always,omitempty"`
-	// Inherit puts Env on top of the environment that the host itself has.
+	// Inherit adds Env to the host's own environment instead of replacing it.
 	Inherit bool `json:"inherit,omitempty"`
-	// HostPID is the host's number outside, where it has another one inside.
+	// HostPID is the host's PID outside its container, if it runs in one.
 	HostPID int `json:"host_pid,omitempty"`
 }
 
-// BootstrapVersion is that of Bootstrap and Ready: both ends are the same
-// binary as a rule, but an upgrade may happen between the two.
+// BootstrapVersion is the version of Bootstrap and Ready. Both ends are
+// usually the same binary, but den may be upgraded in between.
 const BootstrapVersion = 1
 
-// Ready is the one message that a host writes when it serves, or cannot.
+// Ready is the message that a host writes when it serves, or cannot start.
 type Ready struct {
 	Error *rpc.Error `json:"error,omitempty"`
 }
@@ -65,16 +68,16 @@ type Ready struct {
 // LockFD is the descriptor on which a host inherits its session's lock.
 const LockFD = 3
 
-// Create makes a session and starts its host with the given den binary. It
-// returns when the session takes commands; on an error nothing is left.
+// Create creates a session and starts its host with the given den binary. It
+// returns when the session accepts commands. On error nothing is left behind.
 func (h Home) Create(ctx context.Context, spec Spec, binary string) (Dir, *Manifest, error) {
 	return h.create(spec, socketPath, func(d Dir, _ string, boot Bootstrap, lock *os.File) error {
 		return d.launch(ctx, spec.Name, binary, boot, lock)
 	})
 }
 
-// create makes a session whose host launch starts, with its socket where
-// place says.
+// create creates a session. launch starts the host, and place returns the path
+// of its socket.
 func (h Home) create(
 	spec Spec,
 	place func(home Home, id string, getenv func(string) string) (string, error),
@@ -97,7 +100,7 @@ func (h Home) create(
 		Command: spec.Command, Cwd: spec.Cwd, Term: spec.Term, Cols: spec.Cols, Rows: spec.Rows,
 		Created: now.UTC().Round(0), Labels: spec.Labels, Prompt: spec.Prompt,
 		RecordInput: spec.RecordInput, LogLimit: spec.LogLimit, Socket: socket,
-	})
+	}, spec.Files)
 	if err != nil {
 		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
 	}
@@ -121,12 +124,17 @@ func (h Home) create(
 	return d, m, nil
 }
 
-// prepare makes the directory, its lock and its first record, in this order:
-// a record without a held lock would look lost to others.
-func (d Dir) prepare(m *Manifest) (*os.File, error) {
-	for _, dir := range []string{d.Path, d.Log(), d.Artifacts()} {
+// prepare makes the directory, its files, its lock and its first record, in
+// this order: a record without a held lock would look lost to others.
+func (d Dir) prepare(m *Manifest, files map[string][]byte) (*os.File, error) {
+	for _, dir := range []string{d.Path, d.Log()} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, fault.Errorf(fault.KindOf(err), "create session directory: %w", err)
+		}
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(d.Path, name), data, 0o600); err != nil {
+			return nil, fault.Errorf(fault.Storage, "create session directory: %w", err)
 		}
 	}
 	lock, err := filelock.Try(d.lock())
@@ -140,13 +148,13 @@ func (d Dir) prepare(m *Manifest) (*os.File, error) {
 	return lock, nil
 }
 
-// lockNames keeps others from changing the names until the file is closed.
+// lockNames locks the names until the returned file is closed.
 func (h Home) lockNames() (*os.File, error) {
 	return filelock.Wait(context.Background(), filepath.Join(h.namesDir(), ".lock"))
 }
 
-// claimName makes names/NAME point to d unless an active session has the
-// name. The returned func gives the name back to its last owner.
+// claimName makes names/NAME point to d, unless an active session has the
+// name. The returned func restores the previous link.
 func (h Home) claimName(name string, d Dir) (undo func(), err error) {
 	link := filepath.Join(h.namesDir(), name)
 	lock, err := h.lockNames()
@@ -195,7 +203,7 @@ func relink(target, link string) error {
 	return nil
 }
 
-// launch starts the host detached and waits for its word.
+// launch starts the host detached and waits for its reply.
 func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lock *os.File) error {
 	var ready Ready
 	proc, err := supervise.Detached{
@@ -219,5 +227,5 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 const HostMark = supervise.HostMark
 
 // ProgramMark is the environment variable that marks the processes of a
-// session, so that they are found when their host was killed.
+// session, so that they can be found after their host was killed.
 const ProgramMark = "DEN_SESSION_ID"

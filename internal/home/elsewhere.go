@@ -13,18 +13,18 @@ import (
 	"den/internal/supervise"
 )
 
-// Elsewhere runs den where this process cannot fork it, but where files and
-// sockets are this machine's: in a container.
+// Elsewhere runs den where this process cannot fork it but shares files and
+// sockets: in a container.
 type Elsewhere interface {
-	// Run starts den with p.Args and p.Env, and returns when it has ended,
-	// with an error that says how, or when the context ends. p.Dir.Path and
-	// p.RunDir must appear there at the same paths.
+	// Run runs den with p.Args and p.Env. It returns when den has exited, with
+	// an error that says how, or when the context is done. p.Dir.Path and
+	// p.RunDir must be visible there under the same paths.
 	Run(ctx context.Context, p Place) error
-	// Discard ends what Run started, and returns when it is gone.
+	// Discard stops what Run started, and returns when it is gone.
 	Discard(p Place) error
 }
 
-// Place is what a host needs where it runs.
+// Place describes what a host that runs elsewhere needs.
 type Place struct {
 	Dir    Dir
 	RunDir string   // holds this session's sockets and no other's; may be Dir
@@ -36,7 +36,7 @@ type Place struct {
 const FromFlag = "--from"
 
 // CreateElsewhere is Create for a host that e runs. The program's environment
-// is spec.Env on top of what den has there.
+// is that of den there, with spec.Env added.
 func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir, *Manifest, error) {
 	return h.create(spec, ownSocketPath, func(d Dir, socket string, boot Bootstrap, lock *os.File) error {
 		boot.Inherit = true
@@ -56,9 +56,9 @@ func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir,
 	})
 }
 
-// The sockets of a host that runs elsewhere. They are in the session's own
-// directory, or, where that has too long a path, in one that is as little
-// shared: what is shown there must not show the sockets of other sessions.
+// Sockets of a host that runs elsewhere. They are in the session's own
+// directory or, if that path is too long, in a run directory used by no other
+// session: the host must not see the sockets of others.
 const (
 	hostSocket = "s"
 	bootSocket = "boot"
@@ -79,8 +79,8 @@ func ownSocketPath(home Home, id string, getenv func(string) string) (string, er
 	return filepath.Join(dir, hostSocket), nil
 }
 
-// RemoveRunDir removes the directory of the sockets of a session that ran
-// elsewhere and is over, where it had one.
+// RemoveRunDir removes the run directory, if any, of a session that ran
+// elsewhere and is over.
 func (d Dir) RemoveRunDir(m *Manifest) error { return d.removeRunDir(m.Socket) }
 
 func (d Dir) removeRunDir(socket string) error {
@@ -88,8 +88,8 @@ func (d Dir) removeRunDir(socket string) error {
 	if filepath.Base(socket) != hostSocket || dir == d.Path {
 		return nil
 	}
-	// The record may have been written by what ran there: it alone does not
-	// decide what goes.
+	// The record may have been written by the program in the container, so it
+	// alone must not decide what is removed.
 	own, err := socketPath(d.Home, d.ID, os.Getenv)
 	if err != nil {
 		return err
@@ -103,13 +103,13 @@ func (d Dir) removeRunDir(socket string) error {
 	return nil
 }
 
-// word is what a creator heard of its host.
-type word struct {
+// hostReply is a new host's answer to its creator.
+type hostReply struct {
 	ready Ready
-	err   error // nothing was heard, or not all
+	err   error // no answer, or an incomplete one
 }
 
-// launchElsewhere lets e run the host and hands the session over to it.
+// launchElsewhere runs the host by e and hands the session over to it.
 func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Bootstrap, lock *os.File) error {
 	stderr, err := os.OpenFile(d.HostLog(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -123,19 +123,19 @@ func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Boo
 	defer l.Close()
 	running, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended, heard := make(chan error, 1), make(chan word, 1) // room for the one word of each
+	ended, replied := make(chan error, 1), make(chan hostReply, 1) // room for the only value of each
 	go func() { ended <- e.Run(running, p) }()
-	go func() { heard <- handOver(running, l, boot, lock, stderr) }()
-	var w word
+	go func() { replied <- handOver(running, l, boot, lock, stderr) }()
+	var w hostReply
 	var end error
 	select {
-	case w = <-heard:
+	case w = <-replied:
 		cancel()
 		end = <-ended
 	case end = <-ended:
-		// It may have said its word and ended: a short program.
+		// It may have replied and ended: a short program.
 		l.Close()
-		w = <-heard
+		w = <-replied
 	}
 	switch {
 	case w.err == nil && w.ready.Error != nil:
@@ -147,33 +147,34 @@ func (d Dir) launchElsewhere(ctx context.Context, p Place, e Elsewhere, boot Boo
 	case end != nil && !errors.Is(end, context.Canceled):
 		return fmt.Errorf("start host: %w", end)
 	}
-	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, supervise.LastWords(d.HostLog()))
+	return fault.Errorf(fault.Internal, "start host: it ended before it was ready: %w: %s", w.err, supervise.LogTail(d.HostLog()))
 }
 
-// handOver gives the first one that calls the session, and returns its word.
-func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, words *os.File) word {
+// handOver hands the session over to the first host that connects, and returns
+// its reply.
+func handOver(ctx context.Context, l *net.UnixListener, boot Bootstrap, lock, words *os.File) hostReply {
 	stop := context.AfterFunc(ctx, func() { l.Close() })
 	defer stop()
 	conn, err := l.AcceptUnix()
 	if err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
 	defer conn.Close()
 	l.Close() // Best effort: nobody else is to call, least of all the program.
 	stopConn := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stopConn()
 	if err := sendFiles(conn, lock, words); err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
-	// Its own number for itself may be another: those who look for its
-	// processes later do so from here.
+	// Its PID inside the container may differ. Later searches for its
+	// processes start from here.
 	if boot.HostPID, err = peerPID(conn); err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
 	if err := json.NewEncoder(conn).Encode(boot); err != nil {
-		return word{err: err}
+		return hostReply{err: err}
 	}
-	var w word
+	var w hostReply
 	w.err = json.NewDecoder(conn).Decode(&w.ready)
 	return w
 }

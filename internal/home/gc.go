@@ -12,7 +12,7 @@ import (
 	"den/internal/ident"
 )
 
-// GCOptions says which final sessions go.
+// GCOptions selects the final sessions to remove.
 type GCOptions struct {
 	OlderThan time.Duration // since they ended
 	Keep      int           // the newest final sessions that stay
@@ -28,8 +28,8 @@ type Collected struct {
 	Bytes   int64  `json:"bytes"`
 }
 
-// Collect removes the directories of final sessions of a Home, never that of
-// an active one. What it could not remove is in the error.
+// Collect removes the directories of final sessions of a Home, never those of
+// active ones. The error lists what could not be removed.
 func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 	all, err := h.All()
 	if err != nil {
@@ -67,8 +67,8 @@ func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 	return removed, errors.Join(errs...)
 }
 
-// debrisAge is how old a session directory without a record must be to be
-// removed: a younger one may be in the middle of its creation.
+// debrisAge is the age from which a session directory without a record is
+// removed. A newer one may still be under construction.
 const debrisAge = time.Minute
 
 // removeDebris deletes directories of sessions whose creation was interrupted.

@@ -28,11 +28,11 @@ import (
 // Home is a state root.
 type Home struct {
 	Path string // absolute
-	// Explicit says that the user named it, by flag or DEN_HOME.
+	// Explicit is set if the user named it, by flag or DEN_HOME.
 	Explicit bool
 }
 
-// ResolveHome picks the Home: the flag, else DEN_HOME, else ~/.den.
+// ResolveHome returns the Home: the flag, else DEN_HOME, else ~/.den.
 func ResolveHome(flag string, getenv func(string) string) (Home, error) {
 	path, explicit := flag, true
 	if path == "" {
@@ -60,7 +60,7 @@ func (h Home) Dir(id string) Dir {
 	return Dir{Path: filepath.Join(h.sessionsDir(), id), ID: id, Home: h}
 }
 
-// Find resolves what a user calls a session, its name or its id.
+// Find resolves the name or id of a session.
 func (h Home) Find(ref string) (Dir, error) {
 	if ident.IsID(ref) {
 		if d := h.Dir(ref); d.exists() {
@@ -100,7 +100,7 @@ func (h Home) All() ([]Dir, error) {
 	return dirs, nil
 }
 
-// Only returns the one active session of the Home.
+// Only returns the only active session of the Home.
 func (h Home) Only() (Dir, error) {
 	all, err := h.All()
 	if err != nil {
@@ -121,7 +121,7 @@ func (h Home) Only() (Dir, error) {
 	return Dir{}, fault.Hintf(fault.Errorf(fault.Usage, "%d sessions are active in %s", len(found), h.Path), "name one of them; 'den ls' lists them")
 }
 
-// makeDirs creates what a Home needs, closed to other users.
+// makeDirs creates the directories of a Home, inaccessible to other users.
 func (h Home) makeDirs() error {
 	for _, dir := range []string{h.Path, h.sessionsDir(), h.namesDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -17,11 +17,11 @@ import (
 	"den/internal/filelock"
 )
 
-// manifestVersion is that of session.json. A newer one is refused.
+// manifestVersion is the version of session.json. A newer one is refused.
 const manifestVersion = 1
 
-// Manifest is the record of a session. Only its host writes it while it runs;
-// afterwards, the process that closes the record.
+// Manifest is the record of a session. While the session runs only its host
+// writes it; later, the process that closes it.
 type Manifest struct {
 	V       int       `json:"v"`
 	ID      string    `json:"id"`
@@ -73,7 +73,7 @@ func (d Dir) Log() string { return filepath.Join(d.Path, "log") }
 // Cells returns the directory of the cells' results.
 func (d Dir) Cells() string { return filepath.Join(d.Path, "cells") }
 
-// Artifacts returns the directory of what was made from this session.
+// Artifacts returns the directory of the session's artifacts.
 func (d Dir) Artifacts() string { return filepath.Join(d.Path, "artifacts") }
 
 // HostLog returns the file that takes the host's stderr.
@@ -82,15 +82,15 @@ func (d Dir) HostLog() string { return filepath.Join(d.Path, "host.log") }
 func (d Dir) manifest() string { return filepath.Join(d.Path, "session.json") }
 func (d Dir) lock() string     { return filepath.Join(d.Path, "lock") }
 
-// exists reports whether there is a record. One that cannot be read counts:
-// Load reports the error, and gc does not remove the directory as debris.
+// exists reports whether there is a record, even an unreadable one: Load
+// reports the error, and gc must not remove the directory as debris.
 func (d Dir) exists() bool {
 	_, err := os.Stat(d.manifest())
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Load reads the record as stored. It may say that a session is active whose
-// host has died.
+// Load reads the record as stored. The record of a session whose host died may
+// still say that it is active; see Inspect.
 func (d Dir) Load() (*Manifest, error) {
 	raw, err := os.ReadFile(d.manifest())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -109,8 +109,8 @@ func (d Dir) Load() (*Manifest, error) {
 	return m, nil
 }
 
-// unknown returns the keys of the record that this build does not know. Most
-// records are only read: this is not done before one is written.
+// unknown returns the keys of the record that this build does not know. It is
+// called only before a write, because most records are only read.
 func (m *Manifest) unknown() (map[string]json.RawMessage, error) {
 	var keys map[string]json.RawMessage
 	if m.raw == nil {
@@ -126,8 +126,8 @@ func (m *Manifest) unknown() (map[string]json.RawMessage, error) {
 	return keys, nil
 }
 
-// Save replaces the record. Only a final one must outlive the machine: after a
-// loss of power no session is anything but lost.
+// Save replaces the record. Only a final record is synced to disk: after a
+// power loss all other sessions are lost anyway.
 func (d Dir) Save(m *Manifest) error {
 	write := atomicfile.ReplaceJSON
 	if m.Status.Final() {
@@ -153,15 +153,14 @@ func (d Dir) Save(m *Manifest) error {
 	return write(d.manifest(), all)
 }
 
-// Inspect returns the record with the status that is true now: a session
-// whose host no longer holds the lock is lost. It writes nothing.
+// Inspect returns the record with its actual status: an active session whose
+// host no longer holds the lock is lost. It writes nothing.
 func (d Dir) Inspect() (*Manifest, error) {
 	m, _, err := d.inspect()
 	return m, err
 }
 
-// inspect also reports whether the record on disk claims more life than there
-// is.
+// inspect is Inspect, and also reports whether the status on disk is outdated.
 func (d Dir) inspect() (m *Manifest, stale bool, err error) {
 	m, err = d.Load()
 	if err != nil || m.Status.Final() {
@@ -174,7 +173,7 @@ func (d Dir) inspect() (m *Manifest, stale bool, err error) {
 	if held {
 		return m, false, nil
 	}
-	// The host may have written its last record between the two looks.
+	// The host may have written its last record in between.
 	if m, err = d.Load(); err != nil || m.Status.Final() {
 		return m, false, err
 	}
@@ -186,7 +185,7 @@ func (d Dir) inspect() (m *Manifest, stale bool, err error) {
 	return m, true, nil
 }
 
-// Ending is the status in words, with how the program ended.
+// Ending describes the status, with how the program ended.
 func (m *Manifest) Ending() string {
 	switch {
 	case m.Status == Lost:
@@ -205,23 +204,37 @@ func (m *Manifest) Ending() string {
 
 // LastWrite returns when the event log last grew.
 func (d Dir) LastWrite() (time.Time, error) {
-	entries, err := os.ReadDir(d.Log()) // sorted: the newest segment is last
-	if err != nil {
-		return time.Time{}, err
-	}
-	if len(entries) == 0 {
-		return time.Time{}, fs.ErrNotExist
-	}
-	fi, err := entries[len(entries)-1].Info()
+	fi, err := d.newestSegment()
 	if err != nil {
 		return time.Time{}, err
 	}
 	return fi.ModTime(), nil
 }
 
-// Gone returns a channel that is closed when the session's host has ended. It
+// LogEnd returns the name and the size of the event log's newest segment. One
+// of them changes with every event.
+func (d Dir) LogEnd() (segment string, size int64, err error) {
+	fi, err := d.newestSegment()
+	if err != nil {
+		return "", 0, err
+	}
+	return fi.Name(), fi.Size(), nil
+}
+
+func (d Dir) newestSegment() (fs.FileInfo, error) {
+	entries, err := os.ReadDir(d.Log()) // sorted: the newest segment is last
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 0 {
+		return nil, fs.ErrNotExist
+	}
+	return entries[len(entries)-1].Info()
+}
+
+// Gone returns a channel that is closed when the session's host has exited. It
 // is for commands that follow a session: its goroutine ends with the host or
-// with the process.
+// with this process.
 func (d Dir) Gone() (<-chan struct{}, error) {
 	gone, err := filelock.Released(d.lock())
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerPID returns the number that the process at the other end has here.
+// peerPID returns the PID of the process at the other end, as seen from here.
 func peerPID(conn *net.UnixConn) (int, error) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

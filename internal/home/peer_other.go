@@ -4,6 +4,6 @@ package home
 
 import "net"
 
-// peerPID returns 0, not known: there are no containers here that share files
+// peerPID returns 0 (unknown): there are no containers here that share files
 // and sockets with the outside.
 func peerPID(*net.UnixConn) (int, error) { return 0, nil }

@@ -10,9 +10,9 @@ import (
 	"den/internal/supervise"
 )
 
-// Reconcile writes down that a session is lost, once its host no longer holds
-// the lock, and ends what the host left behind. On a Home that this process
-// may not write to it only looks. It returns the record that is true now.
+// Reconcile marks a session whose host no longer holds the lock as lost, and
+// kills what the host left running. In a Home that this process may not write
+// to, it only inspects. It returns the actual record.
 func (d Dir) Reconcile() (*Manifest, error) {
 	m, stale, err := d.inspect()
 	if err != nil || !stale {
@@ -32,9 +32,9 @@ func readOnly(err error) bool {
 	return kind == fault.Storage || kind == fault.Denied
 }
 
-// Sweep kills the processes of a session whose host is gone: those that
-// survived the hang-up of their terminal. It returns when they are gone, with
-// their number.
+// Sweep kills the remaining processes of a session whose host is gone: those
+// that survived the hang-up of their terminal. It returns their number once
+// they are gone.
 func (d Dir) Sweep() (killed int, err error) {
 	cgroup := supervise.SessionCgroup(d.ID).Path // of a host that ended before it wrote its record
 	if m, err := d.Load(); err == nil && m.Cgroup != "" {
@@ -47,7 +47,7 @@ func (d Dir) Sweep() (killed int, err error) {
 	return killed, nil
 }
 
-// Close turns the record of a session that is over into destroyed.
+// Close marks a session that is over as destroyed.
 func (d Dir) Close(m *Manifest) (*Manifest, error) {
 	if m.Status == Destroyed {
 		return m, nil

@@ -17,8 +17,8 @@ import (
 )
 
 // Registry is the advisory per-machine index of Homes that have hosted a
-// session. The directories are the truth: a stale or missing entry harms
-// nothing, and a damaged file counts as empty.
+// session. The directories are authoritative: a stale or missing entry does no
+// harm, and a damaged file counts as empty.
 type Registry struct {
 	Path string
 }
@@ -34,8 +34,8 @@ type registryFile struct {
 	Homes []RegisteredHome `json:"homes"`
 }
 
-// refresh is how old an entry's LastSeen may grow before a new session
-// rewrites the file: often enough for people, rarely enough for fleets.
+// refresh is the age of an entry's LastSeen from which a new session updates
+// the file: accurate enough for people, rare enough for fleets.
 const refresh = time.Hour
 
 // NewRegistry returns the registry of this user on this machine.
@@ -64,7 +64,7 @@ func (r Registry) Homes() ([]RegisteredHome, error) {
 	return f.Homes, nil
 }
 
-// Add enters a Home, or brings its entry up to date.
+// Add adds a Home, or updates its entry.
 func (r Registry) Add(home Home, now time.Time) error {
 	homes, err := r.Homes()
 	if err != nil {
@@ -81,8 +81,8 @@ func (r Registry) Add(home Home, now time.Time) error {
 	})
 }
 
-// Remove forgets a Home and reports whether it was known. The Home itself is
-// not touched.
+// Remove removes a Home from the registry and reports whether it was there.
+// The Home itself is not touched.
 func (r Registry) Remove(path string) (bool, error) {
 	found := false
 	err := r.edit(func(homes []RegisteredHome) []RegisteredHome {

@@ -12,8 +12,8 @@ import (
 	"den/internal/fault"
 )
 
-// maxSocketPath is the shortest limit of the systems that den runs on, with
-// the closing zero counted.
+// maxSocketPath is the shortest limit of the systems that den runs on,
+// including the terminating zero.
 const maxSocketPath = 104
 
 // socketPath returns a short path for a session's socket, whatever the length
@@ -22,8 +22,8 @@ func socketPath(home Home, id string, getenv func(string) string) (string, error
 	return RunPath(home.Path+"\x00"+id, getenv)
 }
 
-// RunPath returns a short path for the socket of whatever key names, in the
-// directory of this user's sockets.
+// RunPath returns a short path for the socket identified by key, in this
+// user's run directory.
 func RunPath(key string, getenv func(string) string) (string, error) {
 	sum := sha256.Sum256([]byte(key))
 	name := hex.EncodeToString(sum[:8])

@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A lock belongs to an open file, and an open file can be sent over a socket:
-// a host in a container holds the very lock that its creator took, without a
-// moment between the two.
+// A lock belongs to an open file description, which can be sent over a socket.
+// A host in a container thereby holds the same lock that its creator took,
+// without a gap.
 
-// sendFiles sends the lock and the file for the host's words, with one byte
-// that carries them.
+// sendFiles sends the lock and the host's log file, attached to one byte.
 func sendFiles(conn *net.UnixConn, lock, words *os.File) error {
 	rights := unix.UnixRights(int(lock.Fd()), int(words.Fd()))
 	if _, _, err := conn.WriteMsgUnix([]byte{0}, rights, nil); err != nil {
@@ -24,8 +23,8 @@ func sendFiles(conn *net.UnixConn, lock, words *os.File) error {
 	return nil
 }
 
-// ReceiveFiles takes what the creator of a session sends to a host that it
-// could not fork: the session's lock, held, and the file for the host's words.
+// ReceiveFiles receives what the creator of a session sends to a host that is
+// not its child: the session's held lock, and the host's log file.
 func ReceiveFiles(conn *net.UnixConn) (lock, words *os.File, err error) {
 	oob := make([]byte, unix.CmsgSpace(2*4))
 	_, n, _, _, err := conn.ReadMsgUnix(make([]byte, 1), oob)

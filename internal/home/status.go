@@ -17,13 +17,13 @@ const (
 	Failed     Status = "failed"
 	Destroying Status = "destroying"
 	Destroyed  Status = "destroyed"
-	// Lost: the host died without closing the record. How the program ended is
-	// not known.
+	// Lost means that the host died without closing the record. How the
+	// program ended is unknown.
 	Lost Status = "lost"
 )
 
-// next lists the legal transitions. A status missing here is final, except that
-// any final session can become destroyed.
+// next lists the valid transitions. A status without an entry is final, except
+// that any final session can become destroyed.
 var next = map[Status][]Status{
 	Starting:   {Running, Failed, Lost},
 	Running:    {Exiting, Exited, Destroying, Failed, Lost},
@@ -34,7 +34,7 @@ var next = map[Status][]Status{
 	Lost:       {Destroyed},
 }
 
-// Advance returns the new status, or an error naming both ends.
+// Advance returns the new status, or an error that names both.
 func (s Status) Advance(to Status) (Status, error) {
 	if slices.Contains(next[s], to) {
 		return to, nil
@@ -42,12 +42,12 @@ func (s Status) Advance(to Status) (Status, error) {
 	return s, fmt.Errorf("session status %s to %s: not allowed", s, to)
 }
 
-// Active reports whether a host may still be at work.
+// Active reports whether the host may still be running.
 func (s Status) Active() bool {
 	return s == Starting || s == Running || s == Exiting || s == Destroying
 }
 
-// Commandable reports whether the session takes input.
+// Commandable reports whether the session accepts input.
 func (s Status) Commandable() bool { return s == Running }
 
 // Final reports whether the session is over: gc may collect it, and its

@@ -9,8 +9,8 @@ import (
 	"den/internal/wire"
 )
 
-// act does what was decided on what was observed, and reports whether the cell
-// is over. The state is the cell's from then on.
+// act carries out a decision and stores the next state. It reports whether the
+// cell is over.
 func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity uint64) (over bool) {
 	if a.First && !r.markSent() {
 		return false // somebody interrupted it meanwhile: that is decided next
@@ -36,8 +36,8 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 	return err != nil
 }
 
-// markSent notes that from now on Ctrl-C must reach the program. It reports
-// false if somebody interrupted the cell before.
+// markSent records that the code is being sent, so that an interrupt from now
+// on goes to the program. It returns false if the cell was interrupted before.
 func (r *running) markSent() bool {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
@@ -45,7 +45,8 @@ func (r *running) markSent() bool {
 	return r.life.Sent
 }
 
-// leave keeps what the cell that ends knows of the program.
+// leave keeps what an ending cell has learned about the program, for the next
+// cell.
 func (cs *cells) leave(learned cell.Prompt, a cell.Action, activity uint64) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -64,7 +65,7 @@ func (c *core) forgetShell() {
 	c.shell = cell.ShellMarks{}
 }
 
-// enter types code. What the program prints from here on is the cell's.
+// enter types code. Output from here on belongs to the cell.
 func (r *running) enter(a cell.Action, o cell.Observed) error {
 	if a.First && r.cells.hook != "" {
 		hook, err := startHook(r.cells.hook)
@@ -77,7 +78,7 @@ func (r *running) enter(a cell.Action, o cell.Observed) error {
 	return r.submit(a.Input)
 }
 
-// expect prepares the turn for what is about to be typed.
+// expect tells the turn which echo to expect from the code about to be typed.
 func (r *running) expect(a cell.Action, o cell.Observed) {
 	c, t := r.cells.h.core, r.turn
 	c.mu.Lock()

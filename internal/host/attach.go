@@ -30,7 +30,7 @@ func (a *attachedSizes) setOwn(r wire.Resize) {
 	a.own = r
 }
 
-// set enters, changes or (with nil) removes one terminal, and returns the
+// set adds or changes one terminal, or removes it if r is nil, and returns the
 // size that the session should have.
 func (a *attachedSizes) set(f *follower, r *wire.Resize) wire.Resize {
 	a.mu.Lock()
@@ -70,7 +70,7 @@ func (a *attachedSizes) noteTyped(now time.Time) {
 	a.typed = now
 }
 
-// lastTyped returns nil where nobody attached has typed.
+// lastTyped returns when an attached person last typed, or nil.
 func (a *attachedSizes) lastTyped() *time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -81,7 +81,7 @@ func (a *attachedSizes) lastTyped() *time.Time {
 	return &typed
 }
 
-// fit brings the terminal to the size that suits those attached.
+// fit resizes the terminal to suit all attached clients.
 func (h *Host) fit(f *follower, r *wire.Resize) {
 	want := h.sizes.set(f, r)
 	if cols, rows := h.core.size(); want.Cols != cols || want.Rows != rows {
@@ -89,10 +89,9 @@ func (h *Host) fit(f *follower, r *wire.Resize) {
 	}
 }
 
-// attach streams the screen to a person's terminal and takes its input. It
-// returns the last frame, behind which the connection ends: what the client
-// sent beyond the inputs that the frame counts was not taken, and goes to the
-// next host.
+// attach streams the screen to a person's terminal and accepts its input. It
+// returns the last frame of the stream, which counts the inputs that were
+// taken. The client sends the others to the next host.
 func (h *Host) attach(ctx context.Context, c *rpc.Call) (any, error) {
 	var a wire.Attach
 	if err := c.Decode(&a); err != nil {
@@ -157,8 +156,8 @@ func (h *Host) leaveAttach(f *follower) {
 	}
 }
 
-// attachedRequest takes a person's keys and the changes of their terminal's
-// size. There is no answer: what they cause shows on the screen.
+// attachedRequest handles keys and size changes of an attached terminal. It
+// sends no response: the effect is visible on the screen.
 func (h *Host) attachedRequest(f *follower, readOnly bool, req rpc.Request) error {
 	if readOnly {
 		return fault.Errorf(fault.Denied, "attached read-only: input is not taken")

@@ -27,16 +27,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main is the host process: it reads its bootstrap from stdin, starts the
-// program, says on stdout that it is ready, and serves until the end.
+// Main runs the host process. It reads its bootstrap from stdin, starts the
+// program, reports on stdout that it is ready, and serves until the session is
+// over.
 func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
-	settle()
+	configureProcess()
 	unix.CloseOnExec(home.LockFD)
 	lock := os.NewFile(home.LockFD, "lock")
 	return run(ctx, version, stdin, stdout, lock, func() { supervise.LetGo(stdout) })
 }
 
-// run boots, tells the creator, lets go of it and serves.
+// run boots the host, replies to the creator, detaches from it and serves.
 func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer, lock *os.File, letGo func()) error {
 	h, err := boot(version, stdin, lock)
 	ready := home.Ready{}
@@ -53,18 +54,19 @@ func run(ctx context.Context, version string, stdin io.Reader, stdout io.Writer,
 	return h.serve(ctx)
 }
 
-// settle makes this process what a host must be: small, and its files private.
-func settle() {
+// configureProcess sets up this process as a host: few threads, little memory,
+// private files.
+func configureProcess() {
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
 	log.SetPrefix("host: ")
 	debug.SetGCPercent(50)
-	// One thread to read and one to record and draw: more would only wake up
-	// for what these are about to find, and many sessions share the machine.
+	// One thread reads and one records and draws. More threads would only
+	// compete for the same work, and many sessions share the machine.
 	runtime.GOMAXPROCS(2)
 	unix.Umask(0o077)
 }
 
-// boot takes the session over from its creator and starts the program.
+// boot takes over the session from its creator and starts the program.
 func boot(version string, stdin io.Reader, lock *os.File) (*Host, error) {
 	var b home.Bootstrap
 	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
@@ -102,8 +104,8 @@ func newHost(dir home.Dir, version string) *Host {
 }
 
 // begin opens the terminal, the log and the socket, and starts the program
-// last, when nothing can go wrong any more. The host goes by hostPID outside,
-// or, if that is 0, by its own number.
+// last, when nothing else can fail. hostPID is the host's process ID as seen
+// from outside its container, or 0 if that is its own.
 func (h *Host) begin(env []string, hostPID int) error {
 	m := h.record
 	tty, err := pty.Open(pty.Size{Cols: m.Cols, Rows: m.Rows})
@@ -152,9 +154,9 @@ func (h *Host) start(c pty.Command, cgroup supervise.Cgroup) (pid int, err error
 	return h.tty.Start(c)
 }
 
-// integrate makes a shell tell where its prompts and commands begin and end.
-// A shell that cannot be made to is started as it is: cells then end by what
-// the kernel knows.
+// integrate makes a shell print marks around prompts and commands. A shell
+// without support is started unchanged: the end of its cells is detected by
+// other means.
 func (h *Host) integrate(argv, env []string) (newArgv, newEnv []string) {
 	token := ident.New(time.Now())
 	in, err := cell.Integrate(argv, env, filepath.Join(h.dir.Path, "shell"), token)
@@ -172,7 +174,7 @@ func newTerminal(m *home.Manifest, version string) *vt.Terminal {
 	return vt.New(vt.Config{Cols: m.Cols, Rows: m.Rows, Scrollback: Scrollback, Version: version})
 }
 
-// open begins the log, or goes on with it after an upgrade.
+// open creates the log, or continues it after an upgrade.
 func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *vt.Terminal) error {
 	m := h.record
 	sync := eventlog.SyncRotate
@@ -202,7 +204,8 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	return nil
 }
 
-// cgroup is the one in which the program was started, or zero.
+// cgroup returns the cgroup in which the program was started, or the zero
+// value.
 func (h *Host) cgroup() supervise.Cgroup { return supervise.Cgroup{Path: h.record.Cgroup} }
 
 // adopt takes charge of the program.

@@ -23,7 +23,7 @@ type cells struct {
 	program cell.Program
 	hook    string         // the path of the program that tells when a cell has ended, or ""
 	work    sync.WaitGroup // the goroutine of the active cell
-	// interrupting has room for the one who interrupts.
+	// interrupting is a semaphore of one: interrupts take turns.
 	interrupting chan struct{}
 
 	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
@@ -33,7 +33,7 @@ type cells struct {
 	restedAt uint64      // core's activity when a program was last known to rest; 0 never
 }
 
-// running is a cell that was given to the program.
+// running is the active cell.
 type running struct {
 	cells *cells
 	id    string
@@ -47,8 +47,8 @@ type running struct {
 	changed  chan struct{} // closed, and replaced, when the record changes
 }
 
-// run gives code to the program and waits for its end, for a question of the
-// program, or for the end of the caller's patience.
+// run sends code to the program and waits until the cell ends, the program
+// asks a question, or the caller's timeout passes.
 func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
 	if req.Cell != "" {
 		return cs.rejoin(ctx, req)
@@ -75,7 +75,7 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
-// begin makes the one active cell, before anything is sent.
+// begin makes a new cell the active one, before anything is sent.
 func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	if err := cs.h.requireRunning(); err != nil {
 		return nil, "", err
@@ -112,7 +112,7 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	return r, id, nil
 }
 
-// cellEvent is what the log says of a cell.
+// cellEvent is the log's entry about a cell.
 type cellEvent struct {
 	Cell   string  `json:"cell_id"`
 	Status string  `json:"status"`
@@ -121,7 +121,7 @@ type cellEvent struct {
 	Exit   *int    `json:"exit_code,omitempty"`
 }
 
-// event writes a change of a cell into the log.
+// event logs a change of a cell.
 func (cs *cells) event(status string, r cell.Result, code string) uint64 {
 	raw, err := json.Marshal(cellEvent{Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode})
 	if err != nil {
@@ -130,7 +130,8 @@ func (cs *cells) event(status string, r cell.Result, code string) uint64 {
 	return cs.h.core.append(eventlog.Cell, raw)
 }
 
-// await returns when the cell is over, asks something, or time is up.
+// await returns when the cell is over, the program asks a question, or time is
+// up.
 func (r *running) await(ctx context.Context, limit time.Duration, questions bool) (cell.Result, error) {
 	var deadline <-chan time.Time
 	if limit > 0 {
@@ -139,7 +140,7 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 		deadline = t.C
 	}
 	for {
-		res, changed := r.look()
+		res, changed := r.progress()
 		if res.Final() || questions && res.WaitingFor != "" {
 			return res, nil
 		}
@@ -156,7 +157,7 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 	}
 }
 
-func (r *running) look() (cell.Result, <-chan struct{}) {
+func (r *running) progress() (cell.Result, <-chan struct{}) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
 	res := r.life.Record.Result
@@ -166,19 +167,20 @@ func (r *running) look() (cell.Result, <-chan struct{}) {
 	return res, r.changed
 }
 
-// giveUp notes that the caller's time is up. The cell runs on, and its end is
-// still recognised.
+// giveUp records that the caller's time is up. The cell keeps running, and its
+// end is still detected.
 func (r *running) giveUp() cell.Result {
 	text := r.outputSoFar()
 	r.update(func(rec *cell.Record) { r.life.Late, rec.Output = true, text })
-	res, _ := r.look()
+	res, _ := r.progress()
 	if !res.Final() {
 		res.Status = cell.TimedOut
 	}
 	return res
 }
 
-// armPatience lets a fired cell be late when its time is up.
+// armPatience starts the timeout of a fired cell. Nobody waits for the cell;
+// when the time is up it is marked as late.
 func (r *running) armPatience() {
 	if r.life.LateAt == 0 || r.life.Late || r.patience != nil {
 		return
@@ -186,7 +188,7 @@ func (r *running) armPatience() {
 	r.patience = time.AfterFunc(r.life.LateAt-r.cells.h.core.clock(), func() { r.giveUp() })
 }
 
-// update changes the record, keeps it, and tells those who wait.
+// update changes the record, saves it, and wakes those who wait for the cell.
 func (r *running) update(change func(*cell.Record)) {
 	cs := r.cells
 	cs.mu.Lock()
@@ -215,8 +217,8 @@ func (r *running) update(change func(*cell.Record)) {
 	r.changed = make(chan struct{})
 }
 
-// finish ends the cell with what is known of its end. problem is what kept it
-// from going on, or "".
+// finish ends the cell with the given result. problem is what prevented it
+// from continuing, or "".
 func (r *running) finish(end cell.Result, problem string) {
 	c := r.cells.h.core
 	if r.patience != nil {
@@ -244,8 +246,8 @@ func (r *running) finish(end cell.Result, problem string) {
 	r.cells.prune(end.OutputFile != "")
 }
 
-// What is kept of the cells of one session. A look at the directory costs, so
-// that happens once in pruneEvery cells, and after a large output.
+// Limits on the cells that are kept for one session. Listing the directory is
+// expensive, so it happens once in pruneEvery cells and after a large output.
 const (
 	keptCells  = 1000
 	keptOutput = 256 << 20

@@ -6,15 +6,15 @@ import (
 	"den/internal/cell"
 )
 
-// cellsState is the cells' part of what crosses an exec.
+// cellsState is the state of cells that survives an upgrade.
 type cellsState struct {
 	Learned cell.Prompt     `json:"learned"`
 	Shell   cell.ShellMarks `json:"shell"`
 	Active  *activeState    `json:"active,omitempty"`
 }
 
-// activeState is a cell that runs. Each part of it is kept as it is by its
-// owner, so that nothing has to be copied by name.
+// activeState is the active cell. Each part is encoded whole by its owner, so
+// that no field has to be copied by name.
 type activeState struct {
 	cellLife
 	cell.State
@@ -23,7 +23,8 @@ type activeState struct {
 	Take *cell.CollectorState `json:"take,omitempty"`
 }
 
-// cellLife is a running cell as its callers know it. cells.mu guards it.
+// cellLife is the part of an active cell that its callers see. cells.mu guards
+// it.
 type cellLife struct {
 	Record      cell.Record   `json:"record"`
 	Begun       time.Duration `json:"begun"`             // set once
@@ -34,7 +35,8 @@ type cellLife struct {
 	Interrupted bool          `json:"interrupted,omitempty"`
 }
 
-// handover returns what the next binary needs. The cell's goroutine has ended.
+// handover returns the state for the next binary. The cell's goroutine has
+// ended.
 func (cs *cells) handover() (cellsState, error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -57,8 +59,8 @@ func (cs *cells) handover() (cellsState, error) {
 	return s, nil
 }
 
-// restore takes over the cell of the binary before this one. Nothing drives it
-// yet: see goOn.
+// restore takes over the active cell of the previous binary. resumeActive
+// continues it.
 func (cs *cells) restore(s cellsState) error {
 	cs.learned, cs.h.core.shell = s.Learned, s.Shell
 	a := s.Active
@@ -73,7 +75,7 @@ func (cs *cells) restore(s cellsState) error {
 	if err != nil {
 		return err
 	}
-	journal, err := cs.store.GoOn(id)
+	journal, err := cs.store.Reopen(id)
 	if err != nil {
 		return err
 	}
@@ -85,8 +87,8 @@ func (cs *cells) restore(s cellsState) error {
 	return nil
 }
 
-// goOn drives the active cell, if there is one, in this binary.
-func (cs *cells) goOn() error {
+// resumeActive continues the active cell, if there is one, in this binary.
+func (cs *cells) resumeActive() error {
 	r := cs.active
 	if r == nil {
 		return nil

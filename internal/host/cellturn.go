@@ -8,8 +8,8 @@ import (
 	"den/internal/vt"
 )
 
-// cellTurn is a cell's part in core: it takes the output while it passes by.
-// All of it is guarded by core.mu.
+// cellTurn collects the output of the active cell during turns. core.mu guards
+// it.
 type cellTurn struct {
 	turnState
 	sink  *cell.Sink
@@ -18,8 +18,7 @@ type cellTurn struct {
 	moved chan struct{}   // room for one token: there was output
 }
 
-// turnState is what the turn knows of a cell. It crosses a host upgrade as it
-// is.
+// turnState is the state of a cellTurn that survives an upgrade.
 type turnState struct {
 	SentSeq uint64   `json:"sent_seq"`           // of the last output when the code was sent
 	Ends    int      `json:"ends"`               // that the shell told before
@@ -27,18 +26,18 @@ type turnState struct {
 	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell
 }
 
-// typedAt is a place of the screen, and the code that was typed there.
+// typedAt is a position on the screen and the code that was typed there.
 type typedAt struct {
 	Line int64    `json:"line"`
 	Col  int      `json:"col"`
 	Code []string `json:"code"`
 }
 
-// cellPart bounds what is fed to the emulator at once while a cell runs: no
-// more rows than its scrollback may pass unseen.
+// cellPart bounds how much output the emulator gets at once while a cell is
+// active, so that no row leaves the scrollback before it was collected.
 const cellPart = 4 << 10
 
-// feedLocked gives output to the emulator, in parts where a cell watches.
+// feedLocked feeds output to the emulator, in parts while a cell is active.
 func (c *core) feedLocked(chunk []byte) {
 	if c.cell == nil {
 		c.term.Write(chunk) // never fails
@@ -58,7 +57,7 @@ func (c *core) feedLocked(chunk []byte) {
 	c.cell.poke()
 }
 
-// poke lets the cell's goroutine look again.
+// poke wakes the cell's goroutine.
 func (t *cellTurn) poke() {
 	select {
 	case t.moved <- struct{}{}:
@@ -66,8 +65,8 @@ func (t *cellTurn) poke() {
 	}
 }
 
-// partLen ends a part behind a sequence that may move the cursor up: where it
-// lands must be seen.
+// partLen returns the length of the next part. A part ends after a sequence
+// that may move the cursor up, so that the cell sees the new position.
 func partLen(p []byte) int {
 	p = p[:min(len(p), cellPart)]
 	for at := 0; ; {
@@ -92,7 +91,7 @@ func partLen(p []byte) int {
 	}
 }
 
-// marksLocked takes the marks that the last bytes held.
+// marksLocked processes the shell marks in the bytes fed last.
 func (c *core) marksLocked() {
 	for _, m := range c.term.TakeMarks() {
 		if !c.shell.Take(m) {
@@ -123,7 +122,7 @@ func (c *core) marksLocked() {
 	}
 }
 
-// follow takes the rows that scrolled off.
+// follow collects the rows that scrolled off the screen.
 func (t *cellTurn) follow(term *vt.Terminal) {
 	if t.take == nil || t.Over || term.Modes().AltScreen {
 		return
@@ -132,9 +131,9 @@ func (t *cellTurn) follow(term *vt.Terminal) {
 	t.take.Scrolled(term)
 }
 
-// resized takes a running cell over a change of the terminal's size, which
-// wraps lines anew: what is above the cursor is taken before, and the rest
-// begins where the cursor is then. Without a cell it only resizes.
+// resized resizes the terminal, which rewraps lines. The active cell's output
+// above the cursor is collected before, and collection continues at the cursor
+// afterwards. t may be nil: no cell is active.
 func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 	if t == nil || t.take == nil || t.Over || term.Modes().AltScreen {
 		resize()
@@ -147,5 +146,5 @@ func (t *cellTurn) resized(term *vt.Terminal, resize func()) {
 	line, col := at()
 	t.take.TakeTo(term, line, col)
 	resize()
-	t.take.GoOnAt(at())
+	t.take.ContinueAt(at())
 }

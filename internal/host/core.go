@@ -28,8 +28,8 @@ type core struct {
 	term *vt.Terminal
 
 	waiters   map[*waiter]struct{}
-	lastLook  time.Duration // when the waiters were last checked
-	lookDue   bool          // a check is scheduled
+	lastCheck time.Duration // when the waiters were last checked
+	checkDue  bool          // a check is scheduled
 	followers map[*follower]struct{}
 	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
 	logsRead  chan struct{}              // closed when the last log stream has ended; or nil
@@ -41,8 +41,8 @@ type core struct {
 	paused chan struct{} // set once; room for one token: the log cannot be written
 }
 
-// coreState is what core knows beside log and screen. It crosses a host upgrade
-// as it is.
+// coreState is the state of core, apart from log and screen, that survives an
+// upgrade.
 type coreState struct {
 	Held       []byte        `json:"held,omitempty"` // the begun UTF-8 character at the end of the output
 	OutputSeq  uint64        `json:"output_seq"`     // seq of the last output
@@ -50,15 +50,16 @@ type coreState struct {
 	LastInput  time.Duration `json:"last_input"`
 	Activity   uint64        `json:"activity,omitempty"` // counts outputs and inputs
 	Line       typedLine     `json:"line"`
-	// Foreign is set by input that no cell typed, answers of the terminal
-	// included, until the program is seen at rest. A Ctrl-C may meet a shell on its way to the prompt: then the prompt
-	// that comes is an older one, and what is typed there is lost.
+	// Foreign is set by input that no cell typed, including the terminal's own
+	// replies, and cleared when the program is found idle. While it is set the
+	// next prompt may be an older one (Ctrl-C may reach a shell that is just
+	// about to show a prompt), and code typed there could be lost.
 	Foreign   bool          `json:"foreign,omitempty"`
 	SyncSince time.Duration `json:"sync_since,omitempty"` // when the program began a synchronised update
 }
 
-// output takes what the program wrote: first the log, then the screen, then
-// those who wait. It returns what the terminal answers to the program.
+// output processes what the program wrote: log, screen, waiters, in this
+// order. It returns the terminal's replies to the program.
 func (c *core) output(chunk []byte) (replies []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,16 +67,16 @@ func (c *core) output(chunk []byte) (replies []byte) {
 		chunk = append(c.Held, chunk...)
 		c.Held = nil
 	}
-	// A character cut by the end of a read waits for its rest: it shows
-	// nothing yet, and the log stays text.
+	// An incomplete character at the end of a read is held back until the rest
+	// arrives: it shows nothing yet, and the log stays valid text.
 	if n := unfinished(chunk); n > 0 {
 		c.Held = append([]byte(nil), chunk[len(chunk)-n:]...)
 		chunk = chunk[:len(chunk)-n]
 	}
 	c.outputLocked(chunk)
 	replies = c.term.TakeReplies()
-	// The program that asked may not read them. Then they are input of the next
-	// one: a shell shows them behind its prompt, a moment after the prompt.
+	// If the program exits without reading the replies, they become input of
+	// the next one: a shell echoes them shortly after its prompt.
 	c.Foreign = c.Foreign || len(replies) > 0
 	return replies
 }
@@ -114,7 +115,7 @@ func unfinished(p []byte) int {
 	return 0
 }
 
-// append writes one event that is not output and returns its seq.
+// append logs an event other than output and returns its sequence number.
 func (c *core) append(code string, data []byte) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +129,7 @@ func (c *core) appendLocked(code string, data []byte) uint64 {
 	return seq
 }
 
-// note writes a word of the host itself into the log.
+// note logs a message of the host itself.
 func (c *core) note(v any) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -137,9 +138,9 @@ func (c *core) note(v any) {
 	c.append(eventlog.Note, raw)
 }
 
-// flushLocked brings the log up to date. A log that cannot be written does
-// not stop the session: the writer is paused, status tells, and recording
-// goes on in a new segment when it can.
+// flushLocked flushes the log. A write error does not stop the session: the
+// writer pauses, status reports it, and recording continues in a new segment
+// when possible.
 func (c *core) flushLocked() {
 	if err := c.log.Flush(); err != nil {
 		c.pausedBy(err)
@@ -161,7 +162,8 @@ func (c *core) pausedBy(err error) {
 	}
 }
 
-// retryLog tries to record again and reports whether it must be tried later.
+// retryLog tries to resume recording. It reports whether another try is
+// needed.
 func (c *core) retryLog() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,11 +179,11 @@ func (c *core) retryLog() bool {
 
 func (c *core) happenedLocked() {
 	c.Activity++
-	c.stir()
+	c.noteActivity()
 }
 
-// stir wakes who gives memory back at rest.
-func (c *core) stir() {
+// noteActivity wakes the goroutine that returns memory once the host is idle.
+func (c *core) noteActivity() {
 	select {
 	case c.active <- struct{}{}:
 	default: // a token lies there already
@@ -195,8 +197,8 @@ func (c *core) lastActivity() uint64 {
 	return c.Activity
 }
 
-// resize changes the emulator and the log together, before the program hears
-// of it: what it draws for the new size then comes after the resize in the log.
+// resize resizes the emulator and logs it before the program is notified, so
+// that what the program draws for the new size follows the resize in the log.
 func (c *core) resize(cols, rows int) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,10 +214,9 @@ func (c *core) resize(cols, rows int) uint64 {
 	return seq
 }
 
-// clearScrollback empties the emulator's scrollback. It is an event of its own
-// and not the bytes that a program would send: those could fall into the
-// middle of a sequence, and would clear the terminals of people who are
-// attached.
+// clearScrollback empties the emulator's scrollback. It is logged as an event
+// of its own rather than as an escape sequence: that could split another
+// sequence, and would clear the terminals of attached people.
 func (c *core) clearScrollback() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -230,8 +231,8 @@ func (c *core) clearScrollback() uint64 {
 	return seq
 }
 
-// end closes the log with how the program ended and tells all who wait. The
-// last segment begins with the last screen, so a look at it costs no replay.
+// end logs the program's exit, closes the log and wakes all waiters. The last
+// segment begins with the last screen, so that showing it needs no replay.
 func (c *core) end(exit wire.Exit) (hash string, seq uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,13 +250,13 @@ func (c *core) end(exit wire.Exit) (hash string, seq uint64) {
 	return hash, seq
 }
 
-// announce tells all who wait that the program ended.
+// announce wakes all waiters and followers: the program has ended.
 func (c *core) announce(exit wire.Exit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = &exit
 	c.logGrewLocked()
-	c.lookLocked()
+	c.checkWaitersLocked()
 	for f := range c.followers {
 		f.end(wire.Frame{Exited: &exit, Seq: c.log.Position().Seq})
 	}

@@ -6,8 +6,8 @@ import (
 	"den/internal/cell"
 )
 
-// drive brings a cell to its end: it observes the program, lets the rule
-// decide (cell.Decide), and acts.
+// drive runs a cell until it is over: it observes the program, decides
+// (cell.Decide), and acts.
 func (r *running) drive() {
 	h := r.cells.h
 	check := h.newReadyCheck()
@@ -57,12 +57,12 @@ func (r *running) drive() {
 	}
 }
 
-// precise is the shortest pause that Go's own timers keep on Linux: when nothing
-// else runs they wait in whole milliseconds.
+// precise is the resolution of Go's timers on Linux: in an idle process they
+// wait for whole milliseconds.
 const precise = time.Millisecond
 
-// pauseFor sets the timer, unless the pause is too short for one: then it is
-// returned, to be slept.
+// pauseFor sets the timer for d. A pause too short for a timer is returned
+// instead, for the caller to sleep.
 func pauseFor(t *time.Timer, d time.Duration) (short time.Duration) {
 	if d < precise {
 		return d
@@ -71,7 +71,8 @@ func pauseFor(t *time.Timer, d time.Duration) (short time.Duration) {
 	return 0
 }
 
-// hookEnded is nil, and blocks for ever, where no hook runs.
+// hookEnded returns a channel that is closed when the hook ends. It is nil if
+// there is no hook.
 func (r *running) hookEnded() <-chan struct{} {
 	if r.turn.hook == nil {
 		return nil

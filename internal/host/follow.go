@@ -6,11 +6,12 @@ import (
 	"den/internal/wire"
 )
 
-// maxBehind bounds what waits for one slow client. At the bound the bytes are
-// dropped and the client gets the whole screen instead, once it reads again.
+// maxBehind bounds the output that is buffered for one slow client. At the
+// bound the buffer is dropped, and the client gets the whole screen once it
+// reads again.
 const maxBehind = 1 << 20
 
-// follower is one attached client's share of the output.
+// follower buffers the output for one attached client.
 type follower struct {
 	mu      sync.Mutex // guards the fields below; taken after core.mu
 	pending []byte
@@ -38,7 +39,7 @@ func (f *follower) push(chunk []byte, seq uint64) {
 	f.poke()
 }
 
-// markRepaint makes the whole screen the next thing that the client gets.
+// markRepaint makes the whole screen the next frame.
 func (f *follower) markRepaint() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +47,7 @@ func (f *follower) markRepaint() {
 	f.poke()
 }
 
-// end makes frame the last one of the stream.
+// end makes frame the last of the stream.
 func (f *follower) end(frame wire.Frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,8 +64,8 @@ func (f *follower) poke() {
 	}
 }
 
-// take returns what to send next, in order. A repaint is made under the
-// core's lock, so that no output falls between it and what follows.
+// take returns the next frames, in order. A repaint is made under the core's
+// lock, so that no output is lost between it and the following frame.
 func (c *core) take(f *follower) (frames []wire.Frame, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MainFrom is Main for a host that its creator could not fork, in a container
-// for example: the descriptors that a child would inherit, the bootstrap and
-// the answer all go over the creator's socket.
+// MainFrom is Main for a host that is not a child of its creator, such as one
+// in a container. Bootstrap, reply and the descriptors that a child would
+// inherit are passed over the creator's socket.
 func MainFrom(ctx context.Context, version, socket string) error {
-	settle()
+	configureProcess()
 	conn, lock, err := takeOver(socket)
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func MainFrom(ctx context.Context, version, socket string) error {
 }
 
 // takeOver connects to the creator and receives the session's lock, which is
-// held throughout, and the file for this process's log.
+// never released in between, and the file for this process's log.
 func takeOver(socket string) (*net.UnixConn, *os.File, error) {
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
 	if err != nil {
@@ -48,7 +48,7 @@ func takeOver(socket string) (*net.UnixConn, *os.File, error) {
 	return conn, lock, nil
 }
 
-// inheritable is the host's own environment without what makes it a host.
+// inheritable returns environ without the variables that mark a host.
 func inheritable(environ []string) []string {
 	var env []string
 	for _, kv := range environ {

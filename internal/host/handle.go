@@ -19,7 +19,7 @@ import (
 
 // handle answers one request.
 func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
-	h.core.stir() // answering needs memory too
+	h.core.noteActivity() // answering needs memory too
 	req := c.Request
 	switch req.Method {
 	case wire.MethodAttach:
@@ -58,7 +58,7 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the host does not know the method %q", req.Method), "'den host upgrade' brings an older host up to date")
 }
 
-// call decodes a request's parameters for the function that takes them.
+// call decodes a request's parameters and calls f with them.
 func call[P, R any](req rpc.Request, f func(P) (R, error)) (any, error) {
 	var params P
 	if err := req.Decode(&params); err != nil {
@@ -67,8 +67,8 @@ func call[P, R any](req rpc.Request, f func(P) (R, error)) (any, error) {
 	return f(params)
 }
 
-// sendInput logs input and queues it for the program. What the program makes
-// of it, and when, is not known: see coreState.Foreign.
+// sendInput logs input and queues it for the program. When the program reads
+// it is unknown: see coreState.Foreign.
 func (h *Host) sendInput(in wire.Input) (wire.Seq, error) { return h.typeIn(in, typist{foreign: true}) }
 
 // typist describes the source of an input.
@@ -119,7 +119,7 @@ func (h *Host) resize(r wire.Resize) (wire.Seq, error) {
 	return wire.Seq{Seq: h.applySize(r)}, nil
 }
 
-// CheckSize refuses a terminal that no program can use.
+// CheckSize returns an error for a size that no program can use.
 func CheckSize(cols, rows int) error {
 	if cols < 1 || rows < 1 || cols > vt.MaxCols || rows > vt.MaxRows {
 		return fault.Errorf(fault.Usage, "size %dx%d: columns go from 1 to %d, rows from 1 to %d", cols, rows, vt.MaxCols, vt.MaxRows)
@@ -127,8 +127,8 @@ func CheckSize(cols, rows int) error {
 	return nil
 }
 
-// applySize makes the terminal this size, if it is not already. The emulator
-// and the PTY change together, whoever else asks meanwhile.
+// applySize resizes the emulator and the PTY together, unless they have this
+// size already. Concurrent calls take turns.
 func (h *Host) applySize(r wire.Resize) uint64 {
 	h.resizing.Lock()
 	defer h.resizing.Unlock()
@@ -143,7 +143,8 @@ func (h *Host) applySize(r wire.Resize) uint64 {
 	return seq
 }
 
-// signal goes to the foreground job, as a key would, not to the shell.
+// signal sends a signal to the foreground process group, as a key would, not
+// to the shell.
 func (h *Host) signal(s wire.Signal) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err
@@ -159,7 +160,7 @@ func (h *Host) signal(s wire.Signal) (wire.Seq, error) {
 	return wire.Seq{Seq: seq}, nil
 }
 
-// ParseSignal reads INT, SIGINT or sigint.
+// ParseSignal parses a signal's name: INT, SIGINT or sigint.
 func ParseSignal(name string) (syscall.Signal, error) {
 	full := strings.ToUpper(name)
 	if !strings.HasPrefix(full, "SIG") {
@@ -171,7 +172,7 @@ func ParseSignal(name string) (syscall.Signal, error) {
 	return 0, fault.Hintf(fault.Errorf(fault.Usage, "no signal '%s'", name), "use a name such as INT, TERM, HUP, USR1 or KILL")
 }
 
-// notify writes a message for the followers of the session's events.
+// notify logs a message for the followers of the session's events.
 func (h *Host) notify(n wire.Notify) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err
@@ -183,7 +184,7 @@ func (h *Host) notify(n wire.Notify) (wire.Seq, error) {
 	return wire.Seq{Seq: h.core.append(eventlog.Note, raw)}, nil
 }
 
-// clearScrollback forgets what has scrolled away. The program is not told.
+// clearScrollback empties the scrollback without notifying the program.
 func (h *Host) clearScrollback() (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err

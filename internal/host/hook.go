@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A hook is a program of the user's that reads what a cell prints, a line at a
-// time and without control sequences, and ends when it has seen the end.
+// A hook is a user's program that reads a cell's output line by line, without
+// control sequences, and exits when it recognises the end of the cell.
 
-// hookQueue bounds the chunks that wait for a hook that reads slowly. At the
-// bound the oldest are dropped: the end of the output is what it looks for.
+// hookQueue bounds the chunks queued for a slow hook. At the bound the oldest
+// are dropped: a hook looks for the end of the output.
 const hookQueue = 256
 
-// hookTail is how long a line without a newline must stand before the hook
-// gets it: a prompt has none.
+// hookTail is how long a line without a newline must be unchanged before the
+// hook gets it. Prompts have none.
 const hookTail = 50 * time.Millisecond
 
 // hook is one run of it, for one cell.
@@ -60,7 +60,7 @@ func startHook(path string) (*hook, error) {
 	return h, nil
 }
 
-// push hands over output. It never blocks.
+// push queues output for the hook. It never blocks.
 func (h *hook) push(chunk []byte) {
 	chunk = bytes.Clone(chunk)
 	for {
@@ -82,12 +82,12 @@ func (h *hook) close() {
 	h.work.Wait()
 }
 
-// control matches what a terminal takes for itself.
+// control matches control sequences.
 var control = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("\x1b\\[[0-?]*[ -/]*[@-~]|\x1b[\\]PX^_][^\x07\x1b]*(\x07|\x1b\\\\)?|\x1b[ -/]*[0-~]|[\x00-\x08\x0b-\x1f\x7f]")
 })
 
-// feed gives lines to write until the cell is over or the hook does not read.
+// feed writes lines until the cell is over or the hook stops reading.
 func (h *hook) feed(write func([]byte) error) {
 	var rest []byte
 	tail := time.NewTimer(time.Hour)

@@ -44,9 +44,9 @@ type Host struct {
 
 	asked <-chan os.Signal // signals that ask the host to end
 
-	typing   sync.Mutex // one input at a time from the log to the queue
-	resizing sync.Mutex // one size at a time for emulator and PTY
-	turning  sync.Mutex // one of killing and upgrading begins, never both
+	typing     sync.Mutex // one input at a time from the log to the queue
+	resizing   sync.Mutex // one size at a time for emulator and PTY
+	transition sync.Mutex // held while a kill or an upgrade begins: they exclude each other
 
 	closed    chan struct{} // closed when the record is closed
 	ending    chan struct{} // closed when the program has ended and all was read
@@ -69,9 +69,9 @@ func (h *Host) manifest() home.Manifest {
 	return *h.record
 }
 
-// edit changes the record and writes it down, until it is closed: gc may
-// remove it any time then. A record that cannot be written does not stop the
-// session.
+// edit changes the record and saves it. After the record is closed it does
+// nothing, because gc may remove it at any time. A write error does not stop
+// the session.
 func (h *Host) edit(change func(*home.Manifest)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -109,7 +109,7 @@ func (h *Host) serve(ctx context.Context) error {
 			// Returns only when the new binary could not be run.
 			log.Printf("upgrade: %v", h.replaceBinary())
 		}
-		if err := h.goOn(); err != nil {
+		if err := h.cancelUpgrade(); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (h *Host) run(ctx context.Context) error {
 	workers.Go(func() { h.input.run(stop) })
 	workers.Go(func() { h.tree.Reap(stop) })
 	workers.Go(func() { h.trim(stop) })
-	workers.Go(func() { h.obey(stop) })
+	workers.Go(func() { h.endOnSignal(stop) })
 	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })
 	h.resumeRecording(stop, &workers)
 
@@ -163,8 +163,8 @@ func (h *Host) beginEnd() {
 		h.tree.EmptyWithin(supervise.KillLimit)
 		return
 	}
-	h.turning.Lock()
-	defer h.turning.Unlock()
+	h.transition.Lock()
+	defer h.transition.Unlock()
 	if !h.isKilled() {
 		h.advance(home.Exiting, nil)
 	}

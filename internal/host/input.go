@@ -23,10 +23,10 @@ const maxQueued = 32 << 20
 
 // Between two chords the program gets the chance to read the first: programs
 // that take one read for one key press would drop the second. The wait ends
-// when the terminal's input queue is empty, or after keySettle. After a lone
+// when the terminal's input queue is empty, or after readLimit. After a lone
 // Escape it lasts escapeGap, so that Escape and a letter are not taken for Alt.
 const (
-	keySettle = 100 * time.Millisecond
+	readLimit = 100 * time.Millisecond
 	escapeGap = 60 * time.Millisecond
 )
 
@@ -73,8 +73,9 @@ func (q *inputQueue) push(pieces ...piece) error {
 	return nil
 }
 
-// announce says that n more bytes will come, and refuses them where there is no
-// room, so that input which will not be sent is not logged either.
+// announce reserves room for n bytes, or returns an error if there is none.
+// Input is logged only after it was announced, so that refused input is not
+// logged.
 func (q *inputQueue) announce(n int) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -85,7 +86,7 @@ func (q *inputQueue) announce(n int) error {
 	return nil
 }
 
-// announced takes an announcement back: what it was about is in the queue.
+// announced releases a reservation: the bytes are in the queue now.
 func (q *inputQueue) announced() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,8 +101,7 @@ func (q *inputQueue) roomLocked(n int) error {
 	return fault.Hintf(err, "see what it does with 'den snapshot', interrupt it with 'den keys C-c'")
 }
 
-// run writes what is queued until stop is closed. What is left then stays in
-// the queue.
+// run writes queued input until stop is closed. The rest stays in the queue.
 func (q *inputQueue) run(stop <-chan struct{}) {
 	for {
 		p, ok := q.next()
@@ -129,7 +129,7 @@ func (q *inputQueue) run(stop <-chan struct{}) {
 			}
 		}
 		if p.apart && q.more() {
-			q.settle(p, stop)
+			q.awaitRead(p, stop)
 		}
 	}
 }
@@ -143,14 +143,14 @@ func (q *inputQueue) next() (piece, bool) {
 	return q.pieces[0], true
 }
 
-// more reports whether there is something that the program has not got.
+// more reports whether some input has not reached the program.
 func (q *inputQueue) more() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.pieces) > 0 || q.coming > 0
 }
 
-// wrote takes n written bytes off the first piece.
+// wrote removes n written bytes from the first piece.
 func (q *inputQueue) wrote(n int, whole bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,7 +175,7 @@ func (q *inputQueue) drop() {
 	q.pieces, q.bytes = nil, 0
 }
 
-// rest returns all that was not written, for the host that takes over.
+// rest returns what was not written, for the host that takes over.
 func (q *inputQueue) rest() []byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -186,9 +186,9 @@ func (q *inputQueue) rest() []byte {
 	return all
 }
 
-// settle waits until the program has read what was written. A terminal in
-// line mode holds input until Enter anyway, and cooks it one line at a time.
-func (q *inputQueue) settle(last piece, stop <-chan struct{}) {
+// awaitRead waits until the program has read what was written. In canonical
+// mode it returns at once: there the terminal delivers one line per read.
+func (q *inputQueue) awaitRead(last piece, stop <-chan struct{}) {
 	if _, canonical, err := q.tty.Echo(); err != nil || canonical {
 		return
 	}
@@ -200,7 +200,7 @@ func (q *inputQueue) settle(last piece, stop <-chan struct{}) {
 	if last.brisk {
 		pause = 20 * time.Microsecond // a program that waits reads at once
 	}
-	for begun := time.Now(); time.Since(begun) < keySettle; pause = min(2*pause, time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < readLimit; pause = min(2*pause, time.Millisecond) {
 		if n, err := q.tty.InputQueued(); (err != nil || n == 0) && time.Since(begun) >= least {
 			return
 		}
@@ -216,8 +216,8 @@ func (q *inputQueue) settle(last piece, stop <-chan struct{}) {
 	}
 }
 
-// encode turns a request into the writes that it means under the terminal's
-// modes, and into what the log may hold of it.
+// encode converts a request into writes, according to the terminal's modes,
+// and into the bytes that may be logged.
 func encode(in wire.Input, m vt.Modes) (pieces []piece, recorded []byte, err error) {
 	switch {
 	case in.Text != nil:
@@ -271,8 +271,8 @@ func encodeKey(name string, m vt.Modes) ([]piece, error) {
 	return pieces, nil
 }
 
-// atRest notes that the program waits for input and had nothing to do after
-// that activity: all that was sent has had its effect.
+// atRest records that the program was idle at the given activity count: all
+// input sent before has taken effect.
 func (c *core) atRest(activity uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -281,9 +281,9 @@ func (c *core) atRest(activity uint64) {
 	}
 }
 
-// recordInput writes input into the log before the program gets it. What is
-// typed while echo is off may be a password: then only its length is kept.
-// Foreign is what no cell watches: see core.
+// recordInput logs input before the program gets it. Input typed while echo is
+// off may be a password: only its length is logged. Input that no cell typed
+// is foreign: see coreState.
 func (c *core) recordInput(policy string, echo bool, data []byte, foreign bool) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 	"den/internal/wire"
 )
 
-// A program may take intPatience to react to Ctrl-C, and is asked intPresses
-// times. One that is about to show its prompt is left alone for intGrace, and
-// one that no cell runs in until it rests, but not longer than intRest: it would
-// take Ctrl-C for what comes next, and some then forget it until the next line
-// is typed (Python, when a signal comes while its editor is busy).
+// A program has intPatience to react to Ctrl-C, and is interrupted up to
+// intPresses times. A cell that is about to end gets intGrace to do so, and a
+// program without a cell gets intRest to become idle: otherwise Ctrl-C could
+// hit the next command, and some programs then defer it until the next line is
+// typed (Python, if the signal arrives while its line editor is busy).
 const (
 	intPatience = time.Second
 	intPresses  = 3
@@ -21,9 +21,8 @@ const (
 	intRest     = 200 * time.Millisecond
 )
 
-// interrupt presses Ctrl-C and waits a moment for the cell to end. A cell whose
-// code was not sent yet never is. Those who interrupt one session take turns,
-// for the reason above.
+// interrupt presses Ctrl-C and waits for the cell to end. Code that was not
+// sent yet will not be. Interrupts of one session take turns.
 func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 	r := cs.current()
 	select {
@@ -38,7 +37,7 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 		return cell.Result{}, err
 	}
 	if r.endsWithin(ctx, intGrace) {
-		res, _ := r.look()
+		res, _ := r.progress()
 		return res, nil
 	}
 	return cs.interruptCell(ctx, r)
@@ -57,7 +56,7 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 		if sent {
 			if over, err := cs.press(r); err != nil || over {
 				if over {
-					res, _ = r.look()
+					res, _ = r.progress()
 				}
 				return res, err
 			}
@@ -73,8 +72,8 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
 }
 
-// markPressed notes that the cell is interrupted, and reports whether its code
-// was sent.
+// markPressed records that the cell was interrupted. It reports whether its
+// code was sent.
 func (r *running) markPressed() (sent bool) {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
@@ -83,8 +82,8 @@ func (r *running) markPressed() (sent bool) {
 	return r.life.Sent
 }
 
-// press sends Ctrl-C to the cell's program, or to that of a session without
-// one. If there is another cell now it must not get it, and over is true.
+// press sends Ctrl-C to the program. It does nothing and reports over if r is
+// no longer the active cell.
 func (cs *cells) press(r *running) (over bool, err error) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -101,12 +100,12 @@ func (cs *cells) press(r *running) (over bool, err error) {
 	return false, nil
 }
 
-// endsWithin reports whether the cell ends by itself in that time.
+// endsWithin reports whether the cell ends by itself within d.
 func (r *running) endsWithin(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
-		res, changed := r.look()
+		res, changed := r.progress()
 		if res.Final() {
 			return true
 		}
@@ -120,7 +119,7 @@ func (r *running) endsWithin(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// awaitRest waits until the program waits for input, but not longer than d.
+// awaitRest waits until the program is idle, at most d.
 func (cs *cells) awaitRest(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalGrace is how long the program has for each step when a signal asks the
-// host to end: all of them fit into the ten seconds that container engines
-// give.
+// signalGrace is the time that the program has for each step of a graceful
+// stop on a signal. All steps fit into the ten seconds that container engines
+// grant.
 const signalGrace = 2 * time.Second
 
-// obey ends the session when a signal asks the host to end. A signal that
-// meets the replacement of the binary is handed over, and obeyed by the next.
-func (h *Host) obey(stop <-chan struct{}) {
-	supervise.Obey(h.asked, stop, signalGrace, func(by os.Signal, grace time.Duration) {
+// endOnSignal ends the session on SIGTERM or SIGINT. A signal that arrives
+// while the binary is replaced is handed over to the next one.
+func (h *Host) endOnSignal(stop <-chan struct{}) {
+	supervise.EndOnSignal(h.asked, stop, signalGrace, func(by os.Signal, grace time.Duration) {
 		name := "a signal"
 		if sig, ok := by.(syscall.Signal); ok {
 			name = unix.SignalName(sig)
@@ -36,8 +36,8 @@ func (h *Host) obey(stop <-chan struct{}) {
 	})
 }
 
-// kill ends the session and all its processes, and answers when its record
-// is closed.
+// kill ends the session and all its processes, and returns when its record is
+// closed.
 func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
 	if err := h.beginKill(); err != nil {
 		return wire.Killed{}, err
@@ -54,11 +54,11 @@ func (h *Host) kill(grace time.Duration) (wire.Killed, error) {
 	return wire.Killed{Status: string(home.Destroyed), Killed: killed}, nil
 }
 
-// beginKill turns the session towards its end. Once a kill has begun, the
-// binary is not replaced any more, and the other way round.
+// beginKill marks the session as being destroyed. A kill and an upgrade exclude
+// each other: the one that begins second is refused.
 func (h *Host) beginKill() error {
-	h.turning.Lock()
-	defer h.turning.Unlock()
+	h.transition.Lock()
+	defer h.transition.Unlock()
 	if h.isUpgrading() {
 		return fault.Hintf(fault.Errorf(fault.Busy, "the host of session '%s' replaces its binary", h.manifest().Name), "ask again in a moment")
 	}

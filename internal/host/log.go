@@ -12,14 +12,14 @@ import (
 	"den/internal/wire"
 )
 
-// The bounds of one part of the log's stream. The rest comes in the next.
+// Bounds of one part of a log stream. Longer content is split.
 const (
 	partEvents = 256
 	partBytes  = 32 << 10
 )
 
-// streamLog sends the log by sequence number. It reads the log's files in the
-// client's own goroutine: a slow client falls behind and blocks nothing.
+// streamLog streams the log by sequence number. It reads the log's files in
+// the client's goroutine, so that a slow client blocks nothing else.
 func (h *Host) streamLog(ctx context.Context, c *rpc.Call) (any, error) {
 	var asked wire.Log
 	if err := c.Decode(&asked); err != nil {
@@ -79,7 +79,8 @@ type logReader struct {
 	exited  bool         // the exit was read
 }
 
-// read returns the next part. More says that there may be another one now.
+// read returns the next part. more reports whether another one may be
+// available at once.
 func (r *logReader) read() (part wire.LogPart, more bool, err error) {
 	part, r.begun = r.begun, wire.LogPart{}
 	for size := 0; len(part.Events) < partEvents && size < partBytes && !r.exited; {
@@ -104,13 +105,14 @@ func (r *logReader) read() (part wire.LogPart, more bool, err error) {
 	return part, true, nil
 }
 
-// partOf is a part with one event, and with the head of its segment if it is
-// the first there.
+// partOf returns a part with one event, preceded by the head of its segment if
+// the event is the first there.
 func (r *logReader) partOf(ev eventlog.Event) (part wire.LogPart) {
 	seg := r.tail.Segment()
 	begins := seg.Index != r.segment
 	r.segment = seg.Index
-	// Without its head, a segment that was begun before is gone on with.
+	// Unless the client asked for heads, a segment that began before its
+	// position is continued without one.
 	if begins && (r.asked.Head || seg.Seq >= r.asked.After) {
 		part.Segment = &wire.LogSegment{
 			Index: seg.Index, Seq: seg.Seq, Cols: seg.Header.Cols, Rows: seg.Header.Rows, Header: string(seg.Header.Raw),
@@ -126,8 +128,8 @@ func (r *logReader) partOf(ev eventlog.Event) (part wire.LogPart) {
 	return part
 }
 
-// join adds next to part if one part can say both: what a part has comes in a
-// fixed order.
+// join appends next to part and reports true if the result is a valid part:
+// its fields have a fixed order.
 func join(part *wire.LogPart, next wire.LogPart) bool {
 	switch {
 	case next.Gap != nil || next.Damage != "":
@@ -149,7 +151,7 @@ func isEmpty(p wire.LogPart) bool {
 	return p.Gap == nil && p.Damage == "" && p.Segment == nil && len(p.Events) == 0
 }
 
-// missingPart stands for events that are missing.
+// missingPart returns the part that reports missing events.
 func missingPart(err error) wire.LogPart {
 	var gap *eventlog.Gap
 	if errors.As(err, &gap) {
@@ -188,11 +190,11 @@ func (c *core) unwatchLog(news chan struct{}) {
 	}
 }
 
-// logGrace is how long log streams have, when the session is over, to read the
-// rest: a reader without access to the files has no other chance.
+// logGrace is the time that log streams have to read the rest when the session
+// is over. A reader without access to the files cannot read it later.
 const logGrace = 10 * time.Second
 
-// awaitLogReaders waits until all streams have read the rest of the log.
+// awaitLogReaders waits until all log streams have read to the end.
 func (c *core) awaitLogReaders() {
 	c.mu.Lock()
 	read := make(chan struct{})
@@ -217,7 +219,7 @@ func (c *core) logGrewLocked() {
 	}
 }
 
-// isOver reports whether the log will not grow any more.
+// isOver reports whether the log is complete.
 func (c *core) isOver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nap sleeps for less than a millisecond, and means it. It takes a thread.
+// nap sleeps for less than a millisecond, which Go's timers cannot. It blocks
+// a thread.
 func nap(d time.Duration) {
 	ts := unix.NsecToTimespec(d.Nanoseconds())
 	_ = unix.Nanosleep(&ts, nil) // broken off by a signal: then it was shorter

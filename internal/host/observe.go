@@ -4,8 +4,9 @@ import (
 	"den/internal/cell"
 )
 
-// observe reads what callers did, what the shell told and what the screen
-// shows. The kernel is asked apart, by probe, because that costs.
+// observe collects what callers did, what the shell's marks say and what the
+// screen shows. The kernel is queried separately, by probe, because that is
+// expensive.
 func (r *running) observe() (o cell.Observed, activity uint64) {
 	cs, c := r.cells, r.cells.h.core
 	cs.mu.Lock()
@@ -22,7 +23,8 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
 	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
 	o.Foreign = c.Foreign
-	// It waited for input when the last cell ended, and nothing happened since.
+	// The program was idle when the last cell ended, and nothing happened
+	// since.
 	o.Ready = !o.Sent && restedAt > 0 && restedAt == c.Activity
 	return o, c.Activity
 }

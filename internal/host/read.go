@@ -7,15 +7,16 @@ import (
 	"os"
 )
 
-// The kernel keeps 12 KiB of a terminal's output and then stops the program.
-// So in a flood one goroutine only reads, and another runs the turns: the
-// program writes on while its output is recorded and drawn. What lies between
-// them is bounded; a flood still waits for the log.
+// The kernel buffers 12 KiB of a terminal's output and then blocks the
+// program. In a flood of output one goroutine therefore only reads and another
+// runs the turns, so that the program keeps running while its output is
+// recorded and drawn. The buffer between them is bounded: a flood still waits
+// for the log.
 const (
 	chunkSize   = 16 << 10
 	chunksAhead = 4
-	// A shorter chunk means that the program has paused. It is taken in by the
-	// reader itself, which answers sooner than a second goroutine would.
+	// A shorter chunk means that the program has paused. The reader processes
+	// it itself, which is faster than handing it to another goroutine.
 	floodChunk = 4 << 10
 )
 
@@ -56,7 +57,7 @@ func (h *Host) readTerminal() {
 	}
 }
 
-// turn takes one chunk in and sends the terminal's answers.
+// turn processes one chunk of output and sends the terminal's replies.
 func (h *Host) turn(chunk []byte) {
 	defer h.tty.Handled()
 	if replies := h.core.output(chunk); len(replies) > 0 {

@@ -7,16 +7,16 @@ import (
 	"den/internal/pty"
 )
 
-// The pauses between two probes of a program that is not ready: short at
-// first, because most programs are ready in a moment, then longer, because
-// asking costs.
+// Pauses between two probes of a program that is not ready. They start short,
+// because most programs are ready soon, and grow, because probes are
+// expensive.
 const (
 	firstProbePause = time.Millisecond
 	lastProbePause  = 100 * time.Millisecond
 )
 
-// readyCheck asks the kernel whether the program waits for input. It believes
-// it when two probes in a row say so and nothing ran in between.
+// readyCheck determines whether the program waits for input. Two probes in a
+// row must agree, with no activity between them.
 type readyCheck struct {
 	tty      *pty.PTY
 	input    *inputQueue
@@ -32,8 +32,8 @@ func (h *Host) newReadyCheck() *readyCheck {
 	return &readyCheck{tty: h.tty, input: h.input, pause: firstProbePause}
 }
 
-// seen probes once and reports whether the program was ready now and at the
-// probe before, with nothing between.
+// seen probes once. It reports whether the program was ready at this probe and
+// the one before, with no activity between them.
 func (r *readyCheck) seen(activity uint64) bool {
 	if r.activity != activity {
 		r.activity, r.pause, r.last = activity, firstProbePause, pty.Readiness{}
@@ -56,9 +56,9 @@ func (r *readyCheck) seen(activity uint64) bool {
 	case r.ticking.IsZero():
 		r.ticking = time.Now()
 	}
-	settled := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
+	unchanged := now.State == pty.Ready && r.last.State == pty.Ready && now.Fingerprint == r.last.Fingerprint
 	r.last = now
-	return settled
+	return unchanged
 }
 
 // backoff returns how long to wait before the next probe. Output or input in
@@ -74,16 +74,16 @@ func (r *readyCheck) backoff() time.Duration {
 	return p
 }
 
-// stood is how long the program has waited for the terminal and for timers of
-// its own, without a thread of it having run: 0 if it has not. Such a program
-// most likely rests, but may as well sleep on its user's behalf.
+// stood returns how long the program has waited for the terminal and its own
+// timers without any of its threads running, or 0. Such a program is most
+// likely idle, but may be sleeping as part of a command.
 func (r *readyCheck) stood() time.Duration { return since(r.standing) }
 
-// ticked is how long every probe has found the program waiting for the
-// terminal and for timers of its own, whatever it did between them.
+// ticked returns for how long every probe has found the program waiting for
+// the terminal and its own timers. It may have run between the probes.
 func (r *readyCheck) ticked() time.Duration { return since(r.ticking) }
 
-// since is 0 for a time that never was, and more for all others.
+// since returns the time since t, or 0 if t is zero.
 func since(t time.Time) time.Duration {
 	if t.IsZero() {
 		return 0

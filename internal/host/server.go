@@ -10,8 +10,7 @@ import (
 	"den/internal/wire"
 )
 
-// server is the session's socket. Its listener outlives it when the binary is
-// replaced.
+// server serves the session's socket. The listener survives an upgrade.
 type server struct {
 	*rpc.Server
 	listener *net.UnixListener
@@ -27,7 +26,7 @@ func (h *Host) newServer(l *net.UnixListener) *server {
 	})}
 }
 
-// inheritListener returns the listener that another binary of this host had.
+// inheritListener returns the listener of the previous binary.
 func inheritListener(fd int) (*net.UnixListener, error) {
 	f := os.NewFile(uintptr(fd), "socket")
 	defer f.Close() // Best effort: FileListener works on a copy.
@@ -43,7 +42,7 @@ func inheritListener(fd int) (*net.UnixListener, error) {
 	return unixListener, nil
 }
 
-// stopServing lets the clients leave. The socket's file stays when another binary
+// stopServing disconnects the clients. The socket file stays if another binary
 // takes over.
 func (h *Host) stopServing() {
 	if h.isUpgrading() {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateFile puts the state into memory that has a descriptor and no name: it
-// works with a full disk, and the screen's contents touch no file.
+// stateFile writes the state to an anonymous memory file: that works with a
+// full disk, and the screen's content never reaches a file system.
 func stateFile(s handover) (int, error) {
 	fd, err := unix.MemfdCreate("den-state", unix.MFD_CLOEXEC)
 	if err != nil {

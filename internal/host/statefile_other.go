@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stateFile puts the state into a file whose name is gone at once.
+// stateFile writes the state to a file that is unlinked at once.
 func stateFile(s handover) (int, error) {
 	f, err := os.CreateTemp("", "den-state-*")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"den/internal/screen"
 )
 
-// take does with the output on the screen what was decided.
+// take collects or drops the output on the screen, as decided.
 func (r *running) take(what cell.Take, o cell.Observed) {
 	if what.What == cell.Nothing {
 		return
@@ -25,9 +25,9 @@ func (r *running) take(what cell.Take, o cell.Observed) {
 	}
 }
 
-// setWaiting notes what the program waits for, "" for nothing.
+// setWaiting records what the program waits for, or "".
 func (r *running) setWaiting(what string) {
-	res, _ := r.look()
+	res, _ := r.progress()
 	if res.WaitingFor == what {
 		return
 	}
@@ -40,7 +40,7 @@ func (r *running) setWaiting(what string) {
 	})
 }
 
-// outputSoFar is what the cell printed up to now, without disturbing it.
+// outputSoFar returns the cell's output up to now. Collection is not affected.
 func (r *running) outputSoFar() string {
 	c, t := r.cells.h.core, r.turn
 	c.mu.Lock()

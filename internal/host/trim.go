@@ -6,12 +6,12 @@ import (
 	"den/internal/supervise"
 )
 
-// restAfter is how long a session must be silent before its host gives memory
-// back. A fleet of sessions rests most of the time.
+// restAfter is how long a session must be idle before its host returns memory.
+// Most sessions are idle most of the time.
 const restAfter = 2 * time.Second
 
-// trim gives memory back to the system whenever the session comes to rest.
-// It sleeps until something happens: a host at rest does not wake up at all.
+// trim returns memory to the system whenever the session becomes idle. An idle
+// host does not wake up at all.
 func (h *Host) trim(stop <-chan struct{}) {
 	timer := time.NewTimer(restAfter)
 	defer timer.Stop()

@@ -9,15 +9,14 @@ import (
 	"den/internal/wire"
 )
 
-// typedLine follows what was typed since the last Enter. It knows the keys
-// that edit a line everywhere; what a program's own keys do to the line is not
-// followed.
+// typedLine tracks the text typed since the last Enter. It knows the common
+// line-editing keys; key bindings of a program are not tracked.
 type typedLine struct {
 	Text    []byte `json:"text,omitempty"`
 	Pasting bool   `json:"pasting,omitempty"` // between the marks of a paste, where Enter is text
 }
 
-// maxTypedLine bounds what is kept: the end of the line.
+// maxTypedLine bounds how much of the end of the line is kept.
 const maxTypedLine = 8 << 10
 
 var (
@@ -25,7 +24,7 @@ var (
 	pasteEnds   = []byte("\x1b[201~")
 )
 
-// typed takes input as it goes to the terminal.
+// typed updates the line with input that was sent to the terminal.
 func (l *typedLine) typed(data []byte) {
 	for len(data) > 0 {
 		switch {
@@ -59,8 +58,8 @@ func (l *typedLine) key(b byte) {
 	}
 }
 
-// escapeLength returns how many bytes an escape sequence has. Input that is
-// cut within one is followed as far as it goes.
+// escapeLength returns the length of the escape sequence at the start of data,
+// or of the part that is there.
 func escapeLength(data []byte) int {
 	if len(data) < 2 {
 		return len(data)
@@ -79,9 +78,9 @@ func escapeLength(data []byte) int {
 	return len(data)
 }
 
-// standsIn returns the typed text if it is still in the line: the terminal
-// holds it, or the screen shows it at the cursor. Keys that a full-screen
-// program took for commands are in no line.
+// standsIn returns the typed text if it is still in the input line: held by
+// the terminal in canonical mode, or shown at the cursor. Keys that a
+// full-screen program took as commands are in no line.
 func (l *typedLine) standsIn(lineMode bool, cursorRow string) string {
 	text := string(l.Text)
 	shown := strings.TrimSpace(text)

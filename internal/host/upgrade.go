@@ -27,10 +27,11 @@ import (
 // an anonymous file. Waiting clients are told to retry; the socket's backlog
 // holds them meanwhile.
 
-// handoverVersion is that of handover. The new binary may be a newer den.
+// handoverVersion is the version of the handover format. The new binary may be
+// a newer den.
 const handoverVersion = 1
 
-// handover is the state that crosses an exec.
+// handover is the state that survives an upgrade.
 type handover struct {
 	V int `json:"v"`
 	coreState
@@ -54,8 +55,8 @@ type handover struct {
 	Lock   int `json:"lock"`
 }
 
-// requestUpgrade checks the new binary and begins the replacement. The answer
-// only says that it began: the new host tells its version in its hello.
+// requestUpgrade checks the new binary and begins the upgrade. The response
+// only confirms that it began: the new host reports its version in its hello.
 func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 	if !filepath.IsAbs(u.Binary) {
 		return wire.Upgraded{}, fault.Errorf(fault.Usage, "binary '%s' is not an absolute path", u.Binary)
@@ -67,8 +68,8 @@ func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 	if !fi.Mode().IsRegular() || unix.Access(u.Binary, unix.X_OK) != nil {
 		return wire.Upgraded{}, fault.Errorf(fault.Usage, "upgrade: %s is not an executable file", u.Binary)
 	}
-	h.turning.Lock()
-	defer h.turning.Unlock()
+	h.transition.Lock()
+	defer h.transition.Unlock()
 	if err := h.requireRunning(); err != nil {
 		return wire.Upgraded{}, err
 	}
@@ -88,42 +89,43 @@ func (h *Host) isUpgrading() bool {
 	}
 }
 
-// goOn undoes a begun upgrade: the new binary could not be run, or the
-// program ended first.
-func (h *Host) goOn() error {
+// cancelUpgrade reverts an upgrade that has begun, because the new binary could
+// not be run or the program ended first.
+func (h *Host) cancelUpgrade() error {
 	h.upgrading, h.newBinary = make(chan struct{}), ""
 	h.stopCells = make(chan struct{})
 	if h.wasAsked() {
 		h.askAgain()
 	}
-	if err := h.cells.goOn(); err != nil {
+	if err := h.cells.resumeActive(); err != nil {
 		return err
 	}
 	if err := h.tty.SetDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("go on after upgrade: %w", err)
+		return fmt.Errorf("cancel upgrade: %w", err)
 	}
 	if err := h.server.listener.SetDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("go on after upgrade: %w", err)
+		return fmt.Errorf("cancel upgrade: %w", err)
 	}
 	return nil
 }
 
-// wasAsked reports whether a signal asked the host to end while its binary was
-// about to be replaced. Nobody obeys signals any more when it is called.
+// wasAsked reports whether a signal to end arrived during the upgrade, after
+// endOnSignal returned.
 func (h *Host) wasAsked() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.endedBy != "" || len(h.asked) > 0
 }
 
-// askAgain repeats that signal, for the one who obeys next.
+// askAgain repeats that signal, for the next endOnSignal.
 func (h *Host) askAgain() {
 	if err := unix.Kill(os.Getpid(), unix.SIGTERM); err != nil {
 		log.Printf("repeat the signal that came during an upgrade: %v", err)
 	}
 }
 
-// replaceBinary hands all to the new binary. It returns only when it failed.
+// replaceBinary executes the new binary with the host's state. It returns only
+// on failure.
 func (h *Host) replaceBinary() error {
 	binary := h.newBinary
 	state, err := h.handover()
@@ -193,9 +195,9 @@ func descriptor(f syscall.Conn) (int, error) {
 	return fd, nil
 }
 
-// Resume is Main for a host that took over from another binary.
+// Resume is Main for a host that was started by an upgrade.
 func Resume(ctx context.Context, version string, stateFD int) error {
-	settle()
+	configureProcess()
 	h, err := resume(version, stateFD)
 	if err != nil {
 		// The session cannot be saved: say so where somebody will look.
@@ -205,7 +207,7 @@ func Resume(ctx context.Context, version string, stateFD int) error {
 	return h.serve(ctx)
 }
 
-// readState takes the state out of its file, and closes that.
+// readState reads and closes the state file.
 func readState(fd int) (s handover, err error) {
 	f := os.NewFile(uintptr(fd), "state")
 	defer f.Close()
@@ -254,7 +256,7 @@ func resume(version string, stateFD int) (*Host, error) {
 	if err := h.cells.restore(s.Cells); err != nil {
 		return nil, err
 	}
-	if err := h.cells.goOn(); err != nil {
+	if err := h.cells.resumeActive(); err != nil {
 		return nil, err
 	}
 	if s.Asked {

@@ -8,28 +8,28 @@ import (
 	"den/internal/wire"
 )
 
-// syncPatience is how long a synchronised update may hide the screen from
-// waits. A program that forgets to end one does not stop them for ever.
+// syncPatience bounds how long a synchronised update hides the screen from
+// waits, in case a program never ends one.
 const syncPatience = 200 * time.Millisecond
 
-// lastLines is how much of the screen a timeout's answer carries.
+// lastLines is the number of screen lines in a timeout's result.
 const lastLines = 10
 
-// waiter is one caller's conditions. Conditions on the screen are checked in
-// the turn that changed it, by the goroutine that runs the turn. Conditions on
-// time are checked by the waiter's own goroutine, when they can have become true.
+// waiter holds one caller's conditions. Conditions on the screen are checked
+// in the turn that changed it, by that turn's goroutine. Conditions on time
+// are checked by the waiter's own goroutine, when they may have become true.
 type waiter struct {
 	wire.Wait
 	matcher *screen.Matcher
 	begun   time.Duration
-	notify  chan struct{} // room for one token: look again
+	notify  chan struct{} // room for one token: check again
 
 	// guarded by core.mu
-	text      string        // canonical, at the last look
+	text      string        // canonical, at the last check
 	textSince time.Duration // since when it has stood
-	looked    bool
+	checked   bool
 	found     string        // what text or regex matched
-	recheck   time.Duration // 0, or after which time to look again
+	recheck   time.Duration // 0, or the time until the next check
 	unmet     []string
 	result    *wire.WaitResult // set once
 }
@@ -53,41 +53,41 @@ func (c *core) viewLocked() *view {
 	return &view{View: screen.View{Terminal: c.term}, c: c, now: c.clock()}
 }
 
-// lookEvery bounds how often a flood of output lets the waiters look: the
-// first change is looked at at once, the last at most this much later.
-const lookEvery = time.Millisecond
+// checkInterval is the least time between two checks in a flood of output. The
+// first change is checked at once, the last at most this much later.
+const checkInterval = time.Millisecond
 
 // wakeLocked checks every waiter against the current screen, at most once per
-// lookEvery: a check that comes too early is deferred.
+// checkInterval: a check that comes too early is deferred.
 func (c *core) wakeLocked() {
-	if len(c.waiters) == 0 || c.lookDue {
+	if len(c.waiters) == 0 || c.checkDue {
 		return
 	}
-	if since := c.clock() - c.lastLook; since < lookEvery && c.lastLook > 0 {
-		c.lookDue = true
-		time.AfterFunc(lookEvery-since, func() {
+	if since := c.clock() - c.lastCheck; since < checkInterval && c.lastCheck > 0 {
+		c.checkDue = true
+		time.AfterFunc(checkInterval-since, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.lookLocked()
+			c.checkWaitersLocked()
 		})
 		return
 	}
-	c.lookLocked()
+	c.checkWaitersLocked()
 }
 
-// lookLocked checks every waiter now.
-func (c *core) lookLocked() {
+// checkWaitersLocked checks every waiter now.
+func (c *core) checkWaitersLocked() {
 	v := c.viewLocked()
-	c.lookDue, c.lastLook = false, v.now
+	c.checkDue, c.lastCheck = false, v.now
 	for w := range c.waiters {
-		w.look(v)
+		w.evaluate(v)
 	}
 }
 
-// look checks the conditions on one screen. When all hold that can be checked
-// here, it either sets the result or, for readiness, leaves the rest to the
-// waiter's goroutine.
-func (w *waiter) look(v *view) {
+// evaluate checks the conditions against one screen. When all of them hold, it
+// sets the result. Readiness is not checked here but by the waiter's goroutine,
+// because it needs a probe.
+func (w *waiter) evaluate(v *view) {
 	if w.result != nil {
 		return
 	}
@@ -142,13 +142,14 @@ func (w *waiter) check(v *view) (unmet []string) {
 	return unmet
 }
 
-// standsSince returns since when the visible text has not changed. Before the
-// waiter's first look only the last output is known, and the text has
-// certainly stood since then. Input counts as a change about to come.
+// standsSince returns when the visible text last changed. Before the waiter's
+// first check only the time of the last output is known; the text has
+// certainly not changed since. Input counts as a change, because one is
+// expected.
 func (w *waiter) standsSince(v *view) time.Duration {
 	text := v.Text()
-	if !w.looked {
-		w.looked, w.text, w.textSince = true, text, v.c.LastOutput
+	if !w.checked {
+		w.checked, w.text, w.textSince = true, text, v.c.LastOutput
 	} else if text != w.text {
 		w.text, w.textSince = text, v.now
 	}
@@ -184,8 +185,8 @@ func (w *waiter) finish(v *view, status string) {
 	}
 }
 
-// wait blocks until the conditions hold, their time is up, the session ends,
-// or the caller goes away.
+// wait blocks until the conditions hold, the timeout passes, the session ends,
+// or the caller disconnects.
 func (h *Host) wait(ctx context.Context, req wire.Wait) (*wire.WaitResult, error) {
 	c := h.core
 	w, err := newWaiter(req, c.clock())
@@ -194,7 +195,7 @@ func (h *Host) wait(ctx context.Context, req wire.Wait) (*wire.WaitResult, error
 	}
 	c.mu.Lock()
 	c.waiters[w] = struct{}{}
-	w.look(c.viewLocked())
+	w.evaluate(c.viewLocked())
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -226,7 +227,7 @@ func (h *Host) await(ctx context.Context, w *waiter) (*wire.WaitResult, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		state := h.relook(w)
+		state := h.reevaluate(w)
 		if state.result != nil {
 			return state.result, nil
 		}
@@ -255,8 +256,9 @@ type waitState struct {
 	activity uint64
 }
 
-// relook checks again where time has passed, and reports.
-func (h *Host) relook(w *waiter) waitState {
+// reevaluate checks the conditions again after time has passed, and returns the
+// waiter's state.
+func (h *Host) reevaluate(w *waiter) waitState {
 	c := h.core
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,15 +12,39 @@ import (
 )
 
 // ReadEvents calls each with the events in the workspace's files, for when no
-// keeper answers.
+// keeper answers. Of one agent they are also those from before it moved.
 func ReadEvents(s StateDir, from EventsFrom, each func(Event) error) error {
+	key, err := keyInEvents(s, from.Agent)
+	if err != nil {
+		return err
+	}
+	return scanAll(s, func(e Event) error {
+		if e.Seq <= from.After || from.Agent != "" && !e.IsAbout(from.Agent, key) {
+			return nil
+		}
+		return each(e)
+	})
+}
+
+// keyInEvents returns the key that the agent of that name had last, "" where
+// no event is about it.
+func keyInEvents(s StateDir, agent string) (key string, err error) {
+	if agent == "" {
+		return "", nil
+	}
+	err = scanAll(s, func(e Event) error {
+		if e.Agent == agent {
+			key = e.agentKey()
+		}
+		return nil
+	})
+	return key, err
+}
+
+// scanAll calls each with every event that is kept, oldest first.
+func scanAll(s StateDir, each func(Event) error) error {
 	for _, path := range []string{s.Events() + ".1", s.Events()} {
-		if _, err := ScanEvents(path, func(e Event) error {
-			if e.Seq <= from.After || from.Agent != "" && e.Agent != from.Agent {
-				return nil
-			}
-			return each(e)
-		}); err != nil {
+		if _, err := ScanEvents(path, each); err != nil {
 			return err
 		}
 	}

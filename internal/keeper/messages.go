@@ -154,9 +154,13 @@ type Event struct {
 // IsAbout reports whether the event is about the agent of that name, or, where
 // key is not "", of that key.
 func (e Event) IsAbout(agent, key string) bool {
-	own := e.Key
-	if own == "" {
-		own = e.Agent
+	return e.Agent == agent || key != "" && e.agentKey() == key
+}
+
+// agentKey is the key of the agent that the event is about.
+func (e Event) agentKey() string {
+	if e.Key == "" {
+		return e.Agent
 	}
-	return e.Agent == agent || key != "" && own == key
+	return e.Key
 }

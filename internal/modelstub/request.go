@@ -142,8 +142,9 @@ func (r *Request) read() error {
 	return nil
 }
 
-// reminders are what agents add to the user's words.
-var reminders = regexp.MustCompile(`(?s)<(system-reminder|environment_context|user_instructions)>.*?</(system-reminder|environment_context|user_instructions)>`)
+// reminders are what agents add to the user's text.
+var reminders = regexp.MustCompile(`(?s)<(system-reminder|environment_context|user_instructions|current_datetime)>.*?</(system-reminder|environment_context|user_instructions|current_datetime)>` +
+	`|\[Request interrupted by user[^\]]*\]`) // Claude Code, before the next text
 
 // content is text, or a list of parts: all dialects write it so.
 type content []part

@@ -86,6 +86,12 @@ func Contains(text string) Match {
 	return func(r *Request) bool { return strings.Contains(r.Text, text) }
 }
 
+// Is matches requests whose newest text of the user is exactly this. Agents
+// also ask for titles, with the user's text inside a longer one.
+func Is(text string) Match {
+	return func(r *Request) bool { return r.Text == text }
+}
+
 // After matches a request that brings a tool's result.
 func After(result string) Match {
 	return func(r *Request) bool {
@@ -98,8 +104,8 @@ func After(result string) Match {
 	}
 }
 
-// Offers matches a request that lets the model use a tool. Agents ask for
-// titles with the user's own words, but offer no tools then.
+// Offers matches a request that lets the model use a tool. When agents ask for
+// a title, most of them offer no tools; codex does (see Is).
 func Offers(tool string) Match {
 	return func(r *Request) bool { return slices.Contains(r.Tools, tool) }
 }

@@ -31,13 +31,27 @@ func TestRulesInOrder(t *testing.T) {
 	}
 }
 
+// A request for a title has the user's text inside a longer one. It takes none
+// of the replies that are meant for the turn.
+func TestTitleTakesNoReply(t *testing.T) {
+	stub := modelstub.Start(t)
+	stub.When(modelstub.Is("list it"), modelstub.Say("two files"))
+	for _, c := range []struct{ ask, want string }{
+		{"Generate a title. User prompt:\nlist it", "modelstub: no reply is scripted for this."}, {"list it", "two files"},
+	} {
+		if got, _ := said(modelstub.Responses, ask(t, stub, modelstub.Responses, c.ask, true)); got != c.want {
+			t.Errorf("%q gets %q, want %q", c.ask, got, c.want)
+		}
+	}
+}
+
 // The user's words stay the newest while tools are used, and so a turn's
 // steps are the replies of one rule.
 func TestTurnWithTools(t *testing.T) {
 	bodies := map[modelstub.Dialect]string{
 		modelstub.Messages: `{"system":[{"type":"text","text":"be brief"}],"tools":[{"name":"Bash"}],"messages":[
 			{"role":"user","content":"old"},{"role":"assistant","content":"ok"},
-			{"role":"user","content":[{"type":"text","text":"<system-reminder>\nbe nice</system-reminder>"},{"type":"text","text":"list it"}]},
+			{"role":"user","content":[{"type":"text","text":"<system-reminder>\nbe nice</system-reminder>"},{"type":"text","text":"[Request interrupted by user for tool use]"},{"type":"text","text":"list it"}]},
 			{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"two files"}]},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}]}`,
 		modelstub.Responses: `{"instructions":"be brief","tools":[{"type":"function","name":"Bash"}],"input":[

@@ -46,6 +46,16 @@ type Observation struct {
 	Meta     map[string]string
 }
 
+// ChangeStamper tells cheaply whether something happened in a session.
+type ChangeStamper interface {
+	// ChangeStamp returns a value that stays the same while the session's
+	// program writes nothing, and differs once it has written or another
+	// session has taken the name. No program is asked, so a keeper can call
+	// it for hundreds of sessions every second. A session that never was is
+	// fault.NotFound.
+	ChangeStamp(ctx context.Context, name string) (string, error)
+}
+
 // Preparer is a place that must be made ready before a session can start: an
 // image is pulled or built, a volume bound. Preparing may take minutes and says
 // nothing of the command, so it is a step of its own with its own time limit.

@@ -123,6 +123,10 @@ type Config struct {
 	Cols    int               // 0 means 120
 	Rows    int               // 0 means 40
 
+	// Meta is the session's first metadata: whoever finds the session finds
+	// it, also where the caller dies in Start.
+	Meta map[string]string
+
 	// Options are the provider's own, as its part of the workspace file
 	// decodes; nil where it has none.
 	Options any

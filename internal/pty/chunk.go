@@ -9,20 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// chunkReader keeps what one Take needs, so that reading allocates nothing.
+// chunkReader holds the state of one Take, so that reading allocates nothing.
 type chunkReader struct {
 	gate *gate
 	buf  []byte
 	n    int
 	err  error
-	// taken counts the chunks that may have left the kernel and are not
-	// handled yet. It is raised before the read, so that no byte is ever
-	// neither here nor there.
+	// taken counts the chunks that were read from the kernel and not handled
+	// yet. It is incremented before the read, so that Probe never misses a
+	// byte.
 	taken atomic.Int32
 }
 
-// read fills buf as far as it goes without waiting. It returns false when
-// there was not one byte, which makes the gate wait and call again.
+// read reads into buf without blocking. It returns false if there was nothing
+// to read, so that the gate waits and calls it again.
 func (c *chunkReader) read(fd uintptr) bool {
 	c.taken.Add(1)
 	done := c.fill(fd)
@@ -52,11 +52,11 @@ func (c *chunkReader) fill(fd uintptr) bool {
 	return true
 }
 
-// Take waits for the first byte and then reads on, without waiting, until buf
-// is full or nothing is there: the kernel hands out at most 4 KiB of a
-// terminal's output at a time. A hung-up terminal is io.EOF, after everything
-// that was written to it. One goroutine may read at a time. What was taken
-// counts for Probe as output on its way until Handled is called for it.
+// Take blocks until there is output, and then reads until buf is full or no
+// more is available: one read returns at most 4 KiB of a terminal's output.
+// After the terminal hung up, and all output was read, it returns io.EOF. Only
+// one goroutine may read at a time. Probe counts the bytes as pending output
+// until Handled is called.
 func (p *PTY) Take(buf []byte) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
@@ -77,10 +77,10 @@ func (p *PTY) Take(buf []byte) (int, error) {
 	return 0, c.err
 }
 
-// Handled tells that all of one Take's bytes have had their effect.
+// Handled reports that the bytes of one Take have been processed.
 func (p *PTY) Handled() { p.chunk.taken.Add(-1) }
 
-// chunkWriter keeps what one Write needs.
+// chunkWriter holds the state of one Write.
 type chunkWriter struct {
 	gate *gate
 
@@ -90,7 +90,7 @@ type chunkWriter struct {
 	err error
 }
 
-// write writes buf as far as it goes without waiting.
+// write writes from buf without blocking.
 func (c *chunkWriter) write(fd uintptr) bool {
 	for c.n < len(c.buf) {
 		n, err := unix.Write(int(fd), c.buf[c.n:])
@@ -108,7 +108,7 @@ func (c *chunkWriter) write(fd uintptr) bool {
 	return true
 }
 
-// Write types data at the terminal. It waits while the terminal's input queue
+// Write types data at the terminal. It blocks while the terminal's input queue
 // is full.
 func (p *PTY) Write(data []byte) (int, error) {
 	c := &p.writer

@@ -32,13 +32,13 @@ type waiting struct {
 	loop    bool          // of reads: an event loop, which waits for more than the terminal
 }
 
-// shortest is how long a reader's timeout must at least be. A program that
-// wakes more often looks at its keyboard in passing, between steps of work.
+// shortest is the least timeout of a reader that counts as waiting. A program
+// that wakes more often polls its keyboard between steps of work.
 const shortest = 250 * time.Millisecond
 
-// decide is the rule, a pure function: Ready means that only terminal input can
-// wake any of the threads. raw says that the terminal passes on every key as it
-// comes.
+// decide determines the state of a foreground group. It is a pure function.
+// Ready means that only terminal input can wake any of the threads. raw is set
+// if the terminal passes on every key at once.
 func decide(threads []waiting, raw bool) (state ReadyState, why string, by waiting, onlyTimers bool) {
 	first := make(map[waitKind]waiting, 8)
 	for _, t := range threads {
@@ -88,13 +88,13 @@ func decide(threads []waiting, raw bool) (state ReadyState, why string, by waiti
 	return Ready, why, reader, false
 }
 
-// longestTurn is up to when a timeout is taken for a habit of the reader's
-// loop. Beyond it may well be a pause that the user asked for.
+// longestTurn is the longest timeout that is attributed to the reader's event
+// loop. A longer one may be a pause that the user asked for.
 const longestTurn = time.Second
 
-// quiet is how long a reader that waits for moments at a time must have been
-// silent to be taken for resting: two turns of its loop, and some. Zero when it is
-// something else that keeps the group from being ready.
+// quiet returns how long a reader with a short timeout must have been silent
+// to be considered idle: a bit more than two turns of its loop. It returns 0
+// if something else prevents the group from being ready.
 func quiet(threads []waiting, onlyTimers bool) time.Duration {
 	var longest time.Duration
 	for _, t := range threads {

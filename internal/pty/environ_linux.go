@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// HasEnv reports whether a process was started with the variable key. One
-// that cannot be asked has it not.
+// HasEnv reports whether a process was started with the variable key. It
+// returns false if the environment cannot be read.
 func HasEnv(pid int, key string) bool {
 	_, ok := Env(pid, key)
 	return ok
@@ -23,12 +23,11 @@ func Env(pid int, key string) (value string, ok bool) {
 	return "", false
 }
 
-// Arguments returns the arguments that a process was started with, the name it
-// was called by first.
+// Arguments returns the argv of a process.
 func Arguments(pid int) []string { return strings.Split(procFile(pid, "cmdline"), "\x00") }
 
-// procFile reads a file of /proc/PID. It is empty where a process cannot be
-// asked.
+// procFile returns the content of a file in /proc/PID, or "" if it cannot be
+// read.
 func procFile(pid int, file string) string {
 	raw, err := os.ReadFile(procPath(pid, file))
 	if err != nil {

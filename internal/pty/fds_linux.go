@@ -13,7 +13,7 @@ func procFD(pid int, dir string, fd int) string {
 	return procPath(pid, dir) + "/" + strconv.Itoa(fd)
 }
 
-// link is what a thread's descriptor leads to, as /proc names it.
+// link returns the target of a thread's descriptor in /proc.
 func (w *probing) link(t *thread, fd int) (string, error) {
 	return readLink(procFD(t.proc.pid, "fd", fd))
 }
@@ -27,8 +27,8 @@ func readLink(path string) (string, error) {
 	return string(buf[:n]), nil
 }
 
-// add puts one descriptor into the set. writing means that the thread waits
-// for it to take more, which for every kind of descriptor is up to others.
+// add adds one descriptor to the set. writing is set if the thread waits until
+// it can write, which always depends on others.
 func (w *probing) add(set *waitSet, t *thread, fd int, writing bool) {
 	link, err := w.link(t, fd)
 	if err != nil {
@@ -81,8 +81,8 @@ func (s *waitSet) foreign(what string) {
 	}
 }
 
-// isTerminal tells whether a descriptor is this terminal: by the device's
-// identity, for paths differ between mounts, or as the process's controlling terminal.
+// isTerminal reports whether a descriptor is this terminal: by device number,
+// because paths differ between mounts, or as the controlling terminal.
 func (w *probing) isTerminal(t *thread, fd int, link string) bool {
 	if !strings.HasPrefix(link, "/") {
 		return false
@@ -100,9 +100,9 @@ func (w *probing) isTerminal(t *thread, fd int, link string) bool {
 // pipeHolders counts the processes that hold the other end of a pipe.
 type pipeHolders struct{ own, members, others int }
 
-// pipeEnds finds who, below the host's roots, holds the writing or the
-// reading end of a pipe. Pipes pass from parent to child, so whoever has an
-// end of one that was made on this terminal is there.
+// pipeEnds counts the processes below the roots that hold the writing or the
+// reading end of a pipe. Pipes are inherited, so all holders of one that was
+// created on this terminal are there.
 func (w *probing) pipeEnds(pid int, link string, writing bool) pipeHolders {
 	var h pipeHolders
 	for i := range w.walk.found {
@@ -122,7 +122,7 @@ func (w *probing) pipeEnds(pid int, link string, writing bool) pipeHolders {
 	return h
 }
 
-// holds tells whether a process has the given end of a pipe open.
+// holds reports whether a process has the given end of a pipe open.
 func holds(pid int, link string, writing bool) bool {
 	found := false
 	eachFD(pid, func(fd int) bool {
@@ -148,8 +148,9 @@ func eachFD(pid int, f func(fd int) bool) {
 	}
 }
 
-// ownSocket tells whether a socket's peer is in the same process and nobody
-// else below the roots has it: how event loops wake themselves.
+// ownSocket reports whether a socket's peer belongs to the same process and no
+// other process below the roots has it. Event loops use such pairs to wake
+// themselves.
 func (w *probing) ownSocket(pid int, link string) bool {
 	ino, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(link, "socket:["), "]"), 10, 32)
 	if err != nil {

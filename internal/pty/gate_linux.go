@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate waits until the master can be read, or written. The master itself is
-// not in Go's poller: that reports every arrival of bytes, and in a flood
-// they arrive for each line that the program writes, so one more thread would
-// wake thousands of times a second to say what the reader knows. The gate is
-// an epoll instance of its own, in Go's poller, that tells once and only when
-// it was asked.
+// gate waits until the master is readable or writable. The master itself is
+// not in Go's poller, which would be notified of every arriving line and wake
+// one more thread thousands of times a second in a flood of output. The gate
+// is an epoll instance of its own in Go's poller, armed for one notification
+// at a time.
 type gate struct {
 	ep     *os.File
 	epfd   int
@@ -26,13 +25,13 @@ type gate struct {
 	step    func(fd uintptr) bool // tries once; reports whether that was all
 	tryOnce func(fd uintptr)
 	arm     func(fd uintptr)
-	look    func(epfd uintptr) bool
+	check   func(epfd uintptr) bool
 	done    bool  // what tryOnce saw
 	err     error // what arm met
 	got     [1]unix.EpollEvent
 }
 
-// openGates makes the gates to read and to write at master.
+// openGates returns the gates for reading and writing master.
 func openGates(fd int) (read, write *gate, err error) {
 	if read, err = openGate(fd, unix.EPOLLIN); err != nil {
 		return nil, nil, err
@@ -49,7 +48,7 @@ func openGate(master int, want uint32) (*gate, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("epoll_create1", err)
 	}
-	// Without events: nothing is told before it is asked for.
+	// No events: notifications are armed one at a time.
 	if err := unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, master, &unix.EpollEvent{Events: unix.EPOLLONESHOT}); err != nil {
 		unix.Close(fd)
 		return nil, os.NewSyscallError("epoll_ctl", err)
@@ -66,7 +65,7 @@ func openGate(master int, want uint32) (*gate, error) {
 	return g, nil
 }
 
-// serve sets what to try at the gate, and on which descriptor.
+// serve sets the step to try, and its descriptor.
 func (g *gate) serve(_ *os.File, master syscall.RawConn, step func(fd uintptr) bool) {
 	g.master, g.step = master, step
 	g.tryOnce = func(fd uintptr) { g.done = g.step(fd) }
@@ -74,13 +73,13 @@ func (g *gate) serve(_ *os.File, master syscall.RawConn, step func(fd uintptr) b
 		g.got[0] = unix.EpollEvent{Events: g.want | unix.EPOLLONESHOT}
 		g.err = unix.EpollCtl(g.epfd, unix.EPOLL_CTL_MOD, int(fd), &g.got[0])
 	}
-	g.look = func(epfd uintptr) bool {
+	g.check = func(epfd uintptr) bool {
 		n, err := unix.EpollWait(int(epfd), g.got[:], 0)
 		return n > 0 || err != nil && err != unix.EINTR
 	}
 }
 
-// pass tries until the step says that it is done.
+// pass calls the step until it reports that it is done, and waits in between.
 func (g *gate) pass() error {
 	for {
 		if err := g.master.Control(g.tryOnce); err != nil {
@@ -102,15 +101,15 @@ func (g *gate) await() error {
 	if g.err != nil {
 		return fmt.Errorf("wait for the terminal: %w", g.err)
 	}
-	return g.epoll.Read(g.look)
+	return g.epoll.Read(g.check)
 }
 
 func (g *gate) setDeadline(t time.Time) error { return g.ep.SetReadDeadline(t) }
 
 func (g *gate) close() error { return g.ep.Close() }
 
-// openFile makes the master's file. It is made of a blocking descriptor, which
-// keeps it out of Go's poller.
+// openFile returns the master's file. Its descriptor is blocking, which keeps
+// it out of Go's poller.
 func openFile(fd int, name string) (*os.File, error) {
 	if err := unix.SetNonblock(fd, false); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gate waits until the master can be read, or written: by Go's poller.
+// gate waits in Go's poller until the master is readable or writable.
 type gate struct {
 	master  syscall.RawConn
 	writing bool
@@ -22,12 +22,12 @@ func openGates(int) (read, write *gate, err error) {
 	return &gate{}, &gate{writing: true}, nil
 }
 
-// serve sets what to try at the gate, and on which descriptor.
+// serve sets the step to try, and its descriptor.
 func (g *gate) serve(master *os.File, raw syscall.RawConn, step func(fd uintptr) bool) {
 	g.file, g.master, g.step = master, raw, step
 }
 
-// pass tries until the step says that it is done.
+// pass calls the step until it reports that it is done, and waits in between.
 func (g *gate) pass() error {
 	if g.writing {
 		return g.master.Write(g.step)
@@ -44,7 +44,7 @@ func (g *gate) setDeadline(t time.Time) error {
 
 func (g *gate) close() error { return nil } // the master's Close unblocks it
 
-// openFile makes the master's file, in Go's poller.
+// openFile returns the master's file, registered with Go's poller.
 func openFile(fd int, name string) (*os.File, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, err

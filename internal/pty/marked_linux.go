@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marked lists the live processes of this user, but for this one, whose
-// environment has exactly the entry env ("KEY=VALUE"): what a killed host
-// left behind. It reads the environment that a process was started with.
+// Marked lists the live processes of this user, other than this one, that were
+// started with the environment entry env ("KEY=VALUE"): the processes that a
+// killed host left behind.
 //
-// Reading every environment takes long where there are many processes, and
-// those who end many sessions ask for each. So callers that come while a scan
-// is under way share the next one.
+// Reading every environment is slow if there are many processes, and callers
+// that end many sessions ask for each. Callers that arrive during a scan share
+// the next one.
 func Marked(env string) []int {
 	if key, _, ok := strings.Cut(env, "="); !ok || key == "" {
 		return nil
@@ -73,7 +73,7 @@ func (m *markScan) run() {
 	}
 }
 
-// note adds a process to each of its marks that is asked for.
+// note adds a process to each requested mark in its environment.
 func (m *markScan) note(pid int, environ string) {
 	for entry := range strings.SplitSeq(environ, "\x00") {
 		if _, asked := m.found[entry]; !asked {
@@ -85,6 +85,6 @@ func (m *markScan) note(pid int, environ string) {
 	}
 }
 
-// endsWith reports whether the last process is pid: an environment may hold an
+// endsWith reports whether pid was added last: an environment may contain an
 // entry twice.
 func endsWith(pids []int, pid int) bool { return len(pids) > 0 && pids[len(pids)-1] == pid }

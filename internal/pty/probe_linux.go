@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probing is what one probe works with; probes of one terminal take turns.
+// probing is the working memory of a probe. Probes of one terminal take turns.
 type probing struct {
 	mu  sync.Mutex // guards the fields below
 	buf [8192]byte
@@ -35,10 +35,10 @@ type thread struct {
 	err   error // why call is not known, or nil
 }
 
-// Probe asks the kernel whether the program in the foreground waits for its
-// user. It waits for nothing and starts nothing. It looks at the processes
-// below the roots and, closely, at those of the foreground group, not at all
-// of /proc. See Readiness for what the answer means.
+// Probe determines whether the foreground program waits for its user. It
+// neither blocks nor starts anything. It reads /proc for the processes below
+// the roots, in detail only for the foreground group. See Readiness for the
+// meaning of the result.
 func (p *PTY) Probe() Readiness {
 	w := &p.probe
 	w.mu.Lock()
@@ -97,7 +97,7 @@ func (p *PTY) Probe() Readiness {
 	}
 	r.Fingerprint = before
 	if r.State == Ready || r.OnlyTimers {
-		p.settle(&r, ok, one, roots)
+		p.confirm(&r, ok, one, roots)
 	}
 	return r
 }
@@ -117,12 +117,12 @@ func (p *PTY) modes() (group int, modes unix.Termios, err error) {
 	return group, modes, err
 }
 
-// settle looks at the terminal's queues, and then at the group and the modes
-// again: had one of the threads run or started another since they were first
-// counted, or somebody changed the modes, what was seen would not be one
-// moment. The count of threads comes before the count of their turns, so that
-// whoever starts one in between is caught at the latter.
-func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
+// confirm reads the terminal's queues, and then its foreground group, its modes
+// and the threads once more. If a thread ran or started another since the first
+// count, or the modes changed, the observations are not of one moment and the
+// program is busy. Threads are counted before their context switches, so that a
+// thread that starts another one in between is noticed by the latter.
+func (p *PTY) confirm(r *Readiness, counted bool, by waiting, roots []int) {
 	w := &p.probe
 	r.InputPending, r.OutputPending = p.pending()
 	before := w.census()
@@ -148,9 +148,9 @@ func (p *PTY) settle(r *Readiness, counted bool, by waiting, roots []int) {
 	}
 }
 
-// pending tells whether input waits for the program and output for the host.
-// Polling a terminal makes the kernel first move what was written at the
-// other end and is still on its way, so nothing hides in between.
+// pending reports whether the program has unread input and the host unread
+// output. Polling a terminal first makes the kernel deliver what was written
+// at the other end, so no byte is missed.
 func (p *PTY) pending() (input, output bool) {
 	err := p.control("look at the terminal's queues", func(master int) error {
 		slave, err := openSlave(master, p.id.name)
@@ -183,8 +183,8 @@ func (p *PTY) probeRoots() []int {
 	return p.roots
 }
 
-// findMembers fills walk and members. It stops at a member that runs, which
-// decides: below a parallel build there may be thousands.
+// findMembers fills walk and members. It stops at the first running member,
+// which decides the result: a parallel build may have thousands.
 func (w *probing) findMembers(roots []int) (by procStat, running bool) {
 	w.walk.reset()
 	enough := func(st procStat) bool {
@@ -211,7 +211,7 @@ func (w *probing) findMembers(roots []int) (by procStat, running bool) {
 	return by, running
 }
 
-// census sums up who is in the group and with how many threads.
+// census returns a hash of the group's members and their thread counts.
 func (w *probing) census() uint64 {
 	var sum uint64
 	for _, m := range w.members {
@@ -220,7 +220,7 @@ func (w *probing) census() uint64 {
 	return sum
 }
 
-// listThreads fills threads with those of the members.
+// listThreads fills threads with the threads of all members.
 func (w *probing) listThreads() {
 	w.threads = w.threads[:0]
 	for i := range w.members {
@@ -235,7 +235,8 @@ func (w *probing) listThreads() {
 	}
 }
 
-// readThreads reads what each thread does, and stops at the first that runs.
+// readThreads reads the state of each thread. It stops at the first running
+// one.
 func (w *probing) readThreads() (by procStat, running bool) {
 	for i := range w.threads {
 		if t := &w.threads[i]; w.readThread(t) {
@@ -282,7 +283,7 @@ func threadLives(pid, tid int) bool {
 	return unix.Stat(taskPath(pid, tid, ""), &st) == nil
 }
 
-// fingerprint sums up how often each thread was put on a processor.
+// fingerprint returns a hash of how often each thread was scheduled.
 func (w *probing) fingerprint() (Fingerprint, bool) {
 	f := Fingerprint{Group: w.group, Threads: len(w.threads)}
 	for _, t := range w.threads {
@@ -308,8 +309,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// readTimeout is how long a read of the terminal waits at most: a program in
-// raw mode may have asked the terminal itself for a limit.
+// readTimeout returns how long a read of the terminal blocks at most: in raw
+// mode a program may have set VTIME.
 func (w *probing) readTimeout() time.Duration {
 	if w.termios.Lflag&unix.ICANON != 0 || w.termios.Cc[unix.VMIN] > 0 {
 		return 0

@@ -2,11 +2,11 @@
 
 package pty
 
-// probing is empty where there is nothing to probe with.
+// probing is empty where probes are not supported.
 type probing struct{}
 
-// Probe answers unknown: only Linux, on the processors whose system calls den
-// knows, says what a process waits for.
+// Probe returns Unknown. Only Linux reports what a process waits for, and only
+// on processors whose system call numbers den knows.
 func (p *PTY) Probe() Readiness {
 	r := Readiness{State: Unknown, Why: "this system does not tell what a process waits for"}
 	r.Group, _ = p.ForegroundGroup()

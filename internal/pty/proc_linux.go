@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procStat is what den needs of /proc/PID/stat.
+// procStat is a parsed /proc/PID/stat.
 type procStat struct {
 	pid, ppid, pgrp, session int
 	state                    byte
@@ -18,8 +18,8 @@ type procStat struct {
 	comm                     string
 }
 
-// alive is false for a zombie. A zombie with threads left is a process whose
-// first thread ended before the others.
+// alive reports whether a process is not a zombie. A zombie that has threads
+// is alive: only its first thread has ended.
 func (p procStat) alive() bool {
 	return p.state != 'X' && p.state != 'x' && (p.state != 'Z' || p.threads > 1)
 }
@@ -39,8 +39,8 @@ func readStat(pid int) (procStat, bool) {
 	return parseStat(data)
 }
 
-// parseStat reads a stat line: PID (COMM) STATE PPID PGRP SESSION and so on.
-// COMM is the program's to choose: it may hold spaces and parentheses, so the last one counts.
+// parseStat parses a stat line: PID (COMM) STATE PPID PGRP SESSION and so on.
+// COMM may contain spaces and parentheses, so the last parenthesis counts.
 func parseStat(line []byte) (procStat, bool) {
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 1 || end < open {
@@ -80,7 +80,7 @@ func parseStat(line []byte) (procStat, bool) {
 	return st, true
 }
 
-// fields hands out the words of a line one at a time, without allocating.
+// fields iterates over the words of a line without allocating.
 type fields struct{ rest []byte }
 
 func (f *fields) next() []byte {

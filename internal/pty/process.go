@@ -1,7 +1,7 @@
 package pty
 
-// Process is one process: its number and start time are never used again
-// together.
+// Process identifies a process. The pair of PID and start time is never
+// reused.
 type Process struct {
 	PID     int
 	Started int // ticks after the system's start

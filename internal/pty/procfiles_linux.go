@@ -51,11 +51,11 @@ func parseHex(word []byte) (uint64, error) {
 	return strconv.ParseUint(strings.TrimPrefix(string(word), "0x"), 16, 64)
 }
 
-// year, in seconds, is as long as a timer needs to be told from for ever.
+// year, in seconds, bounds the value of a timer; longer ones never expire.
 const year = 365 * 24 * 3600
 
-// epollEntry is one descriptor that an epoll set watches. fd is its number
-// when it was put there; ino tells whether that is still the same file.
+// epollEntry is one descriptor in an epoll set. fd is its number when it was
+// added; ino tells whether that is still the same file.
 type epollEntry struct {
 	fd     int
 	events uint32
@@ -87,7 +87,7 @@ func parseEpoll(fdinfo []byte) []epollEntry {
 	return out
 }
 
-// timerLeft tells from a timerfd's fdinfo when it goes off; 0 means never.
+// timerLeft returns when a timerfd expires, from its fdinfo; 0 means never.
 func timerLeft(fdinfo []byte) time.Duration {
 	_, rest, ok := bytes.Cut(fdinfo, []byte("it_value: ("))
 	line, _, _ := bytes.Cut(rest, []byte(")"))
@@ -100,7 +100,8 @@ func timerLeft(fdinfo []byte) time.Duration {
 	return time.Duration(min(sec, year))*time.Second + time.Duration(nsec)
 }
 
-// accessMode tells from any fdinfo whether the descriptor is open for reading and for writing.
+// accessMode returns whether a descriptor is open for reading and for writing,
+// from its fdinfo.
 func accessMode(fdinfo []byte) (read, write bool) {
 	_, rest, ok := bytes.Cut(fdinfo, []byte("flags:"))
 	line, _, _ := bytes.Cut(rest, []byte("\n"))
@@ -117,8 +118,8 @@ func accessMode(fdinfo []byte) (read, write bool) {
 	return true, true
 }
 
-// parseSchedstat is the time a thread ran, in nanoseconds, and how often it
-// was put on a processor.
+// parseSchedstat returns how long a thread ran, in nanoseconds, and how often
+// it was scheduled.
 func parseSchedstat(line []byte) (ran, switches uint64, ok bool) {
 	f := fields{rest: line}
 	ran, err1 := strconv.ParseUint(string(f.next()), 10, 64)
@@ -127,8 +128,8 @@ func parseSchedstat(line []byte) (ran, switches uint64, ok bool) {
 	return ran, switches, err1 == nil && err2 == nil && switches > 0
 }
 
-// parseSwitches is how often a thread was put on a processor, from its status
-// file: for kernels without schedstat.
+// parseSwitches returns how often a thread was scheduled, from its status
+// file, for kernels without schedstat.
 func parseSwitches(status []byte) (uint64, bool) {
 	var sum uint64
 	found := false

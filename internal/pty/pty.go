@@ -23,7 +23,7 @@ import (
 // Size is a terminal's size in cells.
 type Size struct{ Cols, Rows int }
 
-// maxSide is what the kernel's window size can hold.
+// maxSide is the largest value in the kernel's window size.
 const maxSide = 1<<16 - 1
 
 func (s Size) check() error {
@@ -78,9 +78,9 @@ func (p *PTY) prepare(size Size) error {
 	return p.control("set up the terminal", setUTF8)
 }
 
-// FromFile adopts the master of a pseudo-terminal that another process image
-// opened: a host that replaced itself by exec. The file is taken over and
-// closed on success; tell SetRoot which process runs there.
+// FromFile returns a PTY for a master that another process image opened, after
+// an upgrade by exec. On success master is closed. Call SetRoot with the
+// process that runs there.
 func FromFile(master *os.File) (*PTY, error) {
 	// A duplicate, because master's finalizer closes its own.
 	fd, err := unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 3)
@@ -124,22 +124,22 @@ func (p *PTY) openGates(fd int) (err error) {
 	return nil
 }
 
-// SyscallConn gives access to the master's descriptor: to hand it over.
+// SyscallConn gives access to the master's descriptor, to pass it on.
 func (p *PTY) SyscallConn() (syscall.RawConn, error) { return p.raw, nil }
 
-// SetReadDeadline breaks off Take at t, with os.ErrDeadlineExceeded. The
-// zero time means never.
+// SetReadDeadline makes Take return os.ErrDeadlineExceeded at t. The zero time
+// means never.
 func (p *PTY) SetReadDeadline(t time.Time) error { return p.chunk.gate.setDeadline(t) }
 
-// SetDeadline breaks off Take and Write at t.
+// SetDeadline sets the deadline of Take and Write.
 func (p *PTY) SetDeadline(t time.Time) error {
 	return errors.Join(p.SetReadDeadline(t), p.writer.gate.setDeadline(t))
 }
 
-// Name is the path of the device that the programs see, such as "/dev/pts/3".
+// Name returns the path of the terminal device, such as "/dev/pts/3".
 func (p *PTY) Name() string { return p.id.name }
 
-// Resize tells the terminal its new size. The foreground programs get SIGWINCH.
+// Resize sets the terminal's size. The foreground group gets SIGWINCH.
 func (p *PTY) Resize(size Size) error {
 	if err := size.check(); err != nil {
 		return err
@@ -161,9 +161,9 @@ func (p *PTY) Size() (size Size, err error) {
 	return size, err
 }
 
-// Echo reports whether the terminal echoes what is typed, and whether it
-// hands input to programs line by line. No echo in canonical mode is how
-// password prompts look; neither is how editors look.
+// Echo returns whether the terminal echoes input, and whether it is in
+// canonical (line) mode. Canonical mode without echo is typical of password
+// prompts, neither of editors.
 func (p *PTY) Echo() (echo, canonical bool, err error) {
 	err = p.control("ask the terminal's modes", func(fd int) error {
 		t, err := getTermios(fd)
@@ -175,8 +175,8 @@ func (p *PTY) Echo() (echo, canonical bool, err error) {
 	return echo, canonical, err
 }
 
-// ForegroundGroup is the process group that the terminal's Ctrl-C goes to,
-// or 0 when there is none.
+// ForegroundGroup returns the terminal's foreground process group, or 0 if
+// there is none.
 func (p *PTY) ForegroundGroup() (pgid int, err error) {
 	err = p.control("ask for the foreground process group", func(fd int) (err error) {
 		pgid, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
@@ -204,16 +204,17 @@ func (p *PTY) Signal(sig syscall.Signal) (pgid int, err error) {
 	return pgid, nil
 }
 
-// SetRoot says below which processes Probe finds those on the terminal.
-// Start sets it to the started process and this one, which is right for a
-// host that is a subreaper: orphans become its children.
+// SetRoot sets the processes below which Probe searches. Start sets the
+// started process and this one, which suits a host that is a subreaper:
+// orphans become its children.
 func (p *PTY) SetRoot(pids ...int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.roots = append([]int(nil), pids...)
 }
 
-// Close closes the master, which hangs the terminal up: the programs on it get SIGHUP.
+// Close closes the master. The terminal hangs up, and the programs on it get
+// SIGHUP.
 func (p *PTY) Close() error {
 	p.mu.Lock()
 	if p.slave != nil {
@@ -225,8 +226,8 @@ func (p *PTY) Close() error {
 	return errors.Join(p.chunk.gate.close(), p.writer.gate.close(), p.master.Close())
 }
 
-// control runs ask with the master's descriptor, which cannot be closed
-// meanwhile.
+// control calls ask with the master's descriptor, which stays open until ask
+// returns.
 func (p *PTY) control(what string, ask func(fd int) error) error {
 	var err error
 	if cerr := p.raw.Control(func(fd uintptr) { err = ask(int(fd)) }); cerr != nil {

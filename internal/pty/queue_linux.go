@@ -2,7 +2,7 @@ package pty
 
 import "golang.org/x/sys/unix"
 
-// InputQueued returns how many bytes of input the program has not read yet.
+// InputQueued returns the number of input bytes that the program has not read.
 // In canonical mode a line counts once it is complete.
 func (p *PTY) InputQueued() (n int, err error) {
 	err = p.control("ask for the terminal's input queue", func(fd int) error {

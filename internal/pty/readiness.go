@@ -5,21 +5,21 @@ import "time"
 // ReadyState says whether a program waits for its user.
 type ReadyState string
 
-// The states. Unknown is a valid answer: the kernel does not say.
+// States. Unknown is a valid result: the kernel does not say.
 const (
 	Ready   ReadyState = "ready"   // only terminal input can wake the foreground group
 	Busy    ReadyState = "busy"    // it runs, or waits for something that is not the terminal
 	Unknown ReadyState = "unknown" // it waits for the terminal and for more, or may not be inspected
 )
 
-// Readiness is one answer of Probe.
+// Readiness is the result of a Probe.
 //
-// Ready holds for the moment of the probe, with the terminal's input queue
-// empty and its output drained and handled by its reader. To be sure that a
-// program is idle, probe twice: with no output between and equal Fingerprints,
-// no thread of the group ran in between. A program that asked the terminal
-// something (where the cursor is, what kind it is) waits for the answer as it
-// waits for a key, so the caller must have answered.
+// Ready applies to the moment of the probe, with an empty input queue and all
+// output processed. To be sure that a program is idle, probe twice: if there
+// was no output in between and the Fingerprints are equal, no thread of the
+// group ran in between. A program that queries the terminal (for the cursor
+// position, for example) waits for the reply as it waits for a key, so the
+// caller must have replied.
 type Readiness struct {
 	State ReadyState
 	Why   string // for people: "python3 (pid 12) waits in pselect6 for the terminal"
@@ -28,37 +28,37 @@ type Readiness struct {
 	Command string // its command line in short, or ""
 	Group   int    // the foreground process group, or 0
 
-	// Gone qualifies Unknown: no process was found in the terminal's foreground.
-	// Most likely the program has just ended.
+	// Gone qualifies Unknown: the terminal has no foreground process. Most
+	// likely the program has just exited.
 	Gone bool
 
 	Echo, Canonical bool // the terminal's modes at the probe
 
-	// Timeout is when the reader wakes up by itself; 0 means never. An editor
-	// that wakes every few seconds still counts as ready.
+	// Timeout is the time after which the reader wakes up by itself; 0 means
+	// never. An editor that wakes every few seconds still counts as ready.
 	Timeout time.Duration
-	// OnlyTimers qualifies Unknown: the group waits for the terminal, and
-	// only its own timers can wake it otherwise. An event loop with a
-	// timer looks the same whether it idles or sleeps on its user's behalf,
-	// so this is for callers that have another sign, such as a known prompt.
+	// OnlyTimers qualifies Unknown: the group waits for the terminal and its
+	// own timers only. An event loop with a timer looks the same whether it is
+	// idle or sleeps as part of a command, so callers need another indication,
+	// such as a known prompt.
 	OnlyTimers bool
 
-	// Quiet qualifies OnlyTimers: the reader waits for the terminal for
-	// moments at a time. When every probe for so long has said this and no
-	// output came, it most likely rests (irb, ipython); what draws a spinner
-	// between looks never does. Zero means that no silence tells.
+	// Quiet qualifies OnlyTimers: the reader polls the terminal with a short
+	// timeout. If every probe says so for this long, without output, the
+	// program is most likely idle (irb, ipython). Zero means that no silence
+	// is conclusive.
 	Quiet time.Duration
 
-	// Looked at only when the processes give no other reason to be Busy.
+	// Set only if the processes give no other reason to be Busy.
 	InputPending  bool // the program has not read all that was typed
 	OutputPending bool // the master has output that is not read or not handled yet
 
-	// Fingerprint is zero when State is Busy: there is nothing to compare.
+	// Fingerprint is zero if State is Busy.
 	Fingerprint Fingerprint
 }
 
 // A Fingerprint changes when a thread of the foreground group runs, starts or
-// ends, and when another group takes its place. Compare with ==.
+// ends, and when another group takes over. Compare with ==.
 type Fingerprint struct {
 	Group   int
 	Threads int

@@ -14,7 +14,7 @@ import (
 	"den/internal/fault"
 )
 
-// defaultPath is where a command without a PATH is looked for.
+// defaultPath is the PATH for a command without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // resolved is a command whose program was found.
@@ -58,8 +58,8 @@ func resolve(c Command) (resolved, error) {
 	return r, r.search(c.Dir)
 }
 
-// search looks for the command on its own PATH. An entry that is not
-// absolute counts from the command's directory, as it would for the command.
+// search finds the command on its own PATH. A relative entry is resolved from
+// the command's directory, as it would be by the command.
 func (r *resolved) search(dir string) error {
 	path := defaultPath
 	for _, kv := range r.env {
@@ -93,7 +93,7 @@ func (r *resolved) search(dir string) error {
 		"check the spelling, or give the program's full path")
 }
 
-// below is file as seen from this process when dir is where it counts from.
+// below returns the path of file for this process, if file is relative to dir.
 func below(dir, file string) string {
 	if dir == "" || filepath.IsAbs(file) {
 		return file
@@ -117,7 +117,8 @@ func executable(file string) error {
 	return nil
 }
 
-// bare takes the path and the operation off an error whose text names them already.
+// bare strips the operation and path from an error whose message names them
+// already.
 func bare(err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
@@ -126,7 +127,8 @@ func bare(err error) error {
 	return err
 }
 
-// explain says why a program that was there could not be started.
+// explain returns an error that says why an existing program could not be
+// started.
 func (r *resolved) explain(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOENT):
@@ -141,7 +143,7 @@ func (r *resolved) explain(err error) error {
 	return fmt.Errorf("start %q: %w", r.name, err)
 }
 
-// interpreter is the program of a script's "#!" line, or "".
+// interpreter returns the program of a script's "#!" line, or "".
 func interpreter(file string) string {
 	f, err := os.Open(file)
 	if err != nil {

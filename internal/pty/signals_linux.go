@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// caught swallows signals that this process was started to ignore. It is
+// caught receives the signals that this process was started to ignore. It is
 // never read: a signal that nobody receives is dropped.
 var caught = make(chan os.Signal, 1)
 
-// catchIgnored turns every ignored signal into one that is caught and
-// dropped. The difference shows only in children: exec resets a caught signal
-// to its default but hands an ignored one on, and a host that somebody
-// started with "&" or nohup would then run shells that no Ctrl-C can stop.
+// catchIgnored makes every ignored signal caught and dropped instead. This
+// matters for children: exec resets a caught signal to its default but keeps
+// an ignored one, and a host started with "&" or nohup would run shells that
+// ignore Ctrl-C.
 func catchIgnored() {
 	status, err := os.ReadFile("/proc/thread-self/status")
 	if err != nil {
@@ -29,7 +29,7 @@ func catchIgnored() {
 	}
 }
 
-// ignoredMask is the SigIgn line of a status file, bit 0 for signal 1.
+// ignoredMask returns the SigIgn mask of a status file, bit 0 for signal 1.
 func ignoredMask(status []byte) uint64 {
 	_, rest, ok := bytes.Cut(status, []byte("\nSigIgn:"))
 	if !ok {

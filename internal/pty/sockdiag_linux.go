@@ -15,8 +15,8 @@ const (
 	unixDiagPeer     = 2
 )
 
-// unixPeer asks the kernel which socket a Unix socket is connected to. It
-// reports false where there is none or the kernel does not say.
+// unixPeer returns the inode of the socket that a Unix socket is connected to.
+// It returns false if there is none or the kernel does not say.
 func unixPeer(ino uint32) (peer uint32, ok bool) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -37,7 +37,8 @@ func unixPeer(ino uint32) (peer uint32, ok bool) {
 	if err := unix.Sendto(fd, req[:], 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 		return 0, false
 	}
-	// The answer to a question about one socket is there when the send returns.
+	// The reply to a query about one socket is available when the send
+	// returns.
 	var buf [1024]byte
 	n, _, err := unix.Recvfrom(fd, buf[:], 0)
 	if err != nil {

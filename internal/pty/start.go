@@ -16,18 +16,19 @@ type Command struct {
 	Env  []string // KEY=VALUE, the last of a key wins; nil means this process's environment
 	Dir  string   // where it starts; "" means here
 
-	// Cgroup is the directory of the cgroup to start in, or nil. Where the
-	// kernel refuses, the command starts in this process's own.
+	// Cgroup is the directory of the cgroup to start in, or nil. If the kernel
+	// refuses, the command starts in this process's cgroup.
 	Cgroup *os.File
 }
 
-// Start runs c as the leader of a new session whose controlling terminal is
-// p, and does not wait for it: the caller reaps. A PTY starts one command.
+// Start starts c as the leader of a new session whose controlling terminal is
+// p. It does not wait for the command: the caller reaps it. A PTY starts one
+// command.
 //
-// The child gets descriptors 0, 1 and 2 and no other. For that, every
-// descriptor of this process from 3 up is marked close-on-exec, so a host
-// that means to hand some on by exec must clear the mark after its last Start.
-// The child's signals are at their defaults, even those this process ignores.
+// The child gets descriptors 0, 1 and 2 and no others. For that, every
+// descriptor of this process from 3 up is marked close-on-exec, so a host that
+// passes some on by exec must clear the mark after its last Start. The child's
+// signals are at their defaults, even those that this process ignores.
 func (p *PTY) Start(c Command) (pid int, err error) {
 	r, err := resolve(c)
 	if err != nil {
@@ -60,8 +61,8 @@ func (p *PTY) Start(c Command) (pid int, err error) {
 	return pid, nil
 }
 
-// ForkExec starts a program in the cgroup of an open directory, or, where that
-// is nil or the kernel refuses, in this process's own.
+// ForkExec starts a program in the cgroup of an open directory. If that is nil
+// or the kernel refuses, it starts in this process's cgroup.
 func ForkExec(path string, argv []string, attr *syscall.ProcAttr, cgroup *os.File) (pid int, err error) {
 	if cgroup != nil {
 		inside, sys := *attr, *attr.Sys
@@ -74,7 +75,7 @@ func ForkExec(path string, argv []string, attr *syscall.ProcAttr, cgroup *os.Fil
 	return forkExec(path, argv, attr)
 }
 
-// forkExec gives a script without a "#!" line to a shell, as execvp does.
+// forkExec runs a script without a "#!" line by sh, as execvp does.
 func forkExec(path string, argv []string, attr *syscall.ProcAttr) (pid int, err error) {
 	pid, err = syscall.ForkExec(path, argv, attr)
 	if errors.Is(err, syscall.ENOEXEC) {
@@ -83,8 +84,8 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (pid int, err 
 	return pid, err
 }
 
-// cleanEnv drops what a later entry of the same key overrides, because
-// programs disagree on which of two wins.
+// cleanEnv drops entries that a later one with the same key overrides, because
+// programs disagree on which of them wins.
 func cleanEnv(env []string) []string {
 	out := make([]string, 0, len(env))
 	at := make(map[string]int, len(env))

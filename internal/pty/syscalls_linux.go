@@ -29,7 +29,8 @@ type callInfo struct {
 	name string
 }
 
-// calls has what every processor has; archCalls adds what older ones keep.
+// calls has the system calls of all processors; archCalls adds those that only
+// older ones have.
 var calls = map[int64]callInfo{
 	unix.SYS_READ:            {callRead, "read"},
 	unix.SYS_READV:           {callRead, "readv"},

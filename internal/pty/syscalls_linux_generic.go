@@ -2,6 +2,6 @@
 
 package pty
 
-// archCalls is empty: these processors came after select, poll and
-// epoll_wait had successors, and their C libraries use those.
+// archCalls is empty: these processors never had select, poll and epoll_wait,
+// only their successors.
 var archCalls map[int64]callInfo

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// Descendants lists the live processes below root, nearest first, by parent
-// links. A zombie does not count, and root itself is not listed. A process
-// whose parent died is below whoever adopted it.
+// Descendants lists the live processes below root by parent links, nearest
+// first. Zombies and root itself are not listed. An orphan is below the
+// process that adopted it.
 func Descendants(root int) []int {
 	found := Processes(root)
 	out := make([]int, len(found))
@@ -19,8 +19,8 @@ func Descendants(root int) []int {
 	return out
 }
 
-// Processes is Descendants with what tells one process from a later one of the
-// same number.
+// Processes is Descendants with start times, which distinguish a process from
+// a later one with the same PID.
 func Processes(root int) []Process {
 	var w treeWalk
 	w.reset()
@@ -34,7 +34,7 @@ func Processes(root int) []Process {
 	return out
 }
 
-// Lookup returns the live process that has the number now.
+// Lookup returns the live process with this PID.
 func Lookup(pid int) (Process, bool) {
 	st, ok := readStat(pid)
 	return Process{pid, st.started}, ok && st.alive()
@@ -75,8 +75,8 @@ func (w *treeWalk) add(pid int) {
 	}
 }
 
-// walk adds the processes below root that it does not have yet, nearest
-// first, until enough says so.
+// walk adds the processes below root that were not added before, nearest
+// first, until enough returns true.
 func (w *treeWalk) walk(root int, enough func(procStat) bool) {
 	w.queue = append(w.queue[:0], root)
 	w.seen[root] = true
@@ -103,7 +103,8 @@ func (w *treeWalk) children(pid int, to []int) []int {
 	return append(to, w.scan[pid]...)
 }
 
-// childrenFiles reads /proc/PID/task/*/children. It reports false where the kernel has none.
+// childrenFiles reads /proc/PID/task/*/children. It returns false if the
+// kernel does not support that.
 func (w *treeWalk) childrenFiles(pid int, to []int) ([]int, bool) {
 	w.tids = listNumbers(w.tids[:0], w.buf[:], procPath(pid, "task"))
 	for _, tid := range w.tids {
@@ -149,11 +150,11 @@ func allPIDs() []int {
 	return pids
 }
 
-// maxCommandLine is how many characters of a command line people get to see.
+// maxCommandLine bounds the length of a displayed command line.
 const maxCommandLine = 80
 
-// CommandLine is what pid runs, in short and for people: "python3 -i". It is
-// empty when there is no such process.
+// CommandLine returns the abbreviated command line of pid for display, such as
+// "python3 -i". It returns "" if there is no such process.
 func CommandLine(pid int) string {
 	data, err := os.ReadFile(procPath(pid, "cmdline"))
 	if err != nil {

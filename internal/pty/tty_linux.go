@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slaveID tells one terminal device from all others, whatever path leads to it.
+// slaveID identifies a terminal device, independent of its path.
 type slaveID struct {
 	name string
 	dev  uint64 // of the devpts mount: containers have their own
@@ -40,11 +40,12 @@ func identify(fd int) (slaveID, error) {
 	return id, nil
 }
 
-// openSlave opens the programs' side for a moment. It must be closed soon:
-// while it is open the master sees no hangup.
+// openSlave opens the slave side. Close it soon: while it is open the master
+// sees no hang-up.
 func openSlave(master int, name string) (int, error) {
 	const flags = unix.O_RDWR | unix.O_NOCTTY | unix.O_NONBLOCK | unix.O_CLOEXEC
-	// By the master first: the path may belong to another mount of devpts.
+	// Through the master first: the path may belong to another mount of
+	// devpts.
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, flags)
 	if errno == 0 {
 		return int(fd), nil
@@ -64,8 +65,8 @@ func setUTF8(fd int) error {
 	return unix.IoctlSetTermios(fd, unix.TCSETS, t)
 }
 
-// CloseOnExec marks every descriptor from 3 up, so that none that this
-// process inherited by mistake reaches a child.
+// CloseOnExec marks every descriptor from 3 up, so that no inherited one
+// reaches a child by accident.
 func CloseOnExec() error {
 	err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC)
 	if err == nil {

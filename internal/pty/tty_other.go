@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slaveID tells one terminal device from all others. Only Linux needs more than its name.
+// slaveID identifies a terminal device. Only Linux needs more than its name.
 type slaveID struct{ name string }
 
 func checkMaster(fd int) error {

@@ -18,7 +18,8 @@ const (
 	maxPoll   = 1 << 12
 )
 
-// classify says what one thread waits for. A kind of 0 is a thread that does not count.
+// classify returns what one thread waits for. A kind of 0 means that the
+// thread does not count.
 func (w *probing) classify(t *thread) waiting {
 	wt := waiting{pid: t.proc.pid, comm: t.proc.comm}
 	switch {
@@ -102,7 +103,7 @@ func (w *probing) classifyCall(wt *waiting, t *thread, kind callKind) {
 	set.sum(wt)
 }
 
-// waitSet is what one call waits for, put together.
+// waitSet collects what one system call waits for.
 type waitSet struct {
 	terminal, own, sibling int           // how many descriptors of each
 	outside                string        // the first that is none of these, or ""
@@ -110,7 +111,7 @@ type waitSet struct {
 	unread                 string        // why the set is not known, or ""
 }
 
-// sum turns a set into the thread's answer.
+// sum sets the result for the thread.
 func (s *waitSet) sum(wt *waiting) {
 	if s.timer > 0 && (wt.timeout == 0 || s.timer < wt.timeout) {
 		wt.timeout = s.timer
@@ -186,7 +187,7 @@ func (w *probing) addPoll(set *waitSet, t *thread) {
 	}
 }
 
-// epollPrivate are the bits that say how to report, not what.
+// epollPrivate are the event bits that say how to report, not what.
 const epollPrivate = uint32(unix.EPOLLET&0xffffffff | unix.EPOLLONESHOT | unix.EPOLLWAKEUP | unix.EPOLLEXCLUSIVE)
 
 func (w *probing) addEpoll(set *waitSet, t *thread, epfd, depth int) {
@@ -228,7 +229,7 @@ func (w *probing) timespec(set *waitSet, t *thread, addr uint64) time.Duration {
 	if addr == 0 {
 		return 0
 	}
-	// A timeval has the same shape; only its second half counts in microseconds.
+	// A timeval has the same layout, with microseconds in its second half.
 	var mem [16]byte
 	if err := readMemory(t, addr, mem[:]); err != nil {
 		set.unreadable(err, "the time limit of its wait")
@@ -249,9 +250,9 @@ func milliseconds(arg uint64) time.Duration {
 	return max(time.Duration(ms)*time.Millisecond, time.Nanosecond)
 }
 
-// housekeeping is from when on a thread that waits for another one, but not
-// for ever, counts as waiting for that other one: runtimes keep such threads
-// (Go's monitor looks up once a minute), programs seldom mean a pause by it.
+// housekeeping is the timeout from which a thread that waits for another
+// counts as waiting for that one only: runtimes keep such threads (Go's
+// monitor wakes once a minute), and a command seldom pauses this way.
 const housekeeping = 20 * time.Second
 
 func (w *probing) classifyFutex(wt *waiting, t *thread) {
@@ -280,8 +281,9 @@ func (w *probing) classifyFutex(wt *waiting, t *thread) {
 	}
 }
 
-// classifyChild: a thread that waits for children of the group is as far as
-// they are. One that waits for a child elsewhere goes on when that ends.
+// classifyChild classifies a thread that waits for a child. If the child is in
+// the group, the child's own state decides. Otherwise the thread continues
+// when the child exits.
 func (w *probing) classifyChild(wt *waiting, t *thread) {
 	wt.kind, wt.what = parked, "its child"
 	for _, p := range w.walk.found {
@@ -292,8 +294,8 @@ func (w *probing) classifyChild(wt *waiting, t *thread) {
 	}
 }
 
-// classifyWrite: a full pipe to another process of the group empties when
-// that one reads.
+// classifyWrite classifies a thread that writes. A full pipe to another
+// process of the group drains when that one reads.
 func (w *probing) classifyWrite(wt *waiting, t *thread, fd int) {
 	link, err := w.link(t, fd)
 	switch {
@@ -311,9 +313,10 @@ func (w *probing) classifyWrite(wt *waiting, t *thread, fd int) {
 	}
 }
 
-// restarted finds out which call goes on after a stop and a continue: the
-// kernel says only that one does, but names the function that it sleeps in.
-// The arguments are still those of the call.
+// restarted determines which system call is resumed after a stop and a
+// continue. The kernel reports only restart_syscall, but also the kernel
+// function that the thread sleeps in. The arguments are still those of the
+// original call.
 func (w *probing) restarted(t *thread) callInfo {
 	data, err := readInto(w.buf[:], taskPath(t.proc.pid, t.tid, "wchan"))
 	if err != nil {

@@ -80,21 +80,21 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 		row := t.Row(y)
 		g.Wrapped[y] = row.Wrapped()
 		cells := g.Row(y)
-		var look *look // of the cell before: most neighbours have the same
+		var last *resolvedStyle // of the cell before: most neighbours have the same
 		var style uint32
 		for x := range cells {
 			c := &cells[x]
-			if id := row.StyleID(x); look == nil || id != style {
-				look, style = res.look(id), id
+			if id := row.StyleID(x); last == nil || id != style {
+				last, style = res.style(id), id
 			}
-			*c = look.cell
+			*c = last.cell
 			c.Width = uint8(row.Width(x))
 			if c.Width == 0 && x > 0 {
 				c.BG = cells[x-1].BG // a wide character has one background
 				continue
 			}
 			buf = row.AppendCell(buf[:0], x)
-			if len(buf) == 0 || look.hidden {
+			if len(buf) == 0 || last.hidden {
 				continue
 			}
 			r, n := utf8.DecodeRune(buf)

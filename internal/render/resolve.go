@@ -11,11 +11,12 @@ type resolver struct {
 	t              *vt.Terminal
 	theme          *Theme
 	fg, bg, cursor Color
-	looks          []look // by style number
+	styles         []resolvedStyle // by style number
 }
 
-// look is a cell without its character.
-type look struct {
+// resolvedStyle is a style with its colours resolved: a cell without its
+// character.
+type resolvedStyle struct {
 	cell   Cell
 	hidden bool
 	known  bool
@@ -44,18 +45,18 @@ func newResolver(t *vt.Terminal, theme *Theme) *resolver {
 	return res
 }
 
-func (res *resolver) look(id uint32) *look {
-	for int(id) >= len(res.looks) {
-		res.looks = append(res.looks, look{})
+func (res *resolver) style(id uint32) *resolvedStyle {
+	for int(id) >= len(res.styles) {
+		res.styles = append(res.styles, resolvedStyle{})
 	}
-	l := &res.looks[id]
+	l := &res.styles[id]
 	if !l.known {
 		*l = res.resolve(res.t.StyleOf(id))
 	}
 	return l
 }
 
-func (res *resolver) resolve(s vt.Style) look {
+func (res *resolver) resolve(s vt.Style) resolvedStyle {
 	has := func(a vt.Attr) bool { return s.Attrs&a != 0 }
 	fg, bg := res.color(s.FG, res.fg), res.color(s.BG, res.bg)
 	if has(vt.Inverse) {
@@ -64,7 +65,7 @@ func (res *resolver) resolve(s vt.Style) look {
 	if has(vt.Dim) {
 		fg = mix(fg, bg, dimLevel)
 	}
-	return look{known: true, hidden: has(vt.Hidden), cell: Cell{
+	return resolvedStyle{known: true, hidden: has(vt.Hidden), cell: Cell{
 		Bold: has(vt.Bold), Italic: has(vt.Italic), Strike: has(vt.Strike), Over: has(vt.Overline),
 		Underline: s.Underline, FG: fg, BG: bg, UnderlineColor: res.color(s.UnderlineColor, fg), Link: s.Link,
 	}}

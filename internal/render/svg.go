@@ -166,15 +166,15 @@ func (s *svg) text(run []Cell, x, y int) {
 	s.out.WriteByte('\n')
 }
 
-func (s *svg) textAt(text string, x, baseline float64, width int, look *Cell) {
-	fmt.Fprintf(&s.out, `<text x="%s" y="%s" fill="%s"`, s.places(text, x, look), number(baseline), look.FG)
-	if !square(look) {
+func (s *svg) textAt(text string, x, baseline float64, width int, style *Cell) {
+	fmt.Fprintf(&s.out, `<text x="%s" y="%s" fill="%s"`, s.places(text, x, style), number(baseline), style.FG)
+	if !square(style) {
 		fmt.Fprintf(&s.out, ` textLength="%d" lengthAdjust="spacingAndGlyphs"`, width)
 	}
-	if look.Bold {
+	if style.Bold {
 		s.out.WriteString(` font-weight="bold"`)
 	}
-	if look.Italic {
+	if style.Italic {
 		s.out.WriteString(` font-style="italic"`)
 	}
 	fmt.Fprintf(&s.out, ">%s</text>", escape(text))
@@ -185,8 +185,8 @@ func (s *svg) textAt(text string, x, baseline float64, width int, look *Cell) {
 func square(c *Cell) bool { return c.Width == 2 && c.Cluster == "" && wideScript(c.Rune) }
 
 // places is where a run begins; each character of its own if they are square.
-func (s *svg) places(text string, x float64, look *Cell) string {
-	if !square(look) {
+func (s *svg) places(text string, x float64, style *Cell) string {
+	if !square(style) {
 		return number(x)
 	}
 	var all []string

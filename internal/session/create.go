@@ -12,7 +12,7 @@ import (
 	"den/internal/home"
 )
 
-// What a session starts with where its creator has no wish of its own.
+// Defaults of a new session.
 const (
 	DefaultCols     = 120
 	DefaultRows     = 40

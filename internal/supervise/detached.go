@@ -52,7 +52,7 @@ func (d Detached) Start(ctx context.Context, bootstrap, answer any) (*os.Process
 	if !stop() {
 		err = context.Cause(ctx)
 	} else if err != nil {
-		err = fault.Errorf(fault.Internal, "it ended before it was ready: %s", LastWords(d.Log))
+		err = fault.Errorf(fault.Internal, "it ended before it was ready: %s", LogTail(d.Log))
 	}
 	said.Close() // Best effort: all of it was read.
 	if err != nil {
@@ -127,8 +127,8 @@ func input(talk bool) (in, tell *os.File, err error) {
 	return in, tell, nil
 }
 
-// LastWords is the end of a log, for an error message.
-func LastWords(path string) string {
+// LogTail returns the end of a log file, for an error message.
+func LogTail(path string) string {
 	raw, err := os.ReadFile(path)
 	if err != nil || len(raw) == 0 {
 		return "its log is empty"

@@ -21,10 +21,9 @@ func CatchSignals() <-chan os.Signal {
 	return asked
 }
 
-// Obey calls end when a signal asks this process to end, and again, without
-// any grace, at the second one. It returns when stop is closed and its calls
-// have returned.
-func Obey(asked <-chan os.Signal, stop <-chan struct{}, grace time.Duration, end func(by os.Signal, grace time.Duration)) {
+// EndOnSignal calls end at the first signal, and again, with no grace period, at
+// the second. It returns when stop is closed and its calls have returned.
+func EndOnSignal(asked <-chan os.Signal, stop <-chan struct{}, grace time.Duration, end func(by os.Signal, grace time.Duration)) {
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for _, grace := range []time.Duration{grace, 0} {

@@ -18,7 +18,7 @@ func TestObey(t *testing.T) {
 	obeyed := make(chan struct{})
 	go func() {
 		defer close(obeyed)
-		supervise.Obey(asked, stop, time.Minute, func(_ os.Signal, grace time.Duration) { calls <- grace })
+		supervise.EndOnSignal(asked, stop, time.Minute, func(_ os.Signal, grace time.Duration) { calls <- grace })
 	}()
 	if a, b := <-calls, <-calls; a+b != time.Minute {
 		t.Errorf("graces %s and %s", a, b)

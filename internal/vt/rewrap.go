@@ -143,7 +143,7 @@ func (w *rewrap) wrap() {
 			l.cells[k] = cellPad
 		}
 		l.wrapped = !last
-		w.settle(l, pos, k, last)
+		w.relocate(l, pos, k, last)
 		pos += k
 		if last {
 			return
@@ -151,9 +151,9 @@ func (w *rewrap) wrap() {
 	}
 }
 
-// settle gives the places in [pos, pos+k), and in the last row all after it,
-// their new row and column.
-func (w *rewrap) settle(l *line, pos, k int, last bool) {
+// relocate sets the new row and column of the places in [pos, pos+k), and in the
+// last row of all places after it.
+func (w *rewrap) relocate(l *line, pos, k int, last bool) {
 	row := len(w.out) - 1
 	for _, pl := range w.places {
 		if pl.offset < pos || pl.offset >= pos+k && !last {

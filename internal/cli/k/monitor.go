@@ -125,7 +125,7 @@ func (m *monitor) wanted() (string, error) {
 		}
 		return "", err
 	}
-	if m.id == "" && (!m.pending(m.session, rec) || m.heard(rec.CellID)) {
+	if m.id == "" && (!m.pending(m.session, rec) || m.wasReported(rec.CellID)) {
 		return "", nil
 	}
 	if rec.Final() {
@@ -173,7 +173,7 @@ func (m *monitor) completed(r cell.Result) error {
 		return err
 	}
 	if m.once {
-		m.hear(r.CellID)
+		m.setReported(r.CellID)
 		return errCompleted
 	}
 	return nil
@@ -198,14 +198,14 @@ func (m *monitor) print(pairs ...any) error {
 	return m.printLine(object(append(pairs, "ts", now)...))
 }
 
-// hear notes the cell of whose end a km -1 has told.
-func (m *monitor) hear(id string) {
-	_ = atomicfile.Replace(m.heardFile(), []byte(id)) // Best effort: the next one hears of it again.
+// setReported records that a km -1 has reported the end of cell id.
+func (m *monitor) setReported(id string) {
+	_ = atomicfile.Replace(m.reportedFile(), []byte(id)) // Best effort: the next one reports it again.
 }
 
-func (m *monitor) heard(id string) bool {
-	raw, err := os.ReadFile(m.heardFile())
+func (m *monitor) wasReported(id string) bool {
+	raw, err := os.ReadFile(m.reportedFile())
 	return err == nil && string(raw) == id
 }
 
-func (m *monitor) heardFile() string { return filepath.Join(m.session.Dir.Cells(), "k-heard") }
+func (m *monitor) reportedFile() string { return filepath.Join(m.session.Dir.Cells(), "k-heard") }

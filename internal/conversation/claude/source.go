@@ -33,7 +33,6 @@ type Options struct {
 type Source struct {
 	*watch.Watch
 	options Options
-	dir     *watch.Dir
 
 	mu    sync.Mutex // guards the field below
 	found int        // the process whose file was read last, or 0
@@ -47,16 +46,13 @@ func Open(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{options: o, dir: dir}
-	s.Watch = watch.Start(watch.Options{Read: s.read, Events: dir.Events(), Every: every})
+	s := &Source{options: o}
+	s.Watch = watch.Start(watch.Options{Read: s.read, Dir: dir, Every: every})
 	return s, nil
 }
 
 // Name says what is read.
 func (*Source) Name() string { return Name }
-
-// Close ends the watch.
-func (s *Source) Close() error { return errors.Join(s.Watch.Close(), s.dir.Close()) }
 
 // read finds the process once and then reads its file only.
 func (s *Source) read(ctx context.Context) (conversation.State, error) {
@@ -68,7 +64,7 @@ func (s *Source) read(ctx context.Context) (conversation.State, error) {
 	case err != nil:
 		return conversation.State{}, err
 	case len(pids) == 0:
-		return conversation.State{Activity: conversation.Gone, Why: "its process has ended", Source: Name}, nil
+		return watch.Gone(Name), nil
 	}
 	for _, pid := range pids {
 		if f, err := s.fileOf(ctx, pid); f != nil || err != nil {

@@ -48,15 +48,12 @@ func Open(o Options) (*Source, error) {
 		return nil, err
 	}
 	s := &Source{options: o, dir: dir}
-	s.Watch = watch.Start(watch.Options{Read: s.read, Events: dir.Events(), Every: every})
+	s.Watch = watch.Start(watch.Options{Read: s.read, Dir: dir, Every: every})
 	return s, nil
 }
 
 // Name says what is read.
 func (*Source) Name() string { return Name }
-
-// Close ends the watch.
-func (s *Source) Close() error { return errors.Join(s.Watch.Close(), s.dir.Close()) }
 
 func (s *Source) read(ctx context.Context) (conversation.State, error) {
 	pids, err := s.options.Processes(ctx)
@@ -64,7 +61,7 @@ func (s *Source) read(ctx context.Context) (conversation.State, error) {
 	case err != nil:
 		return conversation.State{}, err
 	case len(pids) == 0:
-		return conversation.State{Activity: conversation.Gone, Why: "its process has ended", Source: Name}, nil
+		return watch.Gone(Name), nil
 	}
 	session, err := s.sessionOf(pids)
 	if err != nil {

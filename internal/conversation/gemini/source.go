@@ -77,7 +77,7 @@ func (s *Source) read(ctx context.Context) (conversation.State, error) {
 	if perr != nil || len(pids) > 0 {
 		return conversation.State{}, err
 	}
-	return conversation.State{Activity: conversation.Gone, Why: "its process has ended", Source: Name}, nil
+	return watch.Gone(Name), nil
 }
 
 // numbered gives a question an id. The title tells no question from another:

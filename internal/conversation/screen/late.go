@@ -24,6 +24,7 @@ type lateWatch struct {
 	ticker    *time.Ticker
 	until     time.Time
 	leftAlone string // the screen whose dialog was not answered
+	silence   silence
 }
 
 // watchLate begins to look: the agent may have been started by another keeper.
@@ -56,6 +57,9 @@ func (w *lateWatch) answerDialog(ctx context.Context) error {
 		return nil // the start looks, or whoever sends does
 	}
 	defer c.queue.Release()
+	if w.silence.goesOn(ctx, c) {
+		return nil // the screen is as it was
+	}
 	screen, err := c.peek(ctx, peekLines)
 	switch fault.KindOf(err) {
 	case "":

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/conversation"
+	"den/internal/provider"
 )
 
 // stateInterval is how often the state is read where no source tells of
@@ -70,9 +71,9 @@ func (c *Conversation) watchState(ctx context.Context) error {
 		changes = c.source.Changes()
 	}
 	var last conversation.State
-	var active time.Time
+	var silence silence
 	for {
-		if last.Activity != conversation.Ready || !c.silentSince(ctx, &active) {
+		if !c.settled(last) || !silence.goesOn(ctx, c) {
 			s, err := c.State(ctx)
 			if err == nil && !sameState(s, last) && ctx.Err() == nil {
 				if err := c.stateChanged(last, s); err != nil {
@@ -93,14 +94,37 @@ func (c *Conversation) watchState(ctx context.Context) error {
 	}
 }
 
-// silentSince reports whether a plain program that was ready has written
-// nothing since the time it is given, and brings that up to date: then it is
-// ready still, and the kernel need not be asked.
-func (c *Conversation) silentSince(ctx context.Context, active *time.Time) bool {
+// settled reports whether a state lasts for as long as nothing is written. What
+// a source tells may change without that.
+func (c *Conversation) settled(s conversation.State) bool {
+	switch s.Activity {
+	case conversation.Ready:
+		return c.source == nil
+	case conversation.Asking, conversation.Broken:
+		return c.source == nil && s.Source == "screen"
+	}
+	return false
+}
+
+// silence follows whether a session writes, without asking its program where
+// the provider can tell by itself.
+type silence struct {
+	stamp  string
+	active time.Time
+}
+
+// goesOn reports whether the session has written nothing since the last call.
+func (s *silence) goesOn(ctx context.Context, c *Conversation) bool {
+	if p, ok := c.provider.(provider.ChangeStamper); ok {
+		stamp, err := p.ChangeStamp(ctx, c.session)
+		same := err == nil && stamp == s.stamp
+		s.stamp = stamp
+		return same
+	}
 	at, err := c.provider.GetLastActivity(ctx, c.session)
-	same := err == nil && at.Equal(*active)
-	*active = at
-	return same && !c.hints.CodingAgent
+	same := err == nil && at.Equal(s.active)
+	s.active = at
+	return same && !c.hints.CodingAgent // times may be too coarse for a screen
 }
 
 func sameState(a, b conversation.State) bool {

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,9 +135,6 @@ func (a Agent) Open() (conversation.Source, error) {
 	}
 	return v.open(a, k.Endpoint)
 }
-
-// Known lists the agents of the table.
-func Known() []string { return slices.Sorted(maps.Keys(vendors)) }
 
 // getenv returns a variable as the agent sees it.
 func (a Agent) getenv(key string) string {

@@ -77,7 +77,7 @@ func (s *Stream) State(ctx context.Context) (conversation.State, error) {
 		return conversation.State{}, err
 	}
 	if len(pids) == 0 {
-		return conversation.State{Activity: conversation.Gone, Why: "its process has ended", Source: s.options.Name}, nil
+		return Gone(s.options.Name), nil
 	}
 	return conversation.State{Activity: conversation.Unknown, Why: problem, Source: s.options.Name}, nil
 }

@@ -17,8 +17,8 @@ type Options struct {
 	// Read returns the state now. It is called from one goroutine and from
 	// State, perhaps at once.
 	Read func(ctx context.Context) (conversation.State, error)
-	// Events receives when the state should be read again; or nil.
-	Events <-chan struct{}
+	// Dir tells when the state should be read again; or nil. The Watch owns it.
+	Dir *Dir
 	// Every is how often it is read without an event: for what no event tells,
 	// such as the end of a process.
 	Every time.Duration
@@ -27,6 +27,7 @@ type Options struct {
 // A Watch reads a state and tells of its changes. Close ends it.
 type Watch struct {
 	read    func(ctx context.Context) (conversation.State, error)
+	dir     *Dir          // or nil
 	changes chan struct{} // room for one token: more are merged
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -35,8 +36,8 @@ type Watch struct {
 // Start begins to read. The caller closes the Watch.
 func Start(o Options) *Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Watch{read: o.Read, changes: make(chan struct{}, 1), cancel: cancel}
-	w.running.Go(func() { w.run(ctx, o) })
+	w := &Watch{read: o.Read, dir: o.Dir, changes: make(chan struct{}, 1), cancel: cancel}
+	w.running.Go(func() { w.run(ctx, o.Every) })
 	return w
 }
 
@@ -50,13 +51,20 @@ func (w *Watch) Changes() <-chan struct{} { return w.changes }
 func (w *Watch) Close() error {
 	w.cancel()
 	w.running.Wait()
-	return nil
+	if w.dir == nil {
+		return nil
+	}
+	return w.dir.Close()
 }
 
-func (w *Watch) run(ctx context.Context, o Options) {
+func (w *Watch) run(ctx context.Context, every time.Duration) {
 	defer close(w.changes)
-	tick := time.NewTicker(o.Every)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
+	var events <-chan struct{}
+	if w.dir != nil {
+		events = w.dir.Events()
+	}
 	var last conversation.State
 	for {
 		// An error is no state: whoever asks for one next gets it.
@@ -67,10 +75,15 @@ func (w *Watch) run(ctx context.Context, o Options) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-o.Events:
+		case <-events:
 		case <-tick.C:
 		}
 	}
 }
 
 func (w *Watch) tell() { tell(w.changes) }
+
+// Gone is the state of an agent that has no process any more.
+func Gone(source string) conversation.State {
+	return conversation.State{Activity: conversation.Gone, Why: "its process has ended", Source: source}
+}

@@ -26,13 +26,19 @@ func receive(t *testing.T, what string, c <-chan struct{}) bool {
 func TestChangesAreTold(t *testing.T) {
 	var now atomic.Value
 	now.Store(conversation.Ready)
-	events := make(chan struct{}, 1)
-	w := watch.Start(watch.Options{Every: time.Hour, Events: events, Read: func(context.Context) (conversation.State, error) {
+	path := t.TempDir()
+	dir, err := watch.OpenDir(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := watch.Start(watch.Options{Every: time.Hour, Dir: dir, Read: func(context.Context) (conversation.State, error) {
 		return conversation.State{Activity: now.Load().(conversation.Activity)}, nil
 	}})
 	receive(t, "the first state", w.Changes())
 	now.Store(conversation.Busy)
-	events <- struct{}{}
+	if err := os.WriteFile(filepath.Join(path, "state"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	receive(t, "the change", w.Changes())
 	if s, err := w.State(t.Context()); err != nil || s.Activity != conversation.Busy {
 		t.Errorf("%+v, %v", s, err)

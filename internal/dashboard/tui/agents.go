@@ -95,7 +95,7 @@ func (u *ui) visitAgent() {
 	for _, h := range u.list.Homes {
 		for _, s := range h.Sessions {
 			if ref != "" && (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
-				u.agents.open, u.wish, u.filter = false, s.ID, ""
+				u.agents.open, u.selectNext, u.filter = false, s.ID, ""
 				u.refresh()
 				return
 			}

@@ -109,7 +109,7 @@ func (u *ui) drawTitle(width, height int) string {
 	}
 	s := u.session
 	mark, style := sign(s)
-	left := style.Render(mark) + " " + strong.Render(plain(shortName(s.Name))) + " " + word(s)
+	left := style.Render(mark) + " " + strong.Render(plain(shortName(s.Name))) + " " + statusText(s)
 	if s.Failure != "" {
 		left += ": " + plain(s.Failure)
 	}
@@ -129,11 +129,11 @@ func (u *ui) drawPlace(width, height int) string {
 		return ""
 	}
 	right := fmt.Sprintf(" %dx%d", f.Screen.Cols, f.Screen.Rows)
-	if u.look.small {
+	if u.viewport.small {
 		right += " small"
 	} else {
-		u.look.place(f.Screen, width, height)
-		if cols, rows := u.look.where(f.Screen, width, height); cols+rows != "" {
+		u.viewport.place(f.Screen, width, height)
+		if cols, rows := u.viewport.where(f.Screen, width, height); cols+rows != "" {
 			right += " " + strings.Trim(cols+" "+rows, " ")
 		}
 	}
@@ -153,21 +153,21 @@ func span(from, length, whole int) string { return fmt.Sprintf("%d-%d/%d", from+
 
 func (u *ui) drawScreen(f *dashboard.Frame, width, height int) []string {
 	s := f.Screen
-	if u.look.small && (s.Cols > width || s.Rows > height) {
+	if u.viewport.small && (s.Cols > width || s.Rows > height) {
 		lines := drawSmall(s, width, height)
 		for i := range lines {
 			lines[i] = fit(lines[i], width)
 		}
 		return lines
 	}
-	u.look.place(s, width, height)
+	u.viewport.place(s, width, height)
 	var lines []string
-	for y := u.look.top; y < len(s.Lines) && len(lines) < height; y++ {
+	for y := u.viewport.top; y < len(s.Lines) && len(lines) < height; y++ {
 		cursor := -1
 		if s.Cursor.Visible && s.Cursor.Row == y && f.Exit == "" {
 			cursor = s.Cursor.Col
 		}
-		lines = append(lines, drawCells(s.Lines[y], s.Cols, u.look.left, width, cursor))
+		lines = append(lines, drawCells(s.Lines[y], s.Cols, u.viewport.left, width, cursor))
 	}
 	return lines
 }

@@ -42,7 +42,7 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 		u.escape()
 	default:
 		if !u.listKey(name) && !u.timeKey(name) {
-			u.look.key(name)
+			u.viewport.key(name)
 		}
 	}
 	return nil

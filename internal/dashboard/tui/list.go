@@ -32,11 +32,11 @@ func (u *ui) refresh() {
 	for i := range l.Homes {
 		u.addHome(&l.Homes[i], len(l.Homes) > 1)
 	}
-	if u.wish != "" {
+	if u.selectNext != "" {
 		if at := slices.IndexFunc(u.rows, func(r row) bool {
-			return r.session != nil && (r.session.Name == u.wish || r.session.ID == u.wish)
+			return r.session != nil && (r.session.Name == u.selectNext || r.session.ID == u.selectNext)
 		}); at >= 0 {
-			u.wish = ""
+			u.selectNext = ""
 			u.choose(u.rows[at].session)
 			return
 		}
@@ -162,7 +162,7 @@ func (u *ui) drawRow(r row, chosen bool, width int) string {
 	mark, style := sign(s)
 	right := age(s.Age(u.now()))
 	if s.Status != "running" || s.Problem != "" {
-		right = word(s) + " " + right
+		right = statusText(s) + " " + right
 	}
 	right = fmt.Sprintf(" %s ", right)
 	if chosen {

@@ -61,7 +61,7 @@ func (p *pump) start(ctx context.Context, send func(tea.Msg)) {
 
 func (p *pump) wait() { p.work.Wait() }
 
-// follow sends the screens of the session that is wished for, until another is.
+// follow sends the screens of the requested session until another is requested.
 func (p *pump) follow(ctx context.Context, send func(tea.Msg)) {
 	d, ok := p.live.take(ctx)
 	for ok {
@@ -127,7 +127,7 @@ func (p *pump) readTimelines(ctx context.Context, send func(tea.Msg)) {
 // over reports whether a view has shown its last screen.
 func over(err error) bool { return err == io.EOF }
 
-// slot holds the newest wish; older ones that nobody took are forgotten.
+// slot holds the newest request; older ones that nobody took are dropped.
 type slot[T comparable] struct{ c chan T }
 
 func newSlot[T comparable]() slot[T] { return slot[T]{make(chan T, 1)} }
@@ -141,7 +141,7 @@ func (s slot[T]) put(v T) {
 	s.c <- v // room: nobody else puts
 }
 
-// take waits for a wish; false when ctx ended.
+// take waits for a request; false when ctx ended.
 func (s slot[T]) take(ctx context.Context) (v T, ok bool) {
 	select {
 	case <-ctx.Done():
@@ -151,7 +151,7 @@ func (s slot[T]) take(ctx context.Context) (v T, ok bool) {
 	}
 }
 
-// takeBefore waits for a wish other than v until a time, and then returns v.
+// takeBefore waits until a time for a request other than v, and then returns v.
 func (s slot[T]) takeBefore(ctx context.Context, until time.Time, v T) (T, bool) {
 	t := time.NewTimer(time.Until(until))
 	defer t.Stop()

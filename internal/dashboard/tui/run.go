@@ -3,7 +3,7 @@
 //
 // The interface itself is one value that bubbletea's loop changes. What takes
 // time runs in the goroutines of a pump, which [Run] owns and awaits: each
-// does one thing, hears only of the newest wish, and sends its answer into the
+// does one thing, sees only the newest request, and sends its answer into the
 // loop. A slow terminal therefore skips screens and holds nothing up.
 package tui
 

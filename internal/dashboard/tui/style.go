@@ -48,8 +48,8 @@ func sign(s *dashboard.Session) (string, lipgloss.Style) {
 	return "○", faint
 }
 
-// word says a status in a few letters.
-func word(s *dashboard.Session) string {
+// statusText returns a session's status in a few letters.
+func statusText(s *dashboard.Session) string {
 	switch {
 	case s.Problem != "":
 		return "unreadable"

@@ -23,10 +23,10 @@ type ui struct {
 	help          bool
 	wide          bool // the list is hidden
 
-	rows    []row  // of the list, as filtered
-	chosen  string // the id of the selected session, or empty
-	wish    string // the name or id to select when it is first seen
-	listTop int    // the first row in view
+	rows       []row  // of the list, as filtered
+	chosen     string // the id of the selected session, or empty
+	selectNext string // the name or id to select when it is first seen
+	listTop    int    // the first row in view
 
 	session *dashboard.Session  // the selected one, as last seen, or nil
 	live    *dashboard.Frame    // its newest screen, or nil
@@ -37,9 +37,9 @@ type ui struct {
 
 	agents agents
 
-	past  *visit // or nil: live
-	count int    // visits so far
-	look  look   // which part of the screen
+	past     *visit   // or nil: live
+	count    int      // visits so far
+	viewport viewport // which part of the screen
 }
 
 // visit is a stay in a session's past.
@@ -52,7 +52,7 @@ type visit struct {
 }
 
 func newUI(o Options, p *pump) *ui {
-	return &ui{pump: p, now: o.Now, all: o.All, wish: o.Select, look: look{follow: true}}
+	return &ui{pump: p, now: o.Now, all: o.All, selectNext: o.Select, viewport: viewport{follow: true}}
 }
 
 // tickMsg lets ages grow and asks for what has happened since.
@@ -147,7 +147,7 @@ func (u *ui) choose(s *dashboard.Session) {
 		u.pump.live.put(s.Dir)
 	}
 	u.live, u.line, u.past, u.problem, u.ended, u.lineAt = nil, nil, nil, "", false, 0
-	u.look.reset()
+	u.viewport.reset()
 }
 
 // askTimeline asks for what the timeline does not have yet.

@@ -256,7 +256,7 @@ func TestLookFollowsTheCursorUntilItIsMoved(t *testing.T) {
 		fmt.Fprintf(&b, "row %d\r\n", i)
 	}
 	s := frame(100, 40, b.String()+strings.Repeat("x", 90)).Screen
-	l := look{follow: true}
+	l := viewport{follow: true}
 	l.place(s, 50, 10)
 	if l.top != 21 || l.left < 41 || l.left > 50 {
 		t.Errorf("the view is at %d,%d", l.top, l.left)
@@ -292,7 +292,7 @@ func BenchmarkDraw(b *testing.B) {
 			u.Update(listMsg{sample()})
 			u.Update(frameMsg{id: u.chosen, frame: frame(200, 60, strings.Repeat(row, 60))})
 			u.Update(lineMsg{id: u.chosen, line: line()})
-			u.look.small = small
+			u.viewport.small = small
 			for b.Loop() {
 				u.draw()
 			}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// guard lets only those in who were given the address, and no page of others.
+// guard admits only requests with the token, and none made by other pages.
 type guard struct {
 	token  string // in the address that is printed
 	cookie string // the cookie's name: cookies do not tell ports apart
@@ -20,14 +20,14 @@ type guard struct {
 }
 
 func newGuard(listenOn string, port string) *guard {
-	g := &guard{token: randomWord(), secret: randomWord(), cookie: "den-web-" + port}
+	g := &guard{token: randomToken(), secret: randomToken(), cookie: "den-web-" + port}
 	if host, _, err := net.SplitHostPort(listenOn); err == nil {
 		g.name = host
 	}
 	return g
 }
 
-func randomWord() string {
+func randomToken() string {
 	b := make([]byte, 32)
 	rand.Read(b) // It never fails.
 	return base64.RawURLEncoding.EncodeToString(b)
@@ -100,7 +100,7 @@ func sameOrigin(r *http.Request) bool {
 	return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 }
 
-// harden allows the page its own files and this server, and nothing else.
+// harden sets headers that restrict the page to its own files and this server.
 func harden(h http.Header, host string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; "+
 		"connect-src 'self' ws://"+cleanHost(host)+"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -112,7 +112,8 @@ func harden(h http.Header, host string) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// cleanHost keeps what a host can consist of, for it comes from the request.
+// cleanHost drops characters that cannot be part of a host name, because it
+// comes from the request.
 func cleanHost(host string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-:[]", r) {

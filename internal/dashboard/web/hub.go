@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxEnded bounds the sessions of a Home that are over and shown; the
-	// newest are, and the page says how many there are besides.
+	// maxEnded bounds the ended sessions listed per Home. The newest are
+	// listed, and the page shows the number of the others.
 	maxEnded = 200
 	askEvery = 2 * time.Second // between two questions to the keeper
 )
@@ -36,8 +36,8 @@ func newHub(o Options) *hub {
 	return &hub{place: o.Workspace, version: o.Version, listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
 }
 
-// look keeps the listing until ctx ends.
-func (h *hub) look(ctx context.Context, m *dashboard.Model) {
+// watch keeps the listing up to date until ctx ends.
+func (h *hub) watch(ctx context.Context, m *dashboard.Model) {
 	for l := range m.Watch(ctx) {
 		raw, err := json.Marshal(forPage(l))
 		if err != nil {
@@ -74,7 +74,7 @@ func forPage(l *dashboard.Listing) pageListing {
 	return out
 }
 
-// ask keeps the workspace's agents until ctx ends.
+// ask keeps the workspace's agents up to date until ctx is done.
 func (h *hub) ask(ctx context.Context) {
 	if h.place == nil {
 		return
@@ -129,24 +129,24 @@ func (h *hub) ps(ctx context.Context) json.RawMessage {
 func (h *hub) changedLocked() {
 	h.rev++
 	for wake := range h.pages {
-		rouse(wake)
+		wakeUp(wake)
 	}
 }
 
-// rouse leaves one token: more would mean the same.
-func rouse(wake chan<- struct{}) {
+// wakeUp wakes the receiver. It never blocks: one pending token is enough.
+func wakeUp(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
 	default:
 	}
 }
 
-// join rouses a page at each change, until leave.
+// join registers a page, which is woken at each change until leave.
 func (h *hub) join(wake chan<- struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pages[wake] = true
-	rouse(wake)
+	wakeUp(wake)
 }
 
 func (h *hub) leave(wake chan<- struct{}) {
@@ -155,7 +155,7 @@ func (h *hub) leave(wake chan<- struct{}) {
 	delete(h.pages, wake)
 }
 
-// since returns what there is, unless the page has seen it.
+// since returns the current state, unless the page has it already.
 func (h *hub) since(rev uint64) (homes, agents json.RawMessage, now uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -165,8 +165,7 @@ func (h *hub) since(rev uint64) (homes, agents json.RawMessage, now uint64) {
 	return h.homes, h.agents, h.rev
 }
 
-// find returns the session of an id. Only what is listed can be asked for, so
-// a request names no path.
+// find returns a listed session by id. Requests never name a path.
 func (h *hub) find(id string) (*dashboard.Session, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	writeLimit  = 30 * time.Second // a browser that takes nothing for so long is gone
 )
 
-// asked is what a page says: what it shows now, and what it has drawn.
+// asked is a message from a page: what it shows, and what it has drawn.
 type asked struct {
 	Thumbs *[]string `json:"thumbs"` // ids; or nil: as before
 	Large  *string   `json:"large"`  // an id, or "": none; or nil: as before
@@ -76,7 +76,7 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	p.run(r.Context())
 }
 
-// run talks with the page until either goes away.
+// run serves the page until either side disconnects.
 func (p *page) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer p.work.Wait()
@@ -99,7 +99,8 @@ func (p *page) run(ctx context.Context) {
 	}
 }
 
-// await returns when there may be something to tell; false when it is over.
+// await returns when there may be something to send, or false when the
+// connection is over.
 func (p *page) await(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -122,7 +123,7 @@ func (p *page) listen(ctx context.Context) {
 			return
 		}
 		p.take(ctx, a)
-		rouse(p.wake)
+		wakeUp(p.wake)
 	}
 }
 
@@ -143,7 +144,8 @@ func (p *page) take(ctx context.Context, a asked) {
 	}
 }
 
-// gather takes what is new; nil if nothing is, or the page has enough to draw.
+// gather returns the next message, or nil if there is nothing new or the page
+// has enough to draw.
 func (p *page) gather() *told {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +159,7 @@ func (p *page) gather() *told {
 			continue
 		}
 		if len(m.Paints) == maxPaints {
-			rouse(p.wake)
+			wakeUp(p.wake)
 			break
 		}
 		m.Paints = append(m.Paints, s.take(key))
@@ -169,7 +171,7 @@ func (p *page) gather() *told {
 	return m
 }
 
-// send writes a message, and lets no other follow too soon.
+// send writes a message and limits the rate of the next.
 func (p *page) send(ctx context.Context, m *told) error {
 	raw, err := json.Marshal(m)
 	if err != nil {

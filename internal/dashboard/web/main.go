@@ -18,7 +18,7 @@ import (
 	"den/internal/keeper"
 )
 
-// Version is this build's version, told to a keeper.
+// Version is this build's version, as reported to a keeper.
 var Version = "dev"
 
 type options struct {
@@ -28,8 +28,8 @@ type options struct {
 	json bool
 }
 
-// Main is the whole process of 'dend web'; args are those behind that word.
-// It serves until it is told to end, and returns the process status.
+// Main runs 'dend web' with the arguments after that word. It serves until it
+// is told to stop, and returns the process status.
 func Main(args, environ []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -97,7 +97,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	return s.Serve(ctx)
 }
 
-// announce tells where the page is. This is the only place where the token is
+// announce prints the page's URL. This is the only place where the token is
 // written.
 func announce(w io.Writer, url string, asJSON bool) error {
 	var err error

@@ -45,7 +45,8 @@ type paintRun struct {
 	Whole bool   `json:"o,omitempty"`
 }
 
-// newPaint is what turns from into to; with a nil from, all of to.
+// newPaint returns the changes between from and to, or all of to if from is
+// nil.
 func newPaint(from, to *dashboard.Frame) *paint {
 	d := dashboard.Diff(from, to)
 	p := &paint{
@@ -64,8 +65,8 @@ func newPaint(from, to *dashboard.Frame) *paint {
 	return p
 }
 
-// stock is a terminal that no program has touched: what differs from its
-// colours was set by a program, and is no matter of the page's theme.
+// stock is an unused terminal. Colours that differ from its own were set by a
+// program, and are not subject to the page's theme.
 var stock = sync.OnceValue(func() *screen.Snapshot {
 	t := vt.New(vt.Config{Cols: 256, Rows: 1})
 	t.Write([]byte("\x1b[?7l")) // A terminal takes every byte.
@@ -93,7 +94,7 @@ func (p *paint) takeColors(d *dashboard.Delta) {
 	}
 }
 
-// painter brings runs into the page's form.
+// painter converts runs into the page's format.
 type painter struct {
 	paint   *paint
 	numbers map[screen.Style]int
@@ -122,8 +123,8 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// appendCells lets the emulator decide again which runes make one character
-// and how wide it is: nobody knows better, least of all a browser.
+// appendCells uses the emulator to split the text into characters and widths:
+// a browser's idea of them may differ.
 func (b *painter) appendCells(runs []paintRun, r screen.Run, style int) []paintRun {
 	if b.scratch == nil {
 		b.scratch = vt.New(vt.Config{Cols: max(b.paint.Cols, 2), Rows: 1})

@@ -13,7 +13,7 @@ import (
 	"den/internal/fault"
 )
 
-// of answers for one session, and tells errors as den does.
+// of wraps a handler for one session and maps its errors to responses.
 func (s *Server) of(answer func(http.ResponseWriter, *http.Request, *dashboard.Session) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		found, err := s.hub.find(r.PathValue("id"))
@@ -117,7 +117,7 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request, found *dashboard.S
 	return nil
 }
 
-// number reads a parameter; one that is missing is the largest.
+// number parses a parameter; if it is missing the result is largest.
 func number(q url.Values, name string, largest uint64) (uint64, error) {
 	if !q.Has(name) {
 		return largest, nil

@@ -47,7 +47,7 @@ type Server struct {
 	ending bool       // no request is begun any more
 }
 
-// Listen opens the address. Nothing is answered before Serve.
+// Listen opens the listener. Requests are served by Serve.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	if o.Addr == "" {
 		o.Addr = "127.0.0.1:0"
@@ -78,13 +78,14 @@ func tokens(n int) chan struct{} {
 	return c
 }
 
-// URL is the address for a person. It holds the token: whoever has it sees
-// all that the dashboard shows.
+// URL returns the address for a person. It contains the token: whoever has it
+// sees all that the dashboard shows.
 func (s *Server) URL() string {
 	return "http://" + s.host() + "/?" + url.Values{"token": {s.guard.token}}.Encode()
 }
 
-// host is an address at which a browser on this machine finds the server.
+// host returns an address at which a browser on this machine reaches the
+// server.
 func (s *Server) host() string {
 	a := s.listener.Addr().(*net.TCPAddr)
 	host := a.IP.String()
@@ -97,13 +98,14 @@ func (s *Server) host() string {
 // Loopback reports whether only this machine can connect.
 func (s *Server) Loopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
-// Serve answers until ctx ends. When it returns, nothing of it runs.
+// Serve serves until ctx is done, and returns when all its goroutines have
+// ended.
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.work.Wait()
 	defer s.end()
 	defer cancel()
-	s.work.Go(func() { s.hub.look(ctx, s.model) })
+	s.work.Go(func() { s.hub.watch(ctx, s.model) })
 	s.work.Go(func() { s.hub.ask(ctx) })
 	h := &http.Server{
 		Handler:           s.awaited(s.guard.wrap(s.routes())),
@@ -123,8 +125,8 @@ func (s *Server) Serve(ctx context.Context) error {
 	return nil
 }
 
-// awaited lets Serve wait for requests: http.Server waits neither for those
-// that it breaks off nor for connections that were taken over.
+// awaited makes Serve wait for requests: http.Server waits neither for aborted
+// requests nor for hijacked connections.
 func (s *Server) awaited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

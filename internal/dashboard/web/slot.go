@@ -10,7 +10,7 @@ import (
 	"den/internal/dashboard"
 )
 
-// thumbGap is between two frames of a thumbnail.
+// thumbGap is the time between two frames of a thumbnail.
 const thumbGap = 250 * time.Millisecond
 
 // slotKey is one screen of a page: a session may be shown small and large.
@@ -98,5 +98,5 @@ func (p *page) update(s *slot, change func()) {
 	change()
 	s.dirty = true
 	p.mu.Unlock()
-	rouse(p.wake)
+	wakeUp(p.wake)
 }

@@ -80,6 +80,7 @@ func OpenCode(t TB, stub *modelstub.Server) *Home {
 		"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1", "OPENCODE_DISABLE_SHARE=1",
 	)
+	h.pretendPlugins(t)
 	h.writeJSON(t, ".config/opencode/opencode.json", map[string]any{
 		"autoupdate": false, "share": "disabled", "model": "stub/stub-model", "small_model": "stub/stub-model",
 		"provider": map[string]any{"stub": map[string]any{
@@ -90,6 +91,17 @@ func OpenCode(t TB, stub *modelstub.Server) *Home {
 		}},
 	})
 	return h
+}
+
+// pretendPlugins makes opencode's directory look as if its library for plugins
+// were installed. Otherwise opencode installs it from npm at every start, twice,
+// whatever its settings, while its screen and its server come up.
+func (h *Home) pretendPlugins(t TB) {
+	t.Helper()
+	h.Write(t, ".config/opencode/node_modules/.keep", nil)
+	h.writeJSON(t, ".config/opencode/package-lock.json", map[string]any{
+		"packages": map[string]any{"": map[string]any{"dependencies": map[string]string{"@opencode-ai/plugin": "*"}}},
+	})
 }
 
 // Gemini makes a home for Gemini CLI that trusts every folder.

@@ -55,8 +55,8 @@ func calledNobody(t *testing.T, stub *modelstub.Server, but ...string) {
 	}
 }
 
-func script(stub *modelstub.Server, tool, input string) {
-	stub.When(modelstub.All(modelstub.Contains("make the file"), modelstub.Offers(tool)), modelstub.Use(tool, input), modelstub.Say("The file ", "is made."))
+func script(stub *modelstub.Server, text, tool, input string) {
+	stub.When(modelstub.All(modelstub.Is(text), modelstub.Offers(tool)), modelstub.Use(tool, input), modelstub.Say("The file ", "is made."))
 }
 
 func made(t *testing.T, h *realcli.Home) {
@@ -69,7 +69,7 @@ func made(t *testing.T, h *realcli.Home) {
 func TestClaude(t *testing.T) {
 	stub := modelstub.Start(t)
 	h := realcli.Claude(t, stub)
-	script(stub, "Bash", `{"command":"touch made","description":"make a file"}`)
+	script(stub, "make the file", "Bash", `{"command":"touch made","description":"make a file"}`)
 	out, code := run(t, h, "-p", "make the file", "--output-format", "json", "--dangerously-skip-permissions")
 	var result struct {
 		Result  string
@@ -134,7 +134,7 @@ func events(t *testing.T, out string) []map[string]any {
 func TestCodex(t *testing.T) {
 	stub := modelstub.Start(t)
 	h := realcli.Codex(t, stub, "")
-	script(stub, "exec", `"text((await tools.exec_command({cmd: 'touch made'})).output)"`)
+	script(stub, "make the file", "exec", `"text((await tools.exec_command({cmd: 'touch made'})).output)"`)
 	out, code := run(t, h, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "make the file")
 	var last map[string]any
 	for _, e := range events(t, out) {
@@ -172,7 +172,8 @@ func TestCodexMeetsErrors(t *testing.T) {
 func TestOpenCode(t *testing.T) {
 	stub := modelstub.Start(t)
 	h := realcli.OpenCode(t, stub)
-	script(stub, "bash", `{"command":"touch made","description":"make a file"}`)
+	// It quotes an argument with spaces.
+	script(stub, `"make the file"`, "bash", `{"command":"touch made","description":"make a file"}`)
 	h.Env = append(h.Env, `OPENCODE_PERMISSION={"*":"allow"}`)
 	out, code := run(t, h, "run", "--format", "json", "make the file")
 	said := ""
@@ -189,6 +190,5 @@ func TestOpenCode(t *testing.T) {
 	if err != nil || r.Dialect != modelstub.Chat || r.Header.Get("Authorization") != "Bearer "+h.Key {
 		t.Errorf("%v: %s", err, r.Dialect)
 	}
-	// It looks for plugins of its own version, whatever it is told.
-	calledNobody(t, stub, "registry.npmjs.org:443")
+	calledNobody(t, stub)
 }

@@ -59,7 +59,7 @@ func (pl place) Run(ctx context.Context, at home.Place) error {
 	wait := engine.ContainerWait(ctx, made.ID, client.ContainerWaitOptions{Condition: api.WaitConditionNotRunning})
 	select { // one of the two comes, and both end with the context
 	case end := <-wait.Result:
-		return fault.Errorf(fault.Internal, "its container ended with status %d: %s", end.StatusCode, lastWords(ctx, engine, made.ID))
+		return fault.Errorf(fault.Internal, "its container ended with status %d: %s", end.StatusCode, logTail(ctx, engine, made.ID))
 	case err := <-wait.Error:
 		return engineError("wait for container", err)
 	}
@@ -119,9 +119,9 @@ func (p *Provider) remove(ctx context.Context, container string) error {
 	}
 }
 
-// lastWords is what a container printed, for an error. den's own host prints
+// logTail returns the end of a container's output, for an error message. den's own host prints
 // nothing there once it serves.
-func lastWords(ctx context.Context, engine *client.Client, id string) string {
+func logTail(ctx context.Context, engine *client.Client, id string) string {
 	logs, err := engine.ContainerLogs(ctx, id, client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Tail: "20"})
 	if err != nil {
 		return fmt.Sprintf("what it printed cannot be read: %v", err)

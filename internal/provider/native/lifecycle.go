@@ -44,6 +44,13 @@ func (p *Provider) StartWith(ctx context.Context, name string, c provider.Config
 		return err
 	}
 	spec := p.spec(name, c)
+	if len(c.Meta) > 0 {
+		meta, err := firstMeta(c.Meta)
+		if err != nil {
+			return fmt.Errorf("start session '%s': %w", name, err)
+		}
+		spec.Files = map[string][]byte{metaName: meta}
+	}
 	if old != nil {
 		spec.Labels[beforeLabel] = old.ID
 	}

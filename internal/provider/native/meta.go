@@ -29,18 +29,39 @@ type metaFile struct {
 	Bytes  map[string][]byte `json:"bytes,omitempty"`
 }
 
-// SetMeta writes it down before it returns.
+// SetMeta writes it down before it returns. Like the record of a session that
+// runs, it need not outlive the machine.
 func (p *Provider) SetMeta(ctx context.Context, name, key, value string) error {
 	return p.editMeta(ctx, name, key, func(m *metaFile) bool {
-		delete(m.Values, key)
-		delete(m.Bytes, key)
-		if utf8.ValidString(value) {
-			m.Values[key] = value
-		} else {
-			m.Bytes[key] = []byte(value)
-		}
+		m.set(key, value)
 		return true
 	})
+}
+
+func (m *metaFile) set(key, value string) {
+	delete(m.Values, key)
+	delete(m.Bytes, key)
+	if utf8.ValidString(value) {
+		m.Values[key] = value
+	} else {
+		m.Bytes[key] = []byte(value)
+	}
+}
+
+// firstMeta returns the file with which a session begins.
+func firstMeta(values map[string]string) ([]byte, error) {
+	m := newMeta()
+	for key, value := range values {
+		if err := provider.CheckKey(key); err != nil {
+			return nil, err
+		}
+		m.set(key, value)
+	}
+	return json.Marshal(m)
+}
+
+func newMeta() *metaFile {
+	return &metaFile{V: metaVersion, Values: map[string]string{}, Bytes: map[string][]byte{}}
 }
 
 // RemoveMeta writes only if there was such a key.
@@ -96,7 +117,7 @@ func (p *Provider) editMeta(ctx context.Context, name, key string, change func(*
 	if !change(m) {
 		return nil
 	}
-	if err := atomicfile.WriteJSON(metaPath(d), m); err != nil {
+	if err := atomicfile.ReplaceJSON(metaPath(d), m); err != nil {
 		return fault.Errorf(fault.Storage, "metadata of session '%s': %w", name, err)
 	}
 	return nil
@@ -117,7 +138,7 @@ func (m *metaFile) all() map[string]string {
 }
 
 func readMeta(d home.Dir) (*metaFile, error) {
-	m := &metaFile{V: metaVersion, Values: map[string]string{}, Bytes: map[string][]byte{}}
+	m := newMeta()
 	raw, err := os.ReadFile(metaPath(d))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil

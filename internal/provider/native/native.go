@@ -53,6 +53,7 @@ var (
 	_ provider.Stager        = (*Provider)(nil)
 	_ provider.Execer        = (*Provider)(nil)
 	_ provider.Observer      = (*Provider)(nil)
+	_ provider.ChangeStamper = (*Provider)(nil)
 	_ provider.Readier       = (*Provider)(nil)
 	_ provider.Audience      = (*Provider)(nil)
 	_ provider.InHome        = (*Provider)(nil)

@@ -59,6 +59,16 @@ var faults = map[string]struct {
 	"stages over what is there":      {"Stage", func(p *native.Provider) provider.Provider { return stagesOver{p} }},
 	"loses the code of a command":    {"Exec", func(p *native.Provider) provider.Provider { return losesCode{p} }},
 	"clears nothing":                 {"ClearScrollback", func(p *native.Provider) provider.Provider { return clearsNothing{p} }},
+	"types and presses Enter":        {"Type", func(p *native.Provider) provider.Provider { return pressesEnter{p} }},
+	"takes all input for read": {"InputUnread", func(p *native.Provider) provider.Provider {
+		return tellsInput{p, func(in *provider.Input) { in.Unread = 0 }}
+	}},
+	"tells of no unfinished line": {"InputLine", func(p *native.Provider) provider.Provider {
+		return tellsInput{p, func(in *provider.Input) { in.Unfinished = "" }}
+	}},
+	"takes every terminal for raw": {"InputModes", func(p *native.Provider) provider.Provider {
+		return tellsInput{p, func(in *provider.Input) { in.LineMode = false }}
+	}},
 	"ignores resizes":                {"AttachStreams", func(p *native.Provider) provider.Provider { return oneSize{p} }},
 	"interrupts nobody":              {"Interrupt", func(p *native.Provider) provider.Provider { return noInterrupt{p} }},
 	"shows sessions to other owners": {"Owners", func(p *native.Provider) provider.Provider { return p }},
@@ -346,6 +356,23 @@ func (p losesCode) Exec(ctx context.Context, name string, c provider.Config, e p
 type clearsNothing struct{ *native.Provider }
 
 func (p clearsNothing) ClearScrollback(context.Context, string) error { return nil }
+
+type pressesEnter struct{ *native.Provider }
+
+func (p pressesEnter) Type(ctx context.Context, name, text string) error {
+	return p.Provider.Nudge(ctx, name, text)
+}
+
+type tellsInput struct {
+	*native.Provider
+	wrongly func(*provider.Input)
+}
+
+func (p tellsInput) Input(ctx context.Context, name string) (provider.Input, error) {
+	in, err := p.Provider.Input(ctx, name)
+	p.wrongly(&in)
+	return in, err
+}
 
 type oneSize struct{ *native.Provider }
 

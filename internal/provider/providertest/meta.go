@@ -15,6 +15,7 @@ var metaCases = []testCase{
 	{"MetadataIsolated", metadataIsolated},
 	{"MetadataGoneAfterRestart", metadataGone},
 	{"MetadataTogether", metadataTogether},
+	{"MetadataFromTheStart", metadataFromTheStart},
 }
 
 func (w *world) setMeta(name, key, value string) {
@@ -43,6 +44,23 @@ func metadata(w *world) {
 	w.ok("RemoveMeta", w.p.RemoveMeta(w.Context(), "w", "k"))
 	w.hasMeta("w", "k", "")
 	w.hasMeta("w", "other", "2")
+}
+
+// metadataFromTheStart is there when Start returns, of this start alone.
+func metadataFromTheStart(w *world) {
+	c, ready := w.config("idle")
+	c.Meta = map[string]string{"first": "value with spaces\n", "second": "größe"}
+	w.startConfig(w.p, "w", c)
+	w.appears(ready)
+	w.hasMeta("w", "first", c.Meta["first"])
+	w.setMeta("w", "first", "other")
+	w.hasMeta("w", "first", "other")
+	w.hasMeta("w", "second", c.Meta["second"])
+	w.ok("Stop", w.p.Stop(w.Context(), "w"))
+	c.Meta = map[string]string{"not a key\n": ""}
+	w.is("Start with a key that is none", w.p.Start(w.Context(), "w", c), fault.Usage)
+	w.start("w", "idle")
+	w.hasMeta("w", "second", "")
 }
 
 func metadataOddValues(w *world) {

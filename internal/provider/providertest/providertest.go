@@ -82,7 +82,7 @@ func Run(t *testing.T, h Harness) {
 	}
 	t.Setenv(secret, "not for sessions")
 	helper := buildHelper(t)
-	for _, c := range slices.Concat(lifecycleCases, nameCases, queryCases, talkCases, metaCases, environmentCases, togetherCases, abilityCases, attachCases, exitCases, stageCases, leakCases) {
+	for _, c := range slices.Concat(lifecycleCases, nameCases, queryCases, talkCases, inputCases, metaCases, environmentCases, togetherCases, abilityCases, attachCases, exitCases, stageCases, leakCases) {
 		t.Run(c.name, func(t *testing.T) { c.run(newWorld(t, h, helper)) })
 	}
 }

@@ -13,6 +13,7 @@ var queryCases = []testCase{
 	{"DeadIsNotRunning", deadIsNotRunning},
 	{"ProcessAlive", processAlive},
 	{"Activity", activity},
+	{"ChangeStamp", changeStamp},
 	{"CouldNotAsk", couldNotAsk},
 }
 
@@ -99,6 +100,42 @@ func activity(w *world) {
 		w.ok("Nudge", w.p.Nudge(w.Context(), "echo", "x"))
 		return w.activity("echo").After(first)
 	})
+}
+
+// changeStamp differs once a program has written, and is the same while it is
+// silent.
+func changeStamp(w *world) {
+	p, ok := w.p.(provider.ChangeStamper)
+	if !ok {
+		w.Skip("the provider stamps no changes")
+	}
+	stamp := func() string {
+		w.Helper()
+		s, err := p.ChangeStamp(w.Context(), "w")
+		w.ok("ChangeStamp", err)
+		return s
+	}
+	silent := func() (s string) {
+		w.Helper()
+		w.eventually("the stamp stays the same", func() bool {
+			before := s
+			s = stamp()
+			return s == before
+		})
+		return s
+	}
+	_, err := p.ChangeStamp(w.Context(), "w")
+	w.is("ChangeStamp of a session that never was", err, fault.NotFound)
+	w.start("w", "echo")
+	first := silent()
+	if !w.lacks(Nudge) {
+		w.ok("Nudge", w.p.Nudge(w.Context(), "w", "x"))
+		w.eventually("the stamp changes with output", func() bool { return stamp() != first })
+	}
+	last := silent()
+	w.ok("Stop", w.p.Stop(w.Context(), "w"))
+	w.start("w", "echo")
+	w.eventually("another session has another stamp", func() bool { return stamp() != last })
 }
 
 func (w *world) activity(name string) time.Time {

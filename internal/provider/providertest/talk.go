@@ -46,9 +46,10 @@ func nudgeFidelity(w *world) {
 }
 
 // typed is what a program reads of a nudge.
-func (w *world) typed(text string) string {
-	return strings.ReplaceAll(text, "\n", w.h.Enter) + w.h.Enter
-}
+func (w *world) typed(text string) string { return w.lineEnds(text) + w.h.Enter }
+
+// lineEnds is what a program reads of a text without an Enter behind it.
+func (w *world) lineEnds(text string) string { return strings.ReplaceAll(text, "\n", w.h.Enter) }
 
 // reads waits until the program has read so much, and compares.
 func (w *world) reads(file, want string) {

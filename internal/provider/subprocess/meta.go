@@ -10,6 +10,7 @@ import (
 	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/provider/subprocess/shim"
 )
 
 // Each key is a file, so that two who set different keys never meet.
@@ -23,6 +24,19 @@ func (p *Provider) metaFile(name, key string) (string, error) {
 		return "", err
 	}
 	return filepath.Join(metaDir(s.dir), fileName(key)), nil
+}
+
+// writeMeta writes the first metadata of a session that is about to start.
+func writeMeta(dir shim.Dir, values map[string]string) error {
+	for key, value := range values {
+		if err := provider.CheckKey(key); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(metaDir(dir), fileName(key)), []byte(value), 0o600); err != nil {
+			return fault.Errorf(fault.Storage, "set '%s': %w", key, err)
+		}
+	}
+	return nil
 }
 
 // SetMeta keeps value under key.

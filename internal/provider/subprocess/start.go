@@ -44,6 +44,9 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if err := p.clear(ctx, dir); err != nil {
 		return fmt.Errorf("start session '%s': %w", name, err)
 	}
+	if err := writeMeta(dir, c.Meta); err != nil {
+		return errors.Join(fmt.Errorf("start session '%s': %w", name, err), os.RemoveAll(string(dir)))
+	}
 	boot := shim.Bootstrap{
 		V: shim.BootstrapVersion, Dir: string(dir), ID: ident.New(time.Now()), Name: name, Owner: p.owner,
 		Starts: starts + 1, Argv: c.Argv, WorkDir: c.WorkDir, Grace: p.grace,

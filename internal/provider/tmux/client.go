@@ -66,7 +66,7 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 		return c, nil
 	case <-c.ended:
 		c.in.Close() // Best effort: nobody reads there any more.
-		return nil, fmt.Errorf("%w: %s", errLost, c.lastWord())
+		return nil, fmt.Errorf("%w: %s", errLost, c.lastLine())
 	case <-ctx.Done():
 		c.close()
 		return nil, ctx.Err()
@@ -178,7 +178,7 @@ func (c *client) read(out io.Reader) {
 		case isGuard && g.word == "begin":
 			foreign = g.ident
 		default:
-			c.news(line)
+			c.handleNotification(line)
 		}
 	}
 	c.finish(q)
@@ -196,8 +196,8 @@ func (c *client) next() *question {
 	return q
 }
 
-// news handles a notification.
-func (c *client) news(line string) {
+// handleNotification handles a notification.
+func (c *client) handleNotification(line string) {
 	if strings.HasPrefix(line, "%session-changed ") {
 		select {
 		case <-c.joined:
@@ -219,7 +219,7 @@ func (c *client) remember(line string) {
 	}
 }
 
-func (c *client) lastWord() string {
+func (c *client) lastLine() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last

@@ -104,7 +104,7 @@ const (
 func (p *Provider) panes(ctx context.Context, filter string) ([]pane, error) {
 	for try := 1; ; try++ {
 		all, err := p.list(ctx, filter)
-		if err != nil || try > collectTries || !prodded(all, try == collectTries) {
+		if err != nil || try > collectTries || !pokeServer(all, try == collectTries) {
 			return all, err
 		}
 		if err := pause(ctx, collectPause); err != nil {
@@ -113,13 +113,12 @@ func (p *Provider) panes(ctx context.Context, filter string) ([]pane, error) {
 	}
 }
 
-// prodded reports whether a command has ended and tmux does not know, and then
-// tells the server to collect it: tmux may miss a child's end while a helper of
-// its own runs (3.3, where it keeps utmp records), and would not look before
-// the next one's. A pane that is not closed may hold last words that tmux has
-// not read, and would not read any more: there the server is told only when
-// late says that it had its time.
-func prodded(all []pane, late bool) bool {
+// pokeServer reports whether a command has ended without tmux having noticed,
+// and then sends the server a SIGCHLD. tmux 3.3 with utmp support may miss a
+// child's exit while a helper of its own runs, and would not collect it before
+// the next exit. An open pane may hold output that tmux has not read and would
+// drop: its server is poked only when late is set.
+func pokeServer(all []pane, late bool) bool {
 	missed, server := false, 0
 	for _, one := range all {
 		if !one.ended() && !processRuns(one.pid) {
@@ -130,7 +129,7 @@ func prodded(all []pane, late bool) bool {
 		}
 	}
 	if server != 0 {
-		syscall.Kill(server, syscall.SIGCHLD) // Best effort: the next question tells.
+		syscall.Kill(server, syscall.SIGCHLD) // Best effort: the next listing shows whether it worked.
 	}
 	return missed
 }

@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// What Stop took away is remembered by name, with how its command ended, in
-// options of the server. There is room for so many: a name may push out
-// another one, which then is as if it never was. The server's end ends all.
-const graves = 1024
+// maxPast bounds the stopped sessions whose exit is remembered. They are kept
+// in options of the server, by a hash of their name: two names with one hash
+// replace each other, and all are lost when the server ends.
+const maxPast = 1024
 
-func grave(tmuxName string) string {
+func pastOption(tmuxName string) string {
 	h := fnv.New32a()
 	h.Write([]byte(tmuxName)) // a hash takes everything
-	return "@den-past-" + strconv.Itoa(int(h.Sum32()%graves))
+	return "@den-past-" + strconv.Itoa(int(h.Sum32()%maxPast))
 }
 
-// bury is the command that notes how a session ended.
-func (p *Provider) bury(name string, one *pane) string {
+// recordEnd returns the tmux command that records how a session ended.
+func (p *Provider) recordEnd(name string, one *pane) string {
 	tmuxName := p.tmuxName(name)
-	return command("set-option", "-g", grave(tmuxName), fmt.Sprintf("%s,%s,%s,%d", tmuxName, one.status, one.signal, one.died.Unix()))
+	return command("set-option", "-g", pastOption(tmuxName), fmt.Sprintf("%s,%s,%s,%d", tmuxName, one.status, one.signal, one.died.Unix()))
 }
 
 // past returns a session that was stopped, or nil.
 func (p *Provider) past(ctx context.Context, name string) (*pane, error) {
 	tmuxName := p.tmuxName(name)
-	lines, err := p.ask(ctx, command("show-options", "-gqv", grave(tmuxName)))
+	lines, err := p.ask(ctx, command("show-options", "-gqv", pastOption(tmuxName)))
 	if errors.Is(err, errNoServer) {
 		return nil, nil
 	}

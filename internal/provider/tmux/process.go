@@ -149,16 +149,16 @@ func (p *Provider) processesOf(name string, one *pane) func() ([]process, error)
 	}
 }
 
-// scanner looks at all processes of this user. Those who ask while a look is
-// under way share the next one: fifty sessions that end at once cost a few.
+// scanner lists all processes of this user. Callers that arrive during a scan
+// share the next one, so that fifty sessions that end at once cost a few scans.
 type scanner struct {
-	looking sync.Mutex // held during a look
+	scanning sync.Mutex // held during a scan
 
 	mu   sync.Mutex // guards the field below
-	next *look      // the look that has not begun, or nil
+	next *scan      // the scan that has not begun, or nil
 }
 
-type look struct {
+type scan struct {
 	once sync.Once
 	all  []process
 	err  error
@@ -167,15 +167,15 @@ type look struct {
 func (s *scanner) processes() ([]process, error) {
 	s.mu.Lock()
 	if s.next == nil {
-		s.next = &look{}
+		s.next = &scan{}
 	}
 	l := s.next
 	s.mu.Unlock()
 	l.once.Do(func() {
-		s.looking.Lock()
-		defer s.looking.Unlock()
+		s.scanning.Lock()
+		defer s.scanning.Unlock()
 		s.mu.Lock()
-		s.next = nil // who comes from here on needs a younger look
+		s.next = nil // later callers need a newer scan
 		s.mu.Unlock()
 		l.all, l.err = allProcesses()
 	})

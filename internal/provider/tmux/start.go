@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -62,9 +63,9 @@ func (p *Provider) tryStart(ctx context.Context, name, start, line string) (*pan
 		return nil, err
 	}
 	_, err = p.askOnce(ctx, client, line, readSequence)
-	one, lookErr := p.find(ctx, name)
-	if lookErr != nil {
-		return nil, errors.Join(err, lookErr)
+	one, findErr := p.find(ctx, name)
+	if findErr != nil {
+		return nil, errors.Join(err, findErr)
 	}
 	if one != nil && one.start == start {
 		return one, nil
@@ -113,6 +114,12 @@ func (p *Provider) startLine(name, start string, c provider.Config, env map[stri
 		option("@den-owner", encoded(p.owner)), option("@den-name", encoded(name)), option("@den-dir", encoded(c.WorkDir)), option("@den-start", start),
 		command("set-option", "-F", "-t", target, "@den-pane", "#{pane_id}"),
 		command("set-hook", "-t", target, "pane-died", p.deathHook(name, start)))
+	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
+		if err := provider.CheckKey(key); err != nil {
+			return "", fmt.Errorf("start session '%s': %w", name, err)
+		}
+		parts = append(parts, option(metaOption(key), encoded(c.Meta[key])))
+	}
 	return sequence(append(parts, after...)...), nil
 }
 

@@ -17,7 +17,7 @@ const (
 	killRound = 50 * time.Millisecond // between two kills of what does not end
 	killLimit = 5 * time.Second       // only a process stuck in the kernel outlives that
 	diedLimit = time.Second           // for tmux to take note of the command's end
-	lookPause = 500 * time.Microsecond
+	pollPause = 500 * time.Microsecond
 )
 
 // Stop ends a session's processes and then the session. Without a server there
@@ -49,7 +49,7 @@ func (p *Provider) remove(ctx context.Context, name string, one *pane) error {
 	if err != nil {
 		return fmt.Errorf("stop session '%s': %w", name, err)
 	}
-	_, err = p.ask(ctx, sequence(p.bury(name, last), command("kill-session", "-t", one.session)))
+	_, err = p.ask(ctx, sequence(p.recordEnd(name, last), command("kill-session", "-t", one.session)))
 	if refused(err) || errors.Is(err, errNoServer) {
 		return nil // it went by itself: the id is no other session's
 	}
@@ -69,7 +69,7 @@ func (p *Provider) awaitDeath(ctx context.Context, name string, one *pane) (*pan
 		}
 		one = now
 		if !one.ended() {
-			if err := pause(ctx, lookPause); err != nil {
+			if err := pause(ctx, pollPause); err != nil {
 				return nil, err
 			}
 		}
@@ -132,7 +132,7 @@ func sweep(ctx context.Context, processes func() ([]process, error), limit, roun
 		}
 		until := time.Now().Add(round)
 		for anyLives(all) && time.Now().Before(until) {
-			if err := pause(ctx, lookPause); err != nil {
+			if err := pause(ctx, pollPause); err != nil {
 				return false, err
 			}
 		}

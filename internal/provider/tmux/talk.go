@@ -16,15 +16,15 @@ import (
 // maxNudge bounds a nudge.
 const maxNudge = 8 << 20
 
-// A program gets the chance to read one input before the next: those that are
-// given text and Enter at once may take Enter for a part of the text. The wait
-// ends when the terminal's input queue has been empty for settleLooks looks,
-// or after settleLimit. After a lone Escape it lasts escapeGap, so that Escape
+// A program gets time to read one input before the next is sent: given text and
+// Enter at once, it may take Enter for a part of the text. The wait ends when
+// the terminal's input queue was found empty emptyChecks times in a row, or
+// after readLimit. After a lone Escape it lasts escapeGap, so that Escape
 // and a letter are not taken for Alt.
 const (
-	settleLimit = 100 * time.Millisecond
-	settleLooks = 3
-	settlePause = time.Millisecond
+	readLimit   = 100 * time.Millisecond
+	emptyChecks = 3
+	readPause   = time.Millisecond
 	escapeGap   = 60 * time.Millisecond
 )
 
@@ -247,22 +247,22 @@ func (p *Provider) unwritten(ctx context.Context, name string, err error) error 
 
 // awaitInputRead waits until the program has read its input.
 func awaitInputRead(ctx context.Context, one *pane, last string) error {
-	limit := time.Now().Add(settleLimit)
+	limit := time.Now().Add(readLimit)
 	if last == "\x1b" {
 		return pause(ctx, escapeGap)
 	}
 	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
 	if err != nil {
-		return pause(ctx, settlePause) // it cannot be asked: the program has a moment
+		return pause(ctx, readPause) // the queue cannot be read: give the program a moment
 	}
 	defer tty.Close() // Best effort: nothing was written.
-	for empty := 0; empty < settleLooks && time.Now().Before(limit); {
+	for empty := 0; empty < emptyChecks && time.Now().Before(limit); {
 		if n, err := queued(tty); err != nil || n == 0 {
 			empty++
 		} else {
 			empty = 0
 		}
-		if err := pause(ctx, settlePause); err != nil {
+		if err := pause(ctx, readPause); err != nil {
 			return err
 		}
 	}

@@ -55,6 +55,7 @@ type Provider struct {
 	realm    string // names the socket in the marks of processes
 	prefix   string // what this owner's tmux session names begin with
 	scans    scanner
+	stamps   stamps
 
 	gate   chan struct{} // has one token: whoever holds it may connect; guards the fields below
 	client *client       // or nil
@@ -73,6 +74,7 @@ var (
 	_ provider.Leaver        = (*Provider)(nil)
 	_ provider.ProcessLister = (*Provider)(nil)
 	_ provider.Titler        = (*Provider)(nil)
+	_ provider.ChangeStamper = (*Provider)(nil)
 )
 
 // maxSocketPath is what every system's socket address holds.

@@ -17,8 +17,8 @@ import (
 // control mode at once, whatever session the client is in.
 const deathPrefix = "den-ended:"
 
-// awayPause is between two looks for a server after the last one went;
-// missedPause between two looks for commands whose end tmux missed.
+// awayPause is between two refreshes for a server after the last one went;
+// missedPause between two refreshes for commands whose end tmux missed.
 const (
 	awayPause   = 50 * time.Millisecond
 	missedPause = 250 * time.Millisecond
@@ -40,7 +40,7 @@ func (p *Provider) deathHook(name, start string) string {
 type watcher struct {
 	p       *Provider
 	client  *client         // or nil, while there is no server
-	running map[string]pane // by start: every session that ran at the last look
+	running map[string]pane // by start: every session that ran at the last refresh
 	over    map[string]bool // starts that are known to be over
 	late    bool            // at the last tick there was an end that tmux did not know of
 	pending provider.EventQueue
@@ -57,7 +57,7 @@ type watcher struct {
 func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	w := &watcher{p: p, running: map[string]pane{}, over: map[string]bool{}, deaths: map[string]string{}, news: make(chan struct{}, 1)}
 	var err error
-	if w.client, err = p.reach(ctx, true, w.hear); err != nil {
+	if w.client, err = p.reach(ctx, true, w.onNotification); err != nil {
 		return nil, err
 	}
 	if err := w.refresh(ctx, true); err != nil {
@@ -72,9 +72,9 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	return out, nil
 }
 
-// hear is called for every notification, by the client's reader and whoever
-// asks it.
-func (w *watcher) hear(line string) {
+// onNotification is called for every notification, by the client's reader and by
+// its callers.
+func (w *watcher) onNotification(line string) {
 	word, rest, _ := strings.Cut(line, " ")
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -137,7 +137,7 @@ func (w *watcher) run(ctx context.Context, out chan<- provider.Event) {
 // it is told to look; or somebody closed a pane under its command.
 func (w *watcher) collectMissed(ctx context.Context) {
 	again := w.late
-	w.late = prodded(slices.Collect(maps.Values(w.running)), again)
+	w.late = pokeServer(slices.Collect(maps.Values(w.running)), again)
 	if w.late && again && w.client != nil {
 		_ = w.refresh(ctx, false) // As in digest.
 	}
@@ -165,7 +165,7 @@ func (w *watcher) digest(ctx context.Context) {
 
 // reconnect looks for the server. Where there is none, all sessions are over.
 func (w *watcher) reconnect(ctx context.Context) {
-	c, err := w.p.reach(ctx, false, w.hear)
+	c, err := w.p.reach(ctx, false, w.onNotification)
 	switch {
 	case err == nil:
 		w.client = c
@@ -224,7 +224,7 @@ func (w *watcher) tell(start, name string) {
 		return
 	}
 	w.over[start] = true
-	if !known { // it was started and ended between two looks
+	if !known { // it was started and ended between two refreshes
 		w.pending.Add(provider.Event{Name: name, Change: provider.Started})
 	}
 	w.pending.Add(provider.Event{Name: name, Change: provider.Ended})

@@ -22,7 +22,7 @@ type survey struct {
 	chapters   []chapter
 }
 
-// survey looks at all of the film, and settles where it ends.
+// survey reads the whole film and determines where it ends.
 func (m *maker) survey() (*survey, error) {
 	s := &survey{}
 	until := uint64(0)
@@ -62,7 +62,7 @@ func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duratio
 	}
 	var slot int64
 	dirty := true
-	look := func() error {
+	draw := func() error {
 		dirty = false
 		grid.Take(term, theme)
 		grid.Redact(m.o.Redact)
@@ -77,7 +77,7 @@ func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duratio
 		if next := int64(t.At / frameTime); next > slot {
 			drawing := term.Modes().Sync && time.Duration(next-slot)*frameTime < syncPatience
 			if dirty && !drawing {
-				if err := look(); err != nil {
+				if err := draw(); err != nil {
 					return err
 				}
 			}
@@ -95,5 +95,5 @@ func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duratio
 	if term == nil {
 		return errEmpty()
 	}
-	return look()
+	return draw()
 }

@@ -63,7 +63,7 @@ func (s *Stream[T]) release(all bool) {
 	spans := s.hidden()
 	cut := len(s.raw)
 	if !all {
-		cut = s.settled(spans)
+		cut = s.stableEnd(spans)
 	}
 	n, from := 0, 0
 	for _, p := range s.pieces {
@@ -120,9 +120,9 @@ func without(text []byte, at []int, kind byte) ([]byte, []int) {
 	return t, a
 }
 
-// settled returns the place in raw up to which nothing changes any more: the
-// end of a line in the older half, in front of a secret that may go on.
-func (s *Stream[T]) settled(spans []Span) int {
+// stableEnd returns the offset in raw up to which later output changes nothing:
+// the end of a line in the older half, before a secret that may continue.
+func (s *Stream[T]) stableEnd(spans []Span) int {
 	text, at := s.scan.text, s.scan.at
 	if len(text) == 0 {
 		return len(s.raw) // nothing but sequences

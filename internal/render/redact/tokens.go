@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// pattern is an expression, and a quick look that tells where it cannot match:
-// most screens hold no secret.
+// pattern is an expression with a cheap check that rules out most texts: few
+// screens hold a secret.
 type pattern struct {
-	re   *regexp.Regexp
-	need []string // one of these must be there; none = look always
-	look func([]byte) bool
+	re    *regexp.Regexp
+	need  []string // one of these must occur; empty means always try
+	match func([]byte) bool
 }
 
 func (p *pattern) mayMatch(text []byte) bool {
-	if p.look != nil {
-		return p.look(text)
+	if p.match != nil {
+		return p.match(text)
 	}
 	for _, n := range p.need {
 		if bytes.Contains(text, []byte(n)) {
@@ -57,7 +57,7 @@ var tokenPatterns = sync.OnceValue(func() []pattern {
 		// what is left of one when its first line is gone, or both.
 		known(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]*`+end+`|[A-Za-z0-9+/=\s]*)`, "PRIVATE KEY"),
 		known(`[A-Za-z0-9+/=\s]+`+end, "PRIVATE KEY"),
-		{re: regexp.MustCompile(`(?:[A-Za-z0-9+/]{64}[A-Za-z0-9+/]*\s*\n){3,}[A-Za-z0-9+/=]*`), look: encodedLine},
+		{re: regexp.MustCompile(`(?:[A-Za-z0-9+/]{64}[A-Za-z0-9+/]*\s*\n){3,}[A-Za-z0-9+/=]*`), match: encodedLine},
 	}
 })
 

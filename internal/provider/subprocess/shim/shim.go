@@ -40,7 +40,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(func() { s.tree.Reap(stop) })
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
-	workers.Go(func() { s.obey(stop) })
+	workers.Go(func() { s.endOnSignal(stop) })
 	workers.Go(func() { s.activity.rest(stop) })
 	reading.Go(func() { s.output.read(s.out) })
 
@@ -92,9 +92,9 @@ func (s *shim) stop(grace time.Duration) error {
 	return nil
 }
 
-// obey ends the session when the system asks, as it does before it goes down.
-func (s *shim) obey(stop <-chan struct{}) {
-	supervise.Obey(s.asked, stop, s.boot.Grace, func(_ os.Signal, grace time.Duration) {
+// endOnSignal ends the session on SIGTERM or SIGINT, for example at shutdown.
+func (s *shim) endOnSignal(stop <-chan struct{}) {
+	supervise.EndOnSignal(s.asked, stop, s.boot.Grace, func(_ os.Signal, grace time.Duration) {
 		if err := s.stop(grace); err != nil {
 			log.Print(err)
 		}

@@ -2,9 +2,9 @@ package tui
 
 import "den/internal/screen"
 
-// look is which part of a screen is shown, and how. A session is never
-// reflowed: what does not fit is outside of the view, or drawn small.
-type look struct {
+// viewport is the part of a screen that is shown, and how. A session is never
+// reflowed: what does not fit is cut off, or the whole screen is drawn small.
+type viewport struct {
 	small  bool
 	follow bool // the view goes where the cursor is
 	top    int  // the first row and column in view
@@ -16,10 +16,10 @@ const (
 	panRows = 4
 )
 
-func (l *look) reset() { l.follow, l.top, l.left = true, 0, 0 }
+func (l *viewport) reset() { l.follow, l.top, l.left = true, 0, 0 }
 
 // key pans.
-func (l *look) key(name string) {
+func (l *viewport) key(name string) {
 	switch name {
 	case "z":
 		l.small = !l.small
@@ -42,7 +42,7 @@ func (l *look) key(name string) {
 }
 
 // place keeps the view within the screen, and the cursor within the view.
-func (l *look) place(s *screen.Snapshot, width, height int) {
+func (l *viewport) place(s *screen.Snapshot, width, height int) {
 	if l.follow {
 		l.top, l.left = l.followed(s, width, height)
 	}
@@ -52,7 +52,7 @@ func (l *look) place(s *screen.Snapshot, width, height int) {
 
 // followed is where the view goes by itself: where text is added. A program
 // that hides the cursor draws the whole screen, and its top tells most.
-func (l *look) followed(s *screen.Snapshot, width, height int) (top, left int) {
+func (l *viewport) followed(s *screen.Snapshot, width, height int) (top, left int) {
 	c, last := s.Cursor, lastRow(s)
 	if !c.Visible || last < height {
 		return 0, 0
@@ -83,7 +83,7 @@ func lastRow(s *screen.Snapshot) int {
 }
 
 // where says which part is in view, or that all is.
-func (l *look) where(s *screen.Snapshot, width, height int) (cols, rows string) {
+func (l *viewport) where(s *screen.Snapshot, width, height int) (cols, rows string) {
 	if s.Cols > width {
 		cols = span(l.left, width, s.Cols)
 	}

@@ -9,62 +9,63 @@ import (
 	"strings"
 )
 
-// Mended says what Mend did. The zero value: nothing was wrong.
-type Mended struct {
+// Repaired describes what Repair did. The zero value means that nothing was
+// wrong.
+type Repaired struct {
 	Segment string // the segment whose torn end was cut, or empty
 	Bytes   int64  // how much was cut
 	Removed bool   // not even its header was whole, so the file is gone
 }
 
-// Mend truncates an incomplete last line of the last segment. The caller must
+// Repair removes an incomplete last line from the last segment. The caller must
 // know that no process writes the log.
-func Mend(dir string) (Mended, error) {
+func Repair(dir string) (Repaired, error) {
 	l := &Log{dir: dir}
 	entries, err := l.list()
 	if err != nil {
-		return Mended{}, err
+		return Repaired{}, err
 	}
 	removeUnfinished(dir)
 	if len(entries) == 0 {
-		return Mended{}, nil
+		return Repaired{}, nil
 	}
 	name := entries[len(entries)-1].name
-	m, err := mendFile(filepath.Join(dir, name))
+	m, err := repairFile(filepath.Join(dir, name))
 	if err != nil {
-		return Mended{}, fmt.Errorf("mend log segment %s: %w", name, err)
+		return Repaired{}, fmt.Errorf("repair log segment %s: %w", name, err)
 	}
-	if m != (Mended{}) {
+	if m != (Repaired{}) {
 		m.Segment = name
 	}
 	return m, nil
 }
 
-func mendFile(path string) (Mended, error) {
+func repairFile(path string) (Repaired, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return Mended{}, err
+		return Repaired{}, err
 	}
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
-		return Mended{}, err
+		return Repaired{}, err
 	}
 	whole, err := wholeLines(f, size)
 	switch {
 	case err != nil:
-		return Mended{}, err
+		return Repaired{}, err
 	case whole == 0:
-		return Mended{Bytes: size, Removed: true}, os.Remove(path)
+		return Repaired{Bytes: size, Removed: true}, os.Remove(path)
 	case whole == size:
-		return Mended{}, nil
+		return Repaired{}, nil
 	}
 	if err := f.Truncate(whole); err != nil {
-		return Mended{}, err
+		return Repaired{}, err
 	}
-	return Mended{Bytes: size - whole}, f.Sync()
+	return Repaired{Bytes: size - whole}, f.Sync()
 }
 
-// wholeLines returns the offset behind the last newline, looking from the end.
+// wholeLines returns the offset after the last newline.
 func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 64<<10)
 	for end := size; end > 0; {
@@ -81,7 +82,7 @@ func wholeLines(f io.ReaderAt, size int64) (int64, error) {
 	return 0, nil
 }
 
-// escapeGlob makes dir stand for itself in a pattern.
+// escapeGlob escapes dir for use in a glob pattern.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }

@@ -1,0 +1,124 @@
+package providertest
+
+import (
+	"fmt"
+
+	"den/internal/fault"
+	"den/internal/provider"
+)
+
+var inputCases = []testCase{
+	{"Type", typeText},
+	{"InputUnread", inputUnread},
+	{"InputLine", inputLine},
+	{"InputModes", inputModes},
+}
+
+func (w *world) typer() provider.Typer {
+	w.Helper()
+	typer, ok := w.p.(provider.Typer)
+	if !ok {
+		w.Skip("the provider is no Typer: it presses Enter behind every text")
+	}
+	return typer
+}
+
+// typeText is a nudge to the byte, but for its Enter.
+func typeText(w *world) {
+	typer := w.typer()
+	file := w.path("typed")
+	w.is("Type in a session that never was", typer.Type(w.Context(), "never-was", "x"), fault.NotFound)
+	w.start("w", "read", file)
+	w.is("Type with no text", typer.Type(w.Context(), "w", ""), fault.Usage)
+	want := ""
+	for _, text := range texts {
+		if err := typer.Type(w.Context(), "w", text); err != nil {
+			w.Fatalf("Type(%q): %v", text, err)
+		}
+		want += w.lineEnds(text)
+		w.reads(file, want)
+	}
+	w.ok("Nudge", w.p.Nudge(w.Context(), "w", "end"))
+	w.reads(file, want+w.typed("end")) // and nothing was held back before it
+	w.stop("w")
+	w.is("Type in a session that was stopped", typer.Type(w.Context(), "w", "x"), fault.NotRunning, fault.NotFound)
+}
+
+func (w *world) inputTeller() provider.InputTeller {
+	w.Helper()
+	teller, ok := w.p.(provider.InputTeller)
+	if !ok {
+		w.Skip("the provider is no InputTeller: it does not know what programs read")
+	}
+	return teller
+}
+
+// inputs waits until a session's input is as it should be.
+func (w *world) inputs(name, what string, holds func(provider.Input) bool) provider.Input {
+	w.Helper()
+	teller := w.inputTeller()
+	var got provider.Input
+	defer func() {
+		w.Helper()
+		if w.Failed() {
+			w.Logf("the input of %s is %+v", name, got)
+		}
+	}()
+	w.eventually(fmt.Sprintf("the input of %s %s", name, what), func() bool {
+		var err error
+		got, err = teller.Input(w.Context(), name)
+		w.ok("Input", err)
+		return holds(got)
+	})
+	return got
+}
+
+func inputUnread(w *world) {
+	w.needs(Nudge)
+	teller := w.inputTeller()
+	_, err := teller.Input(w.Context(), "never-was")
+	w.is("Input of a session that never was", err, fault.NotFound)
+	w.start("deaf", "idle")
+	w.inputs("deaf", "is empty", func(in provider.Input) bool { return in.Unread == 0 })
+	size := 0
+	for _, text := range []string{"hello", "über"} {
+		w.ok("Nudge", w.p.Nudge(w.Context(), "deaf", text))
+		size += len(text) + len("\n")
+		w.inputs("deaf", fmt.Sprintf("has %d bytes that were not read", size), func(in provider.Input) bool { return in.Unread == size })
+	}
+	file := w.path("typed")
+	w.start("reader", "read", file)
+	w.ok("Nudge", w.p.Nudge(w.Context(), "reader", "hello"))
+	w.reads(file, w.typed("hello"))
+	w.inputs("reader", "was read", func(in provider.Input) bool { return in.Unread == 0 })
+	w.stop("reader")
+	_, err = teller.Input(w.Context(), "reader")
+	w.is("Input of a session that was stopped", err, fault.NotRunning, fault.NotFound)
+}
+
+// inputLine is a line that is typed and not ended: it is not unread, and it is
+// told where the provider knows it.
+func inputLine(w *world) {
+	w.needs(SendKeys, Terminal)
+	w.inputTeller()
+	typer := w.typer()
+	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", "printf 'ready> '; exec cat"))
+	w.inputs("w", "has the prompt left of the cursor", func(in provider.Input) bool { return in.CursorRow == "ready> " })
+	w.ok("Type", typer.Type(w.Context(), "w", "half"))
+	in := w.inputs("w", "has the text left of the cursor", func(in provider.Input) bool { return in.CursorRow == "ready> half" })
+	if !in.LineMode || !in.Echo || in.Unread != 0 || in.UnfinishedKnown && in.Unfinished != "half" {
+		w.Errorf("with an unfinished line the input is %+v", in)
+	}
+	w.ok("SendKeys", w.p.SendKeys(w.Context(), "w", "Enter"))
+	w.inputs("w", "is an empty line", func(in provider.Input) bool { return in.CursorRow == "" && in.Unread == 0 && in.Unfinished == "" })
+}
+
+func inputModes(w *world) {
+	w.inputTeller()
+	w.start("lines", "idle")
+	w.start("bytes", "read", w.path("typed"))
+	terminal := !w.lacks(Terminal)
+	for name, modes := range map[string]bool{"lines": terminal, "bytes": false} {
+		w.inputs(name, fmt.Sprintf("has line mode and echo: %v", modes), func(in provider.Input) bool { return in.LineMode == modes && in.Echo == modes })
+	}
+}
