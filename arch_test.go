@@ -113,6 +113,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
+		"internal/supervise",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
@@ -132,7 +133,7 @@ var allowed = map[string][]string{
 	},
 	"internal/cli": {
 		"internal/cli/k",
-		"internal/fault", "internal/rpc", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
+		"internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent", "internal/conversation",

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,12 +9,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/rpc"
+	"den/internal/supervise"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
@@ -169,39 +170,32 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 	if err := p.Make(); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(p.Log(), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return fault.Errorf(fault.KindOf(err), "open the keeper's log: %w", err)
-	}
-	defer log.Close()
-	cmd := exec.Command(argv[0], slices.Concat(argv[1:], []string{"--announce"}, verb)...)
-	cmd.Env, cmd.Stderr, cmd.Dir = a.environ, log, filepath.Dir(p.Config)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return fault.Errorf(fault.Internal, "start the keeper: %w", err)
-	}
-	defer context.AfterFunc(ctx, func() { out.Close() })()
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), cmd.Process.Release()) // it goes on without us
-	}
-	if err != nil {
-		return fault.Hintf(fault.Errorf(fault.Internal, "the keeper ended before it answered: %w", cmd.Wait()), "its log is %s", p.Log())
-	}
-	var said struct {
+	var answer struct {
 		Error *rpc.Error `json:"error"`
 	}
-	if err := json.Unmarshal(line, &said); err != nil {
-		return fault.Errorf(fault.Protocol, "the keeper said %q", line)
+	proc, err := supervise.Detached{
+		Binary: argv[0], Argv: slices.Concat(argv, []string{"--announce"}, verb), Env: keeperEnv(a.environ, p),
+		Dir: filepath.Dir(p.Config), Log: p.Log(), Stays: true,
+	}.Start(ctx, nil, &answer)
+	if err != nil {
+		return fault.Hintf(fmt.Errorf("start the keeper: %w", err), "its log is %s", p.Log())
 	}
-	if said.Error != nil {
-		return errors.Join(said.Error.Err())
+	if answer.Error != nil {
+		return errors.Join(answer.Error.Err(), proc.Release())
 	}
-	return cmd.Process.Release()
+	return proc.Release()
+}
+
+// keeperEnv is the keeper's environment. A keeper that is started inside a
+// session is not part of it: it does not bear the session's marks, and is
+// marked as hosts are, by an argument of its own, so that it outlives the
+// session.
+func keeperEnv(environ []string, p keeper.StateDir) []string {
+	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		key, _, _ := strings.Cut(kv, "=")
+		return key == home.HostMark || key == home.ProgramMark || key == "DEN_SESSION"
+	})
+	return append(env, home.HostMark+"="+p.Config)
 }
 
 // dend returns the path of the keeper's binary: next to this one, or on the
@@ -224,7 +218,7 @@ func (a *app) dend() (string, error) {
 }
 
 func (a *app) keeperArgv(binary string, p keeper.StateDir) ([]string, error) {
-	home, err := a.home()
+	root, err := a.home()
 	if err != nil {
 		return nil, err
 	}
@@ -232,5 +226,5 @@ func (a *app) keeperArgv(binary string, p keeper.StateDir) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %w", err)
 	}
-	return []string{binary, "-f", p.Config, "--home", home.Path, "--den", self}, nil
+	return []string{binary, "-f", p.Config, "--home", root.Path, "--den", self}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/rpc"
+	"den/internal/supervise"
 	"den/internal/workspace"
 )
 
@@ -125,11 +127,14 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 			log.Printf("tell who started us: %v", werr) // it went away; the keeper stays
 		}
 		if f, ok := stdout.(*os.File); ok {
-			f.Close() // Best effort: the one who started us waits for no more.
+			supervise.LetGo(f) // the one who started us waits for no more
 		}
 	}
 	defer func() { announce(err) }()
 
+	// What a keeper starts is not a keeper.
+	os.Unsetenv(home.HostMark) // Best effort: it fails for names that are none.
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, home.HostMark+"=") })
 	getenv := lookup(environ)
 	p, err := keeper.At(o.file)
 	if err != nil {

@@ -26,12 +26,14 @@ type Detached struct {
 	Dir    string
 	Log    string     // the file that takes its stderr
 	Extra  []*os.File // its descriptors from 3 up
+	Stays  bool       // it runs on if the context ends before it has answered
 }
 
 // Start runs the process and exchanges one message each: bootstrap goes to its
 // stdin, unless it is nil, and what it says on its stdout is decoded into
-// answer, both as JSON. After an error nothing of it runs any more; the caller
-// discards one whose answer is a refusal, and reaps it when it ends.
+// answer, both as JSON. After an error nothing of it runs any more, unless it
+// Stays; the caller discards one whose answer is a refusal, and reaps it when
+// it ends.
 func (d Detached) Start(ctx context.Context, bootstrap, answer any) (*os.Process, error) {
 	proc, tell, said, err := d.spawn(bootstrap != nil)
 	if err != nil {
@@ -45,17 +47,24 @@ func (d Detached) Start(ctx context.Context, bootstrap, answer any) (*os.Process
 		tell.Close() // Best effort, as above.
 	})
 	stop := context.AfterFunc(ctx, func() {
-		proc.Kill()  // Best effort: it may have ended.
+		if !d.Stays {
+			proc.Kill() // Best effort: it may have ended.
+		}
 		said.Close() // unblocks the read below, whoever holds the other end
 	})
 	err = json.NewDecoder(said).Decode(answer)
-	if !stop() {
+	cut := !stop()
+	if cut {
 		err = context.Cause(ctx)
 	} else if err != nil {
 		err = fault.Errorf(fault.Internal, "it ended before it was ready: %s", LogTail(d.Log))
 	}
 	said.Close() // Best effort: all of it was read.
-	if err != nil {
+	switch {
+	case err == nil:
+	case cut && d.Stays:
+		err = errors.Join(err, proc.Release())
+	default:
 		Discard(proc)
 	}
 	telling.Wait()
