@@ -24,6 +24,13 @@ type Sender interface {
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
 
+// A Confirmer is a Sender that can also tell later what became of a message.
+type Confirmer interface {
+	// Confirm returns the receipt of a message that the agent has. found is
+	// false where it does not have it, or does not show it yet.
+	Confirm(ctx context.Context, id string) (r Receipt, found bool, err error)
+}
+
 // An Answerer is a Source that can also decide a question, without typing.
 type Answerer interface {
 	Answer(ctx context.Context, question, option string) error

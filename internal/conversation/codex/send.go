@@ -3,6 +3,7 @@ package codex
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"den/internal/conversation"
@@ -28,7 +29,7 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 	if err != nil {
 		return failed, err
 	}
-	if has(ctx, c, thread, m.ID) {
+	if there, _ := has(ctx, c, thread, m.ID); there { // before its first turn a thread cannot be asked
 		return taken(m.ID, thread), nil
 	}
 	input := []map[string]string{{"type": "text", "text": m.Text}}
@@ -40,7 +41,7 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 		return conversation.Receipt{ID: m.ID, Progress: conversation.Sent, At: time.Now()}, err
 	}
 	for deadline := time.Now().Add(takeLimit); time.Now().Before(deadline); {
-		if has(ctx, c, thread, m.ID) {
+		if there, _ := has(ctx, c, thread, m.ID); there { // Best effort: it is asked again.
 			return taken(m.ID, thread), nil
 		}
 		select {
@@ -54,19 +55,40 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 
 // target is where a message goes, or why it must not.
 func (s *Source) target() (*conn, string, error) {
+	c, thread, err := s.current()
+	if err != nil {
+		return nil, "", fmt.Errorf("send to codex: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.model.state().Activity == conversation.Asking {
+		return nil, "", fault.Errorf(fault.Busy, "send to codex: it asks for a decision")
+	}
+	return c, thread, nil
+}
+
+// current is the thread that the screen shows.
+func (s *Source) current() (*conn, string, error) {
 	if why := s.Problem(); why != "" {
-		return nil, "", fault.Errorf(fault.Unreachable, "send to codex: %s", why)
+		return nil, "", fault.Errorf(fault.Unreachable, "%s", why)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.model.main().ID
-	switch {
-	case s.conn == nil || id == "":
-		return nil, "", fault.Errorf(fault.Unreachable, "send to codex: it has no thread yet")
-	case s.model.state().Activity == conversation.Asking:
-		return nil, "", fault.Errorf(fault.Busy, "send to codex: it asks for a decision")
+	if s.conn == nil || id == "" {
+		return nil, "", fault.Errorf(fault.Unreachable, "it has no thread yet")
 	}
 	return s.conn, id, nil
+}
+
+// Confirm looks for a message in the thread.
+func (s *Source) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
+	c, thread, err := s.current()
+	if err != nil {
+		return conversation.Receipt{}, false, fmt.Errorf("look for a message in codex: %w", err)
+	}
+	there, err := has(ctx, c, thread, id)
+	return taken(id, thread), there, err
 }
 
 func taken(id, thread string) conversation.Receipt {
@@ -78,7 +100,7 @@ const lastItems = 100
 
 // has reports whether the thread has the message. Before its first turn it has
 // none, and cannot be asked.
-func has(ctx context.Context, c *conn, thread, id string) bool {
+func has(ctx context.Context, c *conn, thread, id string) (bool, error) {
 	var items struct {
 		Data []struct {
 			Item struct {
@@ -87,14 +109,14 @@ func has(ctx context.Context, c *conn, thread, id string) bool {
 		} `json:"data"`
 	}
 	if err := c.call(ctx, "thread/items/list", map[string]any{"threadId": thread, "sortDirection": "desc", "limit": lastItems}, &items); err != nil {
-		return false
+		return false, err
 	}
 	for _, one := range items.Data {
 		if one.Item.ClientID == id {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // Answer decides an open approval or question.

@@ -34,6 +34,8 @@ var (
 	_ conversation.Source   = (*Source)(nil)
 	_ conversation.Sender   = (*Source)(nil)
 	_ conversation.Answerer = (*Source)(nil)
+
+	_ conversation.Confirmer = (*Source)(nil)
 )
 
 // Open begins to follow. The server need not listen yet.

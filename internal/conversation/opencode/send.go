@@ -100,12 +100,8 @@ func (s *Source) has(ctx context.Context, session, own string) (bool, error) {
 // target is the session that messages go to: the one opencode was started
 // with, the newest that was used since, or a new one.
 func (s *Source) target(ctx context.Context) (string, error) {
-	var sessions []info
-	if err := s.client.call(ctx, http.MethodGet, "/session", nil, &sessions); err != nil {
-		return "", err
-	}
-	if id := newest(sessions, s.endpoint); id != "" {
-		return id, nil
+	if id, err := s.current(ctx); id != "" || err != nil {
+		return id, err
 	}
 	var made info
 	if err := s.client.call(ctx, http.MethodPost, "/session", struct{}{}, &made); err != nil {
@@ -115,6 +111,25 @@ func (s *Source) target(ctx context.Context) (string, error) {
 		return "", fault.Errorf(fault.Protocol, "make a session in opencode: it has no id")
 	}
 	return made.ID, nil
+}
+
+// current is the session that the screen shows, "" for none.
+func (s *Source) current(ctx context.Context) (string, error) {
+	var sessions []info
+	if err := s.client.call(ctx, http.MethodGet, "/session", nil, &sessions); err != nil {
+		return "", err
+	}
+	return newest(sessions, s.endpoint), nil
+}
+
+// Confirm looks for a message in the session.
+func (s *Source) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
+	session, err := s.current(ctx)
+	if session == "" || err != nil {
+		return conversation.Receipt{}, false, err
+	}
+	there, err := s.has(ctx, session, ownPart(id))
+	return taken(id, session), there, err
 }
 
 // newest picks the session that the screen shows, "" for none.

@@ -32,7 +32,21 @@ type Message struct {
 	// Before is the hash of the screen that it was typed at: whoever finds the
 	// same screen after a crash knows that nothing was typed.
 	Before string `json:"before,omitempty"`
+	// Expect is what may still show that the agent took it, where Status is
+	// conversation.Sent, and Life the start of the session that it was sent to.
+	Expect Expect `json:"expect,omitempty"`
+	Life   string `json:"life,omitempty"`
 }
+
+// Expect names evidence that may come later. The values are stored: add, never
+// rename.
+type Expect string
+
+// What a message that was sent may wait for.
+const (
+	ExpectRead   Expect = "read"   // the program reads its input
+	ExpectSource Expect = "source" // the agent's own protocol shows the message
+)
 
 // Receipt is the message's claim.
 func (m Message) Receipt() conversation.Receipt {

@@ -96,7 +96,8 @@ func read(path string) (*Message, error) {
 
 func (q *Queue) path(key string) string { return filepath.Join(q.dir, key+".json") }
 
-// OnEnd has tell called with every message that comes to its end. It is to be
+// OnEnd has tell called with every message that comes to its end, and again
+// where more becomes known of one that was sent. It is to be
 // called before anything is sent.
 func (q *Queue) OnEnd(tell func(Message)) { q.onEnd = tell }
 
@@ -297,9 +298,9 @@ func (q *Queue) forgetOldest() error {
 	return nil
 }
 
-// Finish brings a message to its end, and tells.
-func (q *Queue) Finish(id string, status Status, reason string) error {
-	if err := q.Update(id, func(m *Message) { m.Status, m.Reason = status, reason }); err != nil {
+// Finish brings a message to its end, or changes one that is over, and tells.
+func (q *Queue) Finish(id string, change func(*Message)) error {
+	if err := q.Update(id, change); err != nil {
 		return err
 	}
 	if q.onEnd == nil {
@@ -310,6 +311,20 @@ func (q *Queue) Finish(id string, status Status, reason string) error {
 		q.onEnd(m)
 	}
 	return err
+}
+
+// Expecting returns the messages of which more may become known, the oldest
+// first.
+func (q *Queue) Expecting(e Expect) []Message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var some []Message
+	for _, m := range q.messages {
+		if m.Status == conversation.Sent && m.Expect == e {
+			some = append(some, *m)
+		}
+	}
+	return some
 }
 
 // Answered notes that the turn is over which the taken messages began.

@@ -80,7 +80,7 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 	for {
 		before, err := c.awaitClear(ctx, m)
 		if fault.KindOf(err) == fault.Usage {
-			return c.finish(m.ID, conversation.Failed, err.Error())
+			return c.finish(m.ID, outcome{progress: conversation.Failed, evidence: err.Error()}, "")
 		}
 		if err != nil {
 			return err
@@ -106,30 +106,34 @@ func (c *Conversation) hand(ctx context.Context, m outbox.Message, before string
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second+2*c.timing.Confirm+c.timing.Patience)
 	defer cancel()
 	life := c.life(ctx)
-	status, evidence, err := c.transmit(ctx, m, before)
+	o, err := c.transmit(ctx, m, before)
 	switch fault.KindOf(err) {
 	case fault.Usage, fault.Unsupported:
-		return false, c.finish(m.ID, conversation.Failed, err.Error())
+		return false, c.finish(m.ID, outcome{progress: conversation.Failed, evidence: err.Error()}, "")
 	case fault.NotFound, fault.NotRunning, fault.Busy:
 		// Nothing was typed, or what it was typed at is gone.
 		return true, c.queue.Update(m.ID, func(m *outbox.Message) { m.Status, m.Reason = conversation.Queued, err.Error() })
 	}
 	if err != nil {
-		status, evidence = conversation.Sent, err.Error()
+		o.progress, o.evidence = conversation.Sent, err.Error()
 	}
-	if status != conversation.Sent && c.life(ctx) != life {
-		status, evidence = conversation.Sent, "the agent ended while it was typed" // what was seen is another one's
+	if c.life(ctx) != life && o.expect != outbox.ExpectSource {
+		o = sent("the agent ended while it was typed") // what was seen is another one's
 	}
-	return false, c.finish(m.ID, status, evidence)
+	return false, c.finish(m.ID, o, life)
 }
 
 // transmit sends the message in the way that tells most of what becomes of it.
 // An error of a kind that hand knows means that nothing was sent.
-func (c *Conversation) transmit(ctx context.Context, m outbox.Message, before string) (conversation.Progress, string, error) {
+func (c *Conversation) transmit(ctx context.Context, m outbox.Message, before string) (outcome, error) {
 	if s, ok := c.source.(conversation.Sender); ok {
 		r, err := s.Send(ctx, conversation.Message{ID: m.ID, Text: m.Text})
 		if fault.KindOf(err) != fault.Unsupported {
-			return r.Progress, r.Evidence, err
+			o := outcome{progress: r.Progress, evidence: r.Evidence}
+			if r.Progress == conversation.Sent {
+				o.expect = outbox.ExpectSource
+			}
+			return o, err
 		}
 	}
 	if c.hasComposer() {
@@ -141,17 +145,26 @@ func (c *Conversation) transmit(ctx context.Context, m outbox.Message, before st
 // resume brings a message to its end that was being sent when another process
 // ended. ended is false where it was certainly not sent.
 func (c *Conversation) resume(ctx context.Context, m outbox.Message) (ended bool, err error) {
-	const unsure = "the keeper ended while it was typed"
 	if why, screen, err := c.obstacle(ctx, m.Text); err != nil {
 		return false, err
 	} else if why == "" && c.standsTyped(ctx, screen, m.Text) {
-		status, evidence := c.submit(ctx, m.Text, screen)
-		return true, c.finish(m.ID, status, evidence)
+		life := c.life(ctx)
+		return true, c.finish(m.ID, c.submit(ctx, m.Text, screen), life)
 	}
 	if !c.untouched(ctx, m) {
-		return true, c.finish(m.ID, conversation.Sent, unsure)
+		return true, c.finish(m.ID, c.unsure(), "")
 	}
 	return false, c.queue.Update(m.ID, func(m *outbox.Message) { m.Status = conversation.Queued })
+}
+
+// unsure is a message of which nobody knows whether it was sent. Where the
+// agent's own protocol may have it, that can tell later.
+func (c *Conversation) unsure() outcome {
+	const why = "the keeper ended while it was typed"
+	if _, ok := c.source.(conversation.Confirmer); ok {
+		return later(why, outbox.ExpectSource)
+	}
+	return sent(why)
 }
 
 // untouched reports whether a message that was about to be typed when the
@@ -165,9 +178,10 @@ func (c *Conversation) untouched(ctx context.Context, m outbox.Message) bool {
 	return err == nil && m.Before != "" && hash(screen) == m.Before
 }
 
-// finish brings a message to its end, and tells.
-func (c *Conversation) finish(id string, status conversation.Progress, reason string) error {
-	if err := c.queue.Finish(id, status, reason); err != nil {
+// finish writes down what became of a message, and tells. life is the start of
+// the session that it was sent to.
+func (c *Conversation) finish(id string, o outcome, life string) error {
+	if err := c.queue.Finish(id, o.noted(life)); err != nil {
 		return err
 	}
 	m, err := c.queue.Get(id)

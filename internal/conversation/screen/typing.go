@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/conversation"
+	"den/internal/conversation/outbox"
 	"den/internal/poll"
 	"den/internal/provider"
 )
@@ -34,47 +34,41 @@ func (c *Conversation) hasComposer() bool {
 
 // throughComposer types the text, sees it in the composer, and submits it. An
 // error means that it could not be typed.
-func (c *Conversation) throughComposer(ctx context.Context, text string) (conversation.Progress, string, error) {
+func (c *Conversation) throughComposer(ctx context.Context, text string) (outcome, error) {
 	if err := c.provider.(provider.Typer).Type(ctx, c.session, text); err != nil {
-		return "", "", err
+		return outcome{}, err
 	}
-	status, evidence := c.submit(ctx, text, "")
-	return status, evidence, nil
+	return c.submit(ctx, text, ""), nil
 }
 
 // submit presses Enter behind text that was typed, and finds out what became
 // of it. before is the screen from before it was typed, or "".
-func (c *Conversation) submit(ctx context.Context, text, before string) (conversation.Progress, string) {
+func (c *Conversation) submit(ctx context.Context, text, before string) outcome {
 	if !c.hasComposer() {
 		if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
-			return unfinished(err)
+			return enterMissing(err)
 		}
 		return c.awaitRead(ctx, text, before)
 	}
 	whole, err := c.awaitShown(ctx, text)
 	if err != nil {
-		return unfinished(err)
+		return enterMissing(err)
 	}
 	if why, err := c.pressEnter(ctx, text); err != nil {
-		return unfinished(err)
+		return enterMissing(err)
 	} else if why != "" {
-		return conversation.Sent, why
+		return sent(why)
 	}
 	emptied, err := c.awaitEmptied(ctx, text)
 	switch {
 	case err != nil:
-		return conversation.Sent, "what became of it is not known: " + err.Error()
+		return sent("what became of it is not known: " + err.Error())
 	case whole && emptied:
-		return conversation.Taken, byComposer
+		return taken(byComposer)
 	case emptied:
-		return conversation.Sent, "its composer did not show it"
+		return sent("its composer did not show it")
 	}
-	return conversation.Sent, "it stands in the agent's composer and was not taken"
-}
-
-// unfinished is a message whose text was typed and whose Enter was not.
-func unfinished(err error) (conversation.Progress, string) {
-	return conversation.Sent, "the text was typed, Enter was not: " + err.Error()
+	return sent("it stands in the agent's composer and was not taken")
 }
 
 // awaitShown waits until the composer shows the text whole.
@@ -144,36 +138,34 @@ func (c *Conversation) awaitEmptied(ctx context.Context, text string) (bool, err
 
 // throughLine types the text and Enter at a program whose composer is not
 // known. An error means that it could not be typed.
-func (c *Conversation) throughLine(ctx context.Context, text, before string) (conversation.Progress, string, error) {
+func (c *Conversation) throughLine(ctx context.Context, text, before string) (outcome, error) {
 	if t, ok := c.provider.(provider.Typer); ok && c.hints.CodingAgent {
 		if err := t.Type(ctx, c.session, text); err != nil {
-			return "", "", err
+			return outcome{}, err
 		}
-		status, evidence := c.submitUnseen(ctx, text)
-		return status, evidence, nil
+		return c.submitUnseen(ctx, text), nil
 	}
 	if err := c.provider.Nudge(ctx, c.session, text); err != nil {
-		return "", "", err
+		return outcome{}, err
 	}
-	status, evidence := c.awaitRead(ctx, text, before)
-	return status, evidence, nil
+	return c.awaitRead(ctx, text, before), nil
 }
 
 // submitUnseen presses Enter behind a text that cannot be seen.
-func (c *Conversation) submitUnseen(ctx context.Context, text string) (conversation.Progress, string) {
+func (c *Conversation) submitUnseen(ctx context.Context, text string) outcome {
 	switch why, err := c.pressEnter(ctx, text); {
 	case err != nil:
-		return unfinished(err)
+		return enterMissing(err)
 	case why != "":
-		return conversation.Sent, why
+		return sent(why)
 	}
-	return conversation.Sent, "its composer is not known"
+	return sent("its composer is not known")
 }
 
 // awaitRead waits until the kernel says that the program has read all of its
 // input. What the terminal echoes is no evidence: it only shows that the kernel
 // has the text, so that an empty queue means that it was read.
-func (c *Conversation) awaitRead(ctx context.Context, text, before string) (conversation.Progress, string) {
+func (c *Conversation) awaitRead(ctx context.Context, text, before string) outcome {
 	limited, cancel := context.WithTimeout(ctx, c.timing.Confirm)
 	defer cancel()
 	shown := newTextSearch(text, before)
@@ -198,13 +190,13 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) (conv
 	})
 	switch {
 	case err == nil:
-		return conversation.Taken, byKernel
+		return taken(byKernel)
 	case limited.Err() != nil && ctx.Err() == nil:
-		return conversation.Sent, "the program has not read it"
+		return later("the program has not read it", outbox.ExpectRead)
 	case unsupported(err):
-		return conversation.Sent, "nobody can tell here what the program reads"
+		return sent("nobody can tell here what the program reads")
 	}
-	return conversation.Sent, "what became of it is not known: " + err.Error()
+	return sent("what became of it is not known: " + err.Error())
 }
 
 // standsTyped reports whether the text was typed and waits for Enter.

@@ -31,6 +31,8 @@ var (
 	_ conversation.Source   = (*Live)(nil)
 	_ conversation.Sender   = Sending{}
 	_ conversation.Answerer = Sending{}
+
+	_ conversation.Confirmer = Sending{}
 )
 
 // NewLive makes the source of an agent, nil where none is known for it.
@@ -144,6 +146,16 @@ func (s Sending) Send(ctx context.Context, m conversation.Message) (conversation
 		err = fault.Errorf(fault.Unsupported, "%w", err)
 	}
 	return receipt, err
+}
+
+// Confirm asks the side channel for a message that it was given before.
+func (s Sending) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
+	source, why := s.open()
+	confirmer, ok := source.(conversation.Confirmer)
+	if !ok {
+		return conversation.Receipt{}, false, fault.Errorf(fault.Unsupported, "confirm by the %s: %s", s.name, why)
+	}
+	return confirmer.Confirm(ctx, id)
 }
 
 // Answer decides a question by the side channel.
