@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"time"
 
@@ -88,10 +89,7 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	}
 	ans := answerFor(m.Name, shot, o.format)
 	if ans.Artifact, err = s.Dir.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
-		var kept bytes.Buffer
-		if err = encodeJSON(&kept, ans); err == nil {
-			err = s.Dir.SaveArtifact(ans.Artifact, home.Artifact{Kind: "snapshot", Seq: shot.Seq, ScreenHash: shot.Screen.Hash}, kept.Bytes())
-		}
+		err = keepSnapshot(s.Dir, ans)
 	}
 	if err != nil {
 		// The answer is good all the same: a reader need not be able to write.
@@ -101,6 +99,19 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 		}
 	}
 	return a.answer(ans, func(w io.Writer) { printSnapshot(w, ans) })
+}
+
+// keepSnapshot writes the artifact, unless it is there: at one seq, the same
+// options always give the same answer.
+func keepSnapshot(d home.Dir, ans snapshotAnswer) error {
+	if _, err := os.Stat(ans.Artifact); err == nil {
+		return nil
+	}
+	var kept bytes.Buffer
+	if err := encodeJSON(&kept, ans); err != nil {
+		return err
+	}
+	return d.SaveArtifact(ans.Artifact, home.Artifact{Kind: "snapshot", Seq: ans.Seq, ScreenHash: ans.ScreenHash}, kept.Bytes())
 }
 
 // artifactName returns a name that differs for different options at one seq.
