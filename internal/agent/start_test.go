@@ -121,6 +121,25 @@ func TestStartGoesInOrder(t *testing.T) {
 	}
 }
 
+// A script without a "#!" line is run by sh, whether or not it is executable.
+func TestSetupScriptWithoutInterpreter(t *testing.T) {
+	for _, mode := range []os.FileMode{0o600, 0o700} {
+		dir := t.TempDir()
+		script, out := filepath.Join(dir, "setup"), filepath.Join(dir, "out")
+		if err := os.WriteFile(script, []byte("echo ran $DEN_AGENT > "+out+"\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+		p := newFake()
+		m := managed(t, p, agent.SessionConfig{WorkDir: dir, Hints: workspace.Hints{SessionSetupScript: script}})
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatalf("mode %o: %v", mode, err)
+		}
+		if data, err := os.ReadFile(out); err != nil || string(data) != "ran dir/a\n" {
+			t.Errorf("mode %o: %q, %v", mode, data, err)
+		}
+	}
+}
+
 // claude's dialogs now default to "No": keys go to the row that says yes, and
 // Enter comes when the cursor is there.
 func TestDialogsAreAnswered(t *testing.T) {
