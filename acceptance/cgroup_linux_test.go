@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"den/internal/home"
+	"den/internal/need"
 )
 
 // hiding is a shell with a process that has left its tree's environment, and
@@ -28,7 +29,7 @@ func (w *world) hide(name string) (home.Dir, *home.Manifest) {
 		w.t.Fatal(err)
 	}
 	if m.Cgroup == "" {
-		w.t.Skip("this user may not make cgroups of version 2 here")
+		need.Feature(w.t, "this user cannot create cgroups of version 2 here")
 	}
 	return d, m
 }

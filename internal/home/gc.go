@@ -10,6 +10,7 @@ import (
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/ident"
+	"den/internal/supervise"
 )
 
 // GCOptions selects the final sessions to remove.
@@ -29,7 +30,8 @@ type Collected struct {
 }
 
 // Collect removes the directories of final sessions of a Home, never those of
-// active ones. The error lists what could not be removed.
+// active ones, and empty cgroups that deleted sessions left behind. The error
+// lists what could not be removed.
 func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 	all, err := h.All()
 	if err != nil {
@@ -62,13 +64,13 @@ func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 		removed = append(removed, c)
 	}
 	if !o.DryRun {
-		errs = append(errs, h.removeDebris(now))
+		errs = append(errs, h.removeDebris(now), supervise.RemoveEmptyCgroups(now.Add(-debrisAge)))
 	}
 	return removed, errors.Join(errs...)
 }
 
-// debrisAge is the age from which a session directory without a record is
-// removed. A newer one may still be under construction.
+// debrisAge is the age from which a session directory without a record, or an
+// empty cgroup, is removed. A newer one may still be under construction.
 const debrisAge = time.Minute
 
 // removeDebris deletes directories of sessions whose creation was interrupted.

@@ -14,10 +14,17 @@ import (
 const require = "DEN_TEST_REQUIRE"
 
 // Missing skips the test because 'make setup' has not installed something, and
-// fails it where DEN_TEST_REQUIRE is set.
+// fails it if DEN_TEST_REQUIRE is set.
 func Missing(t testing.TB, format string, args ...any) {
 	t.Helper()
-	reason := fmt.Sprintf(format, args...) + "; 'make setup' installs it"
+	Feature(t, "%s; 'make setup' installs it", fmt.Sprintf(format, args...))
+}
+
+// Feature skips the test because the machine lacks a feature, and fails it if
+// DEN_TEST_REQUIRE is set.
+func Feature(t testing.TB, format string, args ...any) {
+	t.Helper()
+	reason := fmt.Sprintf(format, args...)
 	if os.Getenv(require) == "1" {
 		t.Fatalf("%s, and %s=1 lets no test be skipped for that", reason, require)
 	}

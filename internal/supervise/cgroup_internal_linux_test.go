@@ -5,9 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
+	"time"
 
+	"den/internal/need"
 	"den/internal/pty"
 )
 
@@ -48,7 +52,7 @@ func TestBelongs(t *testing.T) {
 func TestCgroupSweep(t *testing.T) {
 	c := NewCgroup("supervise-test")
 	if c.Path == "" {
-		t.Skip("this user may not make cgroups of version 2 here")
+		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}
 	defer c.Remove()
 	dir, err := c.Open()
@@ -83,4 +87,53 @@ func TestCgroupSweep(t *testing.T) {
 	if killed, err := c.Sweep(); killed != 0 || err != nil {
 		t.Errorf("a cgroup that is gone: %d, %v", killed, err)
 	}
+}
+
+// Empty cgroups of sessions are removed once they are old enough. One with
+// processes stays, and so does one that is not a session's.
+func TestRemoveEmptyCgroups(t *testing.T) {
+	base := NewCgroup("remove-empty-test").Path
+	if base == "" {
+		need.Feature(t, "this user cannot create cgroups of version 2 here")
+	}
+	defer syscall.Rmdir(base)
+	create := func(name string) string {
+		path := filepath.Join(base, name)
+		if err := os.Mkdir(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Rmdir(path) })
+		return path
+	}
+	empty, busy, other := create("den-session-empty"), create("den-session-busy"), create("other")
+	dir, err := os.Open(busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	cmd := exec.Command("cat")
+	stdin, err := cmd.StdinPipe() // closing it ends cat
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	pty.InCgroup(cmd.SysProcAttr, dir)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer stdin.Close()
+	check := func(before time.Time, want ...string) {
+		t.Helper()
+		if err := removeEmptyCgroups(base, before); err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{empty, busy, other} {
+			if _, err := os.Stat(path); (err == nil) != slices.Contains(want, path) {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	check(time.Now().Add(-time.Hour), empty, busy, other)
+	check(time.Now().Add(time.Hour), busy, other)
 }

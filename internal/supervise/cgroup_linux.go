@@ -193,6 +193,33 @@ func (c Cgroup) Remove() {
 	}
 }
 
+// RemoveEmptyCgroups removes the cgroups of sessions, below this process's own,
+// that were created before the given time and have no processes: nobody else
+// removes them when the session's Home was deleted. A newer one may belong to a
+// session whose program is about to start.
+func RemoveEmptyCgroups(before time.Time) error {
+	base := cgroupBase()
+	if base == "" {
+		return nil
+	}
+	return removeEmptyCgroups(base, before)
+}
+
+func removeEmptyCgroups(base string, before time.Time) error {
+	entries, err := os.ReadDir(base)
+	if err != nil {
+		return fmt.Errorf("list cgroups: %w", err)
+	}
+	for _, e := range entries {
+		fi, err := e.Info()
+		if err != nil || !e.IsDir() || !strings.HasPrefix(e.Name(), cgroupPrefix) || !fi.ModTime().Before(before) {
+			continue
+		}
+		Cgroup{Path: filepath.Join(base, e.Name())}.Remove() // the kernel refuses one that has processes
+	}
+	return nil
+}
+
 // outsideSessions is the cgroup for a process that is to outlive the session
 // in which it is started, or nil where this process is in none.
 func outsideSessions() *os.File {

@@ -4,6 +4,7 @@ package supervise
 
 import (
 	"os"
+	"time"
 
 	"den/internal/pty"
 )
@@ -32,5 +33,8 @@ func (Cgroup) kill() error { return nil }
 
 // Remove removes none.
 func (Cgroup) Remove() {}
+
+// RemoveEmptyCgroups removes none.
+func RemoveEmptyCgroups(time.Time) error { return nil }
 
 func outsideSessions() *os.File { return nil }

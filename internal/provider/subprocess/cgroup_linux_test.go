@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"den/internal/need"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/pty"
 	"den/internal/supervise"
@@ -28,7 +29,7 @@ func mayMakeCgroups(t *testing.T) {
 	t.Helper()
 	c := supervise.NewCgroup("subprocess-test-" + strconv.Itoa(os.Getpid()))
 	if c.Path == "" {
-		t.Skip("this user may not make cgroups of version 2 here")
+		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}
 	c.Remove()
 }
