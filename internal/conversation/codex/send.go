@@ -29,7 +29,7 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 	if err != nil {
 		return failed, err
 	}
-	if there, _ := has(ctx, c, thread, m.ID); there { // before its first turn a thread cannot be asked
+	if there, _ := has(ctx, c, thread, m.ID); there { // Best effort: before its first turn a thread cannot be asked.
 		return taken(m.ID, thread), nil
 	}
 	input := []map[string]string{{"type": "text", "text": m.Text}}

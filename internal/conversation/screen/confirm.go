@@ -18,10 +18,10 @@ type lateReceipts struct {
 	emptied time.Time
 }
 
-// look asks the kernel whether a busy program has read its input since. The
-// input of a program that is being killed is empty, too: so it counts when the
-// same program still runs at the next look.
-func (l *lateReceipts) look(ctx context.Context) error {
+// checkInput asks the kernel whether a busy program has read its input since.
+// The input of a program that is being killed is empty, too: so it counts when
+// the same program still runs at the next check.
+func (l *lateReceipts) checkInput(ctx context.Context) error {
 	c := l.talk
 	waiting := c.queue.Expecting(outbox.ExpectRead)
 	if len(waiting) == 0 {
@@ -29,16 +29,16 @@ func (l *lateReceipts) look(ctx context.Context) error {
 		return nil
 	}
 	in, err := c.input(ctx)
-	if err != nil || in.Unread > 0 {
+	life := c.life(ctx) // after the input: an earlier program's is not this one's
+	if err != nil || in.Unread > 0 || life == "" {
 		l.emptied = time.Time{}
 		return nil // it has ended, cannot be asked now, or is still busy
 	}
-	life := c.life(ctx) // after the input: an earlier program's is not this one's
 	before := l.emptied
 	l.emptied = time.Now()
 	for _, m := range waiting {
 		switch {
-		case life == "" || m.Life != life:
+		case m.Life != life:
 			err = errors.Join(err, c.queue.Update(m.ID, func(m *outbox.Message) { m.Expect = "" })) // nobody will know any more
 		case m.Updated.Before(before): // never where before is zero
 			err = errors.Join(err, c.finish(m.ID, taken(byKernel), ""))
@@ -47,10 +47,10 @@ func (l *lateReceipts) look(ctx context.Context) error {
 	return err
 }
 
-// ask asks the agent's own protocol for messages that it did not show before.
-// It is called when the state has changed: an agent that takes a message
-// begins to work.
-func (l *lateReceipts) ask(ctx context.Context) error {
+// checkSource asks the agent's own protocol for messages that it did not show
+// before. It is called when the state has changed: an agent that takes a
+// message begins to work.
+func (l *lateReceipts) checkSource(ctx context.Context) error {
 	c := l.talk
 	confirmer, ok := c.source.(conversation.Confirmer)
 	if !ok {

@@ -34,7 +34,10 @@ func enterMissing(err error) outcome {
 func (o outcome) noted(life string) func(*outbox.Message) {
 	return func(m *outbox.Message) {
 		m.Status, m.Reason, m.Expect, m.Life = o.progress, o.evidence, o.expect, life
-		if o.expect == "" {
+		if o.expect == outbox.ExpectRead && life == "" {
+			m.Expect = "" // nobody could tell whose input is read
+		}
+		if m.Expect == "" {
 			m.Life = ""
 		}
 	}

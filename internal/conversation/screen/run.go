@@ -74,13 +74,13 @@ func (c *Conversation) watchState(ctx context.Context) error {
 	var silence silence
 	late := lateReceipts{talk: c}
 	for {
-		if err := late.look(ctx); err != nil {
+		if err := late.checkInput(ctx); err != nil {
 			return err
 		}
 		if !c.settled(last) || !silence.goesOn(ctx, c) {
 			s, err := c.State(ctx)
 			if err == nil && !sameState(s, last) && ctx.Err() == nil {
-				if err := errors.Join(late.ask(ctx), c.stateChanged(last, s)); err != nil {
+				if err := errors.Join(late.checkSource(ctx), c.stateChanged(last, s)); err != nil {
 					return err
 				}
 				last = s
