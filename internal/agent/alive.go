@@ -59,6 +59,39 @@ func (m *Managed) processesUp(ctx context.Context) error {
 	return err
 }
 
+// endCheck is how often whileRunning asks.
+const endCheck = 250 * time.Millisecond
+
+// whileRunning returns a context that ends with the agent. stop ends it and
+// returns how the agent ended, nil where it has not.
+func (m *Managed) whileRunning(ctx context.Context) (alive context.Context, stop func() error) {
+	alive, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var dead error
+	go func() {
+		defer close(done)
+		defer cancel()
+		again := time.NewTicker(endCheck)
+		defer again.Stop()
+		for {
+			select {
+			case <-alive.Done():
+				return
+			case <-again.C:
+			}
+			if err := m.ended(alive); fault.KindOf(err) == fault.NotRunning { // could not ask is not dead
+				dead = err
+				return
+			}
+		}
+	}()
+	return alive, func() error {
+		cancel()
+		<-done
+		return dead
+	}
+}
+
 // ended returns an error that says how the agent ended, nil while it runs.
 func (m *Managed) ended(ctx context.Context) error {
 	running, err := m.provider.IsRunning(ctx, m.session)

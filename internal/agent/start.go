@@ -287,7 +287,11 @@ func (m *Managed) firstNudge(ctx context.Context) (string, Outcome, error) {
 	if err != nil {
 		return "", Failed, err
 	}
-	n, err = m.talk.Deliver(ctx, n.ID)
+	alive, stop := m.whileRunning(ctx)
+	n, err = m.talk.Deliver(alive, n.ID)
+	if dead := stop(); dead != nil {
+		return n.Reason, Failed, dead // a message does not wait for one that ended in its start
+	}
 	if n.Status == conversation.Queued && (err == nil || errors.Is(err, context.DeadlineExceeded)) {
 		return n.Reason, Queued, nil
 	}

@@ -341,3 +341,25 @@ func TestStartStopsWithItsCaller(t *testing.T) {
 		t.Errorf("%v, %s", err, p.called())
 	}
 }
+
+// An agent that ends while its first message waits has failed to start: nobody
+// waits for the rest of the step's time.
+func TestEndInTheNudgeStep(t *testing.T) {
+	p := newFake()
+	p.busy = true
+	m := managed(t, p, agent.SessionConfig{Nudge: "go on", StartupTimeout: 4 * time.Second})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for m.PendingNudges() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		p.change("den-w-dir--a", func(s *fakeSession) { s.exit = &provider.Exit{Code: 137, Signal: "SIGKILL"} })
+	}()
+	err := m.Start(t.Context(), nil)
+	<-ended
+	var failed *agent.StartError
+	if !errors.As(err, &failed) || failed.Step().Name != agent.StepNudge || fault.KindOf(err) != fault.NotRunning {
+		t.Errorf("%v", err)
+	}
+}
