@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +19,7 @@ const suffix = ".cast"
 // A Log reads the segments in a directory. It keeps no file open, needs no
 // write permission, and sees what a writer appends.
 type Log struct {
-	dir  string
-	file string // the only segment, or empty for all in dir
+	dir string
 }
 
 // A Segment is one file of a log, as its header describes it.
@@ -55,14 +53,6 @@ func Open(dir string) (*Log, error) {
 	return l, nil
 }
 
-// OpenFile opens one asciicast v3 file as a log of one segment.
-func OpenFile(path string) (*Log, error) {
-	if _, err := os.Stat(path); err != nil {
-		return nil, notFound(err)
-	}
-	return &Log{dir: filepath.Dir(path), file: filepath.Base(path)}, nil
-}
-
 func noSegments(dir string) error {
 	return fault.Errorf(fault.NotFound, "no event log in %s: it has no segment (000001%s)", dir, suffix)
 }
@@ -82,9 +72,6 @@ type entry struct {
 
 // list returns the segments' files in order.
 func (l *Log) list() ([]entry, error) {
-	if l.file != "" {
-		return []entry{{l.file, 1}}, nil
-	}
 	d, err := os.Open(l.dir)
 	if err != nil {
 		return nil, notFound(err)

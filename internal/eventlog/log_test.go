@@ -456,7 +456,7 @@ func TestForeignFile(t *testing.T) {
 [0.1234567, "zz", {"any": 1}]
 [0.887, "x", "0"]
 `))
-	l, err := eventlog.OpenFile(path)
+	l, err := eventlog.Open(filepath.Dir(path))
 	if err != nil {
 		t.Fatal(err)
 	}

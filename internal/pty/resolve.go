@@ -25,6 +25,13 @@ type resolved struct {
 	name string // as the caller gave it
 }
 
+// LookPath returns the path of the program that Start would run for c, as seen
+// from this process.
+func LookPath(c Command) (string, error) {
+	r, err := resolve(c)
+	return r.seen, err
+}
+
 func resolve(c Command) (resolved, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return resolved{}, fault.Errorf(fault.Usage, "no command to start: give a program and its arguments")

@@ -215,7 +215,7 @@ func TestPlay(t *testing.T) {
 	}
 	missing := 0
 	var last uint64
-	for step, err := range replay.Play(l, vt.Config{Scrollback: replay.Scrollback}) {
+	for step, err := range play(l, vt.Config{Scrollback: replay.Scrollback}) {
 		if eventlog.Missing(err) {
 			missing++
 			continue

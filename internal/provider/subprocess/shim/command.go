@@ -1,22 +1,14 @@
 package shim
 
 import (
-	"errors"
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
-	"strings"
 	"syscall"
 
 	"den/internal/fault"
 	"den/internal/pty"
-
-	"golang.org/x/sys/unix"
 )
-
-// defaultPath is where a command without a PATH is looked for.
-const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
 // command is a started program and the shim's ends of its pipes.
 type command struct {
@@ -29,7 +21,7 @@ type command struct {
 // wrote first is read first. It leads a session of its own, so that no signal
 // to its group reaches the shim, and it does not outlive the shim.
 func start(b *Bootstrap) (_ *command, err error) {
-	path, err := find(b.Argv[0], b.WorkDir, b.Env)
+	path, err := pty.LookPath(pty.Command{Argv: b.Argv, Dir: b.WorkDir, Env: b.Env})
 	if err != nil {
 		return nil, err
 	}
@@ -72,48 +64,4 @@ func forkExec(path string, b *Bootstrap, attr *syscall.ProcAttr) (pid int, err e
 		defer cgroup.Close() // Best effort: it was only read.
 	}
 	return pty.ForkExec(path, b.Argv, attr, cgroup)
-}
-
-// find looks for the program on its own PATH. What is not absolute counts
-// from its own directory, as it would for the program.
-func find(name, dir string, env []string) (string, error) {
-	if strings.Contains(name, "/") {
-		if err := executable(below(dir, name)); err != nil {
-			return "", fault.Errorf(fault.Usage, "start %q: %w", name, err)
-		}
-		return below(dir, name), nil
-	}
-	path := defaultPath
-	for _, kv := range env {
-		if v, ok := strings.CutPrefix(kv, "PATH="); ok {
-			path = v
-		}
-	}
-	for _, entry := range filepath.SplitList(path) {
-		if file := below(dir, filepath.Join(entry, name)); executable(file) == nil {
-			return file, nil
-		}
-	}
-	return "", fault.Hintf(fault.Errorf(fault.Usage, "start %q: no such command on PATH (%s)", name, path),
-		"check the spelling, or give the program's full path")
-}
-
-func below(dir, file string) string {
-	if filepath.IsAbs(file) {
-		return file
-	}
-	return filepath.Join(dir, file)
-}
-
-func executable(file string) error {
-	st, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return err
-	case st.IsDir():
-		return errors.New("it is a directory")
-	case st.Mode()&0o111 == 0 || unix.Access(file, unix.X_OK) != nil:
-		return errors.New("it is not executable (chmod +x may help)")
-	}
-	return nil
 }

@@ -1,29 +1,30 @@
-package replay
+package replay_test
 
 import (
 	"iter"
 
 	"den/internal/eventlog"
+	"den/internal/replay"
 	"den/internal/vt"
 )
 
-// A Step is an event and the terminal right after it. Both belong to the
+// step is an event and the terminal right after it. Both belong to the
 // iterator, which changes them with its next step.
-type Step struct {
+type step struct {
 	Event    eventlog.Event
 	Terminal *vt.Terminal
 }
 
-// Play iterates over the whole log, event by event: for what shows a
-// whole recording. What is missing is yielded as an error, with a zero Step,
+// play iterates over the whole log, event by event: for what shows a
+// whole recording. What is missing is yielded as an error, with a zero step,
 // and stepped over (see [eventlog.Missing]); behind it the terminal is a fresh
 // one, repainted. Any other error is the last thing yielded.
-func Play(l *eventlog.Log, cfg vt.Config) iter.Seq2[Step, error] {
-	return func(yield func(Step, error) bool) {
+func play(l *eventlog.Log, cfg vt.Config) iter.Seq2[step, error] {
+	return func(yield func(step, error) bool) {
 		var t *vt.Terminal
 		for ev, err := range l.Play() {
 			if err != nil {
-				if !yield(Step{}, err) {
+				if !yield(step{}, err) {
 					return
 				}
 				continue
@@ -32,9 +33,9 @@ func Play(l *eventlog.Log, cfg vt.Config) iter.Seq2[Step, error] {
 				cfg.Cols, cfg.Rows = cols, rows
 				t = vt.New(cfg)
 			} else {
-				Apply(t, ev) // the first event is always such a size
+				replay.Apply(t, ev) // the first event is always such a size
 			}
-			if !yield(Step{ev, t}, nil) {
+			if !yield(step{ev, t}, nil) {
 				return
 			}
 		}
