@@ -61,7 +61,7 @@ func serve(t *testing.T) (p keeper.StateDir, a *answers, stop func()) {
 	a = &answers{waiting: make(chan struct{}, 1000)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); keeper.Serve(ctx, l, a.Handle, "test") }()
+	go func() { defer close(done); keeper.NewServer(a.Handle, "test").Serve(ctx, l) }()
 	stop = func() { cancel(); <-done }
 	t.Cleanup(func() {
 		stop()

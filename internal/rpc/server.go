@@ -99,6 +99,7 @@ type Config struct {
 type Server struct {
 	Config
 	budget *budget
+	socket socket
 
 	mu       sync.Mutex // guards the fields below, and those of clients that say so
 	clients  map[*client]struct{}
@@ -124,9 +125,12 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) {
 	s.mu.Lock()
 	s.clients, s.draining, s.closed = map[*client]struct{}{}, false, false
 	s.mu.Unlock()
-	defer context.AfterFunc(ctx, func() { l.Close() })()
+	s.socket.open(l)
+	defer context.AfterFunc(ctx, s.socket.close)()
 	var clients sync.WaitGroup
-	s.accept(ctx, l, &clients)
+	for ; l != nil; l = s.socket.next(l) {
+		s.accept(ctx, l, &clients)
+	}
 	s.drain()
 	cut := time.AfterFunc(s.Limits.Grace, s.cutAll)
 	defer cut.Stop()
