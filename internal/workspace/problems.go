@@ -55,7 +55,7 @@ func (p Problems) In(path string) error {
 		noun = "problems"
 	}
 	return fault.Hintf(fault.Errorf(fault.Usage, "%s has %d %s:\n%w", path, len(p), noun, p),
-		"mend the lines named; den init writes an example that works")
+		"fix these lines; 'den init' writes a working example")
 }
 
 // didYouMean returns ", did you mean 'x'?" for the nearest of the known words,

@@ -128,7 +128,7 @@ func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader
 		return fmt.Errorf("build image from %s: %w", bc.dir, ctx.Err())
 	}
 	if err != nil {
-		return fault.Hintf(fault.Errorf(fault.Usage, "build image from %s: %w\n%s", bc.dir, err, said), "mend its %s; the image that was built before is still there", bc.file)
+		return fault.Hintf(fault.Errorf(fault.Usage, "build image from %s: %w\n%s", bc.dir, err, said), "fix its %s; the image that was built before is still there", bc.file)
 	}
 	if there, err := p.has(ctx, ref); err != nil || !there {
 		return errors.Join(err, fault.Errorf(fault.Internal, "build image from %s: the engine says nothing of an error, but the image is not there\n%s", bc.dir, said))
