@@ -11,7 +11,8 @@ type Animation struct {
 	wide    *canvas[uint32] // for what the palette has no room for; or nil
 }
 
-// Delta is what one frame changes. Index 0 leaves what was there.
+// Delta is the change from one frame to the next. Index 0 leaves a pixel
+// unchanged.
 type Delta struct {
 	Box   image.Rectangle
 	Pix   []uint8 // of the box, row by row

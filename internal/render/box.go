@@ -185,7 +185,8 @@ func arc(s *shape, x, y strokes, dx, dy float64) {
 	s.close()
 }
 
-// diagonal goes a little beyond the corners, where the next cell takes over.
+// diagonal extends slightly beyond the corners, so that it joins the next
+// cell's.
 func diagonal(s *shape, x, y strokes, rising bool) {
 	w, h := float64(x.size), float64(y.size)
 	dx := x.thin * 0.6 // of the line's half, measured along the edge

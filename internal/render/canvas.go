@@ -3,8 +3,9 @@ package render
 // pixel is an index into a palette, or a colour itself.
 type pixel interface{ uint8 | uint32 }
 
-// canvas is what is painted on. Every row begins with head values that are no
-// pixels: where PNG wants a byte before each row, rows need not be copied.
+// canvas is the pixels of a picture. Every row begins with head values that
+// are not pixels: PNG needs a byte before each row, so rows need not be
+// copied.
 type canvas[P pixel] struct {
 	w, h int
 	head int
@@ -111,7 +112,7 @@ func (c *canvas[P]) rect(x0, y0, x1, y1 int, color Color) {
 	}
 }
 
-// mask draws a mask whose box stands at (x,y), over a background of one colour.
+// mask draws a mask whose box is at (x,y), over a background of one colour.
 func (c *canvas[P]) mask(m *mask, x, y int, fg, bg Color) {
 	if m.color != nil {
 		c.picture(m, x, y, bg)

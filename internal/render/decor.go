@@ -26,8 +26,9 @@ func newDecor(w, h int, px, baseline float64) decor {
 	return d
 }
 
-// repeated is a line of marks: so long each, at that distance. The distance is
-// made to divide the cell, so that the line goes on in the next.
+// repeated returns a line of marks of the given length and distance. The
+// distance is adjusted to divide the cell, so that the line continues in the
+// next.
 func repeated(w, y, thick, length, distance int) *mask {
 	n := max(1, int(float64(w)/float64(distance)+0.5))
 	m := &mask{y: y, w: w, h: thick, level: make([]uint8, w*thick)}

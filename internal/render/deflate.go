@@ -9,8 +9,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// stripe is how much is compressed as one piece. Pieces do not depend on each
-// other, so all cores share the work, and always the same pieces come out.
+// stripe is the amount of data that is compressed independently, so that all
+// cores share the work and the output is deterministic.
 const stripe = 384 << 10
 
 // compressors are costly to make and to clear.

@@ -113,7 +113,7 @@ func (g *glyphs) drawText(text []rune, width int, w weight) *mask {
 	return m.trim()
 }
 
-// pen is where and how outlines are drawn.
+// pen is the position and style in which outlines are drawn.
 type pen struct {
 	x, y, scale float64
 	slant       float64

@@ -13,8 +13,8 @@ type Grid struct {
 	Wrapped    []bool // for each row: its text goes on in the next
 	Cursor     vt.Cursor
 	Title      string
-	// Context is how many rows above the screen are read, too, so that what
-	// must be hidden is known by a part that has scrolled off.
+	// Context is the number of rows above the screen that are searched as
+	// well, so that a secret is recognised by a part that has scrolled off.
 	Context int
 
 	Foreground, Background, CursorColor Color
@@ -56,8 +56,8 @@ func (c *Cell) blank() bool { return c.Rune == 0 || c.Rune == ' ' && c.Cluster =
 // plain reports that nothing is drawn over the background and the character.
 func (c *Cell) plain() bool { return c.Underline == vt.UnderlineNone && !c.Strike && !c.Over }
 
-// FromTerminal takes the screen of t in the colours of a theme. Colours that
-// the program itself has set win over the theme's.
+// FromTerminal returns the screen of t in the colours of a theme. Colours set
+// by the program take precedence.
 func FromTerminal(t *vt.Terminal, theme *Theme) *Grid {
 	g := &Grid{}
 	g.Take(t, theme)

@@ -1,7 +1,7 @@
 package render
 
-// paint draws a whole picture. It tells how many rows of pixels are done for
-// good as it goes on.
+// paint draws a whole picture. It reports the number of finished pixel rows on
+// the way.
 func paint[P pixel](r *Renderer, c *canvas[P], g *Grid, done func(rows int)) {
 	c.rect(0, 0, c.w, c.h, g.Background)
 	for y := range g.Rows {

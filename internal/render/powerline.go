@@ -49,7 +49,8 @@ func chevron(s *shape, x, tip, h, thin float64) {
 
 const kappa = 0.5523 // of a quarter circle as one curve
 
-// halfDisc stands on the edge at x and reaches so far to one side.
+// halfDisc draws half a disc on the edge at x that extends by reach to one
+// side.
 func halfDisc(s *shape, x, reach, h float64) {
 	s.moveTo(x, 0)
 	s.bulge(x, reach, 0, h)

@@ -83,7 +83,7 @@ func New(o Options) (*Renderer, error) {
 	return r, nil
 }
 
-// Theme is what grids for this renderer are made in.
+// Theme returns the theme for grids of this renderer.
 func (r *Renderer) Theme() *Theme { return r.theme }
 
 // Size is that of the picture of a screen.

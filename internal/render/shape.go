@@ -96,15 +96,15 @@ func tracePath(z *vector.Rasterizer, seg segment) {
 	}
 }
 
-// mask is how much of each pixel of a box a character covers, in levels. The
-// part that it covers at all stands at (x,y) in the box.
+// mask is the coverage of each pixel of a box by a character, in levels. The
+// part that is covered at all is at (x,y) in the box.
 type mask struct {
 	x, y, w, h int
 	level      []uint8
 	color      *image.RGBA // a picture instead, of the whole box; or nil
 }
 
-// drawn takes over what the rasteriser has, in levels. m must cover its box.
+// drawn copies the rasteriser's result, in levels. m must cover its box.
 func (m *mask) drawn(z *vector.Rasterizer) {
 	a := image.NewAlpha(image.Rect(0, 0, m.w, m.h))
 	z.Draw(a, a.Rect, image.Opaque, image.Point{})

@@ -12,8 +12,8 @@ import (
 const fontStack = "'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,'Noto Sans Mono CJK SC','Noto Sans CJK SC',monospace"
 
 // SVG draws a grid as an SVG. Text stays text: it can be selected and
-// searched, its links work, and every run is told how wide it is, so that
-// cells align whatever font a viewer has. Lines and blocks are paths.
+// searched, and links work. Every run has an explicit width, so that cells
+// align in any font. Lines and blocks are paths.
 func (r *Renderer) SVG(g *Grid) (*Picture, error) {
 	if err := r.checkSize(g); err != nil {
 		return nil, err
@@ -180,11 +180,12 @@ func (s *svg) textAt(text string, x, baseline float64, width int, style *Cell) {
 	fmt.Fprintf(&s.out, ">%s</text>", escape(text))
 }
 
-// square reports a character of a script whose characters are as wide as high,
-// which is less than two cells: it stands in their middle, not stretched.
+// square reports whether a character is of a script with square characters,
+// which are narrower than two cells: it is centred, not stretched.
 func square(c *Cell) bool { return c.Width == 2 && c.Cluster == "" && wideScript(c.Rune) }
 
-// places is where a run begins; each character of its own if they are square.
+// places returns the x positions of a run: one, or one for each character if
+// they are square.
 func (s *svg) places(text string, x float64, style *Cell) string {
 	if !square(style) {
 		return number(x)

@@ -8,7 +8,7 @@ import (
 	"den/internal/vt"
 )
 
-// lines draws what stands on and under letters.
+// lines draws underlines, overlines and strikes.
 func (s *svg) lines(cells []Cell, y int) {
 	same := func(a, b *Cell) bool {
 		return a.Underline == b.Underline && a.UnderlineColor == b.UnderlineColor && a.FG == b.FG && a.Strike == b.Strike && a.Over == b.Over

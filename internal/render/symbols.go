@@ -21,7 +21,7 @@ func shapeOf(r rune, w, h int, px float64) *shape {
 	return nil
 }
 
-// missingShape stands for a character that no font has: a box of its size.
+// missingShape returns a box in place of a character that no font has.
 func missingShape(w, h int, px float64) *shape {
 	light, _ := lineWidths(px)
 	s := &shape{}

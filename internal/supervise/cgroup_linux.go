@@ -185,8 +185,7 @@ func (c Cgroup) populated() bool {
 	return err == nil && bytes.Contains(raw, []byte("populated 1"))
 }
 
-// Remove removes the cgroup. One that has processes stays, for whoever ends
-// those.
+// Remove removes the cgroup, unless it has processes.
 func (c Cgroup) Remove() {
 	if c.Path != "" {
 		unix.Rmdir(c.Path) // Best effort: see above.

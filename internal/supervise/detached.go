@@ -107,8 +107,9 @@ func (d Detached) spawn(talk bool) (proc *os.Process, tell, said *os.File, err e
 	return proc, tell, said, nil
 }
 
-// run starts the process outside of the cgroup of a session. Where the kernel
-// refuses, it starts in it: those who end the session recognise a host.
+// run starts the process outside of any session's cgroup. If the kernel
+// refuses, it starts inside; a host is recognised there and not killed with
+// the session.
 func (d Detached) run(files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: d.Dir, Env: d.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	if outside := outsideSessions(); outside != nil {
@@ -145,9 +146,9 @@ func LogTail(path string) string {
 	return string(raw[max(0, len(raw)-2000):])
 }
 
-// LetGo is for the started process, once it has answered: it ends the pipes to
-// the starter. The null device takes the place of descriptors 0 and 1, because
-// a stray write to stdout would go to whatever is opened there later.
+// LetGo closes the started process's pipes to its starter, after it has
+// replied. Descriptors 0 and 1 become the null device, because a stray write
+// to stdout would otherwise go to whatever is opened there later.
 func LetGo(stdout io.Closer) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {

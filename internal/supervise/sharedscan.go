@@ -2,10 +2,9 @@ package supervise
 
 import "sync"
 
-// sharedScan joins callers of a scan that takes long: those who come while one
-// is under way share the next. Ending many sessions at once asks for a scan of
-// all processes each, which grows with their square otherwise. What a caller
-// gets is never older than its call.
+// sharedScan lets callers share an expensive scan: those that arrive during
+// one share the next. Otherwise ending many sessions at once would scan all
+// processes for each. A result is never older than the call.
 type sharedScan struct {
 	scan func() []int
 

@@ -9,8 +9,8 @@ import (
 	"den/internal/pty"
 )
 
-// sweepTries bounds how often processes are searched again because some could
-// not be told to bear the mark or not.
+// sweepTries bounds the repeated searches when some environments could not be
+// read.
 const sweepTries = 5
 
 // SweepSession kills what is left of a session whose holder is gone: what is in

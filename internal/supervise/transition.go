@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// transitionLimit bounds the wait: only a process that is stuck in the kernel
+// transitionLimit bounds the wait. Only a process that is stuck in the kernel
 // takes longer.
 const transitionLimit = time.Second
 

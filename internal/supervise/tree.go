@@ -40,9 +40,9 @@ type Exit struct {
 	At     time.Time
 }
 
-// Adopt takes charge of the tree of a child of this process, which was started
-// in the cgroup, if that is not zero. The child may have ended already, but
-// nobody may have waited for it.
+// Adopt returns the Tree of a child of this process that was started in the
+// cgroup, if that is not zero. The child may have ended already, but must not
+// have been waited for.
 func Adopt(leader int, cgroup Cgroup) *Tree {
 	return &Tree{leader: leader, cgroup: cgroup, ended: make(chan struct{}), reaped: make(chan struct{}), hurried: make(chan struct{})}
 }
@@ -107,7 +107,7 @@ func (t *Tree) Over() bool {
 	return t.over
 }
 
-// Exit is how the leader ended, once it has.
+// Exit returns how the leader ended, once it has.
 func (t *Tree) Exit() Exit {
 	t.mu.Lock()
 	defer t.mu.Unlock()

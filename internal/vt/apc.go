@@ -22,13 +22,13 @@ const apcMark = "den;"
 // resets it, ED 3 empties its scrollback.
 const dumpIntro = "\x18\x1bc\x1b[3J"
 
-// restore is how far a terminal is in reading a dump.
+// restore tracks how much of a dump a terminal has read.
 type restore struct {
 	matched int  // bytes of dumpIntro seen; -1 once other bytes came
 	open    bool // den's own strings are obeyed
 }
 
-// watch looks for dumpIntro in the first bytes that a terminal is fed.
+// watch checks the first bytes that a terminal is fed for dumpIntro.
 func (r *restore) watch(p []byte) {
 	for _, b := range p {
 		if b != dumpIntro[r.matched] {

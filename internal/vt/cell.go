@@ -27,7 +27,7 @@ func (c cell) content() cell { return c & contentMask }
 
 func (c cell) style() uint32 { return uint32(c >> styleShift) }
 
-// blank reports that no character stands in the cell.
+// blank reports whether the cell has no character.
 func (c cell) blank() bool { return c&(contentMask|cellSpacer) == 0 }
 
 func (c cell) width() int {

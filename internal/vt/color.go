@@ -8,7 +8,7 @@ type RGB struct{ R, G, B uint8 }
 // default.
 type Color uint32
 
-// ColorKind tells the three kinds of [Color] apart.
+// ColorKind is one of the three kinds of [Color].
 type ColorKind uint8
 
 const (

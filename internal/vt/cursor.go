@@ -1,6 +1,7 @@
 package vt
 
-// Cursor is where and how the cursor stands; rows and columns count from 0.
+// Cursor is the cursor's position and appearance; rows and columns count from
+// 0.
 type Cursor struct {
 	Row, Col int
 	Visible  bool
@@ -58,8 +59,8 @@ type pen struct {
 	stale     bool // bits do not yet match style
 }
 
-// savedCursor is what DECSC keeps. The zero value is the home position in a
-// plain style, which is what DECRC without DECSC gives.
+// savedCursor is the state saved by DECSC. The zero value is the home position
+// in a plain style, which is what DECRC restores without a DECSC.
 type savedCursor struct {
 	set bool
 	cursor
@@ -152,8 +153,8 @@ func (t *Terminal) right(n int) {
 	t.cur.pending = false
 }
 
-// left moves back n columns; under reverse wraparound (mode 45 with 7) it goes
-// on at the end of the row above.
+// left moves back n columns. With reverse wraparound (mode 45 with 7) it
+// continues at the end of the row above.
 func (t *Terminal) left(n int) {
 	const both = modeReverseWrap | modeAutoWrap
 	if t.modes.bits&both == both {

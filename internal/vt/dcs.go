@@ -72,7 +72,7 @@ func (t *Terminal) cursorStyle() int {
 	return n
 }
 
-// capabilities is what XTGETTCAP can ask for, beside what depends on state.
+// capabilities are the replies to XTGETTCAP that do not depend on state.
 var capabilities = map[string]string{
 	"TN": "xterm-256color", "name": "xterm-256color",
 	"Co": "256", "colors": "256", "RGB": "8/8/8", "Tc": "",

@@ -189,7 +189,7 @@ func (t *Terminal) ansiModeState(num int) int {
 	return modeUnknown
 }
 
-// savedModes is what XTSAVE keeps: a bit for each place in decModes.
+// savedModes is the state saved by XTSAVE: a bit for each index in decModes.
 type savedModes struct{ known, on uint64 }
 
 func (t *Terminal) saveMode(num int) {

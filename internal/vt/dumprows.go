@@ -76,8 +76,8 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 	d.join = joinNone
 }
 
-// cells draws columns [from, to) of a row; the reader's cursor stands at from,
-// and in the end at the column returned.
+// cells draws columns [from, to) of a row. The reader's cursor is at from
+// before, and at the returned column afterwards.
 func (d *dumper) cells(l *line, from, to int) int {
 	for x := from; x < to; {
 		c := l.cells[x]

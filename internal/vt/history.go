@@ -1,8 +1,8 @@
 package vt
 
-// hotRows is how many rows at the end of the scrollback stay as they are. The
-// newest may still change, when text wraps from it to the screen or no longer
-// does; older ones never do, and are packed.
+// hotRows is the number of rows at the end of the scrollback that are not
+// packed. The newest may still change, when text starts or stops wrapping from
+// them to the screen; older ones never do.
 const hotRows = 16 // a power of two
 
 // history is the rows above the main screen, oldest first.
@@ -41,8 +41,8 @@ func (h *history) last() *line {
 	return h.hot[(h.head+h.nHot-1)&(hotRows-1)]
 }
 
-// push takes l as the newest row and returns a row to be used in its place,
-// its content undefined.
+// push adds l as the newest row and returns a row to use in its place, with
+// undefined content.
 func (h *history) push(l *line) *line {
 	if h.max == 0 {
 		h.first++

@@ -22,8 +22,8 @@ func (l *line) endChanged() {
 	}
 }
 
-// splitAt makes sure that no wide character stands across the border left of
-// column x; one that does becomes two blanks.
+// splitAt replaces a wide character that crosses the left border of column x
+// by two blanks.
 func (t *Terminal) splitAt(l *line, x int) {
 	if x < len(l.cells) && l.cells[x]&cellSpacer != 0 {
 		t.split(l, x)

@@ -27,7 +27,7 @@ const (
 	modeDeleteSendsDEL
 )
 
-// MouseMode is which mouse events a program asked for.
+// MouseMode is the set of mouse events that a program asked for.
 type MouseMode uint8
 
 const (
@@ -38,7 +38,7 @@ const (
 	MouseAny    MouseMode = 4 // and all motion (1003)
 )
 
-// MouseEncoding is how mouse events are to be written.
+// MouseEncoding is the encoding of mouse events.
 type MouseEncoding uint8
 
 const (
@@ -73,7 +73,7 @@ func (m *modes) set(b modeSet, on bool) {
 	}
 }
 
-// Modes is what key encoders, painters and observers need to know.
+// Modes are the modes that matter to key encoders, painters and observers.
 type Modes struct {
 	AltScreen       bool
 	AppCursor       bool

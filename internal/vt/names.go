@@ -12,7 +12,7 @@ const (
 	maxClipboard  = 512 << 10
 )
 
-// names is what a program told about itself.
+// names holds the titles, directory and clipboard that a program has set.
 type names struct {
 	title, icon           string
 	titleStack, iconStack []string

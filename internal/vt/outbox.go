@@ -33,7 +33,7 @@ type Note struct {
 	Text string
 }
 
-// outbox is what the terminal has to say to its owner.
+// outbox holds what the terminal reports to its owner.
 type outbox struct {
 	replies []byte
 	marks   []Mark

@@ -17,7 +17,7 @@ const (
 	packPrompt // the lowest of the four bits of the prompt marks
 )
 
-// pageRows is how many packed rows share one piece of memory.
+// pageRows is the number of packed rows in one allocation.
 const pageRows = 64
 
 // coldRows is packed rows, oldest first.

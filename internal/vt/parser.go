@@ -2,7 +2,7 @@ package vt
 
 import "bytes"
 
-// state is where in a sequence the parser stands between two bytes.
+// state is the state of the parser between two bytes.
 type state uint8
 
 const (

@@ -29,7 +29,7 @@ func startsJoin(class props) joinState {
 	return joinPlain
 }
 
-// takes reports whether a rune that has a width of its own joins.
+// takes reports whether a rune with a width of its own joins the cluster.
 func (j joinState) takes(class props) bool {
 	switch class {
 	case classPict:

@@ -1,7 +1,7 @@
 package vt
 
-// anchor is where the screen began before resizes pushed rows of it into the
-// scrollback: up rows above the screen's top, at a column. Growing again
+// anchor is the position at which the screen began before resizes pushed rows
+// into the scrollback: up rows above its top, at a column. Growing the screen
 // brings these rows back.
 type anchor struct{ up, col int }
 
@@ -10,9 +10,9 @@ type anchor struct{ up, col int }
 // or padded: its program will redraw it. Margins are reset.
 func (t *Terminal) Resize(cols, rows int) { t.ResizeFollowing(cols, rows) }
 
-// ResizeFollowing is Resize for a caller who remembers absolute row numbers:
-// each is changed to where its row's text went. Marks that were not yet taken
-// follow by themselves.
+// ResizeFollowing is Resize for a caller that keeps absolute row numbers: each
+// is updated to the new number of its row's text. Pending marks are updated
+// too.
 func (t *Terminal) ResizeFollowing(cols, rows int, lines ...*int64) {
 	cols, rows = clampSize(cols, rows)
 	if cols == t.cols && rows == t.rows {
@@ -66,7 +66,7 @@ func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 	return out
 }
 
-// splitCells blanks a wide character that stands across column x.
+// splitCells blanks a wide character that crosses column x.
 func (t *Terminal) splitCells(cells []cell, x int) {
 	if x < len(cells) && cells[x]&cellSpacer != 0 {
 		cells[x-1], cells[x] = t.blankOf(cells[x-1]), t.blankOf(cells[x])

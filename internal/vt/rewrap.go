@@ -67,8 +67,8 @@ func logicalEnd(lines []*line, i int) int {
 	return end
 }
 
-// unpadded returns row i's cells without the blank that a wide character left
-// at the end by going to the next row, if it still stands there.
+// unpadded returns row i's cells without the blank at the end that is left by
+// a wide character that moved to the next row, if it is still there.
 func unpadded(lines []*line, i int) []cell {
 	cells := lines[i].cells
 	n := len(cells)
@@ -114,8 +114,8 @@ func (w *rewrap) join(i int) int {
 	return i
 }
 
-// wrap writes the logical line at the new width. Its trailing blanks do not
-// count, but their background goes on to the end of its last row.
+// wrap writes the logical line at the new width. Trailing blanks are dropped,
+// but their background is extended to the end of the last row.
 func (w *rewrap) wrap() {
 	cells := w.joined
 	n := len(cells)
@@ -180,8 +180,8 @@ func (w *rewrap) newLine() *line {
 	return l
 }
 
-// widened gives wide characters their second cell, which a screen of one
-// column does not have; narrowed takes it away.
+// widened adds the second cell of wide characters, which a screen of one
+// column does not have; narrowed removes it.
 func widened(cells []cell) []cell {
 	out := make([]cell, 0, 2*len(cells))
 	for _, c := range cells {

@@ -50,7 +50,7 @@ func (r Row) StyleID(col int) uint32 { return r.l.cells[col].style() }
 // Width is the width of the cell in column col: 0, 1 or 2.
 func (r Row) Width(col int) int { return min(r.l.cells[col].width(), len(r.l.cells)) }
 
-// Wrapped reports whether the row's text goes on in the next row.
+// Wrapped reports whether the row's text continues in the next row.
 func (r Row) Wrapped() bool { return r.l.wrapped }
 
 // Prompt returns the row's shell integration marks.

@@ -8,7 +8,7 @@ func (t *Terminal) fullWidth() bool {
 	return t.margins.left == 0 && t.margins.right == t.cols-1
 }
 
-// inMargins reports whether the cursor stands inside the scrolling region.
+// inMargins reports whether the cursor is inside the scrolling region.
 func (t *Terminal) inMargins() bool {
 	m := &t.margins
 	return t.cur.y >= m.top && t.cur.y <= m.bottom && t.cur.x >= m.left && t.cur.x <= m.right

@@ -26,7 +26,7 @@ const (
 	UnderlineDashed Underline = 5
 )
 
-// Style is how a cell looks. The zero value is plain text.
+// Style is the appearance of a cell. The zero value is plain text.
 type Style struct {
 	FG, BG, UnderlineColor Color
 	Attrs                  Attr

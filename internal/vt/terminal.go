@@ -1,6 +1,6 @@
 package vt
 
-// Config is what a terminal is made with.
+// Config configures a new Terminal.
 type Config struct {
 	Cols, Rows int
 	Scrollback int    // lines kept above the screen; 0 = none

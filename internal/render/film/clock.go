@@ -52,8 +52,8 @@ type take struct {
 	Before bool          // of the asked part: it makes the first picture
 }
 
-// takes yields what can be seen: output, sizes, marks and the end. The data of
-// an event is valid until the next.
+// takes yields the visible events: output, resizes, marks and the end. The
+// data of an event is valid until the next.
 func (m *maker) takes() iter.Seq2[take, error] {
 	return func(yield func(take, error) bool) {
 		c := newClock(&m.o)

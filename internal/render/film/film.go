@@ -38,7 +38,7 @@ const (
 // Formats lists all.
 var Formats = []Format{Cast, Cast2, GIF, WebM, MP4, Text}
 
-// Extension is how the name of a file of this format ends.
+// Extension returns the file name extension of the format.
 func (f Format) Extension() string {
 	switch f {
 	case Cast2:
@@ -69,7 +69,7 @@ type Options struct {
 	Render    render.Options
 	Redact    *redact.Redactor // or nil
 	Title     string           // of the whole, in videos
-	// Progress is told how far the film is, now and then; or nil.
+	// Progress is called now and then with the progress of the film; or nil.
 	Progress func(done, total time.Duration)
 }
 

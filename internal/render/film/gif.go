@@ -11,7 +11,7 @@ import (
 	"den/internal/render"
 )
 
-// tail is how long the last picture stays.
+// tail is how long the last picture is shown.
 const tail = time.Second
 
 func errEmpty() error {
@@ -90,7 +90,7 @@ func (w *gifWriter) header(width, height int) {
 	w.write(b)
 }
 
-// frame takes the next frame and writes the one before.
+// frame adds the next frame and writes the previous one.
 func (w *gifWriter) frame(at time.Duration, d *render.Delta) {
 	w.flush(at)
 	w.pending, w.since = d, at

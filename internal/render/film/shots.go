@@ -15,7 +15,7 @@ type chapter struct {
 	label string
 }
 
-// survey is what must be known before the first picture is drawn.
+// survey holds what must be known before the first picture is drawn.
 type survey struct {
 	cols, rows int // the largest of the film
 	end        time.Duration
@@ -48,8 +48,7 @@ func (m *maker) survey() (*survey, error) {
 	return s, nil
 }
 
-// syncPatience is how long a program may draw a frame of its own without being
-// looked at.
+// syncPatience bounds how long a synchronised update may hide the screen.
 const syncPatience = 200 * time.Millisecond
 
 // shots calls shoot for each picture of the film, with its time. A picture

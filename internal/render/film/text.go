@@ -44,7 +44,7 @@ func (m *maker) text() error {
 	return writeError("transcript", err)
 }
 
-// transcript takes lines off a terminal as they become final.
+// transcript collects the lines of a terminal as they become final.
 type transcript struct {
 	put  func(line []byte) error
 	term *vt.Terminal
@@ -101,8 +101,8 @@ func (t *transcript) row(row vt.Row) error {
 	return err
 }
 
-// wrapped takes a whole row, with the spaces at its end: the line goes on. A
-// last cell without anything in it is where a wide character did not fit.
+// wrapped adds a whole row with its trailing spaces, because the line
+// continues. An empty last cell is where a wide character did not fit.
 func (t *transcript) wrapped(row vt.Row) {
 	for col := range row.Len() {
 		was := len(t.line)
