@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -521,6 +522,29 @@ func TestAgentAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Messages that come in the last moment of a turn are asked about, too: codex
+// alone would add one in some dozens to the turn and never ask its model.
+func TestAgentAnswersEveryMessage(t *testing.T) {
+	codex := stateAgents[slices.IndexFunc(stateAgents, func(a stateAgent) bool { return a.name == "codex" })]
+	r := startStates(t, codex)
+	r.await(conversation.Ready)
+	r.stub.Always(modelstub.Contains("ping"), modelstub.Say("pong"))
+	ctx, cancel := context.WithTimeout(t.Context(), statePatience)
+	defer cancel()
+	for i := range 80 {
+		text := fmt.Sprintf("ping %d", i)
+		receipt, err := r.source.(conversation.Sender).Send(ctx, conversation.Message{ID: fmt.Sprintf("m-%d", i), Text: text})
+		if err != nil || receipt.Progress != conversation.Taken {
+			t.Fatalf("the message %q: %+v, %v", text, receipt, err)
+		}
+		if _, err := r.stub.Await(ctx, modelstub.Is(text)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(i%12) * time.Millisecond) // to come at different moments of the turn
+	}
+	r.await(conversation.Ready)
 }
 
 // awaitOptions waits for a question that can be answered.

@@ -40,6 +40,8 @@ type thread struct {
 	Ephemeral    bool         `json:"ephemeral"` // makes titles and the like: nobody sees it
 	Status       threadStatus `json:"status"`
 	ThreadSource string       `json:"threadSource"`
+
+	lastTurn string // how it ended: "completed", "interrupted" or "failed"; "" while one runs, or where it is not known
 }
 
 type threadStatus struct {
@@ -69,7 +71,10 @@ type params struct {
 	Reason    string          `json:"reason"`
 	Questions []question      `json:"questions"`
 	Error     *rpcError       `json:"error"`
-	Item      struct {
+	Turn      struct {
+		Status string `json:"status"`
+	} `json:"turn"`
+	Item struct {
 		Type     string `json:"type"`
 		ClientID string `json:"clientId"`
 	} `json:"item"`
@@ -146,13 +151,14 @@ type model struct {
 	failed  string    // why the last turn failed, "" where it is not known
 	waits   int       // how often a thread began to wait for its user
 	unknown []string  // threads of which only a status was told: to be asked about
+	added   []string  // messages that were added to a running turn; see unasked
 }
 
 // apply takes a notification or a request in.
 func (m *model) apply(msg message) error {
 	var p params
 	switch msg.Method {
-	case "thread/started", "thread/status/changed", "thread/closed", "serverRequest/resolved", "error",
+	case "thread/started", "thread/status/changed", "thread/closed", "turn/started", "turn/completed", "serverRequest/resolved", "error",
 		"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/tool/requestUserInput":
 		if err := json.Unmarshal(msg.Params, &p); err != nil {
 			return fault.Errorf(fault.Protocol, "read codex' %s: %w", msg.Method, err)
@@ -169,6 +175,8 @@ func (m *model) apply(msg message) error {
 		m.setStatus(p.ThreadID, p.Status)
 	case "thread/closed":
 		m.setStatus(p.ThreadID, threadStatus{Type: "notLoaded"})
+	case "turn/started", "turn/completed":
+		m.setTurn(p.ThreadID, msg.Method, p.Turn.Status)
 	case "serverRequest/resolved":
 		m.open = slices.DeleteFunc(m.open, func(r request) bool { return string(r.id) == string(p.RequestID) })
 	case "error":
@@ -217,6 +225,26 @@ func (m *model) setStatus(id string, s threadStatus) {
 	if !s.waits() {
 		m.open = slices.DeleteFunc(m.open, func(r request) bool { return r.thread == id })
 	}
+}
+
+// setTurn notes how the last turn of a thread ended.
+func (m *model) setTurn(id, method, status string) {
+	if method == "turn/started" {
+		status = ""
+	}
+	for i := range m.threads {
+		if m.threads[i].ID == id {
+			m.threads[i].lastTurn = status
+		}
+	}
+}
+
+// unasked reports whether codex may have added a message to a turn without
+// asking its model about it: that happens in the last moment of a turn. It is
+// no case of that where the turn was interrupted or failed.
+func (m *model) unasked() bool {
+	t := m.main()
+	return len(m.added) > 0 && t.Status.Type == "idle" && t.lastTurn == "completed"
 }
 
 func (m *model) knows(id string) bool {
@@ -268,6 +296,8 @@ func (m *model) state() conversation.State {
 		return conversation.State{Activity: conversation.Busy}
 	case main.Status.Type == "systemError":
 		return conversation.State{Activity: conversation.Broken, Why: m.failed}
+	case m.unasked():
+		return conversation.State{Activity: conversation.Busy, Why: "a message came in the last moment of its turn"}
 	}
 	return conversation.State{Activity: conversation.Ready}
 }

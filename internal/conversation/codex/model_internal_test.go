@@ -172,3 +172,36 @@ func FuzzMessages(f *testing.F) {
 		}
 	})
 }
+
+// A message that was added to a turn which has ended well may not have been
+// asked about. Where the turn was interrupted or failed, that is nobody's
+// mistake; where the status is not idle yet, the turn may go on.
+func TestUnaskedMessages(t *testing.T) {
+	const (
+		active    = `{"method":"thread/status/changed","params":{"threadId":"t","status":{"type":"active"}}}` + "\n"
+		idle      = `{"method":"thread/status/changed","params":{"threadId":"t","status":{"type":"idle"}}}` + "\n"
+		started   = `{"method":"turn/started","params":{"threadId":"t","turn":{"status":"inProgress"}}}` + "\n"
+		completed = `{"method":"turn/completed","params":{"threadId":"t","turn":{"status":"completed"}}}` + "\n"
+	)
+	interrupted := strings.Replace(completed, `"completed"}`, `"interrupted"}`, 1)
+	for name, c := range map[string]struct {
+		told  string
+		added []string
+		want  bool
+	}{
+		"a turn that ended well":   {active + started + completed + idle, []string{"m"}, true},
+		"nothing added":            {active + started + completed + idle, nil, false},
+		"a turn that runs":         {active + started, []string{"m"}, false},
+		"an end that is not over":  {active + started + completed, []string{"m"}, false},
+		"an interrupted turn":      {active + started + interrupted + idle, []string{"m"}, false},
+		"an end that was not told": {active + idle, []string{"m"}, false},
+		"the turn after it":        {active + started + completed + idle + active + started, []string{"m"}, false},
+	} {
+		m := &model{}
+		activities(t, m, begun+"\n"+c.told)
+		m.added = c.added
+		if m.unasked() != c.want || c.want && m.state().Activity != conversation.Busy {
+			t.Errorf("%s: unasked %v, %+v", name, m.unasked(), m.state())
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"den/internal/conversation"
@@ -29,6 +30,7 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 	if err != nil {
 		return failed, err
 	}
+	running := s.isRunning(thread)
 	if there, _ := has(ctx, c, thread, m.ID); there { // Best effort: before its first turn a thread cannot be asked.
 		return taken(m.ID, thread), nil
 	}
@@ -42,6 +44,9 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 	}
 	for deadline := time.Now().Add(takeLimit); time.Now().Before(deadline); {
 		if there, _ := has(ctx, c, thread, m.ID); there { // Best effort: it is asked again.
+			if running {
+				s.noteAdded(m.ID)
+			}
 			return taken(m.ID, thread), nil
 		}
 		select {
@@ -101,6 +106,13 @@ const lastItems = 100
 // has reports whether the thread has the message. Before its first turn it has
 // none, and cannot be asked.
 func has(ctx context.Context, c *conn, thread, id string) (bool, error) {
+	ids, err := newest(ctx, c, thread, lastItems)
+	return slices.Contains(ids, id), err
+}
+
+// newest returns the clients' ids of a thread's last items, the newest first;
+// "" for what is no message of a client.
+func newest(ctx context.Context, c *conn, thread string, limit int) ([]string, error) {
 	var items struct {
 		Data []struct {
 			Item struct {
@@ -108,15 +120,14 @@ func has(ctx context.Context, c *conn, thread, id string) (bool, error) {
 			} `json:"item"`
 		} `json:"data"`
 	}
-	if err := c.call(ctx, "thread/items/list", map[string]any{"threadId": thread, "sortDirection": "desc", "limit": lastItems}, &items); err != nil {
-		return false, err
+	if err := c.call(ctx, "thread/items/list", map[string]any{"threadId": thread, "sortDirection": "desc", "limit": limit}, &items); err != nil {
+		return nil, err
 	}
+	var ids []string
 	for _, one := range items.Data {
-		if one.Item.ClientID == id {
-			return true, nil
-		}
+		ids = append(ids, one.Item.ClientID)
 	}
-	return false, nil
+	return ids, nil
 }
 
 // Answer decides an open approval or question.

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"den/internal/conversation"
@@ -28,6 +29,8 @@ type Source struct {
 	conn   *conn      // or nil while there is none
 	model  *model
 	joined map[string]bool // threads of this connection
+
+	unsure chan struct{} // something is to be asked about; room for one token
 }
 
 var (
@@ -40,7 +43,7 @@ var (
 
 // Open begins to follow. The server need not listen yet.
 func Open(o Options) *Source {
-	s := &Source{options: o, model: &model{}}
+	s := &Source{options: o, model: &model{}, unsure: make(chan struct{}, 1)}
 	s.Stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: s.follow, Processes: o.Processes})
 	s.Start()
 	return s
@@ -64,28 +67,27 @@ func (s *Source) follow(ctx context.Context) error {
 		s.conn = nil
 		s.mu.Unlock()
 	}()
-	unsure := make(chan struct{}, 1) // a thread is to be asked about; tokens are merged
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer c.close() // before the wait: it ends the read
-	reading.Go(func() { cancel(s.readAll(ctx, c, unsure)) })
+	reading.Go(func() { cancel(s.readAll(ctx, c)) })
 	if err := s.begin(ctx, c); err != nil {
 		return err
 	}
 	for {
-		if err := s.inquire(ctx, c); err != nil {
+		if err := errors.Join(s.inquire(ctx, c), s.resumeTurn(ctx, c)); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-unsure:
+		case <-s.unsure:
 		}
 	}
 }
 
 // readAll applies all that comes until the connection ends.
-func (s *Source) readAll(ctx context.Context, c *conn, unsure chan<- struct{}) error {
+func (s *Source) readAll(ctx context.Context, c *conn) error {
 	for {
 		m, err := c.read(ctx)
 		if err != nil {
@@ -99,10 +101,15 @@ func (s *Source) readAll(ctx context.Context, c *conn, unsure chan<- struct{}) e
 			return err
 		}
 		s.Set(state)
-		select {
-		case unsure <- struct{}{}:
-		default: // one is there already
-		}
+		s.wake()
+	}
+}
+
+// wake has follow ask about what is not known.
+func (s *Source) wake() {
+	select {
+	case s.unsure <- struct{}{}:
+	default: // one is there already
 	}
 }
 
