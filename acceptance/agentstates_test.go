@@ -231,6 +231,7 @@ func (r *stateRun) end(dir string) {
 		for _, q := range r.stub.Requests() {
 			r.Logf("%s %s: text %q, results %q, %d tools, unscripted %v", q.Method, q.Path, q.Text, q.Results, len(q.Tools), q.Unscripted)
 		}
+		r.showLogs()
 	}
 	if r.source != nil {
 		if err := r.source.Close(); err != nil {
@@ -245,6 +246,20 @@ func (r *stateRun) end(dir string) {
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		r.Error(err)
+	}
+}
+
+// showLogs shows the end of what opencode wrote down of itself.
+func (r *stateRun) showLogs() {
+	r.Helper()
+	const end = 8 << 10
+	logs, err := filepath.Glob(filepath.Join(r.home.Dir, ".local/share/*/log/*.log"))
+	if err != nil {
+		r.Error(err)
+	}
+	for _, path := range logs {
+		text, err := os.ReadFile(path)
+		r.Logf("%s: %v\n%s", path, err, text[max(0, len(text)-end):])
 	}
 }
 
