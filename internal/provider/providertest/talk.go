@@ -16,6 +16,7 @@ var talkCases = []testCase{
 	{"NudgeLong", nudgeLong},
 	{"NudgeMarked", nudgeMarked},
 	{"NudgesDoNotMix", nudgesDoNotMix},
+	{"InterruptDoesNotMix", interruptDoesNotMix},
 	{"NudgeNothing", nudgeNothing},
 	{"NudgeControls", nudgeControls},
 	{"SendKeys", sendKeys},
@@ -142,6 +143,38 @@ func nudgesDoNotMix(w *world) {
 	slices.Sort(lines)
 	if !slices.Equal(lines, all) {
 		w.Errorf("%d nudges came as %d lines, or mixed", len(all), len(lines))
+	}
+}
+
+// interruptDoesNotMix presses Ctrl-C while nudges are typed. It never comes
+// between a text and its Enter, where it would drop the text and leave the Enter.
+func interruptDoesNotMix(w *world) {
+	w.needs(Nudge, Terminal)
+	file := w.path("typed")
+	w.start("w", "read", file) // without the terminal's signals: Ctrl-C is a byte
+	const rounds = 30
+	again := w.opened(w.h.Reopen(w.T, w.p))
+	var interrupts sync.WaitGroup
+	interrupts.Go(func() {
+		for range rounds {
+			if err := again.Interrupt(w.Context(), "w"); err != nil {
+				w.Errorf("Interrupt: %v", err)
+			}
+		}
+	})
+	for range rounds {
+		w.ok("Nudge", w.p.Nudge(w.Context(), "w", "text"))
+	}
+	interrupts.Wait()
+	var got string
+	w.eventually("all is read", func() bool {
+		raw, err := os.ReadFile(file)
+		w.ok("read file", err)
+		got = string(raw)
+		return len(got) >= rounds*len("\x03"+w.typed("text"))
+	})
+	if whole := strings.Count(got, w.typed("text")); whole != rounds {
+		w.Errorf("%d of %d nudges came whole: %q", whole, rounds, got)
 	}
 }
 

@@ -186,12 +186,14 @@ func modes(one *pane) (m vt.Modes, extendedKnown bool) {
 	return m, one.keyMode != ""
 }
 
-// Interrupt types Ctrl-C. What that means is the terminal's to say.
+// Interrupt types Ctrl-C. What that means is the terminal's to say. It comes
+// before or after a nudge: between a text and its Enter it would drop the text.
 func (p *Provider) Interrupt(ctx context.Context, name string) error {
-	one, err := p.running(ctx, name)
+	one, lock, err := p.hold(ctx, name)
 	if err != nil {
 		return err
 	}
+	defer lock.Close() // Best effort: nothing was written.
 	return p.write(ctx, name, one, "\x03", false)
 }
 
