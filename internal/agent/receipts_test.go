@@ -130,6 +130,7 @@ func TestNudgeIsNotGluedToADraft(t *testing.T) {
 					t.Fatal(err)
 				}
 				shows(t, m, "ready> half")
+				m = realIn(t, p, t.TempDir(), command...) // as one that another configuration makes
 				short, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				n, err := m.Nudge(short, "", "echo whole-$((1+1))")
@@ -187,6 +188,38 @@ func TestTextWithoutEnterIsFinished(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Also where the keeper that died had not finished the agent's start: text that
+// stays in the line would be glued to the next.
+func TestTextWithoutEnterInACutOffStart(t *testing.T) {
+	onReal(t, func(t *testing.T, p provider.Provider) {
+		dir, file := t.TempDir(), filepath.Join(t.TempDir(), "ran")
+		m := realIn(t, p, dir, "sh")
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		shows(t, m, "ready>")
+		n, err := m.KeepNudge("mine", "echo once >>"+file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(t, dir, n, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of the screen before" })
+		if err := p.RemoveMeta(t.Context(), m.SessionName(), agent.MetaFingerprint); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), n.Text); err != nil {
+			t.Fatal(err)
+		}
+		shows(t, m, n.Text)
+		m = realIn(t, p, dir, "sh")
+		if first, err := m.Nudge(t.Context(), "mine", n.Text); err != nil || first.Status != conversation.Taken {
+			t.Errorf("%s (%s), %v", first.Status, first.Reason, err)
+		}
+		if got := awaitFile(t, file); got != "once" {
+			t.Errorf("%q was run", got)
+		}
+	})
 }
 
 // A call that is repeated with its id is one nudge.

@@ -85,6 +85,11 @@ func (c *Conversation) obstacle(ctx context.Context, typed string) (why, screen 
 	if c.starting(ctx) {
 		return isStartingNow, "", nil
 	}
+	return c.sessionObstacle(ctx, typed)
+}
+
+// sessionObstacle is obstacle but for a start that is under way.
+func (c *Conversation) sessionObstacle(ctx context.Context, typed string) (why, screen string, err error) {
 	running, err := c.provider.IsRunning(ctx, c.session)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -177,7 +182,7 @@ func (c *Conversation) lineObstacle(ctx context.Context, screen, text string, ta
 		}
 		return "", fault.Errorf(fault.Usage, "a line of it has %d bytes, and the program reads its terminal in lines of at most %d: the rest would be cut off", n, provider.MaxLine)
 	}
-	if left := c.unfinished(in); left != "" {
+	if left := c.unfinished(ctx, in); left != "" {
 		return fmt.Sprintf("its input line holds text that was not sent: %.40q", left), nil
 	}
 	return "", nil
@@ -194,10 +199,11 @@ func longestLine(text string) int {
 // unfinished returns what was typed into a plain program's line and not sent.
 // Where the provider does not follow input, it is what stands behind the prompt
 // that the program showed when it came up.
-func (c *Conversation) unfinished(in provider.Input) string {
+func (c *Conversation) unfinished(ctx context.Context, in provider.Input) string {
 	if in.UnfinishedKnown {
 		return in.Unfinished
 	}
+	c.recallPrompt(ctx) // the start may have been another configuration's
 	prompt := c.knownPrompt()
 	left, ok := strings.CutPrefix(in.CursorRow, prompt)
 	if prompt == "" || !ok {

@@ -145,7 +145,8 @@ func (c *Conversation) transmit(ctx context.Context, m outbox.Message, before st
 // resume brings a message to its end that was being sent when another process
 // ended. ended is false where it was certainly not sent.
 func (c *Conversation) resume(ctx context.Context, m outbox.Message) (ended bool, err error) {
-	if why, screen, err := c.obstacle(ctx, m.Text); err != nil {
+	// Also in a start: the text stands there already, and must not stay.
+	if why, screen, err := c.sessionObstacle(ctx, m.Text); err != nil {
 		return false, err
 	} else if why == "" && c.standsTyped(ctx, screen, m.Text) {
 		life := c.life(ctx)
