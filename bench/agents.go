@@ -76,7 +76,7 @@ func (b *bench) upAndDown(n int) (up, down float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, home.close()) }()
+	defer func() { err = errors.Join(err, home.end()) }()
 	b.calm.await()
 	if up, err = home.timed("up", "--wait", "-t", "2m"); err == nil {
 		b.calm.await()
@@ -94,7 +94,7 @@ func (b *bench) newFleet(kind string, n int) (*denHome, string, error) {
 	}
 	dir := filepath.Join(filepath.Dir(home.dir), "w")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, "", errors.Join(err, home.close())
+		return nil, "", errors.Join(err, home.end())
 	}
 	config := fmt.Sprintf("[workspace]\nname = \"bench\"\n[session]\nprovider = %q\n", kind)
 	for i := range n {
@@ -102,7 +102,7 @@ func (b *bench) newFleet(kind string, n int) (*denHome, string, error) {
 	}
 	file := filepath.Join(dir, "den.toml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		return nil, "", errors.Join(err, home.close())
+		return nil, "", errors.Join(err, home.end())
 	}
 	home.env = append(home.env, "DEN_WORKSPACE="+file)
 	return home, file, nil
@@ -118,7 +118,7 @@ func (b *bench) fleet(kind string, n int) (err error) {
 		if up {
 			err = errors.Join(err, home.do("down"))
 		}
-		err = errors.Join(err, home.close())
+		err = errors.Join(err, home.end())
 	}()
 	who := "den, " + kind
 	of := fmt.Sprintf("%d agents", n)

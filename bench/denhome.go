@@ -19,7 +19,7 @@ func (b *bench) newHome() (*denHome, error) {
 		return nil, err
 	}
 	h := &denHome{bin: b.den, dir: filepath.Join(dir, "h"), run: filepath.Join(dir, "r")}
-	h.env = cleanEnv("DEN_HOME="+h.dir, "DEN_RUN_DIR="+h.run)
+	h.env = cleanEnv("DEN_HOME="+h.dir, "DEN_RUN_DIR="+h.run, "HOME="+b.tmp) // the user's shells may load a long history
 	return h, nil
 }
 
@@ -77,9 +77,15 @@ func (h *denHome) names() ([]string, error) {
 
 // close ends every session and removes the Home.
 func (h *denHome) close() error {
+	return errors.Join(h.end(), os.RemoveAll(filepath.Dir(h.dir)))
+}
+
+// end ends every session. The Home stays until the benchmark is over: for some
+// minutes after many files were removed, ext4 is slow to make new ones.
+func (h *denHome) end() error {
 	names, err := h.names()
 	for _, n := range names {
 		err = errors.Join(err, h.do("kill", n, "--grace", "1s"))
 	}
-	return errors.Join(err, os.RemoveAll(filepath.Dir(h.dir)))
+	return err
 }

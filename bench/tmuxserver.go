@@ -23,7 +23,7 @@ func (b *bench) newTmux() (*tmuxServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tmuxServer{bin: b.tmux, env: cleanEnv("TMUX_TMPDIR=" + dir)}
+	t := &tmuxServer{bin: b.tmux, env: cleanEnv("TMUX_TMPDIR="+dir, "HOME="+b.tmp)}
 	// exec'ed without a shell, because there are two words.
 	if err := t.do("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "100000"); err != nil {
 		return nil, err

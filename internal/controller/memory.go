@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -135,6 +137,7 @@ type state struct {
 
 	mu      sync.Mutex // guards the fields below
 	file    stateFile
+	encoded map[string][]byte // of agents whose memory has not changed since; of a thousand, one has
 	writing bool        // somebody writes; their write may not have the newest change
 	next    *stateWrite // the write that will have it, if somebody waits for one
 }
@@ -146,7 +149,7 @@ type stateWrite struct {
 }
 
 func openState(path string) (*state, error) {
-	s := &state{path: path, file: stateFile{Agents: map[string]memory{}}}
+	s := &state{path: path, file: stateFile{Agents: map[string]memory{}}, encoded: map[string][]byte{}}
 	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -195,17 +198,19 @@ func (s *state) note(key string, m memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.file.Agents[key] = m
+	delete(s.encoded, key)
 }
 
 // keep replaces one agent's memory, nil forgets it. It returns when that is on
 // disk.
 func (s *state) keep(key string, m *memory) error {
-	return s.change(func(f *stateFile) {
+	return s.change(func() {
 		if m == nil {
-			delete(f.Agents, key)
+			delete(s.file.Agents, key)
 		} else {
-			f.Agents[key] = *m
+			s.file.Agents[key] = *m
 		}
+		delete(s.encoded, key)
 	})
 }
 
@@ -216,14 +221,14 @@ func (s *state) suspended() bool {
 }
 
 func (s *state) suspend(yes bool) error {
-	return s.change(func(f *stateFile) { f.Suspended = yes })
+	return s.change(func() { s.file.Suspended = yes })
 }
 
 // change changes the state and returns when a write that has the change is
 // over.
-func (s *state) change(change func(*stateFile)) error {
+func (s *state) change(change func()) error {
 	s.mu.Lock()
-	change(&s.file)
+	change()
 	if s.next == nil {
 		s.next = &stateWrite{done: make(chan struct{})}
 	}
@@ -247,8 +252,7 @@ func (s *state) writeNext() (more bool) {
 	s.mu.Lock()
 	w := s.next
 	s.next = nil
-	s.file.V = stateVersion
-	data, err := json.Marshal(s.file)
+	data, err := s.encodeLocked()
 	s.mu.Unlock()
 	if err == nil {
 		err = atomicfile.Replace(s.path, append(data, '\n'))
@@ -259,4 +263,37 @@ func (s *state) writeNext() (more bool) {
 	defer s.mu.Unlock()
 	s.writing = s.next != nil
 	return s.writing
+}
+
+// encodeLocked returns the file's content. Only what changed is encoded: the
+// cost of one agent's change must not grow with the number of agents.
+func (s *state) encodeLocked() ([]byte, error) {
+	head, err := json.Marshal(stateFile{V: stateVersion, Suspended: s.file.Suspended, Agents: map[string]memory{}})
+	if err != nil {
+		return nil, err
+	}
+	data := bytes.TrimSuffix(head, []byte("}}")) // open for the agents
+	for i, key := range slices.Sorted(maps.Keys(s.file.Agents)) {
+		one, ok := s.encoded[key]
+		if !ok {
+			if one, err = encodeAgent(key, s.file.Agents[key]); err != nil {
+				return nil, err
+			}
+			s.encoded[key] = one
+		}
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = append(data, one...)
+	}
+	return append(data, "}}"...), nil
+}
+
+// encodeAgent returns one agent's part of the file: "KEY":{...}.
+func encodeAgent(key string, m memory) ([]byte, error) {
+	one, err := json.Marshal(map[string]memory{key: m})
+	if err != nil {
+		return nil, err
+	}
+	return one[1 : len(one)-1], nil // without the braces around
 }

@@ -41,15 +41,12 @@ type Queue struct {
 	managed  bool   // somebody in this process decides whether to pause
 }
 
-// Open reads the queue in dir, which is made if there is none. A file that
-// cannot be read is left where it is, and named by Damaged.
+// Open reads the queue in dir, which is made for the first message. A file
+// that cannot be read is left where it is, and named by Damaged.
 func Open(dir string) (*Queue, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open messages %s: %w", dir, err)
-	}
 	q := &Queue{dir: dir, sender: make(chan struct{}, 1), added: make(chan struct{}, 1)} // one token each
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open messages %s: %w", dir, err)
 	}
 	for _, e := range entries {
@@ -193,7 +190,7 @@ func (q *Queue) add(id, text string, first bool) (Message, error) {
 	if m.ID == "" {
 		m.ID = m.Key
 	}
-	if err := atomicfile.WriteJSON(q.path(m.Key), m); err != nil {
+	if err := q.write(m); err != nil {
 		return Message{ID: id}, err
 	}
 	q.messages = append(q.messages, m)
@@ -247,6 +244,14 @@ func (q *Queue) newKeyLocked(now time.Time) string {
 	return key
 }
 
+// write keeps a message on disk.
+func (q *Queue) write(m *Message) error {
+	if err := os.MkdirAll(q.dir, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.WriteJSON(q.path(m.Key), m)
+}
+
 // forget removes a message.
 func (q *Queue) forget(m *Message) error {
 	if err := os.Remove(q.path(m.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -271,7 +276,7 @@ func (q *Queue) Update(id string, change func(*Message)) error {
 	q.mu.Unlock()
 	change(&next)
 	next.Updated = time.Now()
-	if err := atomicfile.WriteJSON(q.path(next.Key), &next); err != nil {
+	if err := q.write(&next); err != nil {
 		return err
 	}
 	q.mu.Lock()
