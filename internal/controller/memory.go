@@ -138,8 +138,8 @@ type state struct {
 	mu      sync.Mutex // guards the fields below
 	file    stateFile
 	encoded map[string][]byte // of agents whose memory has not changed since; of a thousand, one has
-	writing bool        // somebody writes; their write may not have the newest change
-	next    *stateWrite // the write that will have it, if somebody waits for one
+	writing bool              // somebody writes; their write may not have the newest change
+	next    *stateWrite       // the write that will have it, if somebody waits for one
 }
 
 // stateWrite is one write that several changes wait for.
