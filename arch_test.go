@@ -99,7 +99,7 @@ var allowed = map[string][]string{
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
-		"internal/fault", "internal/filelock", "internal/keys", "internal/vt", "internal/provider",
+		"internal/fault", "internal/filelock", "internal/pty", "internal/keys", "internal/vt", "internal/provider",
 		"internal/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty", "internal/provider/tmux/idle",
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},

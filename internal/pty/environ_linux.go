@@ -3,6 +3,7 @@ package pty
 import (
 	"os"
 	"strings"
+	"time"
 )
 
 // HasEnv reports whether a process was started with the variable key. It
@@ -15,7 +16,7 @@ func HasEnv(pid int, key string) bool {
 // Env returns the variable's value in the environment that a process was
 // started with.
 func Env(pid int, key string) (value string, ok bool) {
-	for entry := range strings.SplitSeq(procFile(pid, "environ"), "\x00") {
+	for entry := range strings.SplitSeq(string(Environ(pid)), "\x00") {
 		if value, ok := strings.CutPrefix(entry, key+"="); ok {
 			return value, true
 		}
@@ -34,4 +35,50 @@ func procFile(pid int, file string) string {
 		return ""
 	}
 	return string(raw)
+}
+
+// Flags of a process in its stat file: it exits, it is a thread of the kernel.
+const (
+	flagExiting = 0x4
+	flagKernel  = 0x200000
+)
+
+// executeLimit bounds the wait for a process that executes another program.
+// Only one that is stuck in the kernel takes longer.
+const executeLimit = time.Second
+
+// Environ returns the environment that a process was started with, as the
+// kernel shows it: empty if there is none or it may not be read. A process
+// that executes another program has none for a moment; Environ waits for that
+// moment to pass, because whoever looks for marks would miss the process.
+func Environ(pid int) []byte {
+	path := procPath(pid, "environ")
+	var end time.Time
+	for settled := false; ; {
+		environ, err := os.ReadFile(path)
+		if err != nil || len(environ) > 0 || settled {
+			return environ
+		}
+		switch {
+		case !executing(pid):
+			settled = true // since the read, maybe: read again
+		case end.IsZero():
+			end = time.Now().Add(executeLimit)
+		case time.Now().After(end):
+			return nil
+		default:
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+}
+
+// executing reports whether a process lives and has no arguments.
+func executing(pid int) bool {
+	ps, ok := readStat(pid)
+	if !ok || !ps.alive() || ps.flags&(flagExiting|flagKernel) != 0 {
+		return false
+	}
+	var first [1]byte
+	arguments, err := readInto(first[:], procPath(pid, "cmdline"))
+	return err == nil && len(arguments) == 0
 }

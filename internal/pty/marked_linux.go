@@ -65,11 +65,9 @@ func (m *markScan) run() {
 		if pid == self || unix.Stat(dir, &st) != nil || st.Uid != uid {
 			continue
 		}
-		environ, err := os.ReadFile(dir + "environ")
-		if err != nil {
-			continue
+		if environ := Environ(pid); len(environ) > 0 {
+			m.note(pid, string(environ))
 		}
-		m.note(pid, string(environ))
 	}
 }
 

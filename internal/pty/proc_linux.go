@@ -16,6 +16,7 @@ type procStat struct {
 	started                  int    // ticks after the system's start
 	tty                      uint32 // the controlling terminal's device number
 	comm                     string
+	flags                    int // as the kernel keeps them: see executing
 }
 
 // alive reports whether a process is not a zombie. A zombie that has threads
@@ -71,6 +72,8 @@ func parseStat(line []byte) (procStat, bool) {
 			st.session = n
 		case 7:
 			st.tty = uint32(n)
+		case 9:
+			st.flags = n
 		case 20:
 			st.threads = n
 		case 22:

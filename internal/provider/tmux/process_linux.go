@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"den/internal/fault"
+	"den/internal/pty"
 	"den/internal/supervise"
 )
 
@@ -37,7 +38,7 @@ func allProcesses() ([]process, error) {
 			continue
 		}
 		// One whose environment cannot be read has no mark that we could see.
-		environ, _ := os.ReadFile("/proc/" + e.Name() + "/environ")
+		environ := pty.Environ(pid)
 		pr.mark = cmp.Or(variable(environ, markKey), variable(environ, gateKey))
 		pr.server = variable(environ, serverKey)
 		pr.host = variable(environ, supervise.HostMark) != "" && supervise.IsHost(pid)
