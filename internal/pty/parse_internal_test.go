@@ -12,7 +12,7 @@ func TestParseStat(t *testing.T) {
 	const tail = " S 12 34 56 34817 78 4194304 1 2 3 4 5 6 7 8 20 0 9 0 100"
 	for _, comm := range []string{"bash", "tmux: client", "a) S 1 2 3", "(", ")", "((sd-pam))", "", "\n"} {
 		st, ok := parseStat([]byte("99 (" + comm + ")" + tail))
-		want := procStat{pid: 99, ppid: 12, pgrp: 34, session: 56, tty: 34817, threads: 9, started: 100, state: 'S', comm: comm}
+		want := procStat{pid: 99, ppid: 12, pgrp: 34, session: 56, tty: 34817, flags: 4194304, threads: 9, started: 100, state: 'S', comm: comm}
 		if !ok || st != want {
 			t.Errorf("parseStat with comm %q = %+v, %v; want %+v", comm, st, ok, want)
 		}
