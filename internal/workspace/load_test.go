@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -275,5 +276,46 @@ func TestSyntaxErrorsHaveLines(t *testing.T) {
 		if fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), name+":3: ") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestDeepKeysAreRefused has files that took gigabytes: the TOML library copies
+// the path of a key for each of its parts.
+func TestDeepKeysAreRefused(t *testing.T) {
+	parts := strings.Repeat("a.", 60_000) + "a"
+	for name, text := range map[string]string{
+		"key":    parts + " = 1",
+		"spaced": strings.ReplaceAll(parts, ".", " . ") + " = 1",
+		"quoted": strings.ReplaceAll(parts, "a", `"a"`) + " = 1",
+		"header": "[" + parts + "]",
+		"inline": "x = { " + parts + " = 1 }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "den.toml")
+			if err := os.WriteFile(file, []byte("\n"+text+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := workspace.Load(file)
+			runtime.ReadMemStats(&after)
+			if err == nil || !strings.Contains(err.Error(), "parts") && !strings.Contains(err.Error(), "larger") {
+				t.Errorf("Load = %v, want an error about the key's parts", err)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > 32<<20 {
+				t.Errorf("it took %d MiB", used>>20)
+			}
+		})
+	}
+}
+
+func TestProseIsNoKey(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "den.toml")
+	prose := strings.Repeat("One sentence, or two. ", 400) + strings.Repeat("v1.2.3 ", 200)
+	if err := os.WriteFile(file, []byte("[workspace]\nname = \"w\"\n[[agents]]\nname = \"a\"\nstart_command = [\"sh\"]\nnudge = \""+prose+"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := workspace.Load(file); err != nil {
+		t.Error(err)
 	}
 }
