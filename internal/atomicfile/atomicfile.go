@@ -3,6 +3,7 @@
 package atomicfile
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -29,6 +30,25 @@ func write(path string, data []byte, sync bool) error {
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		os.Remove(f.Name()) // Best effort.
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// ReplaceIn is Replace for a file below root. A symbolic link never leads out
+// of root, whoever can write there.
+func ReplaceIn(root *os.Root, path string, data []byte) error {
+	dir, base := filepath.Split(path)
+	tmp := filepath.Join(dir, "."+base+".tmp-"+rand.Text())
+	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err = fill(f, data, false); err == nil {
+		err = root.Rename(tmp, path)
+	}
+	if err != nil {
+		root.Remove(tmp) // Best effort: the write has failed already.
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -89,10 +89,21 @@ func (s Store) Load(id string) (Record, error) {
 	if r.V > recordVersion {
 		return r, fault.Errorf(fault.Protocol, "cell '%s' was recorded by a newer den: version %d, this one knows %d", id, r.V, recordVersion)
 	}
-	if _, err := os.Stat(r.OutputFile); errors.Is(err, fs.ErrNotExist) {
+	r.CellID = id
+	s.locateOutput(&r)
+	return r, nil
+}
+
+// locateOutput sets where the cell's whole output is. The record's own path is
+// not used: its Home may have moved, or somebody else may have written it.
+func (s Store) locateOutput(r *Record) {
+	if r.OutputFile == "" {
+		return
+	}
+	r.OutputFile = s.OutputPath(r.CellID)
+	if fi, err := os.Lstat(r.OutputFile); err != nil || !fi.Mode().IsRegular() {
 		r.OutputFile = "" // pruned
 	}
-	return r, nil
 }
 
 // lastID is the id of the last cell.

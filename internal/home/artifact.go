@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,33 +41,61 @@ func (d Dir) ArtifactPath(name string) (string, error) {
 	if name != filepath.Base(name) {
 		return "", fmt.Errorf("artifact name %q is a path", name)
 	}
-	if err := os.Mkdir(d.Artifacts(), 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return "", fault.Errorf(fault.Storage, "create artifact: %w", err)
+	root, err := d.openArtifacts()
+	if err != nil {
+		return "", err
 	}
+	root.Close() // Best effort: nothing was written.
 	return filepath.Join(d.Artifacts(), name), nil
+}
+
+// openArtifacts opens the directory of artifacts, and makes it if needed. A
+// container may share the session's directory: a link that its program leaves
+// there must not lead out of it.
+func (d Dir) openArtifacts() (*os.Root, error) {
+	session, err := os.OpenRoot(d.Path)
+	if err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "create artifact: %w", err)
+	}
+	defer session.Close() // Best effort: nothing was written.
+	name := filepath.Base(d.Artifacts())
+	if err := session.Mkdir(name, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fault.Errorf(fault.Storage, "create artifact: %w", err)
+	}
+	root, err := session.OpenRoot(name)
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "create artifact: %w", err)
+	}
+	return root, nil
 }
 
 // SaveArtifact writes an artifact and its line in the manifest, and drops the
 // oldest of its kind beyond the bound.
 func (d Dir) SaveArtifact(path string, a Artifact, data []byte) error {
-	_, err := os.Stat(path)
+	root, err := d.openArtifacts()
+	if err != nil {
+		return err
+	}
+	defer root.Close() // Best effort: each file is closed after its write.
+	name := filepath.Base(path)
+	_, err = root.Lstat(name)
 	fresh := errors.Is(err, os.ErrNotExist)
-	if err := atomicfile.Replace(path, data); err != nil {
+	if err := atomicfile.ReplaceIn(root, name, data); err != nil {
 		return err
 	}
 	if fresh {
-		if err := d.prune(a.Kind); err != nil {
+		if err := pruneArtifacts(root, a.Kind); err != nil {
 			return err
 		}
 	}
 	sum := sha256.Sum256(data)
-	a.File, a.Bytes, a.SHA256, a.Created = filepath.Base(path), len(data), hex.EncodeToString(sum[:]), time.Now().UTC()
+	a.File, a.Bytes, a.SHA256, a.Created = name, len(data), hex.EncodeToString(sum[:]), time.Now().UTC()
 	line, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("write artifact manifest: %w", err)
 	}
 	// A short append is atomic: lines of other processes are not interleaved.
-	f, err := os.OpenFile(d.artifactList(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := root.OpenFile(artifactList, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("write artifact manifest: %w", err)
 	}
@@ -74,9 +103,12 @@ func (d Dir) SaveArtifact(path string, a Artifact, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// prune removes the oldest artifacts of a kind beyond the bound.
-func (d Dir) prune(kind string) error {
-	entries, err := os.ReadDir(d.Artifacts())
+// artifactList is the name of the file with a line for each artifact.
+const artifactList = "manifest.jsonl"
+
+// pruneArtifacts removes the oldest artifacts of a kind beyond the bound.
+func pruneArtifacts(root *os.Root, kind string) error {
+	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return fmt.Errorf("prune artifacts: %w", err)
 	}
@@ -99,15 +131,15 @@ func (d Dir) prune(kind string) error {
 	slices.SortFunc(files, func(a, b aged) int { return a.when.Compare(b.when) })
 	// A tenth at a time, so that the list is not rewritten every time.
 	for _, f := range files[:len(files)-maxArtifacts+maxArtifacts/10] {
-		os.Remove(filepath.Join(d.Artifacts(), f.name)) // Best effort: another writer may prune too.
+		root.Remove(f.name) // Best effort: another writer may prune too.
 	}
-	return d.pruneList()
+	return pruneArtifactList(root)
 }
 
-// pruneList removes the lines of removed artifacts. A line that another
+// pruneArtifactList removes the lines of removed artifacts. A line that another
 // process appends at the same time may be lost; its artifact is not.
-func (d Dir) pruneList() error {
-	raw, err := os.ReadFile(d.artifactList())
+func pruneArtifactList(root *os.Root) error {
+	raw, err := root.ReadFile(artifactList)
 	if err != nil {
 		return fmt.Errorf("prune artifacts: %w", err)
 	}
@@ -117,11 +149,9 @@ func (d Dir) pruneList() error {
 		if json.Unmarshal(line, &e) != nil {
 			continue // torn by a full disk
 		}
-		if _, err := os.Stat(filepath.Join(d.Artifacts(), filepath.Base(e.File))); err == nil {
+		if _, err := root.Lstat(filepath.Base(e.File)); err == nil {
 			kept = append(kept, line...)
 		}
 	}
-	return atomicfile.Write(d.artifactList(), kept)
+	return atomicfile.ReplaceIn(root, artifactList, kept)
 }
-
-func (d Dir) artifactList() string { return filepath.Join(d.Artifacts(), "manifest.jsonl") }

@@ -50,7 +50,7 @@ func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir,
 			}
 		}
 		if err := d.launchElsewhere(ctx, p, e, boot, lock); err != nil {
-			return errors.Join(err, e.Discard(p), d.removeRunDir(socket))
+			return errors.Join(err, e.Discard(p), d.RemoveRunDir())
 		}
 		return nil
 	})
@@ -80,27 +80,19 @@ func ownSocketPath(home Home, id string, getenv func(string) string) (string, er
 }
 
 // RemoveRunDir removes the run directory, if any, of a session that ran
-// elsewhere and is over.
-func (d Dir) RemoveRunDir(m *Manifest) error { return d.removeRunDir(m.Socket) }
-
-func (d Dir) removeRunDir(socket string) error {
-	dir := filepath.Dir(socket)
-	if filepath.Base(socket) != hostSocket || dir == d.Path {
-		return nil
+// elsewhere and is over. Its path is computed: the record may have been written
+// by the program in the container.
+func (d Dir) RemoveRunDir() error {
+	var errs []error
+	for _, dir := range leftInRunDirs(socketKey(d.Home, d.ID), os.Getenv) {
+		if fi, err := os.Lstat(dir); err != nil || !fi.IsDir() {
+			continue // there is none, or it is the socket of a host of this machine
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			errs = append(errs, fault.Errorf(fault.KindOf(err), "remove run directory: %w", err))
+		}
 	}
-	// The record may have been written by the program in the container, so it
-	// alone must not decide what is removed.
-	own, err := socketPath(d.Home, d.ID, os.Getenv)
-	if err != nil {
-		return err
-	}
-	if filepath.Base(dir) != filepath.Base(own) {
-		return fault.Errorf(fault.Denied, "remove run directory: %s is not that of session '%s'", dir, d.ID)
-	}
-	if err := os.RemoveAll(dir); err != nil {
-		return fault.Errorf(fault.KindOf(err), "remove run directory: %w", err)
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // hostReply is a new host's answer to its creator.

@@ -15,6 +15,7 @@ import (
 	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/filelock"
+	"den/internal/ident"
 )
 
 // manifestVersion is the version of session.json. A newer one is refused.
@@ -83,8 +84,12 @@ func (d Dir) manifest() string { return filepath.Join(d.Path, "session.json") }
 func (d Dir) lock() string     { return filepath.Join(d.Path, "lock") }
 
 // exists reports whether there is a record, even an unreadable one: Load
-// reports the error, and gc must not remove the directory as debris.
+// reports the error, and gc must not remove the directory as debris. A link to
+// another session's directory is none.
 func (d Dir) exists() bool {
+	if fi, err := os.Lstat(d.Path); err == nil && !fi.IsDir() || !ident.IsID(d.ID) {
+		return false
+	}
 	_, err := os.Stat(d.manifest())
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -105,6 +110,9 @@ func (d Dir) Load() (*Manifest, error) {
 	}
 	if m.V > manifestVersion {
 		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "session '%s' was recorded by a newer den: version %d, this one knows %d", d.ID, m.V, manifestVersion), "use the newer den")
+	}
+	if m.ID != d.ID || !ident.IsID(m.ID) || ident.Check("session", m.Name) != nil {
+		return nil, fault.Errorf(fault.Storage, "read session '%s': its record is about session %q (%q)", d.ID, m.Name, m.ID)
 	}
 	return m, nil
 }

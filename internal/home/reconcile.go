@@ -20,7 +20,7 @@ func (d Dir) Reconcile() (*Manifest, error) {
 	}
 	d.Sweep() // Best effort: the session is lost all the same, and gc tries again.
 	m.Ended = time.Now().UTC()
-	os.Remove(m.Socket) // Best effort: nobody listens there any more.
+	_ = RemoveSocket(socketKey(d.Home, d.ID), os.Getenv) // Best effort: nobody listens there any more.
 	if err := d.Save(m); err != nil && !readOnly(err) {
 		return m, err
 	}

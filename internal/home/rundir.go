@@ -3,13 +3,16 @@ package home
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
 
 	"den/internal/fault"
+	"den/internal/rpc"
 )
 
 // maxSocketPath is the shortest limit of the systems that den runs on,
@@ -19,28 +22,17 @@ const maxSocketPath = 104
 // socketPath returns a short path for a session's socket, whatever the length
 // of the Home's path, in a directory that only this user can enter.
 func socketPath(home Home, id string, getenv func(string) string) (string, error) {
-	return RunPath(home.Path+"\x00"+id, getenv)
+	return RunPath(socketKey(home, id), getenv)
 }
+
+func socketKey(home Home, id string) string { return home.Path + "\x00" + id }
 
 // RunPath returns a short path for the socket identified by key, in this
 // user's run directory.
 func RunPath(key string, getenv func(string) string) (string, error) {
-	sum := sha256.Sum256([]byte(key))
-	name := hex.EncodeToString(sum[:8])
-	var candidates []string
-	if dir := getenv("DEN_RUN_DIR"); dir != "" {
-		candidates = []string{dir}
-	} else {
-		if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-			if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
-				candidates = append(candidates, filepath.Join(dir, "den"))
-			}
-		}
-		candidates = append(candidates, "/tmp/den-"+strconv.Itoa(os.Getuid()))
-	}
 	var first error
-	for _, dir := range candidates {
-		path := filepath.Join(dir, name)
+	for _, dir := range runDirs(getenv) {
+		path := filepath.Join(dir, runName(key))
 		err := usableRunDir(dir, path)
 		if err == nil {
 			return path, nil
@@ -50,6 +42,56 @@ func RunPath(key string, getenv func(string) string) (string, error) {
 		}
 	}
 	return "", fault.Hintf(first, "name a short directory of your own with DEN_RUN_DIR")
+}
+
+// runName is the name of key's socket in a run directory.
+func runName(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:8])
+}
+
+// runDirs lists where sockets may be, the preferred directory first.
+func runDirs(getenv func(string) string) []string {
+	if dir := getenv("DEN_RUN_DIR"); dir != "" {
+		return []string{dir}
+	}
+	var dirs []string
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		if fi, err := os.Stat(dir); err == nil && fi.IsDir() {
+			dirs = append(dirs, filepath.Join(dir, "den"))
+		}
+	}
+	return append(dirs, "/tmp/den-"+strconv.Itoa(os.Getuid()))
+}
+
+// RemoveSocket removes the socket identified by key, if its server was killed
+// and left it. The path is computed: a record may have been written by somebody
+// else, and would let them name any file. A socket in a run directory that this
+// process's environment does not name stays.
+func RemoveSocket(key string, getenv func(string) string) error {
+	var errs []error
+	for _, path := range leftInRunDirs(key, getenv) {
+		errs = append(errs, rpc.RemoveSocket(path))
+	}
+	return errors.Join(errs...)
+}
+
+// leftInRunDirs lists the computed paths of key in this user's run directories.
+// A directory that belongs to somebody else is not touched.
+func leftInRunDirs(key string, getenv func(string) string) []string {
+	var paths []string
+	for _, dir := range runDirs(getenv) {
+		if fi, err := os.Lstat(dir); err == nil && fi.IsDir() && isOwn(fi) {
+			paths = append(paths, filepath.Join(dir, runName(key)))
+		}
+	}
+	return paths
+}
+
+// isOwn reports whether the file belongs to this user.
+func isOwn(fi fs.FileInfo) bool {
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid()
 }
 
 func usableRunDir(dir, path string) error {
@@ -63,8 +105,7 @@ func usableRunDir(dir, path string) error {
 	if err != nil {
 		return fmt.Errorf("inspect run directory: %w", err)
 	}
-	st, ok := fi.Sys().(*syscall.Stat_t)
-	if !fi.IsDir() || !ok || int(st.Uid) != os.Getuid() {
+	if !fi.IsDir() || !isOwn(fi) {
 		return fault.Errorf(fault.Denied, "run directory %s belongs to somebody else", dir)
 	}
 	if fi.Mode().Perm()&0o077 != 0 {

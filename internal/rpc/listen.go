@@ -2,10 +2,14 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"syscall"
+
+	"den/internal/fault"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,7 +21,9 @@ const socketMode = 0o600
 // connect. The caller holds the lock of what the socket serves, so a socket
 // that is there was left by a process that was killed.
 func Listen(path string) (*net.UnixListener, error) {
-	os.Remove(path) // Best effort: listening says what is wrong.
+	if err := RemoveSocket(path); err != nil {
+		return nil, err
+	}
 	l, err := (&net.ListenConfig{Control: closeToOthers}).Listen(context.Background(), "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
@@ -37,4 +43,21 @@ func closeToOthers(_, _ string, raw syscall.RawConn) error {
 	return raw.Control(func(fd uintptr) {
 		_ = unix.Fchmod(int(fd), socketMode) // Best effort: other systems refuse, and Listen changes the file.
 	})
+}
+
+// RemoveSocket removes a socket that nobody listens on any more. Anything else
+// at the path stays: a socket's path may come from a file, and must not decide
+// what is removed.
+func RemoveSocket(path string) error {
+	fi, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && fi.Mode().Type() != fs.ModeSocket:
+		return nil
+	case err == nil:
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.KindOf(err), "remove socket: %w", err)
+	}
+	return nil
 }

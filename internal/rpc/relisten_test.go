@@ -64,3 +64,18 @@ func TestRelistenLeavesOthersAlone(t *testing.T) {
 		t.Errorf("%q, %v", data, err)
 	}
 }
+
+// A socket's path may come from a file that somebody else wrote.
+func TestListenReplacesNothingButASocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("keep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := rpc.Listen(path); err == nil {
+		l.Close()
+		t.Error("a file was replaced by a socket")
+	}
+	if raw, err := os.ReadFile(path); err != nil || string(raw) != "keep" {
+		t.Errorf("%q, %v", raw, err)
+	}
+}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
 
+	"den/internal/atomicfile"
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
@@ -155,11 +157,19 @@ func (s *Session) cut(r cell.Result, lines int) (cell.Result, error) {
 	return r, nil
 }
 
-// keepOutput puts an output that is returned in part where it can be read whole.
+// keepOutput puts an output that is returned in part where it can be read
+// whole. The session's directory may be shared with a container, so a link in it
+// is not followed out of it.
 func (s *Session) keepOutput(r cell.Result) string {
-	path := s.Cells().OutputPath(r.CellID)
-	if err := os.WriteFile(path, []byte(r.Output+"\n"), 0o600); err != nil {
+	root, err := os.OpenRoot(s.Dir.Path)
+	if err != nil {
 		return "" // Best effort: what is left out is still in the log.
+	}
+	defer root.Close() // Best effort: the file is closed after its write.
+	path := s.Cells().OutputPath(r.CellID)
+	rel, err := filepath.Rel(s.Dir.Path, path)
+	if err != nil || atomicfile.ReplaceIn(root, rel, []byte(r.Output+"\n")) != nil {
+		return "" // Best effort, as above.
 	}
 	return path
 }

@@ -85,7 +85,7 @@ func (p *Provider) clear(ctx context.Context, c owned) error {
 	if err != nil || m.Status.Active() {
 		return err
 	}
-	return errors.Join(p.remove(ctx, c.id), d.RemoveRunDir(m))
+	return errors.Join(p.remove(ctx, c.id), d.RemoveRunDir())
 }
 
 // pruneAge is how old a built image must be before PruneOld removes it.

@@ -245,3 +245,25 @@ func TestFilesAreOurs(t *testing.T) {
 }
 
 var _ provider.Provider = (*subprocess.Provider)(nil)
+
+// A record is a file that others may have written: what it names as its socket
+// is not removed.
+func TestRecordDoesNotDecideWhatIsRemoved(t *testing.T) {
+	b := newBench(t)
+	b.shell("w", "exec sleep 1000")
+	b.ok(b.Stop(t.Context(), "w"))
+	victim := b.path("victim")
+	b.ok(os.WriteFile(victim, []byte("keep"), 0o600))
+	dir := shim.Dir(filepath.Join(b.options.Dir, b.options.Owner, "sessions", "w"))
+	file := filepath.Join(string(dir), "session.json")
+	raw, err := os.ReadFile(file)
+	b.ok(err)
+	forged := strings.Replace(string(raw), b.record("w").Socket, victim, 1)
+	b.ok(os.WriteFile(file, []byte(forged), 0o600))
+	b.ok(os.Remove(filepath.Join(string(dir), "end.json")))
+	b.ok(b.Stop(t.Context(), "w"))
+	b.shell("w", "exec sleep 1000")
+	if _, err := os.Stat(victim); err != nil {
+		t.Errorf("the file that the record names: %v", err)
+	}
+}

@@ -33,5 +33,5 @@ func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.Fil
 		return proc.Release()
 	}
 	// Not the caller's context, which may be over: what has begun must go.
-	return errors.Join(err, sweep(context.WithoutCancel(ctx), boot.ID, boot.Cgroup), removeSocket(boot.Socket))
+	return errors.Join(err, sweep(context.WithoutCancel(ctx), boot.ID, boot.Cgroup), removeSocket(shim.Dir(boot.Dir), boot.ID))
 }

@@ -56,7 +56,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 		boot.Rows = defaultRows
 	}
 	boot.Env = environment(os.Environ(), c.Env, boot.ID)
-	if boot.Socket, err = home.RunPath(boot.Dir+"\x00"+boot.ID, os.Getenv); err != nil {
+	if boot.Socket, err = home.RunPath(socketKey(dir, boot.ID), os.Getenv); err != nil {
 		return errors.Join(err, os.RemoveAll(boot.Dir))
 	}
 	boot.Cgroup = supervise.NewCgroup(boot.ID).Path // from here on, launch removes it
@@ -116,7 +116,9 @@ func discard(ctx context.Context, dir shim.Dir) error {
 		if err := sweep(ctx, old.ID, old.Cgroup); err != nil {
 			return err
 		}
-		os.Remove(old.Socket) // Best effort: nobody listens there any more.
+		if err := removeSocket(dir, old.ID); err != nil {
+			return err
+		}
 	}
 	if err := os.RemoveAll(string(dir)); err != nil {
 		return fault.Errorf(fault.Storage, "remove the ended session: %w", err)

@@ -3,7 +3,6 @@ package subprocess
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 
 	"den/internal/fault"
@@ -48,7 +47,7 @@ func (p *Provider) force(ctx context.Context, s *state) error {
 	if err := untilFree(ctx, p.root.lock(s.record.Name)); err != nil {
 		return err
 	}
-	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.record.Socket))
+	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.dir, s.record.ID))
 }
 
 // sweepUnclosed ends what is left where the shim did not live to do it.
@@ -57,7 +56,7 @@ func (p *Provider) sweepUnclosed(ctx context.Context, s *state) error {
 	if err != nil || end != nil && end.ID == s.record.ID && end.Closed {
 		return err
 	}
-	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.record.Socket))
+	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.dir, s.record.ID))
 }
 
 // sweep kills the processes of one life of a session, found by their cgroup
@@ -67,9 +66,11 @@ func sweep(ctx context.Context, id, cgroup string) error {
 	return err
 }
 
-func removeSocket(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Errorf(fault.Storage, "remove socket: %w", err)
-	}
-	return nil
+// socketKey identifies the socket of one life of a session.
+func socketKey(dir shim.Dir, id string) string { return string(dir) + "\x00" + id }
+
+// removeSocket removes the socket of a shim that is gone, where it was made: a
+// record may have been written by somebody else.
+func removeSocket(dir shim.Dir, id string) error {
+	return home.RemoveSocket(socketKey(dir, id), os.Getenv)
 }

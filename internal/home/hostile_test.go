@@ -1,0 +1,125 @@
+package home_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/ident"
+)
+
+// A record is a file that others may have written. Whatever it names as its
+// socket, marking the session as lost removes nothing but its own socket.
+func TestReconcileRemovesNothingThatARecordNames(t *testing.T) {
+	t.Setenv("DEN_RUN_DIR", shortDir(t))
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("keep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(shortDir(t), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	root := home.Home{Path: t.TempDir()}
+	for _, victim := range []string{file, socket} {
+		d := record(t, root, home.Manifest{Name: "x", Status: home.Running, Socket: victim})
+		m, err := d.Reconcile()
+		if err != nil || m.Status != home.Lost {
+			t.Errorf("reconcile: %+v, %v", m, err)
+		}
+		if _, err := os.Lstat(victim); err != nil {
+			t.Errorf("%s was removed: %v", victim, err)
+		}
+	}
+}
+
+func TestReconcileRemovesTheLeftSocket(t *testing.T) {
+	t.Setenv("DEN_RUN_DIR", shortDir(t))
+	root := home.Home{Path: t.TempDir()}
+	d := record(t, root, home.Manifest{Name: "x", Status: home.Running})
+	path, err := home.RunPath(root.Path+"\x00"+d.ID, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	if _, err := d.Reconcile(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+}
+
+func TestRecordOfAnotherSessionIsRefused(t *testing.T) {
+	root := home.Home{Path: t.TempDir()}
+	for _, m := range []home.Manifest{
+		{ID: ident.New(time.Now()), Name: "x", Status: home.Exited},
+		{Name: "../../../x", Status: home.Exited},
+	} {
+		d := record(t, root, home.Manifest{Name: "x", Status: home.Exited})
+		if m.ID == "" {
+			m.ID = d.ID
+		}
+		if err := d.Save(&m); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Load(); fault.KindOf(err) != fault.Storage {
+			t.Errorf("record of %q (%q): %v, want storage", m.Name, m.ID, err)
+		}
+	}
+}
+
+func TestLinkedSessionDirectoryIsNoSession(t *testing.T) {
+	victim := record(t, home.Home{Path: t.TempDir()}, home.Manifest{Name: "x", Status: home.Exited})
+	root := home.Home{Path: t.TempDir()}
+	if err := os.Mkdir(filepath.Join(root.Path, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(victim.Path, root.Dir(victim.ID).Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := root.Find(victim.ID); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("find: %v, want not found", err)
+	}
+}
+
+// A container shares its session's directory, and its program can put links
+// there.
+func TestArtifactsFollowNoLinkOutOfTheSession(t *testing.T) {
+	root := home.Home{Path: t.TempDir()}
+	outside := t.TempDir()
+	whole := record(t, root, home.Manifest{Name: "x", Status: home.Running})
+	if err := os.Remove(whole.Artifacts()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, whole.Artifacts()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := whole.ArtifactPath("snapshot-1.json"); err == nil {
+		t.Error("a linked directory of artifacts is used")
+	}
+	if err := whole.SaveArtifact(filepath.Join(whole.Artifacts(), "snapshot-1.json"), home.Artifact{Kind: "snapshot"}, []byte("x")); err == nil {
+		t.Error("an artifact was saved in a linked directory")
+	}
+	list := record(t, root, home.Manifest{Name: "y", Status: home.Running})
+	if err := os.Symlink(filepath.Join(outside, "list"), filepath.Join(list.Artifacts(), "manifest.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := list.SaveArtifact(filepath.Join(list.Artifacts(), "snapshot-1.json"), home.Artifact{Kind: "snapshot"}, []byte("x")); err == nil {
+		t.Error("the list was written through a link")
+	}
+	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
+		t.Errorf("outside of the sessions: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,47 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"den/internal/home"
+	"den/internal/ident"
+)
+
+// A cell's record is a file that others may have written: neither its id nor a
+// link beside it decides where an output goes.
+func TestOutputIsKeptInTheSessionOnly(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(outside, []byte("keep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root := home.Home{Path: t.TempDir()}
+	d := root.Dir(ident.New(time.Now()))
+	if err := os.MkdirAll(d.Cells(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	id := ident.New(time.Now())
+	line := `{"v":2,"cell_id":"../../../../evil","status":"done","output":"1\n2\n3\n4","output_file":"` + outside + `"}` + "\n"
+	if err := os.WriteFile(filepath.Join(d.Cells(), id+".jsonl"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := In(d, Options{})
+	r, err := s.Poll(id)
+	if err != nil || r.CellID != id || r.OutputFile != "" {
+		t.Fatalf("poll: %+v, %v", r, err)
+	}
+	if err := os.Symlink(outside, s.Cells().OutputPath(id)); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = s.cut(r, 1); err != nil || r.OutputFile != s.Cells().OutputPath(id) {
+		t.Fatalf("cut: %+v, %v", r, err)
+	}
+	if raw, err := os.ReadFile(outside); err != nil || string(raw) != "keep" {
+		t.Errorf("the file outside holds %q, %v", raw, err)
+	}
+	if raw, err := os.ReadFile(r.OutputFile); err != nil || string(raw) != "1\n2\n3\n4\n" {
+		t.Errorf("the output holds %q, %v", raw, err)
+	}
+}
