@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/supervise", "internal/rpc"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/cell", "internal/rpc", "internal/supervise",
+		"internal/wire", "internal/home", "internal/cell", "internal/rpc", "internal/supervise", "internal/filelock",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
@@ -67,7 +67,7 @@ var allowed = map[string][]string{
 		"internal/provider/children", "internal/supervise", "internal/provider/inherit", "internal/provider/workdir", "internal/provider/local",
 	},
 	"internal/provider/subprocess/shim": {
-		"internal/fault", "internal/atomicfile", "internal/pty", "internal/rpc", "internal/home",
+		"internal/fault", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/rpc", "internal/home",
 		"internal/provider/procname", "internal/supervise",
 	},
 	"internal/provider/providertest":        {"internal/fault", "internal/provider"},

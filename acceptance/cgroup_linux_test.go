@@ -52,7 +52,7 @@ func TestKillFindsWhatHides(t *testing.T) {
 	w.checkCgroupGone(m)
 }
 
-// Nor does one outlive a host that was killed, once somebody reconciles.
+// Nor does one outlive a host that was killed, once the session is killed.
 func TestLostSessionLeavesNothing(t *testing.T) {
 	w := newWorld(t)
 	d, m := w.hide("s")
@@ -67,6 +67,7 @@ func TestLostSessionLeavesNothing(t *testing.T) {
 	if out := w.do("ls", "--all"); !strings.Contains(out, "lost") {
 		t.Errorf("ls: %s", out)
 	}
+	w.do("kill", "s")
 	w.checkCgroupGone(m)
 }
 

@@ -97,11 +97,11 @@ func (w *world) killOne(name string) {
 	if _, stderr, code := w.try("type", name, "x"); code != 4 || !strings.Contains(stderr, "lost") {
 		t.Errorf("%s: type: exit %d: %s", name, code, stderr)
 	}
+	w.checkLog(d)
+	w.do("kill", name)
 	if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
 		t.Errorf("%s: processes %v are left", name, left)
 	}
-	w.checkLog(d)
-	w.do("kill", name)
 }
 
 // checkLog reads a whole log: no damage, and each segment's repaint equals

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"den/internal/home"
 	"den/internal/session"
@@ -28,6 +30,8 @@ type listed struct {
 	LastOutput *time.Time  `json:"last_output,omitempty"`
 	ExitCode   *int        `json:"exit_code,omitempty"`
 	ExitSignal string      `json:"exit_signal,omitempty"`
+	// LeftRunning is how many processes the dead host of a lost session left.
+	LeftRunning int `json:"left_running,omitempty"`
 }
 
 func (a *app) lsCmd() *cobra.Command {
@@ -63,6 +67,7 @@ func (a *app) list(root home.Home, all bool) ([]listed, error) {
 		return nil, err
 	}
 	sessions := []listed{}
+	var records []*home.Manifest
 	for _, d := range dirs {
 		m, err := d.Reconcile()
 		if err != nil {
@@ -81,8 +86,22 @@ func (a *app) list(root home.Home, all bool) ([]listed, error) {
 			l.LastOutput = &t
 		}
 		sessions = append(sessions, l)
+		records = append(records, m)
 	}
+	countLeft(root, sessions, records)
 	return sessions, nil
+}
+
+// countLeft counts what dead hosts left running. All counts are asked for at
+// once, because they share one scan of the processes.
+func countLeft(root home.Home, sessions []listed, records []*home.Manifest) {
+	var counting sync.WaitGroup
+	for i, m := range records {
+		if m.Status == home.Lost {
+			counting.Go(func() { sessions[i].LeftRunning = len(root.Dir(m.ID).LeftRunning(m)) })
+		}
+	}
+	counting.Wait()
 }
 
 func printSessions(w io.Writer, sessions []listed, all bool) {
@@ -99,6 +118,8 @@ func printSessions(w io.Writer, sessions []listed, all bool) {
 	for _, s := range sessions {
 		status := string(s.Status)
 		switch {
+		case s.LeftRunning > 0:
+			status += fmt.Sprintf(" (%d running)", s.LeftRunning)
 		case s.ExitSignal != "":
 			status += " (" + s.ExitSignal + ")"
 		case s.ExitCode != nil:
@@ -113,7 +134,7 @@ func printSessions(w io.Writer, sessions []listed, all bool) {
 // oneLine formats text for a table: no control characters, at most n runes.
 func oneLine(s string, n int) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
@@ -155,6 +176,9 @@ func printStatus(w io.Writer, s *wire.Status) {
 		status += ": " + s.Failure
 	}
 	line("status", "%s", status)
+	if s.LeftRunning > 0 {
+		line("left running", "%d processes that its host left; 'den kill %s' ends them", s.LeftRunning, s.Session)
+	}
 	line("command", "%s", oneLine(strings.Join(s.Command, " "), 200))
 	line("directory", "%s", s.Cwd)
 	if s.Foreground != nil {

@@ -39,6 +39,7 @@ const environmentHelp = `Read:
 
 Set inside every session:
   DEN_SESSION      the session's name
-  DEN_SESSION_ID   its id; den uses it to find processes that a killed host left
+  DEN_SESSION_ID   its id
+  DEN_SESSION_MARK by this den finds processes that a killed host left
   DEN_HOME         its Home
   TERM, COLORTERM, TERM_PROGRAM=den, TERM_PROGRAM_VERSION`

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -134,6 +135,17 @@ func HeldFile(f *os.File) (held bool, err error) {
 		return false, fmt.Errorf("probe lock %s: %w", f.Name(), err)
 	}
 	return held, nil
+}
+
+// Deleted reports whether the file of a held lock was deleted. One that was
+// moved is not.
+func Deleted(lock *os.File) bool {
+	fi, err := lock.Stat()
+	if err != nil {
+		return false // could not ask
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	return ok && st.Nlink == 0
 }
 
 // Released returns a channel that is closed once nobody holds the lock. Its

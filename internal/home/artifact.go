@@ -53,6 +53,9 @@ func (d Dir) ArtifactPath(name string) (string, error) {
 // container may share the session's directory: a link that its program leaves
 // there must not lead out of it.
 func (d Dir) openArtifacts() (*os.Root, error) {
+	if err := d.Home.CheckOwner(); err != nil {
+		return nil, err
+	}
 	session, err := os.OpenRoot(d.Path)
 	if err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "create artifact: %w", err)

@@ -105,11 +105,19 @@ func (h Home) create(
 		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
 	}
 	defer lock.Close()
-	undo, err := h.claimName(spec.Name, d)
+	mark, err := d.Mark()
 	if err != nil {
 		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
 	}
-	env := append(slices.Clone(spec.Env), "DEN_SESSION="+spec.Name, ProgramMark+"="+d.ID)
+	undo, before, err := h.claimName(spec.Name, d)
+	if err != nil {
+		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
+	}
+	if err := before.sweepLost(); err != nil {
+		undo()
+		return Dir{}, nil, errors.Join(err, os.RemoveAll(d.Path))
+	}
+	env := append(slices.Clone(spec.Env), "DEN_SESSION="+spec.Name, ProgramMark+"="+d.ID, SessionMark+"="+mark)
 	boot := Bootstrap{V: BootstrapVersion, Home: h, ID: d.ID, Env: env, SyncAlways: spec.SyncAlways}
 	if err := launch(d, socket, boot, lock); err != nil {
 		undo()
@@ -154,25 +162,27 @@ func (h Home) lockNames() (*os.File, error) {
 }
 
 // claimName makes names/NAME point to d, unless an active session has the
-// name. The returned func restores the previous link.
-func (h Home) claimName(name string, d Dir) (undo func(), err error) {
+// name. The returned func restores the previous link; before is the session that
+// had the name, or zero.
+func (h Home) claimName(name string, d Dir) (undo func(), before Dir, err error) {
 	link := filepath.Join(h.namesDir(), name)
 	lock, err := h.lockNames()
 	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
+		return nil, Dir{}, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
 	}
 	defer lock.Close() // Best effort: nothing was written.
 	old, err := os.Readlink(link)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
+		return nil, Dir{}, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
 	}
 	if err == nil {
-		if m, err := h.Dir(filepath.Base(old)).Inspect(); err == nil && m.Status.Active() {
-			return nil, fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, m.Status), "choose another name, or end it with 'den kill %s'", name)
+		before = h.Dir(filepath.Base(old))
+		if m, err := before.Inspect(); err == nil && m.Status.Active() {
+			return nil, Dir{}, fault.Hintf(fault.Errorf(fault.Busy, "session '%s' is %s already", name, m.Status), "choose another name, or end it with 'den kill %s'", name)
 		}
 	}
 	if err := relink(filepath.Join("..", "sessions", d.ID), link); err != nil {
-		return nil, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
+		return nil, Dir{}, fault.Errorf(fault.Storage, "claim session name '%s': %w", name, err)
 	}
 	return func() {
 		lock, err := h.lockNames()
@@ -188,7 +198,7 @@ func (h Home) claimName(name string, d Dir) (undo func(), err error) {
 			return
 		}
 		_ = relink(old, link) // Best effort, as above.
-	}, nil
+	}, before, nil
 }
 
 func relink(target, link string) error {
@@ -226,6 +236,13 @@ func (d Dir) launch(ctx context.Context, name, binary string, boot Bootstrap, lo
 // HostMark is the environment variable that marks a host process.
 const HostMark = supervise.HostMark
 
-// ProgramMark is the environment variable that marks the processes of a
-// session, so that they can be found after their host was killed.
+// SessionMark is the environment variable by which the processes of a session
+// are found after their host was killed.
+const SessionMark = supervise.SessionMark
+
+// ProgramMark is the environment variable that tells the processes of a session
+// its ID.
 const ProgramMark = "DEN_SESSION_ID"
+
+// Mark identifies the session's processes.
+func (d Dir) Mark() (string, error) { return supervise.Mark(d.ID, d.Path) }

@@ -25,7 +25,11 @@ func TestCreateThatIsGivenUpLeavesNothing(t *testing.T) {
 	}
 	// A host that has started its program and is not ready yet.
 	host := filepath.Join(dir, "host")
-	script := fmt.Sprintf("#!/bin/sh\n%s=$3 setsid sh -c 'trap \"\" HUP; echo $$ >%s; exec sleep 1000' &\nexec sleep 1000\n", home.ProgramMark, begun)
+	script := fmt.Sprintf(`#!/bin/sh
+mark=$(sed 's/.*\(%[1]s=[^"]*\)".*/\1/')
+env "$mark" setsid sh -c 'trap "" HUP; echo $$ >%[2]s; exec sleep 1000' &
+exec sleep 1000
+`, home.SessionMark, begun)
 	if err := os.WriteFile(host, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}

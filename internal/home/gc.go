@@ -33,6 +33,9 @@ type Collected struct {
 // active ones, and empty cgroups that deleted sessions left behind. The error
 // lists what could not be removed.
 func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
+	if err := h.CheckOwner(); err != nil {
+		return nil, err
+	}
 	all, err := h.All()
 	if err != nil {
 		return nil, err

@@ -121,8 +121,30 @@ func (h Home) Only() (Dir, error) {
 	return Dir{}, fault.Hintf(fault.Errorf(fault.Usage, "%d sessions are active in %s", len(found), h.Path), "name one of them; 'den ls' lists them")
 }
 
+// CheckOwner refuses a Home that another user made, or may write to: den would
+// trust what is in it. One that does not exist yet is fine.
+func (h Home) CheckOwner() error {
+	fi, err := os.Stat(h.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "check Home %s: %w", h.Path, err)
+	}
+	if !isOwn(fi) {
+		return fault.Hintf(fault.Errorf(fault.Denied, "Home %s belongs to another user", h.Path), "choose a directory of your own with --home DIR or DEN_HOME")
+	}
+	if fi.Mode().Perm()&0o002 != 0 {
+		return fault.Hintf(fault.Errorf(fault.Denied, "every user may write to Home %s", h.Path), "close it with 'chmod 700 %s'", h.Path)
+	}
+	return nil
+}
+
 // makeDirs creates the directories of a Home, inaccessible to other users.
 func (h Home) makeDirs() error {
+	if err := h.CheckOwner(); err != nil {
+		return err
+	}
 	for _, dir := range []string{h.Path, h.sessionsDir(), h.namesDir()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return fault.Hintf(fault.Errorf(fault.KindOf(err), "create Home %s: %w", h.Path, err), "choose a directory that you may write to with --home DIR or DEN_HOME")

@@ -1,6 +1,7 @@
 package home_test
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/ident"
+	"den/internal/need"
 )
 
 // A record is a file that others may have written. Whatever it names as its
@@ -121,5 +123,35 @@ func TestArtifactsFollowNoLinkOutOfTheSession(t *testing.T) {
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("outside of the sessions: %v, %v", left, err)
+	}
+}
+
+// den trusts what is in its Home. One that another user prepared is refused, and
+// in one that somebody only looks at nothing is written.
+func TestHomeOfAnotherUserIsRefused(t *testing.T) {
+	if os.Getuid() != 0 {
+		need.Feature(t, "making a directory of another user needs root")
+	}
+	root := home.Home{Path: t.TempDir()}
+	d := record(t, root, home.Manifest{Name: "x", Status: home.Running})
+	for name, prepare := range map[string]func() error{
+		"another user's": func() error { return os.Chown(root.Path, 65534, 65534) },
+		"open to all":    func() error { return errors.Join(os.Chown(root.Path, 0, 0), os.Chmod(root.Path, 0o777)) },
+	} {
+		if err := prepare(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := root.Create(t.Context(), spec("y", "true"), "/bin/false"); fault.KindOf(err) != fault.Denied {
+			t.Errorf("%s: create: %v, want denied", name, err)
+		}
+		if _, err := root.Collect(time.Now(), home.GCOptions{}); fault.KindOf(err) != fault.Denied {
+			t.Errorf("%s: collect: %v, want denied", name, err)
+		}
+		if m, err := d.Reconcile(); err != nil || m.Status != home.Lost {
+			t.Errorf("%s: reconcile: %+v, %v", name, m, err)
+		}
+		if m, err := d.Load(); err != nil || m.Status != home.Running {
+			t.Errorf("%s: the record was written: %+v, %v", name, m, err)
+		}
 	}
 }

@@ -10,21 +10,31 @@ import (
 	"den/internal/supervise"
 )
 
-// Reconcile marks a session whose host no longer holds the lock as lost, and
-// kills what the host left running. In a Home that this process may not write
-// to, it only inspects. It returns the actual record.
+// Reconcile marks a session whose host no longer holds the lock as lost. It
+// ends nothing: what the host left running is ended by whoever kills, removes or
+// replaces the session. In a Home that this process may not write to, it only
+// inspects. It returns the actual record.
 func (d Dir) Reconcile() (*Manifest, error) {
 	m, stale, err := d.inspect()
-	if err != nil || !stale {
+	if err != nil || !stale || d.Home.CheckOwner() != nil {
 		return m, err
 	}
-	d.Sweep() // Best effort: the session is lost all the same, and gc tries again.
 	m.Ended = time.Now().UTC()
 	_ = RemoveSocket(socketKey(d.Home, d.ID), os.Getenv) // Best effort: nobody listens there any more.
 	if err := d.Save(m); err != nil && !readOnly(err) {
 		return m, err
 	}
 	return m, nil
+}
+
+// LeftRunning lists the processes that a dead host left: those that Sweep would
+// kill.
+func (d Dir) LeftRunning(m *Manifest) []int {
+	mark, err := d.Mark()
+	if err != nil {
+		return nil // its directory was removed meanwhile
+	}
+	return supervise.LeftOf(mark, m.Cgroup)
 }
 
 func readOnly(err error) bool {
@@ -36,15 +46,32 @@ func readOnly(err error) bool {
 // that survived the hang-up of their terminal. It returns their number once
 // they are gone.
 func (d Dir) Sweep() (killed int, err error) {
-	cgroup := supervise.SessionCgroup(d.ID).Path // of a host that ended before it wrote its record
-	if m, err := d.Load(); err == nil && m.Cgroup != "" {
+	mark, err := d.Mark()
+	if err != nil {
+		return 0, fault.Errorf(fault.KindOf(err), "end what is left of session '%s': %w", d.ID, err)
+	}
+	var cgroup string // none in the record of a host that ended before it wrote it
+	if m, err := d.Load(); err == nil {
 		cgroup = m.Cgroup
 	}
-	killed, err = supervise.SweepSession(context.Background(), d.ID, cgroup, ProgramMark+"="+d.ID)
-	if err != nil {
+	if killed, err = supervise.SweepSession(context.Background(), mark, cgroup); err != nil {
 		return killed, fmt.Errorf("end what is left of session '%s': %w", d.ID, err)
 	}
 	return killed, nil
+}
+
+// sweepLost ends what the dead host of a session left, before another session
+// takes its name. The zero Dir is none.
+func (d Dir) sweepLost() error {
+	if d.ID == "" {
+		return nil
+	}
+	m, err := d.Reconcile()
+	if err != nil || m.Status != Lost {
+		return nil // it is gone or damaged, or its host ended it
+	}
+	_, err = d.Sweep()
+	return err
 }
 
 // Close marks a session that is over as destroyed.

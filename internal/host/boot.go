@@ -127,7 +127,9 @@ func (h *Host) begin(env []string, hostPID int) error {
 	var cgroup supervise.Cgroup
 	if hostPID == 0 { // elsewhere, the place is a cgroup already
 		hostPID = os.Getpid()
-		cgroup = supervise.NewCgroup(h.dir.ID)
+		if mark, err := h.dir.Mark(); err == nil {
+			cgroup = supervise.NewCgroup(mark)
+		}
 	}
 	pid, err := h.start(pty.Command{Argv: argv, Env: env, Dir: m.Cwd}, cgroup)
 	if err != nil {
@@ -205,8 +207,14 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 }
 
 // cgroup returns the cgroup in which the program was started, or the zero
-// value.
-func (h *Host) cgroup() supervise.Cgroup { return supervise.Cgroup{Path: h.record.Cgroup} }
+// value. After an upgrade the record was read from a file, so it is checked.
+func (h *Host) cgroup() supervise.Cgroup {
+	c := supervise.Cgroup{Path: h.record.Cgroup}
+	if mark, err := h.dir.Mark(); err != nil || !c.Belongs(mark) {
+		return supervise.Cgroup{}
+	}
+	return c
+}
 
 // adopt takes charge of the program.
 func (h *Host) adopt(pid int) {

@@ -1,8 +1,10 @@
 package host
 
 import (
+	"log"
 	"time"
 
+	"den/internal/filelock"
 	"den/internal/supervise"
 )
 
@@ -10,8 +12,13 @@ import (
 // Most sessions are idle most of the time.
 const restAfter = 2 * time.Second
 
+// deletedCheck is how often an idle host looks whether its directory was
+// deleted. One that is not idle looks after every restAfter.
+const deletedCheck = 10 * time.Minute
+
 // trim returns memory to the system whenever the session becomes idle. An idle
-// host does not wake up at all.
+// host wakes up only for deletedCheck. A session whose directory was deleted is
+// ended: no verb can find it any more.
 func (h *Host) trim(stop <-chan struct{}) {
 	timer := time.NewTimer(restAfter)
 	defer timer.Stop()
@@ -23,14 +30,29 @@ func (h *Host) trim(stop <-chan struct{}) {
 		case <-stop:
 			return
 		}
+		if filelock.Deleted(h.lock) {
+			h.endDeleted()
+			return
+		}
 		if h.core.lastActivity() != before {
 			continue
 		}
 		supervise.ReturnMemory()
+		timer.Reset(deletedCheck)
 		select {
 		case <-h.core.active:
+		case <-timer.C:
 		case <-stop:
 			return
 		}
+	}
+}
+
+// endDeleted ends a session whose directory was deleted. It is refused while the
+// binary is replaced; the next one looks too.
+func (h *Host) endDeleted() {
+	log.Printf("end session '%s': its directory was deleted", h.manifest().Name)
+	if _, err := h.kill(signalGrace); err != nil {
+		log.Print(err)
 	}
 }

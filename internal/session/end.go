@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"den/internal/fault"
-	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -28,15 +27,15 @@ func (s *Session) Kill(ctx context.Context, grace time.Duration) (wire.Killed, e
 	if err != nil {
 		return killed, err
 	}
-	if m.Status != home.Destroyed { // what outlived the program, or its host
-		if _, err := s.Dir.Sweep(); err != nil {
-			return killed, err // the record stays open: the next try ends what is left
-		}
+	// What outlived the program, or its host.
+	swept, err := s.Dir.Sweep()
+	if err != nil {
+		return killed, err // the record stays open: the next try ends what is left
 	}
 	if m, err = s.Dir.Close(m); err != nil {
 		return killed, err
 	}
-	return wire.Killed{Status: string(m.Status)}, nil
+	return wire.Killed{Status: string(m.Status), Killed: swept}, nil
 }
 
 // askToEnd asks the host, again while it replaces its binary.

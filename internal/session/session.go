@@ -63,8 +63,8 @@ func In(d home.Dir, o Options) *Session {
 	return &Session{Dir: d, options: o}
 }
 
-// dial reaches the host. What a host that died left behind is ended by
-// whoever notices first.
+// dial reaches the host. The record of a session whose host died is marked as
+// lost by whoever notices first.
 func (s *Session) dial(ctx context.Context) (*Client, error) {
 	c, err := dial(ctx, s.Dir, s.options)
 	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
@@ -129,6 +129,9 @@ func (s *Session) recorded(ctx context.Context, m *home.Manifest) *wire.Status {
 	}
 	if !m.Ended.IsZero() {
 		status.Ended = &m.Ended
+	}
+	if m.Status == home.Lost {
+		status.LeftRunning = len(s.Dir.LeftRunning(m))
 	}
 	if err := s.describeLog(&status.Log); err != nil {
 		s.options.Warn(err)

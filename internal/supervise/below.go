@@ -1,14 +1,34 @@
 package supervise
 
 import (
+	"fmt"
 	"slices"
 
 	"den/internal/pty"
+
+	"golang.org/x/sys/unix"
 )
 
 // HostMark is the environment variable that marks the processes that hold a
 // tree: hosts and shims. Its value is the session's ID.
 const HostMark = "DEN_HOST"
+
+// SessionMark is the environment variable that marks the processes of a
+// session, so that they can be found after their holder was killed. Its value is
+// the session's Mark.
+const SessionMark = "DEN_SESSION_MARK"
+
+// Mark returns the value of SessionMark: the session's ID with the device and
+// the inode of its directory. A directory that is moved keeps its mark. A copy
+// has another, so nothing that is done to a copy reaches the processes of the
+// original.
+func Mark(id, dir string) (string, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil {
+		return "", fmt.Errorf("identify directory %s: %w", dir, err)
+	}
+	return fmt.Sprintf("%s-%x-%x", id, st.Dev, st.Ino), nil
+}
 
 // Below lists the live processes below root, but for the hosts and shims that
 // were started there and what belongs to them.

@@ -33,10 +33,10 @@ type Cgroup struct {
 	Path string // its directory
 }
 
-// NewCgroup makes a cgroup for the tree of a session. Where this process may
+// NewCgroup makes a cgroup for the tree of the session with this Mark. Where this process may
 // not make one, it returns the zero Cgroup: trees are then found by scanning.
-func NewCgroup(id string) Cgroup {
-	c := SessionCgroup(id)
+func NewCgroup(mark string) Cgroup {
+	c := SessionCgroup(mark)
 	if c.Path == "" || os.Mkdir(c.Path, 0o755) != nil {
 		return Cgroup{} // there is none, or it is read-only, or somebody else's: not an error
 	}
@@ -49,12 +49,12 @@ func NewCgroup(id string) Cgroup {
 
 // SessionCgroup is the cgroup that NewCgroup makes for a session here; it may
 // not exist. It is the zero Cgroup where there can be none.
-func SessionCgroup(id string) Cgroup {
+func SessionCgroup(mark string) Cgroup {
 	base := cgroupBase()
 	if base == "" {
 		return Cgroup{}
 	}
-	return Cgroup{Path: filepath.Join(base, cgroupPrefix+id)}
+	return Cgroup{Path: filepath.Join(base, cgroupPrefix+mark)}
 }
 
 // cgroupBase is the directory of this process's cgroup, or of the one that the
@@ -104,8 +104,8 @@ func (c Cgroup) Open() (*os.File, error) {
 
 // Belongs reports whether this is a cgroup that NewCgroup made for the
 // session. A record may have been written by somebody else.
-func (c Cgroup) Belongs(id string) bool {
-	return filepath.Clean(c.Path) == c.Path && filepath.Base(c.Path) == cgroupPrefix+id && strings.HasPrefix(c.Path, cgroupMounts[0]+"/")
+func (c Cgroup) Belongs(mark string) bool {
+	return filepath.Clean(c.Path) == c.Path && filepath.Base(c.Path) == cgroupPrefix+mark && strings.HasPrefix(c.Path, cgroupMounts[0]+"/")
 }
 
 // own lists the live processes in the cgroup, but for this one, and for hosts

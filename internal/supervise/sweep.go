@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"slices"
 	"syscall"
 	"time"
 
@@ -13,17 +14,41 @@ import (
 // read.
 const sweepTries = 5
 
-// SweepSession kills what is left of a session whose holder is gone: what is in
-// the cgroup that its record names, if any, and what bears the mark.
-func SweepSession(ctx context.Context, id, cgroup, mark string) (killed int, err error) {
-	// A record may have been written by what ran in a container.
-	if c := (Cgroup{Path: cgroup}); c.Belongs(id) {
+// SweepSession kills what is left of a session whose holder is gone: the
+// processes in its cgroup and those whose environment has its mark. cgroup is
+// what its record names; one that was not made for the mark is ignored, because
+// a record may have been written by somebody else.
+func SweepSession(ctx context.Context, mark, cgroup string) (killed int, err error) {
+	if c := cgroupOf(mark, cgroup); c.Path != "" {
 		if killed, err = c.Sweep(); err != nil {
 			return killed, err
 		}
 	}
-	marked, err := Sweep(ctx, mark)
+	marked, err := Sweep(ctx, SessionMark+"="+mark)
 	return killed + marked, err
+}
+
+// LeftOf lists what SweepSession would kill.
+func LeftOf(mark, cgroup string) []int {
+	found := pty.Marked(SessionMark + "=" + mark)
+	for _, p := range cgroupOf(mark, cgroup).own() {
+		if !slices.Contains(found, p.PID) {
+			found = append(found, p.PID)
+		}
+	}
+	return found
+}
+
+// cgroupOf returns the cgroup of a session: the one that its record names or,
+// where its holder ended before it wrote the record, the one that it would make.
+func cgroupOf(mark, recorded string) Cgroup {
+	if c := (Cgroup{Path: recorded}); c.Belongs(mark) {
+		return c
+	}
+	if c := SessionCgroup(mark); c.Belongs(mark) {
+		return c
+	}
+	return Cgroup{}
 }
 
 // Sweep kills every process whose environment has the entry mark ("KEY=VALUE"):

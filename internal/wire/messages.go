@@ -205,8 +205,10 @@ type Status struct {
 	Created     time.Time  `json:"created"`
 	Ended       *time.Time `json:"ended,omitempty"`
 	LastOutput  *time.Time `json:"last_output,omitempty"`
-	ExitCode    *int       `json:"exit_code,omitempty"`
-	ExitSignal  string     `json:"exit_signal,omitempty"`
+	// LeftRunning is how many processes the dead host of a lost session left.
+	LeftRunning int    `json:"left_running,omitempty"`
+	ExitCode    *int   `json:"exit_code,omitempty"`
+	ExitSignal  string `json:"exit_signal,omitempty"`
 
 	Seq         uint64    `json:"seq"`
 	ScreenHash  string    `json:"screen_hash"`

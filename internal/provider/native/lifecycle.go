@@ -98,7 +98,7 @@ func checkConfig(name string, c provider.Config) error {
 		if !inherit.Valid(k, v) {
 			return fault.Errorf(fault.Usage, "start session '%s': %q cannot be an environment variable", name, k)
 		}
-		if k == home.HostMark || k == home.ProgramMark { // by these a session's processes are told apart
+		if k == home.HostMark || k == home.ProgramMark || k == home.SessionMark { // by these a session's processes are told apart
 			return fault.Errorf(fault.Usage, "start session '%s': the environment variable %s is den's own", name, k)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"den/internal/provider/subprocess"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/pty"
+	"den/internal/supervise"
 )
 
 func (b *bench) record(name string) *shim.Record {
@@ -29,7 +30,10 @@ func (b *bench) record(name string) *shim.Record {
 // shimPID finds the shim as Stop would, if it had to.
 func (b *bench) shimPID(name string) int {
 	b.Helper()
-	pids := pty.Marked(home.HostMark + "=" + b.record(name).ID)
+	r := b.record(name)
+	mark, err := supervise.Mark(r.ID, filepath.Join(b.options.Dir, b.options.Owner, "sessions", name))
+	b.ok(err)
+	pids := pty.Marked(home.HostMark + "=" + mark)
 	if len(pids) != 1 {
 		b.Fatalf("shims of %s: %v", name, pids)
 	}

@@ -15,11 +15,11 @@ import (
 // environment is a command's whole environment. The mark is what finds its
 // processes when their shim was killed; a session of den that is started
 // inside has a mark of its own.
-func environment(outer []string, own map[string]string, id string) []string {
+func environment(outer []string, own map[string]string, id, mark string) []string {
 	vars := inherit.Vars(outer)
 	maps.Copy(vars, own)
 	delete(vars, home.HostMark) // it would hide the command from Stop
-	vars[home.ProgramMark] = id
+	vars[home.ProgramMark], vars[home.SessionMark] = id, mark
 	env := make([]string, 0, len(vars))
 	for _, k := range slices.Sorted(maps.Keys(vars)) {
 		env = append(env, k+"="+vars[k])

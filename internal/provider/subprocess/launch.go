@@ -16,10 +16,10 @@ import (
 func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.File) error {
 	var ready shim.Ready
 	proc, err := supervise.Detached{
-		Binary: p.binary, Argv: []string{"den", "shim", boot.Name, boot.ID}, Dir: "/", Log: shim.Dir(boot.Dir).ShimLog(),
+		Binary: p.binary, Argv: []string{"den", "shim", boot.Name, boot.Mark}, Dir: "/", Log: shim.Dir(boot.Dir).ShimLog(),
 		// The mark keeps the session in which a shim was started from taking
-		// it for one of its own processes, and finds it by its ID.
-		Env:   []string{home.HostMark + "=" + boot.ID, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		// it for one of its own processes, and finds it.
+		Env:   []string{home.HostMark + "=" + boot.Mark, "PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
 		Extra: []*os.File{lock}, // shim.LockFD
 	}.Start(ctx, boot, &ready)
 	if err != nil {
@@ -33,5 +33,5 @@ func (p *Provider) launch(ctx context.Context, boot shim.Bootstrap, lock *os.Fil
 		return proc.Release()
 	}
 	// Not the caller's context, which may be over: what has begun must go.
-	return errors.Join(err, sweep(context.WithoutCancel(ctx), boot.ID, boot.Cgroup), removeSocket(shim.Dir(boot.Dir), boot.ID))
+	return errors.Join(err, sweepMarked(context.WithoutCancel(ctx), boot.Mark, boot.Cgroup), removeSocket(shim.Dir(boot.Dir), boot.ID))
 }

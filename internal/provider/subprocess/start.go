@@ -55,11 +55,14 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if boot.Rows == 0 {
 		boot.Rows = defaultRows
 	}
-	boot.Env = environment(os.Environ(), c.Env, boot.ID)
+	if boot.Mark, err = supervise.Mark(boot.ID, boot.Dir); err != nil {
+		return errors.Join(fmt.Errorf("start session '%s': %w", name, err), os.RemoveAll(boot.Dir))
+	}
+	boot.Env = environment(os.Environ(), c.Env, boot.ID, boot.Mark)
 	if boot.Socket, err = home.RunPath(socketKey(dir, boot.ID), os.Getenv); err != nil {
 		return errors.Join(err, os.RemoveAll(boot.Dir))
 	}
-	boot.Cgroup = supervise.NewCgroup(boot.ID).Path // from here on, launch removes it
+	boot.Cgroup = supervise.NewCgroup(boot.Mark).Path // from here on, launch removes it
 	if err := p.launch(ctx, boot, lock); err != nil {
 		// A start that failed is not counted: nothing of it can end.
 		return errors.Join(err, os.RemoveAll(boot.Dir), shim.WriteLock(lock, starts, name))
@@ -113,7 +116,7 @@ func discard(ctx context.Context, dir shim.Dir) error {
 		return err
 	}
 	if old != nil {
-		if err := sweep(ctx, old.ID, old.Cgroup); err != nil {
+		if err := sweep(ctx, dir, old); err != nil {
 			return err
 		}
 		if err := removeSocket(dir, old.ID); err != nil {

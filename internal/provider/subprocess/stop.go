@@ -41,13 +41,17 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 // force ends a session whose shim does not answer, or speaks another
 // language. Its processes are known by their marks.
 func (p *Provider) force(ctx context.Context, s *state) error {
-	if _, err := supervise.Sweep(ctx, home.HostMark+"="+s.record.ID); err != nil {
+	mark, err := supervise.Mark(s.record.ID, string(s.dir))
+	if err != nil {
+		return err
+	}
+	if _, err := supervise.Sweep(ctx, home.HostMark+"="+mark); err != nil {
 		return err
 	}
 	if err := untilFree(ctx, p.root.lock(s.record.Name)); err != nil {
 		return err
 	}
-	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.dir, s.record.ID))
+	return errors.Join(sweep(ctx, s.dir, s.record), removeSocket(s.dir, s.record.ID))
 }
 
 // sweepUnclosed ends what is left where the shim did not live to do it.
@@ -56,13 +60,21 @@ func (p *Provider) sweepUnclosed(ctx context.Context, s *state) error {
 	if err != nil || end != nil && end.ID == s.record.ID && end.Closed {
 		return err
 	}
-	return errors.Join(sweep(ctx, s.record.ID, s.record.Cgroup), removeSocket(s.dir, s.record.ID))
+	return errors.Join(sweep(ctx, s.dir, s.record), removeSocket(s.dir, s.record.ID))
 }
 
 // sweep kills the processes of one life of a session, found by their cgroup
 // and by their environment.
-func sweep(ctx context.Context, id, cgroup string) error {
-	_, err := supervise.SweepSession(ctx, id, cgroup, home.ProgramMark+"="+id)
+func sweep(ctx context.Context, dir shim.Dir, r *shim.Record) error {
+	mark, err := supervise.Mark(r.ID, string(dir))
+	if err != nil {
+		return err
+	}
+	return sweepMarked(ctx, mark, r.Cgroup)
+}
+
+func sweepMarked(ctx context.Context, mark, cgroup string) error {
+	_, err := supervise.SweepSession(ctx, mark, cgroup)
 	return err
 }
 

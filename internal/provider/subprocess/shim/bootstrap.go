@@ -12,8 +12,9 @@ import (
 // written to no file.
 type Bootstrap struct {
 	V       int      `json:"v"`
-	Dir     string   `json:"dir"` // the session's
-	ID      string   `json:"id"`  // of this life of the session
+	Dir     string   `json:"dir"`  // the session's
+	ID      string   `json:"id"`   // of this life of the session
+	Mark    string   `json:"mark"` // by which its processes are found
 	Name    string   `json:"name"`
 	Owner   string   `json:"owner"`
 	Starts  int      `json:"starts"` // how often the name was started, with this time

@@ -11,6 +11,10 @@ import (
 // back. Most sessions are silent most of the time.
 const restAfter = 2 * time.Second
 
+// deletedCheck is how often the shim of a silent session looks whether its
+// files were deleted.
+const deletedCheck = 10 * time.Minute
+
 // activity counts what happens, for rest.
 type activity struct {
 	count atomic.Uint64
@@ -28,8 +32,9 @@ func (a *activity) note() {
 }
 
 // rest gives memory back to the system whenever nothing has happened for a
-// while. Then it sleeps until something does: a shim at rest does not wake up.
-func (a *activity) rest(stop <-chan struct{}) {
+// while. Then it sleeps until something does, but for a look at deleted every
+// deletedCheck. It returns early when deleted reports true.
+func (a *activity) rest(stop <-chan struct{}, deleted func() bool) {
 	timer := time.NewTimer(restAfter)
 	defer timer.Stop()
 	for {
@@ -40,12 +45,17 @@ func (a *activity) rest(stop <-chan struct{}) {
 		case <-stop:
 			return
 		}
+		if deleted() {
+			return
+		}
 		if a.count.Load() != before {
 			continue
 		}
 		supervise.ReturnMemory()
+		timer.Reset(deletedCheck)
 		select {
 		case <-a.news:
+		case <-timer.C:
 		case <-stop:
 			return
 		}

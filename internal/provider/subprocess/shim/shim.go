@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/filelock"
 	"den/internal/supervise"
 )
 
@@ -41,7 +42,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.endOnSignal(stop) })
-	workers.Go(func() { s.activity.rest(stop) })
+	workers.Go(func() { s.activity.rest(stop, s.endIfDeleted) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.tree.Ended()
@@ -90,6 +91,19 @@ func (s *shim) stop(grace time.Duration) error {
 	}
 	<-s.closed
 	return nil
+}
+
+// endIfDeleted ends the session if its files were deleted: nobody can find it
+// any more.
+func (s *shim) endIfDeleted() bool {
+	if !filelock.Deleted(s.lock) {
+		return false
+	}
+	log.Printf("end session '%s': its files were deleted", s.boot.Name)
+	if err := s.stop(s.boot.Grace); err != nil {
+		log.Print(err)
+	}
+	return true
 }
 
 // endOnSignal ends the session on SIGTERM or SIGINT, for example at shutdown.

@@ -1,0 +1,102 @@
+package session_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"den/internal/home"
+	"den/internal/pty"
+	"den/internal/session"
+)
+
+// stubborn is a program that outlives its terminal.
+func stubborn(t *testing.T) []string {
+	return []string{"sh", "-c", "trap '' HUP; echo up; while :; do read x; done <" + fifo(t)}
+}
+
+// A copy of a Home has the same ids and no hosts: its sessions are lost. Neither
+// looking at them nor killing them reaches the sessions of the original.
+func TestCopiedHomeDoesNotReachTheOriginal(t *testing.T) {
+	s, _ := start(t, session.Options{}, stubborn(t)...)
+	waitFor(t, s, "up")
+	twin := home.Home{Path: filepath.Join(t.TempDir(), "copy")}
+	if err := os.CopyFS(twin.Path, os.DirFS(s.Dir.Home.Path)); err != nil {
+		t.Fatal(err)
+	}
+	in := session.In(twin.Dir(s.Dir.ID), session.Options{Version: "test"})
+	status, err := in.Status(t.Context())
+	if err != nil || status.Status != string(home.Lost) || status.LeftRunning != 0 {
+		t.Fatalf("status of the copy: %+v, %v", status, err)
+	}
+	if killed, err := in.Kill(t.Context(), time.Second); err != nil || killed.Killed != 0 {
+		t.Errorf("kill the copy: %+v, %v", killed, err)
+	}
+	if _, err := twin.Collect(time.Now().Add(time.Hour), home.GCOptions{}); err != nil {
+		t.Errorf("collect the copy: %v", err)
+	}
+	if status, err := s.Status(t.Context()); err != nil || status.Status != string(home.Running) {
+		t.Errorf("the original: %+v, %v", status, err)
+	}
+}
+
+// Looking at a lost session ends nothing. It tells how many processes are left.
+func TestLookingAtALostSessionEndsNothing(t *testing.T) {
+	s, m := start(t, session.Options{}, stubborn(t)...)
+	waitFor(t, s, "up")
+	killHost(t, s, m)
+	status, err := s.Status(t.Context())
+	if err != nil || status.Status != string(home.Lost) || status.LeftRunning != 1 {
+		t.Errorf("status: %+v, %v", status, err)
+	}
+	if left := pty.Marked(home.ProgramMark + "=" + s.Dir.ID); len(left) != 1 {
+		t.Errorf("processes %v are left, want one", left)
+	}
+}
+
+// What a dead host left is ended when another session takes its name.
+func TestNewSessionEndsWhatALostOneLeft(t *testing.T) {
+	s, m := start(t, session.Options{}, stubborn(t)...)
+	waitFor(t, s, "up")
+	killHost(t, s, m)
+	next, _, err := session.Create(t.Context(), s.Dir.Home, home.Spec{
+		Name: "t", Command: []string{"cat"}, Cwd: "/", Env: os.Environ(), Term: session.DefaultTerm, Cols: 80, Rows: 24, RecordInput: home.RecordAuto,
+	}, session.Options{Version: "test", Binary: den})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := pty.Marked(home.ProgramMark + "=" + s.Dir.ID); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	if _, err := next.Kill(t.Context(), time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+// A session whose Home was deleted is ended: no verb can find it.
+func TestDeletedHomeEndsItsSessions(t *testing.T) {
+	root := home.Home{Path: filepath.Join(t.TempDir(), "home")}
+	s, m, err := session.Create(t.Context(), root, home.Spec{
+		Name: "t", Command: []string{"sh", "-c", "while :; do echo tick; sleep 0.1; done"}, Cwd: "/", Env: os.Environ(),
+		Term: session.DefaultTerm, Cols: 80, Rows: 24, RecordInput: home.RecordAuto,
+	}, session.Options{Version: "test", Binary: den})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, err := s.Dir.Gone()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(root.Path); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-gone:
+	case <-time.After(patience):
+		t.Fatalf("the host %d still runs", m.HostPID)
+	}
+	if left := pty.Marked(home.ProgramMark + "=" + s.Dir.ID); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+}
