@@ -28,6 +28,7 @@ type upOptions struct {
 	foreground bool
 	wait       bool
 	install    bool
+	trust      bool
 	timeout    duration
 }
 
@@ -38,7 +39,9 @@ func (a *app) upCmd() *cobra.Command {
 		Short: "Start the workspace's keeper and its agents",
 		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
 starts the agents, monitors them and restarts them when they end. The command returns when
-the keeper is up or, with --wait, when all agents run. A keeper that already runs is kept.`,
+the keeper is up or, with --wait, when all agents run. A keeper that already runs is kept.
+A workspace that came from elsewhere (its file is tracked by git or belongs to another user,
+or it has a .den of another machine) shows what it would run the first time, and asks.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
@@ -48,6 +51,7 @@ the keeper is up or, with --wait, when all agents run. A keeper that already run
 	f.BoolVar(&o.foreground, "foreground", false, "run the keeper in the foreground")
 	f.BoolVar(&o.wait, "wait", false, "return when all agents run")
 	f.BoolVar(&o.install, "install", false, "write a systemd user unit that keeps the workspace up")
+	f.BoolVar(&o.trust, "trust", false, "run a workspace that was not made here, such as one that was cloned")
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait")
 	return cmd
 }
@@ -65,6 +69,9 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	}
 	for _, warning := range ws.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s\n", warning)
+	}
+	if err := a.checkTrust(p, ws, o.trust); err != nil {
+		return err
 	}
 	binary, err := a.dend()
 	if err != nil {
@@ -193,7 +200,7 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 func keeperEnv(environ []string, p keeper.StateDir) []string {
 	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
-		return key == home.HostMark || key == home.ProgramMark || key == "DEN_SESSION"
+		return key == home.HostMark || key == home.ProgramMark || key == home.SessionMark || key == "DEN_SESSION"
 	})
 	return append(env, home.HostMark+"="+p.Config)
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"den/internal/atomicfile"
@@ -80,65 +83,59 @@ type Caller struct {
 }
 
 // homes lists where registrations may be: in the caller's Home, and in every
-// other Home of this user.
+// other Home of this user. A Home of another user has none that counts.
 func (c Caller) homes() []string {
 	homes := []string{c.Home.Path}
-	others, err := home.NewRegistry(c.Getenv).Homes()
-	if err != nil {
-		return homes // Best effort: the registry is advisory.
-	}
+	others, _ := home.NewRegistry(c.Getenv).Homes() // Best effort: the registry is advisory.
 	for _, h := range others {
 		if h.Path != c.Home.Path {
 			homes = append(homes, h.Path)
 		}
 	}
-	return homes
+	return slices.DeleteFunc(homes, func(path string) bool { return home.Home{Path: path}.CheckOwner() != nil })
 }
 
 // Identify tells who the workspace is: fault.NotFound where it was never kept.
 // It changes nothing.
 func (s StateDir) Identify(c Caller) (Registration, error) {
+	homes := c.homes()
 	own, err := readIdentity(s.Path)
 	switch {
-	case err == nil:
-		r, copied, err := s.registrationOf(own)
-		if err != nil || !copied {
+	case err == nil && slices.Contains(homes, own.Home):
+		r, err := s.registrationOf(own)
+		if fault.KindOf(err) != fault.NotFound {
 			return r, err
 		}
-	case fault.KindOf(err) != fault.NotFound:
+	case err != nil && fault.KindOf(err) != fault.NotFound:
 		return Registration{}, err
 	}
-	for _, h := range c.homes() {
+	for _, h := range homes {
 		if r, err := s.registeredIn(h); err != nil || r.ID != "" {
 			return r, err
 		}
-	}
-	if _, err := os.Stat(s.State()); err == nil && own.ID == "" {
-		// Kept by a den that knew workspaces by their paths.
-		return s.register(s.PathTag(), s.Config, c)
 	}
 	return Registration{}, fault.Hintf(fault.Errorf(fault.NotFound, "workspace %s was never up", s.Config), "'den up' starts its agents")
 }
 
 // registrationOf returns the registration of the identity that stands in the
-// state directory, and whether it is another's: that one is still where it was,
-// so this directory is a copy.
-func (s StateDir) registrationOf(own Identity) (r Registration, copied bool, err error) {
+// state directory: fault.NotFound if its Home does not know it, because it came
+// from another machine, or if the directory is a copy of one that is still where
+// it was.
+func (s StateDir) registrationOf(own Identity) (r Registration, err error) {
 	err = readJSON(filepath.Join(own.Dir(), identityFile), &r)
-	switch {
-	case fault.KindOf(err) == fault.NotFound:
-		return Registration{Identity: own, StateDir: s.Path}, false, nil // its Home was removed
-	case err != nil || r.StateDir == s.Path:
-		return r, false, err
+	if err != nil || r.StateDir == s.Path {
+		return r, err
 	}
 	other, err := readIdentity(r.StateDir)
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
-		return r, false, nil // moved
+		return r, nil // moved
 	case err != nil:
-		return r, false, err
+		return r, err
+	case other.ID == own.ID && !sameFile(s.Path, r.StateDir):
+		return r, fault.Errorf(fault.NotFound, "%s is a copy of %s", s.Path, r.StateDir)
 	}
-	return r, other.ID == own.ID && !sameFile(s.Path, r.StateDir), nil
+	return r, nil
 }
 
 // registeredIn looks for the workspace in a Home by its place. A zero
@@ -179,7 +176,7 @@ func (s StateDir) register(id, tmuxKey string, c Caller) (Registration, error) {
 func (s StateDir) Establish(c Caller) (Registration, error) {
 	r, err := s.Identify(c)
 	if fault.KindOf(err) == fault.NotFound {
-		if err := s.discardCopy(); err != nil {
+		if err := s.discardState(); err != nil {
 			return r, err
 		}
 		id := newID()
@@ -211,15 +208,21 @@ func (s StateDir) restore(i Identity) error {
 	return atomicfile.WriteJSON(filepath.Join(s.Path, identityFile), i)
 }
 
-// discardCopy removes what a copied state directory has of its original's:
-// nudges that are on their way, orders, events. A new one has none of it.
-func (s StateDir) discardCopy() error {
-	for _, path := range []string{s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.OldSessions(), s.record(), filepath.Join(s.Path, identityFile)} {
+// discardState removes the state of a workspace that nobody on this machine has
+// kept: nudges that are on their way, orders, events. It was copied, or it came
+// with a repository and could say anything.
+func (s StateDir) discardState() error {
+	for _, path := range s.stateFiles() {
 		if err := os.RemoveAll(path); err != nil {
-			return fault.Errorf(fault.KindOf(err), "discard the state of the workspace that this one is a copy of: %w", err)
+			return fault.Errorf(fault.KindOf(err), "discard the state of a workspace that was not kept here: %w", err)
 		}
 	}
 	return nil
+}
+
+// stateFiles lists what a keeper would use.
+func (s StateDir) stateFiles() []string {
+	return []string{s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.OldSessions(), s.record(), filepath.Join(s.Path, identityFile)}
 }
 
 // OldSessions is where sessions without a terminal were kept before they moved
@@ -232,22 +235,29 @@ func newID() string {
 	return "w" + hex.EncodeToString(random[:])
 }
 
+// isID reports whether id is one of newID's: it becomes part of a path.
+func isID(id string) bool {
+	digits, ok := strings.CutPrefix(id, "w")
+	raw, err := hex.DecodeString(digits)
+	return ok && err == nil && len(raw) == 8
+}
+
 func readIdentity(dir string) (i Identity, err error) {
 	err = readJSON(filepath.Join(dir, identityFile), &i)
-	if err == nil && i.ID == "" {
-		err = damaged(filepath.Join(dir, identityFile), errors.New("it has no id"))
+	if err == nil && !isID(i.ID) {
+		err = damaged(filepath.Join(dir, identityFile), fmt.Errorf("%q is no id", i.ID))
 	}
 	return i, err
 }
 
 // readJSON reads an identity or a registration: fault.NotFound for none.
 func readJSON(path string, v any) error {
-	raw, err := os.ReadFile(path)
+	raw, err := readOwn(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fault.Errorf(fault.NotFound, "read the workspace's identity: %w", err)
 	}
 	if err != nil {
-		return fault.Errorf(fault.Storage, "read the workspace's identity: %w", err)
+		return fault.Errorf(fault.KindOf(err), "read the workspace's identity: %w", err)
 	}
 	var version struct {
 		V int `json:"v"`

@@ -134,27 +134,50 @@ func TestLostIsFoundAgain(t *testing.T) {
 	}
 }
 
-// A workspace of a den that knew them by their paths keeps its sessions: they
-// are tagged with the path's hash.
-func TestOldWorkspace(t *testing.T) {
+// A state directory that came with a repository is not used: its identity is
+// unknown to this machine's Homes, whatever Home it names.
+func TestPlantedStateIsNotUsed(t *testing.T) {
 	m := newMachine(t)
-	s := m.workspace("w/den.toml")
-	if err := s.Make(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.State(), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	c := m.caller("home")
-	socket, err := home.RunPath("tmux\x00"+s.Config, c.Getenv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := m.establish(s, c); r.ID != s.PathTag() || r.TmuxSocket != socket {
-		t.Errorf("%+v", r)
-	}
-	if _, err := os.Stat(s.State()); err != nil {
-		t.Errorf("its state: %v", err)
+	planted := filepath.Join(m.dir, "w", "planted")
+	for name, identity := range map[string]string{
+		"no identity":      "",
+		"an unknown id":    `{"v":1,"id":"w0123456789abcdef","home":"` + c.Home.Path + `"}`,
+		"a Home of theirs": `{"v":1,"id":"w0123456789abcdef","home":"` + planted + `"}`,
+	} {
+		s := m.workspace("w/" + name + ".toml")
+		nudge := filepath.Join(s.Nudges(), "agent", "1.json")
+		files := map[string]string{
+			nudge: "planted", s.State(): "{}",
+			filepath.Join(planted, "workspaces", "w0123456789abcdef", "workspace.json"): `{"v":1,"id":"w0123456789abcdef","home":"` + planted + `","state_dir":"/none"}`,
+		}
+		if identity != "" {
+			files[filepath.Join(s.Path, "workspace.json")] = identity
+		}
+		for path, text := range files {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(s.Config, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if why, err := s.Foreign(c); err != nil || why == "" {
+			t.Errorf("%s: foreign: %q, %v", name, why, err)
+		}
+		r := m.establish(s, c)
+		if r.ID == "w0123456789abcdef" || r.Home != c.Home.Path {
+			t.Errorf("%s: the planted identity counts: %+v", name, r)
+		}
+		if _, err := os.Lstat(nudge); !os.IsNotExist(err) {
+			t.Errorf("%s: the planted nudge is still there: %v", name, err)
+		}
+		if why, err := s.Foreign(c); err != nil || why != "" {
+			t.Errorf("%s: once kept: %q, %v", name, why, err)
+		}
 	}
 }
 

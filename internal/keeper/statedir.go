@@ -70,8 +70,11 @@ func (s StateDir) Sources() string { return filepath.Join(s.Path, "sources") }
 
 func (s StateDir) record() string { return filepath.Join(s.Path, "keeper.json") }
 
-// Make creates the directory.
+// Make creates the directory. One that somebody else prepared is refused.
 func (s StateDir) Make() error {
+	if err := s.checkOwn(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(s.Path, 0o700); err != nil {
 		return fault.Errorf(fault.KindOf(err), "make the keeper's directory: %w", err)
 	}
@@ -138,12 +141,12 @@ func (s StateDir) Save(r Record) error {
 // Load reads the record. A workspace that never had a keeper is NotRunning.
 func (s StateDir) Load() (Record, error) {
 	var r Record
-	raw, err := os.ReadFile(s.record())
+	raw, err := readOwn(s.record())
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, noKeeper(s)
 	}
 	if err != nil {
-		return r, fault.Errorf(fault.Storage, "read the keeper's record: %w", err)
+		return r, fault.Errorf(fault.KindOf(err), "read the keeper's record: %w", err)
 	}
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return r, fault.Errorf(fault.Storage, "read the keeper's record: %w", err)

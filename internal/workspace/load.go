@@ -23,20 +23,35 @@ const (
 // fileNames are the names that Find knows.
 var fileNames = []string{"den.toml", "den.yaml", "den.yml"}
 
-// Find returns the workspace file of dir or of the nearest directory above.
+// Find returns the workspace file of dir or of the nearest directory above. A
+// file that another user wrote or could replace is passed over: who only works
+// below it did not choose it.
 func Find(dir string) (string, error) {
 	from, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fmt.Errorf("find workspace from %s: %w", dir, err)
 	}
+	var refused error // the first file that was passed over
 	for at := from; ; at = filepath.Dir(at) {
 		found, err := findIn(at)
-		if found != "" || err != nil {
-			return found, err
+		if err != nil {
+			return "", err
+		}
+		if found != "" {
+			why := checkOwner(found)
+			if why == nil {
+				return found, nil
+			}
+			if refused == nil {
+				refused = why
+			}
 		}
 		if at == filepath.Dir(at) {
 			break
 		}
+	}
+	if refused != nil {
+		return "", refused
 	}
 	return "", fault.Hintf(fault.Errorf(fault.NotFound, "no den.toml or den.yaml in %s or above", from),
 		"den init writes one; -f names one elsewhere")

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+	"den/internal/workspace"
+
+	"golang.org/x/term"
+)
+
+// checkTrust asks before a workspace that came from elsewhere runs for the
+// first time. One that this user wrote here, or that was up before, passes.
+func (a *app) checkTrust(p keeper.StateDir, ws *workspace.Workspace, trusted bool) error {
+	root, err := a.home()
+	if err != nil {
+		return err
+	}
+	why, err := p.Foreign(keeper.Caller{Home: root, Getenv: a.getenv})
+	if err != nil || why == "" || trusted {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "%s. 'den up' would run:\n", oneLine(why, 300))
+	for i := range ws.Agents {
+		agent := &ws.Agents[i]
+		for _, command := range agent.Runs() {
+			fmt.Fprintf(a.stderr, "  %s: %s\n", oneLine(agent.Name, 60), oneLine(command, 300))
+		}
+	}
+	if a.confirm("Run it? [y/N] ") {
+		return nil
+	}
+	return fault.Hintf(fault.Errorf(fault.Denied, "workspace %s was not made here, and is not trusted", p.Config),
+		"read it, then 'den up --trust'")
+}
+
+// confirm asks a person at a terminal. Without a terminal the answer is no.
+func (a *app) confirm(question string) bool {
+	out, ok := a.stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
+		return false
+	}
+	fmt.Fprint(a.stderr, question)
+	line, err := bufio.NewReader(a.stdin).ReadString('\n')
+	if err != nil {
+		return false
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,93 @@
+package keeper
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"den/internal/fault"
+)
+
+// Foreign tells why the workspace may have been made by somebody else: nobody
+// on this machine has kept it, and its file belongs to another user or came with
+// a repository, or its state directory came along. It is empty for a file that
+// this user wrote here.
+func (s StateDir) Foreign(c Caller) (why string, err error) {
+	if _, err := s.Identify(c); fault.KindOf(err) != fault.NotFound {
+		return "", err
+	}
+	fi, err := os.Stat(s.Config)
+	if err != nil {
+		return "", fault.Errorf(fault.KindOf(err), "check the workspace's file: %w", err)
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	switch {
+	case ok && st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Sprintf("%s belongs to user %d", s.Config, st.Uid), nil
+	case s.hasState():
+		return fmt.Sprintf("%s was not made on this machine", s.Path), nil
+	case trackedByGit(s.Config):
+		return fmt.Sprintf("%s came with a git repository", s.Config), nil
+	}
+	return "", nil
+}
+
+// hasState reports whether there is anything that a keeper would use.
+func (s StateDir) hasState() bool {
+	for _, path := range s.stateFiles() {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// maxIndex bounds how much of a git index is read.
+const maxIndex = 64 << 20
+
+// trackedByGit reports whether the index of the repository around a file has its
+// path. The index is only searched: git itself would run what the repository's
+// configuration says. An index of version 4 shortens paths, and a file in a
+// subdirectory is not found there.
+func trackedByGit(file string) bool {
+	for top := filepath.Dir(file); ; top = filepath.Dir(top) {
+		if index, ok := gitIndex(filepath.Join(top, ".git")); ok {
+			rel, err := filepath.Rel(top, file)
+			return err == nil && bytes.Contains(index, append([]byte(filepath.ToSlash(rel)), 0))
+		}
+		if top == filepath.Dir(top) {
+			return false
+		}
+	}
+}
+
+// gitIndex reads the index of a git directory, or of the one that a worktree's
+// file names.
+func gitIndex(git string) ([]byte, bool) {
+	fi, err := os.Stat(git)
+	if err != nil {
+		return nil, false
+	}
+	if !fi.IsDir() {
+		raw, err := readOwn(git)
+		dir, ok := strings.CutPrefix(strings.TrimSpace(string(raw)), "gitdir: ")
+		if err != nil || !ok {
+			return nil, false
+		}
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(filepath.Dir(git), dir)
+		}
+		git = dir
+	}
+	f, err := os.OpenFile(filepath.Join(git, "index"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, true // a repository without a commit
+	}
+	defer f.Close() // Best effort: it was only read.
+	index, err := io.ReadAll(io.LimitReader(f, maxIndex))
+	return index, err == nil
+}
