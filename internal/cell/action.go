@@ -12,6 +12,9 @@ const (
 	Type  Do = "type"  // Input
 	Tell  Do = "tell"  // that the program waits, or works again
 	End   Do = "end"   // the cell
+	// Refuse ends a cell whose code was not sent: the shell's input holds
+	// something that Ctrl-C does not remove.
+	Refuse Do = "refuse"
 )
 
 // Action is Decide's decision. Take is carried out first.

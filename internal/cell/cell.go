@@ -35,6 +35,7 @@ const (
 	ByQuiet   By = "quiet"
 	ByExit    By = "exit"      // the program ended
 	ByInt     By = "interrupt" // somebody pressed Ctrl-C for it
+	ByRefusal By = "refused"   // its code was not sent
 )
 
 // What a running cell may wait for.

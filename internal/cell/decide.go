@@ -49,19 +49,18 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	cleared := s.isCleared(o)
 	takes := o.takesCode(cleared)
-	clearing := s.Cleared > o.Shell.Ends && s.Clears < maxClears
+	clearing := s.Cleared > o.Shell.Ends
 	switch {
 	case o.Pressed: // nothing was sent, and nothing will be
 		return Action{Do: End, Status: Failed, By: ByInt}, s
 	case clearing && o.Quiet > clearRest && (takes || o.Shell.Last != 'C'):
 		// The key was lost. That the kernel sees work says nothing: others may
 		// be at work beside a shell that waits (fish makes completions).
-		return clearPrompt(s)
+		return clearInput(o, s)
 	case clearing || !takes:
 		return Action{Do: Wait}, s
-	case s.Cleared == 0 && (o.Shell.leftover(o.Left.Text) || o.Shell.Refused && p.KeepsRefused):
-		s.Cleared = o.Shell.Ends + 1
-		return clearPrompt(s)
+	case s.unclean(p, o):
+		return clearInput(o, s)
 	}
 	s.Learned = learn(s.Learned, o.Left)
 	s.Prompt = s.Learned
@@ -78,13 +77,23 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	return a, s
 }
 
-// maxClears is how often Ctrl-C is pressed to discard text at a shell's
-// prompt. A shell that was drawing its prompt may lose the first one.
+// maxClears is how often Ctrl-C is pressed to discard a shell's input. A shell
+// that was drawing its prompt may lose the first one.
 const maxClears = 3
 
-func clearPrompt(s State) (Action, State) {
-	s.Clears++
-	return Action{Do: Clear}, s
+// clearInput presses Ctrl-C, which every shell answers with an end and a new
+// prompt, whatever its editor was doing. A shell that does not, or that has
+// something in its input each time, is sent no code.
+func clearInput(o *Observed, s State) (Action, State) {
+	switch {
+	case s.Clears < maxClears:
+		s.Clears++
+		s.Cleared, s.Strays = o.Shell.Ends+1, o.Stray.Count
+		return Action{Do: Clear}, s
+	case o.Quiet > quietRest:
+		return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s
+	}
+	return Action{Do: Wait}, s
 }
 
 // decideGiven decides by the prompt that the user gave. The prompt is ignored

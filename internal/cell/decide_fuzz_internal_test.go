@@ -60,13 +60,14 @@ func (d *draw) observed() Observed {
 		Standing: pick(d, 0, timerRest, timerRest+1), Left: d.prompt(), Line: int64(d.n(20)),
 		Quiet:    pick(d, 0, promptRest, promptRest+1, clearRest+1, 2*promptRest+1, quietRest/3+1, quietRest+1, 2*quietRest+1, goneRest+1),
 		Answered: d.bool(), Foreign: d.bool(), Bracket: d.bool(), AltScreen: d.bool(),
+		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(),
 	}
 }
 
 func (d *draw) state() State {
 	s := State{
 		Lines: some(d, anyLine...), Typed: pick(d, anyLine...), ByShell: d.bool(), Prompt: d.prompt(), Learned: d.prompt(),
-		Cleared: d.n(4), Clears: d.n(maxClears + 1),
+		Cleared: d.n(4), Clears: d.n(maxClears + 1), Strays: d.n(4),
 	}
 	for _, line := range some(d, anyLine...) {
 		s.Python.Add(line)
@@ -126,10 +127,17 @@ func overUpgrade(t *testing.T, s State) (moved State) {
 func checkAction(t *testing.T, p Program, o Observed, s State, a Action) {
 	t.Helper()
 	switch a.Do {
-	case Wait, Clear, Tell:
+	case Wait, Tell:
+	case Clear, Refuse:
+		if o.Sent {
+			t.Errorf("does %q behind code that was sent", a.Do)
+		}
 	case Type:
 		if len(s.Lines) == 0 && a.Input.Text != endsBlock {
 			t.Errorf("types %q, which is no code", a.Input.Text)
+		}
+		if a.First && s.Cleared == 0 && o.stray() {
+			t.Errorf("types %q into input that is not empty: %+v", a.Input.Text, o)
 		}
 		if a.First == o.Sent {
 			t.Errorf("first is %v, sent was %v", a.First, o.Sent)

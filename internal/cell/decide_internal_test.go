@@ -54,11 +54,15 @@ func shell(m ShellMarks) func(*Observed) { return func(o *Observed) { o.Shell = 
 func shellEnded(m ShellMarks) func(*Observed) {
 	return func(o *Observed) { o.Shell, o.ShellEnded = m, true }
 }
+func stray(count int, entered bool, ends int) func(*Observed) {
+	return func(o *Observed) { o.Stray = StrayInput{Count: count, Pending: true, Entered: entered, Ends: ends} }
+}
 func quiet(d time.Duration) func(*Observed) { return func(o *Observed) { o.Quiet = d } }
 
 func pressed(o *Observed)     { o.Pressed = true }
 func interrupted(o *Observed) { o.Pressed, o.Interrupted = true, true }
 func foreign(o *Observed)     { o.Foreign = true }
+func blank(o *Observed)       { o.Blank = true }
 func brackets(o *Observed)    { o.Bracket = true }
 func own(o *Observed)         { o.Own = true }
 func asking(o *Observed)      { o.Asking = true }
@@ -128,6 +132,7 @@ func TestDecide(t *testing.T) {
 		}
 		return s
 	}
+	strays := func(s State, count int) State { s.Strays = count; return s }
 	cleared := func(s State, ends, times int) State { s.Cleared, s.Clears = ends, times; return s }
 
 	for _, c := range []struct {
@@ -211,12 +216,24 @@ func TestDecide(t *testing.T) {
 		{"send: with a hook the shell's marks do not count", hook, unsent(dollar, shell(atPrompt), brackets), begin("a\nb"), first(types("a", ThenEnter, Take{}))},
 		{"send: the shell dropped what stood there", plain, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Ends: 1, Shown: "$ "})), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
 		{"send: fish dropped what stood there, and shows no prompt", fish, unsent(Prompt{}, shell(ended), quiet(promptRest+longer)), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
-		{"send: it was told thrice to drop what stands there", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), cleared(begin("a"), 1, maxClears), first(whole(types("a", AtOnce, Take{})))},
+		{"send: a line that somebody entered was run", plain, unsent(dollar, shell(back), stray(1, true, 0), blank), begin("a"), first(whole(types("a", AtOnce, Take{})))},
+		{"send: what was typed went to a program that the shell started", plain, unsent(python, shell(runs), stray(1, false, 0), kernel(ready)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"send: the shell dropped what was typed, which the screen did not show", plain, unsent(dollar, shell(back), stray(1, false, 0)), strays(cleared(begin("a"), 1, 1), 1), first(whole(types("a", AtOnce, Take{})))},
 		{"clear: text stands behind the shell's prompt", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), begin("a"), Action{Do: Clear}},
+		{"clear: text was typed that the screen does not show as text (vi's command mode)", plain, unsent(dollar, shell(typed), stray(1, false, 0), blank, kernel(ready)), begin("a"), Action{Do: Clear}},
+		{"clear: text that wraps", plain, unsent(Prompt{"wwww", 4}, shell(typed), stray(1, false, 0), kernel(ready)), begin("a"), Action{Do: Clear}},
+		{"clear: a line was entered, and something stands behind the prompt", plain, unsent(dollar, shell(back), stray(1, true, 0)), begin("a"), Action{Do: Clear}},
+		{"clear: a line was entered, and the shell has not reported an end (an open quote in fish)", plain, unsent(Prompt{}, shell(typed), stray(1, true, 0), blank, kernel(ready)), begin("a"), Action{Do: Clear}},
+		{"clear: the shell asks for the rest of a command", plain, unsent(Prompt{"> ", 2}, shell(askMore), kernel(ready)), begin("a"), Action{Do: Clear}},
+		{"clear: text was typed since the shell dropped its input", plain, unsent(dollar, shell(back), stray(2, false, 1)), strays(cleared(begin("a"), 1, 1), 1), Action{Do: Clear}},
 		{"clear: fish refused the last code, and keeps it", fish, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Refused: true, Shown: "$ "})), begin("a"), Action{Do: Clear}},
 		{"clear: again, the shell did not react", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt), quiet(clearRest+longer)), cleared(begin("a"), 1, 1), Action{Do: Clear}},
 
 		{"clear: again, while others work beside the shell (fish makes completions)", fish, unsent(Prompt{"echo )", 6}, shell(typed), foreign, kernel(busy), quiet(clearRest+longer)), cleared(begin("a"), 1, 1), Action{Do: Clear}},
+
+		{"refuse: Ctrl-C does not empty the shell's input", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt), quiet(quietRest+longer)), cleared(begin("a"), 1, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
+		{"refuse: something stands in the shell's input each time", plain, unsent(Prompt{"$ half", 6}, shell(ShellMarks{Token: "t", Last: 'B', Ends: 3, Shown: "$ "}), quiet(quietRest+longer)), cleared(begin("a"), 3, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
+		{"refuse: the shell does not react, and works", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
 
 		// More of the code is sent.
 		{"next: a hook decides, the kernel says ready", hook, sent(python, kernel(ready)), lines(inUnknown, "b"), types("b", ThenEnter, Take{})},
@@ -242,7 +259,7 @@ func TestDecide(t *testing.T) {
 		{"go on: a program that waits for timers too, in a terminal that edits", plain, unsent(python, standing, (func(o *Observed) { o.Probe.Canonical = true })), begin("a"), wait},
 		{"go on: the shell drops what stands there", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt)), cleared(begin("a"), 1, 1), wait},
 		{"go on: somebody runs a command where something was to be dropped", plain, unsent(Prompt{}, shell(runs), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, 1), wait},
-		{"go on: it was told thrice to drop what stands there, and works", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, maxClears), wait},
+		{"go on: it was told thrice to drop what stands there", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(quietRest)), cleared(begin("a"), 1, maxClears), wait},
 		{"go on: the hook decides", hook, sent(python, kernel(ready), quiet(time.Hour)), inUnknown, wait},
 		{"go on: a hook's program works", hook, sent(python, kernel(busy)), lines(inUnknown, "b"), wait},
 		{"go on: the given prompt is in the output of a program that works", given, sent(db, kernel(busy), quiet(time.Hour)), inUnknown, wait},

@@ -50,6 +50,8 @@ type Observed struct {
 	Quiet     time.Duration
 	Answered  bool // output came since the code was sent
 	Foreign   bool // there was input that no cell typed, and the program was not seen at rest since
+	Stray     StrayInput
+	Blank     bool // the cursor stands where the shell's input begins, and nothing behind it
 	Bracket   bool // pastes are put in brackets
 	AltScreen bool
 }

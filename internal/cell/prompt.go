@@ -15,6 +15,20 @@ func PromptAt(t *vt.Terminal) string {
 	return rowText(t.Row(cur.Row), 0, cur.Col)
 }
 
+// NothingBehindCursor reports whether the screen is blank from the cursor on.
+func NothingBehindCursor(t *vt.Terminal) bool {
+	cols, rows := t.Size()
+	cur := t.Cursor()
+	from := cur.Col
+	for row := cur.Row; row < rows; row++ {
+		if strings.TrimSpace(rowText(t.Row(row), from, cols)) != "" {
+			return false
+		}
+		from = 0
+	}
+	return true
+}
+
 // TextLeft returns the text left of a position on the screen.
 func TextLeft(t *vt.Terminal, line int64, col int) string {
 	return rowText(t.Row(int(line-t.ScreenLine())), 0, col)

@@ -20,6 +20,7 @@ type ShellMarks struct {
 	Began   bool    `json:"began"`             // there was a C since the last D
 	Prompt  int64   `json:"prompt"`            // the line of the last prompt (A)
 	Shown   string  `json:"shown,omitempty"`   // what stood left of the cursor when it was there (B)
+	Input   vt.Mark `json:"input,omitzero"`    // where input begins (B)
 	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
 }
 
@@ -43,6 +44,8 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 	switch mark.Kind {
 	case 'A':
 		m.Prompt = mark.Line
+	case 'B':
+		m.Input = mark
 	case 'C':
 		if !m.Began { // of several commands on one line the first counts
 			m.Start, m.Began = mark, true

@@ -12,6 +12,7 @@ type State struct {
 	Learned Prompt   `json:"learned"`           // the program's, for the next cell
 	Cleared int      `json:"cleared,omitempty"` // not 0: what stood behind the shell's prompt was dropped, and this many ends tell that it is gone
 	Clears  int      `json:"clears,omitempty"`  // how often that was tried
+	Strays  int      `json:"strays,omitempty"`  // inputs of others when it was tried last
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
 }
 
@@ -25,6 +26,15 @@ func Begin(code string, learned Prompt) State {
 // prompt, as fish does.
 func (s *State) isCleared(o *Observed) bool {
 	return s.Cleared > 0 && o.Shell.Ends >= s.Cleared && o.Shell.Last == 'D' && o.Quiet > promptRest
+}
+
+// unclean reports whether the shell's input is not known to be empty. Once the
+// shell has discarded it, only what was typed or shown since counts.
+func (s *State) unclean(p Program, o *Observed) bool {
+	if s.Cleared == 0 {
+		return o.stray() || o.Shell.Refused && p.KeepsRefused
+	}
+	return o.Stray.Count != s.Strays && o.stray() || o.Shell.Last == 'P' || o.Shell.leftover(o.Left.Text)
 }
 
 // learn returns the program's prompt. After output without a newline, the text

@@ -12,15 +12,15 @@ import (
 // act carries out a decision and stores the next state. It reports whether the
 // cell is over.
 func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity uint64) (over bool) {
-	if a.First && !r.markSent() {
-		return false // somebody interrupted it meanwhile: that is decided next
+	if a.First && (!r.claimInput(o) || !r.markSent()) {
+		return false // somebody typed or interrupted it meanwhile: that is decided next
 	}
 	r.state = next
 	r.take(a.Take, o)
 	var err error
 	switch a.Do {
 	case cell.Clear:
-		_, err = r.cells.h.sendInput(wire.Input{Keys: []string{"C-c"}})
+		_, err = r.cells.h.typeIn(wire.Input{Keys: []string{"C-c"}}, typist{clears: true})
 	case cell.Type:
 		err = r.enter(a, o)
 	case cell.Tell:
@@ -29,11 +29,29 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 		r.cells.leave(next.Learned, a, activity)
 		r.finish(a.Result(), "")
 		return true
+	case cell.Refuse:
+		r.finish(a.Result(), refusal(o))
+		return true
 	}
 	if err != nil {
 		r.finish(cell.Result{Status: cell.Failed}, fmt.Sprintf("send failed: %v", err))
 	}
 	return err != nil
+}
+
+// refusal says why code was not sent.
+func refusal(o cell.Observed) string {
+	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it", strings.TrimSpace(o.Left.Text))
+}
+
+// claimInput records that the shell's input is empty, so that only later input
+// is stray. It returns false if there was some since the observation.
+func (r *running) claimInput(o cell.Observed) bool {
+	c := r.cells.h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Stray.Consumed(o.Stray.Count)
+	return !c.Stray.Pending
 }
 
 // markSent records that the code is being sent, so that an interrupt from now

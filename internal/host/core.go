@@ -54,8 +54,9 @@ type coreState struct {
 	// replies, and cleared when the program is found idle. While it is set the
 	// next prompt may be an older one (Ctrl-C may reach a shell that is just
 	// about to show a prompt), and code typed there could be lost.
-	Foreign   bool          `json:"foreign,omitempty"`
-	SyncSince time.Duration `json:"sync_since,omitempty"` // when the program began a synchronised update
+	Foreign   bool            `json:"foreign,omitempty"`
+	Stray     cell.StrayInput `json:"stray,omitzero"`
+	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
 }
 
 // output processes what the program wrote: log, screen, waiters, in this
@@ -77,7 +78,12 @@ func (c *core) output(chunk []byte) (replies []byte) {
 	replies = c.term.TakeReplies()
 	// If the program exits without reading the replies, they become input of
 	// the next one: a shell echoes them shortly after its prompt.
-	c.Foreign = c.Foreign || len(replies) > 0
+	if len(replies) > 0 {
+		c.Foreign = true
+		if c.shell.Last != 0 { // before its first prompt the shell itself asks, or its start-up files
+			c.Stray.Add(false, c.shell.Ends)
+		}
+	}
 	return replies
 }
 

@@ -74,6 +74,7 @@ func (h *Host) sendInput(in wire.Input) (wire.Seq, error) { return h.typeIn(in, 
 // typist describes the source of an input.
 type typist struct {
 	foreign bool // no cell, which would watch what becomes of it
+	clears  bool // a cell that discards what stands in the shell's input
 	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
 }
 
@@ -96,7 +97,7 @@ func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 		return wire.Seq{}, err
 	}
 	defer h.input.announced()
-	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded, by.foreign)
+	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded, by)
 	for i := range pieces {
 		pieces[i].brisk = by.brisk
 	}

@@ -284,13 +284,16 @@ func (c *core) atRest(activity uint64) {
 // recordInput logs input before the program gets it. Input typed while echo is
 // off may be a password: only its length is logged. Input that no cell typed
 // is foreign: see coreState.
-func (c *core) recordInput(policy string, echo bool, data []byte, foreign bool) uint64 {
+func (c *core) recordInput(policy string, echo bool, data []byte, by typist) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.LastInput = c.clock()
 	c.shell.Typed()
-	c.Foreign = c.Foreign || foreign
+	c.Foreign = c.Foreign || by.foreign || by.clears
 	c.Line.typed(data)
+	if by.foreign {
+		c.Stray.Add(c.Line.entered(data), c.shell.Ends)
+	}
 	c.happenedLocked()
 	if policy == home.RecordAll || policy == home.RecordAuto && echo {
 		return c.appendLocked(eventlog.Input, data)

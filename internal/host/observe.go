@@ -22,7 +22,8 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
 	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
-	o.Foreign = c.Foreign
+	o.Foreign, o.Stray = c.Foreign, c.Stray
+	o.Blank = o.Stray.Pending && c.inputBlankLocked()
 	// The program was idle when the last cell ended, and nothing happened
 	// since.
 	o.Ready = !o.Sent && restedAt > 0 && restedAt == c.Activity
@@ -32,6 +33,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 // probe asks the kernel.
 func (r *running) probe(o *cell.Observed, check *readyCheck, activity uint64) {
 	h := r.cells.h
+	h.noteConsumed()
 	o.Ready = check.seen(activity)
 	o.Probe, o.Standing = check.last, check.stood()
 	o.Own = o.Probe.PID == h.manifest().PID

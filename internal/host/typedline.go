@@ -44,6 +44,11 @@ func (l *typedLine) typed(data []byte) {
 	}
 }
 
+// entered reports whether input that was recorded ended with Enter.
+func (l *typedLine) entered(data []byte) bool {
+	return !l.Pasting && len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == '\n')
+}
+
 func (l *typedLine) key(b byte) {
 	switch {
 	case l.Pasting || b >= ' ' && b != 0x7f || b == '\t':

@@ -116,7 +116,7 @@ func TestWaitBaseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHost(t)
 		h.core.output([]byte("$ "))
-		seq := h.core.recordInput(home.RecordAll, true, []byte("make\r"), true)
+		seq := h.core.recordInput(home.RecordAll, true, []byte("make\r"), typist{foreign: true})
 		out := begin(t, h, wire.Wait{Text: str("$ "), After: seq})
 		pending(t, out)
 		h.core.append(eventlog.Mark, []byte("no output"))
@@ -149,7 +149,7 @@ func TestWaitStableCountsFromTheLastChange(t *testing.T) {
 		// It has stood for long: no more waiting.
 		answered(t, begin(t, h, wire.Wait{Stable: 5 * time.Second}), wire.WaitMatched)
 		// Input is a change about to come.
-		h.core.recordInput(home.RecordAll, true, []byte("z"), true)
+		h.core.recordInput(home.RecordAll, true, []byte("z"), typist{foreign: true})
 		out = begin(t, h, wire.Wait{Stable: 5 * time.Second})
 		pending(t, out)
 		time.Sleep(5 * time.Second)

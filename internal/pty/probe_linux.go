@@ -148,6 +148,14 @@ func (p *PTY) confirm(r *Readiness, counted bool, by waiting, roots []int) {
 	}
 }
 
+// Drained reports whether the program has read all input, and the host has
+// read and handled all that was written before. In canonical mode an incomplete
+// line is not counted.
+func (p *PTY) Drained() bool {
+	input, output := p.pending()
+	return !input && !output
+}
+
 // pending reports whether the program has unread input and the host unread
 // output. Polling a terminal first makes the kernel deliver what was written
 // at the other end, so no byte is missed.

@@ -5,6 +5,9 @@ package pty
 // probing is empty where probes are not supported.
 type probing struct{}
 
+// Drained returns false: the terminal's queues are not known.
+func (p *PTY) Drained() bool { return false }
+
 // Probe returns Unknown. Only Linux reports what a process waits for, and only
 // on processors whose system call numbers den knows.
 func (p *PTY) Probe() Readiness {

@@ -1,0 +1,36 @@
+package host
+
+import "den/internal/cell"
+
+// inputBlankLocked reports whether the cursor stands where the shell's input
+// begins, with nothing behind it on the screen.
+func (c *core) inputBlankLocked() bool {
+	at, cur := c.shell.Input, c.term.Cursor()
+	line := c.term.ScreenLine() + int64(cur.Row)
+	return at.Line == line && at.Col == cur.Col && cell.NothingBehindCursor(c.term)
+}
+
+// noteConsumed records that the program which the shell runs has read all
+// input, so that none of it is left for the shell. It holds if the terminal's
+// queue is empty while the shell has not reported the command's end. Half a
+// line that the terminal still edits is in no queue.
+func (h *Host) noteConsumed() {
+	c := h.core
+	c.mu.Lock()
+	stray, runs := c.Stray, c.shell.Last == 'C'
+	c.mu.Unlock()
+	if !stray.Pending || !runs || h.input.more() {
+		return
+	}
+	if _, canonical, err := h.tty.Echo(); err != nil || canonical && !stray.Entered {
+		return
+	}
+	if !h.tty.Drained() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shell.Last == 'C' { // all output is processed: there was no end before
+		c.Stray.Consumed(stray.Count)
+	}
+}

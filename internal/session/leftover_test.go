@@ -1,0 +1,130 @@
+package session_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/need"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// shellsWithMarks are the shells that tell where their input begins.
+var shellsWithMarks = [][]string{{"bash", "--norc"}, {"zsh", "-f"}, {"fish", "--no-config"}, {"dash"}}
+
+// leftovers are ways to leave something in a shell's input. OOPS stands for a
+// file that must not be made.
+var leftovers = []struct {
+	name  string
+	only  string // the shell that has it, or ""
+	setup string // a cell before, or ""
+	in    []wire.Input
+}{
+	{name: "nothing"},
+	{name: "text at the end", in: []wire.Input{text("touch OOPS; ")}},
+	{name: "text that wraps", in: []wire.Input{text("touch OOPS; : " + strings.Repeat("w", 150) + " ;")}},
+	{name: "text that fills the row", in: []wire.Input{text("touch OOPS;" + strings.Repeat(" ", 67))}},
+	{name: "text longer than the screen", in: []wire.Input{text("touch OOPS; : " + strings.Repeat("w ", 1500) + ";")}},
+	{name: "cursor at the start", in: []wire.Input{text(" ; touch OOPS"), press("C-a")}},
+	{name: "cursor at the start of text that wraps", in: []wire.Input{text(" ; touch OOPS; : " + strings.Repeat("w", 150)), press("C-a")}},
+	{name: "cursor in the middle", in: []wire.Input{text("touch OOPS ;  ; touch OOPS"), press("Left*13")}},
+	{name: "blanks only", in: []wire.Input{text("   ")}},
+	{name: "an open single quote", in: []wire.Input{line("echo 'open")}},
+	{name: "an open double quote with text behind it", in: []wire.Input{line(`echo "open`), text(`"; touch OOPS;`)}},
+	{name: "half a loop", in: []wire.Input{line("for i in 1 2"), text("touch OOPS;")}},
+	{name: "a here-document", in: []wire.Input{line("cat <<E"), line("$(touch OOPS)")}, only: "bash zsh dash"},
+	{name: "a backslash at the end", in: []wire.Input{line(`touch OOPS \`)}},
+	{name: "a pipe at the end", in: []wire.Input{line("touch OOPS |")}, only: "bash zsh dash"},
+	{name: "a line that was entered, and half of the next", in: []wire.Input{line("true"), text("touch OOPS;")}},
+	{name: "reverse search", setup: ": touch OOPS; true", in: []wire.Input{press("C-r"), text("true")}, only: "bash zsh"},
+	{name: "a history entry", setup: ": OOPS", in: []wire.Input{press("Up"), press("C-a")}, only: "bash zsh fish"},
+	{name: "a key that waits for the next one", in: []wire.Input{press("C-v")}, only: "bash zsh"},
+	{name: "an argument for the next key", in: []wire.Input{press("M-3")}, only: "bash zsh"},
+	{name: "an unknown escape sequence, cut off", in: []wire.Input{{Raw: []byte("\x1b[1")}}},
+	{name: "a paste without an end", in: []wire.Input{{Raw: []byte("\x1b[200~touch OOPS\r")}}, only: "bash zsh fish"},
+	{name: "a completion that asks", in: []wire.Input{text("a"), press("Tab"), press("Tab")}, only: "bash"},
+	{name: "a menu of completions", in: []wire.Input{text("ls /usr/"), press("Tab"), press("Tab")}, only: "zsh fish"},
+	{name: "vi mode, command mode", setup: "set -o vi", in: []wire.Input{text("touch OOPS"), press("Esc")}, only: "bash"},
+	{name: "vi mode, an empty line in command mode", setup: "set -o vi", in: []wire.Input{press("Esc")}, only: "bash"},
+	{name: "vi mode of zsh, command mode", setup: "bindkey -v", in: []wire.Input{text("touch OOPS"), press("Esc")}, only: "zsh"},
+	{name: "vi mode of zsh, an operator that waits", setup: "bindkey -v", in: []wire.Input{press("Esc"), text("c")}, only: "zsh"},
+	{name: "vi mode of fish, command mode", setup: "fish_vi_key_bindings", in: []wire.Input{text("touch OOPS"), press("Esc")}, only: "fish"},
+	{name: "unread replies of the terminal", setup: `for i in 1 2 3 4 5 6; do printf "\033[c"; done`, only: "bash zsh dash"},
+	{name: "unread replies of the terminal (fish)", setup: `for i in 1 2 3 4 5 6; printf "\033[c"; end`, only: "fish"},
+	{name: "unread replies of the terminal in vi mode", setup: `set -o vi; printf "\033[c\033[6n\033]11;?\a"`, only: "bash"},
+	{name: "text that the shell itself put there", setup: "print -z touch OOPS", only: "zsh"},
+	{name: "input while a command runs", setup: "", in: []wire.Input{line("sleep 0.3"), text("touch OOPS;")}},
+}
+
+func text(s string) wire.Input          { return wire.Input{Text: &s} }
+func line(s string) wire.Input          { return wire.Input{Text: &s, Enter: true} }
+func press(chords ...string) wire.Input { return wire.Input{Keys: chords} }
+
+// TestLeftoversAreNotRun checks that a cell runs what it was given and nothing
+// else, whatever stands in the shell's input.
+func TestLeftoversAreNotRun(t *testing.T) {
+	for _, argv := range shellsWithMarks {
+		t.Run(argv[0], func(t *testing.T) {
+			need.Program(t, argv[0])
+			for _, c := range leftovers {
+				if c.only != "" && !strings.Contains(" "+c.only+" ", " "+argv[0]+" ") {
+					continue
+				}
+				t.Run(c.name, func(t *testing.T) {
+					s, dir := startShell(t, argv)
+					if c.setup != "" {
+						runCell(t, s, c.setup)
+					}
+					for _, in := range c.in {
+						if _, err := s.Input(t.Context(), in); err != nil {
+							t.Fatal(err)
+						}
+					}
+					expectClean(t, s, dir)
+				})
+			}
+		})
+	}
+}
+
+// startShell starts a shell in a directory of its own and runs a first cell.
+func startShell(t *testing.T, argv []string) (s *session.Session, dir string) {
+	t.Helper()
+	t.Setenv("HOME", t.TempDir())
+	s, _ = start(t, session.Options{}, argv...)
+	dir = t.TempDir()
+	runCell(t, s, "cd "+dir)
+	return s, dir
+}
+
+func runCell(t *testing.T, s *session.Session, code string) cell.Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	r, err := s.Run(ctx, session.Run{Code: code, Timeout: patience})
+	if err != nil {
+		t.Fatalf("run %q: %v", code, err)
+	}
+	return r
+}
+
+// expectClean runs a cell twice, and expects its own output and no other
+// effect.
+func expectClean(t *testing.T, s *session.Session, dir string) {
+	t.Helper()
+	for range 2 {
+		begun := time.Now()
+		r := runCell(t, s, "echo clean")
+		if r.Status != cell.Done || r.Output != "clean" || r.ExitCode == nil || *r.ExitCode != 0 || r.By != cell.ByShell {
+			t.Errorf("got %+v after %v", r, time.Since(begun))
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "OOPS")); err == nil {
+		t.Error("a leftover was run")
+	}
+}
