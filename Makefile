@@ -64,6 +64,10 @@ fuzz: ## each fuzzer for FUZZTIME (default 10m)
 soak: build ## kill hosts at random under output, 500 times
 	DEN_SOAK=500 $(GO) test -count 1 -timeout 60m -run TestKilledHosts -v ./acceptance/
 
+.PHONY: leftovers
+leftovers: ## random input left in four shells before cells, 10,000 times
+	DEN_LEFTOVERS=10000 $(GO) test -count 1 -timeout 240m -run TestRandomLeftovers -v ./internal/session/
+
 .PHONY: stress
 stress: build ## cells of 50 clients for two minutes, 200 cells a second for one, ten million lines
 	DEN_STRESS=50 DEN_STRESS_TIME=2m $(GO) test -race -count 1 -timeout 60m -run 'TestCellStress' -v ./acceptance/

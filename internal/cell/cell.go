@@ -22,6 +22,10 @@ const (
 	Failed   Status = "error"
 )
 
+// Asking is the status of the event that is logged for every question of a
+// cell. The cell itself is Running.
+const Asking = "asking"
+
 // By names what decided that a cell was done.
 type By string
 
@@ -36,12 +40,16 @@ const (
 	ByExit    By = "exit"      // the program ended
 	ByInt     By = "interrupt" // somebody pressed Ctrl-C for it
 	ByRefusal By = "refused"   // its code was not sent
+	ByRelease By = "released"  // somebody gave the session back; its program may run on
 )
 
 // What a running cell may wait for.
 const (
 	ForInput        = "input"        // the program asks something
 	ForContinuation = "continuation" // the code is not complete
+	// ForProgram is told when time is up and the code was not sent: the program
+	// does not take any yet.
+	ForProgram = "program"
 	// ForHost is never shown to a user: the host is being upgraded, and the
 	// client asks the new one.
 	ForHost = "host"
@@ -56,6 +64,8 @@ type Result struct {
 	By         By     `json:"by,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
 	WaitingFor string `json:"waiting_for,omitempty"`
+	// Question is the text left of the cursor while the program waits.
+	Question   string `json:"question,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	OutputFile string `json:"output_file,omitempty"`
 }
@@ -69,6 +79,9 @@ type Record struct {
 	StartSeq uint64    `json:"start_seq"`
 	EndSeq   uint64    `json:"end_seq,omitempty"`
 }
+
+// Asks reports whether the cell waits for an answer of its caller.
+func (r Result) Asks() bool { return r.WaitingFor == ForInput || r.WaitingFor == ForContinuation }
 
 // Final reports whether the cell is over.
 func (r Result) Final() bool { return r.Status == Done || r.Status == Failed }

@@ -49,7 +49,7 @@ func decide(p Program, o *Observed, s State) (Action, State) {
 func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	cleared := s.isCleared(o)
 	takes := o.takesCode(cleared)
-	clearing := s.Cleared > o.Shell.Ends
+	clearing := s.clearing(o)
 	switch {
 	case o.Pressed: // nothing was sent, and nothing will be
 		return Action{Do: End, Status: Failed, By: ByInt}, s
@@ -81,14 +81,14 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 // that was drawing its prompt may lose the first one.
 const maxClears = 3
 
-// clearInput presses Ctrl-C, which every shell answers with an end and a new
-// prompt, whatever its editor was doing. A shell that does not, or that has
+// clearInput presses Ctrl-C, which shells answer with an end and a new prompt,
+// whatever their editors were doing. A shell that does not, or that has
 // something in its input each time, is sent no code.
 func clearInput(o *Observed, s State) (Action, State) {
 	switch {
 	case s.Clears < maxClears:
 		s.Clears++
-		s.Cleared, s.Strays = o.Shell.Ends+1, o.Stray.Count
+		s.Cleared, s.Emptied, s.Strays = o.Shell.Ends+1, o.Shell.Emptied+1, o.Stray.Count
 		return Action{Do: Clear}, s
 	case o.Quiet > quietRest:
 		return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s
@@ -135,7 +135,7 @@ func decideInterrupted(o *Observed, s State) (Action, State) {
 // decideShellEnded decides for a shell that reported the command's end.
 func decideShellEnded(o *Observed, s State) (Action, State) {
 	switch {
-	case !o.promptHolds():
+	case !o.promptHolds() && !o.readsWithoutPrompt():
 		return Action{Do: Wait}, s // the prompt is about to come
 	case len(s.Lines) > 0:
 		a, s := typeNext(o, s, Take{})
@@ -166,7 +166,7 @@ func decideShell(o *Observed, s State) (Action, State) {
 		return tell(s, ForInput)
 	case pending && o.Quiet > quietRest/3:
 		return tell(s, ForContinuation)
-	case runs && o.Asking:
+	case runs && o.asks():
 		return tell(s, ForInput)
 	case runs && unknown && o.Left.Text != "" && o.Quiet > quietRest:
 		return tell(s, ForInput) // it waits for the terminal among others (ssh), behind an open line
@@ -191,7 +191,7 @@ func decideOther(o *Observed, s State) (Action, State) {
 		return Action{Do: Wait}, s
 	case o.Standing > timerRest && prompt != "" && s.known(o):
 		return decideRested(o, s, ByLearned)
-	case o.Asking:
+	case o.asks():
 		return tell(s, ForInput)
 	case o.Probe.State != pty.Unknown || o.AltScreen:
 		return tell(s, "")

@@ -51,7 +51,7 @@ func (d *draw) program() Program {
 func (d *draw) observed() Observed {
 	marks := ShellMarks{
 		Token: pick(d, "", "t"), Silent: d.bool(), Last: pick(d, 0, byte('A'), 'B', 'C', 'D', 'P', inputPending),
-		Ends: d.n(4), Exit: d.n(3), Began: d.bool(), Shown: pick(d, anyText...), Refused: d.bool(),
+		Ends: d.n(4), Exit: d.n(3), Began: d.bool(), Shown: pick(d, anyText...), Refused: d.bool(), Emptied: d.n(4),
 	}
 	probe := pty.Readiness{State: pick(d, "", pty.Ready, pty.Busy, pty.Unknown), Canonical: d.bool(), Gone: d.bool()}
 	return Observed{
@@ -60,14 +60,14 @@ func (d *draw) observed() Observed {
 		Standing: pick(d, 0, timerRest, timerRest+1), Left: d.prompt(), Line: int64(d.n(20)),
 		Quiet:    pick(d, 0, promptRest, promptRest+1, clearRest+1, 2*promptRest+1, quietRest/3+1, quietRest+1, 2*quietRest+1, goneRest+1),
 		Answered: d.bool(), Foreign: d.bool(), Bracket: d.bool(), AltScreen: d.bool(),
-		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(),
+		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(), CursorHidden: d.bool(),
 	}
 }
 
 func (d *draw) state() State {
 	s := State{
 		Lines: some(d, anyLine...), Typed: pick(d, anyLine...), ByShell: d.bool(), Prompt: d.prompt(), Learned: d.prompt(),
-		Cleared: d.n(4), Clears: d.n(maxClears + 1), Strays: d.n(4),
+		Cleared: d.n(4), Clears: d.n(maxClears + 1), Strays: d.n(4), Emptied: d.n(4),
 	}
 	for _, line := range some(d, anyLine...) {
 		s.Python.Add(line)

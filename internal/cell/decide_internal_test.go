@@ -66,6 +66,7 @@ func blank(o *Observed)       { o.Blank = true }
 func brackets(o *Observed)    { o.Bracket = true }
 func own(o *Observed)         { o.Own = true }
 func asking(o *Observed)      { o.Asking = true }
+func hidden(o *Observed)      { o.CursorHidden = true }
 func altScreen(o *Observed)   { o.AltScreen = true }
 func notAnswered(o *Observed) { o.Answered = false }
 func standing(o *Observed)    { o.Probe, o.Standing = onlyTimers, timerRest+1 }
@@ -133,7 +134,7 @@ func TestDecide(t *testing.T) {
 		return s
 	}
 	strays := func(s State, count int) State { s.Strays = count; return s }
-	cleared := func(s State, ends, times int) State { s.Cleared, s.Clears = ends, times; return s }
+	cleared := func(s State, ends, times int) State { s.Cleared, s.Emptied, s.Clears = ends, 1, times; return s }
 
 	for _, c := range []struct {
 		name    string
@@ -159,6 +160,7 @@ func TestDecide(t *testing.T) {
 		{"end: the shell says so behind foreign input, and rests", plain, sent(dollar, shellEnded(back), foreign, kernel(ready)), inShell, exits(ByShell, 3, Take{})},
 		{"end: the shell says so behind foreign input, and is silent", plain, sent(dollar, shellEnded(back), foreign, quiet(2*promptRest+longer)), inShell, exits(ByShell, 3, Take{})},
 		{"end: the shell says so behind foreign input, and works on for long (fish's completions)", plain, sent(dollar, shellEnded(back), foreign, kernel(busy), own, quiet(quietRest+longer)), inShell, exits(ByShell, 3, Take{})},
+		{"end: the shell says so, and reads without showing a prompt", plain, sent(Prompt{}, shellEnded(ended), kernel(ready), own, quiet(promptRest+longer)), inShell, exits(ByShell, 3, Take{})},
 		{"end: the program waits at its prompt", plain, sent(python, kernel(ready)), inPython, ends(ByReady, to(0))},
 		{"end: the program waits at a prompt that counts", plain, sent(Prompt{"In [4]: ", 8}, kernel(ready)), State{Prompt: Prompt{"In [3]: ", 8}}, ends(ByReady, to(0))},
 		{"end: the program waits at its prompt behind output without a newline", plain, sent(Prompt{"hi>>> ", 6}, kernel(ready)), inPython, ends(ByReady, to(2))},
@@ -190,6 +192,8 @@ func TestDecide(t *testing.T) {
 		{"ask: a program in a silent shell with an editor of its own", plain, sent(question, shell(ShellMarks{Token: "t", Silent: true, Last: inputPending}), kernel(unknown), quiet(quietRest/3+longer)), inShell, tells(ForInput)},
 		{"ask: a REPL's program reads the terminal", plain, sent(question, kernel(ready)), inPython, tells(ForInput)},
 		{"ask: a REPL's program waits for timers too", plain, sent(question, kernel(onlyTimers), asking), inPython, tells(ForInput)},
+		{"ask: a menu of a REPL's program, with a hidden cursor at the margin", plain, sent(Prompt{}, kernel(onlyTimers), asking, hidden), inPython, tells(ForInput)},
+		{"ask: a menu of a program of the shell's, with a hidden cursor at the margin", plain, sent(Prompt{}, shell(runs), kernel(onlyTimers), asking, hidden), inShell, tells(ForInput)},
 		{"ask: it ends like a question, and the kernel cannot tell", plain, sent(question, kernel(unknown), quiet(quietRest+longer)), inPython, tells(ForInput)},
 		{"ask: the kernel says ready, and no prompt was learned", plain, sent(question, kernel(ready)), inUnknown, tells(ForInput)},
 
@@ -215,6 +219,7 @@ func TestDecide(t *testing.T) {
 		{"send: with a given prompt the shell's marks do not count", given, unsent(db, shell(atPrompt), brackets), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: with a hook the shell's marks do not count", hook, unsent(dollar, shell(atPrompt), brackets), begin("a\nb"), first(types("a", ThenEnter, Take{}))},
 		{"send: the shell dropped what stood there", plain, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Ends: 1, Shown: "$ "})), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
+		{"send: fish emptied its editor by den's own key", fish, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Emptied: 1, Shown: "$ "})), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
 		{"send: fish dropped what stood there, and shows no prompt", fish, unsent(Prompt{}, shell(ended), quiet(promptRest+longer)), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},
 		{"send: a line that somebody entered was run", plain, unsent(dollar, shell(back), stray(1, true, 0), blank), begin("a"), first(whole(types("a", AtOnce, Take{})))},
 		{"send: what was typed went to a program that the shell started", plain, unsent(python, shell(runs), stray(1, false, 0), kernel(ready)), begin("a"), first(types("a", ThenEnter, Take{}))},
@@ -266,6 +271,7 @@ func TestDecide(t *testing.T) {
 		{"go on: the given prompt is the one from before", given, sent(db, kernel(ready), notAnswered), inUnknown, wait},
 		{"go on: the given prompt has not stood long enough", given, sent(db, kernel(unknown), quiet(promptRest)), inUnknown, wait},
 		{"go on: the given prompt did not come, and silence says nothing", given, sent(Prompt{}, kernel(unknown), quiet(time.Hour)), inUnknown, wait},
+		{"go on: the command ended, and another program than the shell reads", plain, sent(Prompt{}, shellEnded(ended), kernel(ready), quiet(time.Hour)), inShell, wait},
 		{"go on: the command ended, and the prompt is about to come", plain, sent(Prompt{}, shellEnded(ended), quiet(time.Hour)), inShell, wait},
 		{"go on: the shell's prompt behind foreign input is not final", plain, sent(dollar, shellEnded(back), foreign, quiet(2*promptRest)), inShell, wait},
 		{"go on: the shell's command is silent", plain, sent(Prompt{}, shell(runs), kernel(unknown), quiet(time.Hour)), inShell, wait},
@@ -278,6 +284,8 @@ func TestDecide(t *testing.T) {
 		{"go on: the program works at its prompt", plain, sent(python, kernel(busy), quiet(time.Hour)), inPython, tells("")},
 		{"go on: a full-screen program", plain, sent(Prompt{}, kernel(unknown), altScreen, quiet(time.Hour)), inPython, tells("")},
 		{"go on: the learned prompt has not stood long enough", plain, sent(python, kernel(unknown), quiet(promptRest)), inPython, wait},
+		{"go on: a REPL pauses and shows nothing to answer (await in Node)", plain, sent(Prompt{}, kernel(onlyTimers), asking), inPython, wait},
+		{"go on: a program of the shell's pauses and shows nothing to answer", plain, sent(Prompt{}, shell(runs), kernel(onlyTimers), asking), inShell, wait},
 		{"go on: the program has not stood still long enough", plain, sent(python, kernel(onlyTimers), quiet(promptRest)), inPython, wait},
 		{"go on: silence has not lasted", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest)), inPython, wait},
 	} {

@@ -47,6 +47,19 @@ func takesWhole(o *Observed, s *State) bool {
 	return s.ByShell && !o.Shell.Silent && (len(s.Lines) == 1 || o.Bracket)
 }
 
+// ClearKeys returns what empties the input of the shell argv0: the end of a
+// paste, if one is open, Ctrl-C, and the key that den's start-up file binds.
+func ClearKeys(argv0 string, pasting bool) []byte {
+	keys := "\x03"
+	if pasting {
+		keys = "\x1b[201~" + keys
+	}
+	if shellName(argv0) == "fish" {
+		keys += "\x1b[5379~"
+	}
+	return []byte(keys)
+}
+
 // KeepsRefused reports whether argv0 is a shell that leaves refused code in
 // its editor.
 func KeepsRefused(argv0 string) bool { return shellName(argv0) == "fish" }

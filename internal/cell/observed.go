@@ -51,9 +51,12 @@ type Observed struct {
 	Answered  bool // output came since the code was sent
 	Foreign   bool // there was input that no cell typed, and the program was not seen at rest since
 	Stray     StrayInput
+	Inputs    int  // counts inputs that no cell typed
 	Blank     bool // the cursor stands where the shell's input begins, and nothing behind it
 	Bracket   bool // pastes are put in brackets
 	AltScreen bool
+	// CursorHidden is set by menus, which show where they are in another way.
+	CursorHidden bool
 }
 
 // How long a program must be silent if the kernel cannot tell whether it
@@ -88,6 +91,12 @@ func IsAsking(standing, ticking time.Duration) bool {
 	return standing > askStanding || ticking > askTicking
 }
 
+// asks reports whether a program that waits for the terminal and its own timers
+// asks a question. A program that merely pauses (await in Node) may read the
+// terminal meanwhile, but shows nothing to answer: the cursor stands at the
+// margin.
+func (o *Observed) asks() bool { return o.Asking && (o.Left.Text != "" || o.CursorHidden) }
+
 // Told reports whether the shell's marks suffice to decide without a probe.
 func (o *Observed) Told() bool {
 	return o.Shell.atPrompt() && (o.ShellEnded || !o.Sent) && !o.Foreign
@@ -103,6 +112,12 @@ func (o *Observed) promptHolds() bool {
 	}
 	works := o.Own && o.Probe.State == pty.Busy
 	return !o.Foreign || o.Ready || o.Quiet > quietRest || o.Quiet > 2*promptRest && !works
+}
+
+// readsWithoutPrompt reports whether the shell reads the next command and its
+// prompt does not show, as behind `exec 2>/dev/null`.
+func (o *Observed) readsWithoutPrompt() bool {
+	return o.Shell.Last == 'D' && o.Ready && o.Own && o.Quiet > promptRest
 }
 
 // takesCode reports whether code can be sent now.

@@ -21,6 +21,7 @@ type ShellMarks struct {
 	Prompt  int64   `json:"prompt"`            // the line of the last prompt (A)
 	Shown   string  `json:"shown,omitempty"`   // what stood left of the cursor when it was there (B)
 	Input   vt.Mark `json:"input,omitzero"`    // where input begins (B)
+	Emptied int     `json:"emptied,omitempty"` // how often it reported that its input is empty (K)
 	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
 }
 
@@ -46,6 +47,9 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 		m.Prompt = mark.Line
 	case 'B':
 		m.Input = mark
+	case 'K':
+		m.Last = 'B'
+		m.Emptied++
 	case 'C':
 		if !m.Began { // of several commands on one line the first counts
 			m.Start, m.Began = mark, true

@@ -11,6 +11,7 @@ type State struct {
 	Prompt  Prompt   `json:"prompt"`            // the program's, when the code was sent
 	Learned Prompt   `json:"learned"`           // the program's, for the next cell
 	Cleared int      `json:"cleared,omitempty"` // not 0: what stood behind the shell's prompt was dropped, and this many ends tell that it is gone
+	Emptied int      `json:"emptied,omitempty"` // or this many reports that the input is empty
 	Clears  int      `json:"clears,omitempty"`  // how often that was tried
 	Strays  int      `json:"strays,omitempty"`  // inputs of others when it was tried last
 	Python  Python   `json:"python,omitzero"`   // what was typed, for Python's REPL
@@ -26,6 +27,11 @@ func Begin(code string, learned Prompt) State {
 // prompt, as fish does.
 func (s *State) isCleared(o *Observed) bool {
 	return s.Cleared > 0 && o.Shell.Ends >= s.Cleared && o.Shell.Last == 'D' && o.Quiet > promptRest
+}
+
+// clearing reports whether the shell has not yet discarded its input.
+func (s *State) clearing(o *Observed) bool {
+	return s.Cleared > o.Shell.Ends && s.Emptied > o.Shell.Emptied
 }
 
 // unclean reports whether the shell's input is not known to be empty. Once the

@@ -22,13 +22,13 @@ func (a *app) batchCmd() *cobra.Command {
 line:
 
   {"type":"text","enter":true}   {"paste":"text"}   {"keys":["Esc",":","w","Enter"]}
-  {"run":"make test","timeout":"5m"}
+  {"run":"make test","timeout":"5m"}   {"answer":"yes"}   {"answer":{"keys":["Down","Enter"]}}
   {"wait":{"text":"ok","stable":"300ms","timeout":"10s"}}   (text regex gone cursor changed stable idle ready exit)
   {"snapshot":{"scrollback":20}}
 
 All steps are checked before the first is sent. A wait sees only what comes after the
 last input step. The first step that fails ends the batch, unless --keep-going is given;
-what was sent is not undone. One record per step is printed; on Ctrl-C, those so far.`,
+what was sent is not undone. A question is no failure where an answer is the next step. One record per step is printed; on Ctrl-C, those so far.`,
 		Example: `  den batch work '[{"type":"ls","enter":true},{"wait":{"ready":true}},{"snapshot":{}}]'` + "\n  den batch work steps.json --keep-going",
 		GroupID: groupCell,
 		Args:    args(0, 2),
@@ -128,6 +128,9 @@ func (b *batch) runAll(ctx context.Context, steps []step, keepGoing bool) ([]ste
 		}
 		begun := time.Now()
 		err := b.run(ctx, s, r)
+		if fault.KindOf(err) == fault.Waiting && i+1 < len(steps) && steps[i+1].Answer != nil {
+			err = nil // the next step answers it
+		}
 		r.DurationMS = time.Since(begun).Milliseconds()
 		switch {
 		case err == nil:
@@ -158,7 +161,7 @@ func (b *batch) run(ctx context.Context, s step, r *stepRecord) error {
 		ans := answerFor(b.name, shot, "text")
 		r.Snapshot, r.Seq = &ans, shot.Seq
 		return nil
-	case s.Run != nil:
+	case s.Run != nil, s.Answer != nil:
 		return b.cell(ctx, s, r)
 	}
 	in := wire.Input{Text: s.Type, Enter: s.Enter, Paste: s.Paste, Keys: s.Keys}
@@ -194,7 +197,13 @@ func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
 	if s.Timeout != nil {
 		limit = time.Duration(*s.Timeout)
 	}
-	res, err := b.session.Run(ctx, session.Run{Code: *s.Run, Timeout: limit})
+	var res cell.Result
+	var err error
+	if s.Answer != nil {
+		res, err = b.session.Answer(ctx, s.Answer.input(), session.Run{Timeout: limit})
+	} else {
+		res, err = b.session.Run(ctx, session.Run{Code: *s.Run, Timeout: limit})
+	}
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,42 @@ type step struct {
 	Paste    *string       `json:"paste"`
 	Keys     []string      `json:"keys"`
 	Run      *string       `json:"run"`
-	Timeout  *jsonDuration `json:"timeout"` // of run
+	Answer   *answerStep   `json:"answer"`
+	Timeout  *jsonDuration `json:"timeout"` // of run and answer
 	Wait     *waitStep     `json:"wait"`
 	Snapshot *struct {
 		Scrollback int `json:"scrollback"`
 	} `json:"snapshot"`
+}
+
+// answerStep is an answer to what a cell asks: a text, or an object with keys.
+type answerStep struct {
+	Text *string  `json:"-"`
+	Keys []string `json:"keys"`
+}
+
+// UnmarshalJSON reads "text" or {"keys":["Down","Enter"]}.
+func (s *answerStep) UnmarshalJSON(raw []byte) error {
+	if bytes.HasPrefix(raw, []byte(`"`)) {
+		return json.Unmarshal(raw, &s.Text)
+	}
+	type plain answerStep // without this method
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode((*plain)(s)); err != nil {
+		return err
+	}
+	if len(s.Keys) == 0 {
+		return errors.New("'answer' is a text or has keys")
+	}
+	return nil
+}
+
+func (s *answerStep) input() wire.Input {
+	if s.Text != nil {
+		return wire.Input{Text: s.Text, Enter: true}
+	}
+	return wire.Input{Keys: s.Keys}
 }
 
 // waitStep is the conditions of a wait.
@@ -127,7 +158,7 @@ func (s step) kind() string {
 func (s step) verbs() map[string]bool {
 	return map[string]bool{
 		"type": s.Type != nil, "paste": s.Paste != nil, "keys": len(s.Keys) > 0,
-		"run": s.Run != nil, "wait": s.Wait != nil, "snapshot": s.Snapshot != nil,
+		"run": s.Run != nil, "answer": s.Answer != nil, "wait": s.Wait != nil, "snapshot": s.Snapshot != nil,
 	}
 }
 
@@ -140,12 +171,16 @@ func (s *step) check() (err error) {
 		}
 	}
 	if n != 1 {
-		return errors.New("exactly one of type, paste, keys, run, wait and snapshot is needed")
+		return errors.New("exactly one of type, paste, keys, run, answer, wait and snapshot is needed")
 	}
 	if err := s.checkExtras(); err != nil {
 		return err
 	}
-	for _, k := range s.Keys {
+	chords := s.Keys
+	if s.Answer != nil {
+		chords = s.Answer.Keys
+	}
+	for _, k := range chords {
 		if _, err := keys.Parse(k); err != nil {
 			return err
 		}
@@ -164,8 +199,8 @@ func (s *step) checkExtras() error {
 	switch {
 	case s.Enter && s.Type == nil:
 		return errors.New("'enter' belongs to type")
-	case s.Timeout != nil && s.Run == nil:
-		return errors.New("'timeout' belongs to run; that of a wait stands inside it")
+	case s.Timeout != nil && s.Run == nil && s.Answer == nil:
+		return errors.New("'timeout' belongs to run and answer; that of a wait stands inside it")
 	case s.Snapshot != nil && s.Snapshot.Scrollback < 0:
 		return fmt.Errorf("'scrollback' is %d", s.Snapshot.Scrollback)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"den/internal/cell"
 	"den/internal/fault"
 	"den/internal/rpc"
 	"den/internal/session"
@@ -31,11 +32,11 @@ func (a *app) eventsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events [SESSION] [CELL]",
 		Short: "Follow a session's cells and messages, one JSON object per line",
-		Long: `Print one event per line when a cell starts or ends, when a message is sent, and when the
-session closes. It follows the event log, so no event is missed, and it works for a session
+		Long: `Print one event per line when a cell starts, asks something ("asking") or ends, when a
+message is sent, and when the session closes. It follows the event log, so no event is missed, and it works for a session
 that is over. It begins now, or with --all at the beginning of the log. With a CELL only
 that cell's events are printed, from its start.`,
-		Example: "  den events work\n  den events work -1 && echo 'a cell has ended'",
+		Example: "  den events work\n  den events work -1 && echo 'a cell has ended or asks'",
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +48,7 @@ that cell's events are printed, from its start.`,
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().BoolVarP(&once, "once", "1", false, "exit after the first cell that ends")
+	cmd.Flags().BoolVarP(&once, "once", "1", false, "exit when a cell has ended or asks something")
 	cmd.Flags().BoolVar(&all, "all", false, "from the beginning of the log")
 	return cmd
 }
@@ -57,7 +58,7 @@ func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once
 	if err != nil {
 		return err
 	}
-	ended := errors.New("a cell ended")
+	enough := errors.New("a cell ended or asks")
 	err = s.Events(ctx, after, func(e session.Event) error {
 		if id != "" && e.CellID != "" && e.CellID != id {
 			return nil
@@ -65,15 +66,24 @@ func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once
 		if err := a.printJSON(e); err != nil {
 			return err
 		}
-		if once && e.CellEnded() {
-			return ended
+		if once && (e.CellEnded() || stillAsks(s, e)) {
+			return enough
 		}
 		return nil
 	})
-	if errors.Is(err, ended) {
+	if errors.Is(err, enough) {
 		return nil
 	}
 	return err
+}
+
+// stillAsks reports whether the event is a question that nobody has answered.
+func stillAsks(s *session.Session, e session.Event) bool {
+	if e.Status != cell.Asking {
+		return false
+	}
+	r, err := s.Poll(e.CellID)
+	return err != nil || r.WaitingFor != "" // its record may not be here
 }
 
 // eventsBegin returns the event after which to begin: the current end or, for

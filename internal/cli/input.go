@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"den/internal/fault"
-	"den/internal/keys"
 	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
@@ -84,7 +83,7 @@ WheelUp:ROW,COL WheelDown:ROW,COL (if the program has enabled mouse events).`,
 		GroupID: groupSession,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := a.leadingTarget(args, func(word string) bool { _, err := keys.Parse(word); return err == nil })
+			s, rest, err := a.leadingTarget(args, isChord)
 			if err != nil {
 				return err
 			}

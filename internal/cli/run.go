@@ -37,8 +37,8 @@ lines joined.
 "by" says how the end was detected: shell (the shell's own marks, with the exit code),
 ready (the kernel says that the program waits for input), prompt, hook, prompt-learned or
 quiet. If the program asks something before it is done, the command returns at once with
-"waiting_for" and exit 13: answer with 'den type' or 'den keys', then 'den poll'. A timeout
-(exit 11) leaves the cell running.`,
+"waiting_for" and exit 13: answer with 'den answer', which waits on. A timeout (exit 11)
+leaves the cell running.`,
 		Example: "  den run work 'make test' -t 5m\n  den run py 'print(6*7)' -j\n  den run work --file script.sh",
 		GroupID: groupCell,
 		Args:    args(0, 2),
@@ -51,14 +51,27 @@ quiet. If the program asks something before it is done, the command returns at o
 		},
 		ValidArgsFunction: a.completeSession,
 	}
+	o.addTo(cmd)
+	cmd.Flags().StringVar(&o.file, "file", "", "take the code from `F`")
+	return cmd
+}
+
+// addTo adds the flags that run and answer share.
+func (o *runOptions) addTo(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
-	f.StringVar(&o.file, "file", "", "take the code from `F`")
 	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "keep waiting when the program asks something")
 	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
 	f.BoolVar(&o.exitCode, "exit-code", false, "exit with the command's own status")
 	f.BoolVar(&o.raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
-	return cmd
+}
+
+// request returns what the flags mean.
+func (o *runOptions) request(code string) (session.Run, error) {
+	if o.maxLines < 0 {
+		return session.Run{}, fault.Errorf(fault.Usage, "--max-lines is %d; it counts lines, and 0 means all", o.maxLines)
+	}
+	return session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines}, nil
 }
 
 // cellCode splits the words of run and fire: [SESSION] CODE, or [SESSION] with
@@ -84,13 +97,19 @@ func (a *app) cellCode(args []string, file string) (*session.Session, string, er
 }
 
 func (a *app) runRun(cmd *cobra.Command, s *session.Session, code string, o runOptions) error {
-	if o.maxLines < 0 {
-		return fault.Errorf(fault.Usage, "--max-lines is %d; it counts lines, and 0 means all", o.maxLines)
-	}
-	r, err := s.Run(cmd.Context(), session.Run{Code: code, Timeout: time.Duration(o.timeout), KeepWaiting: o.keepWaiting, MaxLines: o.maxLines})
+	req, err := o.request(code)
 	if err != nil {
 		return err
 	}
+	r, err := s.Run(cmd.Context(), req)
+	if err != nil {
+		return err
+	}
+	return a.answerRun(s, r, o)
+}
+
+// answerRun prints the result of a cell that was waited for.
+func (a *app) answerRun(s *session.Session, r cell.Result, o runOptions) error {
 	if err := a.answerCell(s, r, o.raw); err != nil {
 		return err
 	}
@@ -126,8 +145,12 @@ func (a *app) printCell(r cell.Result) error {
 // cellError returns the error that a cell's result stands for, or nil.
 func cellError(r cell.Result) error {
 	switch {
+	case r.Status == cell.TimedOut && r.WaitingFor == cell.ForProgram:
+		return fault.Errorf(fault.Timeout, "cell '%s': nothing was sent yet: the program does not take code", r.CellID)
 	case r.Status == cell.TimedOut:
 		return fault.Errorf(fault.Timeout, "cell '%s' is not done yet", r.CellID)
+	case r.By == cell.ByRefusal:
+		return fault.Errorf(fault.Busy, "cell '%s': %s", r.CellID, r.Output)
 	case r.Status == cell.Failed:
 		return fault.Errorf(fault.Internal, "cell '%s': %s", r.CellID, r.Output)
 	case r.WaitingFor != "":
@@ -139,12 +162,16 @@ func cellError(r cell.Result) error {
 func (a *app) explainCell(r cell.Result, err error) {
 	fmt.Fprintf(a.stderr, "den: %v\n", err)
 	switch {
+	case r.WaitingFor == cell.ForProgram:
+		fmt.Fprintln(a.stderr, "hint: it is sent as soon as the program takes it (a shell may still run its start-up files); 'den snapshot' shows what it does, 'den int' cancels the cell")
 	case r.WaitingFor == cell.ForContinuation:
-		fmt.Fprintln(a.stderr, "hint: the code is not complete; type the rest with 'den type', or 'den int'")
+		fmt.Fprintln(a.stderr, "hint: the code is not complete; give the rest with 'den answer', or 'den int'")
 	case r.WaitingFor != "":
-		fmt.Fprintln(a.stderr, "hint: answer with 'den type TEXT --enter' or 'den keys', then 'den poll'")
+		fmt.Fprintln(a.stderr, "hint: answer with 'den answer TEXT' or 'den answer --keys CHORD...'")
+	case r.By == cell.ByRefusal:
+		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows the line; empty it with 'den keys', or 'den kill' ends the session")
 	case r.Status == cell.TimedOut:
-		fmt.Fprintln(a.stderr, "hint: it runs on; 'den poll' tells how it goes, 'den int' interrupts it, 'den kill' ends the session")
+		fmt.Fprintln(a.stderr, "hint: it runs on; 'den poll' tells how it goes, 'den int' interrupts it, 'den release' gives the session back, 'den kill' ends it")
 	}
 }
 

@@ -20,11 +20,11 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 	var err error
 	switch a.Do {
 	case cell.Clear:
-		_, err = r.cells.h.typeIn(wire.Input{Keys: []string{"C-c"}}, typist{clears: true})
+		err = r.clearInput()
 	case cell.Type:
 		err = r.enter(a, o)
 	case cell.Tell:
-		r.setWaiting(a.WaitingFor)
+		r.setWaiting(a.WaitingFor, o)
 	case cell.End:
 		r.cells.leave(next.Learned, a, activity)
 		r.finish(a.Result(), "")
@@ -37,6 +37,14 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 		r.finish(cell.Result{Status: cell.Failed}, fmt.Sprintf("send failed: %v", err))
 	}
 	return err != nil
+}
+
+// clearInput presses the keys that empty the shell's input.
+func (r *running) clearInput() error {
+	h := r.cells.h
+	keys := cell.ClearKeys(h.manifest().Command[0], h.core.pasting())
+	_, err := h.typeIn(wire.Input{Raw: keys}, typist{clears: true})
+	return err
 }
 
 // refusal says why code was not sent.
@@ -60,6 +68,9 @@ func (r *running) markSent() bool {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
 	r.life.Sent = !r.life.Pressed
+	if r.life.Sent && r.life.Record.WaitingFor == cell.ForProgram {
+		r.life.Record.WaitingFor = ""
+	}
 	return r.life.Sent
 }
 

@@ -165,7 +165,7 @@ func (h *Host) attachedRequest(f *follower, readOnly bool, req rpc.Request) erro
 	switch req.Method {
 	case wire.MethodInput:
 		h.sizes.noteTyped(time.Now())
-		_, err := call(req, h.sendInput)
+		_, err := call(req, h.typeFor)
 		if fault.KindOf(err) == fault.NotRunning {
 			return nil // the last frame tells
 		}

@@ -45,6 +45,7 @@ type running struct {
 	journal  *cell.Journal
 	patience *time.Timer   // or nil: tells when a fired cell is late
 	changed  chan struct{} // closed, and replaced, when the record changes
+	released chan struct{} // set once; room for one token: somebody gives the session back
 }
 
 // run sends code to the program and waits until the cell ends, the program
@@ -84,12 +85,12 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	defer cs.mu.Unlock()
 	if cs.active != nil {
 		id := cs.active.id
-		return nil, "", fault.Hintf(fault.Errorf(fault.Busy, "active cell '%s'", id), "'den poll' tells how it goes, 'den int' interrupts it, 'den kill' ends the session")
+		return nil, "", fault.Hintf(fault.Errorf(fault.Busy, "active cell '%s'", id), "%s", waysOut)
 	}
 	now := time.Now()
 	id = ident.New(now)
 	r = &running{
-		cells: cs, id: id, changed: make(chan struct{}), state: cell.Begin(req.Code, cs.learned),
+		cells: cs, id: id, changed: make(chan struct{}), released: make(chan struct{}, 1), state: cell.Begin(req.Code, cs.learned),
 		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: make(chan struct{}, 1)},
 		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
@@ -112,6 +113,10 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 	return r, id, nil
 }
 
+// waysOut names what can be done about a cell that does not end.
+const waysOut = "'den poll' tells how it goes; 'den answer', 'den type' and 'den keys' reach its program; 'den int' interrupts it; " +
+	"'den release' gives the session back and leaves the program running; 'den kill' ends the session"
+
 // cellEvent is the log's entry about a cell.
 type cellEvent struct {
 	Cell   string  `json:"cell_id"`
@@ -119,11 +124,14 @@ type cellEvent struct {
 	Code   string  `json:"code,omitempty"`
 	By     cell.By `json:"by,omitempty"`
 	Exit   *int    `json:"exit_code,omitempty"`
+	// of a question
+	WaitingFor string `json:"waiting_for,omitempty"`
+	Question   string `json:"question,omitempty"`
 }
 
 // event logs a change of a cell.
 func (cs *cells) event(status string, r cell.Result, code string) uint64 {
-	raw, err := json.Marshal(cellEvent{Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode})
+	raw, err := json.Marshal(cellEvent{Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode, WaitingFor: r.WaitingFor, Question: r.Question})
 	if err != nil {
 		panic(err) // plain values
 	}
@@ -171,7 +179,12 @@ func (r *running) progress() (cell.Result, <-chan struct{}) {
 // end is still detected.
 func (r *running) giveUp() cell.Result {
 	text := r.outputSoFar()
-	r.update(func(rec *cell.Record) { r.life.Late, rec.Output = true, text })
+	r.update(func(rec *cell.Record) {
+		r.life.Late, rec.Output = true, text
+		if !r.life.Sent {
+			rec.WaitingFor = cell.ForProgram
+		}
+	})
 	res, _ := r.progress()
 	if !res.Final() {
 		res.Status = cell.TimedOut

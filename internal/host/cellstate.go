@@ -33,6 +33,8 @@ type cellLife struct {
 	Sent        bool          `json:"sent"`              // the code, or its first line
 	Pressed     bool          `json:"pressed"`           // somebody interrupts it
 	Interrupted bool          `json:"interrupted,omitempty"`
+	Asked       int           `json:"asked,omitempty"`    // core's inputs at the last question
+	Answered    int           `json:"answered,omitempty"` // core's inputs at the last answer
 }
 
 // handover returns the state for the next binary. The cell's goroutine has
@@ -83,7 +85,7 @@ func (cs *cells) restore(s cellsState) error {
 	if a.Take != nil {
 		turn.take = cell.ResumeCollector(sink, *a.Take)
 	}
-	cs.active = &running{cells: cs, id: id, turn: turn, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{})}
+	cs.active = &running{cells: cs, id: id, turn: turn, state: a.State, life: a.cellLife, journal: journal, changed: make(chan struct{}), released: make(chan struct{}, 1)}
 	return nil
 }
 

@@ -55,6 +55,7 @@ type coreState struct {
 	// next prompt may be an older one (Ctrl-C may reach a shell that is just
 	// about to show a prompt), and code typed there could be lost.
 	Foreign   bool            `json:"foreign,omitempty"`
+	Inputs    int             `json:"inputs,omitempty"` // that no cell typed
 	Stray     cell.StrayInput `json:"stray,omitzero"`
 	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
 }

@@ -30,6 +30,9 @@ func (r *running) drive() {
 			hookEnded = true
 		case <-h.ending:
 			exited = true
+		case <-r.released:
+			r.endReleased()
+			return
 		case <-h.stopCells: // the host replaces its binary, and takes the cell along
 			if r.turn.hook != nil {
 				r.turn.hook.close()

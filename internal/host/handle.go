@@ -29,7 +29,7 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 	case wire.MethodStatus:
 		return h.status(), nil
 	case wire.MethodInput:
-		return call(req, h.sendInput)
+		return call(req, h.typeFor)
 	case wire.MethodInputState:
 		return h.inputState()
 	case wire.MethodResize:
@@ -46,8 +46,12 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace) })
 	case wire.MethodRun:
 		return call(req, func(r wire.Run) (cell.Result, error) { return h.cells.run(ctx, r) })
+	case wire.MethodAnswer:
+		return call(req, func(a wire.Answer) (cell.Result, error) { return h.cells.answer(ctx, a) })
 	case wire.MethodInt:
 		return h.cells.interrupt(ctx)
+	case wire.MethodRelease:
+		return h.cells.release(ctx)
 	case wire.MethodNotify:
 		return call(req, h.notify)
 	case wire.MethodClear:
@@ -67,9 +71,16 @@ func call[P, R any](req rpc.Request, f func(P) (R, error)) (any, error) {
 	return f(params)
 }
 
-// sendInput logs input and queues it for the program. When the program reads
-// it is unknown: see coreState.Foreign.
-func (h *Host) sendInput(in wire.Input) (wire.Seq, error) { return h.typeIn(in, typist{foreign: true}) }
+// typeFor types for a caller: it logs input and queues it for the program. When
+// the program reads it is unknown: see coreState.Foreign. A question that the
+// active cell was asking counts as answered.
+func (h *Host) typeFor(in wire.Input) (wire.Seq, error) {
+	seq, err := h.typeIn(in, typist{foreign: true})
+	if r := h.cells.current(); r != nil && err == nil {
+		r.noteAnswer(h.core.inputs())
+	}
+	return seq, err
+}
 
 // typist describes the source of an input.
 type typist struct {
@@ -78,7 +89,7 @@ type typist struct {
 	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
 }
 
-// typeIn is sendInput for any source.
+// typeIn is typeFor for any source.
 func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.Seq{}, err

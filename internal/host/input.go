@@ -292,6 +292,7 @@ func (c *core) recordInput(policy string, echo bool, data []byte, by typist) uin
 	c.Foreign = c.Foreign || by.foreign || by.clears
 	c.Line.typed(data)
 	if by.foreign {
+		c.Inputs++
 		c.Stray.Add(c.Line.entered(data), c.shell.Ends)
 	}
 	c.happenedLocked()

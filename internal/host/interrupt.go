@@ -36,8 +36,7 @@ func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
 		_, err := cs.press(nil)
 		return cell.Result{}, err
 	}
-	if r.endsWithin(ctx, intGrace) {
-		res, _ := r.progress()
+	if res := r.within(ctx, intGrace, cell.Result.Final); res.Final() {
 		return res, nil
 	}
 	return cs.interruptCell(ctx, r)
@@ -69,7 +68,7 @@ func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, er
 	cs.mu.Lock()
 	r.life.Pressed, r.life.Interrupted = false, false // it goes on, and may end by itself
 	cs.mu.Unlock()
-	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others, 'den kill' ends the session")
+	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others; %s", waysOut)
 }
 
 // markPressed records that the cell was interrupted. It reports whether its
@@ -90,7 +89,7 @@ func (cs *cells) press(r *running) (over bool, err error) {
 	if cs.active != r {
 		return true, nil
 	}
-	if _, err := cs.h.sendInput(wire.Input{Keys: []string{"C-c"}}); err != nil {
+	if _, err := cs.h.typeIn(wire.Input{Keys: []string{"C-c"}}, typist{foreign: true}); err != nil {
 		return false, err
 	}
 	if r != nil {
@@ -100,21 +99,21 @@ func (cs *cells) press(r *running) (over bool, err error) {
 	return false, nil
 }
 
-// endsWithin reports whether the cell ends by itself within d.
-func (r *running) endsWithin(ctx context.Context, d time.Duration) bool {
+// within returns the cell's state when it is as wanted, or after d.
+func (r *running) within(ctx context.Context, d time.Duration, wanted func(cell.Result) bool) cell.Result {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	for {
 		res, changed := r.progress()
-		if res.Final() {
-			return true
+		if wanted(res) {
+			return res
 		}
 		select {
 		case <-changed:
 		case <-t.C:
-			return false
+			return res
 		case <-ctx.Done():
-			return false
+			return res
 		}
 	}
 }

@@ -22,7 +22,8 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
 	o.Bracket, o.AltScreen = modes.BracketedPaste, modes.AltScreen
-	o.Foreign, o.Stray = c.Foreign, c.Stray
+	o.CursorHidden = !cursor.Visible
+	o.Foreign, o.Stray, o.Inputs = c.Foreign, c.Stray, c.Inputs
 	o.Blank = o.Stray.Pending && c.inputBlankLocked()
 	// The program was idle when the last cell ended, and nothing happened
 	// since.

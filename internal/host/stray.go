@@ -10,6 +10,13 @@ func (c *core) inputBlankLocked() bool {
 	return at.Line == line && at.Col == cur.Col && cell.NothingBehindCursor(c.term)
 }
 
+// pasting reports whether a paste was begun and not ended.
+func (c *core) pasting() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Line.Pasting
+}
+
 // noteConsumed records that the program which the shell runs has read all
 // input, so that none of it is left for the shell. It holds if the terminal's
 // queue is empty while the shell has not reported the command's end. Half a

@@ -25,21 +25,6 @@ func (r *running) take(what cell.Take, o cell.Observed) {
 	}
 }
 
-// setWaiting records what the program waits for, or "".
-func (r *running) setWaiting(what string) {
-	res, _ := r.progress()
-	if res.WaitingFor == what {
-		return
-	}
-	text := r.outputSoFar()
-	r.update(func(rec *cell.Record) {
-		rec.WaitingFor = what
-		if what != "" {
-			rec.Output = text
-		}
-	})
-}
-
 // outputSoFar returns the cell's output up to now. Collection is not affected.
 func (r *running) outputSoFar() string {
 	c, t := r.cells.h.core, r.turn

@@ -101,19 +101,24 @@ const (
 
 // An Event is what happened to a session's cells, a message, or its end.
 type Event struct {
-	CellID   string    `json:"cell_id,omitempty"`
-	Session  string    `json:"session"`
-	Status   string    `json:"status"`
-	From     string    `json:"from,omitempty"`
-	Message  string    `json:"message,omitempty"`
-	By       string    `json:"by,omitempty"`
-	ExitCode *int      `json:"exit_code,omitempty"`
-	Seq      uint64    `json:"seq"`
-	Time     time.Time `json:"ts"`
+	CellID   string `json:"cell_id,omitempty"`
+	Session  string `json:"session"`
+	Status   string `json:"status"`
+	From     string `json:"from,omitempty"`
+	Message  string `json:"message,omitempty"`
+	By       string `json:"by,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	// of a question (cell.Asking)
+	WaitingFor string    `json:"waiting_for,omitempty"`
+	Question   string    `json:"question,omitempty"`
+	Seq        uint64    `json:"seq"`
+	Time       time.Time `json:"ts"`
 }
 
 // CellEnded reports whether the event is a cell's end.
-func (e Event) CellEnded() bool { return e.CellID != "" && e.Status != string(cell.Fired) }
+func (e Event) CellEnded() bool {
+	return e.CellID != "" && e.Status != string(cell.Fired) && e.Status != cell.Asking
+}
 
 // Events is Follow for what happens to cells, messages and the end.
 func (s *Session) Events(ctx context.Context, after uint64, each func(Event) error) error {
@@ -157,11 +162,14 @@ func EventOf(ev eventlog.Event) (Event, bool) {
 			Status string `json:"status"`
 			By     string `json:"by"`
 			Exit   *int   `json:"exit_code"`
+
+			WaitingFor string `json:"waiting_for"`
+			Question   string `json:"question"`
 		}
 		if json.Unmarshal(ev.Data, &c) != nil {
 			return Event{}, false // of a newer den
 		}
-		return Event{CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit, Seq: ev.Seq}, true
+		return Event{CellID: c.Cell, Status: c.Status, By: c.By, ExitCode: c.Exit, WaitingFor: c.WaitingFor, Question: c.Question, Seq: ev.Seq}, true
 	case eventlog.Note:
 		var n struct {
 			Notify *wire.Notify `json:"notify"`

@@ -15,7 +15,7 @@ import (
 )
 
 // shellsWithMarks are the shells that tell where their input begins.
-var shellsWithMarks = [][]string{{"bash", "--norc"}, {"zsh", "-f"}, {"fish", "--no-config"}, {"dash"}}
+var shellsWithMarks = [][]string{{"bash", "--norc"}, {"zsh", "-f"}, {"fish"}, {"dash"}}
 
 // leftovers are ways to leave something in a shell's input. OOPS stands for a
 // file that must not be made.
@@ -53,7 +53,7 @@ var leftovers = []struct {
 	{name: "vi mode, an empty line in command mode", setup: "set -o vi", in: []wire.Input{press("Esc")}, only: "bash"},
 	{name: "vi mode of zsh, command mode", setup: "bindkey -v", in: []wire.Input{text("touch OOPS"), press("Esc")}, only: "zsh"},
 	{name: "vi mode of zsh, an operator that waits", setup: "bindkey -v", in: []wire.Input{press("Esc"), text("c")}, only: "zsh"},
-	{name: "vi mode of fish, command mode", setup: "fish_vi_key_bindings", in: []wire.Input{text("touch OOPS"), press("Esc")}, only: "fish"},
+	{name: "vi mode of fish, command mode", setup: "set -g fish_key_bindings fish_vi_key_bindings", in: []wire.Input{text("touch OOPS"), press("Esc")}, only: "fish"},
 	{name: "unread replies of the terminal", setup: `for i in 1 2 3 4 5 6; do printf "\033[c"; done`, only: "bash zsh dash"},
 	{name: "unread replies of the terminal (fish)", setup: `for i in 1 2 3 4 5 6; printf "\033[c"; end`, only: "fish"},
 	{name: "unread replies of the terminal in vi mode", setup: `set -o vi; printf "\033[c\033[6n\033]11;?\a"`, only: "bash"},
@@ -95,7 +95,6 @@ func TestLeftoversAreNotRun(t *testing.T) {
 // startShell starts a shell in a directory of its own and runs a first cell.
 func startShell(t *testing.T, argv []string) (s *session.Session, dir string) {
 	t.Helper()
-	t.Setenv("HOME", t.TempDir())
 	s, _ = start(t, session.Options{}, argv...)
 	dir = t.TempDir()
 	runCell(t, s, "cd "+dir)
@@ -106,7 +105,7 @@ func runCell(t *testing.T, s *session.Session, code string) cell.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := s.Run(ctx, session.Run{Code: code, Timeout: patience})
+	r, err := s.Run(ctx, session.Run{Code: code, Timeout: patience, KeepWaiting: true})
 	if err != nil {
 		t.Fatalf("run %q: %v", code, err)
 	}

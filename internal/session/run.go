@@ -33,18 +33,38 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 	if err != nil {
 		return cell.Result{}, err
 	}
-	req := wire.Run{Code: code, KeepWaiting: run.KeepWaiting}
-	for begun := time.Now(); ; {
-		req.Timeout = remaining(run.Timeout, begun)
-		var r cell.Result
+	begun := time.Now()
+	var r cell.Result
+	if err := s.call(ctx, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}, &r); err != nil {
+		return r, err
+	}
+	return s.awaitCell(ctx, r, run, begun)
+}
+
+// awaitCell returns a cell's result. If the host replaced its binary meanwhile,
+// it goes on waiting with the new one.
+func (s *Session) awaitCell(ctx context.Context, r cell.Result, run Run, begun time.Time) (cell.Result, error) {
+	for r.WaitingFor == cell.ForHost {
+		req := wire.Run{Cell: r.CellID, Timeout: remaining(run.Timeout, begun), KeepWaiting: run.KeepWaiting}
+		r = cell.Result{}
 		if err := s.call(ctx, wire.MethodRun, req, &r); err != nil {
 			return r, err
 		}
-		if r.WaitingFor != cell.ForHost {
-			return s.cut(r, run.MaxLines)
-		}
-		req.Cell = r.CellID // the host replaces its binary: wait on with the new one
 	}
+	return s.cut(r, run.MaxLines)
+}
+
+// Answer types the answer to what the active cell asks, and waits as Run does:
+// until the next question, the end, or the time is up. The Code of run is not
+// used.
+func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Result, error) {
+	begun := time.Now()
+	var r cell.Result
+	req := wire.Answer{Input: in, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}
+	if err := s.call(ctx, wire.MethodAnswer, req, &r); err != nil {
+		return r, err
+	}
+	return s.awaitCell(ctx, r, run, begun)
 }
 
 // Fire gives code to the program and returns when the cell exists.
@@ -60,6 +80,12 @@ func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) 
 // has no id if none ran.
 func (s *Session) Interrupt(ctx context.Context) (r cell.Result, err error) {
 	err = s.call(ctx, wire.MethodInt, nil, &r)
+	return r, err
+}
+
+// Release ends the active cell and leaves its program running.
+func (s *Session) Release(ctx context.Context) (r wire.Released, err error) {
+	err = s.call(ctx, wire.MethodRelease, nil, &r)
 	return r, err
 }
 
@@ -99,7 +125,7 @@ func poll(load func() (cell.Record, error), reconcile func() (*home.Manifest, er
 	}
 	r.DurationMS = time.Since(rec.Started).Milliseconds()
 	if m.Status.Final() {
-		r.Status, r.WaitingFor = cell.Failed, ""
+		r.Status, r.WaitingFor, r.Question = cell.Failed, "", ""
 		r.Output = "the session is " + m.Ending()
 	}
 	return r, nil

@@ -43,7 +43,18 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
 		return 1
 	}
+	if err := emptyHome(filepath.Join(dir, "user")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
+}
+
+// emptyHome gives shells a home directory of their own: they keep histories
+// there. fish would read all man pages if there were no completions yet.
+func emptyHome(dir string) error {
+	os.Setenv("HOME", dir)
+	return os.MkdirAll(filepath.Join(dir, ".local/share/fish/generated_completions"), 0o700)
 }
 
 // patience bounds what must happen; nothing waits for it to pass.

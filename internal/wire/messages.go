@@ -19,7 +19,9 @@ const (
 	MethodKill     = "kill"
 	MethodUpgrade  = "upgrade"
 	MethodRun      = "run"
+	MethodAnswer   = "answer"
 	MethodInt      = "int"
+	MethodRelease  = "release"
 	MethodNotify   = "notify"
 	MethodClear    = "clear" // the scrollback
 	// MethodInputState asks what became of input.
@@ -262,6 +264,24 @@ type Run struct {
 	Fire bool `json:"fire,omitempty"`
 	// KeepWaiting does not answer when the program asks something.
 	KeepWaiting bool `json:"keep_waiting,omitempty"`
+}
+
+// Answer is input for the active cell, which asks something. The result is that
+// of Run.
+type Answer struct {
+	Input       Input         `json:"input"`
+	Timeout     time.Duration `json:"timeout_ns,omitempty"` // 0: no end
+	KeepWaiting bool          `json:"keep_waiting,omitempty"`
+}
+
+// Released says which cell was ended, and what still runs in the foreground.
+type Released struct {
+	CellID  string `json:"cell_id"`
+	Status  string `json:"status"`
+	PID     int    `json:"pid,omitempty"`
+	Command string `json:"command,omitempty"`
+	State   string `json:"state"` // as that of the foreground in Status
+	Why     string `json:"why,omitempty"`
 }
 
 // Notify is a message for whoever listens to the session's events.

@@ -34,8 +34,32 @@ function __den_prompt --on-event fish_prompt
     end
     set -g __den_due 1
     __den_wrap
+    __den_insert
     __den_mark A
 end
+
+# __den_empty empties the editor whatever it holds. den presses its key, which
+# no keyboard has, before it types code. Ctrl-C alone says nothing about an
+# empty line, and leaves vi's command mode only sometimes.
+function __den_empty
+    commandline ''
+    __den_insert
+    commandline --function repaint-mode
+    __den_mark K
+end
+
+# __den_insert leaves any mode in which keys are not text.
+function __den_insert
+    set -l mode default
+    if string match --quiet --regex '_(vi|hybrid)_' -- "$fish_key_bindings"
+        set mode insert
+    end
+    test "$fish_bind_mode" = $mode; or set -g fish_bind_mode $mode
+end
+for __den_mode in default insert visual replace replace_one paste
+    bind --mode $__den_mode \e\[5379~ __den_empty
+end
+set --erase __den_mode
 
 # __den_wrap puts the B mark after the prompt, again when the user or a theme
 # has defined a new one. The user's comes first in it, so that it sees $status.

@@ -1,0 +1,90 @@
+package host
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// setWaiting records what the program waits for, or "". A program that waits
+// again behind an answer asks the next question. Every question is logged.
+func (r *running) setWaiting(what string, o cell.Observed) {
+	if !r.isNews(what, o.Inputs) {
+		return
+	}
+	text := r.outputSoFar()
+	var asked *cell.Result
+	r.update(func(rec *cell.Record) {
+		if o.Inputs < r.life.Answered {
+			return // it was answered meanwhile
+		}
+		r.life.Asked = o.Inputs
+		rec.WaitingFor, rec.Question = what, ""
+		if what != "" {
+			rec.Output, rec.Question = text, strings.TrimSpace(o.Left.Text)
+			res := rec.Result
+			asked = &res
+		}
+	})
+	if asked != nil { // after the record, so that who hears of it finds the question
+		r.cells.event(cell.Asking, *asked, "")
+	}
+}
+
+// isNews reports whether what the program waits for, at this count of inputs,
+// was not recorded yet.
+func (r *running) isNews(what string, inputs int) bool {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	return r.life.Record.WaitingFor != what || what != "" && r.life.Asked != inputs
+}
+
+// noteAnswer records that somebody answered: the question from before is no
+// longer asked.
+func (r *running) noteAnswer(inputs int) {
+	r.cells.mu.Lock()
+	r.life.Answered = inputs
+	asking := r.life.Record.WaitingFor != "" && r.life.Asked < inputs
+	r.cells.mu.Unlock()
+	if !asking {
+		return
+	}
+	r.update(func(rec *cell.Record) {
+		if r.life.Asked < inputs {
+			rec.WaitingFor, rec.Question = "", ""
+		}
+	})
+}
+
+func (c *core) inputs() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Inputs
+}
+
+// askPatience is how long an answer waits for its question: a program that also
+// waits for timers may look as if it worked for a moment.
+const askPatience = 500 * time.Millisecond
+
+// answer types the answer to the active cell's question and waits as run does.
+func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, error) {
+	r := cs.current()
+	if r == nil {
+		return cell.Result{}, fault.Hintf(fault.Errorf(fault.NotFound, "there is no active cell to answer"), "'den type' types without one")
+	}
+	res := r.within(ctx, askPatience, func(res cell.Result) bool { return res.Final() || res.Asks() })
+	switch {
+	case res.Final():
+		return cell.Result{}, fault.Hintf(fault.Errorf(fault.NotFound, "cell '%s' is over", r.id), "'den poll' has its result")
+	case !res.Asks():
+		return cell.Result{}, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' asks nothing now", r.id), "'den poll' tells how it goes; 'den type' and 'den keys' type anyway")
+	}
+	if _, err := cs.h.typeFor(req.Input); err != nil {
+		return cell.Result{}, err
+	}
+	return r.await(ctx, req.Timeout, !req.KeepWaiting)
+}

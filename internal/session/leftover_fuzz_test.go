@@ -1,0 +1,111 @@
+package session_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"den/internal/cell"
+	"den/internal/need"
+	"den/internal/wire"
+)
+
+// Pieces of input that end no line by themselves. What they leave behind must
+// not be run.
+var (
+	strayTexts = []string{
+		"touch OOPS;", " ; touch OOPS ; ", "$(touch OOPS)", "`touch OOPS`", "touch OOPS &", "'", `"`, "`", "(", "{ ", "\\", "|", "#", "<<E", "é日本", "\t",
+		"if true; then ", "for i in 1 2; do ", "a", "ls /usr/", "   ", "w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w w",
+	}
+	strayKeys = []string{
+		"C-a", "C-e", "C-b", "C-f", "C-k", "C-n", "C-p", "C-r", "C-s", "C-t", "C-u", "C-v", "C-w", "C-x", "C-y", "C-z", "C-g", "C-l", "C-_",
+		"M-b", "M-f", "M-d", "M-3", "M--", "M-x", "M-u", "Esc", "Tab", "S-Tab", "Up", "Down", "Left", "Right", "Home", "End", "PgUp", "Delete", "Backspace", "F5", "Insert",
+	}
+	strayBytes = []string{"\x1b[200~", "\x1b[201~", "\x1b[?62;4c", "\x1b[24;80R", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b[1", "\x1bO", "\x1b[", "\xe2\x82", "\xff", "\x00"}
+	// The shell asks for more behind these.
+	openLines = []string{"echo 'open", `echo "open`, "echo \\", "touch OOPS |", "touch OOPS &&", "(touch OOPS", "cat <<E", "begin; touch OOPS", "for i in 1 2"}
+)
+
+// strayInput returns a random input for a shell whose line is empty.
+func strayInput(random *rand.Rand, shell string) (inputs []wire.Input) {
+	if random.IntN(4) == 0 && shell != "fish" {
+		inputs = append(inputs, line(openLines[random.IntN(len(openLines))]))
+	}
+	for range 1 + random.IntN(5) {
+		switch random.IntN(3) {
+		case 0:
+			inputs = append(inputs, press(strayKeys[random.IntN(len(strayKeys))]))
+		case 1:
+			inputs = append(inputs, wire.Input{Raw: []byte(strayBytes[random.IntN(len(strayBytes))])})
+		default:
+			inputs = append(inputs, text(strayTexts[random.IntN(len(strayTexts))]))
+		}
+	}
+	return inputs
+}
+
+// TestRandomLeftovers leaves random input in four shells before cells. Every
+// cell must give its own output, or be refused, and nothing else may run.
+// DEN_LEFTOVERS sets how often; 'make leftovers' does it 10,000 times.
+func TestRandomLeftovers(t *testing.T) {
+	rounds := 12
+	if s := os.Getenv("DEN_LEFTOVERS"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("DEN_LEFTOVERS: %v", err)
+		}
+		rounds = n
+	}
+	for i, argv := range shellsWithMarks {
+		t.Run(argv[0], func(t *testing.T) {
+			need.Program(t, argv[0])
+			t.Parallel()
+			leaveAtRandom(t, argv, rand.New(rand.NewPCG(uint64(i), uint64(rounds))), rounds/len(shellsWithMarks))
+		})
+	}
+}
+
+func leaveAtRandom(t *testing.T, argv []string, random *rand.Rand, rounds int) {
+	s, dir := startShell(t, argv)
+	refused := 0
+	for round := range rounds {
+		inputs := strayInput(random, argv[0])
+		for _, in := range inputs {
+			if _, err := s.Input(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := fmt.Sprintf("round %d", round)
+		r := runCell(t, s, "echo "+want)
+		_, oops := os.Stat(filepath.Join(dir, "OOPS"))
+		switch {
+		case oops == nil:
+			t.Fatalf("round %d: a leftover of %s was run", round, showInputs(inputs))
+		case r.By == cell.ByRefusal:
+			refused++
+			t.Logf("round %d: %s: %s", round, showInputs(inputs), r.Output)
+			s, dir = startShell(t, argv)
+		case r.Output != want || r.Status != cell.Done || r.ExitCode == nil || *r.ExitCode != 0:
+			t.Fatalf("round %d: %s: %+v", round, showInputs(inputs), r)
+		}
+	}
+	t.Logf("%d rounds, %d refused", rounds, refused)
+}
+
+// showInputs shows inputs as they can be repeated.
+func showInputs(inputs []wire.Input) (all string) {
+	for _, in := range inputs {
+		switch {
+		case in.Text != nil:
+			all += fmt.Sprintf("type %q enter=%v, ", *in.Text, in.Enter)
+		case in.Raw != nil:
+			all += fmt.Sprintf("raw %q, ", in.Raw)
+		default:
+			all += fmt.Sprintf("keys %v, ", in.Keys)
+		}
+	}
+	return all
+}

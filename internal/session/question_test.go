@@ -1,0 +1,151 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/need"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+const threeQuestions = `for q in one two three; do read -p "$q? " a; echo "got $a"; done`
+
+// expectQuestion checks that a cell asks this, and that poll says so too.
+func expectQuestion(t *testing.T, s *session.Session, r cell.Result, question string) {
+	t.Helper()
+	if r.WaitingFor != cell.ForInput || r.Question != question || !strings.HasSuffix(r.Output, question+" ") {
+		t.Fatalf("got %+v, want the question %q", r, question)
+	}
+	polled, err := s.Poll(r.CellID)
+	if err != nil || polled.WaitingFor != cell.ForInput || polled.Question != question || polled.Output != r.Output {
+		t.Fatalf("poll: %+v %v", polled, err)
+	}
+}
+
+// TestEveryQuestion answers three questions of one cell.
+func TestEveryQuestion(t *testing.T) {
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	run := session.Run{Code: threeQuestions, Timeout: patience}
+	r, err := s.Run(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, question := range []string{"one?", "two?", "three?"} {
+		expectQuestion(t, s, r, question)
+		answer := string(rune('1' + i))
+		if r, err = s.Answer(t.Context(), wire.Input{Text: &answer, Enter: true}, session.Run{Timeout: patience}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.Status != cell.Done || r.WaitingFor != "" || r.Question != "" || !strings.HasSuffix(r.Output, "three? 3\ngot 3") {
+		t.Errorf("got %+v", r)
+	}
+	if asked := askedIn(t, s); strings.Join(asked, " ") != "one? two? three?" {
+		t.Errorf("events: %q", asked)
+	}
+}
+
+// askedIn returns the questions in the session's events so far.
+func askedIn(t *testing.T, s *session.Session) (asked []string) {
+	t.Helper()
+	done := errors.New("done")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	err := s.Events(ctx, 0, func(e session.Event) error {
+		switch {
+		case e.Status == cell.Asking:
+			asked = append(asked, e.Question)
+		case e.CellEnded():
+			return done
+		}
+		return nil
+	})
+	if !errors.Is(err, done) {
+		t.Fatal(err)
+	}
+	return asked
+}
+
+// TestTypedAnswer checks that a question which was answered by other means is
+// not reported while the program works, and that the next one is.
+func TestTypedAnswer(t *testing.T) {
+	s, dir := startShell(t, []string{"bash", "--norc"})
+	runCell(t, s, "mkfifo gate")
+	r, err := s.Run(t.Context(), session.Run{Code: `read -p "one? " a; cat gate; read -p "two? " b`, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectQuestion(t, s, r, "one?")
+	if _, err := s.Input(t.Context(), line("1")); err != nil {
+		t.Fatal(err)
+	}
+	if polled, err := s.Poll(r.CellID); err != nil || polled.WaitingFor != "" || polled.Question != "" {
+		t.Errorf("behind the answer: %+v %v", polled, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gate"), []byte("open\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for r.Question != "two?" && t.Context().Err() == nil {
+		if r, err = s.Poll(r.CellID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectQuestion(t, s, r, "two?")
+}
+
+// TestAnswerNothing checks that nothing is typed where nobody asks.
+func TestAnswerNothing(t *testing.T) {
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	yes := wire.Input{Keys: []string{"y"}}
+	if _, err := s.Answer(t.Context(), yes, session.Run{}); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("without a cell: %v", err)
+	}
+	if _, err := s.Fire(t.Context(), "sleep 1000", 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Wait(t.Context(), wire.Wait{Text: ptr("sleep 1000"), Timeout: patience}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Answer(t.Context(), yes, session.Run{}); fault.KindOf(err) != fault.Busy {
+		t.Errorf("to a cell that asks nothing: %v", err)
+	}
+	if _, err := s.Interrupt(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := runCell(t, s, "echo clean"); r.Output != "clean" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestNodeAwaits checks that a REPL which pauses, and reads the terminal
+// meanwhile, asks nothing.
+func TestNodeAwaits(t *testing.T) {
+	need.Program(t, "node")
+	s, _ := start(t, session.Options{}, "node")
+	for _, code := range []string{
+		"await new Promise(r => setTimeout(r, 1200))",
+		"console.log('begun'); await new Promise(r => setTimeout(r, 2500)); 'slept'",
+	} {
+		begun := time.Now()
+		r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Status != cell.Done || r.WaitingFor != "" {
+			t.Errorf("%s: %+v after %v", code, r, time.Since(begun))
+		}
+		if strings.Contains(code, "slept") && !strings.HasSuffix(r.Output, "'slept'") {
+			t.Errorf("%s: %q by %s", code, r.Output, r.By)
+		}
+	}
+}
