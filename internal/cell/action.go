@@ -46,7 +46,7 @@ type Action struct {
 
 // Result returns the cell's result according to an End action.
 func (a Action) Result() Result {
-	r := Result{Status: a.Status, By: a.By}
+	r := Result{Status: a.Status, By: a.By, Certainty: a.By.Certainty()}
 	if a.HasExit {
 		r.ExitCode = &a.ExitCode
 	}

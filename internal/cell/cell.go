@@ -20,7 +20,13 @@ const (
 	Done     Status = "done"
 	TimedOut Status = "timeout" // for its caller: the cell runs on
 	Failed   Status = "error"
+	// Unsure is the status of a cell that is over as far as anybody can tell:
+	// the program has been silent, and nothing says that it waits for code.
+	Unsure Status = "unsure"
 )
+
+// Final reports whether a cell with this status is over.
+func (s Status) Final() bool { return s == Done || s == Failed || s == Unsure }
 
 // Asking is the status of the event that is logged for every question of a
 // cell. The cell itself is Running.
@@ -43,6 +49,26 @@ const (
 	ByRelease By = "released"  // somebody gave the session back; its program may run on
 )
 
+// How sure the end of a cell is.
+const (
+	Exact  = "exact"  // the shell, the kernel, a hook or the given prompt says so, or the program ended
+	Likely = "likely" // the prompt from before is back, and the kernel cannot tell
+	Guess  = "guess"  // there was silence
+)
+
+// Certainty returns how sure an end that was detected this way is, or "".
+func (b By) Certainty() string {
+	switch b {
+	case ByHook, ByPrompt, ByShell, ByReady, ByExit:
+		return Exact
+	case ByLearned:
+		return Likely
+	case ByQuiet:
+		return Guess
+	}
+	return ""
+}
+
 // What a running cell may wait for.
 const (
 	ForInput        = "input"        // the program asks something
@@ -62,6 +88,7 @@ type Result struct {
 	Output     string `json:"output"`
 	ExitCode   *int   `json:"exit_code,omitempty"`
 	By         By     `json:"by,omitempty"`
+	Certainty  string `json:"certainty,omitempty"`
 	DurationMS int64  `json:"duration_ms"`
 	WaitingFor string `json:"waiting_for,omitempty"`
 	// Question is the text left of the cursor while the program waits.
@@ -84,7 +111,7 @@ type Record struct {
 func (r Result) Asks() bool { return r.WaitingFor == ForInput || r.WaitingFor == ForContinuation }
 
 // Final reports whether the cell is over.
-func (r Result) Final() bool { return r.Status == Done || r.Status == Failed }
+func (r Result) Final() bool { return r.Status.Final() }
 
 // CheckID returns an error if id is not a valid cell id. Ids are file names.
 func CheckID(id string) error {

@@ -105,8 +105,7 @@ func decideGiven(given string, o *Observed, s State) (Action, State) {
 	case o.Probe.State == pty.Busy || !o.Answered:
 		return Action{Do: Wait}, s
 	case strings.HasSuffix(shown, given) && (o.Ready || o.Quiet > promptRest):
-		before, _ := strings.CutSuffix(shown, given) // output without a newline
-		s.Prompt = Prompt{strings.TrimPrefix(o.Left.Text, before), o.Left.Col - len([]rune(before))}
+		s.Prompt = wholePrompt(given, o, &s)
 		if len(s.Lines) == 0 {
 			return end(o, s, ByPrompt)
 		}
@@ -117,6 +116,20 @@ func decideGiven(given string, o *Observed, s State) (Action, State) {
 		return tell(s, ForInput)
 	}
 	return Action{Do: Wait}, s
+}
+
+// wholePrompt returns the prompt that stands left of the cursor. What the user
+// gave may be its end only ('# '): the prompt from before, perhaps with another
+// path, tells where it begins. All else before it is output without a newline.
+func wholePrompt(given string, o *Observed, s *State) Prompt {
+	if s.promptBack(o) && strings.Contains(s.Prompt.Text, given) {
+		if s.Prompt.endsLine(o.Left.Text) {
+			return s.Prompt
+		}
+		return o.Left
+	}
+	before, _ := strings.CutSuffix(strings.TrimRight(o.Left.Text, " "), given)
+	return Prompt{strings.TrimPrefix(o.Left.Text, before), o.Left.Col - len([]rune(before))}
 }
 
 // decideInterrupted decides for a program that was interrupted and waits for
@@ -195,13 +208,13 @@ func decideOther(o *Observed, s State) (Action, State) {
 		return tell(s, ForInput)
 	case o.Probe.State != pty.Unknown || o.AltScreen:
 		return tell(s, "")
-	case prompt != "" && SamePrompt(o.Left.Text, prompt) && o.Quiet > promptRest:
+	case s.promptBack(o) && o.Quiet > promptRest:
 		return decideRested(o, s, ByLearned)
 	case len(s.Lines) > 0 && o.Quiet > promptRest && IsContinuation(o.Left.Text, prompt):
 		return decideRested(o, s, ByLearned)
 	case o.Quiet > quietRest && IsQuestion(o.Left.Text, prompt):
 		return tell(s, ForInput)
-	case o.Quiet > quietRest:
+	case o.Quiet > quietRest && prompt == "": // else it goes on until its prompt is back
 		return decideRested(o, s, ByQuiet)
 	}
 	return Action{Do: Wait}, s
@@ -223,8 +236,7 @@ func decideRested(o *Observed, s State, by By) (Action, State) {
 	case SamePrompt(o.Left.Text, s.Prompt.Text):
 	case IsContinuation(o.Left.Text, s.Prompt.Text):
 		return tell(s, ForContinuation)
-	case by == ByQuiet:
-	case s.Prompt.Text != "" && strings.HasSuffix(o.Left.Text, s.Prompt.Text):
+	case by == ByQuiet || s.promptBack(o):
 	default:
 		return tell(s, ForInput)
 	}
@@ -233,7 +245,11 @@ func decideRested(o *Observed, s State, by By) (Action, State) {
 
 // end ends a cell whose program shows its prompt again.
 func end(o *Observed, s State, by By) (Action, State) {
-	return Action{Do: End, Status: Done, By: by, Take: takeBeforePrompt(o, &s), Rests: by == ByReady}, s
+	status := Done
+	if by == ByQuiet {
+		status = Unsure
+	}
+	return Action{Do: End, Status: status, By: by, Take: takeBeforePrompt(o, &s), Rests: by == ByReady}, s
 }
 
 func tell(s State, what string) (Action, State) { return Action{Do: Tell, WaitingFor: what}, s }

@@ -188,7 +188,7 @@ func checkEnd(t *testing.T, p Program, o Observed, s State, a Action) {
 		{ByPrompt, p.Prompt != ""},
 		{ByShell, o.ShellEnded || s.ByShell},
 		{ByReady, o.Ready},
-		{ByLearned, s.Prompt.Text != "" && SamePrompt(o.Left.Text, s.Prompt.Text)},
+		{ByLearned, s.promptBack(&o)},
 		{ByQuiet, true},
 	}
 	for _, way := range ways {
@@ -202,6 +202,12 @@ func checkEnd(t *testing.T, p Program, o Observed, s State, a Action) {
 	}
 	if busy := o.Probe.State == pty.Busy && !o.Ready; busy && (a.By == ByQuiet || a.By == ByPrompt) {
 		t.Errorf("ends by %s while the kernel says that the program works", a.By)
+	}
+	if (a.By == ByQuiet) != (a.Status == Unsure) {
+		t.Errorf("ends as %s by %s", a.Status, a.By)
+	}
+	if a.By == ByQuiet && s.Prompt.Text != "" {
+		t.Errorf("ends by silence, and the prompt %q is not back", s.Prompt.Text)
 	}
 	if a.By == ByQuiet && o.Quiet <= quietRest {
 		t.Errorf("ends by silence of %v", o.Quiet)

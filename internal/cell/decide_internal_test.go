@@ -75,7 +75,11 @@ func standing(o *Observed)    { o.Probe, o.Standing = onlyTimers, timerRest+1 }
 func to(col int) Take { return Take{What: ToPlace, Line: 9, Col: col} }
 
 func ends(by By, take Take) Action {
-	return Action{Do: End, Status: Done, By: by, Take: take, Rests: by == ByReady}
+	status := Done
+	if by == ByQuiet {
+		status = Unsure
+	}
+	return Action{Do: End, Status: status, By: by, Take: take, Rests: by == ByReady}
 }
 
 func exits(by By, code int, take Take) Action {
@@ -155,6 +159,9 @@ func TestDecide(t *testing.T) {
 		{"end: the given prompt, and the kernel agrees", given, sent(db, kernel(ready)), inUnknown, ends(ByPrompt, to(0))},
 		{"end: the given prompt, and the kernel cannot tell", given, sent(db, kernel(unknown), quiet(promptRest+longer)), inUnknown, ends(ByPrompt, to(0))},
 		{"end: the given prompt behind output without a newline", given, sent(Prompt{"out db> ", 8}, kernel(ready)), inUnknown, ends(ByPrompt, to(4))},
+		{"end: the given prompt is the end of the whole one", Program{Prompt: "#"}, sent(Prompt{"root@vm:~# ", 11}, kernel(ready)), State{Prompt: Prompt{"root@vm:~# ", 11}}, ends(ByPrompt, to(0))},
+		{"end: the given prompt is the end of one with another path", Program{Prompt: "#"}, sent(Prompt{"root@vm:/tmp# ", 14}, kernel(ready)), State{Prompt: Prompt{"root@vm:~# ", 11}}, ends(ByPrompt, to(0))},
+		{"end: the given prompt is the end of one behind output without a newline", Program{Prompt: "#"}, sent(Prompt{"outroot@vm:~# ", 14}, kernel(ready)), State{Prompt: Prompt{"root@vm:~# ", 11}}, ends(ByPrompt, to(3))},
 		{"end: the shell says so, with the status", plain, sent(dollar, shellEnded(back)), inShell, exits(ByShell, 3, Take{})},
 		{"end: the shell says so behind a program that it started", plain, sent(dollar, shellEnded(back)), inPython, exits(ByShell, 3, Take{})},
 		{"end: the shell says so behind foreign input, and rests", plain, sent(dollar, shellEnded(back), foreign, kernel(ready)), inShell, exits(ByShell, 3, Take{})},
@@ -166,7 +173,10 @@ func TestDecide(t *testing.T) {
 		{"end: the program waits at its prompt behind output without a newline", plain, sent(Prompt{"hi>>> ", 6}, kernel(ready)), inPython, ends(ByReady, to(2))},
 		{"end: a learned prompt of a program that waits for timers too", plain, sent(python, standing), inPython, ends(ByLearned, to(0))},
 		{"end: a learned prompt, and the kernel cannot tell", plain, sent(python, kernel(unknown), quiet(promptRest+longer)), inPython, ends(ByLearned, to(0))},
-		{"end: silence", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), inPython, ends(ByQuiet, to(0))},
+		{"end: a learned prompt behind output without a newline, and the kernel cannot tell", plain, sent(Prompt{"hi>>> ", 6}, kernel(unknown), quiet(promptRest+longer)), inPython, ends(ByLearned, to(2))},
+		{"end: a learned prompt with another path, and the kernel cannot tell", plain, sent(Prompt{"me@far:/tmp$ ", 13}, kernel(unknown), quiet(promptRest+longer)), State{Typed: "cd /tmp", Prompt: Prompt{"me@far:~$ ", 10}}, ends(ByLearned, to(0))},
+		{"end: the program waits at its prompt with another path", plain, sent(Prompt{"me@far:/tmp$ ", 13}, kernel(ready)), State{Typed: "cd /tmp", Prompt: Prompt{"me@far:~$ ", 10}}, ends(ByReady, to(0))},
+		{"end: silence, and no prompt is known", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), inUnknown, ends(ByQuiet, to(0))},
 		{"end: silence of a program without a prompt", plain, sent(Prompt{}, kernel(unknown), quiet(quietRest+longer)), inUnknown, ends(ByQuiet, to(0))},
 		{"end: a program that went, and whose end is not told, is silent", plain, sent(Prompt{}, kernel(gone), quiet(goneRest+longer)), inUnknown, ends(ByQuiet, to(0))},
 
@@ -251,7 +261,7 @@ func TestDecide(t *testing.T) {
 		{"next: the program asks, and the code answers", plain, sent(question, kernel(ready)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
 		{"next: a continuation of an editor that redraws is dropped", plain, sent(Prompt{"irb:002* ", 9}, kernel(pty.Readiness{State: pty.Ready})), lines(inIRB, "b"), redraws(types("b", ThenEnter, Take{What: Drop}))},
 		{"next: a continuation prompt, and the kernel cannot tell", plain, sent(more, kernel(unknown), quiet(promptRest+longer)), lines(inPy(inPython, "def f():"), " b"), types(" b", ThenEnter, to(0))},
-		{"next: silence", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), lines(inPython, "b"), types("b", ThenEnter, to(0))},
+		{"next: silence, and no prompt is known", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest+longer)), lines(inUnknown, "b"), types("b", ThenEnter, to(0))},
 		{"next: an empty line ends Python's block before the margin", plain, sent(more, kernel(ready)), lines(inPy(inPython, "def f():", " a"), "f()"), types("", ThenEnter, to(0))},
 		{"next: an empty line ends Python's last block", plain, sent(more, kernel(ready)), inPy(inPython, "def f():", " a"), types("", ThenEnter, to(0))},
 		{"next: an empty line inside Python's block is skipped", plain, sent(more, kernel(ready)), lines(inPy(inPython, "def f():", " a"), "", " b"), types(" b", ThenEnter, to(0))},
@@ -287,6 +297,8 @@ func TestDecide(t *testing.T) {
 		{"go on: a REPL pauses and shows nothing to answer (await in Node)", plain, sent(Prompt{}, kernel(onlyTimers), asking), inPython, wait},
 		{"go on: a program of the shell's pauses and shows nothing to answer", plain, sent(Prompt{}, shell(runs), kernel(onlyTimers), asking), inShell, wait},
 		{"go on: the program has not stood still long enough", plain, sent(python, kernel(onlyTimers), quiet(promptRest)), inPython, wait},
+		{"go on: silence of a program whose prompt is known and not back (sleep behind ssh)", plain, sent(Prompt{}, kernel(unknown), quiet(time.Hour)), inPython, wait},
+		{"go on: silence behind other text than the known prompt", plain, sent(Prompt{"half a line", 11}, kernel(unknown), quiet(time.Hour)), lines(inPython, "b"), wait},
 		{"go on: silence has not lasted", plain, sent(Prompt{"other> ", 7}, kernel(unknown), quiet(quietRest)), inPython, wait},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -44,6 +44,37 @@ func SamePrompt(a, b string) bool {
 	return a == b || digits().ReplaceAllString(a, "0") == digits().ReplaceAllString(b, "0")
 }
 
+// pathText matches what a shell may show of its directory.
+var pathText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\pL\pN~/._+@-]*$`) })
+
+// OtherPath reports whether two prompts of a shell differ only in the directory
+// that they show before the same $, # or %.
+func OtherPath(a, b string) bool {
+	same := commonPrefix(a, b)
+	a, b = a[same:], b[same:]
+	tail := commonSuffix(a, b)
+	end := strings.TrimSpace(a[len(a)-tail:])
+	a, b = a[:len(a)-tail], b[:len(b)-tail]
+	isShell := end != "" && strings.IndexByte("$#%", end[len(end)-1]) >= 0
+	// With nothing else in common one of them must look like a path.
+	paths := same > 0 || strings.ContainsAny(a+b, "~/")
+	return isShell && paths && pathText().MatchString(a) && pathText().MatchString(b)
+}
+
+func commonPrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func commonSuffix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[len(a)-1-n] == b[len(b)-1-n] {
+		n++
+	}
+	return n
+}
+
 // continuation matches the prompts for the rest of an unfinished input: "...
 // ", "> ", "-> ", "dquote> ", "   ...> ", "db-# ", "irb*".
 var continuation = sync.OnceValue(func() *regexp.Regexp {

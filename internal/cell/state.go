@@ -77,6 +77,13 @@ func (s *State) holdsInput(o *Observed) bool {
 	return ok && typed != "" && strings.HasPrefix(strings.TrimSpace(s.Typed), typed)
 }
 
+// promptBack reports whether the program's prompt stands left of the cursor:
+// the same, behind output without a newline, or with another path in it.
+func (s *State) promptBack(o *Observed) bool {
+	shown, prompt := o.Left.Text, s.Prompt.Text
+	return prompt != "" && (SamePrompt(shown, prompt) || strings.HasSuffix(shown, prompt) || OtherPath(shown, prompt))
+}
+
 // known reports whether the text left of the cursor is the program's prompt or
 // its continuation prompt.
 func (s *State) known(o *Observed) bool {

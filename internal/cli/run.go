@@ -153,6 +153,8 @@ func cellError(r cell.Result) error {
 		return fault.Errorf(fault.Busy, "cell '%s': %s", r.CellID, r.Output)
 	case r.Status == cell.Failed:
 		return fault.Errorf(fault.Internal, "cell '%s': %s", r.CellID, r.Output)
+	case r.Status == cell.Unsure:
+		return fault.Errorf(fault.Unsure, "cell '%s': the program is silent, and nothing says that it is done", r.CellID)
 	case r.WaitingFor != "":
 		return fault.Errorf(fault.Waiting, "cell '%s' waits for %s", r.CellID, r.WaitingFor)
 	}
@@ -168,6 +170,8 @@ func (a *app) explainCell(r cell.Result, err error) {
 		fmt.Fprintln(a.stderr, "hint: the code is not complete; give the rest with 'den answer', or 'den int'")
 	case r.WaitingFor != "":
 		fmt.Fprintln(a.stderr, "hint: answer with 'den answer TEXT' or 'den answer --keys CHORD...'")
+	case r.Status == cell.Unsure:
+		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows what it does; 'den new --prompt P' makes the ends of cells certain")
 	case r.By == cell.ByRefusal:
 		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows the line; empty it with 'den keys', or 'den kill' ends the session")
 	case r.Status == cell.TimedOut:

@@ -109,7 +109,7 @@ func (t *Timeline) addCell(data []byte, at eventlog.Position) {
 	}
 	c := &t.Cells[i]
 	c.Status, c.By, c.ExitCode = ev.Status, ev.By, ev.Exit
-	if ev.Status == cell.Done || ev.Status == cell.Failed {
+	if ev.Status.Final() {
 		c.End = at
 	}
 }

@@ -28,6 +28,7 @@ const (
 	Timeout     Kind = "timeout"
 	Denied      Kind = "denied"
 	Waiting     Kind = "waiting"
+	Unsure      Kind = "unsure"
 )
 
 var exitCodes = map[Kind]int{
@@ -44,6 +45,7 @@ var exitCodes = map[Kind]int{
 	Timeout:     11,
 	Denied:      12,
 	Waiting:     13,
+	Unsure:      14,
 }
 
 // An Error is an error with a kind and, where one helps, what to do next.

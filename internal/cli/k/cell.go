@@ -193,6 +193,9 @@ func (k Tool) refused(c codeArgs, err error) int {
 // show prints a cell that is over, or that its caller no longer waits for.
 func (k Tool) show(r cell.Result, asJSON bool) {
 	r = whole(r)
+	if r.Status == cell.Unsure { // k knows no other word for it
+		r.Status = cell.Done
+	}
 	if !asJSON {
 		k.say(0, "%s", r.Output)
 		return

@@ -148,7 +148,7 @@ func (m *monitor) event(e session.Event, wanted string) error {
 	case e.Status == string(cell.Fired):
 		m.open = e.CellID
 		return m.print("cell_id", e.CellID, "session", m.name, "status", "fired")
-	case e.Status == string(cell.Done), e.Status == string(cell.Failed):
+	case cell.Status(e.Status).Final():
 		r := cell.Result{CellID: e.CellID, Status: cell.Status(e.Status), By: cell.By(e.By)}
 		if rec, err := m.session.Cells().Load(e.CellID); err == nil && rec.Final() {
 			r = rec.Result
@@ -161,6 +161,9 @@ func (m *monitor) event(e session.Event, wanted string) error {
 // completed tells that a cell is over.
 func (m *monitor) completed(r cell.Result) error {
 	m.open = ""
+	if r.Status == cell.Unsure { // k knows no other word for it
+		r.Status = cell.Done
+	}
 	pairs := []any{"cell_id", r.CellID, "session", m.name, "status", string(r.Status)}
 	if r.Status == cell.Failed {
 		message := r.Output

@@ -52,7 +52,7 @@ func (l *lines) event(ev eventlog.Event) error {
 		return l.line(fmt.Sprintf("\x1b[33m📢 %s\x1b[0m \x1b[2m(%s)\x1b[0m", strings.ReplaceAll(e.Message, "\n", `\n`), e.From))
 	case ok && e.Status == string(cell.Fired):
 		return l.line(fmt.Sprintf("\x1b[2;36m── %.8s ──\x1b[0m", e.CellID))
-	case ok && e.Status == string(cell.Done):
+	case ok && (e.Status == string(cell.Done) || e.Status == string(cell.Unsure)):
 		return l.line("\x1b[2;32m── ✓ ──\x1b[0m")
 	}
 	return l.program.Apply(ev)
