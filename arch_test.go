@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 
 	"internal/session": {
-		"internal/fault", "internal/atomicfile", "internal/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay",
+		"internal/fault", "internal/atomicfile", "internal/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay", "internal/pty",
 	},
 
 	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},

@@ -62,6 +62,7 @@ type snapshotAnswer struct {
 	Title      string        `json:"title"`
 	AltScreen  bool          `json:"alt_screen"`
 	ScreenHash string        `json:"screen_hash"`
+	Frozen     bool          `json:"frozen,omitempty"`
 	Artifact   string        `json:"artifact,omitempty"`
 }
 
@@ -126,7 +127,7 @@ func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
 	s := shot.Screen
 	ans := snapshotAnswer{
 		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format,
-		Title: s.Title, AltScreen: s.AltScreen, ScreenHash: s.Hash,
+		Title: s.Title, AltScreen: s.AltScreen, ScreenHash: s.Hash, Frozen: shot.Frozen,
 	}
 	var text string
 	switch format {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net"
+	"os"
 	"syscall"
 	"time"
 
@@ -72,6 +73,9 @@ func dialError(d home.Dir, m *home.Manifest, err error) error {
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return fault.Errorf(fault.Denied, "reach the host of session '%s': %w", m.Name, err)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return frozen(m)
 	}
 	if errors.Is(err, syscall.ENOENT) {
 		return fault.Hintf(fault.Errorf(fault.Unreachable, "reach the host of session '%s': its socket %s is gone", m.Name, m.Socket),

@@ -29,7 +29,7 @@ var leftovers = []struct {
 	{name: "text at the end", in: []wire.Input{text("touch OOPS; ")}},
 	{name: "text that wraps", in: []wire.Input{text("touch OOPS; : " + strings.Repeat("w", 150) + " ;")}},
 	{name: "text that fills the row", in: []wire.Input{text("touch OOPS;" + strings.Repeat(" ", 67))}},
-	{name: "text longer than the screen", in: []wire.Input{text("touch OOPS; : " + strings.Repeat("w ", 1500) + ";")}},
+	{name: "text longer than the screen", in: []wire.Input{text("touch OOPS; : " + strings.Repeat("w ", 1500) + ";")}, only: "bash zsh dash"}, // fish takes half a minute to read it
 	{name: "cursor at the start", in: []wire.Input{text(" ; touch OOPS"), press("C-a")}},
 	{name: "cursor at the start of text that wraps", in: []wire.Input{text(" ; touch OOPS; : " + strings.Repeat("w", 150)), press("C-a")}},
 	{name: "cursor in the middle", in: []wire.Input{text("touch OOPS ;  ; touch OOPS"), press("Left*13")}},

@@ -35,7 +35,7 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 	}
 	begun := time.Now()
 	var r cell.Result
-	if err := s.call(ctx, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}, &r); err != nil {
+	if err := s.callWithin(ctx, run.Timeout, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}, &r); err != nil {
 		return r, err
 	}
 	return s.awaitCell(ctx, r, run, begun)
@@ -47,7 +47,7 @@ func (s *Session) awaitCell(ctx context.Context, r cell.Result, run Run, begun t
 	for r.WaitingFor == cell.ForHost {
 		req := wire.Run{Cell: r.CellID, Timeout: remaining(run.Timeout, begun), KeepWaiting: run.KeepWaiting}
 		r = cell.Result{}
-		if err := s.call(ctx, wire.MethodRun, req, &r); err != nil {
+		if err := s.callWithin(ctx, req.Timeout, wire.MethodRun, req, &r); err != nil {
 			return r, err
 		}
 	}
@@ -61,7 +61,7 @@ func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Resu
 	begun := time.Now()
 	var r cell.Result
 	req := wire.Answer{Input: in, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}
-	if err := s.call(ctx, wire.MethodAnswer, req, &r); err != nil {
+	if err := s.callWithin(ctx, run.Timeout, wire.MethodAnswer, req, &r); err != nil {
 		return r, err
 	}
 	return s.awaitCell(ctx, r, run, begun)

@@ -41,11 +41,27 @@ func (s *Session) Snapshot(ctx context.Context, at Moment, scrollback int) (*wir
 		if err == nil {
 			return &shot, nil
 		}
-		if kind := fault.KindOf(err); s.options.Remote || kind != fault.NotRunning && kind != fault.Unreachable {
+		kind := fault.KindOf(err)
+		if s.options.Remote || kind != fault.NotRunning && kind != fault.Unreachable {
 			return nil, err
+		}
+		if kind == fault.Unreachable {
+			return s.lastKnown(ctx, scrollback, err)
 		}
 	}
 	return s.replayed(ctx, at, scrollback)
+}
+
+// lastKnown is the last recorded screen of a session whose host does not
+// answer.
+func (s *Session) lastKnown(ctx context.Context, scrollback int, why error) (*wire.Snapshot, error) {
+	shot, err := s.replayed(ctx, Now(), scrollback)
+	if err != nil {
+		return nil, err
+	}
+	s.options.Warn(fmt.Errorf("this is the last recorded screen: %w", why))
+	shot.Frozen = true
+	return shot, nil
 }
 
 // replayed is the screen as the log has it.

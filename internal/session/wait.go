@@ -17,7 +17,7 @@ func (s *Session) Wait(ctx context.Context, w wire.Wait) (*wire.WaitResult, erro
 	for {
 		w.Timeout = remaining(limit, begun)
 		var r wire.WaitResult
-		err := s.call(ctx, wire.MethodWait, w, &r)
+		err := s.callWithin(ctx, w.Timeout, wire.MethodWait, w, &r)
 		switch {
 		case fault.KindOf(err) == fault.NotRunning && !s.options.Remote:
 			return s.waitPast(ctx, w, begun)

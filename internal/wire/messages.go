@@ -133,6 +133,9 @@ type SnapshotRequest struct {
 type Snapshot struct {
 	Seq    uint64          `json:"seq"`
 	Screen screen.Snapshot `json:"screen"`
+	// Frozen is set by clients: the host does not answer, and this is the last
+	// recorded screen.
+	Frozen bool `json:"frozen,omitempty"`
 }
 
 // Attach joins a person's terminal to a session.

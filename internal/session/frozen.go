@@ -1,0 +1,97 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/pty"
+	"den/internal/wire"
+)
+
+// answerGrace is how much longer than a caller's limit a host may take to
+// answer that the limit has passed.
+const answerGrace = time.Second
+
+// callWithin is call for a method that the host ends after limit. A host that
+// does not is frozen. 0 is no limit.
+func (s *Session) callWithin(ctx context.Context, limit time.Duration, method string, params, result any) error {
+	if limit <= 0 {
+		return s.call(ctx, method, params, result)
+	}
+	limited, cancel := context.WithTimeout(ctx, limit+answerGrace)
+	defer cancel()
+	err := s.call(limited, method, params, result)
+	if err == nil || ctx.Err() != nil || limited.Err() == nil {
+		return err
+	}
+	m, merr := s.Dir.Inspect()
+	if s.options.Remote || merr != nil {
+		return fault.Errorf(fault.Unreachable, "the host of session '%s' does not answer", s.Dir.ID)
+	}
+	return frozen(m)
+}
+
+// frozen is the error about a host that runs and does not answer.
+func frozen(m *home.Manifest) error {
+	if isStopped(m.HostPID) {
+		return fault.Hintf(fault.Errorf(fault.Unreachable, "session '%s' is frozen: its host (pid %d) is stopped", m.Name, m.HostPID),
+			"'kill -CONT %d' lets it go on, 'den kill --force %s' ends it", m.HostPID, m.Name)
+	}
+	return fault.Hintf(fault.Errorf(fault.Unreachable, "session '%s' is frozen: its host (pid %d) does not answer", m.Name, m.HostPID),
+		"'den doctor' looks for the cause, 'den kill --force %s' ends it", m.Name)
+}
+
+// isStopped reports whether a process was stopped by a signal or a debugger,
+// as far as this system tells.
+func isStopped(pid int) bool {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false // not to be known
+	}
+	// The state stands behind the name, which may hold anything.
+	rest := raw[bytes.LastIndexByte(raw, ')')+1:]
+	return len(rest) > 1 && (rest[1] == 'T' || rest[1] == 't')
+}
+
+// forceLimit is how long a host that is to be ended by force may take to end
+// by itself.
+const forceLimit = 2 * time.Second
+
+// ForceKill is Kill for a host that may be frozen: if it does not end in time,
+// its process is killed, and then what it left behind.
+func (s *Session) ForceKill(ctx context.Context, grace time.Duration) (wire.Killed, error) {
+	limited, cancel := context.WithTimeout(ctx, grace+forceLimit)
+	defer cancel()
+	killed, err := s.Kill(limited, grace)
+	if err == nil || ctx.Err() != nil || s.options.Remote {
+		return killed, err
+	}
+	m, merr := s.Dir.Inspect()
+	if merr != nil {
+		return killed, err
+	}
+	// A number in a file proves nothing: the process must say that it is this
+	// session's host.
+	if id, ok := pty.Env(m.HostPID, home.HostMark); !ok || id != s.Dir.ID {
+		return killed, fault.Errorf(fault.Unreachable, "kill the host of session '%s': process %d is not it (%w)", m.Name, m.HostPID, err)
+	}
+	gone, gerr := s.Dir.Gone()
+	if gerr != nil {
+		return killed, gerr
+	}
+	if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
+		return killed, fault.Errorf(fault.Denied, "kill the host of session '%s' (pid %d): %w", m.Name, m.HostPID, err)
+	}
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		return killed, ctx.Err()
+	}
+	return s.Kill(ctx, grace)
+}
