@@ -56,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"code":       code,
 			"jset":       jset,
 			"kill-host":  killHost,
+			"stop-host":  stopHost,
 			"alive":      alive,
 			"eventually": eventually,
 			"settled":    settled,
@@ -170,6 +171,15 @@ func killHost(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Check(syscall.Kill(m.HostPID, syscall.SIGKILL))
 	<-gone
+}
+
+// stopHost stops a session's host, as SIGSTOP does.
+func stopHost(ts *testscript.TestScript, neg bool, args []string) {
+	d, err := home.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
+	ts.Check(err)
+	m, err := d.Load()
+	ts.Check(err)
+	ts.Check(syscall.Kill(m.HostPID, syscall.SIGSTOP))
 }
 
 // alive demands that a process lives, or with ! that it does not.

@@ -43,6 +43,13 @@ func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, o runOpt
 		return err
 	}
 	in := wire.Input{Keys: words}
+	if chords {
+		for _, word := range words {
+			if _, err := keys.Parse(word); err != nil {
+				return err
+			}
+		}
+	}
 	switch {
 	case len(words) == 0:
 		return fault.Hintf(fault.Errorf(fault.Usage, "no answer was given"), "for example 'den answer work yes'; '' is Enter alone")
