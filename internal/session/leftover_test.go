@@ -76,6 +76,7 @@ func TestLeftoversAreNotRun(t *testing.T) {
 					continue
 				}
 				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
 					s, dir := startShell(t, argv)
 					if c.setup != "" {
 						runCell(t, s, c.setup)
