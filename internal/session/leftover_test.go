@@ -57,7 +57,6 @@ var leftovers = []struct {
 	{name: "unread replies of the terminal", setup: `for i in 1 2 3 4 5 6; do printf "\033[c"; done`, only: "bash zsh dash"},
 	{name: "unread replies of the terminal, in fish", setup: `for i in 1 2 3 4 5 6; printf "\033[c"; end`, only: "fish"},
 	{name: "unread replies of the terminal in vi mode", setup: `set -o vi; printf "\033[c\033[6n\033]11;?\a"`, only: "bash"},
-	{name: "text that the shell itself put there", setup: "print -z touch OOPS", only: "zsh"},
 	{name: "input while a command runs", setup: "", in: []wire.Input{line("sleep 0.3"), text("touch OOPS;")}},
 }
 
