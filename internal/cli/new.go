@@ -38,7 +38,8 @@ func (a *app) newCmd() *cobra.Command {
 		Long: `Start CMD (default: your shell) in its own terminal. The session lives until the program
 exits or 'den kill' ends it; it does not depend on its caller.
 
-den's flags come before CMD; everything from the first word of CMD on belongs to it.`,
+den's flags come before CMD. One behind it is refused, unless '--' before CMD says that all
+of it belongs to the program.`,
 		Example: "  den new work\n  den new py --cols 100 python3 -q\n  den new build -- make -j4 test",
 		GroupID: groupSession,
 		Args:    cobra.ArbitraryArgs,
@@ -49,6 +50,9 @@ den's flags come before CMD; everything from the first word of CMD on belongs to
 			// Flags may also stand between the name and the command.
 			if err := cmd.Flags().Parse(args[1:]); err != nil {
 				return cmd.FlagErrorFunc()(cmd, err)
+			}
+			if err := refuseMisplacedFlag(cmd, args[0]); err != nil {
+				return err
 			}
 			return a.runNew(cmd, args[0], cmd.Flags().Args(), o)
 		},
@@ -66,6 +70,35 @@ den's flags come before CMD; everything from the first word of CMD on belongs to
 	f.StringVar(&o.logSync, "log-sync", "rotate", "when the log is synced to disk: rotate or always")
 	f.StringVar(&o.recordInput, "record-input", home.RecordAuto, "record what is typed: auto (not while echo is off), all or none")
 	return cmd
+}
+
+// refuseMisplacedFlag refuses a flag of den's behind the first word of the
+// program's command: the program would get it, and den's user would not know.
+func refuseMisplacedFlag(cmd *cobra.Command, name string) error {
+	command := cmd.Flags().Args()
+	if len(command) == 0 || cmd.Flags().ArgsLenAtDash() >= 0 {
+		return nil // '--' says that it is the program's
+	}
+	for _, word := range command[1:] {
+		if word == "--" {
+			return nil
+		}
+		if !isFlagOf(cmd, word) {
+			continue
+		}
+		return fault.Hintf(fault.Errorf(fault.Usage, "'%s' behind the command would go to %s", word, command[0]),
+			"put den's own flags before it: den new %s %s %s …; if it is %s's: den new %s -- %s", name, word, command[0], command[0], name, strings.Join(command, " "))
+	}
+	return nil
+}
+
+// isFlagOf reports whether a word is one of the command's flags.
+func isFlagOf(cmd *cobra.Command, word string) bool {
+	if long, ok := strings.CutPrefix(word, "--"); ok {
+		long, _, _ = strings.Cut(long, "=")
+		return cmd.Flag(long) != nil
+	}
+	return len(word) == 2 && word[0] == '-' && cmd.Flags().ShorthandLookup(word[1:]) != nil
 }
 
 func (a *app) runNew(cmd *cobra.Command, name string, command []string, o newOptions) error {
