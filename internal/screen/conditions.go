@@ -45,8 +45,10 @@ type View struct {
 	Terminal  *vt.Terminal
 	text      string
 	unwrapped string
+	typed     string
 	made      bool
 	joined    bool
+	padded    bool
 }
 
 // Text returns the canonical text.
@@ -57,10 +59,19 @@ func (v *View) Text() string {
 	return v.text
 }
 
-// Contains searches the canonical text, and also the text as the program
-// printed it, before the terminal wrapped it.
+// TextToCursor returns the canonical text with the blanks that stand before
+// the cursor: a prompt ends with one.
+func (v *View) TextToCursor() string {
+	if !v.padded {
+		v.typed, v.padded = TextToCursor(v.Terminal), true
+	}
+	return v.typed
+}
+
+// Contains searches the canonical text, also with the blanks before the cursor,
+// and the text as the program printed it, before the terminal wrapped it.
 func (v *View) Contains(s string) bool {
-	if strings.Contains(v.Text(), s) {
+	if strings.Contains(v.Text(), s) || strings.HasSuffix(s, " ") && strings.Contains(v.TextToCursor(), s) {
 		return true
 	}
 	if !v.joined {
@@ -82,10 +93,15 @@ func (m *Matcher) Match(v *View, unmet []string) (found string, _ []string) {
 		fail(v.Contains(*m.Text), "text")
 	}
 	if m.regex != nil {
-		at := m.regex.FindStringIndex(v.Text())
+		text := v.Text()
+		at := m.regex.FindStringIndex(text)
+		if at == nil {
+			text = v.TextToCursor()
+			at = m.regex.FindStringIndex(text)
+		}
 		fail(at != nil, "regex")
 		if at != nil {
-			found = v.Text()[at[0]:at[1]]
+			found = text[at[0]:at[1]]
 		}
 	}
 	if m.Gone != nil {

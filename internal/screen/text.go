@@ -24,6 +24,31 @@ func Hash(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// TextToCursor returns the canonical text with the blanks before the cursor in
+// the cursor's row.
+func TextToCursor(t *vt.Terminal) string {
+	cursor := t.Cursor()
+	row := t.Row(cursor.Row)
+	used := 0 // columns up to the last that is not blank
+	for col := range min(cursor.Col, row.Len()) {
+		if cell := string(row.AppendCell(nil, col)); cell != "" && cell != " " {
+			used = col + max(row.Width(col), 1)
+		}
+	}
+	for col := cursor.Col; col < row.Len(); col++ {
+		if cell := string(row.AppendCell(nil, col)); cell != "" && cell != " " {
+			return Text(t) // text behind the cursor keeps its blanks anyway
+		}
+	}
+	blanks := strings.Repeat(" ", max(0, cursor.Col-used))
+	lines := strings.Split(Text(t), "\n")
+	for len(lines) <= cursor.Row {
+		lines = append(lines, "")
+	}
+	lines[cursor.Row] += blanks
+	return strings.Join(lines, "\n")
+}
+
 // Unwrapped returns the visible text with rows that the terminal wrapped
 // joined again, so that a search finds what a program printed as one line.
 func Unwrapped(t *vt.Terminal) string {
