@@ -28,21 +28,29 @@ func eachKind(t *testing.T, test func(t *testing.T, kind string)) {
 }
 
 // agentsRunning counts the processes of each agent, by the directory that they
-// leave their traces in.
+// leave their traces in. The copy that a shell makes of itself before it runs a
+// command is not counted.
 func (c *chaos) agentsRunning() map[string]int {
-	running := map[string]int{}
-	procs, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	procs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	names := map[int]string{}
 	for _, path := range procs {
-		raw, err := os.ReadFile(path)
+		raw, err := os.ReadFile(filepath.Join(path, "cmdline"))
 		if err != nil {
 			continue // it has just ended
 		}
 		argv := strings.Split(strings.TrimRight(string(raw), "\x00"), "\x00")
 		if n := len(argv); n == 4 && strings.HasSuffix(argv[1], "agent.sh") && argv[3] == c.traces {
-			running[argv[2]]++
+			pid, _ := strconv.Atoi(filepath.Base(path)) // Best effort: the pattern matches digits only.
+			names[pid] = argv[2]
+		}
+	}
+	running := map[string]int{}
+	for pid, name := range names {
+		if names[parentOf(pid)] != name {
+			running[name]++
 		}
 	}
 	return running

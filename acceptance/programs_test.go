@@ -65,7 +65,7 @@ func TestPrograms(t *testing.T) {
 				argv = append(argv, "-p", startRedis(t))
 			}
 			t.Cleanup(func() { mine.try("kill", p.name, "--grace", "1s") }) // it may have ended by itself
-			mine.do(append([]string{"new", p.name, "--cwd", t.TempDir(), "--"}, argv...)...)
+			mine.do(append([]string{"new", p.name, "--cwd", t.TempDir()}, argv...)...)
 			for _, in := range p.inputs {
 				mine.give(p, in)
 			}
