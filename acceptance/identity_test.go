@@ -108,7 +108,7 @@ func TestCopiedWorkspaceIsAnother(t *testing.T) {
 		}
 		c.must("down", "-f", file)
 		c.mustRun(2)
-		c.must("up", "--wait", "-t", "60s", "-f", file)
+		c.must("up", "--wait", "-t", "60s", "--trust", "-f", file)
 		t.Cleanup(func() { c.try("down", "-t", "30s", "-f", file) })
 		c.mustRun(2)
 		twin.mustRun(2)
