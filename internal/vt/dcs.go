@@ -89,20 +89,16 @@ var capabilities = map[string]string{
 }
 
 // reportCapabilities answers XTGETTCAP: hex names divided by semicolons, each
-// in a reply of its own.
+// in a reply of its own. An unknown name is not repeated.
 func (t *Terminal) reportCapabilities(text []byte) {
 	for f := range bytes.SplitSeq(text, []byte{';'}) {
 		name, err := hex.DecodeString(string(f))
-		if err != nil || len(name) > 64 {
-			t.reply("\x1bP0+r\x1b\\")
-			continue
-		}
 		value, ok := capabilities[string(name)]
 		switch {
-		case !ok:
-			t.replyf("\x1bP0+r%s\x1b\\", strings.ToUpper(hex.EncodeToString(name)))
+		case err != nil || !ok:
+			t.reply("\x1bP0+r\x1b\\")
 		case value == "":
-			t.replyf("\x1bP1+r%s\x1b\\", strings.ToUpper(hex.EncodeToString(name)))
+			t.replyf("\x1bP1+r%X\x1b\\", name)
 		default:
 			t.replyf("\x1bP1+r%X=%X\x1b\\", name, value)
 		}

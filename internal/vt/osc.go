@@ -73,8 +73,12 @@ func (t *Terminal) clipboardCommand(rest []byte, terminator string) {
 	if !ok {
 		return
 	}
+	selection, ok := clipboardSelection(which)
+	if !ok {
+		return
+	}
 	if string(data) == "?" {
-		t.reply("\x1b]52;" + cleanText(which, 16) + ";" + terminator)
+		t.replyf("\x1b]52;%c;%s", selection, terminator)
 		return
 	}
 	decoded := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
@@ -83,7 +87,22 @@ func (t *Terminal) clipboardCommand(rest []byte, terminator string) {
 		return
 	}
 	t.names.clipboard = decoded[:n:n]
-	t.note(NoteClipboard, cleanText(which, 16))
+	t.note(NoteClipboard, string(selection))
+}
+
+// clipboardSelection returns the first of the selections that OSC 52 names, or
+// the clipboard where it names none. A name that xterm does not know is refused:
+// the reply repeats the name, and must not repeat a program's own text.
+func clipboardSelection(which []byte) (selection byte, ok bool) {
+	for _, b := range which {
+		if !bytes.ContainsRune([]byte("cpqs01234567"), rune(b)) {
+			return 0, false
+		}
+	}
+	if len(which) == 0 {
+		return 'c', true
+	}
+	return which[0], true
 }
 
 // shellMark is OSC 133.

@@ -46,7 +46,8 @@ func (t *Terminal) report(final byte) {
 func (t *Terminal) reportedCursor() (x, y int) {
 	x, y = t.cur.x+1, t.cur.y+1
 	if t.cur.origin {
-		x, y = x-t.margins.left, y-t.margins.top
+		// A restored cursor may stand outside the margins.
+		x, y = max(x-t.margins.left, 1), max(y-t.margins.top, 1)
 	}
 	return x, y
 }
