@@ -12,6 +12,15 @@ func appendSGR(dst []byte, s style) []byte {
 	return append(appendStyle(dst, style{}, s), 'm')
 }
 
+// appendSGRSetting appends the numbers that DECRQSS reports for s, as xterm
+// does: palette and true colours with colons.
+func appendSGRSetting(dst []byte, s style) []byte {
+	dst = appendAttrs(append(dst, '0'), style{}, s)
+	dst = appendColor(dst, s.fg, 30, ':')
+	dst = appendColor(dst, s.bg, 40, ':')
+	return appendColor(dst, s.ul, 50, ':')
+}
+
 // appendSGRChange appends the shortest SGR that leads from one style to another.
 func appendSGRChange(dst []byte, from, to style) []byte {
 	to.link = from.link
@@ -32,6 +41,21 @@ func appendSGRChange(dst []byte, from, to style) []byte {
 
 // appendStyle appends the numbers of what to adds to from, each after a semicolon.
 func appendStyle(dst []byte, from, to style) []byte {
+	dst = appendAttrs(dst, from, to)
+	if to.fg != from.fg {
+		dst = appendColor(dst, to.fg, 30, ';')
+	}
+	if to.bg != from.bg {
+		dst = appendColor(dst, to.bg, 40, ';')
+	}
+	if to.ul != from.ul {
+		// The underline's colour is widely read with colons only.
+		dst = appendColor(dst, to.ul, 50, ':')
+	}
+	return dst
+}
+
+func appendAttrs(dst []byte, from, to style) []byte {
 	for i, code := range attrCodes {
 		if (to.attrs&^from.attrs)>>i&1 != 0 {
 			dst = append(append(dst, ';'), code...)
@@ -43,21 +67,13 @@ func appendStyle(dst []byte, from, to style) []byte {
 			dst = strconv.AppendInt(append(dst, ':'), int64(to.underline), 10)
 		}
 	}
-	if to.fg != from.fg {
-		dst = appendColor(dst, to.fg, 30)
-	}
-	if to.bg != from.bg {
-		dst = appendColor(dst, to.bg, 40)
-	}
-	if to.ul != from.ul {
-		dst = appendColor(dst, to.ul, 50)
-	}
 	return dst
 }
 
 // appendColor appends a colour's numbers around base: 30 for the foreground,
-// 40 for the background, 50 for the underline.
-func appendColor(dst []byte, c Color, base int64) []byte {
+// 40 for the background, 50 for the underline. The separator inside a colour is
+// a semicolon, which every terminal reads, or a colon.
+func appendColor(dst []byte, c Color, base int64, sep byte) []byte {
 	num := func(n int64, sep byte) { dst = strconv.AppendInt(append(dst, sep), n, 10) }
 	i := int64(c.Index())
 	switch {
@@ -69,11 +85,6 @@ func appendColor(dst []byte, c Color, base int64) []byte {
 	case c.Kind() == ColorIndexed && i < 16 && base < 50:
 		num(base+60+i-8, ';')
 		return dst
-	}
-	// The underline's colour is widely read with colons only.
-	sep := byte(';')
-	if base == 50 {
-		sep = ':'
 	}
 	num(base+8, ';')
 	if c.Kind() == ColorIndexed {

@@ -12,10 +12,10 @@ func (t *Terminal) control(b byte) {
 		t.tab(1)
 	case '\n', '\v', '\f':
 		t.cur.pending = false
-		if t.modes.has(modeNewLine) {
-			t.carriageReturn()
-		}
 		t.lineFeed()
+		if t.modes.has(modeNewLine) {
+			t.carriageReturn() // after the index, which depends on the column
+		}
 	case '\r':
 		t.carriageReturn()
 	case 0x0e:
@@ -73,8 +73,9 @@ func (t *Terminal) escape(b byte) {
 		t.cur.pending = false
 		t.lineFeed()
 	case 'E':
-		t.carriageReturn()
+		t.cur.pending = false
 		t.lineFeed()
+		t.carriageReturn()
 	case 'H':
 		t.tabs.set(t.cur.x)
 	case 'M':

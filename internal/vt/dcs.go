@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
-	"strings"
 )
 
 // beginDCS decides, at a device control string's final byte, whether den
@@ -36,7 +35,7 @@ func (t *Terminal) reportSetting(what string) {
 	var value string
 	switch what {
 	case "m":
-		value = strings.TrimSuffix(strings.TrimPrefix(string(appendSGR(nil, t.cur.pen.style)), "\x1b["), "m")
+		value = string(appendSGRSetting(nil, t.cur.pen.style))
 	case "r":
 		value = fmt.Sprintf("%d;%d", m.top+1, m.bottom+1)
 	case "s":

@@ -37,14 +37,13 @@ func (t *Terminal) eraseRange(l *line, from, to int, selective bool) {
 	}
 }
 
-// eraseInLine is EL and DECSEL.
+// eraseInLine is EL and DECSEL. As in xterm only erasing to the right ends a
+// pending wrap.
 func (t *Terminal) eraseInLine(how int, selective bool) {
 	l := t.row(t.cur.y)
-	if how <= 2 {
-		t.cur.pending = false
-	}
 	switch how {
 	case 0:
+		t.cur.pending = false
 		t.eraseRange(l, t.cur.x, t.cols, selective)
 	case 1:
 		t.eraseRange(l, 0, t.cur.x+1, selective)

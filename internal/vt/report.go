@@ -3,10 +3,12 @@ package vt
 import "fmt"
 
 // What den says it is: a VT220 with ANSI colour and clipboard access, which
-// claims no graphics.
+// claims no graphics. Programs compare the second number of the secondary
+// attributes with patch levels of xterm: Emacs uses modifyOtherKeys from 216 on,
+// asks for the background colour from 242 on, and vim for keys from 141 on.
 const (
 	deviceAttributes    = "\x1b[?62;22;52c"
-	secondaryAttributes = "\x1b[>1;10;0c"
+	secondaryAttributes = "\x1b[>1;390;0c"        // a VT220 as xterm 390 is one
 	tertiaryAttributes  = "\x1bP!|64656e00\x1b\\" // "den" and a zero, in hex
 )
 

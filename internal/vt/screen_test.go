@@ -42,6 +42,13 @@ func TestWrapping(t *testing.T) {
 		{"CUP ends it", full + "\x1b[1;10Hx", "012345678x", 0, 9},
 		{"RI ends it", "\n" + full + "\x1bMx", "         x\n" + full, 0, 9},
 		{"EL ends it and erases", full + "\x1b[Kx", "012345678x", 0, 9},
+		{"ED ends it and erases", full + "\x1b[Jx", "012345678x", 0, 9},
+		{"ED 2 ends it", full + "\x1b[2Jx", "         x", 0, 9},
+		{"EL 1 keeps it", full + "\x1b[1Kx", "\nx", 1, 1},
+		{"EL 2 keeps it", full + "\x1b[2Kx", "\nx", 1, 1},
+		{"ED 1 keeps it", full + "\x1b[1Jx", "\nx", 1, 1},
+		{"DECSEL 1 keeps it", full + "\x1b[?1Kx", "\nx", 1, 1},
+		{"NEL ends it", full + "\x1bEx", full + "\nx", 1, 1},
 		{"tab keeps it", full + "\tx", full + "\nx", 1, 1},
 		{"no autowrap", "\x1b[?7l" + full + "xy", "012345678y", 0, 9},
 		{"no autowrap, wide", "\x1b[?7l" + full + "日", "01234567日", 0, 9},
@@ -57,6 +64,8 @@ func TestMargins(t *testing.T) {
 	lr := fill + "\x1b[?69h\x1b[3;6s"
 	runScreenCases(t, []screenCase{
 		{"DECSTBM homes", fill + "\x1b[2;3r", "0000000000\n1111111111\n2222222222\n3333333333", 0, 0},
+		{"NEL right of the margin does not scroll", lr + "\x1b[4;9H\x1bEx", "0000000000\n1111111111\n2222222222\n33x3333333", 3, 3},
+		{"LF under LNM right of the margin does not scroll", lr + "\x1b[20h\x1b[4;9H\nx", "0000000000\n1111111111\n2222222222\n33x3333333", 3, 3},
 		{"index at the bottom margin", fill + "\x1b[2;3r\x1b[3H\x1bD", "0000000000\n2222222222\n\n3333333333", 2, 0},
 		{"reverse index at the top", fill + "\x1b[2;3r\x1b[2H\x1bM", "0000000000\n\n1111111111\n3333333333", 1, 0},
 		{"IL", fill + "\x1b[2;3r\x1b[2;4H\x1b[L", "0000000000\n\n1111111111\n3333333333", 1, 0},
