@@ -49,6 +49,7 @@ func played(t testing.TB, file string) *vt.Terminal {
 		t.Fatal(err)
 	}
 	term := vt.New(vt.Config{Cols: 80, Rows: 24})
+	term.Write([]byte("\x1b[?2027h")) // some show emoji of several runes
 	term.Write(raw)
 	return term
 }

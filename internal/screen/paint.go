@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"den/internal/vt"
 )
@@ -125,7 +126,9 @@ func (p *Painter) paintRow(dst []byte, y int, row vt.Row, n int) []byte {
 		} else {
 			dst = append(dst, cell.Text...)
 		}
-		at = x + cell.Width
+		if at = x + cell.Width; len(cell.Text) > utf8.UTFMax-1 {
+			at = -1 // an emoji, or several runes: terminals disagree how wide it is
+		}
 	}
 	if styled && style.Link != "" {
 		dst = append(dst, "\x1b]8;;\x1b\\"...)

@@ -192,3 +192,17 @@ func TestPainterClips(t *testing.T) {
 		t.Errorf("the view does not follow the cursor:\n%s", screen.Text(dst))
 	}
 }
+
+// A terminal may take an emoji for wider or narrower than den does. What stands
+// right of it is in its column all the same.
+func TestPaintingDoesNotTrustEmojiWidths(t *testing.T) {
+	for _, text := range []string{"❤\ufe0fx", "👩\u200d👩x", "🇩🇪x"} {
+		src, dst := vt.New(vt.Config{Cols: 20, Rows: 1}), vt.New(vt.Config{Cols: 20, Rows: 1})
+		src.Write([]byte("\x1b[?2027h" + text))
+		p := screen.NewPainter(20, 1)
+		dst.Write(p.Paint(nil, src))
+		if got := dst.Row(0).Cell(2).Text; got != "x" {
+			t.Errorf("%q: column 2 shows %q", text, got)
+		}
+	}
+}

@@ -51,6 +51,28 @@ type Run struct {
 	Style
 }
 
+// Clusters reports whether the line was printed under mode 2027, in which
+// characters of several runes share a cell. The widths of its runs tell.
+func (l *Line) Clusters() bool {
+	for i := range l.Runs {
+		if !l.Runs[i].Clusters() {
+			return false
+		}
+	}
+	return true
+}
+
+// Clusters is [Line.Clusters] for one run.
+func (r *Run) Clusters() bool { return vt.TextWidth(r.Text, true) == r.Width }
+
+// ClusterMode is the sequence that switches mode 2027 on or off.
+func ClusterMode(on bool) string {
+	if on {
+		return "\x1b[?2027h"
+	}
+	return "\x1b[?2027l"
+}
+
 // Style is how a run looks. Colours are "" (default), "0" to "255", or "#rrggbb".
 type Style struct {
 	FG             string `json:"fg,omitempty"`

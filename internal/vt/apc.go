@@ -173,8 +173,8 @@ func (t *Terminal) privateLast(args [][]byte) {
 	}
 	base, n := utf8.DecodeRune(text)
 	second, _ := utf8.DecodeRune(text[n:])
-	canWiden := second == emojiSelector && takesEmojiSelector(base)
-	if isWide := propsOf(base).width() == 2; isWide != (wide == 1) && !canWiden {
+	canWiden := t.modes.has(modeClusters) && second == emojiSelector && takesEmojiSelector(base)
+	if isWide := t.propsOf(base).width() == 2; isWide != (wide == 1) && !canWiden {
 		return
 	}
 	if wide == 1 {
@@ -194,7 +194,7 @@ func (t *Terminal) internText(text string) (content cell, join joinState, ok boo
 		return 0, 0, false
 	}
 	for i, r := range text {
-		p := propsOf(r)
+		p := t.propsOf(r)
 		switch {
 		case r < 0x20 || r >= 0x7f && r < 0xa0:
 			return 0, 0, false

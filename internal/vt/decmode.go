@@ -11,7 +11,7 @@ var decModes = [...]struct {
 	{47, 0}, {66, modeAppKeypad}, {67, modeBackarrow}, {69, modeMargins},
 	{1000, 0}, {1002, 0}, {1003, 0}, {1004, modeFocus}, {1005, 0}, {1006, 0}, {1007, modeAltScroll}, {1015, 0}, {1016, 0},
 	{1036, modeMetaSendsEscape}, {1037, modeDeleteSendsDEL},
-	{1047, 0}, {1048, 0}, {1049, 0}, {2004, modeBracketedPaste}, {2026, modeSync}, {2027, 0},
+	{1047, 0}, {1048, 0}, {1049, 0}, {2004, modeBracketedPaste}, {2026, modeSync}, {2027, modeClusters},
 }
 
 // decModeIndex returns a mode's place in decModes, or -1.
@@ -132,10 +132,9 @@ func (t *Terminal) setANSIMode(num int, on bool) {
 
 // State of a mode in a DECRPM report.
 const (
-	modeUnknown  = 0
-	modeIsSet    = 1
-	modeIsReset  = 2
-	modeAlwaysOn = 3
+	modeUnknown = 0
+	modeIsSet   = 1
+	modeIsReset = 2
 )
 
 func reportedState(on bool) int {
@@ -170,8 +169,6 @@ func (t *Terminal) decModeState(num int) int {
 		return reportedState(t.altActive())
 	case 1048:
 		return reportedState(t.screen.saved.set)
-	case 2027:
-		return modeAlwaysOn
 	}
 	if i := decModeIndex(num); i >= 0 {
 		return reportedState(m.has(decModes[i].bit))

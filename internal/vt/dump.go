@@ -17,7 +17,7 @@ import (
 // the terminal is inside a string, such as a title, that is not.
 func (t *Terminal) Dump() []byte {
 	d := dumper{t: t, b: make([]byte, 0, 4096)}
-	d.add(dumpIntro)
+	d.add(dumpIntro + "\x1b[?2027h") // rows may hold characters that were joined
 	d.mainScreen()
 	d.altScreen()
 	d.namesAndColors()
@@ -243,6 +243,7 @@ func (c cell) half() int {
 
 func (d *dumper) modes() {
 	m, usual := &d.t.modes, newModes()
+	usual.set(modeClusters, true) // as the dump began
 	if m.cursorShape != usual.cursorShape || m.has(modeCursorBlink) {
 		d.addf("\x1b[%d q", d.t.cursorStyle())
 	}

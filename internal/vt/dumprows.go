@@ -150,6 +150,12 @@ func (d *dumper) char(c cell) {
 	d.setStyleOf(c)
 	base := d.t.firstRune(c)
 	class := propsOf(base) & classMask
+	if class == classRegional && c&cellWide == 0 {
+		// Half a flag in one cell was printed without mode 2027.
+		d.addf("\x1b[?2027l%s\x1b[?2027h", d.t.text(c))
+		d.join = joinNone
+		return
+	}
 	if d.join.takes(class) {
 		d.add(breakJoin)
 	}

@@ -69,6 +69,11 @@ func (t *Terminal) eraseInDisplay(how int, selective bool) {
 		if !selective && !t.altActive() {
 			t.ClearScrollback()
 		}
+		if t.restore.open {
+			// The end of dumpIntro. Dumps of older versions do not name mode 2027:
+			// those always joined characters.
+			t.modes.set(modeClusters, true)
+		}
 	}
 }
 

@@ -33,10 +33,10 @@ func addSeeds(f *testing.F) {
 // tricky is input that emulators are known to trip over.
 var tricky = []string{
 	"x\x1b[2000000000b", "\x1b[99999999999999999999A", "\x1b[1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1;1m",
-	"\x1b]0;✳ title\a", "\x1b]0;\x9c\x1b\\", "日", "\x1b[80C日本", "e\u0301\u0301\u0301", "👩‍👩‍👧‍👦🇩🇪🇫🇷👍🏽❤️1️⃣",
+	"\x1b]0;✳ title\a", "\x1b]0;\x9c\x1b\\", "日", "\x1b[80C日本", "e\u0301\u0301\u0301", "👩‍👩‍👧‍👦🇩🇪🇫🇷👍🏽❤️1️⃣", clusters + "👩‍👩‍👧‍👦🇩🇪🇫🇷👍🏽❤️1️⃣",
 	"\xe2\x82\xe2\x82\xac\xf0\x9f\x98", "\x1b[?69h\x1b[3;5s\x1b[2;3r\x1b[?6h日本語text\x1b[L\x1b[M\x1b[S\x1b[T",
 	"\x1b[?1049h\x1b[42mabc\x1b[2J\x1b[?1049l", "\x1b[?47hleft\x1b[?47l", "\x1b7\x1b[5;5H\x1b8\x1b[s\x1b[u", "\x1b(0lqqk\x1b(B\x0elqk\x0f\x1bNx\x1bOx",
-	"\x1b[41m\x1b[K\x1b[2;3H\x1b[5X\x1b[2@\x1b[3P", "\x1b[?7lxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx日❤️", "\x1b[4hab\x1b[H日❤️x",
+	"\x1b[41m\x1b[K\x1b[2;3H\x1b[5X\x1b[2@\x1b[3P", "\x1b[?7lxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx日❤️", clusters + "\x1b[4hab\x1b[H日❤️x",
 	"\x1b]8;id=1;http://example.com/\x1b\\link\x1b]8;;\x1b\\", "\x1b]133;A\a$ \x1b]133;B\aecho\r\n\x1b]133;C\ahi\r\n\x1b]133;D;0\a",
 	"\x1b[1\"qkeep\x1b[0\"qdrop\x1b[?2K\x1b[?2J", "\x1b[5;2;2;4;8$x\x1b[1;1;2;2;1;3;3;1$v\x1b[2;2;9;9$z\x1b[1;1;9;9${", intro + "\x1b_den;last;3;1;f09f91a9e2808d\x1b\\👩",
 	"\x1bP$qm\x1b\\\x1bP+q544e\x1b\\\x1b[c\x1b[>c\x1b[=c\x1b[6n\x1b[?6n\x1b[>q\x1b]11;?\a", "\x1b[>1u\x1b[>3u\x1b[?u\x1b[<u\x1b[=5;2u", "\x1b[3g\x1b[5GX\x1bH\tY\x1b[ZZ\x1b[2I",

@@ -27,6 +27,8 @@ func randomSteps(g generator) []step {
 	var steps []step
 	if g.r.IntN(3) == 0 {
 		steps = append(steps, step{data: []byte(intro)}) // den's own strings count
+	} else if g.r.IntN(2) == 0 {
+		steps = append(steps, step{data: []byte(clusters)})
 	}
 	for range 1 + g.r.IntN(8) {
 		steps = append(steps, step{data: g.stream(1 + g.r.IntN(40))})

@@ -25,6 +25,7 @@ const (
 	modeAutoRepeat
 	modeMetaSendsEscape
 	modeDeleteSendsDEL
+	modeClusters // 2027: characters of several runes share a cell
 )
 
 // MouseMode is the set of mouse events that a program asked for.

@@ -134,7 +134,7 @@ func (t *Terminal) wrap() *line {
 
 // printRune prints one rune that is no control.
 func (t *Terminal) printRune(r rune) {
-	p := propsOf(r)
+	p := t.propsOf(r)
 	w := p.width()
 	if w == 0 {
 		t.attach(r)
@@ -248,7 +248,7 @@ func (t *Terminal) attach(r rune) {
 		*c &^= cellPad
 	}
 	joined := t.last.join != joinNone
-	widens := r == emojiSelector && joined && base&cellCluster == 0 &&
+	widens := r == emojiSelector && joined && t.modes.has(modeClusters) && base&cellCluster == 0 &&
 		*c&cellWide == 0 && takesEmojiSelector(rune(base))
 	content := t.extend(base, r)
 	*c = *c&^contentMask | content

@@ -21,7 +21,7 @@ func TestReplies(t *testing.T) {
 		{"cursor under origin mode", "\x1b[?69h\x1b[3;9s\x1b[2;5r\x1b[?6h\x1b[2;2H\x1b[6n", "\x1b[2;2R"},
 		{"cursor, DEC", "\x1b[2;5H\x1b[?6n", "\x1b[?2;5;1R"},
 		{"ANSI mode", "\x1b[4h\x1b[4$p\x1b[20$p\x1b[99$p", "\x1b[4;1$y\x1b[20;2$y\x1b[99;0$y"},
-		{"DEC modes", "\x1b[?7$p\x1b[?2026$p\x1b[?2026h\x1b[?2026$p\x1b[?2027$p\x1b[?77$p", "\x1b[?7;1$y\x1b[?2026;2$y\x1b[?2026;1$y\x1b[?2027;3$y\x1b[?77;0$y"},
+		{"DEC modes", "\x1b[?7$p\x1b[?2026$p\x1b[?2026h\x1b[?2026$p\x1b[?2027$p\x1b[?2027h\x1b[?2027$p\x1b[?77$p", "\x1b[?7;1$y\x1b[?2026;2$y\x1b[?2026;1$y\x1b[?2027;2$y\x1b[?2027;1$y\x1b[?77;0$y"},
 		{"mouse modes", "\x1b[?1002;1006h\x1b[?1000$p\x1b[?1002$p\x1b[?1006$p", "\x1b[?1000;2$y\x1b[?1002;1$y\x1b[?1006;1$y"},
 		{"setting SGR", "\x1b[1;4:3;31;48;5;99m\x1bP$qm\x1b\\", "\x1bP1$r0;1;4:3;31;48:5:99m\x1b\\"},
 		{"setting SGR, true colours", "\x1b[38;2;9;8;7;48:2::1:2:3;58:5:4m\x1bP$qm\x1b\\", "\x1bP1$r0;38:2::9:8:7;48:2::1:2:3;58:5:4m\x1b\\"},

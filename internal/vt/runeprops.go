@@ -22,6 +22,21 @@ func propsOf(r rune) props {
 	return props(propData[int(propIndex[i])<<propBlockBits|int(r)&(1<<propBlockBits-1)])
 }
 
+func (t *Terminal) propsOf(r rune) props { return propsIn(r, t.modes.has(modeClusters)) }
+
+// propsIn is propsOf with mode 2027 or without. Without it no rune with a width
+// of its own joins another, and half a flag is as wide as wcwidth says.
+func propsIn(r rune, clusters bool) props {
+	p := propsOf(r)
+	if p&classMask != 0 && !clusters {
+		if p&classMask == classRegional {
+			return 1
+		}
+		return p &^ classMask
+	}
+	return p
+}
+
 func (p props) width() int { return int(p & propWidth) }
 
 const (

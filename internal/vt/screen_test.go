@@ -98,7 +98,7 @@ func TestErasingAndEditing(t *testing.T) {
 		{"DCH", "abcdef\x1b[2G\x1b[2P", "adef", 0, 1},
 		{"insert mode", "abc\x1b[G\x1b[4hxy\x1b[4lz", "xyzbc", 0, 3},
 		{"REP", "a\x1b[3b", "aaaa", 0, 4},
-		{"REP of a cluster", "👍🏽\x1b[b", "👍🏽👍🏽", 0, 4},
+		{"REP of a cluster", clusters + "👍🏽\x1b[b", "👍🏽👍🏽", 0, 4},
 		{"REP after a control does nothing", "a\r\x1b[3b", "a", 0, 0},
 		{"REP without bound", "a\x1b[2000000000b", "aaaaaaaaaa\naaaaaaaaaa\naaaaaaaaaa\na", 3, 1},
 		{"protected text", "\x1b[1\"qkeep\x1b[0\"qdrop\x1b[?2K", "keep", 0, 8},

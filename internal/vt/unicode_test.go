@@ -21,29 +21,56 @@ func TestUnicode(t *testing.T) {
 		{"combining at the margin", "0123456789\u0301x", "0123456789\u0301\nx", 1, 1},
 		{"combining after a move", "ab\x1b[2G\u0301", "a\u0301b", 0, 1},
 		{"combining on nothing", "\u0301a", "a", 0, 1},
-		{"ZWJ family", "👩‍👩‍👧‍👦x", "👩‍👩‍👧‍👦x", 0, 3},
-		{"flag", "🇩🇪🇫🇷", "🇩🇪🇫🇷", 0, 4},
-		{"skin tone", "👍🏽x", "👍🏽x", 0, 3},
-		{"lone skin tone", "a🏽", "a🏽", 0, 3},
-		{"VS16 widens", "❤️x", "❤️x", 0, 3},
-		{"VS16 at the margin", "012345678❤️", "012345678\n❤️", 1, 2},
-		{"VS15 keeps the width", "⌚︎x", "⌚︎x", 0, 3},
-		{"keycap", "1️⃣x", "1️⃣x", 0, 3},
-		{"SGR inside a cluster", "👩\x1b[1m\u200d👩x", "👩\u200d👩x", 0, 3},
-		{"a move breaks a cluster", "👩\u200d\x1b[C👩", "👩\u200d 👩", 0, 5},
+		{"soft hyphen", "a\u00adb", "a\u00adb", 0, 3},
+		{"zero width space", "a\u200bb", "a\u200bb", 0, 2},
 		{"Hangul syllable of letters", "\u1112\u1161\u11abx", "\u1112\u1161\u11abx", 0, 3},
 		{"invalid bytes", "a\xffb\xc0\xafc", "a\uFFFDb\uFFFD\uFFFDc", 0, 6},
 		{"maximal subparts", "\xe2\x82x\xf0\x9f\x98y\xed\xa0\x80", "\uFFFDx\uFFFDy\uFFFD\uFFFD\uFFFD", 0, 7},
 		{"C1 as runes are nothing", "a\u009b31mb\u0085c", "a31mbc", 0, 6},
 		{"0x9c in a title", "\x1b]0;✳ x\aA", "A", 0, 1},
-		{"soft hyphen", "a\u00adb", "a\u00adb", 0, 3},
-		{"zero width space", "a\u200bb", "a\u200bb", 0, 2},
+	})
+}
+
+// clusters switches mode 2027 on.
+const clusters = "\x1b[?2027h"
+
+func TestClusters(t *testing.T) {
+	runScreenCases(t, []screenCase{
+		{"ZWJ family", clusters + "👩‍👩‍👧‍👦x", "👩‍👩‍👧‍👦x", 0, 3},
+		{"flag", clusters + "🇩🇪🇫🇷", "🇩🇪🇫🇷", 0, 4},
+		{"skin tone", clusters + "👍🏽x", "👍🏽x", 0, 3},
+		{"lone skin tone", clusters + "a🏽", "a🏽", 0, 3},
+		{"VS16 widens", clusters + "❤️x", "❤️x", 0, 3},
+		{"VS16 at the margin", clusters + "012345678❤️", "012345678\n❤️", 1, 2},
+		{"VS15 keeps the width", clusters + "⌚︎x", "⌚︎x", 0, 3},
+		{"keycap", clusters + "1️⃣x", "1️⃣x", 0, 3},
+		{"SGR inside a cluster", clusters + "👩\x1b[1m\u200d👩x", "👩\u200d👩x", 0, 3},
+		{"a move breaks a cluster", clusters + "👩\u200d\x1b[C👩", "👩\u200d 👩", 0, 5},
+		{"C1 as runes are nothing", clusters + "a\u009b31mb\u0085c", "a31mbc", 0, 6},
+	})
+}
+
+// Without mode 2027 every rune is as wide as wcwidth says.
+func TestUnicodeWithoutClusters(t *testing.T) {
+	const off = clusters + "\x1b[?2027l"
+	runScreenCases(t, []screenCase{
+		{"ZWJ pair", off + "👩\u200d👩x", "👩\u200d👩x", 0, 5},
+		{"flag", off + "🇩🇪x", "🇩🇪x", 0, 3},
+		{"skin tone", off + "👍🏽x", "👍🏽x", 0, 5},
+		{"VS16 does not widen", off + "❤\ufe0fx", "❤\ufe0fx", 0, 2},
+		{"keycap", off + "1\ufe0f\u20e3x", "1\ufe0f\u20e3x", 0, 2},
+		{"combining", off + "e\u0301x", "e\u0301x", 0, 2},
+		{"wide", off + "日本", "日本", 0, 4},
+		{"Hangul syllable of letters", off + "\u1112\u1161\u11abx", "\u1112\u1161\u11abx", 0, 3},
+		{"on again", off + "🇩\x1b[?2027h🇪🇫x", "🇩🇪🇫x", 0, 4},
+		{"from the start", "👩\u200d👩x", "👩\u200d👩x", 0, 5},
+		{"after a reset", clusters + "\x1bc👩\u200d👩x", "👩\u200d👩x", 0, 5},
 	})
 }
 
 func TestWideInOneColumn(t *testing.T) {
 	term := vt.New(config(1, 3, 10))
-	term.Write([]byte("日本❤️"))
+	term.Write([]byte(clusters + "日本❤️"))
 	if got := string(term.AppendText(nil)); got != "日\n本\n❤️" {
 		t.Errorf("shows %q", got)
 	}
@@ -75,9 +102,11 @@ func TestCells(t *testing.T) {
 func TestRunesAcrossWrites(t *testing.T) {
 	const text = "naïve 日本 👩‍👩‍👧 🇩🇪 e\u0301 ❤️!"
 	whole := vt.New(config(40, 2, 0))
+	whole.Write([]byte(clusters))
 	whole.Write([]byte(text))
 	for n := 1; n <= 7; n++ {
 		cut := vt.New(config(40, 2, 0))
+		cut.Write([]byte(clusters))
 		for p := []byte(text); len(p) > 0; {
 			k := min(n, len(p))
 			cut.Write(p[:k])

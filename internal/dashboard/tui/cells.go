@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"den/internal/screen"
@@ -53,7 +54,7 @@ func ascii(s string) bool {
 // when the run was made.
 func split(r *screen.Run) []glyph {
 	t := vt.New(vt.Config{Cols: r.Width, Rows: 1})
-	t.Write([]byte("\x1b[?7l" + r.Text)) // the last character must not wrap
+	t.Write([]byte("\x1b[?7l" + screen.ClusterMode(r.Clusters()) + r.Text)) // the last character must not wrap
 	row := t.Row(0)
 	out := make([]glyph, 0, r.Width)
 	for col := range r.Width {
@@ -63,20 +64,22 @@ func split(r *screen.Run) []glyph {
 	return out
 }
 
-// shown is a cell's text as it can be sent to any terminal: one that another
-// terminal may take for wider or narrower would shift the rest of the line.
-func (g glyph) shown() string {
-	switch {
-	case g.text == "" || g.text == " ":
+// shown is a cell's text as it can be sent to any terminal after the text of
+// the cell before it: one that another terminal may take for wider or narrower,
+// or join to what is before it, would shift the rest of the line.
+func (g glyph) shown(before string) string {
+	if g.text == "" || g.text == " " {
 		return " "
-	case ascii(g.text):
-		return g.text
-	case ansi.StringWidth(g.text) == g.width && ansi.StringWidthWc(g.text) == g.width:
+	}
+	if ascii(g.text) {
 		return g.text
 	}
 	first, _ := utf8.DecodeRuneInString(g.text)
-	if s := string(first); ansi.StringWidth(s) == g.width && ansi.StringWidthWc(s) == g.width {
-		return s
+	for _, s := range []string{g.text, string(first)} {
+		wide, wc := ansi.StringWidth(s), ansi.StringWidthWc(s)
+		if wide == g.width && wc == g.width && !strings.HasSuffix(s, "\u200d") && ansi.StringWidth(before+s) == ansi.StringWidth(before)+wide {
+			return s
+		}
 	}
 	return fmt.Sprintf("%-*s", g.width, "�")
 }
@@ -89,6 +92,7 @@ func drawCells(line screen.Line, cols, left, width, cursor int) string {
 	style, styled := vt.Style{}, false
 	var run *screen.Run
 	var own vt.Style // of run
+	before := ""     // what was shown last
 	for x := left; x < min(left+width, cols); x++ {
 		g := all[x]
 		if g.width == 0 && x > left {
@@ -108,7 +112,8 @@ func drawCells(line screen.Line, cols, left, width, cursor int) string {
 			b = screen.AppendSGR(b, want)
 			style, styled = want, want != vt.Style{}
 		}
-		b = append(b, g.shown()...)
+		before = g.shown(before)
+		b = append(b, before...)
 	}
 	if styled {
 		b = append(b, "\x1b[m"...)

@@ -130,7 +130,7 @@ func (b *painter) appendCells(runs []paintRun, r screen.Run, style int) []paintR
 		b.scratch = vt.New(vt.Config{Cols: max(b.paint.Cols, 2), Rows: 1})
 		b.scratch.Write([]byte("\x1b[?7l")) // a last character must not wrap
 	}
-	b.scratch.Write(fmt.Appendf(nil, "\x1b[H\x1b[2K\x1b[%dG%s", r.Col+1, r.Text))
+	b.scratch.Write(fmt.Appendf(nil, "\x1b[H\x1b[2K\x1b[%dG%s%s", r.Col+1, screen.ClusterMode(r.Clusters()), r.Text))
 	row := b.scratch.Row(0)
 	open := -1 // the run that takes single code points
 	for col := r.Col; col < min(r.Col+r.Width, row.Len()); col++ {
