@@ -91,6 +91,8 @@ func (t *Terminal) dispatchAPC(text []byte) {
 		if ok1 && ok2 && up <= uint64(t.hist.len()) && col < uint64(t.cols) {
 			t.anchor = anchor{int(up), int(col)}
 		}
+	case "below":
+		t.privateBelow(args)
 	case "at":
 		y, ok1 := number(args, 0, 10)
 		x, ok2 := number(args, 1, 10)

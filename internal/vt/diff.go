@@ -28,6 +28,12 @@ func Diff(a, b *Terminal) string {
 	if d := diffScreens(a, b, a.main.rows, b.main.rows); d != "" {
 		return "main screen, " + d
 	}
+	if len(a.below) != len(b.below) {
+		return differ("rows below", len(a.below), len(b.below))
+	}
+	if d := diffScreens(a, b, a.below, b.below); d != "" {
+		return "below the main screen, " + d
+	}
 	if d := diffScreens(a, b, a.altRows(), b.altRows()); d != "" {
 		return "alternate screen, " + d
 	}

@@ -19,6 +19,7 @@ func (t *Terminal) Dump() []byte {
 	d := dumper{t: t, b: make([]byte, 0, 4096)}
 	d.add(dumpIntro + "\x1b[?2027h") // rows may hold characters that were joined
 	d.mainScreen()
+	d.belowRows()
 	d.altScreen()
 	d.namesAndColors()
 	d.tabStops()

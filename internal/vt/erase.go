@@ -78,6 +78,9 @@ func (t *Terminal) eraseInDisplay(how int, selective bool) {
 }
 
 func (t *Terminal) eraseRows(from, to int, selective bool) {
+	if to == t.rows {
+		t.dropBelow()
+	}
 	if selective {
 		for y := from; y < to; y++ {
 			t.eraseUnprotected(t.row(y), 0, t.cols)
@@ -103,6 +106,7 @@ func (t *Terminal) eraseChars(n int) {
 func (t *Terminal) alignmentTest() {
 	t.margins = margins{bottom: t.rows - 1, right: t.cols - 1}
 	t.cur.origin = false
+	t.dropBelow()
 	for y := range t.rows {
 		l := t.row(y)
 		l.clear(0)

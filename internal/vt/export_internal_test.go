@@ -27,9 +27,15 @@ func (t *Terminal) Check() error {
 			return fmt.Errorf("%d rows of %d", len(b.rows), t.rows)
 		}
 		for y, l := range b.rows {
-			if err := t.checkLine(l, y == t.rows-1); err != nil {
+			last := y == t.rows-1 && (b == &t.alt || t.below == nil)
+			if err := t.checkLine(l, last); err != nil {
 				return fmt.Errorf("row %d: %w", y, err)
 			}
+		}
+	}
+	for i, l := range t.below {
+		if err := t.checkLine(l, i == len(t.below)-1); err != nil {
+			return fmt.Errorf("row %d below: %w", i, err)
 		}
 	}
 	if n := len(t.styles.list); n > maxStyles {
@@ -93,6 +99,7 @@ func (t *Terminal) Logical() []string {
 		lines = append(lines, t.histLine(i))
 	}
 	lines = append(lines, t.main.rows...)
+	lines = append(lines, t.below...)
 	var out []string
 	keep := 0
 	for i := 0; i < len(lines); {

@@ -110,7 +110,7 @@ func (g generator) osc() string {
 
 func (g generator) private() string {
 	n := g.num()
-	return "\x1b_den;" + g.pick("wrap", "join", "end", "end;e282", "end;ff", "end;e282ac", "prompt;"+n, "first;"+n, "anchor;"+n+";"+g.num(), "at;"+n+";"+g.num(), "tabs;"+n, "modes;ff;3", "modes;ffffffffffffffff;1",
+	return "\x1b_den;" + g.pick("wrap", "join", "end", "end;e282", "end;ff", "end;e282ac", "prompt;"+n, "first;"+n, "anchor;"+n+";"+g.num(), "at;"+n+";"+g.num(), "below;"+n+";"+g.num(), "below;1;1", "tabs;"+n, "modes;ff;3", "modes;ffffffffffffffff;1",
 		"clip;aGk=", "clip;!!", "clip;", "last;1;0;61", "last;3;1;f09f91a9e2808d", "last;4;1;f09f87a9", "last;1;1;61", "last;2;1;f09f91a9", "last;0;0;e29da4efb88f", "last;0;1;e29da4efb88f", "last;"+n+";0;", "x") + "\x1b\\"
 }
 

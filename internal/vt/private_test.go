@@ -36,6 +36,15 @@ func TestPrivateStringsNeedADump(t *testing.T) {
 	}
 }
 
+// Dumps of versions that always joined characters do not name mode 2027.
+func TestOldDumpsAreReadWithClusters(t *testing.T) {
+	term := vt.New(config(20, 3, 0))
+	term.Write([]byte(intro + "👩\u200d👩x\x1b_den;end;\x1b\\❤\ufe0fy"))
+	if c := term.Cursor(); c.Col != 6 {
+		t.Errorf("cursor in column %d", c.Col)
+	}
+}
+
 // A dump cut inside a rune is still text.
 func TestDumpIsValidUTF8(t *testing.T) {
 	term := vt.New(config(20, 3, 10))
@@ -53,7 +62,7 @@ func TestDumpIsValidUTF8(t *testing.T) {
 // Private strings that no dump would hold do nothing.
 func TestPrivateStringsAreChecked(t *testing.T) {
 	for _, s := range []string{
-		"", "x", "first", "first;-1", "first;99999999999999999999", "first;9007199254740993", "anchor;1;1", "anchor;0;99", "anchor", "at;9;9", "at;1", "prompt;16",
+		"", "x", "first", "first;-1", "first;99999999999999999999", "first;9007199254740993", "anchor;1;1", "anchor;0;99", "anchor", "below;1;0", "below;0;0", "below;1", "at;9;9", "at;1", "prompt;16",
 		"prompt;x", "tabs;1", "modes;ffffffffffffffff;0", "modes;1;2", "clip;?", "clip", "last;1;0;", "last;9;0;61", "last;1;1;61", "last;1;0;1b", "last;1;0;cc81",
 		"last;1;0;6162", "last;1;0;ff", "last;1;0;zz", "last;0;0;f09f9880",
 	} {

@@ -82,6 +82,7 @@ func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 		lines = append(lines, t.hist.at(i, l))
 	}
 	lines = append(lines, t.main.rows...)
+	lines = append(lines, t.below...)
 
 	top := point{row: hist - t.anchor.up, col: t.anchor.col}
 	saved := &t.main.saved
@@ -115,7 +116,7 @@ func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	// The old top stays the top if all fits below it; the cursor stays in sight.
 	first := max(0, min(max(top.row, used-rows+1), cursor.row))
 	t.anchor = anchor{up: max(first-top.row, 0), col: top.col}
-	t.setMain(lines, first, cols, rows)
+	t.setMain(lines[:used+1], first, cols, rows)
 
 	savedAt.row = min(max(savedAt.row-first, 0), rows-1)
 	saved.x, saved.y, saved.pending = savedAt.col, savedAt.row, savedAt.after
@@ -124,16 +125,15 @@ func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	}
 }
 
-// setMain makes lines[first:] the main screen, padded or cut to the number of
-// rows, and what is before it the scrollback.
+// setMain makes lines[first:] the main screen, padded to the number of rows, what
+// is before it the scrollback, and what is after it the rows below.
 func (t *Terminal) setMain(lines []*line, first, cols, rows int) {
 	screen := lines[first:]
 	if n := rows - len(screen); n > 0 {
 		screen = append(screen[:len(screen):len(screen)], newLines(n, cols)...)
 	}
 	t.main.rows = append([]*line(nil), screen[:rows]...)
-	t.main.rows[rows-1].endChanged()
-
+	t.keepBelow(screen[rows:])
 	t.hist.load(lines[:first])
 	t.anchor.up = min(t.anchor.up, t.hist.len())
 }

@@ -1,6 +1,7 @@
 package vt_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +81,58 @@ func TestShrinkAndGrowShowsTheSameScreen(t *testing.T) {
 		if got := term.Cursor(); got != cursor {
 			t.Errorf("over %v: cursor %+v, was %+v", size, got, cursor)
 		}
+	}
+}
+
+// Text below the cursor goes out of sight and comes back.
+func TestTextBelowTheCursorSurvivesAShrink(t *testing.T) {
+	for _, in := range []string{
+		"one\r\ntwo\r\nthree\r\nfour\r\nfive\x1b[2;3H",
+		"one\r\ntwo\r\nthree\r\nfour\r\nfive\x1b[H",
+		"\x1b[41mone\r\n\x1b[44m\x1b[Ktwo\r\na very long line that is wrapped at any width\x1b[1;2H",
+		"1\r\n\r\n\r\n日本語日本語日本語日本語日本語x\x1b[2;1H",
+	} {
+		for _, size := range [][2]int{{20, 1}, {20, 2}, {20, 4}, {9, 2}, {7, 6}, {40, 1}, {2, 2}} {
+			term := vt.New(config(20, 6, 100))
+			term.Write([]byte(in))
+			before, text, cursor := string(term.AppendText(nil)), term.Logical(), term.Cursor()
+			term.Resize(size[0], size[1])
+			if err := term.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if got := term.Logical(); !slices.Equal(got, text) {
+				t.Errorf("%q at %v: text %q, was %q", in, size, got, text)
+			}
+			if d := dumpDiff(term, config(20, 6, 100)); d != "" {
+				t.Errorf("%q at %v: %s", in, size, d)
+			}
+			term.Resize(20, 6)
+			if got := string(term.AppendText(nil)); got != before || term.Cursor() != cursor {
+				t.Errorf("%q over %v: %q with the cursor at %+v, was %q, %+v", in, size, got, term.Cursor(), before, cursor)
+			}
+		}
+	}
+}
+
+// Rows below the screen go when what they followed moves or is erased.
+func TestTextBelowIsDroppedWhenTheScreenChanges(t *testing.T) {
+	for _, change := range []string{"\x1b[J", "\x1b[2J", "\x1bc", "\x1b[9H\n", "\x1b[M", "\x1b[L", "\x1b[T", "\x1b#8\x1b[H\x1b[J"} {
+		term := vt.New(config(20, 6, 100))
+		term.Write([]byte("one\r\ntwo\r\nthree\r\nfour\r\nfive\x1b[H"))
+		term.Resize(20, 2)
+		term.Write([]byte(change))
+		term.Resize(20, 6)
+		if got := rowsText(term); strings.Contains(got, "four") {
+			t.Errorf("after %q: %q", change, got)
+		}
+	}
+	term := vt.New(config(20, 6, 100))
+	term.Write([]byte("one\r\ntwo\r\nthree\r\nfour\r\nfive\x1b[H"))
+	term.Resize(20, 2)
+	term.Write([]byte("ONE\x1b[?1049hother\x1b[2J\x1b[?1049l"))
+	term.Resize(20, 6)
+	if got := rowsText(term); got != "ONE\ntwo\nthree\nfour\nfive" {
+		t.Errorf("after other changes: %q", got)
 	}
 }
 

@@ -62,6 +62,9 @@ func (t *Terminal) scrollUp(n int) {
 func (t *Terminal) pushTop(blank cell) {
 	rows := t.screen.rows
 	bottom := t.margins.bottom
+	if t.below != nil && bottom == t.rows-1 {
+		t.dropBelow()
+	}
 	fresh := t.hist.push(rows[0])
 	copy(rows[:bottom], rows[1:bottom+1])
 	fresh.clear(blank)
@@ -90,6 +93,9 @@ func (t *Terminal) deleteRows(y, n int) {
 	n = min(n, bottom-y+1)
 	t.unlink(y)
 	t.unlink(bottom + 1)
+	if bottom == t.rows-1 {
+		t.dropBelow()
+	}
 	part := t.screen.rows[y : bottom+1]
 	rotate(part, n)
 	blank := t.blank()
@@ -107,6 +113,9 @@ func (t *Terminal) insertRows(y, n int) {
 	n = min(n, bottom-y+1)
 	t.unlink(y)
 	t.unlink(bottom + 1)
+	if bottom == t.rows-1 {
+		t.dropBelow()
+	}
 	part := t.screen.rows[y : bottom+1]
 	rotate(part, len(part)-n)
 	blank := t.blank()
@@ -179,6 +188,9 @@ func (t *Terminal) shiftBlockDown(y, n int) {
 // the bottom margin, so that cells between the margins can move alone.
 func (t *Terminal) openBlock(y int) {
 	m := &t.margins
+	if m.bottom == t.rows-1 {
+		t.dropBelow()
+	}
 	for i := y; i <= m.bottom; i++ {
 		l := t.row(i)
 		t.splitAt(l, m.left)

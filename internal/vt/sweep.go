@@ -20,6 +20,9 @@ func (t *Terminal) sweep(inHand ...cell) {
 	for _, l := range t.main.rows {
 		m.line(l)
 	}
+	for _, l := range t.below {
+		m.line(l)
+	}
 	for _, l := range t.alt.rows {
 		m.line(l)
 	}

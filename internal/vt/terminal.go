@@ -31,6 +31,7 @@ type Terminal struct {
 	alt    buffer
 	hist   history
 	anchor anchor
+	below  []*line // rows that resizes pushed under the main screen; or nil
 
 	cur     cursor
 	margins margins
