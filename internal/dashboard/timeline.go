@@ -47,7 +47,8 @@ type CellSpan struct {
 	Took       time.Duration     `json:"took_ns"`      // until its end, or the last event
 }
 
-// A MarkAt is a label that a caller put into the log.
+// A MarkAt is a label that a caller put into the log, a notification that the
+// program sent, or a bell.
 type MarkAt struct {
 	eventlog.Position
 	Label string `json:"label"`
@@ -86,9 +87,27 @@ func (t *Timeline) add(ev eventlog.Event) {
 		if cols, rows, ok := ev.Size(); ok {
 			t.Resizes = keepNewest(t, append(t.Resizes, ResizeAt{at, cols, rows}))
 		}
+	case eventlog.Note:
+		if label := noteLabel(ev); label != "" {
+			t.Marks = keepNewest(t, append(t.Marks, MarkAt{at, label}))
+		}
 	case eventlog.Cell:
 		t.addCell(ev.Data, at)
 	}
+}
+
+// noteLabel is the label of a bell or a notification of the program; "" is none.
+func noteLabel(ev eventlog.Event) string {
+	n, ok := ev.TerminalNote()
+	switch {
+	case ok && n.Kind == eventlog.TerminalBell:
+		return "bell"
+	case ok && n.Kind == eventlog.TerminalNotification && n.Title != "" && n.Text != "":
+		return cut([]byte(n.Title + ": " + n.Text))
+	case ok && n.Kind == eventlog.TerminalNotification:
+		return cut([]byte(n.Title + n.Text))
+	}
+	return ""
 }
 
 func (t *Timeline) addCell(data []byte, at eventlog.Position) {

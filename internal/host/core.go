@@ -34,8 +34,9 @@ type core struct {
 	logNews   map[chan struct{}]struct{} // room for one token each: the log has grown, or is over
 	logsRead  chan struct{}              // closed when the last log stream has ended; or nil
 	shell     cell.ShellMarks
-	cell      *cellTurn  // or nil while no cell runs
-	ended     *wire.Exit // or nil while the program runs
+	progress  eventlog.TerminalWork // reported last
+	cell      *cellTurn             // or nil while no cell runs
+	ended     *wire.Exit            // or nil while the program runs
 
 	active chan struct{} // set once; room for one token: something happened
 	paused chan struct{} // set once; room for one token: the log cannot be written
@@ -96,6 +97,7 @@ func (c *core) outputLocked(chunk []byte) {
 	c.flushLocked()
 	wasSync := c.term.Modes().Sync
 	c.feedLocked(chunk)
+	c.notesLocked()
 	c.LastOutput = c.clock()
 	if !wasSync {
 		c.SyncSince = c.LastOutput
@@ -206,10 +208,11 @@ func (c *core) lastActivity() uint64 {
 
 // resize resizes the emulator and logs it before the program is notified, so
 // that what the program draws for the new size follows the resize in the log.
-func (c *core) resize(cols, rows int) uint64 {
+// The replies are a report to a program that asked for one.
+func (c *core) resize(cols, rows int) (seq uint64, replies []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	seq := c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
+	seq = c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
 	c.flushLocked()
 	c.cell.resized(c.term, func() { c.term.Resize(cols, rows) })
 	c.happenedLocked()
@@ -218,7 +221,9 @@ func (c *core) resize(cols, rows int) uint64 {
 		f.markRepaint()
 	}
 	c.wakeLocked()
-	return seq
+	replies = c.term.TakeReplies()
+	c.Foreign = c.Foreign || len(replies) > 0
+	return seq, replies
 }
 
 // clearScrollback empties the emulator's scrollback. It is logged as an event

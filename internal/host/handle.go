@@ -147,10 +147,11 @@ func (h *Host) applySize(r wire.Resize) uint64 {
 	if cols, rows := h.core.size(); cols == r.Cols && rows == r.Rows {
 		return h.core.position().Seq
 	}
-	seq := h.core.resize(r.Cols, r.Rows)
+	seq, replies := h.core.resize(r.Cols, r.Rows)
 	if err := h.tty.Resize(pty.Size{Cols: r.Cols, Rows: r.Rows}); err != nil {
 		h.core.note(map[string]string{"error": "resize: " + err.Error()})
 	}
+	h.sendReplies(replies)
 	h.edit(func(m *sessionManifest) { m.Cols, m.Rows = r.Cols, r.Rows })
 	return seq
 }

@@ -60,9 +60,13 @@ func (h *Host) readTerminal() {
 // turn processes one chunk of output and sends the terminal's replies.
 func (h *Host) turn(chunk []byte) {
 	defer h.tty.Handled()
-	if replies := h.core.output(chunk); len(replies) > 0 {
-		// A program that asks without end and never reads the answers loses
-		// them.
-		_ = h.input.push(piece{data: replies})
+	h.sendReplies(h.core.output(chunk))
+}
+
+// sendReplies sends the terminal's replies to the program. One that asks
+// without end and never reads the answers loses them.
+func (h *Host) sendReplies(replies []byte) {
+	if len(replies) > 0 {
+		_ = h.input.push(piece{data: replies}) // Best effort: see above.
 	}
 }

@@ -96,6 +96,13 @@ func (s *Session) BeforeCell(id string) (uint64, error) {
 // The values of Event.Status beside those of cells.
 const (
 	StatusNotify = "notify" // a message
+
+	// What the program did to its terminal that no screen shows.
+	StatusBell         = eventlog.TerminalBell
+	StatusNotification = eventlog.TerminalNotification // a message that the program sent (OSC 9, 99, 777)
+	StatusProgress     = eventlog.TerminalProgress
+	StatusClipboard    = eventlog.TerminalClipboard
+
 	StatusClosed = "closed" // the program has ended
 )
 
@@ -105,14 +112,16 @@ type Event struct {
 	Session  string `json:"session"`
 	Status   string `json:"status"`
 	From     string `json:"from,omitempty"`
+	Title    string `json:"title,omitempty"` // of a notification
 	Message  string `json:"message,omitempty"`
 	By       string `json:"by,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`
 	// of a question (cell.Asking)
-	WaitingFor string    `json:"waiting_for,omitempty"`
-	Question   string    `json:"question,omitempty"`
-	Seq        uint64    `json:"seq"`
-	Time       time.Time `json:"ts"`
+	WaitingFor string                 `json:"waiting_for,omitempty"`
+	Question   string                 `json:"question,omitempty"`
+	Progress   *eventlog.TerminalWork `json:"progress,omitempty"`
+	Seq        uint64                 `json:"seq"`
+	Time       time.Time              `json:"ts"`
 }
 
 // CellEnded reports whether the event is a cell's end.
@@ -175,11 +184,20 @@ func EventOf(ev eventlog.Event) (Event, bool) {
 			Notify *wire.Notify `json:"notify"`
 		}
 		if json.Unmarshal(ev.Data, &n) != nil || n.Notify == nil {
-			return Event{}, false
+			return terminalEvent(ev)
 		}
 		return Event{Status: StatusNotify, From: n.Notify.From, Message: n.Notify.Message, Seq: ev.Seq}, true
 	case eventlog.Exit:
 		return Event{Status: StatusClosed, Seq: ev.Seq}, true
 	}
 	return Event{}, false
+}
+
+// terminalEvent reads a note of the terminal.
+func terminalEvent(ev eventlog.Event) (Event, bool) {
+	n, ok := ev.TerminalNote()
+	if !ok {
+		return Event{}, false
+	}
+	return Event{Status: n.Kind, Title: n.Title, Message: n.Text, Progress: n.Progress, Seq: ev.Seq}, true
 }

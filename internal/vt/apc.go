@@ -46,16 +46,24 @@ func (r *restore) watch(p []byte) {
 const maxFirstLine = 1 << 53
 
 // apcReadable reports whether an APC that begins like this may be den's own.
-// Kitty graphics are noted as they begin.
+// Of kitty graphics only the control part is read.
 func (t *Terminal) apcReadable(text []byte) bool {
 	if len(text) > 0 && text[0] == 'G' {
-		t.note(NoteImage, "kitty")
+		control, whole := graphicsControl(text)
+		if whole {
+			t.graphicsCommand(control)
+		}
+		return !whole
 	}
 	n := min(len(text), len(apcMark))
 	return string(text[:n]) == apcMark[:n]
 }
 
 func (t *Terminal) dispatchAPC(text []byte) {
+	if len(text) > 0 && text[0] == 'G' {
+		t.graphicsCommand(text[1:])
+		return
+	}
 	text, ok := bytes.CutPrefix(text, []byte(apcMark))
 	if !ok || !t.restore.open {
 		return

@@ -69,12 +69,16 @@ func defaultPalette(i uint8) RGB {
 	return RGB{grey, grey, grey}
 }
 
-// colors holds what OSC 4 and 10 to 12 can change.
+// colors holds what OSC 4, 5 and 10 to 12 can change.
 type colors struct {
 	fg, bg, cursor                      RGB
 	defaultFg, defaultBg, defaultCursor RGB
 	palette                             map[uint8]RGB // changed entries only; or nil
+	special                             map[uint8]RGB // OSC 5: changed entries only; or nil
 }
+
+// specialColors is how many colours OSC 5 knows.
+const specialColors = 5
 
 func newColors(cfg Config) colors {
 	pick := func(c, builtin RGB) RGB {
@@ -93,7 +97,8 @@ func newColors(cfg Config) colors {
 }
 
 func (c *colors) reset() {
-	c.fg, c.bg, c.cursor, c.palette = c.defaultFg, c.defaultBg, c.defaultCursor, nil
+	c.fg, c.bg, c.cursor = c.defaultFg, c.defaultBg, c.defaultCursor
+	c.palette, c.special = nil, nil
 }
 
 func (c *colors) entry(i uint8) RGB {
@@ -112,6 +117,21 @@ func (c *colors) setEntry(i uint8, v RGB) {
 		c.palette = map[uint8]RGB{}
 	}
 	c.palette[i] = v
+}
+
+// specialEntry is a colour of OSC 5: the default foreground until it is set.
+func (c *colors) specialEntry(i uint8) RGB {
+	if v, ok := c.special[i]; ok {
+		return v
+	}
+	return c.fg
+}
+
+func (c *colors) setSpecial(i uint8, v RGB) {
+	if c.special == nil {
+		c.special = map[uint8]RGB{}
+	}
+	c.special[i] = v
 }
 
 // Palette returns the effective colour i of the 256-colour palette, with what

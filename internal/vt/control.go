@@ -5,7 +5,7 @@ func (t *Terminal) control(b byte) {
 	t.forgetLast()
 	switch b {
 	case '\a':
-		t.note(NoteBell, "")
+		t.note(Note{Kind: NoteBell})
 	case '\b':
 		t.left(1)
 	case '\t':

@@ -177,6 +177,12 @@ func (t *Terminal) midCSI(mid, final byte) {
 		t.softReset()
 	case "$p":
 		t.reportMode(p.get(0, 0), false)
+	case "#{", "#p": // XTPUSHSGR and its older name
+		t.pushSGR()
+	case "#}", "#q": // XTPOPSGR and its older name
+		t.popSGR()
+	case "*y": // DECRQCRA
+		t.reportChecksum()
 	case "$x", "$z", "${", "$v":
 		t.rectangle(final)
 	}

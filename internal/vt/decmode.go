@@ -11,7 +11,7 @@ var decModes = [...]struct {
 	{47, 0}, {66, modeAppKeypad}, {67, modeBackarrow}, {69, modeMargins},
 	{1000, 0}, {1002, 0}, {1003, 0}, {1004, modeFocus}, {1005, 0}, {1006, 0}, {1007, modeAltScroll}, {1015, 0}, {1016, 0},
 	{1036, modeMetaSendsEscape}, {1037, modeDeleteSendsDEL},
-	{1047, 0}, {1048, 0}, {1049, 0}, {2004, modeBracketedPaste}, {2026, modeSync}, {2027, modeClusters},
+	{1047, 0}, {1048, 0}, {1049, 0}, {2004, modeBracketedPaste}, {2026, modeSync}, {2027, modeClusters}, {2031, modeReportScheme}, {2048, modeReportSize},
 }
 
 // decModeIndex returns a mode's place in decModes, or -1.
@@ -61,6 +61,11 @@ func (t *Terminal) setDECMode(num int, on bool) {
 			t.margins = margins{bottom: t.rows - 1, right: t.cols - 1}
 			t.eraseInDisplay(2, false)
 			t.home()
+		}
+	case 2048:
+		t.modes.set(modeReportSize, on)
+		if on {
+			t.reportSize()
 		}
 	case 69:
 		t.modes.set(modeMargins, on)

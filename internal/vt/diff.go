@@ -122,6 +122,12 @@ func diffState(a, b *Terminal) string {
 			return d
 		}
 	}
+	if !slices.Equal(a.sgrStack, b.sgrStack) {
+		return fmt.Sprintf("stack of styles: %+v and %+v", a.sgrStack, b.sgrStack)
+	}
+	if !maps.Equal(a.colors.special, b.colors.special) {
+		return fmt.Sprintf("special colours: %v and %v", a.colors.special, b.colors.special)
+	}
 	if !maps.Equal(a.colors.palette, b.colors.palette) {
 		return fmt.Sprintf("palette: %v and %v", a.colors.palette, b.colors.palette)
 	}

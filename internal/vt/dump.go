@@ -29,6 +29,7 @@ func (t *Terminal) Dump() []byte {
 	if t.cur.single != 0 {
 		d.add("\x1b" + string('N'+rune(t.cur.single-2)))
 	}
+	d.sgrStack()
 	d.setPen(t.cur.pen)
 	d.private()
 	if t.parser.state == ground && !t.restore.open {
@@ -150,6 +151,9 @@ func (d *dumper) namesAndColors() {
 	}
 	for _, i := range slices.Sorted(maps.Keys(c.palette)) {
 		osc(4, fmt.Sprintf("%d;%s", i, c.palette[i].spec()))
+	}
+	for _, i := range slices.Sorted(maps.Keys(c.special)) {
+		osc(5, fmt.Sprintf("%d;%s", i, c.special[i].spec()))
 	}
 	if c.fg != c.defaultFg {
 		osc(10, c.fg.spec())

@@ -25,7 +25,9 @@ const (
 	modeAutoRepeat
 	modeMetaSendsEscape
 	modeDeleteSendsDEL
-	modeClusters // 2027: characters of several runes share a cell
+	modeClusters     // 2027: characters of several runes share a cell
+	modeReportScheme // 2031: report a change of the colour scheme
+	modeReportSize   // 2048: report a resize in band
 )
 
 // MouseMode is the set of mouse events that a program asked for.

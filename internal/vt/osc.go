@@ -23,29 +23,32 @@ func (t *Terminal) dispatchOSC(text []byte, terminator string) {
 		t.names.title = cleanText(rest, maxTitle)
 	case 4:
 		t.paletteCommand(rest, terminator)
+	case 5:
+		t.specialColors(rest, terminator)
 	case 7:
 		t.names.dir = cleanText(rest, maxTitle)
 	case 8:
 		t.hyperlink(rest)
-	case 9, 99, 777:
-		if n == 9 && bytes.HasPrefix(rest, []byte("4;")) {
-			return // a progress bar, not a message
-		}
-		t.note(NoteNotification, cleanText(rest, maxNoteText))
-	case 10, 11, 12:
+	case 9:
+		t.conEmuCommand(rest)
+	case 10, 11, 12, 110, 111, 112:
+		before := t.colorScheme()
 		t.dynamicColors(n, rest, terminator)
+		if t.modes.has(modeReportScheme) && t.colorScheme() != before {
+			t.reportColorScheme()
+		}
 	case 52:
 		t.clipboardCommand(rest, terminator)
+	case 99:
+		t.kittyNotification(rest)
 	case 104:
-		t.resetPalette(rest)
-	case 110:
-		t.colors.fg = t.colors.defaultFg
-	case 111:
-		t.colors.bg = t.colors.defaultBg
-	case 112:
-		t.colors.cursor = t.colors.defaultCursor
+		resetColors(&t.colors.palette, rest)
+	case 105:
+		resetColors(&t.colors.special, rest)
 	case 133:
 		t.shellMark(rest)
+	case 777:
+		t.rxvtNotification(rest)
 	}
 }
 
@@ -87,7 +90,7 @@ func (t *Terminal) clipboardCommand(rest []byte, terminator string) {
 		return
 	}
 	t.names.clipboard = decoded[:n:n]
-	t.note(NoteClipboard, string(selection))
+	t.note(Note{Kind: NoteClipboard, Text: string(selection)})
 }
 
 // clipboardSelection returns the first of the selections that OSC 52 names, or

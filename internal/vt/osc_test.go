@@ -55,10 +55,12 @@ func TestClipboard(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	term := vt.New(config(10, 2, 0))
-	term.Write([]byte("\a\x1b]9;hello\a\x1b]777;notify;a;b\x1b\\\x1bPq#0;2;0;0;0~~\x1b\\\x1b_Gf=100;AAAA\x1b\\x"))
+	term.Write([]byte("\a\x1b]9;hello; you\a\x1b]777;notify;a;b;c\x1b\\\x1b]777;precmd\a\x1bPq#0;2;0;0;0~~\x1b\\\x1b_Gf=100;AAAA\x1b\\x"))
+	term.Write([]byte("\x1b]99;i=1:d=0;Title\x1b\\\x1b]99;i=1:p=body:e=1;Ym9keQ==\x1b\\\x1b]99;i=1:p=?;\x1b\\\x1b]99;;\x1b\\"))
 	want := []vt.Note{
-		{Kind: vt.NoteBell}, {Kind: vt.NoteNotification, Text: "hello"}, {Kind: vt.NoteNotification, Text: "notify;a;b"},
+		{Kind: vt.NoteBell}, {Kind: vt.NoteNotification, Text: "hello; you"}, {Kind: vt.NoteNotification, Title: "a", Text: "b;c"},
 		{Kind: vt.NoteImage, Text: "sixel"}, {Kind: vt.NoteImage, Text: "kitty"},
+		{Kind: vt.NoteNotification, Title: "Title"}, {Kind: vt.NoteNotification, Text: "body"},
 	}
 	if got := term.TakeNotes(); !reflect.DeepEqual(got, want) {
 		t.Errorf("notes %+v", got)
@@ -69,6 +71,25 @@ func TestNotes(t *testing.T) {
 	term.Write(bytes.Repeat([]byte("\a"), 100000))
 	if n := len(term.TakeNotes()); n != 256 {
 		t.Errorf("%d notes", n)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	for in, want := range map[string][]vt.Progress{
+		"\x1b]9;4;1;50\a":                   {{State: vt.ProgressNormal, Percent: 50}},
+		"\x1b]9;4;3\x1b\\\x1b]9;4;0;\x1b\\": {{State: vt.ProgressUnknown}, {State: vt.ProgressNone}},
+		"\x1b]9;4;2;100\a\x1b]9;4;4;999\a":  {{State: vt.ProgressError, Percent: 100}, {State: vt.ProgressPaused, Percent: 100}},
+		"\x1b]9;4;5;1\a\x1b]9;4;x\a\x1b]9;4;1;-1\a\x1b]9;4;;\a\x1b]9;1;100\a": nil,
+	} {
+		term := vt.New(config(10, 2, 0))
+		term.Write([]byte(in))
+		var got []vt.Progress
+		for _, n := range term.TakeNotes() {
+			got = append(got, n.Progress)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v, want %+v", in, got, want)
+		}
 	}
 }
 

@@ -56,37 +56,69 @@ func (c RGB) spec() string {
 	return fmt.Sprintf("rgb:%02x%02x/%02x%02x/%02x%02x", c.R, c.R, c.G, c.G, c.B, c.B)
 }
 
-// paletteCommand is OSC 4: pairs of an index and a colour or "?".
+// paletteCommand is OSC 4.
 func (t *Terminal) paletteCommand(rest []byte, terminator string) {
+	eachColor(rest, func(n uint8, spec string) {
+		if spec == "?" {
+			t.replyf("\x1b]4;%d;%s%s", n, t.colors.entry(n).spec(), terminator)
+		} else if c, ok := parseColor(spec); ok {
+			t.colors.setEntry(n, c)
+		}
+	})
+}
+
+// specialColors is OSC 5: the colours of bold, underlined, blinking, inverse and
+// italic text, from 0. They are kept and reported, and change nothing.
+func (t *Terminal) specialColors(rest []byte, terminator string) {
+	eachColor(rest, func(n uint8, spec string) {
+		if n >= specialColors {
+			return
+		}
+		if spec == "?" {
+			t.replyf("\x1b]5;%d;%s%s", n, t.colors.specialEntry(n).spec(), terminator)
+		} else if c, ok := parseColor(spec); ok {
+			t.colors.setSpecial(n, c)
+		}
+	})
+}
+
+// eachColor calls take for each pair of an index and a colour or "?".
+func eachColor(rest []byte, take func(n uint8, spec string)) {
 	fields := bytes.Split(rest, []byte{';'})
 	for i := 0; i+1 < len(fields); i += 2 {
-		n, err := strconv.ParseUint(string(fields[i]), 10, 8)
-		if err != nil {
-			continue
-		}
-		if spec := string(fields[i+1]); spec == "?" {
-			t.replyf("\x1b]4;%d;%s%s", n, t.colors.entry(uint8(n)).spec(), terminator)
-		} else if c, ok := parseColor(spec); ok {
-			t.colors.setEntry(uint8(n), c)
+		if n, err := strconv.ParseUint(string(fields[i]), 10, 8); err == nil {
+			take(uint8(n), string(fields[i+1]))
 		}
 	}
 }
 
-// resetPalette is OSC 104: all entries, or those named.
-func (t *Terminal) resetPalette(rest []byte) {
+// resetColors is OSC 104 and 105: all changed entries, or those named.
+func resetColors(changed *map[uint8]RGB, rest []byte) {
 	if len(rest) == 0 {
-		t.colors.palette = nil
+		*changed = nil
 		return
 	}
 	for f := range bytes.SplitSeq(rest, []byte{';'}) {
 		if n, err := strconv.ParseUint(string(f), 10, 8); err == nil {
-			delete(t.colors.palette, uint8(n))
+			delete(*changed, uint8(n))
 		}
 	}
 }
 
-// dynamicColors is OSC 10 to 12. More than one colour set the next ones in turn.
+// dynamicColors is OSC 10 to 12, and 110 to 112, which reset the same colours.
+// More than one colour set the next ones in turn.
 func (t *Terminal) dynamicColors(n int, rest []byte, terminator string) {
+	switch n {
+	case 110:
+		t.colors.fg = t.colors.defaultFg
+		return
+	case 111:
+		t.colors.bg = t.colors.defaultBg
+		return
+	case 112:
+		t.colors.cursor = t.colors.defaultCursor
+		return
+	}
 	for f := range bytes.SplitSeq(rest, []byte{';'}) {
 		var c *RGB
 		switch n {

@@ -22,15 +22,18 @@ type NoteKind uint8
 
 const (
 	NoteBell         NoteKind = 1
-	NoteNotification NoteKind = 2 // OSC 9, 99 or 777; Text is its payload
-	NoteClipboard    NoteKind = 3 // see [Terminal.Clipboard]
+	NoteNotification NoteKind = 2 // OSC 9, 99 or 777; Title or Text may be empty
+	NoteClipboard    NoteKind = 3 // Text is the selection; see [Terminal.Clipboard]
 	NoteImage        NoteKind = 4 // Text is "sixel" or "kitty"; the image is not drawn
+	NoteProgress     NoteKind = 5 // OSC 9;4
 )
 
 // Note is something a program did that shows on no screen.
 type Note struct {
-	Kind NoteKind
-	Text string
+	Kind     NoteKind
+	Title    string
+	Text     string
+	Progress Progress // of a NoteProgress
 }
 
 // outbox holds what the terminal reports to its owner.
@@ -62,18 +65,22 @@ func (t *Terminal) TakeNotes() []Note {
 	return n
 }
 
+// reply sends s to the program. Nobody asked who is reading a dump.
 func (t *Terminal) reply(s string) {
+	if t.restore.open {
+		return
+	}
 	if len(t.outbox.replies)+len(s) <= maxReplies {
 		t.outbox.replies = append(t.outbox.replies, s...)
 	}
 }
 
-func (t *Terminal) note(k NoteKind, text string) {
+func (t *Terminal) note(note Note) {
 	if n := len(t.outbox.notes); n >= maxNotes {
 		copy(t.outbox.notes, t.outbox.notes[1:])
 		t.outbox.notes = t.outbox.notes[:n-1]
 	}
-	t.outbox.notes = append(t.outbox.notes, Note{k, text})
+	t.outbox.notes = append(t.outbox.notes, note)
 }
 
 func (t *Terminal) mark(m Mark) {

@@ -53,6 +53,16 @@ func TestReplies(t *testing.T) {
 		{"answerback", "\x05", ""},
 		{"title is not given away", "\x1b]2;rm -rf\a\x1b[21t", "\x1b]l\x1b\\"},
 		{"colour scheme", "\x1b[?996n\x1b]11;#fff\a\x1b]10;#000\a\x1b[?996n", "\x1b[?997;1n\x1b[?997;2n"},
+		{"colour scheme changes", "\x1b[?2031h\x1b]11;#111\a\x1b]11;#fff\a\x1b]10;#000\a\x1b]111\a\x1b]110\a\x1b[?2031l\x1b]11;#fff\a", "\x1b[?997;2n\x1b[?997;1n"},
+		{"size in band", "\x1b[?2048h\x1b[?2048$p", "\x1b[48;6;20;96;160t\x1b[?2048;1$y"},
+		{"checksum", "\x1b[2;2HAB\x1b[H\x1b[7;1;2;2;2;3*y", "\x1bP7!~FF7D\x1b\\"},
+		{"checksum with attributes", "\x1b[2;2H\x1b[1;7mA\x1b[m \x1b[H\x1b[1;1;1;1;3;9*y", "\x1bP1!~FEFF\x1b\\"},
+		{"checksum of nothing", "\x1b[9;1;1;1;3;9*y\x1b[9;1;5;5;3;3*y", "\x1bP9!~0000\x1b\\\x1bP9!~0000\x1b\\"},
+		{"special colours", "\x1b]5;0;?\a\x1b]5;1;#102030;1;?;9;?\x1b\\\x1b]105;1\a\x1b]5;1;?\a", "\x1b]5;0;rgb:d8d8/d8d8/d8d8\a\x1b]5;1;rgb:1010/2020/3030\x1b\\\x1b]5;1;rgb:d8d8/d8d8/d8d8\a"},
+		{"kitty graphics", "\x1b_Gi=31,s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\", "\x1b_Gi=31;ENOTSUP:images are not drawn\x1b\\"},
+		{"kitty graphics, no data", "\x1b_Ga=q,i=5\x1b\\", "\x1b_Gi=5;ENOTSUP:images are not drawn\x1b\\"},
+		{"kitty graphics, quiet", "\x1b_Gi=31,a=q,q=2;AAAA\x1b\\", ""},
+		{"kitty graphics, no number", "\x1b_Gi=$(sh x),a=q;AAAA\x1b\\\x1b_Ga=q;AAAA\x1b\\", ""},
 		{"no reply to a reply", "\x1b[?62;22c\x1b[3;4R\x1b[0n\x1bP1$r0m\x1b\\", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -64,10 +74,29 @@ func TestReplies(t *testing.T) {
 			if again := term.TakeReplies(); again != nil {
 				t.Errorf("second take gave %q", again)
 			}
-			if text := term.AppendText(nil); strings.Trim(string(text), "x") != "" {
+			if text := term.AppendText(nil); strings.Trim(string(text), "xAB \n") != "" {
 				t.Errorf("screen shows %q", text)
 			}
 		})
+	}
+}
+
+// Under mode 2048 a resize is reported, once.
+func TestResizeIsReportedInBand(t *testing.T) {
+	term := vt.New(config(20, 6, 0))
+	term.Resize(30, 6)
+	term.Write([]byte("\x1b[?2048h"))
+	term.TakeReplies()
+	term.Resize(40, 10)
+	term.Resize(40, 10)
+	if got := string(term.TakeReplies()); got != "\x1b[48;10;40;160;320t" {
+		t.Errorf("%q", got)
+	}
+	again := vt.New(config(40, 10, 0))
+	again.Write(term.Dump())
+	again.Resize(20, 6)
+	if got := string(again.TakeReplies()); got != "\x1b[48;6;20;96;160t" {
+		t.Errorf("restored from a dump: %q", got)
 	}
 }
 

@@ -12,8 +12,7 @@ import (
 
 // replyForms are all replies that the emulator may send, each with a query that
 // makes it. What a program prints may come from anywhere, and a reply is input
-// of whatever reads the terminal next. So a reply holds fixed text, numbers of
-// at most five digits, colours and hexadecimal digits, and no text that the
+// of whatever reads the terminal next. So a reply holds fixed text, numbers, colours and hexadecimal digits, and no text that the
 // program chose. docs/emulator.md has the same table for readers.
 var replyForms = []struct{ name, query, form string }{
 	{"DA1", "\x1b[c", `\x1b\[\?62;22;52c`},
@@ -21,22 +20,26 @@ var replyForms = []struct{ name, query, form string }{
 	{"DA3", "\x1b[=c", `\x1bP!\|64656e00\x1b\\`},
 	{"XTVERSION", "\x1b[>q", `\x1bP>\|den\([0-9A-Za-z.+-]*\)\x1b\\`},
 	{"DSR 5", "\x1b[5n", `\x1b\[0n`},
-	{"CPR", "\x1b[6n", `\x1b\[N;NR`},
-	{"DECXCPR", "\x1b[?6n", `\x1b\[\?N;N;1R`},
+	{"CPR", "\x1b[6n", `\x1b\[NUM;NUMR`},
+	{"DECXCPR", "\x1b[?6n", `\x1b\[\?NUM;NUM;1R`},
 	{"DEC status", "\x1b[?26n", `\x1b\[\?(13|20|27;1;0;0|53|57;0|70)n`},
 	{"colour scheme", "\x1b[?996n", `\x1b\[\?997;[12]n`},
-	{"DECRQM", "\x1b[?7$p", `\x1b\[\??N;[0-3]\$y`},
+	{"resize in band", "\x1b[?2048h", `\x1b\[48;NUM;NUM;NUM;NUMt`},
+	{"DECRQCRA", "\x1b[1*y", `\x1bPNUM!~[0-9A-F]{4}\x1b\\`},
+	{"kitty graphics, not supported", "\x1b_Gi=1,a=q;\x1b\\", `\x1b_Gi=[0-9]{1,10};ENOTSUP:images are not drawn\x1b\\`},
+	{"special colours", "\x1b]5;1;?\a", `\x1b\]5;[0-4];RGBEND`},
+	{"DECRQM", "\x1b[?7$p", `\x1b\[\??NUM;[0-3]\$y`},
 	{"DECREQTPARM", "\x1b[x", `\x1b\[[23];1;1;128;128;1;0x`},
-	{"window state and sizes", "\x1b[18t", `\x1b\[(1|[4-9];N;N)t`},
+	{"window state and sizes", "\x1b[18t", `\x1b\[(1|[4-9];NUM;NUM)t`},
 	{"window titles, always empty", "\x1b[21t", `\x1b\][lL]\x1b\\`},
 	{"kitty keyboard flags", "\x1b[?u", `\x1b\[\?[0-9]{1,2}u`},
 	{"modifyOtherKeys", "\x1b[?4m", `\x1b\[>4;[0-2]m`},
 	{"DECRQSS refused", "\x1bP$qz\x1b\\", `\x1bP0\$r\x1b\\`},
-	{"DECRQSS SGR", "\x1bP$qm\x1b\\", `\x1bP1\$r0([;:]{1,2}N)*m\x1b\\`},
-	{"DECRQSS", "\x1bP$qr\x1b\\", `\x1bP1\$rN(;N)?(r|s|t| q|"q|"p|\$\||\*\|)\x1b\\`},
+	{"DECRQSS SGR", "\x1bP$qm\x1b\\", `\x1bP1\$r0([;:]{1,2}NUM)*m\x1b\\`},
+	{"DECRQSS", "\x1bP$qr\x1b\\", `\x1bP1\$rNUM(;NUM)?(r|s|t| q|"q|"p|\$\||\*\|)\x1b\\`},
 	{"XTGETTCAP refused", "\x1bP+q7a\x1b\\", `\x1bP0\+r\x1b\\`},
 	{"XTGETTCAP", "\x1bP+q544e\x1b\\", `\x1bP1\+r[0-9A-F]{4,14}(=[0-9A-F]{2,200})?\x1b\\`},
-	{"palette", "\x1b]4;1;?\a", `\x1b\]4;N;RGBEND`},
+	{"palette", "\x1b]4;1;?\a", `\x1b\]4;NUM;RGBEND`},
 	{"default colours", "\x1b]11;?\a", `\x1b\]1[0-2];RGBEND`},
 	{"clipboard, always empty", "\x1b]52;c;?\a", `\x1b\]52;[cpqs0-7];END`},
 }
@@ -46,7 +49,7 @@ func replyExpression(form string) string {
 	return strings.NewReplacer(
 		"RGB", `rgb:[0-9a-f]{4}/[0-9a-f]{4}/[0-9a-f]{4}`,
 		"END", `(\x07|\x1b\\)`,
-		"N", `[0-9]{1,5}`,
+		"NUM", `[0-9]{1,5}`,
 	).Replace(form)
 }
 

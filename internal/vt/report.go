@@ -104,14 +104,28 @@ func (t *Terminal) reportDEC(n int) {
 	}
 }
 
-// reportColorScheme says whether the colours are dark (1) or light (2).
-func (t *Terminal) reportColorScheme() {
+// reportColorScheme answers DSR 996. Under mode 2031 it is also sent when the
+// scheme changes.
+func (t *Terminal) reportColorScheme() { t.replyf("\x1b[?997;%dn", t.colorScheme()) }
+
+// Colour schemes as DSR 997 names them.
+const (
+	schemeDark  = 1
+	schemeLight = 2
+)
+
+// colorScheme says whether text is lighter than its background, or darker.
+func (t *Terminal) colorScheme() int {
 	luma := func(c RGB) int { return 299*int(c.R) + 587*int(c.G) + 114*int(c.B) }
-	scheme := 1
 	if luma(t.colors.bg) > luma(t.colors.fg) {
-		scheme = 2
+		return schemeLight
 	}
-	t.replyf("\x1b[?997;%dn", scheme)
+	return schemeDark
+}
+
+// reportSize is the report of mode 2048: when it is switched on, and after each resize.
+func (t *Terminal) reportSize() {
+	t.replyf("\x1b[48;%d;%d;%d;%dt", t.rows, t.cols, t.rows*cellHeight, t.cols*cellWidth)
 }
 
 // reportMode answers DECRQM.

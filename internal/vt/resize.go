@@ -41,6 +41,9 @@ func (t *Terminal) ResizeFollowing(cols, rows int, lines ...*int64) {
 	t.cfg.Cols, t.cfg.Rows = cols, rows
 	t.margins = margins{bottom: rows - 1, right: cols - 1}
 	t.cur.x, t.cur.y = min(t.cur.x, cols-1), min(t.cur.y, rows-1)
+	if t.modes.has(modeReportSize) {
+		t.reportSize()
+	}
 }
 
 // clip cuts or pads the rows of the alternate screen.

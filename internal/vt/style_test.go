@@ -144,3 +144,25 @@ func TestTooManyLiveStyles(t *testing.T) {
 		t.Errorf("cell %q", got)
 	}
 }
+
+func TestStyleStack(t *testing.T) {
+	bold := vt.Style{Attrs: vt.Bold, FG: vt.Indexed(1)}
+	for _, c := range []struct {
+		in   string
+		want vt.Style
+	}{
+		{"\x1b[1;31m\x1b[#{\x1b[0;4;42m\x1b[#}", bold},
+		{"\x1b[1;31m\x1b[#p\x1b[m\x1b[#q", bold},
+		{"\x1b[1;31m\x1b[30#{\x1b[0;3;34m\x1b[#}", vt.Style{Attrs: vt.Italic, FG: vt.Indexed(1)}},
+		{"\x1b[4;41m\x1b[4;31#{\x1b[0;1m\x1b[#}", vt.Style{Attrs: vt.Bold, Underline: vt.UnderlineSingle, BG: vt.Indexed(1)}},
+		{"\x1b[1;31m\x1b[#{\x1b[32m\x1b[#{\x1b[m\x1b[#}\x1b[#}", bold},
+		{"\x1b[1;31m\x1b[#}", bold},
+		{"\x1b[31m\x1b[#{\x1bc\x1b[1m\x1b[#}", vt.Style{Attrs: vt.Bold}},
+	} {
+		term := vt.New(config(10, 2, 0))
+		term.Write([]byte(c.in + "x"))
+		if got := term.Row(0).Cell(0).Style; got != c.want {
+			t.Errorf("%q: %+v, want %+v", c.in, got, c.want)
+		}
+	}
+}

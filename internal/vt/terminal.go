@@ -33,13 +33,14 @@ type Terminal struct {
 	anchor anchor
 	below  []*line // rows that resizes pushed under the main screen; or nil
 
-	cur     cursor
-	margins margins
-	tabs    tabStops
-	modes   modes
-	saved   savedModes
-	last    lastChar
-	quick   bool // text may take the fast path: see updateQuick
+	cur      cursor
+	margins  margins
+	tabs     tabStops
+	modes    modes
+	saved    savedModes
+	last     lastChar
+	sgrStack []savedSGR // or nil
+	quick    bool       // text may take the fast path: see updateQuick
 
 	styles   styleTable
 	clusters clusterTable
@@ -81,6 +82,7 @@ func (t *Terminal) resetState() {
 	t.saved = savedModes{}
 	t.margins = margins{bottom: t.rows - 1, right: t.cols - 1}
 	t.tabs.reset()
+	t.sgrStack = nil
 	t.forgetLast()
 	t.updateQuick()
 }
