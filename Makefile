@@ -60,6 +60,10 @@ bench: setup build ## den and its peers side by side, in one run
 fuzz: ## each fuzzer for FUZZTIME (default 10m)
 	@sh scripts/fuzz $(FUZZTIME)
 
+.PHONY: diff-xterm
+diff-xterm: ## compare the emulator with xterm.js cell by cell (installs a pinned @xterm/headless from npm)
+	DEN_XTERM_JS="$$(sh scripts/xterm-js)" $(GO) test -count 1 -run 'TestXtermJS' -v ./internal/vt/
+
 .PHONY: soak
 soak: build ## kill hosts at random under output, 500 times
 	DEN_SOAK=500 $(GO) test -count 1 -timeout 60m -run TestKilledHosts -v ./acceptance/

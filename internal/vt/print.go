@@ -149,12 +149,17 @@ func (t *Terminal) printRune(r rune) {
 	if w == 2 {
 		content |= cellWide
 	}
-	t.put(content)
+	if !t.put(content) {
+		t.forgetLast()
+		return
+	}
 	t.last = lastChar{content: content, join: startsJoin(class)}
 }
 
-// put prints one character cell: content and width, in the current style.
-func (t *Terminal) put(content cell) {
+// put prints one character cell: content and width, in the current style. It
+// reports false for a wide character that does not fit, without autowrap: as in
+// xterm it is lost.
+func (t *Terminal) put(content cell) bool {
 	w := 1
 	if content&cellWide != 0 && t.cols > 1 {
 		w = 2 // in one column a wide character is squeezed rather than lost
@@ -170,12 +175,11 @@ func (t *Terminal) put(content cell) {
 	}
 	end := t.lineEnd()
 	if w == 2 && t.cur.x == end-1 {
-		if wraps {
-			t.wrapWide()
-			end = t.lineEnd()
-		} else {
-			t.cur.x = max(end-2, 0)
+		if !wraps {
+			return false
 		}
+		t.wrapWide()
+		end = t.lineEnd()
 	}
 	l := t.row(t.cur.y)
 	x := t.cur.x
@@ -196,6 +200,7 @@ func (t *Terminal) put(content cell) {
 		t.cur.pending = true
 	}
 	t.cur.x = x
+	return true
 }
 
 // wrapWide leaves the last column blank, for a wide character that does not
