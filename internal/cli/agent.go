@@ -186,17 +186,17 @@ func (a *app) printEvent(e keeper.Event) error {
 	if a.json {
 		return a.printJSON(e)
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s %s", e.Time.Local().Format(time.DateTime), e.Type)
+	_, err := fmt.Fprintf(a.text, "%s %s", e.Time.Local().Format(time.DateTime), e.Type)
 	if e.Agent != "" {
-		fmt.Fprintf(a.stdout, " %s", e.Agent)
+		fmt.Fprintf(a.text, " %s", e.Agent)
 	}
 	if e.Why != "" {
-		fmt.Fprintf(a.stdout, ": %s", e.Why)
+		fmt.Fprintf(a.text, ": %s", e.Why)
 	}
 	if code, ok := e.Detail["exit_code"]; ok {
-		fmt.Fprintf(a.stdout, " (exit %v)", code)
+		fmt.Fprintf(a.text, " (exit %v)", code)
 	}
-	fmt.Fprintln(a.stdout)
+	fmt.Fprintln(a.text)
 	return err
 }
 

@@ -10,7 +10,7 @@ import (
 
 // asK runs den as k, agent-tty or km, if it was started by one of these names.
 func (a *app) asK(args []string) (status int, ok bool) {
-	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.stdout, Stderr: a.stderr, Version: Version}
+	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: Version}
 	switch filepath.Base(args[0]) {
 	case "agent-tty":
 		if words, ok := a.denWords(args[1:]); ok {

@@ -25,15 +25,16 @@ type app struct {
 	environ []string
 	vars    map[string]string
 	stdin   *os.File
-	stdout  io.Writer
-	stderr  io.Writer
+	stdout  io.Writer // for JSON, and for bytes that are meant for a terminal
+	text    io.Writer // stdout, for text that others supplied: see plain
+	stderr  io.Writer // plain
 
 	json     bool   // --json
 	homeFlag string // --home
 }
 
 func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Writer) *app {
-	a := &app{name: name, environ: environ, stdin: stdin, stdout: stdout, stderr: stderr, vars: map[string]string{}}
+	a := &app{name: name, environ: environ, stdin: stdin, stdout: stdout, text: plain(stdout), stderr: plain(stderr), vars: map[string]string{}}
 	for _, kv := range environ {
 		k, v, _ := strings.Cut(kv, "=")
 		a.vars[k] = v
@@ -102,7 +103,7 @@ func (a *app) answer(v any, text func(w io.Writer)) error {
 		return a.printJSON(v)
 	}
 	if text != nil {
-		text(a.stdout)
+		text(a.text)
 	}
 	return nil
 }

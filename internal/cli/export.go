@@ -18,7 +18,6 @@ import (
 	"den/internal/session"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 type exportOptions struct {
@@ -229,9 +228,7 @@ type progressBar struct {
 
 func (a *app) progressBar() *progressBar {
 	b := &progressBar{begun: time.Now()}
-	if f, ok := a.stderr.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		b.to = f
-	}
+	b.to = terminalOf(a.stderr)
 	return b
 }
 

@@ -35,6 +35,8 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// The first signal asks the verb to end. If it does not, the next one ends it.
+	context.AfterFunc(ctx, stop)
 	root := newRoot(a, args[1:])
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)

@@ -99,7 +99,12 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 			fmt.Fprintf(a.stderr, "den: the artifact was not kept: %v\n", err)
 		}
 	}
-	return a.answer(ans, func(w io.Writer) { printSnapshot(w, ans) })
+	return a.answer(ans, func(w io.Writer) {
+		if ans.Format == "ansi" {
+			w = a.stdout // den's own escapes, around text without any
+		}
+		printSnapshot(w, ans)
+	})
 }
 
 // keepSnapshot writes the artifact, unless it is there: at one seq, the same

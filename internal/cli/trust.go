@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"strings"
 
 	"den/internal/fault"
@@ -40,8 +39,7 @@ func (a *app) checkTrust(p keeper.StateDir, ws *workspace.Workspace, trusted boo
 
 // confirm asks a person at a terminal. Without a terminal the answer is no.
 func (a *app) confirm(question string) bool {
-	out, ok := a.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(out.Fd())) || !term.IsTerminal(int(a.stdin.Fd())) {
+	if terminalOf(a.stderr) == nil || !term.IsTerminal(int(a.stdin.Fd())) {
 		return false
 	}
 	fmt.Fprint(a.stderr, question)
