@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"den/internal/screen"
 )
 
 // fontStack is for viewers: the fonts that PNGs are drawn with come first.
@@ -155,7 +157,7 @@ func (s *svg) text(run []Cell, x, y int) {
 		}
 	}
 	first := &run[0]
-	link := first.Link != "" && safeLink(first.Link)
+	link := first.Link != "" && screen.SafeLink(first.Link)
 	if link {
 		fmt.Fprintf(&s.out, `<a href="%s">`, escape(first.Link))
 	}
@@ -214,14 +216,4 @@ func escape(text string) string {
 		}
 		return r
 	}, text))
-}
-
-// safeLink keeps a program from planting a script into a picture.
-func safeLink(link string) bool {
-	for _, scheme := range []string{"http://", "https://", "mailto:", "file://", "ftp://"} {
-		if len(link) >= len(scheme) && strings.EqualFold(link[:len(scheme)], scheme) {
-			return true
-		}
-	}
-	return false
 }

@@ -112,7 +112,7 @@ func (s *Snapshot) HTML() string {
 	body := s.join(func(b *strings.Builder, r Run) {
 		text := html.EscapeString(r.Text)
 		css := s.css(r.Style)
-		if r.Link != "" && safeLink(r.Link) {
+		if r.Link != "" && SafeLink(r.Link) {
 			fmt.Fprintf(b, `<a href="%s" style="color:inherit;%s">%s</a>`, html.EscapeString(r.Link), css, text)
 			return
 		}
@@ -132,9 +132,10 @@ func (s *Snapshot) HTML() string {
 		html.EscapeString(title), s.Background, s.Foreground, s.Cols, body)
 }
 
-// safeLink keeps a program from planting a script into a page.
-func safeLink(link string) bool {
-	for _, scheme := range []string{"http://", "https://", "mailto:", "file://", "ftp://"} {
+// SafeLink reports whether a link of a program may become a link in a page or a
+// picture: it must not be a script, nor lead to a file of the reader's machine.
+func SafeLink(link string) bool {
+	for _, scheme := range []string{"http://", "https://", "mailto:", "ftp://"} {
 		if len(link) >= len(scheme) && strings.EqualFold(link[:len(scheme)], scheme) {
 			return true
 		}

@@ -44,6 +44,14 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}
 	}
+	for link, want := range map[string]bool{
+		"https://example.com/": true, "HTTP://example.com/": true, "mailto:a@b": true,
+		"javascript:alert(1)": false, "file:///etc/passwd": false, "data:text/html,x": false, "": false,
+	} {
+		if got := screen.SafeLink(link); got != want {
+			t.Errorf("SafeLink(%q) = %v", link, got)
+		}
+	}
 	if strings.Contains(s.HTML(), "javascript:") {
 		t.Error("a program planted a script into the page")
 	}
