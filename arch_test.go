@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"internal/keys":      {"internal/fault", "internal/vt"},
 	"internal/pty":       {"internal/fault"},
 	"internal/rpc":       {"internal/fault"},
-	"internal/eventlog":  {"internal/fault"},
+	"internal/eventlog":  {"internal/fault", "internal/atomicfile"},
 	"internal/supervise": {"internal/fault", "internal/pty"},
 	"internal/screen":    {"internal/fault", "internal/vt"},
 

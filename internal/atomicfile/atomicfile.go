@@ -1,5 +1,6 @@
 // Package atomicfile writes whole files so that a reader sees the old or the
-// new content, never a part.
+// new content, never a part, and reads them without being blocked by a pipe or
+// filled by a huge file in their place.
 package atomicfile
 
 import (

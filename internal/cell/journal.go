@@ -84,10 +84,14 @@ func (j *Journal) beginAnew(line []byte) error {
 // Close closes the journal. Its file stays.
 func (j *Journal) Close() error { return j.file.Close() }
 
+// maxJournalRead bounds a journal that is read: it is rewritten above 1 MiB, but
+// one record may be longer.
+const maxJournalRead = 64 << 20
+
 // readLast calls take with the lines of a file, last line first, until take
 // returns true. It reports whether it did. A missing file is an error.
 func readLast(path string, take func(line []byte) bool) (bool, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := atomicfile.Read(path, maxJournalRead)
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"den/internal/atomicfile"
 )
 
 // Bounds of a cell's output. Up to maxMemory it is kept in memory, up to
@@ -176,7 +178,7 @@ func Cut(text string, max int) (string, bool) {
 
 // CutFile is Cut for an output that is kept in a file.
 func CutFile(path string, max int) (text string, cut bool, err error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return "", false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"den/internal/atomicfile"
 	"den/internal/fault"
 )
 
@@ -37,7 +38,7 @@ type cursor struct {
 // openCursor opens a segment and reads its header. The error is
 // io.ErrUnexpectedEOF if the header is incomplete.
 func openCursor(dir string, e entry) (*cursor, error) {
-	f, err := os.Open(filepath.Join(dir, e.name))
+	f, err := atomicfile.Open(filepath.Join(dir, e.name))
 	if err != nil {
 		return nil, err
 	}

@@ -111,10 +111,15 @@ func poll(ctx context.Context, take func() error) error {
 	}
 }
 
+// openToProbe opens a lock file for reading. A pipe in its place does not block.
+func openToProbe(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+}
+
 // Held reports whether somebody holds a lock on any part of the file. Read
 // access is enough. A missing file is not held.
 func Held(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := openToProbe(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -152,7 +157,7 @@ func Deleted(lock *os.File) bool {
 // goroutine waits in the kernel and ends only then, or with the process: it is
 // for commands that follow one holder.
 func Released(path string) (<-chan struct{}, error) {
-	f, err := os.Open(path)
+	f, err := openToProbe(path)
 	if err != nil {
 		return nil, err
 	}

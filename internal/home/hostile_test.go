@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -152,6 +153,30 @@ func TestHomeOfAnotherUserIsRefused(t *testing.T) {
 		}
 		if m, err := d.Load(); err != nil || m.Status != home.Running {
 			t.Errorf("%s: the record was written: %+v, %v", name, m, err)
+		}
+	}
+}
+
+// A pipe or a huge file in a Home neither blocks a reader nor fills its memory.
+func TestPipesAndHugeFilesAreRefused(t *testing.T) {
+	root := home.Home{Path: t.TempDir()}
+	for _, name := range []string{"session.json", "lock"} {
+		for what, plant := range map[string]func(path string) error{
+			"a pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+			"a huge file": func(path string) error {
+				return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 300<<20))
+			},
+		} {
+			d := record(t, root, home.Manifest{Name: "x", Status: home.Running})
+			path := filepath.Join(d.Path, name)
+			os.RemoveAll(path) // Best effort: there may be none.
+			if err := plant(path); err != nil {
+				t.Fatal(err)
+			}
+			m, err := d.Reconcile()
+			if name == "session.json" && fault.KindOf(err) != fault.Storage {
+				t.Errorf("%s is %s: %+v, %v, want storage", name, what, m, err)
+			}
 		}
 	}
 }

@@ -21,6 +21,10 @@ import (
 // manifestVersion is the version of session.json. A newer one is refused.
 const manifestVersion = 1
 
+// maxRecord bounds session.json, and the registry. A command line of the
+// longest size that systems allow fits.
+const maxRecord = 16 << 20
+
 // Manifest is the record of a session. While the session runs only its host
 // writes it; later, the process that closes it.
 type Manifest struct {
@@ -97,7 +101,7 @@ func (d Dir) exists() bool {
 // Load reads the record as stored. The record of a session whose host died may
 // still say that it is active; see Inspect.
 func (d Dir) Load() (*Manifest, error) {
-	raw, err := os.ReadFile(d.manifest())
+	raw, err := atomicfile.Read(d.manifest(), maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.Errorf(fault.NotFound, "no session '%s'", d.ID)
 	}

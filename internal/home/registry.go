@@ -49,7 +49,7 @@ func NewRegistry(getenv func(string) string) Registry {
 
 // Homes returns the entries, the newest first.
 func (r Registry) Homes() ([]RegisteredHome, error) {
-	raw, err := os.ReadFile(r.Path)
+	raw, err := atomicfile.Read(r.Path, maxRecord)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

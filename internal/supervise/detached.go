@@ -139,11 +139,18 @@ func input(talk bool) (in, tell *os.File, err error) {
 
 // LogTail returns the end of a log file, for an error message.
 func LogTail(path string) string {
-	raw, err := os.ReadFile(path)
-	if err != nil || len(raw) == 0 {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
 		return "its log is empty"
 	}
-	return string(raw[max(0, len(raw)-2000):])
+	defer f.Close() // Best effort: it was only read.
+	fi, err := f.Stat()
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() == 0 {
+		return "its log is empty"
+	}
+	tail := make([]byte, min(fi.Size(), 2000))
+	n, _ := f.ReadAt(tail, fi.Size()-int64(len(tail))) // Best effort: a log that was shortened meanwhile tells less.
+	return string(tail[:n])
 }
 
 // LetGo closes the started process's pipes to its starter, after it has

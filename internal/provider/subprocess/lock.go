@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/provider/subprocess/shim"
@@ -36,7 +37,7 @@ func (l lockState) ended() int {
 
 // readLock reads a lock's state. A missing file is held by nobody.
 func readLock(path string) (lockState, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The directory was made when the provider was opened. If it is gone,
 		// nobody knows what runs.

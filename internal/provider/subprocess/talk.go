@@ -81,7 +81,7 @@ func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error)
 		return "", err
 	}
 	dir := p.root.session(name)
-	last, err := os.ReadFile(dir.LastFile())
+	last, err := atomicfile.Read(dir.LastFile(), 4*shim.Kept)
 	switch {
 	case err == nil:
 		return shim.LastLines(last, false, n), nil
@@ -115,7 +115,7 @@ func peekLog(name string, dir shim.Dir, n int) (string, error) {
 // tail returns the last bytes of a file, nothing where there is none, and
 // whether there was more.
 func tail(path string, size int64) ([]byte, bool, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}

@@ -16,6 +16,10 @@ import (
 	"den/internal/fault"
 )
 
+// maxFile bounds Record and End. A command line of the longest size that systems
+// allow fits.
+const maxFile = 16 << 20
+
 // FilesVersion is that of Record and End.
 const FilesVersion = 1
 
@@ -104,7 +108,7 @@ func (d Dir) saveEnd(e *End) error {
 }
 
 func load(path string, v any) error {
-	raw, err := os.ReadFile(path)
+	raw, err := atomicfile.Read(path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.Errorf(fault.NotFound, "%w", err)
