@@ -125,3 +125,25 @@ func TestBufferedBytesWithinStream(t *testing.T) {
 		}
 	}
 }
+
+// Requests that never become whole are paid for too: clients that each begin a
+// long line cannot make the server keep more than its bound.
+func TestHalfRequestsAreBounded(t *testing.T) {
+	r := start(t, rpc.Limits{Buffered: 300_000})
+	half := []byte(`{"v":1}` + "\n" + `{"method":"` + strings.Repeat("x", 200_000))
+	refused := make(chan string, 3)
+	for range 3 {
+		conn, in := r.raw()
+		go func() {
+			conn.Write(half) // the server may close it in the middle
+			line, _ := in.ReadString('\n')
+			refused <- line
+		}()
+	}
+	for range 2 { // one of the three fits
+		if line := <-refused; !strings.Contains(line, `"busy"`) {
+			t.Errorf("answered %q, want busy", line)
+		}
+	}
+	r.mustEcho(r.dial())
+}
