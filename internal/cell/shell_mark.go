@@ -17,6 +17,7 @@ import (
 //	B  the prompt ended and input starts; again when the prompt is drawn anew
 //	P  the shell asks for the rest of an unfinished command (not in fish)
 //	C  a command starts, its output is next (not in sh)
+//	H  a shell inside the session's program prints marks from now on; with its kind
 //	K  the input was emptied by den's own key, and the prompt stands (fish)
 //	D  back from the input: the command ended with the status
 //

@@ -22,6 +22,8 @@ type ShellMarks struct {
 	Shown   string  `json:"shown,omitempty"`   // what stood left of the cursor when it was there (B)
 	Input   vt.Mark `json:"input,omitzero"`    // where input begins (B)
 	Emptied int     `json:"emptied,omitempty"` // how often it reported that its input is empty (K)
+	Inner   bool    `json:"inner,omitempty"`   // the last mark came from a shell inside the session's program
+	Other   bool    `json:"other,omitempty"`   // Silent of the other of the two shells
 	Refused bool    `json:"refused,omitempty"` // the last command ended without having begun
 }
 
@@ -35,10 +37,22 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 		return false
 	}
 	status, own := OwnMark(mark, m.Token)
+	inner := false
+	if !own {
+		status, own = OwnMark(mark, m.Token+innerToken)
+		inner = own
+	}
 	if !own {
 		return false
 	}
-	if mark.Kind == 'D' && m.redraws(mark) {
+	if inner != m.Inner {
+		m.Inner, m.Silent, m.Other = inner, m.Other, m.Silent
+	}
+	switch {
+	case mark.Kind == 'H':
+		m.Silent = strings.HasPrefix(mark.Args, "sh;")
+		return true
+	case mark.Kind == 'D' && m.redraws(mark):
 		return false
 	}
 	m.Last = mark.Kind

@@ -50,6 +50,8 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return call(req, func(a wire.Answer) (cell.Result, error) { return h.cells.answer(ctx, a) })
 	case wire.MethodInt:
 		return h.cells.interrupt(ctx)
+	case wire.MethodMarks:
+		return wire.Marks{Token: h.core.marksToken()}, h.requireRunning()
 	case wire.MethodRelease:
 		return h.cells.release(ctx)
 	case wire.MethodNotify:

@@ -1,6 +1,11 @@
 package host
 
-import "den/internal/cell"
+import (
+	"time"
+
+	"den/internal/cell"
+	"den/internal/ident"
+)
 
 // inputBlankLocked reports whether the cursor stands where the shell's input
 // begins, with nothing behind it on the screen.
@@ -8,6 +13,18 @@ func (c *core) inputBlankLocked() bool {
 	at, cur := c.shell.Input, c.term.Cursor()
 	line := c.term.ScreenLine() + int64(cur.Row)
 	return at.Line == line && at.Col == cur.Col && cell.NothingBehindCursor(c.term)
+}
+
+// marksToken returns the token of the session's marks. A session whose program
+// is no shell with marks gets one: whatever its program is, it is not reading
+// commands itself.
+func (c *core) marksToken() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shell.Token == "" {
+		c.shell = cell.ShellMarks{Token: ident.New(time.Now()), Last: 'C', Began: true}
+	}
+	return c.shell.Token
 }
 
 // pasting reports whether a paste was begun and not ended.

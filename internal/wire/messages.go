@@ -22,6 +22,7 @@ const (
 	MethodAnswer   = "answer"
 	MethodInt      = "int"
 	MethodRelease  = "release"
+	MethodMarks    = "marks"
 	MethodNotify   = "notify"
 	MethodClear    = "clear" // the scrollback
 	// MethodInputState asks what became of input.
@@ -285,6 +286,11 @@ type Released struct {
 	Command string `json:"command,omitempty"`
 	State   string `json:"state"` // as that of the foreground in Status
 	Why     string `json:"why,omitempty"`
+}
+
+// Marks has the token of the session's shell marks.
+type Marks struct {
+	Token string `json:"token"`
 }
 
 // Notify is a message for whoever listens to the session's events.

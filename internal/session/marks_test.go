@@ -1,0 +1,71 @@
+package session_test
+
+import (
+	"testing"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/need"
+	"den/internal/session"
+	"den/internal/wire"
+)
+
+// TestInnerMarks brings marks into shells inside other programs.
+func TestInnerMarks(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		outer, inner []string
+	}{
+		{"bash in bash", []string{"bash", "--norc"}, []string{"bash --norc"}},
+		{"dash in bash", []string{"bash", "--norc"}, []string{"dash"}},
+		{"bash in dash", []string{"dash"}, []string{"bash --norc"}},
+		{"zsh in bash", []string{"bash", "--norc"}, []string{"zsh -f"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			need.Program(t, c.outer[0])
+			s, _ := start(t, session.Options{}, c.outer...)
+			r, err := s.Run(t.Context(), session.Run{Code: c.inner[0], Timeout: patience})
+			if err != nil || !r.Asks() {
+				t.Fatalf("%+v %v", r, err)
+			}
+			if _, err := s.Marks(t.Context(), patience); err != nil {
+				t.Fatal(err)
+			}
+			expectExact(t, s)
+			runCell(t, s, "exit 0")
+			expectExact(t, s) // the outer one again
+		})
+	}
+}
+
+// expectExact runs cells whose ends and exit codes must be exact.
+func expectExact(t *testing.T, s *session.Session) {
+	t.Helper()
+	for _, c := range []struct {
+		code, output string
+		exit         int
+	}{
+		{"echo here", "here", 0},
+		{"sleep 0.3; echo slept", "slept", 0},
+		{"sh -c 'exit 7'", "", 7},
+		{"true", "", 0},
+		{"cd /tmp; pwd", "/tmp", 0},
+	} {
+		r := runCell(t, s, c.code)
+		if r.Status != cell.Done || r.By != cell.ByShell || r.Output != c.output || r.ExitCode == nil || *r.ExitCode != c.exit {
+			t.Errorf("%s: %+v", c.code, r)
+		}
+	}
+}
+
+// TestNoInnerMarks expects an error from a program that is no shell.
+func TestNoInnerMarks(t *testing.T) {
+	s, _ := start(t, session.Options{}, "sh", "-c", "while read -p '> ' x; do :; done")
+	if _, err := s.Wait(t.Context(), wire.Wait{Ready: true, Timeout: patience}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Marks(t.Context(), patience); fault.KindOf(err) != fault.Unsupported {
+		t.Errorf("got %v", err)
+	}
+}
