@@ -57,6 +57,8 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 		// The key was lost. That the kernel sees work says nothing: others may
 		// be at work beside a shell that waits (fish makes completions).
 		return clearInput(o, s)
+	case !clearing && !takes && o.stuck():
+		return clearInput(o, s)
 	case clearing || !takes:
 		return Action{Do: Wait}, s
 	case s.unclean(p, o):

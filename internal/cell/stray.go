@@ -24,6 +24,10 @@ func (i *StrayInput) Consumed(count int) {
 	}
 }
 
+// stuck reports whether the shell itself, and no command of its own, makes
+// nothing of what was typed: Ctrl-S stopped the terminal's output, for example.
+func (o *Observed) stuck() bool { return o.Own && o.Quiet > quietRest && o.stray() }
+
 // stray reports whether the shell's input may hold something that no cell
 // typed. A line that was entered is gone when the shell has reported an end
 // since and shows nothing behind its prompt.
