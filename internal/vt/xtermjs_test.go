@@ -167,6 +167,7 @@ var keptDifferences = []struct{ name, in, why string }{
 	{"DECRC after scrolling", "\x1b[3H\x1b7\x1b[4H\n\x1b8x", "the cursor goes to the place on the screen, not to the line that was there"},
 	{"RIS and LNM", "\x1b[20h\x1bcab\nc", "a reset switches it off"},
 	{"half of a wide character", "日\x1b[2G\x1b[44mx", "the other half becomes a blank on the background that it had"},
+	{"ICH inside a wide character", "日本語日本\x1b[6G\x1b[@", "no half of a character stays"},
 	{"overwriting a wide character at the end without autowrap", "\x1b[?7l\x1b[9G日x", "no half of a character stays"},
 	{"tab stops and the alternate screen", "\x1b[?1049h\x1b[3g\x1b[?1049l\tx", "xterm has one set for both screens"},
 	{"DECALN under SGR", "\x1b[3m\x1b#8", "xterm fills with plain E"},
@@ -279,7 +280,11 @@ func (g generator) commonPiece(styled bool) string {
 	case 4, 5:
 		return fmt.Sprintf("\x1b[%d;%dH", 1+g.r.IntN(12), 1+g.r.IntN(40))
 	case 6, 7:
-		return "\x1b[" + small() + g.pick(strings.Split("ABCDEFGIXZ`ade@P", "")...)
+		moves := strings.Split("ABCDEFGIZ`ade", "")
+		if styled {
+			moves = append(moves, "@", "P", "X")
+		}
+		return "\x1b[" + small() + g.pick(moves...)
 	case 8:
 		return g.pick("\x1b["+small()+"L", "\x1b["+small()+"M", "\x1b["+small()+"S", "\x1b[49m\x1b["+small()+"T")
 	case 9:
