@@ -83,4 +83,5 @@ func (t *Terminal) privateBelow(args [][]byte) {
 	t.below = append(t.below, rows...)
 	t.below[len(t.below)-1].endChanged()
 	copy(rows, newLines(int(n), t.cols))
+	t.forgetLast() // it may have stood there
 }

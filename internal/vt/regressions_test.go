@@ -39,6 +39,7 @@ var regressions = []struct {
 	{"two flags side by side that did not join", sized(20, 6, 0), []step{write(clusters + "🇩\x1b[C\x1b[D🇪")}},
 	{"an emoji after a joiner that came late", sized(20, 6, 0), []step{write(clusters + "👩\x1b[C\x1b[D\u200d👩")}},
 	{"a selector that came late", sized(20, 6, 0), []step{write(clusters + "❤\x1b[C\x1b[D\uFE0F\u200d🔥")}},
+	{"the last character goes below the screen", sized(1, 1, 40), []step{write(intro + "\x1b[?47hx\x1b_den;below;1;1\x1b\\")}},
 	{"half a flag in one cell", sized(4, 3, 10), []step{write("\x1b[?2027l🇩🇪🇩🇪🇩\u0301x\x1b[?2027h🇪🇩")}},
 	{"half a flag is repeated", sized(4, 3, 10), []step{write("\x1b[?2027l🇩"), write("\x1b[b🇪")}},
 	{"an emoji selector without clusters", sized(4, 3, 10), []step{write("\x1b[?2027l❤️❤"), write("️👩‍"), write("👩")}},
