@@ -93,3 +93,5 @@ func FuzzDump(f *testing.F) {
 }
 
 func FuzzResize(f *testing.F) { fuzzLaw(f, resizeLaw) }
+
+func FuzzLower(f *testing.F) { fuzzLaw(f, lowerLaw) }

@@ -208,6 +208,41 @@ func resizeLaw(cfg vt.Config, seed uint64) func([]step) string {
 	}
 }
 
+// lowerLaw: making the screen lower and higher again moves nothing, wherever the
+// cursor stands. Earlier resizes are left out: rows that they pushed up or down
+// may come back as well.
+func lowerLaw(cfg vt.Config, seed uint64) func([]step) string {
+	cfg.Scrollback = 20000
+	return func(steps []step) string {
+		r := rand.New(rand.NewPCG(seed, 4))
+		term := vt.New(cfg)
+		for _, s := range steps {
+			if s.cols == 0 {
+				s.do(term)
+			}
+		}
+		cols, rows := term.Size()
+		term.Write(fmt.Appendf(nil, "\x18\x1b[!p\x1b[?1049l\x1b[r\x1b[?6l\x1b[%d;%dH", 1+r.IntN(rows), 1+r.IntN(cols)))
+		before, screen, cursor := term.Logical(), string(term.AppendText(nil)), term.Cursor()
+		lower := 1 + r.IntN(rows)
+		term.Resize(cols, lower)
+		if err := term.Check(); err != nil {
+			return err.Error()
+		}
+		if d := dumpDiff(term, cfg); d != "" {
+			return d
+		}
+		term.Resize(cols, rows)
+		if got := term.Logical(); !slices.Equal(got, before) {
+			return fmt.Sprintf("over %d rows and back: text %q, was %q", lower, got, before)
+		}
+		if got := string(term.AppendText(nil)); got != screen || term.Cursor() != cursor {
+			return fmt.Sprintf("over %d rows and back: screen %q, was %q, cursor %+v, was %+v", lower, got, screen, term.Cursor(), cursor)
+		}
+		return ""
+	}
+}
+
 // hold checks a law for many seeds and shrinks the first input that breaks it.
 func hold(t *testing.T, n int, law func(vt.Config, uint64) func([]step) string) {
 	t.Helper()
@@ -239,5 +274,7 @@ func TestSplitWritesGiveTheSameTerminal(t *testing.T) { hold(t, 600, splitLaw) }
 func TestCanonicalTextIsTheRows(t *testing.T) {
 	hold(t, 600, func(cfg vt.Config, _ uint64) func([]step) string { return textLaw(cfg) })
 }
+
+func TestLowerAndBackMovesNothing(t *testing.T) { hold(t, 600, lowerLaw) }
 
 func TestResizeThereAndBackLosesNothing(t *testing.T) { hold(t, 600, resizeLaw) }
