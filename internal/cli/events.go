@@ -33,8 +33,9 @@ func (a *app) eventsCmd() *cobra.Command {
 		Use:   "events [SESSION] [CELL]",
 		Short: "Follow a session's cells and messages, one JSON object per line",
 		Long: `Print one event per line when a cell starts, asks something ("asking") or ends, when a
-message is sent, and when the session closes. It follows the event log, so no event is missed, and it works for a session
-that is over. It begins now, or with --all at the beginning of the log. With a CELL only
+message is sent, when the program rings the bell, sends a notification, reports its progress
+or writes to the clipboard, and when the session closes. It follows the event log, so no
+event is missed, and it works for a session that is over. It begins now, or with --all at the beginning of the log. With a CELL only
 that cell's events are printed, from its start.`,
 		Example: "  den events work\n  den events work -1 && echo 'a cell has ended or asks'",
 		GroupID: groupCell,
