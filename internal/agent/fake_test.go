@@ -23,6 +23,7 @@ type fake struct {
 	onNudge func(s *fakeSession, text string) error
 	onType  func(s *fakeSession, text string) error
 	input   provider.Input // what Input answers
+	deaf    error          // Input fails with it
 	typed   time.Time      // when a person last typed; attached if not zero
 	busy    bool           // AwaitReady does not return
 }
@@ -135,7 +136,7 @@ func (f *fake) Type(_ context.Context, name, text string) error {
 }
 
 func (f *fake) Input(_ context.Context, name string) (in provider.Input, err error) {
-	err = f.with(name, func(*fakeSession) error { in = f.input; return nil })
+	err = f.with(name, func(*fakeSession) error { in = f.input; return f.deaf })
 	return in, err
 }
 

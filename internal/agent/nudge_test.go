@@ -265,6 +265,34 @@ func TestNudgeWaits(t *testing.T) {
 	}
 }
 
+// While nobody can tell what stands in a plain program's line, nothing is
+// typed: it may be somebody's text. Under load a host that was asked too late
+// gave such an error, and the message was glued to a draft.
+func TestNothingIsTypedWhileTheLineIsNotKnown(t *testing.T) {
+	p := newFake()
+	p.onStart = func(s *fakeSession) { s.screen = "$ " }
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty,
+		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir()}})
+	if err == nil {
+		err = m.Start(t.Context(), nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.deaf = fault.Errorf(fault.Unreachable, "the host does not answer")
+	p.mu.Unlock()
+	short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+	defer cancel()
+	n, err := m.Nudge(short, "", "hello")
+	if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "does not answer") {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if p.called() != "" {
+		t.Errorf("typed: %s", p.called())
+	}
+}
+
 // A process that dies leaves its queue: what was not typed is typed by the
 // next, what was perhaps typed is not typed twice.
 func TestQueueSurvivesARestart(t *testing.T) {

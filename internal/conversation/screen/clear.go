@@ -173,8 +173,13 @@ func (c *Conversation) lineObstacle(ctx context.Context, screen, text string, ta
 		return "", nil
 	}
 	in, err := c.input(ctx)
-	if err != nil {
+	switch {
+	case unsupported(err):
 		return "", nil // nobody knows: the program decides
+	case err != nil && ctx.Err() != nil:
+		return "", err
+	case err != nil: // somebody's text may stand there
+		return "its input could not be asked about: " + err.Error(), nil
 	}
 	if n := longestLine(text); in.LineMode && n > provider.MaxLine {
 		if !takesInput {
