@@ -77,9 +77,14 @@ func (c *core) output(chunk []byte) (replies []byte) {
 		chunk = chunk[:len(chunk)-n]
 	}
 	c.outputLocked(chunk)
-	replies = c.term.TakeReplies()
-	// If the program exits without reading the replies, they become input of
-	// the next one: a shell echoes them shortly after its prompt.
+	return c.takeRepliesLocked()
+}
+
+// takeRepliesLocked returns the terminal's replies, and notes that they are
+// input that no cell typed. If the program exits without reading them, they
+// become input of the next one: a shell echoes them shortly after its prompt.
+func (c *core) takeRepliesLocked() []byte {
+	replies := c.term.TakeReplies()
 	if len(replies) > 0 {
 		c.Foreign = true
 		if c.shell.Last != 0 { // before its first prompt the shell itself asks, or its start-up files
@@ -221,9 +226,7 @@ func (c *core) resize(cols, rows int) (seq uint64, replies []byte) {
 		f.markRepaint()
 	}
 	c.wakeLocked()
-	replies = c.term.TakeReplies()
-	c.Foreign = c.Foreign || len(replies) > 0
-	return seq, replies
+	return seq, c.takeRepliesLocked()
 }
 
 // clearScrollback empties the emulator's scrollback. It is logged as an event
