@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,10 +82,11 @@ const small = 96 << 10
 func startBusy(t *testing.T, limit int64) (s *session.Session, gate string) {
 	t.Helper()
 	gate = fifo(t)
-	// Cleared now and then, so that repaints are short.
-	s, _ = startLimited(t, session.Options{}, limit, "sh", "-c", `i=0
+	// Cleared now and then, so that repaints are short. The questions to the
+	// terminal make many events of the output, however busy the machine is.
+	s, _ = startLimited(t, session.Options{}, limit, "bash", "-c", `i=0
 while [ $i -lt 300 ]; do
-	[ $((i % 20)) -eq 0 ] && printf '\033[2J\033[3J\033[H'
+	if [ $((i % 20)) -eq 0 ]; then printf '\033[2J\033[3J\033[H\033[6n'; IFS= read -rs -d R x; fi
 	printf 'line %d \377\376 %0100d\n' $i $i; i=$((i+1))
 done
 echo all""done; read x < `+gate+`; echo bye`)
@@ -227,21 +229,32 @@ func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
 	s, _ := startLimited(t, session.Options{}, 4<<20, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read x < "+gate)
 	var got said
 	begun := make(chan struct{}, 1)
+	whole := make(chan struct{}, 1) // the last line came
+	var printed []byte
 	done := make(chan error, 1)
 	go func() {
 		done <- s.Log(context.Background(), wire.Log{Follow: true, Head: true}, func(part wire.LogPart) error {
-			select {
-			case begun <- struct{}{}:
-			default:
+			err := got.take(part)
+			tell(begun)
+			for _, e := range part.Events {
+				printed = append(printed, session.LogEvent(e).Data...)
 			}
-			return got.take(part)
+			if bytes.Contains(printed, []byte("line 2999")) {
+				tell(whole)
+			}
+			return err
 		})
 	}()
 	<-begun
 	for range 3 {
 		upgrade(t, s)
 	}
-	waitFor(t, s, "line 2999")
+	// A stream that is between two hosts when the session ends cannot go on.
+	select {
+	case <-whole:
+	case err := <-done:
+		t.Fatalf("the stream ended early: %v", err)
+	}
 	release(t, gate)
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -256,6 +269,13 @@ func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
 		t.Error("the stream saw no upgrade: the test shows nothing")
 	}
 	equal(t, "over upgrades", got.events, onDisk(t, s, 0))
+}
+
+func tell(token chan<- struct{}) {
+	select {
+	case token <- struct{}{}:
+	default: // it was told
+	}
 }
 
 // A copy of the log is the log, file by file, however often it was broken off.

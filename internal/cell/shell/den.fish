@@ -42,6 +42,7 @@ end
 # no keyboard has, before it types code. Ctrl-C alone says nothing about an
 # empty line, and leaves vi's command mode only sometimes.
 function __den_empty
+    commandline --function cancel # an open list of completions takes keys for itself
     commandline ''
     __den_insert
     commandline --function repaint-mode
