@@ -92,13 +92,14 @@ func refuseMisplacedFlag(cmd *cobra.Command, name string) error {
 	return nil
 }
 
-// isFlagOf reports whether a word is one of the command's flags.
+// isFlagOf reports whether a word is one of the command's flags. Every program
+// has its own help.
 func isFlagOf(cmd *cobra.Command, word string) bool {
 	if long, ok := strings.CutPrefix(word, "--"); ok {
 		long, _, _ = strings.Cut(long, "=")
-		return cmd.Flag(long) != nil
+		return cmd.Flag(long) != nil && long != "help"
 	}
-	return len(word) == 2 && word[0] == '-' && cmd.Flags().ShorthandLookup(word[1:]) != nil
+	return len(word) == 2 && word[0] == '-' && word != "-h" && cmd.Flags().ShorthandLookup(word[1:]) != nil
 }
 
 func (a *app) runNew(cmd *cobra.Command, name string, command []string, o newOptions) error {

@@ -27,8 +27,10 @@ func setLock(f *os.File, part region, k kind, p patience) error {
 	return unix.FcntlFlock(f.Fd(), int(p), &unix.Flock_t{Type: int16(k), Start: part.start, Len: part.length})
 }
 
+// lockedByOther asks whether a shared lock could be had: those who waited for
+// the release have one for a moment, and are no holders.
 func lockedByOther(f *os.File) (bool, error) {
-	found := unix.Flock_t{Type: unix.F_WRLCK}
+	found := unix.Flock_t{Type: unix.F_RDLCK}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &found); err != nil {
 		return false, err
 	}
