@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -104,7 +105,7 @@ func (c *core) outputLocked(chunk []byte) {
 	c.feedLocked(chunk)
 	c.notesLocked()
 	c.LastOutput = c.clock()
-	if !wasSync {
+	if !wasSync || bytes.Contains(chunk, syncEnds) {
 		c.SyncSince = c.LastOutput
 	}
 	c.happenedLocked()
@@ -278,10 +279,24 @@ func (c *core) announce(exit wire.Exit) {
 }
 
 // snapshot captures the screen.
-func (c *core) snapshot(scrollback int) wire.Snapshot {
+// snapshot captures the screen. drawing reports that the program is in the
+// middle of a synchronised update: then there is nothing to see yet.
+func (c *core) snapshot(scrollback int, force bool) (shot wire.Snapshot, drawing bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return wire.Snapshot{Seq: c.log.Position().Seq, Screen: screen.Capture(c.term, scrollback)}
+	if !force && c.frameLeftLocked() > 0 {
+		return wire.Snapshot{}, true
+	}
+	return wire.Snapshot{Seq: c.log.Position().Seq, Screen: screen.Capture(c.term, scrollback)}, false
+}
+
+// frameLeftLocked returns how long the end of a synchronised update that has
+// begun is waited for, or 0.
+func (c *core) frameLeftLocked() time.Duration {
+	if !c.term.Modes().Sync || c.ended != nil {
+		return 0
+	}
+	return max(0, c.SyncSince+syncPatience-c.clock())
 }
 
 func (c *core) modes() vt.Modes {

@@ -12,6 +12,9 @@ import (
 // waits, in case a program never ends one.
 const syncPatience = 200 * time.Millisecond
 
+// syncEnds ends a synchronised update.
+var syncEnds = []byte("\x1b[?2026l")
+
 // lastLines is the number of screen lines in a timeout's result.
 const lastLines = 10
 
@@ -111,11 +114,9 @@ func (w *waiter) check(v *view) (unmet []string) {
 		}
 	}
 	ended := c.ended != nil
-	if c.term.Modes().Sync && !ended {
-		if left := c.SyncSince + syncPatience - v.now; left > 0 {
-			w.recheck = left
-			return []string{"end of a synchronised update"}
-		}
+	if left := c.frameLeftLocked(); left > 0 {
+		w.recheck = left
+		return []string{"end of a synchronised update"}
 	}
 	if w.Exit {
 		fail(ended, "exit")

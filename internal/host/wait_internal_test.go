@@ -221,6 +221,45 @@ func TestWaitSynchronisedOutput(t *testing.T) {
 	})
 }
 
+// A snapshot shows whole frames, and does not wait for ever for one.
+func TestSnapshotShowsWholeFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newTestHost(t)
+		h.core.output([]byte("\x1b[?2026hhalf"))
+		text := make(chan string, 1)
+		take := func() {
+			shot, err := h.snapshot(t.Context(), 0)
+			if err != nil {
+				t.Error(err)
+			}
+			text <- shot.Screen.PlainText()
+		}
+		go take()
+		synctest.Wait()
+		if len(text) > 0 {
+			t.Fatalf("it shows half a frame: %q", <-text)
+		}
+		h.core.output([]byte(" and half\x1b[?2026l"))
+		if got := <-text; got != "half and half" {
+			t.Errorf("snapshot %q", got)
+		}
+		// Between two frames of one write.
+		h.core.output([]byte("\x1b[?2026h\r\x1b[Kone"))
+		time.Sleep(syncPatience - time.Millisecond)
+		h.core.output([]byte("\x1b[?2026l\x1b[?2026h\r\x1b[Ktwo"))
+		time.Sleep(2 * time.Millisecond)
+		go take()
+		synctest.Wait()
+		if len(text) > 0 {
+			t.Fatalf("it shows half a frame: %q", <-text)
+		}
+		time.Sleep(syncPatience) // it is stuck
+		if got := <-text; got != "two" {
+			t.Errorf("snapshot %q", got)
+		}
+	})
+}
+
 func TestWaitCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHost(t)
