@@ -45,6 +45,8 @@ type dumper struct {
 	b    []byte
 	pen  pen       // style and protected only
 	join joinState // what the next rune could join by mistake
+	// dropLink reports whether a hyperlink is to be left out; or nil.
+	dropLink func(link uint32) bool
 }
 
 func (d *dumper) add(s string) { d.b = append(d.b, s...) }

@@ -182,6 +182,9 @@ func (d *dumper) char(c cell) {
 // setPen writes the SGR, OSC 8 and DECSCA that the next characters need.
 func (d *dumper) setPen(want pen) {
 	have := &d.pen
+	if d.dropLink != nil && want.style.link != 0 && d.dropLink(want.style.link) {
+		want.style.link = 0
+	}
 	if want.style.link != have.style.link {
 		l := d.t.styles.link(want.style.link)
 		if l.id != "" {
