@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},
-	"internal/render/redact": {"internal/fault"},
+	"internal/render/redact": {"internal/fault", "internal/vt"},
 	"internal/render/film": {
 		"internal/fault", "internal/vt", "internal/eventlog", "internal/replay", "internal/render", "internal/render/redact",
 	},

@@ -14,7 +14,6 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/render"
-	"den/internal/render/redact"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"
@@ -27,23 +26,6 @@ type screenshotOptions struct {
 	scale  float64
 	cursor string
 	frame  bool
-	redactOptions
-}
-
-// redactOptions say what pictures and recordings must not show.
-type redactOptions struct {
-	expressions []string
-	tokens      bool
-}
-
-func (o *redactOptions) addFlags(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringArrayVar(&o.expressions, "redact", nil, "hide what `REGEX` matches, or only its groups; repeatable")
-	f.BoolVar(&o.tokens, "redact-tokens", false, "hide common tokens: of GitHub, OpenAI, Anthropic, AWS, Slack, JWTs, private keys")
-}
-
-func (o *redactOptions) redactor() (*redact.Redactor, error) {
-	return redact.New(o.expressions, o.tokens)
 }
 
 func (a *app) screenshotCmd() *cobra.Command {
@@ -114,16 +96,19 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 	if err != nil {
 		return err
 	}
-	context := 0
-	if hide != nil {
-		context = render.RedactContext
-	}
-	shot, err := s.Snapshot(cmd.Context(), p, context)
+	shot, err := s.Snapshot(cmd.Context(), p, 0)
 	if err != nil {
 		return err
 	}
 	g := render.FromSnapshot(&shot.Screen, r.Theme())
-	g.Redact(hide)
+	if hide != nil {
+		term, hide, err := pastWithSecrets(cmd.Context(), s, shot.Seq, hide)
+		if err != nil {
+			return err
+		}
+		g = render.FromTerminal(term, r.Theme())
+		g.Redact(term, hide)
+	}
 	draw := r.PNG
 	if o.format == "svg" {
 		draw = r.SVG

@@ -12,6 +12,8 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/render/film"
+	"den/internal/render/redact"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/wire"
@@ -24,6 +26,7 @@ type snapshotOptions struct {
 	scrollback string
 	at         string
 	seq        uint64
+	redactOptions
 }
 
 func (a *app) snapshotCmd() *cobra.Command {
@@ -33,7 +36,7 @@ func (a *app) snapshotCmd() *cobra.Command {
 		Short: "Print the screen, current or past",
 		Long: `Print the screen of a session, running or over. --at takes a time of day, a date and
 time, or a duration: 90s is a minute and a half after the start, -10s ten seconds ago.
-The result is also kept as an artifact in the session's directory.`,
+The result is also kept as an artifact in the session's directory, unless it is redacted.`,
 		Example: "  den snapshot work\n  den snapshot work --format json --scrollback 100 -j\n  den snapshot work --at -30s\n  den snapshot work --format html > screen.html",
 		GroupID: groupSession,
 	}
@@ -42,6 +45,7 @@ The result is also kept as an artifact in the session's directory.`,
 	f.StringVar(&o.scrollback, "scrollback", "0", "also `N` lines above the screen, or all")
 	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
 	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
+	o.redactOptions.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("at", "seq")
 	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
 		return a.runSnapshot(cmd, s, o)
@@ -76,6 +80,10 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	default:
 		return fault.Errorf(fault.Usage, "--format is text, json, ansi or html, not '%s'", o.format)
 	}
+	hide, err := o.redactor()
+	if err != nil {
+		return err
+	}
 	m, err := s.Dir.Inspect()
 	if err != nil {
 		return err
@@ -88,6 +96,12 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	if err != nil {
 		return err
 	}
+	if hide != nil {
+		if err := redactSnapshot(cmd.Context(), s, shot, hide, lines); err != nil {
+			return err
+		}
+		return a.putSnapshot(answerFor(m.Name, shot, o.format))
+	}
 	ans := answerFor(m.Name, shot, o.format)
 	if ans.Artifact, err = s.Dir.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
 		err = keepSnapshot(s.Dir, ans)
@@ -99,6 +113,20 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 			fmt.Fprintf(a.stderr, "den: the artifact was not kept: %v\n", err)
 		}
 	}
+	return a.putSnapshot(ans)
+}
+
+// redactSnapshot replaces the screen by one in which secrets are masked.
+func redactSnapshot(ctx context.Context, s *session.Session, shot *wire.Snapshot, hide *redact.Redactor, scrollback int) error {
+	term, hide, err := pastWithSecrets(ctx, s, shot.Seq, hide)
+	if err != nil {
+		return err
+	}
+	shot.Screen = screen.Capture(film.Redacted(term, hide), scrollback)
+	return nil
+}
+
+func (a *app) putSnapshot(ans snapshotAnswer) error {
 	return a.answer(ans, func(w io.Writer) {
 		if ans.Format == "ansi" {
 			w = a.stdout // den's own escapes, around text without any

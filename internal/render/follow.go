@@ -1,6 +1,10 @@
 package render
 
-import "image"
+import (
+	"image"
+
+	"den/internal/render/redact"
+)
 
 // follower knows what is on a canvas that follows a screen frame by frame, so
 // that only what changed is painted.
@@ -75,7 +79,7 @@ func (f *follower) keep(g *Grid) {
 	cells := append(f.shown.Cells[:0], g.Cells...)
 	f.shown = *g
 	f.shown.Cells = cells
-	f.shown.Wrapped = nil
+	f.shown.page = redact.Page{}
 	f.begun = true
 }
 

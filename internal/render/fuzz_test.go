@@ -58,7 +58,7 @@ func FuzzDraw(f *testing.F) {
 			term.Write(in[len(in)*part/3 : len(in)*(part+1)/3])
 			g.Take(term, r.Theme())
 			if kind&8 != 0 {
-				g.Redact(hide)
+				g.Redact(term, hide)
 			}
 			reel.Next(g)
 			anim.Next(g)

@@ -3,6 +3,7 @@ package render
 import (
 	"unicode/utf8"
 
+	"den/internal/render/redact"
 	"den/internal/vt"
 )
 
@@ -10,20 +11,13 @@ import (
 type Grid struct {
 	Cols, Rows int
 	Cells      []Cell // row by row
-	Wrapped    []bool // for each row: its text goes on in the next
 	Cursor     vt.Cursor
 	Title      string
-	// Context is the number of rows above the screen that are searched as
-	// well, so that a secret is recognised by a part that has scrolled off.
-	Context int
 
 	Foreground, Background, CursorColor Color
 
-	above []byte // the text of those rows
+	page redact.Page // of the last frame that was redacted
 }
-
-// RedactContext is a context in which a private key fits, or a long token.
-const RedactContext = 64
 
 // Cell is one character position with its colours resolved: inverse, dim and
 // hidden are in them already.
@@ -69,16 +63,14 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 	cols, rows := t.Size()
 	if g.Cols != cols || g.Rows != rows || g.Cells == nil {
 		g.Cols, g.Rows = cols, rows
-		g.Cells, g.Wrapped = make([]Cell, cols*rows), make([]bool, rows)
+		g.Cells = make([]Cell, cols*rows)
 	}
 	res := newResolver(t, theme)
 	g.Foreground, g.Background, g.CursorColor = res.fg, res.bg, res.cursor
 	g.Cursor, g.Title = t.Cursor(), t.Title()
-	g.takeAbove(t)
 	var buf []byte
 	for y := range rows {
 		row := t.Row(y)
-		g.Wrapped[y] = row.Wrapped()
 		cells := g.Row(y)
 		var last *resolvedStyle // of the cell before: most neighbours have the same
 		var style uint32
@@ -102,20 +94,6 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 			if n < len(buf) {
 				c.Cluster = string(buf)
 			}
-		}
-	}
-}
-
-func (g *Grid) takeAbove(t *vt.Terminal) {
-	g.above = g.above[:0]
-	if g.Context == 0 || t.Modes().AltScreen {
-		return
-	}
-	for y := -min(g.Context, t.ScrollbackLen()); y < 0; y++ {
-		row := t.Row(y)
-		g.above = row.AppendText(g.above)
-		if !row.Wrapped() {
-			g.above = append(g.above, '\n')
 		}
 	}
 }

@@ -10,24 +10,9 @@ import (
 )
 
 // FromSnapshot is FromTerminal for a screen that came from somewhere else: a
-// host's answer, or a replay's. Its scrollback is the grid's context.
+// host's answer, or a replay's.
 func FromSnapshot(s *screen.Snapshot, theme *Theme) *Grid {
-	g := FromTerminal(paintedAs(s), theme)
-	for y := range g.Wrapped {
-		g.Wrapped[y] = y < len(s.Lines) && s.Lines[y].Wrapped
-	}
-	if s.AltScreen {
-		return g
-	}
-	for _, line := range s.Scrollback {
-		for _, run := range line.Runs {
-			g.above = append(g.above, run.Text...)
-		}
-		if !line.Wrapped {
-			g.above = append(g.above, '\n')
-		}
-	}
-	return g
+	return FromTerminal(paintedAs(s), theme)
 }
 
 // paintedAs returns a terminal that shows the snapshot. The emulator decides

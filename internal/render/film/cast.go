@@ -15,6 +15,9 @@ import (
 
 // cast writes an asciicast. Without anything to change the log itself is one.
 func (m *maker) cast() error {
+	if m.hide != nil {
+		return m.mirroredCast()
+	}
 	if !m.o.plain() {
 		return m.recast()
 	}
@@ -32,17 +35,13 @@ func (m *maker) cast() error {
 	return err
 }
 
-// recast writes a cast of a part of the log, at another speed, or redacted.
+// recast writes a cast of a part of the log, or at another speed.
 func (m *maker) recast() error {
 	h, err := m.log.Header()
 	if err != nil {
 		return err
 	}
-	c := &caster{out: bufio.NewWriterSize(m.out, 64<<10), version: 3, hide: m.o.Redact}
-	if m.o.Format == Cast2 {
-		c.version = 2
-	}
-	c.stream = redact.NewStream(m.o.Redact, func(ev castEvent, data []byte) error { return c.write(ev, data) })
+	c := m.newCaster()
 	var term *vt.Terminal // the screen before the asked part
 	for t, err := range m.takes() {
 		if err != nil {
@@ -57,8 +56,8 @@ func (m *maker) recast() error {
 			continue
 		}
 		if !c.begun {
-			if err := c.begin(h, term); err != nil {
-				return err
+			if err := c.beginWith(h, term); err != nil {
+				return writeError("cast", err)
 			}
 			if term == nil && t.Repaint {
 				if cols, rows, ok := t.Size(); ok && cols == h.Cols && rows == h.Rows {
@@ -87,26 +86,35 @@ type caster struct {
 	out     *bufio.Writer
 	version int
 	hide    *redact.Redactor
-	stream  *redact.Stream[castEvent]
 	begun   bool
 	last    time.Duration
 	carry   []byte // the beginning of a character
 }
 
-// begin writes the header and, if the film begins in the middle, the screen.
-func (c *caster) begin(h eventlog.Header, term *vt.Terminal) error {
+func (m *maker) newCaster() *caster {
+	c := &caster{out: bufio.NewWriterSize(m.out, 64<<10), version: 3, hide: m.hide}
+	if m.o.Format == Cast2 {
+		c.version = 2
+	}
+	return c
+}
+
+// begin writes the header.
+func (c *caster) begin(h eventlog.Header, cols, rows int) error {
 	c.begun = true
-	cols, rows := h.Cols, h.Rows
-	if term != nil {
-		cols, rows = term.Size()
-	}
-	if err := c.header(h, cols, rows); err != nil {
-		return writeError("cast", err)
-	}
+	return c.header(h, cols, rows)
+}
+
+// beginWith writes the header and, if the film begins in the middle, the screen.
+func (c *caster) beginWith(h eventlog.Header, term *vt.Terminal) error {
 	if term == nil {
-		return nil
+		return c.begin(h, h.Cols, h.Rows)
 	}
-	return c.stream.Output(castEvent{code: eventlog.Output}, term.Dump())
+	cols, rows := term.Size()
+	if err := c.begin(h, cols, rows); err != nil {
+		return err
+	}
+	return c.write(castEvent{code: eventlog.Output}, term.Dump())
 }
 
 func (c *caster) header(h eventlog.Header, cols, rows int) error {
@@ -145,8 +153,17 @@ func (c *caster) header(h eventlog.Header, cols, rows int) error {
 
 func (c *caster) event(t take) error {
 	if out, ok := t.Output(); ok {
-		return c.stream.Output(castEvent{at: t.At, code: eventlog.Output}, out)
+		return c.write(castEvent{at: t.At, code: eventlog.Output}, out)
 	}
+	if err := c.other(t); err != nil || !t.Repaint {
+		return err
+	}
+	// Behind something missing: a fresh terminal.
+	return c.write(castEvent{at: t.At, code: eventlog.Output}, []byte("\x1bc"))
+}
+
+// other writes an event that is no output.
+func (c *caster) other(t take) error {
 	data := string(t.Data)
 	switch t.Code {
 	case eventlog.Exit:
@@ -156,11 +173,7 @@ func (c *caster) event(t take) error {
 	case eventlog.Mark:
 		data = c.hide.Text(data)
 	}
-	if err := c.stream.Other(castEvent{t.At, t.Code, data}); err != nil || !t.Repaint {
-		return err
-	}
-	// Behind something missing: a fresh terminal.
-	return c.stream.Output(castEvent{at: t.At, code: eventlog.Output}, []byte("\x1bc"))
+	return c.write(castEvent{t.At, t.Code, data}, nil)
 }
 
 // write writes a line. A character that is cut waits for its rest.
@@ -186,9 +199,6 @@ func (c *caster) write(ev castEvent, data []byte) error {
 }
 
 func (c *caster) finish() error {
-	if err := c.stream.Close(); err != nil {
-		return err
-	}
 	if len(c.carry) > 0 {
 		c.carry = nil
 		if err := c.write(castEvent{at: c.last, code: eventlog.Output}, []byte("\uFFFD")); err != nil {

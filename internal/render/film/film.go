@@ -4,8 +4,8 @@
 // All formats are made by replay, in one goroutine that reads the log from its
 // beginning. A film has its own clock, derived from the recorded times. Frames
 // are taken at a bounded rate, and only what changed is drawn. Secrets are
-// redacted on the screen before it is drawn, and in a cast before a byte is
-// written. An interrupted export leaves no partial file: the caller writes to a
+// redacted on the screen before it is drawn. A cast under redaction is made of
+// such screens too; see mirroredCast. An interrupted export leaves no partial file: the caller writes to a
 // temporary file and renames it.
 package film
 
@@ -86,8 +86,11 @@ func Write(ctx context.Context, f *os.File, l *eventlog.Log, o Options) (*Result
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	m := &maker{ctx: ctx, log: l, o: o, out: f}
-	var err error
+	hide, err := Learn(ctx, l, o.Redact)
+	if err != nil {
+		return nil, err
+	}
+	m := &maker{ctx: ctx, log: l, o: o, hide: hide, out: f}
 	switch o.Format {
 	case Cast, Cast2:
 		err = m.cast()
@@ -112,6 +115,7 @@ type maker struct {
 	ctx    context.Context
 	log    *eventlog.Log
 	o      Options
+	hide   *redact.Redactor // what the options ask for and the log has taught; or nil
 	out    *os.File
 	result Result
 	until  uint64 // the last event that belongs to the film; 0 = all

@@ -5,6 +5,7 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/render"
+	"den/internal/render/redact"
 	"den/internal/replay"
 	"den/internal/vt"
 )
@@ -40,7 +41,7 @@ func (m *maker) survey() (*survey, error) {
 		}
 		s.cols, s.rows = max(s.cols, cols), max(s.rows, rows)
 		if t.Code == eventlog.Mark {
-			s.chapters = append(s.chapters, chapter{t.At, m.o.Redact.Text(string(t.Data))})
+			s.chapters = append(s.chapters, chapter{t.At, m.hide.Text(string(t.Data))})
 		}
 	}
 	s.cols, s.rows = max(s.cols, cols, 1), max(s.rows, rows, 1)
@@ -56,15 +57,16 @@ const syncPatience = 200 * time.Millisecond
 func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duration, g *render.Grid) error) error {
 	var term *vt.Terminal
 	grid := &render.Grid{}
-	if m.o.Redact != nil {
-		grid.Context = render.RedactContext
+	context := 0
+	if m.hide != nil {
+		context = redact.Context
 	}
 	var slot int64
 	dirty := true
 	draw := func() error {
 		dirty = false
 		grid.Take(term, theme)
-		grid.Redact(m.o.Redact)
+		grid.Redact(term, m.hide)
 		at := time.Duration(slot) * frameTime
 		m.progress(at, s.end)
 		return shoot(at, grid)
@@ -83,7 +85,7 @@ func (m *maker) shots(s *survey, theme *render.Theme, shoot func(at time.Duratio
 			slot = next
 		}
 		if cols, rows, ok := t.Size(); ok && t.Repaint {
-			term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: grid.Context})
+			term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: context})
 			dirty = true
 			continue
 		}

@@ -8,9 +8,6 @@ import (
 	"den/internal/vt"
 )
 
-// transcriptScrollback holds what one event can push off the screen.
-const transcriptScrollback = 1 << 17
-
 // text writes the lines that scrolled off the main screen, as they were when
 // they did, and then the last screen. Rows that the terminal wrapped are one
 // line again.
@@ -20,11 +17,10 @@ func (m *maker) text() error {
 		_, err := out.Write(line)
 		return err
 	}
-	// A key goes over many lines, so lines are hidden as one stream.
-	s := redact.NewStream(m.o.Redact, func(_ struct{}, line []byte) error { return write(line) })
+	lines := redact.NewLines(m.hide, write)
 	t := &transcript{put: write}
-	if m.o.Redact != nil {
-		t.put = func(line []byte) error { return s.Output(struct{}{}, line) }
+	if m.hide != nil {
+		t.put = lines.Add
 	}
 	for tk, err := range m.takes() {
 		if err != nil {
@@ -36,7 +32,7 @@ func (m *maker) text() error {
 	}
 	err := t.last()
 	if err == nil {
-		err = s.Close()
+		err = lines.Close()
 	}
 	if err == nil {
 		err = out.Flush()
@@ -62,7 +58,7 @@ func (t *transcript) take(tk take) error {
 				return err
 			}
 		}
-		t.term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: transcriptScrollback})
+		t.term = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: scrollbackOfFrame})
 		t.next = 0
 	case resized:
 		t.term.ResizeFollowing(cols, rows, &t.next)

@@ -45,7 +45,7 @@ func (m *maker) video() error {
 	}
 	defer os.RemoveAll(dir) // Best effort: it is in the directory for such things.
 	meta := filepath.Join(dir, "meta.txt")
-	if err := os.WriteFile(meta, metadata(m.o.Redact.Text(m.o.Title), s.chapters, s.end+tail), 0o600); err != nil {
+	if err := os.WriteFile(meta, metadata(m.hide.Text(m.o.Title), s.chapters, s.end+tail), 0o600); err != nil {
 		return fmt.Errorf("make video: %w", err)
 	}
 	target := filepath.Join(dir, "film."+m.o.Format.Extension())

@@ -3,6 +3,7 @@
 package redact
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,8 +15,12 @@ import (
 // Mask stands for each hidden character.
 const Mask = '*'
 
-// Redactor hides what its patterns match. A nil Redactor hides nothing.
-type Redactor struct{ patterns []pattern }
+// Redactor hides what its patterns match, and pieces of known secrets. A nil
+// Redactor hides nothing.
+type Redactor struct {
+	patterns []pattern
+	known    *Secrets // or nil
+}
 
 // New returns a redactor for the given expressions and, with tokens, for
 // common kinds of secrets; nil when there is nothing to hide. Of an expression
@@ -44,28 +49,68 @@ func New(expressions []string, tokens bool) (*Redactor, error) {
 // A Span is a part of a text, from its first byte up to its end.
 type Span struct{ From, To int }
 
+// Knowing returns a redactor that also hides the pieces of these secrets.
+func (r *Redactor) Knowing(s *Secrets) *Redactor {
+	if r == nil {
+		return nil
+	}
+	return &Redactor{patterns: r.patterns, known: s}
+}
+
+// Collect adds to s what the patterns match in text. Of the caller's own
+// expressions, of passwords and of long texts, only words that look like
+// secrets are taken: the others would hide too much.
+func (r *Redactor) Collect(text []byte, s *Secrets) {
+	if r == nil {
+		return
+	}
+	r.find(text, func(p *pattern, parts []Span) {
+		var value []byte
+		for _, sp := range parts {
+			value = append(value, text[sp.From:sp.To]...)
+		}
+		for _, word := range bytes.Fields(value) {
+			if p.breaks || random(word) {
+				s.add(word)
+			}
+		}
+	})
+}
+
 // Spans returns the parts of text to hide, in order, none touching another.
 func (r *Redactor) Spans(text []byte) []Span {
 	if r == nil {
 		return nil
 	}
 	var spans []Span
+	r.find(text, func(_ *pattern, parts []Span) { spans = append(spans, parts...) })
+	return merged(r.known.appendSpans(spans, text))
+}
+
+// find calls found with each secret that the patterns match. A secret has more
+// than one part if it is broken into lines.
+func (r *Redactor) find(text []byte, found func(p *pattern, parts []Span)) {
 	for i := range r.patterns {
-		if !r.patterns[i].mayMatch(text) {
+		p := &r.patterns[i]
+		if !p.mayMatch(text) {
 			continue
 		}
-		for _, m := range r.patterns[i].re.FindAllSubmatchIndex(text, -1) {
+		for _, m := range p.re.FindAllSubmatchIndex(text, -1) {
 			if len(m) > 2 {
 				m = m[2:]
 			}
 			for i := 0; i < len(m); i += 2 {
-				if m[i] < m[i+1] {
-					spans = append(spans, Span{m[i], m[i+1]})
+				if m[i] >= m[i+1] {
+					continue
 				}
+				parts := []Span{{m[i], m[i+1]}}
+				if p.breaks {
+					parts = append(parts, rest(text, m[i+1], m[i+1]-m[i], p.full)...)
+				}
+				found(p, parts)
 			}
 		}
 	}
-	return merged(spans)
 }
 
 // merged sorts spans and joins those that touch.
@@ -85,7 +130,11 @@ func merged(spans []Span) []Span {
 // Text returns s with a mask for every character that is hidden. Line breaks
 // stay.
 func (r *Redactor) Text(s string) string {
-	spans := r.Spans([]byte(s))
+	return masked(s, r.Spans([]byte(s)))
+}
+
+// masked returns s with masks in the spans.
+func masked(s string, spans []Span) string {
 	if len(spans) == 0 {
 		return s
 	}

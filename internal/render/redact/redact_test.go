@@ -64,94 +64,101 @@ func TestOwnExpressions(t *testing.T) {
 	}
 }
 
-// cut feeds text in pieces of n bytes and returns what comes out, checking
-// that every piece comes out in its place.
-func cut(t *testing.T, r *redact.Redactor, text string, n int) string {
-	t.Helper()
-	var out strings.Builder
-	next := 0
-	s := redact.NewStream(r, func(tag int, data []byte) error {
-		if tag != next {
-			t.Fatalf("piece %d came as the %dth", tag, next)
+// Of a token that is broken into lines all parts are hidden, also where a box
+// is drawn around them. Words below a token that is complete are not.
+func TestBrokenTokensAreHidden(t *testing.T) {
+	r := redactor(t, true)
+	gh, ant, hex := tokens["github"], tokens["anthropic"], "0123456789abcdef0123456789abcdef"
+	for _, c := range []struct{ name, in, want string }{
+		{"two lines", "x " + gh[:20] + "\n" + gh[20:] + "\nls\n", "x " + stars(20) + "\n" + stars(20) + "\nls\n"},
+		{"short end", gh[:37] + "\r\n" + gh[37:] + "\r\n", stars(37) + "\r\n" + stars(3) + "\r\n"},
+		{"three lines", ant[:20] + "\n" + ant[20:40] + "\n" + ant[40:] + "\n$ make\n", stars(20) + "\n" + stars(20) + "\n" + stars(len(ant)-40) + "\n$ make\n"},
+		{"box", "│ > " + ant[:20] + " │\n│   " + ant[20:] + "  │\n", "│ > " + stars(20) + " │\n│   " + stars(len(ant)-20) + "  │\n"},
+		{"indented", "  1 " + ant[:20] + "\n    " + ant[20:] + "\n", "  1 " + stars(20) + "\n    " + stars(len(ant)-20) + "\n"},
+		{"complete", gh + "\nMakefile1\n", stars(40) + "\nMakefile1\n"},
+		{"prompt", ant + "\nbuild-server-1:~$ make\n", stars(len(ant)) + "\nbuild-server-1:~$ make\n"},
+		{"word", ant + "\nmake\n", stars(len(ant)) + "\nmake\n"},
+		{"bearer", "Bearer " + hex + " ok", "Bearer " + stars(32) + " ok"},
+		{"bearer of digits in JSON", `{"bearer": "1234567890"}`, `{"bearer": "` + stars(10) + `"}`},
+		{"bearer of letters", "bearer deadbeefcafe", "bearer " + stars(12)},
+		{"bearer in a text", "a bearer token, the bearer of it, bearer authentication", "a bearer token, the bearer of it, bearer authentication"},
+		{"bearer in lines", "Authorization: Bearer " + hex[:16] + "\n" + hex[16:] + "\n", "Authorization: Bearer " + stars(16) + "\n" + stars(16) + "\n"},
+	} {
+		if got := r.Text(c.in); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		next++
-		out.Write(data)
-		return nil
-	})
-	count := 0
-	for len(text) > 0 {
-		k := min(n, len(text))
-		if err := s.Output(count, []byte(text[:k])); err != nil {
+	}
+}
+
+func stars(n int) string { return strings.Repeat("*", n) }
+
+// A secret that was seen whole is hidden in pieces, wherever they stand.
+func TestPiecesOfKnownSecretsAreHidden(t *testing.T) {
+	r, s := redactor(t, true, `key=(\S+)`), redact.NewSecrets()
+	token := "sk-ant-" + "api03-" + "q7Xv2LmZ9pKc4RtW8nBd5HsJ1f"
+	r.Collect([]byte("export T="+token+"\nkey=building key=a1b2c3d4e5\n----------------"), s)
+	r = r.Knowing(s)
+	for _, c := range []struct{ name, in, want string }{
+		{"tail", token[13:] + " end", stars(26) + " end"},
+		{"middle", "│" + token[15:27] + "│", "│" + stars(12) + "│"},
+		{"end at an edge", "d5HsJ1f x", "******* x"},
+		{"beginning, half typed", "$ sk-an", "$ *****"},
+		{"too short to know", "s1f sk- 5H", "s1f sk- 5H"},
+		{"a word of the caller's expression", "the building", "the building"},
+		{"a secret of the caller's expression", "a1b2c3d4e", "*********"},
+		{"ruler", "----------------", "----------------"},
+	} {
+		if got := r.Text(c.in); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Lines come out as they went in, but for the secrets, however many there are
+// and wherever the text is cut.
+func TestLines(t *testing.T) {
+	token := tokens["slack"]
+	line := strings.Repeat("text and more ", 5) + "\n"
+	var in strings.Builder
+	for i := range 400 {
+		in.WriteString(strings.Repeat(line, 40))
+		in.WriteString(token[:11+i%20] + "\n" + token[11+i%20:] + "\n")
+	}
+	var out strings.Builder
+	l := redact.NewLines(redactor(t, true), func(text []byte) error { out.Write(text); return nil })
+	for _, line := range strings.SplitAfter(in.String(), "\n") {
+		if err := l.Add([]byte(line)); err != nil {
 			t.Fatal(err)
 		}
-		count++
-		if count%3 == 0 {
-			s.Other(count)
-			count++
-		}
-		text = text[k:]
 	}
-	if err := s.Close(); err != nil {
+	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if next != count {
-		t.Fatalf("%d pieces went in, %d came out", count, next)
+	want := in.String()
+	for i := range 20 {
+		want = strings.ReplaceAll(want, token[:11+i]+"\n"+token[11+i:], stars(11+i)+"\n"+stars(len(token)-11-i))
 	}
-	return out.String()
-}
-
-func TestStreamHidesWhateverThePieces(t *testing.T) {
-	token := tokens["github"]
-	mask := strings.Repeat("*", len(token))
-	half := len(token) / 2
-	cases := []struct{ name, in, want string }{
-		{"plain", "a " + token + " b\r\n", "a " + mask + " b\r\n"},
-		{"coloured inside", "a " + token[:half] + "\x1b[1;31m" + token[half:] + "\x1b[m b", "a " + mask[:half] + "\x1b[1;31m" + mask[half:] + "\x1b[m b"},
-		{"wrapped by a line editor", token[:half] + " \r" + token[half:], mask[:half] + " \r" + mask[half:]},
-		{"wrapped by a full-screen program", "\x1b[3;70H" + token[:half] + "\x1b[4;1H" + token[half:], "\x1b[3;70H" + mask[:half] + "\x1b[4;1H" + mask[half:]},
-		{"two places", token + "\x1b[9;20Hword", mask + "\x1b[9;20Hword"},
-		{"title", "\x1b]2;run " + token + "\x07text", "\x1b]2;run " + mask + "\x07text"},
-		{"link", "\x1b]8;;https://x/?k=" + token + "\x1b\\here\x1b]8;;\x1b\\", "\x1b]8;;https://x/?k=" + mask + "\x1b\\here\x1b]8;;\x1b\\"},
-		{"nothing", "\x1b[2J\x1b[Hhello 漢字 \xff\xfe\x1b[m", "\x1b[2J\x1b[Hhello 漢字 \xff\xfe\x1b[m"},
-	}
-	r := redactor(t, true)
-	for _, c := range cases {
-		for _, n := range []int{1, 2, 3, 7, 1000} {
-			if got := cut(t, r, c.in, n); got != c.want {
-				t.Errorf("%s, in pieces of %d: %q, want %q", c.name, n, got, c.want)
-			}
-		}
-	}
-}
-
-func TestStreamOfManyMegabytes(t *testing.T) {
-	token := tokens["slack"]
-	line := strings.Repeat("text and more ", 5) + "\r\n"
-	var in strings.Builder
-	for range 400 {
-		in.WriteString(strings.Repeat(line, 40))
-		in.WriteString(token + "\r\n")
-	}
-	got := cut(t, redactor(t, true), in.String(), 4093)
-	if want := strings.ReplaceAll(in.String(), token, strings.Repeat("*", len(token))); got != want {
+	if out.String() != want {
 		t.Error("a token was missed, or more than tokens was changed")
 	}
 }
 
-func FuzzStream(f *testing.F) {
-	f.Add("a ghp_abcdefghijklmnop \x1b[31mx\x1b]0;t\x07", 3)
+// Whatever is searched, spans are in order and inside the text.
+func FuzzSpans(f *testing.F) {
+	f.Add("a ghp_abcdefghijklmnop \n abcd1234 | Bearer 00112233")
 	r, err := redact.New([]string{`s[a-z]+t`}, true)
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, in string, n int) {
-		n = max(1, n%64)
-		if one, many := cut(t, r, in, max(1, len(in))), cut(t, r, in, n); one != many && !strings.ContainsRune(strings.ToValidUTF8(in, "\uFFFD"), '\uFFFD') && isASCII(in) {
-			t.Errorf("in one piece %q, in pieces of %d %q", one, n, many)
+	f.Fuzz(func(t *testing.T, in string) {
+		s := redact.NewSecrets()
+		r.Collect([]byte(in), s)
+		at := -1
+		for _, sp := range r.Knowing(s).Spans([]byte(in)) {
+			if sp.From <= at || sp.To <= sp.From || sp.To > len(in) {
+				t.Fatalf("span %+v behind %d in %q", sp, at, in)
+			}
+			at = sp.To
 		}
 	})
-}
-
-func isASCII(s string) bool {
-	return strings.IndexFunc(s, func(c rune) bool { return c >= 0x80 }) < 0
 }
