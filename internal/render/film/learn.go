@@ -43,6 +43,7 @@ type learner struct {
 	term    *vt.Terminal
 	page    redact.Page
 	pace    pace
+	raw     []byte // the end of the output, with the event at hand
 	top     int64  // the screen's first row when it was last searched
 	title   string // the last that was searched
 }
@@ -56,8 +57,9 @@ func (s *learner) event(ev eventlog.Event) {
 		s.term, s.top = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: scrollbackOfFrame}), 0
 		return
 	}
-	switch _, output := ev.Output(); {
+	switch out, output := ev.Output(); {
 	case output:
+		s.read(out)
 	case ev.Code == eventlog.Resize:
 		s.look()
 	case ev.Code == eventlog.Mark:
@@ -71,6 +73,17 @@ func (s *learner) event(ev eventlog.Event) {
 	if ev.Code == eventlog.Resize {
 		s.top = s.term.ScreenLine()
 	}
+}
+
+// rawTail is how much of the output before an event is searched with it.
+const rawTail = 512
+
+// read searches the output itself. It is not always on the screen long enough
+// to be seen, as when a program scrolls sideways at once.
+func (s *learner) read(out []byte) {
+	s.raw = append(s.raw, out...)
+	s.r.Collect(s.raw, s.secrets)
+	s.raw = append(s.raw[:0], s.raw[max(0, len(s.raw)-rawTail):]...)
 }
 
 // look searches the screen, and what left it since the last time.

@@ -217,3 +217,16 @@ func redactedDiff(source, player *vt.Terminal, r *redact.Redactor) string {
 	}
 	return ""
 }
+
+// A token that was on the screen for less than a frame is known all the same.
+func TestPartOfATokenThatWasSeenForAMoment(t *testing.T) {
+	hide, err := redact.New(nil, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := recorded(t, 40, 4, event{0, "o", "\x1b[?1049h\x1b[Hlong line with " + secret[:20] + "\x1b[2;1H" + secret}, event{5 * time.Millisecond, "o", "\x1b[H\x1b[J" + secret[9:] + " end"})
+	path, _ := write(t, l, film.Options{Format: film.Cast, Redact: hide})
+	for _, line := range castLines(t, path) {
+		noSecret(t, 0, line, []string{secret})
+	}
+}

@@ -75,6 +75,10 @@ func (r *Redactor) Collect(text []byte, s *Secrets) {
 			}
 		}
 	})
+	// What was seen in one part and now stands in another, which overlaps it.
+	for _, sp := range merged(s.appendSpans(nil, text)) {
+		s.add(text[sp.From:sp.To])
+	}
 }
 
 // Spans returns the parts of text to hide, in order, none touching another.

@@ -103,6 +103,7 @@ func TestPiecesOfKnownSecretsAreHidden(t *testing.T) {
 		{"middle", "│" + token[15:27] + "│", "│" + stars(12) + "│"},
 		{"end at an edge", "d5HsJ1f x", "******* x"},
 		{"beginning, half typed", "$ sk-an", "$ *****"},
+		{"with what was never seen", "q7Xv2LmZ9pKc and more-of-q7Xv2LmZ_new x", stars(12) + " and " + stars(20) + " x"},
 		{"too short to know", "s1f sk- 5H", "s1f sk- 5H"},
 		{"a word of the caller's expression", "the building", "the building"},
 		{"a secret of the caller's expression", "a1b2c3d4e", "*********"},

@@ -71,32 +71,37 @@ func (s *Secrets) hasPiece(key uint64) bool {
 	return ok
 }
 
-// appendSpans appends the parts of text that are pieces of secrets.
+// appendSpans appends the parts of text that are pieces of secrets, with the
+// rest of the words that they stand in: it may be a part that was never seen
+// together with the form.
 func (s *Secrets) appendSpans(spans []Span, text []byte) []Span {
 	if s == nil || len(s.pieces) == 0 {
 		return spans
 	}
 	var last uint64 // the last pieceLen bytes
-	word := 0       // where the word at hand begins
+	word, known := 0, false
 	for i, c := range text {
 		last = last<<8 | uint64(c)
 		if i+1 >= pieceLen && s.hasPiece(last) {
+			known = true
 			spans = append(spans, Span{i + 1 - pieceLen, i + 1})
 		}
 		if !wordByte(c) {
-			spans = s.appendWord(spans, text, word, i)
-			word = i + 1
+			spans = s.appendWord(spans, text, Span{word, i}, known)
+			word, known = i+1, false
 		}
 	}
-	return s.appendWord(spans, text, word, len(text))
+	return s.appendWord(spans, text, Span{word, len(text)}, known)
 }
 
-func (s *Secrets) appendWord(spans []Span, text []byte, from, to int) []Span {
-	if n := to - from; n < minEnd || n >= pieceLen {
-		return spans
+// appendWord appends a word that has a piece of a secret in it, or is the
+// beginning or the end of one.
+func (s *Secrets) appendWord(spans []Span, text []byte, word Span, known bool) []Span {
+	if n := word.To - word.From; !known && n >= minEnd && n < pieceLen {
+		_, known = s.ends[string(text[word.From:word.To])]
 	}
-	if _, ok := s.ends[string(text[from:to])]; ok {
-		spans = append(spans, Span{from, to})
+	if known && word.From < word.To {
+		spans = append(spans, word)
 	}
 	return spans
 }
