@@ -1,5 +1,7 @@
 package vt
 
+import "strconv"
+
 // mirrorGap is how many cells between two changed ones are drawn again, rather
 // than skipped by a cursor movement, which is about as long.
 const mirrorGap = 6
@@ -125,7 +127,9 @@ func (m *Mirror) draw(y int, l *line, from, to int) {
 // moveTo moves the player's cursor, with a plain pen.
 func (m *Mirror) moveTo(y, x int) {
 	m.d.setPen(pen{})
-	m.d.addf("\x1b[%d;%dH", y+1, x+1)
+	m.d.b = strconv.AppendInt(append(m.d.b, "\x1b["...), int64(y+1), 10)
+	m.d.b = strconv.AppendInt(append(m.d.b, ';'), int64(x+1), 10)
+	m.d.b = append(m.d.b, 'H')
 	m.d.join = joinNone
 }
 

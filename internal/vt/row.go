@@ -61,14 +61,19 @@ func (r Row) AppendCell(dst []byte, col int) []byte {
 	return r.t.appendContent(dst, r.l.cells[col])
 }
 
-// AppendText appends the row's text without trailing blanks and spaces.
-func (r Row) AppendText(dst []byte) []byte {
+// TextLen is the number of cells without trailing blanks and spaces.
+func (r Row) TextLen() int {
 	cells := r.l.cells
 	n := len(cells)
 	for n > 0 && (cells[n-1].blank() || cells[n-1].content() == ' ') {
 		n--
 	}
-	for _, c := range cells[:n] {
+	return n
+}
+
+// AppendText appends the row's text without trailing blanks and spaces.
+func (r Row) AppendText(dst []byte) []byte {
+	for _, c := range r.l.cells[:r.TextLen()] {
 		switch v := c.content(); {
 		case c&cellSpacer != 0:
 		case v == 0:

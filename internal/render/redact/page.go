@@ -47,28 +47,26 @@ func (p *Page) Take(t *vt.Terminal, n int) {
 }
 
 func (p *Page) takeRow(row vt.Row, cell int32, last bool) {
-	from, end := len(p.text.text), len(p.text.text)
-	for x := range row.Len() {
+	wrapped := row.Wrapped() && !last
+	n := row.TextLen()
+	if wrapped {
+		n = row.Len()
+	}
+	for x := range n {
 		was := len(p.text.text)
 		p.text.text = row.AppendCell(p.text.text, x)
-		switch {
-		case len(p.text.text) == was && x == row.Len()-1: // a wide character did not fit, or nothing is left
-		case len(p.text.text) == was && row.Width(x) > 0:
+		if len(p.text.text) == was && row.Width(x) > 0 && x < row.Len()-1 { // else a wide character did not fit
 			p.text.text = append(p.text.text, ' ')
-		case len(p.text.text) > was && p.text.text[was] != ' ':
-			end = len(p.text.text)
 		}
 		for range len(p.text.text) - was {
 			p.text.cell = append(p.text.cell, cell+int32(x))
 		}
 	}
-	if row.Wrapped() && !last {
+	if wrapped {
 		return
 	}
-	full := end > from && end == len(p.text.text)
-	p.text.text, p.text.cell = p.text.text[:end], p.text.cell[:end]
-	if full && !last {
-		p.full = append(p.full, end)
+	if n == row.Len() && !last {
+		p.full = append(p.full, len(p.text.text))
 	}
 	p.text.put('\n', -1)
 }

@@ -16,6 +16,7 @@ const (
 	minWithEnds   = 16
 	maxPieces     = 1 << 18 // of all secrets: some hundred private keys; what comes later is found by its form alone
 	maxEnds       = 1 << 16
+	maxAdded      = 1 << 12
 	filterBits    = 18
 	filterFactor  = 0x9E3779B97F4A7C15
 	filterEntries = 1 << filterBits
@@ -28,15 +29,23 @@ type Secrets struct {
 	pieces map[uint64]struct{} // each pieceLen bytes of each secret
 	filter []uint64            // a bit for the hash of each piece: most texts hold none
 	ends   map[string]struct{} // the shorter beginnings and ends
+	added  map[string]struct{} // the last words that were added: most come again with the next screen
 }
 
 // NewSecrets returns an empty set.
 func NewSecrets() *Secrets {
-	return &Secrets{pieces: map[uint64]struct{}{}, filter: make([]uint64, filterEntries/64), ends: map[string]struct{}{}}
+	return &Secrets{pieces: map[uint64]struct{}{}, filter: make([]uint64, filterEntries/64), ends: map[string]struct{}{}, added: map[string]struct{}{}}
 }
 
 // add takes a secret without blanks.
 func (s *Secrets) add(word []byte) {
+	if _, ok := s.added[string(word)]; ok {
+		return
+	}
+	if len(s.added) >= maxAdded {
+		clear(s.added)
+	}
+	s.added[string(word)] = struct{}{}
 	for i := 0; i+pieceLen <= len(word) && len(s.pieces) < maxPieces; i++ {
 		s.addPiece(word[i : i+pieceLen])
 	}
