@@ -96,24 +96,29 @@ func (r *Redactor) Spans(text []byte) []Span {
 func (r *Redactor) find(text []byte, found func(p *pattern, parts []Span)) {
 	for i := range r.patterns {
 		p := &r.patterns[i]
-		if !p.mayMatch(text) {
+		for _, region := range p.regions(text) {
+			for _, m := range p.re.FindAllSubmatchIndex(text[region.From:region.To], -1) {
+				p.groups(text, region.From, m, found)
+			}
+		}
+	}
+}
+
+// groups calls found with what a match at place from hides: its groups, or all.
+func (p *pattern) groups(text []byte, from int, m []int, found func(p *pattern, parts []Span)) {
+	if len(m) > 2 {
+		m = m[2:]
+	}
+	for i := 0; i < len(m); i += 2 {
+		if m[i] >= m[i+1] {
 			continue
 		}
-		for _, m := range p.re.FindAllSubmatchIndex(text, -1) {
-			if len(m) > 2 {
-				m = m[2:]
-			}
-			for i := 0; i < len(m); i += 2 {
-				if m[i] >= m[i+1] {
-					continue
-				}
-				parts := []Span{{m[i], m[i+1]}}
-				if p.breaks {
-					parts = append(parts, rest(text, m[i+1], m[i+1]-m[i], p.full)...)
-				}
-				found(p, parts)
-			}
+		first := Span{from + m[i], from + m[i+1]}
+		parts := []Span{first}
+		if p.breaks {
+			parts = append(parts, rest(text, first.To, first.To-first.From, p.full)...)
 		}
+		found(p, parts)
 	}
 }
 

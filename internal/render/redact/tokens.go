@@ -12,8 +12,9 @@ type pattern struct {
 	re    *regexp.Regexp
 	need  []string // one of these must occur; empty means always try
 	match func([]byte) bool
-	// breaks says that the secret may go on in the next line, and full how
-	// long it is, if all of its kind have one length.
+	// breaks says that the secret has no line break of its own, and may be
+	// broken into lines by a program; full how long it is, if all of its kind
+	// have one length.
 	breaks bool
 	full   int
 }
@@ -28,6 +29,46 @@ func (p *pattern) mayMatch(text []byte) bool {
 		}
 	}
 	return len(p.need) == 0
+}
+
+// regionLines is how many lines a match goes over, where it does not go over
+// any number of them.
+const regionLines = 3
+
+// regions returns the parts of text in which the pattern may match: expressions
+// are slow, and most of a text has nothing that one needs.
+func (p *pattern) regions(text []byte) []Span {
+	if !p.breaks {
+		if p.mayMatch(text) {
+			return []Span{{0, len(text)}}
+		}
+		return nil
+	}
+	var regions []Span
+	for _, n := range p.need {
+		for at := 0; ; {
+			i := bytes.Index(text[at:], []byte(n))
+			if i < 0 {
+				break
+			}
+			at += i
+			region := Span{bytes.LastIndexByte(text[:at], '\n') + 1, at}
+			at = lineEnd(text, at)
+			for range regionLines {
+				region.To = lineEnd(text, region.To)
+			}
+			regions = append(regions, region)
+		}
+	}
+	return merged(regions)
+}
+
+// lineEnd is the place behind the line break at or after i.
+func lineEnd(text []byte, i int) int {
+	if nl := bytes.IndexByte(text[i:], '\n'); nl >= 0 {
+		return i + nl + 1
+	}
+	return len(text)
 }
 
 // tokenPatterns are the kinds of secrets that are known by their form. They
