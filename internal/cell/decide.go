@@ -165,21 +165,23 @@ func decideShellEnded(o *Observed, s State) (Action, State) {
 func decideShell(o *Observed, s State) (Action, State) {
 	unknown := o.Probe.State == pty.Unknown
 	pending := o.Shell.Last == inputPending && unknown // in an editor of its own (fish), and nothing began
-	runs := o.Shell.Last == 'C'
+	runs := o.Shell.Last == 'C' || pending && o.Shell.Silent && o.Shell.Inner
+	// The kernel knows nothing of a shell inside another program.
+	continues := o.Shell.Last == 'P' && (o.Ready || unknown && o.Shell.Inner && o.Quiet > promptRest)
 	switch {
-	case o.Ready && o.Shell.Last == 'P' && len(s.Lines) > 0:
+	case continues && len(s.Lines) > 0:
 		return typeNext(o, s, takeBeforePrompt(o, &s))
-	case o.Ready && o.Shell.Last == 'P':
+	case continues:
 		return tell(s, ForContinuation)
 	case o.Ready:
 		return tell(s, ForInput)
 	case o.justGone():
 		return Action{Do: Wait}, s
-	case pending && o.Quiet > promptRest && len(s.Lines) > 0:
+	case pending && !runs && o.Quiet > promptRest && len(s.Lines) > 0:
 		return typeNext(o, s, Take{}) // fish -N shows no other prompt
-	case pending && o.Quiet > quietRest/3 && o.Shell.Silent:
+	case pending && !runs && o.Quiet > quietRest/3 && o.Shell.Silent:
 		return tell(s, ForInput)
-	case pending && o.Quiet > quietRest/3:
+	case pending && !runs && o.Quiet > quietRest/3:
 		return tell(s, ForContinuation)
 	case runs && o.asks():
 		return tell(s, ForInput)

@@ -99,6 +99,7 @@ func (c *core) marksLocked() {
 		}
 		if m.Kind == 'B' {
 			c.shell.Shown = cell.TextLeft(c.term, m.Line, m.Col)
+			c.editorAsked = false
 		}
 		if c.cell == nil {
 			continue

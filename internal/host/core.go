@@ -37,7 +37,9 @@ type core struct {
 	shell     cell.ShellMarks
 	progress  eventlog.TerminalWork // reported last
 	cell      *cellTurn             // or nil while no cell runs
-	ended     *wire.Exit            // or nil while the program runs
+	// editorAsked: the shell's editor has asked its question behind this prompt.
+	editorAsked bool
+	ended       *wire.Exit // or nil while the program runs
 
 	active chan struct{} // set once; room for one token: something happened
 	paused chan struct{} // set once; room for one token: the log cannot be written
@@ -88,7 +90,7 @@ func (c *core) takeRepliesLocked() []byte {
 	replies := c.term.TakeReplies()
 	if len(replies) > 0 {
 		c.Foreign = true
-		if c.shell.Last != 0 { // before its first prompt the shell itself asks, or its start-up files
+		if c.shell.Last != 0 && !c.askedByEditorLocked(replies) { // before its first prompt the shell itself asks, or its start-up files
 			c.Stray.Add(false, c.shell.Ends)
 		}
 	}

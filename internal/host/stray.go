@@ -1,6 +1,7 @@
 package host
 
 import (
+	"regexp"
 	"time"
 
 	"den/internal/cell"
@@ -13,6 +14,21 @@ func (c *core) inputBlankLocked() bool {
 	at, cur := c.shell.Input, c.term.Cursor()
 	line := c.term.ScreenLine() + int64(cur.Row)
 	return at.Line == line && at.Col == cur.Col && cell.NothingBehindCursor(c.term)
+}
+
+// cursorReport is the reply to a question where the cursor is.
+var cursorReport = regexp.MustCompile(`^\x1b\[[0-9]+;[0-9]+R$`)
+
+// askedByEditorLocked reports whether the terminal replied to the line editor
+// of sh, which takes the reply: that of busybox asks once behind each prompt
+// where the cursor is. No other shell of this kind has an editor, and the
+// terminal shows a reply that no editor takes.
+func (c *core) askedByEditorLocked(replies []byte) bool {
+	if !c.shell.Silent || c.shell.Last != 'B' || c.editorAsked || !c.inputBlankLocked() || !cursorReport.Match(replies) {
+		return false
+	}
+	c.editorAsked = true
+	return true
 }
 
 // marksToken returns the token of the session's marks. A session whose program
