@@ -50,7 +50,7 @@ func (d *draw) program() Program {
 
 func (d *draw) observed() Observed {
 	marks := ShellMarks{
-		Token: pick(d, "", "t"), Silent: d.bool(), Last: pick(d, 0, byte('A'), 'B', 'C', 'D', 'P', inputPending),
+		Token: pick(d, "", "t"), Silent: d.bool(), Inner: d.bool(), Last: pick(d, 0, byte('A'), 'B', 'C', 'D', 'P', inputPending),
 		Ends: d.n(4), Exit: d.n(3), Began: d.bool(), Shown: pick(d, anyText...), Refused: d.bool(), Emptied: d.n(4),
 	}
 	probe := pty.Readiness{State: pick(d, "", pty.Ready, pty.Busy, pty.Unknown), Canonical: d.bool(), Gone: d.bool()}

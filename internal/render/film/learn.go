@@ -32,7 +32,7 @@ func Learn(ctx context.Context, l *eventlog.Log, r *redact.Redactor) (*redact.Re
 		}
 		s.event(ev)
 	}
-	s.look()
+	s.search()
 	return r.Knowing(s.secrets), nil
 }
 
@@ -50,10 +50,10 @@ type learner struct {
 
 func (s *learner) event(ev eventlog.Event) {
 	if s.pace.due(ev.Time, s.term) {
-		s.look()
+		s.search()
 	}
 	if cols, rows, ok := ev.Size(); ok && ev.Repaint {
-		s.look()
+		s.search()
 		s.term, s.top = vt.New(vt.Config{Cols: cols, Rows: rows, Scrollback: scrollbackOfFrame}), 0
 		return
 	}
@@ -61,7 +61,7 @@ func (s *learner) event(ev eventlog.Event) {
 	case output:
 		s.read(out)
 	case ev.Code == eventlog.Resize:
-		s.look()
+		s.search()
 	case ev.Code == eventlog.Mark:
 		s.r.Collect(ev.Data, s.secrets)
 		return
@@ -86,8 +86,8 @@ func (s *learner) read(out []byte) {
 	s.raw = append(s.raw[:0], s.raw[max(0, len(s.raw)-rawTail):]...)
 }
 
-// look searches the screen, and what left it since the last time.
-func (s *learner) look() {
+// search reads the screen, and what left it since the last time.
+func (s *learner) search() {
 	if s.term == nil || !s.pace.dirty {
 		return
 	}
