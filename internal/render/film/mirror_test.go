@@ -145,7 +145,7 @@ func TestRedactedCastShowsRedactedScreens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seeds := 12
+	seeds := 6
 	if testing.Short() {
 		seeds = 5
 	}
