@@ -95,6 +95,9 @@ var allowed = map[string][]string{
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
+	"internal/permission": {},
+	"internal/runner":     {"internal/permission"},
+
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 

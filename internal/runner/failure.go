@@ -1,0 +1,56 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Failure is why a turn or a session could not be, as far as the protocol's
+// own fields tell. Its class decides what happens next.
+type Failure struct {
+	Class      Class
+	Message    string        // what the agent or its vendor said
+	RetryAfter time.Duration // of Quota and Overload, where it was said; else 0
+}
+
+// Class groups failures by what helps. The values are stored and sent: add,
+// never rename.
+type Class string
+
+// The classes of failures.
+const (
+	Auth      Class = "auth"       // a person must log in or give a key
+	Quota     Class = "quota"      // used up for a while
+	Overload  Class = "overload"   // the vendor is busy or its network is: try again
+	Context   Class = "context"    // the conversation is too long
+	NoSession Class = "no_session" // the session to resume is not there
+	Bug       Class = "bug"        // the agent or the protocol failed otherwise
+	Gone      Class = "gone"       // the process ended within the turn
+	Silent    Class = "silent"     // nothing came for too long
+)
+
+func (f *Failure) Error() string {
+	if f.Message == "" {
+		return string(f.Class)
+	}
+	return fmt.Sprintf("%s: %s", f.Class, f.Message)
+}
+
+// Advice says what a person can do.
+func (f *Failure) Advice() string {
+	switch f.Class {
+	case Auth:
+		return "log the agent in, or set its key, and restart it"
+	case Quota:
+		return "wait, raise the plan's limit, or use another model"
+	case Overload:
+		return "nothing: den tries again"
+	case Context:
+		return "compact or clear the conversation"
+	case NoSession:
+		return "nothing: a new session is begun"
+	case Gone, Silent, Bug:
+		return "look at the agent's log"
+	}
+	return ""
+}
