@@ -95,8 +95,10 @@ var allowed = map[string][]string{
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/permission": {},
-	"internal/runner":     {"internal/permission"},
+	"internal/permission":   {},
+	"internal/runner":       {"internal/permission"},
+	"internal/runner/stdio": {"internal/runner"},
+	"internal/runner/local": {"internal/fault", "internal/supervise", "internal/runner"},
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},

@@ -240,6 +240,10 @@ const HostMark = supervise.HostMark
 // are found after their host was killed.
 const SessionMark = supervise.SessionMark
 
+// RunnerMark is the environment variable by which the processes of an agent
+// that is driven by a protocol are found.
+const RunnerMark = supervise.RunnerMark
+
 // ProgramMark is the environment variable that tells the processes of a session
 // its ID.
 const ProgramMark = "DEN_SESSION_ID"

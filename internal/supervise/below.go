@@ -18,6 +18,11 @@ const HostMark = "DEN_HOST"
 // the session's Mark.
 const SessionMark = "DEN_SESSION_MARK"
 
+// RunnerMark is the environment variable that marks the processes of an agent
+// that is driven by a protocol. Sessions that the agent starts do not inherit
+// it: they outlive the agent.
+const RunnerMark = "DEN_RUNNER_MARK"
+
 // Mark returns the value of SessionMark: the session's ID with the device and
 // the inode of its directory. A directory that is moved keeps its mark. A copy
 // has another, so nothing that is done to a copy reaches the processes of the
