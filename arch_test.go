@@ -95,10 +95,11 @@ var allowed = map[string][]string{
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/permission":   {},
-	"internal/runner":       {"internal/permission"},
-	"internal/runner/stdio": {"internal/runner"},
-	"internal/runner/local": {"internal/fault", "internal/supervise", "internal/runner"},
+	"internal/permission":    {},
+	"internal/runner":        {"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
+	"internal/runner/script": {"internal/fault", "internal/runner"},
+	"internal/runner/stdio":  {"internal/runner"},
+	"internal/runner/local":  {"internal/fault", "internal/supervise", "internal/runner"},
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},

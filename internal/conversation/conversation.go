@@ -118,6 +118,7 @@ type Event struct {
 	Seq  uint64
 	At   time.Time
 	Kind EventKind
+	Turn string // the id of the message that began the turn, or ""
 
 	State   *State   // of StateChanged
 	Receipt *Receipt // of MessageMoved

@@ -36,6 +36,12 @@ type Message struct {
 	// conversation.Sent, and Life the start of the session that it was sent to.
 	Expect Expect `json:"expect,omitempty"`
 	Life   string `json:"life,omitempty"`
+
+	// Route says where the answer goes; Answer is it, once the turn is over,
+	// and Delivered that it went there. They are the harness's.
+	Route     string `json:"route,omitempty"`
+	Answer    string `json:"answer,omitempty"`
+	Delivered bool   `json:"delivered,omitempty"`
 }
 
 // Expect names evidence that may come later. The values are stored: add, never

@@ -145,7 +145,12 @@ func (q *Queue) Paused() (why string, managed bool) {
 // Add keeps a message. When it returns, the message survives a crash. An id
 // that is kept already is that message, whatever became of it; with another
 // text it is fault.Usage. Without an id one is made.
-func (q *Queue) Add(id, text string) (Message, error) { return q.add(id, text, false) }
+func (q *Queue) Add(id, text string) (Message, error) { return q.add(Message{ID: id, Text: text}) }
+
+// AddRouted is Add of a message whose answer goes somewhere.
+func (q *Queue) AddRouted(id, text, route string) (Message, error) {
+	return q.add(Message{ID: id, Text: text, Route: route})
+}
 
 // AddFirst keeps the message of a start, in the place of one that an earlier
 // start left unsent: an agent that starts ten times hears it once. A start that
@@ -168,37 +173,37 @@ func (q *Queue) AddFirst(id, text string) (Message, error) {
 			return Message{}, err
 		}
 	}
-	return q.add(id, text, true)
+	return q.add(Message{ID: id, Text: text, First: true})
 }
 
-func (q *Queue) add(id, text string, first bool) (Message, error) {
-	if err := check(id, text); err != nil {
-		return Message{ID: id}, err
+func (q *Queue) add(m Message) (Message, error) {
+	if err := check(m.ID, m.Text); err != nil {
+		return Message{ID: m.ID}, err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if id != "" {
-		if old := q.findLocked(id); old != nil {
-			return *old, sameText(old, text)
+	if m.ID != "" {
+		if old := q.findLocked(m.ID); old != nil {
+			return *old, sameText(old, m.Text)
 		}
 	}
 	if q.pendingLocked() >= maxPending {
-		return Message{ID: id}, fault.Hintf(fault.Errorf(fault.Busy, "%d messages wait already", maxPending), "look at what the agent does: den agent peek")
+		return Message{ID: m.ID}, fault.Hintf(fault.Errorf(fault.Busy, "%d messages wait already", maxPending), "look at what the agent does: den agent peek")
 	}
 	now := time.Now()
-	m := &Message{Version: recordVersion, ID: id, Key: q.newKeyLocked(now), Text: text, Status: conversation.Queued, First: first, Created: now, Updated: now}
+	m.Version, m.Key, m.Status, m.Created, m.Updated = recordVersion, q.newKeyLocked(now), conversation.Queued, now, now
 	if m.ID == "" {
 		m.ID = m.Key
 	}
-	if err := q.write(m); err != nil {
-		return Message{ID: id}, err
+	if err := q.write(&m); err != nil {
+		return Message{ID: m.ID}, err
 	}
-	q.messages = append(q.messages, m)
+	q.messages = append(q.messages, &m)
 	select {
 	case q.added <- struct{}{}:
 	default: // somebody is told already
 	}
-	return *m, nil
+	return m, nil
 }
 
 func check(id, text string) error {
@@ -290,7 +295,7 @@ func (q *Queue) forgetOldest() error {
 	q.mu.Lock()
 	var final []*Message
 	for _, m := range q.messages {
-		if m.Status.Final() {
+		if m.Status.Final() && (m.Route == "" || m.Delivered) {
 			final = append(final, m)
 		}
 	}

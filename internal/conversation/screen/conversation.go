@@ -86,7 +86,7 @@ type Conversation struct {
 	startCutOff func(context.Context) bool
 	life        func(context.Context) string
 	clock       func() time.Time
-	events      *eventRing
+	events      *conversation.Ring
 	up          chan struct{} // room for one token: a start is over
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
 
@@ -106,7 +106,7 @@ func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		events: newEventRing(), up: make(chan struct{}, 1),
+		events: conversation.NewRing(), up: make(chan struct{}, 1),
 	}
 }
 

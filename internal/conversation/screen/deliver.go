@@ -188,7 +188,7 @@ func (c *Conversation) finish(id string, o outcome, life string) error {
 	m, err := c.queue.Get(id)
 	if err == nil {
 		r := m.Receipt()
-		c.events.add(conversation.Event{Kind: conversation.MessageMoved, At: r.At, Receipt: &r})
+		c.events.Add(conversation.Event{Kind: conversation.MessageMoved, At: r.At, Receipt: &r})
 	}
 	return err
 }

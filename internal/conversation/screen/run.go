@@ -142,7 +142,7 @@ func (c *Conversation) stateChanged(last, now conversation.State) error {
 	c.mu.Lock()
 	c.state = now
 	c.mu.Unlock()
-	c.events.add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now})
+	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now})
 	if c.onState != nil {
 		c.onState(now)
 	}

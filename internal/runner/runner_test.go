@@ -1,0 +1,280 @@
+package runner_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/fault"
+	"den/internal/runner"
+	"den/internal/runner/local"
+	"den/internal/runner/script"
+)
+
+// heard is a Listener that remembers.
+type heard struct {
+	mu     sync.Mutex
+	begun  []string
+	ended  []string // "id: text" or "id! failure"
+	exits  []int
+	change chan struct{}
+}
+
+func newHeard() *heard { return &heard{change: make(chan struct{}, 1000)} }
+
+func (h *heard) note(f func()) {
+	h.mu.Lock()
+	f()
+	h.mu.Unlock()
+	h.change <- struct{}{}
+}
+
+func (h *heard) TurnBegan(p runner.Prompt, _ int)     { h.note(func() { h.begun = append(h.begun, p.ID) }) }
+func (h *heard) Happened(runner.Prompt, runner.Event) {}
+func (h *heard) TurnEnded(p runner.Prompt, o runner.Outcome) {
+	h.note(func() {
+		if o.Failure != nil {
+			h.ended = append(h.ended, p.ID+"! "+o.Failure.Error())
+			return
+		}
+		h.ended = append(h.ended, p.ID+": "+o.Result.Text)
+	})
+}
+func (h *heard) Interrupted(p runner.Prompt, f *runner.Failure, _ time.Time) {
+	h.note(func() { h.ended = append(h.ended, p.ID+"~ "+f.Error()) })
+}
+func (h *heard) Exited(e runner.Exit) { h.note(func() { h.exits = append(h.exits, e.Code) }) }
+
+// await returns what ended once n messages have.
+func (h *heard) await(t *testing.T, n int) []string {
+	t.Helper()
+	for {
+		h.mu.Lock()
+		ended := append([]string(nil), h.ended...)
+		h.mu.Unlock()
+		if len(ended) >= n {
+			return ended
+		}
+		select {
+		case <-h.change:
+		case <-t.Context().Done():
+			t.Fatalf("%d of %d ended: %q", len(ended), n, ended)
+		}
+	}
+}
+
+// awaitBegun returns when n turns have begun.
+func (h *heard) awaitBegun(t *testing.T, n int) {
+	t.Helper()
+	for {
+		h.mu.Lock()
+		begun := len(h.begun)
+		h.mu.Unlock()
+		if begun >= n {
+			return
+		}
+		<-h.change
+	}
+}
+
+func config(t *testing.T, dir, shell string, h *heard) runner.Config {
+	t.Helper()
+	return runner.Config{
+		Dir: dir, Driver: script.Driver{}, Listener: h,
+		Options: runner.Options{
+			Spawn: local.Spawner{Mark: t.Name()}, Command: []string{"sh", "-c", shell}, Dir: t.TempDir(),
+			Ask: permissionDenied, Log: func(line string) { t.Log(line) },
+		},
+	}
+}
+
+func start(t *testing.T, c runner.Config) *runner.Runner {
+	t.Helper()
+	r, err := runner.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Start(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Stop)
+	return r
+}
+
+// Messages are answered in order, one turn each, whatever their number.
+func TestPromptsInOrder(t *testing.T) {
+	h := newHeard()
+	r := start(t, config(t, t.TempDir(), `read x; echo "heard $x"`, h))
+	var want []string
+	for _, id := range []string{"a", "b", "c", "d"} {
+		if receipt, err := r.SendPrompt(runner.Prompt{ID: id, Text: "text " + id, Route: "r"}); err != nil || receipt.Progress != conversation.Queued {
+			t.Fatalf("%+v, %v", receipt, err)
+		}
+		want = append(want, id+": heard text "+id)
+	}
+	if got := h.await(t, 4); strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("got %q", got)
+	}
+	if receipt, found, err := r.Confirm(t.Context(), "b"); !found || err != nil || receipt.Progress != conversation.Answered {
+		t.Errorf("%+v, %v, %v", receipt, found, err)
+	}
+	if _, err := r.SendPrompt(runner.Prompt{ID: "b", Text: "text b"}); err != nil {
+		t.Errorf("the same message again: %v", err)
+	}
+	if len(r.Undelivered()) != 4 {
+		t.Errorf("undelivered: %d", len(r.Undelivered()))
+	}
+	if err := r.Delivered("b"); err != nil || len(r.Undelivered()) != 3 {
+		t.Errorf("%v, undelivered: %d", err, len(r.Undelivered()))
+	}
+}
+
+// A message whose turn was cut off by a stop is told as such, once; the queue
+// behind it is kept, and the session is the same.
+func TestResumeAfterStop(t *testing.T) {
+	dir, h := t.TempDir(), newHeard()
+	block := filepath.Join(t.TempDir(), "block")
+	if err := os.WriteFile(block, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := config(t, dir, `x=$(cat); if [ -e `+block+` ]; then sleep 1000; fi; echo "$DEN_MIND_SESSION $x"`, h)
+	c.Grace = time.Millisecond
+	r := start(t, c)
+	for _, id := range []string{"first", "second"} {
+		if _, err := r.SendPrompt(runner.Prompt{ID: id, Text: "do " + id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.awaitBegun(t, 1)
+	session := r.SessionID()
+	r.Stop()
+	if r.Running() || session == "" {
+		t.Errorf("running %v, session %q", r.Running(), session)
+	}
+	if err := os.Remove(block); err != nil {
+		t.Fatal(err)
+	}
+	h2 := newHeard()
+	c.Listener = h2
+	again := start(t, c)
+	got := h2.await(t, 2)
+	if !strings.Contains(got[0], "cut off") || !strings.Contains(got[0], "> do first") || !strings.Contains(got[0], session) {
+		t.Errorf("first: %q", got[0])
+	}
+	if got[1] != "second: "+session+" do second" {
+		t.Errorf("second: %q", got[1])
+	}
+	if again.SessionID() != session {
+		t.Errorf("session %s became %s", session, again.SessionID())
+	}
+}
+
+// Silence ends a turn; work does not, however long it takes.
+func TestSilence(t *testing.T) {
+	h := newHeard()
+	c := config(t, t.TempDir(), `x=$(cat); case $x in *quiet*) sleep 1000;; esac; for i in 1 2 3 4 5; do echo .; sleep 0.05; done`, h)
+	c.Silence, c.Grace = 200*time.Millisecond, 50*time.Millisecond
+	r := start(t, c)
+	if _, err := r.SendPrompt(runner.Prompt{ID: "w", Text: "work"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 1); !strings.HasPrefix(got[0], "w: .") {
+		t.Errorf("%q", got)
+	}
+	if _, err := r.SendPrompt(runner.Prompt{ID: "q", Text: "quiet"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 2); !strings.HasPrefix(got[1], "q~ silent: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	h := newHeard()
+	c := config(t, t.TempDir(), `sleep 1000`, h)
+	r := start(t, c)
+	if err := r.Cancel(); fault.KindOf(err) != fault.NotRunning {
+		t.Errorf("cancelled nothing: %v", err)
+	}
+	if _, err := r.SendPrompt(runner.Prompt{ID: "long", Text: "long"}); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitBegun(t, 1)
+	if s, _ := r.State(t.Context()); s.Activity != conversation.Busy {
+		t.Errorf("%+v", s)
+	}
+	if err := r.Cancel(); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 1); got[0] != "long: " {
+		t.Errorf("%q", got)
+	}
+	if r.Pending() != 0 {
+		t.Errorf("pending: %d", r.Pending())
+	}
+}
+
+// A pause holds over a restart, and nothing is lost by it.
+func TestPause(t *testing.T) {
+	dir, h := t.TempDir(), newHeard()
+	c := config(t, dir, `cat`, h)
+	r := start(t, c)
+	if err := r.Pause("asleep"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.SendPrompt(runner.Prompt{ID: "m", Text: "later"}); err != nil {
+		t.Fatal(err)
+	}
+	r.Stop()
+	again := start(t, c)
+	if again.Paused() != "asleep" || again.Pending() != 1 {
+		t.Fatalf("paused %q, pending %d", again.Paused(), again.Pending())
+	}
+	if err := again.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 1); got[0] != "m: later" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A turn that fails for a reason that waiting does not mend ends its message.
+func TestFailedTurn(t *testing.T) {
+	h := newHeard()
+	r := start(t, config(t, t.TempDir(), `echo broken >&2; exit 3`, h))
+	if _, err := r.SendPrompt(runner.Prompt{ID: "m", Text: "try"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 1); got[0] != "m! bug: exit code 3 broken" {
+		t.Errorf("%q", got)
+	}
+	if s, _ := r.State(t.Context()); s.Activity != conversation.Broken || !strings.Contains(s.Why, "broken") {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestStartAndStopAreBounded(t *testing.T) {
+	h := newHeard()
+	c := config(t, t.TempDir(), `trap '' TERM; sleep 1000`, h)
+	c.Grace = 10 * time.Millisecond
+	r := start(t, c)
+	if err := r.Start(t.Context(), ""); fault.KindOf(err) != fault.Busy {
+		t.Errorf("started twice: %v", err)
+	}
+	if _, err := r.SendPrompt(runner.Prompt{ID: "m", Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitBegun(t, 1)
+	r.Stop()
+	r.Stop()
+	if s, _ := r.State(t.Context()); s.Activity != conversation.Gone {
+		t.Errorf("%+v", s)
+	}
+	if len(h.exits) != 1 || h.exits[0] != 0 {
+		t.Errorf("exits %v", h.exits)
+	}
+}

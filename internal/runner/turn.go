@@ -1,0 +1,247 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/conversation/outbox"
+	"den/internal/fault"
+)
+
+// openTurn is a turn that runs.
+type openTurn struct {
+	prompt    Prompt
+	begun     time.Time
+	attempt   int
+	cancelled atomic.Bool // by a person
+	silent    atomic.Bool // cancelled because nothing came
+	abort     context.CancelFunc
+	ended     chan struct{}
+}
+
+// take runs one attempt of a message, and notes what became of it.
+func (r *Runner) take(ctx context.Context, m outbox.Message) {
+	text := m.Text
+	if m.Attempts > 0 {
+		text = resumeText(m.Text, orElse(m.Reason, "den was restarted"))
+	}
+	attempt := m.Attempts + 1
+	err := r.queue.Update(m.ID, func(m *outbox.Message) {
+		m.Status, m.Attempts, m.Reason = outbox.Sending, attempt, ""
+	})
+	if err != nil { // nothing is sent that would not be known after a crash
+		r.config.Options.Log("begin a turn: " + err.Error())
+		r.holdFor(&Failure{Class: Overload}, attempt)
+		return
+	}
+	result, failure, took := r.runTurn(ctx, promptOf(m), text, attempt)
+	if ctx.Err() != nil && (failure != nil || result.Cancelled) {
+		return // it is told to the agent at the next start
+	}
+	if failure != nil && attempt < maxAttempts[failure.Class] {
+		r.interrupted(m, failure, attempt)
+		return
+	}
+	r.finish(m, Outcome{Result: result, Failure: failure, Duration: took, Attempts: attempt})
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// interrupted notes an attempt that failed and is made good by another.
+func (r *Runner) interrupted(m outbox.Message, f *Failure, attempt int) {
+	until := r.holdFor(f, attempt)
+	if err := r.queue.Update(m.ID, func(m *outbox.Message) { m.Reason = f.Error() }); err != nil {
+		r.config.Options.Log("note a failed turn: " + err.Error())
+	}
+	r.fail(f)
+	r.config.Listener.Interrupted(promptOf(m), f, until)
+}
+
+// finish notes the end of a message, on disk before anybody hears of it.
+func (r *Runner) finish(m outbox.Message, o Outcome) {
+	answer := o.Result.Text
+	reason := ""
+	if o.Failure != nil {
+		reason = o.Failure.Error()
+	}
+	err := r.queue.Update(m.ID, func(m *outbox.Message) {
+		m.Status, m.Answer, m.Reason = conversation.Answered, answer, reason
+	})
+	if err != nil {
+		r.config.Options.Log("note the end of a turn: " + err.Error())
+	}
+	if o.Failure != nil {
+		r.fail(o.Failure)
+	} else {
+		r.mu.Lock()
+		r.failure = nil
+		r.breaker.Succeed()
+		r.mu.Unlock()
+	}
+	usage := conversation.Usage{InputTokens: o.Result.Usage.InputTokens, OutputTokens: o.Result.Usage.OutputTokens, CostUSD: o.Result.Usage.CostUSD}
+	r.tell(conversation.Event{Kind: conversation.TurnEnded, Turn: m.ID, Text: answer, Usage: &usage})
+	r.config.Listener.TurnEnded(promptOf(m), o)
+	r.tellState()
+}
+
+// runTurn gives the agent a prompt and waits for the turn's end.
+func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int) (Result, *Failure, time.Duration) {
+	begun := r.config.Clock()
+	turnCtx, abort := context.WithCancel(context.Background())
+	defer abort()
+	t := &openTurn{prompt: p, begun: begun, attempt: attempt, abort: abort, ended: make(chan struct{})}
+	r.mu.Lock()
+	session := r.session
+	r.turn = t
+	r.mu.Unlock()
+	if err := r.change(func(s *state) { s.Turns, s.LastTurn = s.Turns+1, begun }); err != nil {
+		r.config.Options.Log(err.Error())
+	}
+	r.activity.touch()
+	r.config.Listener.TurnBegan(p, attempt)
+	r.tellState()
+	watched := make(chan struct{})
+	go func() { // ends with the turn; waited for below
+		defer close(watched)
+		r.watch(ctx, session, t)
+	}()
+	result, err := session.Turn(turnCtx, text, func(e Event) { r.happened(p, e) })
+	close(t.ended)
+	<-watched
+	r.mu.Lock()
+	r.turn, r.question = nil, nil
+	r.mu.Unlock()
+	r.keepSessionID(session.ID())
+	return result, r.judge(session, t, &result, err), r.config.Clock().Sub(begun)
+}
+
+// judge returns why a turn failed, nil where it did not.
+func (r *Runner) judge(session Session, t *openTurn, result *Result, err error) *Failure {
+	var failure *Failure
+	switch {
+	case t.silent.Load():
+		failure = &Failure{Class: Silent, Message: "it wrote nothing for " + r.config.Silence.String()}
+	case t.cancelled.Load():
+		result.Cancelled = true
+	case err == nil:
+	case errors.As(err, &failure):
+	case errors.Is(err, context.Canceled):
+		failure = &Failure{Class: Gone, Message: "its turn was ended by den"}
+	default:
+		failure = &Failure{Class: Bug, Message: err.Error()}
+	}
+	select {
+	case <-session.Done():
+		exit := r.closeSession()
+		if failure != nil && failure.Class == Gone && exit.Reason != "" {
+			failure.Message += ": " + exit.Reason
+		}
+	default:
+		if err != nil && (failure == nil || failure.Class == Gone || failure.Class == Silent) {
+			r.closeSession() // a turn that did not end by itself leaves nothing to go on with
+		}
+	}
+	return failure
+}
+
+// watch ends a turn in which the agent has been silent for too long, or whose
+// Runner is stopped.
+func (r *Runner) watch(ctx context.Context, session Session, t *openTurn) {
+	ticker := time.NewTicker(max(r.config.Silence/20, 10*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-t.ended:
+			return
+		case <-ctx.Done():
+			r.cancelTurn(session, t)
+			return
+		case <-ticker.C:
+			if r.activity.silent() < r.config.Silence || r.isAsking() {
+				continue
+			}
+			t.silent.Store(true)
+			r.cancelTurn(session, t)
+			return
+		}
+	}
+}
+
+func (r *Runner) isAsking() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.question != nil
+}
+
+// cancelTurn asks the agent to end its turn, and after a grace ends the agent.
+func (r *Runner) cancelTurn(session Session, t *openTurn) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.config.Grace)
+	defer cancel()
+	if err := session.Interrupt(ctx); err != nil {
+		r.config.Options.Log("cancel the turn: " + err.Error())
+	} else {
+		select {
+		case <-t.ended:
+			return
+		case <-ctx.Done():
+			r.config.Options.Log("the agent did not end its turn when it was asked to: its process is ended")
+		}
+	}
+	t.abort()
+}
+
+// Cancel ends the turn that runs; its message is over. Without one it is
+// fault.NotRunning.
+func (r *Runner) Cancel() error {
+	r.mu.Lock()
+	t, session := r.turn, r.session
+	r.mu.Unlock()
+	if t == nil || session == nil {
+		return fault.Errorf(fault.NotRunning, "no turn runs")
+	}
+	t.cancelled.Store(true)
+	r.cancelTurn(session, t)
+	<-t.ended
+	return nil
+}
+
+// happened passes on what happens within a turn.
+func (r *Runner) happened(p Prompt, e Event) {
+	if e.Kind == Accepted || e.Kind == Spoke {
+		r.accepted(p)
+	}
+	switch e.Kind {
+	case Spoke:
+		r.tellMessage(p, e.Message)
+	case Used:
+		r.tell(conversation.Event{Kind: conversation.UsageReported, Turn: p.ID, Usage: &conversation.Usage{
+			InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostUSD: e.Usage.CostUSD,
+		}})
+	}
+	r.config.Listener.Happened(p, e)
+}
+
+// accepted notes that the agent has the message.
+func (r *Runner) accepted(p Prompt) {
+	m, err := r.queue.Get(p.ID)
+	if err != nil || m.Status != outbox.Sending {
+		return
+	}
+	err = r.queue.Update(p.ID, func(m *outbox.Message) { m.Status, m.Reason = conversation.Taken, "the agent's protocol shows it" })
+	if err != nil {
+		r.config.Options.Log("note that a message was taken: " + err.Error())
+		return
+	}
+	if m, err = r.queue.Get(p.ID); err == nil {
+		receipt := m.Receipt()
+		r.tell(conversation.Event{Kind: conversation.MessageMoved, Turn: p.ID, Receipt: &receipt})
+	}
+}
