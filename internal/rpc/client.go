@@ -23,7 +23,7 @@ func Unix(path string) Dialer {
 		if err != nil {
 			return nil, err
 		}
-		if err := checkServer(raw.(*net.UnixConn)); err != nil {
+		if err := CheckServer(raw.(*net.UnixConn)); err != nil {
 			raw.Close() // Best effort: nothing was said.
 			return nil, err
 		}

@@ -8,8 +8,8 @@ import (
 	"den/internal/fault"
 )
 
-// checkClient lets in this user and root.
-func checkClient(conn *net.UnixConn) error {
+// CheckClient lets in this user and root.
+func CheckClient(conn *net.UnixConn) error {
 	uid, err := userOf(conn)
 	if err != nil {
 		return fmt.Errorf("check client: %w", err)
@@ -20,9 +20,9 @@ func checkClient(conn *net.UnixConn) error {
 	return nil
 }
 
-// checkServer refuses a server of another user: it could read what is sent to
+// CheckServer refuses a server of another user: it could read what is sent to
 // it. Root may use the servers of everybody.
-func checkServer(conn *net.UnixConn) error {
+func CheckServer(conn *net.UnixConn) error {
 	uid, err := userOf(conn)
 	if err != nil {
 		return fmt.Errorf("check server: %w", err)

@@ -49,11 +49,11 @@ func TestOwnUserIsLetIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer theirs.Close()
-	if err := errors.Join(checkClient(theirs), checkServer(conn.(*net.UnixConn))); err != nil {
+	if err := errors.Join(CheckClient(theirs), CheckServer(conn.(*net.UnixConn))); err != nil {
 		t.Error(err)
 	}
 	theirs.Close()
-	if err := checkClient(theirs); err == nil {
+	if err := CheckClient(theirs); err == nil {
 		t.Error("a closed connection is let in")
 	}
 }
@@ -70,7 +70,7 @@ func TestConnectAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := os.Getenv("DEN_PEER_SERVER"); want != "" {
-		if err := checkServer(conn.(*net.UnixConn)); fmt.Sprint(err) != want {
+		if err := CheckServer(conn.(*net.UnixConn)); fmt.Sprint(err) != want {
 			t.Errorf("check server: %v, want %s", err, want)
 		}
 	}
@@ -130,7 +130,7 @@ func TestClientOfOtherUserIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkClient(conn); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "65534") {
+	if err := CheckClient(conn); fault.KindOf(err) != fault.Denied || !strings.Contains(err.Error(), "65534") {
 		t.Errorf("another user: %v", err)
 	}
 	conn.Close()

@@ -48,7 +48,7 @@ func (s *Server) serve(ctx context.Context, raw *net.UnixConn) {
 // welcome checks who is there, gives them a place and exchanges versions.
 func (c *client) welcome() error {
 	s := c.server
-	if err := checkClient(c.raw); err != nil {
+	if err := CheckClient(c.raw); err != nil {
 		return err
 	}
 	if err := s.enter(c); err != nil {

@@ -261,6 +261,9 @@ func (r *Runner) Undelivered() []outbox.Message {
 	return all
 }
 
+// Message returns a message that was sent, with its answer if it has one.
+func (r *Runner) Message(id string) (outbox.Message, error) { return r.queue.Get(id) }
+
 // Delivered notes that an answer went where its route says.
 func (r *Runner) Delivered(id string) error {
 	return r.queue.Update(id, func(m *outbox.Message) { m.Delivered = true })

@@ -1,0 +1,53 @@
+package harness
+
+import (
+	"context"
+	"time"
+)
+
+// Chat is the harness's place in the channels.
+type Chat interface {
+	// Nick is the agent's, as the server has it.
+	Nick() string
+	// Connected reports whether the server can be reached now.
+	Connected() bool
+	// Send says text to a channel or a person, in as many lines as it takes.
+	// It returns when the server has it. id is the sender's: the same one
+	// again is the same message where the server knows that.
+	Send(ctx context.Context, target, text, id string) error
+	Join(ctx context.Context, channel string) error
+	Part(ctx context.Context, channel string) error
+	// Who tells who is in a channel, or of one person.
+	Who(ctx context.Context, target string) ([]Person, error)
+	Topic(ctx context.Context, channel string) (string, error)
+	SetTopic(ctx context.Context, channel, topic string) error
+	// Channels lists those that were joined.
+	Channels() []string
+	// Same reports whether two names are one by the server's rules.
+	Same(a, b string) bool
+	IsChannel(name string) bool
+	// Mentioned reports whether text addresses the agent.
+	Mentioned(text string) bool
+	Close()
+}
+
+// Person is somebody on the server.
+type Person struct {
+	Nick    string `json:"nick"`
+	Account string `json:"account,omitempty"`
+	Real    string `json:"real,omitempty"`
+	Away    bool   `json:"away,omitempty"`
+}
+
+// Incoming is a message that came from the server.
+type Incoming struct {
+	Target string // the channel, or the nick whom it was for
+	Nick   string // who says it
+	Text   string
+	At     time.Time
+	ID     string // the server's, or ""
+	Own    bool   // the agent said it
+	Notice bool   // said by a program, not to be answered
+	Bot    bool   // says of itself that it is a program
+	Missed bool   // said while the harness was away
+}

@@ -1,0 +1,79 @@
+package harness
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+const configVersion = 1
+
+// Config is what a keeper tells a harness. It is a file in the harness's state
+// directory; secrets are not in it, but in the environment.
+type Config struct {
+	V         int    `json:"v"`
+	Workspace string `json:"workspace"`
+	Agent     string `json:"agent"` // its name in the workspace
+	Nick      string `json:"nick"`
+	Dir       string `json:"dir"` // where the agent works
+
+	Backend      string            `json:"backend"` // claude, codex, copilot, acp, script
+	Command      []string          `json:"command,omitempty"`
+	Model        string            `json:"model,omitempty"`
+	Thinking     string            `json:"thinking,omitempty"`
+	SystemPrompt string            `json:"system_prompt,omitempty"`
+	Options      map[string]string `json:"options,omitempty"`
+	TurnSilence  time.Duration     `json:"turn_silence,omitempty"`
+	Initial      string            `json:"initial,omitempty"` // the first prompt of a first start
+
+	Server   Server   `json:"server"`
+	Channels []string `json:"channels,omitempty"`
+	Tags     []string `json:"tags,omitempty"`
+	Owner    string   `json:"owner,omitempty"` // the nick that is asked for permissions, or a channel
+
+	Den string `json:"den"` // the den binary, for the agent's PATH
+}
+
+// Server is where the channels are.
+type Server struct {
+	Address  string `json:"address,omitempty"` // host:port; "" for no channels
+	TLS      bool   `json:"tls,omitempty"`
+	Insecure bool   `json:"insecure,omitempty"` // any certificate
+	Account  string `json:"account,omitempty"`
+	// PasswordEnv names the variable with the account's password.
+	PasswordEnv string `json:"password_env,omitempty"`
+}
+
+func configFile(stateDir string) string { return filepath.Join(stateDir, "config.json") }
+
+// Save writes the configuration for the harness's next start.
+func (c Config) Save(stateDir string) error {
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return fault.Errorf(fault.Storage, "make the harness's directory: %w", err)
+	}
+	c.V = configVersion
+	if err := atomicfile.WriteJSON(configFile(stateDir), c); err != nil {
+		return fault.Errorf(fault.Storage, "write the harness's configuration: %w", err)
+	}
+	return nil
+}
+
+// Load reads the configuration.
+func Load(stateDir string) (Config, error) {
+	var c Config
+	data, err := os.ReadFile(configFile(stateDir))
+	if err != nil {
+		return c, fault.Errorf(fault.KindOf(err), "read the harness's configuration: %w", err)
+	}
+	if err := json.Unmarshal(data, &c); err != nil {
+		return c, fault.Errorf(fault.Storage, "read the harness's configuration %s: %w", configFile(stateDir), err)
+	}
+	if c.V > configVersion {
+		return c, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this dend knows %d", configFile(stateDir), c.V, configVersion), "use one den for the whole workspace")
+	}
+	return c, nil
+}

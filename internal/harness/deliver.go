@@ -1,0 +1,128 @@
+package harness
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"den/internal/conversation/outbox"
+	"den/internal/fault"
+	"den/internal/runner"
+)
+
+// deliverAnswers sends answers where their routes say, in order, also those
+// that an earlier harness left. An answer that could not be sent is tried
+// again: nothing is lost while the server is away.
+func (h *Harness) deliverAnswers(ctx context.Context) {
+	wait := time.Duration(0)
+	retry := time.NewTimer(wait)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.delivered:
+		case <-retry.C:
+		}
+		if h.deliverAll(ctx) {
+			wait = 0
+			continue
+		}
+		wait = min(max(2*wait, time.Second), time.Minute)
+		retry.Reset(wait)
+	}
+}
+
+// deliverAll reports whether nothing is left to deliver.
+func (h *Harness) deliverAll(ctx context.Context) bool {
+	for _, m := range h.runner.Undelivered() {
+		if err := h.deliver(ctx, m); err != nil {
+			h.logf("deliver an answer: %v", err)
+			return false
+		}
+		if err := h.runner.Delivered(m.ID); err != nil {
+			h.logf("note that an answer was delivered: %v", err)
+		}
+	}
+	return true
+}
+
+// deliver sends one answer. An error means that it is to be tried again.
+func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
+	route := decodeRoute(m.Route)
+	if route.Kind != RouteChannel || h.chat == nil {
+		return nil // it is kept where who asked finds it
+	}
+	text := answerText(m)
+	if text == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sendLimit)
+	defer cancel()
+	err := h.chat.Send(ctx, route.Target, text, m.ID)
+	switch fault.KindOf(err) {
+	case fault.NotFound, fault.Denied, fault.Usage: // nobody is there any more
+		h.logf("the answer to %s reaches nobody: %v", route.Sender, err)
+		return nil
+	}
+	return err
+}
+
+// answerText is what is said to who asked.
+func answerText(m outbox.Message) string {
+	if m.Answer == "" && m.Reason != "" {
+		return "I could not answer: " + m.Reason
+	}
+	return strings.TrimSpace(m.Answer)
+}
+
+// listener is what the harness does with what its agent does.
+type listener Harness
+
+func (l *listener) TurnBegan(p runner.Prompt, attempt int) { l.screen.turnBegan(p, attempt) }
+
+func (l *listener) Happened(p runner.Prompt, e runner.Event) {
+	if e.Kind == runner.Spoke {
+		if text := e.Message.Text(); text != "" {
+			l.mu.Lock()
+			l.said = firstLine(text)
+			l.mu.Unlock()
+		}
+	}
+	l.screen.happened(e)
+}
+
+func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
+	h := (*Harness)(l)
+	h.screen.turnEnded(o)
+	h.mu.Lock()
+	waiting := h.turns[p.ID]
+	delete(h.turns, p.ID)
+	h.mu.Unlock()
+	for _, w := range waiting {
+		w <- o // has room
+	}
+	select {
+	case h.delivered <- struct{}{}:
+	default: // it is told already
+	}
+}
+
+func (l *listener) Interrupted(p runner.Prompt, f *runner.Failure, until time.Time) {
+	l.screen.Notef("the turn failed: %v; den goes on at %s", f, until.Format("15:04:05"))
+}
+
+func (l *listener) Exited(e runner.Exit) {
+	if e.Code != 0 {
+		l.screen.Notef("the agent ended with exit code %d: %s", e.Code, e.Reason)
+	}
+}
+
+// firstLine is the beginning of a text, for a list.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if runes := []rune(line); len(runes) > 120 {
+		line = string(runes[:119]) + "…"
+	}
+	return line
+}

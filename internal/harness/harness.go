@@ -1,0 +1,246 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/filelock"
+	"den/internal/harness/ipc"
+	"den/internal/permission"
+	"den/internal/rpc"
+	"den/internal/runner"
+)
+
+// Options makes a Harness.
+type Options struct {
+	Config   Config
+	StateDir string
+	Driver   runner.Driver
+	Spawn    runner.Spawner
+	// Connect joins the channels; nil for none. What it hears it hands to
+	// hear, one call at a time.
+	Connect func(ctx context.Context, c Config, since func(target string) (Line, bool), hear func(Incoming), logf func(string, ...any)) (Chat, error)
+	// Ask decides what the agent asks permission for.
+	Ask    func(ctx context.Context, r permission.Request) permission.Decision
+	Screen *Screen
+	Getenv func(string) string
+	Clock  func() time.Time
+}
+
+// Harness runs one agent.
+type Harness struct {
+	config   Config
+	stateDir string
+	options  Options
+	screen   *Screen
+	clock    func() time.Time
+
+	runner *runner.Runner
+	buffer *buffer
+	chat   Chat // nil without channels
+	peers  peers
+	server *ipc.Server
+
+	end       context.CancelFunc
+	delivered chan struct{} // room for one token: an answer may be deliverable
+
+	mu     sync.Mutex // guards the fields below
+	said   string     // the first line of the agent's last words
+	asking []*asker   // irc_ask requests that wait
+	turns  map[string][]chan runner.Outcome
+}
+
+// Run runs a harness until the context ends or somebody shuts it down.
+func Run(ctx context.Context, o Options) error {
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	lock, err := filelock.Try(filepath.Join(o.StateDir, "harness.lock"))
+	if err != nil {
+		return fault.Hintf(fault.Errorf(fault.Busy, "agent '%s' has a harness already: %w", o.Config.Agent, err), "'den ps' shows it")
+	}
+	defer lock.Close() // Best effort: the process ends.
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	h := &Harness{
+		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end,
+		delivered: make(chan struct{}, 1), turns: map[string][]chan runner.Outcome{},
+	}
+	return h.run(ctx)
+}
+
+// run starts the parts in order, and ends them in the opposite order.
+func (h *Harness) run(ctx context.Context) (err error) {
+	if h.buffer, err = openBuffer(filepath.Join(h.stateDir, "messages")); err != nil {
+		return err
+	}
+	defer h.buffer.close()
+	if h.runner, err = h.newRunner(); err != nil {
+		return err
+	}
+	if err := h.join(ctx); err != nil {
+		return err
+	}
+	if h.chat != nil {
+		defer h.chat.Close()
+	}
+	served, err := h.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer served() // waits
+	if err := h.runner.Start(ctx, h.firstPrompt()); err != nil {
+		return fmt.Errorf("start the agent: %w", err)
+	}
+	defer h.runner.Stop()
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	parts.Go(func() { h.deliverAnswers(ctx) })
+	parts.Go(func() { h.screen.readLines(ctx, h.typed) })
+	<-ctx.Done()
+	return nil
+}
+
+// firstPrompt is that of a first start: an agent that is resumed knows it.
+func (h *Harness) firstPrompt() string {
+	if h.runner.SessionID() != "" {
+		return ""
+	}
+	return h.config.Initial
+}
+
+// join connects to the channels, if there are any.
+func (h *Harness) join(ctx context.Context) error {
+	if h.options.Connect == nil || h.config.Server.Address == "" {
+		return nil
+	}
+	chat, err := h.options.Connect(ctx, h.config, h.buffer.newest, h.hear, h.logf)
+	if err != nil {
+		return fmt.Errorf("join the channels: %w", err)
+	}
+	h.chat = chat
+	return nil
+}
+
+// serve opens the socket. The returned function ends it and waits.
+func (h *Harness) serve(ctx context.Context) (func(), error) {
+	path, err := ipc.OwnSocketPath(h.stateDir, h.options.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	l, err := rpc.Listen(path)
+	if err != nil {
+		return nil, fmt.Errorf("serve the agent's socket: %w", err)
+	}
+	unlink := h.linkSocket(path)
+	h.server = ipc.NewServer(h.handle)
+	ctx, cancel := context.WithCancel(ctx)
+	var serving sync.WaitGroup
+	serving.Go(func() { h.server.Serve(ctx, l) })
+	return func() {
+		cancel()
+		serving.Wait()
+		unlink()
+		os.Remove(path) // Best effort: the next harness replaces it.
+	}, nil
+}
+
+// linkSocket makes the socket known by the agent's nick alone, unless another
+// harness has that name.
+func (h *Harness) linkSocket(path string) (unlink func()) {
+	link, err := ipc.SocketPath(h.config.Nick, h.options.Getenv)
+	if err != nil {
+		h.logf("%v", err)
+		return func() {}
+	}
+	if conn, err := net.Dial("unix", link); err == nil {
+		conn.Close() // Best effort: nothing was sent.
+		h.logf("another harness listens at %s; this one is reached by %s", link, ipc.SocketEnv)
+		return func() {}
+	}
+	if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+		h.logf("link the agent's socket: %v", err)
+		return func() {}
+	}
+	os.Remove(link) // Best effort: Symlink tells.
+	if err := os.Symlink(path, link); err != nil {
+		h.logf("link the agent's socket: %v", err)
+		return func() {}
+	}
+	return func() {
+		if to, err := os.Readlink(link); err == nil && to == path {
+			os.Remove(link) // Best effort: a link to nothing is replaced.
+		}
+	}
+}
+
+// newRunner makes the agent's runner.
+func (h *Harness) newRunner() (*runner.Runner, error) {
+	c := h.config
+	socket, err := ipc.OwnSocketPath(h.stateDir, h.options.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	env := map[string]string{ipc.SocketEnv: socket, "PATH": filepath.Dir(c.Den) + ":" + h.options.Getenv("PATH")}
+	for _, name := range ipc.NickEnvs {
+		env[name] = c.Nick
+	}
+	return runner.New(runner.Config{
+		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock,
+		Options: runner.Options{
+			Spawn: h.options.Spawn, Command: c.Command, Dir: c.Dir, Env: env, Model: c.Model, Thinking: c.Thinking,
+			SystemPrompt: h.systemPrompt(), Extra: c.Options, Ask: h.options.Ask, Log: h.screen.Log,
+		},
+	})
+}
+
+// systemPrompt is the configured one, and what an agent must know of where it
+// is.
+func (h *Harness) systemPrompt() string {
+	if h.config.Server.Address == "" {
+		return h.config.SystemPrompt
+	}
+	text := fmt.Sprintf("You are %s. People and other agents reach you in chat channels. A message to you begins with [IRC @mention in #channel] or [IRC DM] and the sender's name. Your last words of a turn are sent there as your answer: write the answer itself. To use the channels otherwise, run 'den channel': 'den channel --help' tells how.", h.config.Nick)
+	if h.config.SystemPrompt != "" {
+		text = h.config.SystemPrompt + "\n\n" + text
+	}
+	return text
+}
+
+// prompt queues a prompt; what cannot be queued is told where its answer would
+// have gone.
+func (h *Harness) prompt(id, text string, route Route) {
+	if _, err := h.runner.SendPrompt(runner.Prompt{ID: id, Text: text, Route: route.encode()}); err != nil {
+		h.logf("queue a prompt: %v", err)
+		if h.chat != nil && route.Kind == RouteChannel {
+			h.say(route.Target, route.Sender+": I cannot take this now: "+err.Error(), "")
+		}
+	}
+}
+
+// typed takes a line that somebody typed on the harness's terminal.
+func (h *Harness) typed(line string) {
+	if _, err := h.runner.SendPrompt(runner.Prompt{Text: line}); err != nil {
+		h.screen.Notef("not taken: %v", err)
+	}
+}
+
+func (h *Harness) logf(format string, args ...any) { h.screen.Log(fmt.Sprintf(format, args...)) }
+
+// sendLimit bounds one message to the channels.
+const sendLimit = time.Minute
+
+// say sends a message that may be lost.
+func (h *Harness) say(target, text, id string) {
+	ctx, cancel := context.WithTimeout(context.Background(), sendLimit)
+	defer cancel()
+	if err := h.chat.Send(ctx, target, text, id); err != nil {
+		h.logf("say something to %s: %v", target, err)
+	}
+}

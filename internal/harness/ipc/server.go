@@ -1,0 +1,253 @@
+package ipc
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/rpc"
+)
+
+const (
+	maxLine     = 1 << 20          // of a request
+	maxClients  = 64               // more are refused
+	maxInFlight = 32               // requests of one client; more wait
+	maxWhispers = 20               // that wait for the agent; the oldest go
+	writeLimit  = 10 * time.Second // a client that does not read is cut off
+)
+
+// Handler answers requests. Its calls run concurrently. A nil result is an
+// empty object.
+type Handler func(ctx context.Context, r Request, c *Client) (data any, warnings []string, err error)
+
+// Server serves a harness's socket.
+type Server struct {
+	handle Handler
+
+	mu       sync.Mutex // guards the fields below
+	clients  map[*Client]bool
+	whispers []Whisper // that no client of the agent has heard
+}
+
+// NewServer makes a server.
+func NewServer(handle Handler) *Server {
+	return &Server{handle: handle, clients: map[*Client]bool{}}
+}
+
+// Serve accepts clients until the context ends, then waits for them.
+func (s *Server) Serve(ctx context.Context, l *net.UnixListener) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { l.Close() }) // Best effort: Accept reports the end.
+	defer stop()
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	for {
+		conn, err := l.AcceptUnix()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				cancel()
+				return
+			}
+			select { // out of descriptors, most likely
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+			continue
+		}
+		clients.Go(func() { s.serve(ctx, conn) })
+	}
+}
+
+// Client is a connected client.
+type Client struct {
+	conn    *net.UnixConn
+	writing sync.Mutex
+	agent   bool // it acts as the agent; guarded by the server's mu
+}
+
+// serve reads one client's requests.
+func (s *Server) serve(ctx context.Context, conn *net.UnixConn) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // Best effort: it only has the reader leave.
+	defer stop()
+	c := &Client{conn: conn}
+	defer conn.Close() // Best effort: all that was to be said is.
+	if err := rpc.CheckClient(conn); err != nil {
+		c.answer(Request{}, nil, nil, err)
+		return
+	}
+	if !s.enter(c) {
+		c.answer(Request{}, nil, nil, fault.Errorf(fault.Busy, "%d clients are connected already", maxClients))
+		return
+	}
+	defer s.leave(c)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel() // before the calls are waited for
+	slots := make(chan struct{}, maxInFlight)
+	lines := bufio.NewReaderSize(conn, 4096)
+	for {
+		r, err := readRequest(lines)
+		if errors.Is(err, errRequest) {
+			c.answer(r, nil, nil, err)
+			continue
+		}
+		if err != nil {
+			return
+		}
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		calls.Go(func() {
+			defer func() { <-slots }()
+			s.call(ctx, c, r)
+		})
+	}
+}
+
+func (s *Server) call(ctx context.Context, c *Client, r Request) {
+	if r.ByAgent() {
+		s.hearWhispers(c)
+	}
+	data, warnings, err := s.handle(ctx, r, c)
+	c.answer(r, data, warnings, err)
+}
+
+var errRequest = fault.Errorf(fault.Usage, "a request is one JSON object a line, with a type and an id")
+
+// readRequest reads a line. errRequest is one that is no request: the next may
+// be.
+func readRequest(lines *bufio.Reader) (Request, error) {
+	var line []byte
+	tooLong := false
+	for {
+		part, err := lines.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			tooLong, line = true, nil
+		} else if !tooLong {
+			line = append(line, part...)
+		}
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return Request{}, err
+		}
+	}
+	var r Request
+	if tooLong {
+		return r, fmt.Errorf("%w; this line has more than %d bytes", errRequest, maxLine)
+	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return r, errRequest
+	}
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, fmt.Errorf("%w: %v", errRequest, err)
+	}
+	if r.Type == "" {
+		return r, errRequest
+	}
+	return r, nil
+}
+
+func (s *Server) enter(c *Client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.clients) >= maxClients {
+		return false
+	}
+	s.clients[c] = true
+	return true
+}
+
+func (s *Server) leave(c *Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.clients, c)
+}
+
+// hearWhispers makes the client one of the agent, and sends it what waits.
+func (s *Server) hearWhispers(c *Client) {
+	s.mu.Lock()
+	c.agent = true
+	waiting := s.whispers
+	s.whispers = nil
+	s.mu.Unlock()
+	for i, w := range waiting {
+		if c.Send(w) != nil {
+			s.mu.Lock()
+			s.whispers = append(slices.Clone(waiting[i:]), s.whispers...)
+			s.mu.Unlock()
+			return
+		}
+	}
+}
+
+// Whisper sends guidance to the agent's clients, or keeps it for the next one.
+func (s *Server) Whisper(kind, message string) {
+	w := Whisper{Type: TypeWhisper, Kind: kind, Message: message}
+	s.mu.Lock()
+	var hearers []*Client
+	for c := range s.clients {
+		if c.agent {
+			hearers = append(hearers, c)
+		}
+	}
+	s.mu.Unlock()
+	heard := false
+	for _, c := range hearers {
+		heard = c.Send(w) == nil || heard
+	}
+	if heard {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.whispers = append(s.whispers, w)
+	if len(s.whispers) > maxWhispers {
+		s.whispers = s.whispers[1:]
+	}
+}
+
+// answer sends the response to a request.
+func (c *Client) answer(r Request, data any, warnings []string, err error) {
+	response := Response{Type: TypeResponse, ID: r.ID, OK: err == nil, Warnings: warnings, Data: json.RawMessage("{}")}
+	if err == nil && data != nil {
+		response.Data, err = json.Marshal(data)
+	}
+	if err != nil {
+		response.OK, response.Data = false, nil
+		response.Error, response.Kind, response.Hint = err.Error(), string(fault.KindOf(err)), fault.HintOf(err)
+	}
+	_ = c.Send(response) // Best effort: a client that left does not want it.
+}
+
+// Send writes one line to the client.
+func (c *Client) Send(message any) error {
+	line, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	if err := c.conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
+		return err
+	}
+	if _, err := c.conn.Write(append(line, '\n')); err != nil {
+		c.conn.Close() // Best effort: half a line may be written, so nothing can follow.
+		return err
+	}
+	return nil
+}

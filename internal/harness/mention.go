@@ -1,0 +1,73 @@
+package harness
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+)
+
+// promptText is what the agent is told of a message that is for it.
+func promptText(m Incoming, direct bool) string {
+	if direct {
+		return fmt.Sprintf("[IRC DM] <%s> %s", m.Nick, m.Text)
+	}
+	return fmt.Sprintf("[IRC @mention in %s] <%s> %s", m.Target, m.Nick, m.Text)
+}
+
+// promptID is the same for the same message, also when it is heard again after
+// a restart. A server without ids leaves the second in which it was said.
+func promptID(m Incoming) string {
+	if m.ID != "" {
+		return "irc-" + safeID(m.ID)
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%d", m.Target, m.Nick, m.Text, m.At.UnixNano()))
+	return "irc-" + hex.EncodeToString(sum[:12])
+}
+
+// safeID makes a server's id one of a message: what does not fit is hashed.
+func safeID(id string) string {
+	if len(id) <= 64 {
+		fits := true
+		for _, r := range id {
+			fits = fits && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+		}
+		if fits {
+			return id
+		}
+	}
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:16])
+}
+
+// hear takes a message from the server: it is kept for readers and, where it
+// is for the agent, becomes a prompt.
+func (h *Harness) hear(m Incoming) {
+	key := m.Target
+	direct := !h.chat.IsChannel(m.Target)
+	if direct && !m.Own {
+		key = m.Nick // a conversation with a person is kept under the other's name
+	}
+	if _, fresh, err := h.buffer.add(key, Line{Nick: m.Nick, Text: m.Text, At: m.At, ID: m.ID}); err != nil {
+		h.logf("keep a message: %v", err)
+	} else if !fresh {
+		return
+	}
+	if m.Own || m.Notice || h.chat.Same(m.Nick, h.chat.Nick()) {
+		return
+	}
+	if !direct && !h.chat.Mentioned(m.Text) {
+		return
+	}
+	if !m.Missed && h.answersAsker(m, direct) || h.decides(m) {
+		return
+	}
+	if !h.peers.allow(m.Nick, m.Bot, h.clock()) {
+		h.logf("too many messages of %s: one is not answered", m.Nick)
+		return
+	}
+	reply := m.Target
+	if direct {
+		reply = m.Nick
+	}
+	h.prompt(promptID(m), promptText(m, direct), Route{Kind: RouteChannel, Target: reply, Sender: m.Nick})
+}

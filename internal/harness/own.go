@@ -1,0 +1,265 @@
+package harness
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/fault"
+	"den/internal/harness/ipc"
+	"den/internal/runner"
+)
+
+// ownCommands need no server.
+var ownCommands = map[string]func(*Harness, context.Context, ipc.Request, *ipc.Client) (any, error){
+	ipc.Compact:   (*Harness).compact,
+	ipc.Clear:     (*Harness).clear,
+	ipc.Status:    (*Harness).status,
+	ipc.Pause:     (*Harness).pause,
+	ipc.Resume:    (*Harness).resume,
+	ipc.Shutdown:  (*Harness).shutdown,
+	ipc.Prompt:    (*Harness).takePrompt,
+	ipc.Confirm:   (*Harness).confirm,
+	ipc.Converse:  (*Harness).converse,
+	ipc.Cancel:    (*Harness).cancel,
+	ipc.Approvals: (*Harness).approvals,
+	ipc.Decide:    (*Harness).decide,
+	ipc.Watch:     (*Harness).watch,
+}
+
+func (h *Harness) compact(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	if !h.runner.Running() {
+		return nil, fault.Errorf(fault.NotRunning, "the agent does not run")
+	}
+	_, err := h.runner.SendPrompt(runner.Prompt{Text: "/compact"})
+	return struct{}{}, err
+}
+
+func (h *Harness) clear(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	return struct{}{}, h.runner.Clear()
+}
+
+// Status answers status.
+type Status struct {
+	Running        bool     `json:"running"`
+	Paused         bool     `json:"paused"`
+	CircuitOpen    bool     `json:"circuit_open"`
+	TurnCount      int      `json:"turn_count"`
+	LastActivation *float64 `json:"last_activation"` // seconds since 1970, or null
+	Activity       string   `json:"activity"`        // working, paused or idle
+	Description    string   `json:"description"`
+
+	// den's own.
+	State     string                 `json:"state"`
+	Why       string                 `json:"why,omitempty"`
+	Question  *conversation.Question `json:"question,omitempty"`
+	Pending   int                    `json:"pending"`
+	SessionID string                 `json:"session_id,omitempty"`
+	Connected bool                   `json:"connected"` // to the server
+	Budget    string                 `json:"budget,omitempty"`
+}
+
+func (h *Harness) status(ctx context.Context, _ ipc.Request, _ *ipc.Client) (any, error) {
+	return h.currentStatus(ctx)
+}
+
+func (h *Harness) currentStatus(ctx context.Context) (Status, error) {
+	state, err := h.runner.State(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	turns, last := h.runner.Turns()
+	s := Status{
+		Running: h.runner.Running(), Paused: h.runner.Paused() != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
+		State: string(state.Activity), Why: state.Why, Question: state.Question, Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
+		Connected: h.chat != nil && h.chat.Connected(),
+	}
+	if !last.IsZero() {
+		at := float64(last.UnixMilli()) / 1000
+		s.LastActivation = &at
+	}
+	h.mu.Lock()
+	s.Description = h.said
+	h.mu.Unlock()
+	switch {
+	case state.Activity == conversation.Busy || state.Activity == conversation.Asking:
+		s.Activity = "working"
+	case s.Paused:
+		s.Activity, s.Description = "paused", h.runner.Paused()
+	default:
+		s.Activity = "idle"
+	}
+	if s.Description == "" {
+		s.Description = "nothing"
+	}
+	return s, nil
+}
+
+func (h *Harness) pause(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
+	why := r.Why
+	if why == "" {
+		why = "paused by a person"
+	}
+	return struct{}{}, h.runner.Pause(why)
+}
+
+func (h *Harness) resume(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	return struct{}{}, h.runner.Resume()
+}
+
+// shutdown ends the harness once the response is on its way.
+func (h *Harness) shutdown(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	time.AfterFunc(100*time.Millisecond, h.end)
+	return struct{}{}, nil
+}
+
+// Taken answers prompt and confirm.
+type Taken struct {
+	ID       string    `json:"message_id"`
+	Progress string    `json:"progress"`
+	Evidence string    `json:"evidence,omitempty"`
+	At       time.Time `json:"at"`
+	Found    bool      `json:"found"`
+}
+
+func takenOf(r conversation.Receipt) Taken {
+	return Taken{ID: r.ID, Progress: string(r.Progress), Evidence: r.Evidence, At: r.At, Found: true}
+}
+
+func (h *Harness) takePrompt(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
+	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message})
+	return takenOf(receipt), err
+}
+
+func (h *Harness) confirm(ctx context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
+	receipt, found, err := h.runner.Confirm(ctx, r.MessageID)
+	taken := takenOf(receipt)
+	taken.Found = found
+	return taken, err
+}
+
+// maxDepth bounds how long a chain of agents that ask each other may be.
+const maxDepth = 4
+
+// Answer answers converse.
+type Answer struct {
+	ID         string       `json:"message_id"`
+	Text       string       `json:"text"`
+	DurationMs int64        `json:"duration_ms"`
+	Usage      runner.Usage `json:"usage"`
+	Cancelled  bool         `json:"cancelled,omitempty"`
+	Attempts   int          `json:"attempts"`
+	Source     string       `json:"source"`
+}
+
+// converse gives the agent a message and waits for the turn's end.
+func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
+	if err := h.checkCallers(r.Callers); err != nil {
+		return nil, err
+	}
+	if r.MessageID == "" {
+		r.MessageID = "ask-" + r.ID
+	}
+	ended := h.awaitTurn(r.MessageID) // before it is sent, so that its end is not missed
+	defer h.forgetTurn(r.MessageID, ended)
+	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: Route{Kind: RouteAsker}.encode()})
+	if err != nil {
+		return nil, err
+	}
+	if receipt.Progress == conversation.Answered {
+		return h.earlierAnswer(r.MessageID)
+	}
+	if r.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.Timeout*float64(time.Second)))
+		defer cancel()
+	}
+	select {
+	case o := <-ended:
+		if o.Failure != nil {
+			return nil, fault.Hintf(fault.Errorf(fault.Internal, "the agent could not answer: %w", o.Failure), "%s", o.Failure.Advice())
+		}
+		return Answer{
+			ID: r.MessageID, Text: o.Result.Text, DurationMs: o.Duration.Milliseconds(), Usage: o.Result.Usage, Cancelled: o.Result.Cancelled,
+			Attempts: o.Attempts, Source: h.config.Backend + " protocol",
+		}, nil
+	case <-ctx.Done():
+		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "the agent has not answered yet"), "the message stays: ask again with --id %s", r.MessageID)
+	}
+}
+
+// awaitTurn returns a channel that receives how the turn of a message ended.
+func (h *Harness) awaitTurn(id string) chan runner.Outcome {
+	ended := make(chan runner.Outcome, 1) // room for the one
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turns[id] = append(h.turns[id], ended)
+	return ended
+}
+
+func (h *Harness) forgetTurn(id string, ended chan runner.Outcome) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rest := slices.DeleteFunc(h.turns[id], func(c chan runner.Outcome) bool { return c == ended })
+	if len(rest) == 0 {
+		delete(h.turns, id)
+		return
+	}
+	h.turns[id] = rest
+}
+
+// checkCallers refuses circles and long chains of agents that wait for each
+// other.
+func (h *Harness) checkCallers(callers []string) error {
+	if slices.Contains(callers, h.config.Agent) {
+		return fault.Errorf(fault.Denied, "'%s' waits for itself: %v", h.config.Agent, callers)
+	}
+	if len(callers) >= maxDepth {
+		return fault.Errorf(fault.Denied, "%d agents wait for each other already: %v", len(callers), callers)
+	}
+	return nil
+}
+
+// earlierAnswer is that of a message that was answered before.
+func (h *Harness) earlierAnswer(id string) (any, error) {
+	m, err := h.runner.Message(id)
+	if err != nil {
+		return nil, err
+	}
+	if m.Answer == "" && m.Reason != "" {
+		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", m.Reason)
+	}
+	return Answer{ID: id, Text: m.Answer, Attempts: m.Attempts, Source: h.config.Backend + " protocol"}, nil
+}
+
+func (h *Harness) cancel(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	return struct{}{}, h.runner.Cancel()
+}
+
+// StateLine is what watch sends with every change.
+type StateLine struct {
+	Type string `json:"type"` // "state"
+	Status
+}
+
+// watch sends the state now and whenever it changes, until the client leaves.
+func (h *Harness) watch(ctx context.Context, _ ipc.Request, c *ipc.Client) (any, error) {
+	send := func() error {
+		status, err := h.currentStatus(ctx)
+		if err != nil {
+			return err
+		}
+		return c.Send(StateLine{Type: ipc.TypeState, Status: status})
+	}
+	if err := send(); err != nil {
+		return nil, err
+	}
+	err := h.runner.Events(ctx, 0, func(e conversation.Event) error {
+		if e.Kind != conversation.StateChanged && e.Kind != conversation.TurnEnded {
+			return nil
+		}
+		return send()
+	})
+	return struct{}{}, err
+}
