@@ -95,11 +95,14 @@ var allowed = map[string][]string{
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/permission":    {},
-	"internal/runner":        {"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
-	"internal/runner/script": {"internal/fault", "internal/runner"},
-	"internal/runner/stdio":  {"internal/runner"},
-	"internal/runner/local":  {"internal/fault", "internal/supervise", "internal/runner"},
+	"internal/permission":             {"internal/fault", "internal/atomicfile", "internal/render/redact", "internal/permission/commandline"},
+	"internal/permission/commandline": {},
+	"internal/runner":                 {"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
+	"internal/runner/script":          {"internal/fault", "internal/runner"},
+	"internal/runner/stdio":           {"internal/runner"},
+	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
+	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
+	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/runner", "internal/harness/ipc"},
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
@@ -172,6 +175,7 @@ var outside = map[string][]string{
 	"charm.land/bubbletea/v2":         {"internal/dashboard/tui"},
 	"github.com/charmbracelet/x":      {"internal/dashboard/tui"},
 	"charm.land/lipgloss/v2":          {"internal/dashboard/tui"},
+	"mvdan.cc/sh/v3":                  {"internal/permission/commandline"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
 }
 

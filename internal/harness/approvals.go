@@ -1,0 +1,146 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"den/internal/conversation"
+	"den/internal/fault"
+	"den/internal/harness/ipc"
+	"den/internal/permission"
+)
+
+// The options of a question for permission.
+const (
+	optionApprove = "approve"
+	optionDeny    = "deny"
+)
+
+// approvalTold shows an approval that was made or decided, and asks the owner.
+func (h *Harness) approvalTold(a permission.Approval) {
+	h.runner.SetQuestion(h.openQuestion())
+	text := requestText(a.Request)
+	if a.State != permission.Open {
+		h.screen.Notef("%s %s: %s", a.ID, a.State, decidedText(a))
+		h.tellOwner(fmt.Sprintf("%s is %s. %s", a.ID, a.State, decidedText(a)), "approval-"+a.ID+"-end")
+		return
+	}
+	h.screen.Notef("asks %s: %s (%s)", a.ID, text, a.Asked)
+	h.tellOwner(fmt.Sprintf("May I? %s: %s (%s). Answer '@%s approve %s' or '@%s deny %s', with 'always' for the like of it too. It expires at %s.",
+		a.ID, text, a.Asked, h.config.Nick, a.ID, h.config.Nick, a.ID, a.Expires.Format("15:04")), "approval-"+a.ID)
+	h.notify("agent_question", "warning", fmt.Sprintf("%s asks for permission %s: %s", h.config.Nick, a.ID, text))
+}
+
+func decidedText(a permission.Approval) string {
+	var parts []string
+	if a.By != "" {
+		parts = append(parts, "by "+a.By)
+	}
+	for _, s := range []string{a.Why, a.Note} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// requestText says what the agent wants to do, on one line.
+func requestText(r permission.Request) string {
+	switch {
+	case r.Command != "":
+		return r.Tool + " " + firstLine(r.Command)
+	case r.URL != "":
+		return r.Tool + " " + firstLine(r.URL)
+	case len(r.Paths) > 0:
+		return r.Tool + " " + firstLine(strings.Join(r.Paths, " "))
+	case r.Text != "":
+		return r.Tool + " " + firstLine(r.Text)
+	}
+	return r.Tool + " " + inputText(r.Input)
+}
+
+// tellOwner says something to who decides, if that is somebody in the channels.
+// It does not hold up the agent.
+func (h *Harness) tellOwner(text, id string) {
+	if h.chat == nil || h.config.Owner == "" {
+		return
+	}
+	h.background.Go(func() { h.say(h.config.Owner, text, id) })
+}
+
+// openQuestion is the oldest open approval as a question.
+func (h *Harness) openQuestion() *conversation.Question {
+	open := h.broker.Open()
+	if len(open) == 0 {
+		return nil
+	}
+	a := open[0]
+	return &conversation.Question{
+		ID: a.ID, Kind: conversation.Permission, Text: requestText(a.Request),
+		Options: []conversation.Option{{ID: optionApprove, Label: "approve"}, {ID: optionDeny, Label: "deny"}},
+	}
+}
+
+// decides takes a message that decides an approval. It reports whether it was
+// one; whether its sender may decide is told.
+func (h *Harness) decides(m Incoming) bool {
+	words := strings.Fields(m.Text)
+	for len(words) > 0 && strings.HasPrefix(words[0], "@") {
+		words = words[1:]
+	}
+	if len(words) < 2 || len(words) > 3 || words[0] != optionApprove && words[0] != optionDeny {
+		return false
+	}
+	always := len(words) == 3 && words[2] == "always"
+	if len(words) == 3 && !always {
+		return false
+	}
+	reply := m.Nick
+	if h.chat.IsChannel(m.Target) {
+		reply = m.Target
+	}
+	by, err := h.mayDecide(m)
+	if err == nil {
+		_, err = h.broker.Decide(words[1], permission.Answer{Approve: words[0] == optionApprove, Always: always, By: by})
+	}
+	if err != nil {
+		h.background.Go(func() { h.say(reply, m.Nick+": "+err.Error(), "") })
+	}
+	return true
+}
+
+// mayDecide returns who decides. A nick can be taken by anybody, an account
+// cannot: without one the workspace has to say that nicks are enough.
+func (h *Harness) mayDecide(m Incoming) (string, error) {
+	owner := h.config.Owner
+	switch {
+	case owner == "":
+		return "", fault.Hintf(fault.Errorf(fault.Denied, "nobody decides for %s in the channels", h.config.Nick), "set 'owner' in the workspace file, or use 'den approvals'")
+	case m.Account != "" && h.chat.Same(m.Account, owner):
+		return m.Account + " (account)", nil
+	case h.config.OwnerByNick && h.chat.Same(m.Nick, owner):
+		return m.Nick + " (nick)", nil
+	}
+	return "", fault.Errorf(fault.Denied, "only the account '%s' decides for %s", owner, h.config.Nick)
+}
+
+// Approvals answers approvals.
+type Approvals struct {
+	Approvals []permission.Approval `json:"approvals"`
+}
+
+func (h *Harness) approvals(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	open := h.broker.Open()
+	if open == nil {
+		open = []permission.Approval{}
+	}
+	return Approvals{Approvals: open}, nil
+}
+
+func (h *Harness) decide(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
+	if r.Option != optionApprove && r.Option != optionDeny {
+		return nil, fault.Errorf(fault.Usage, "option %q: it is approve or deny", r.Option)
+	}
+	return h.broker.Decide(r.Question, permission.Answer{Approve: r.Option == optionApprove, Always: r.Always, By: r.By, Why: r.Why})
+}

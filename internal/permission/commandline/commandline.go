@@ -1,0 +1,186 @@
+// Package commandline tells which commands a line of shell would run.
+//
+// It errs on one side only: what it cannot know for certain it reports as a
+// problem or as a dynamic word, so that no rule can take a line for harmless
+// that is not.
+package commandline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+const (
+	maxLine  = 64 << 10 // bytes; nobody reviews a longer line
+	maxDepth = 4        // of shells within shells
+)
+
+// Line is what a line of shell would run.
+type Line struct {
+	Commands []Command
+	Files    []File // that it is redirected to or from
+	// Problems are why it is not known what else the line does. A line with a
+	// problem is covered by no rule that allows.
+	Problems []string
+}
+
+// Command is a simple command: a program or a builtin, and its arguments.
+type Command struct {
+	// Words are its assignments, its name and its arguments.
+	Words []Word
+	// Runs are the commands that it runs in turn, as env, xargs and sh -c do.
+	Runs []Command
+	// How says what Runs has to do with it.
+	How Relation
+}
+
+// Relation is how a command and those that it runs belong together.
+type Relation string
+
+// The relations.
+const (
+	Plain     Relation = ""          // it runs no other
+	Wraps     Relation = "wraps"     // it does nothing but run the others
+	AlsoRuns  Relation = "also-runs" // it does something itself, as find does
+	Escalates Relation = "escalates" // it runs the others with more rights, as sudo does
+)
+
+// Word is one word of a command.
+type Word struct {
+	Text string // without quotes
+	// Dynamic is that the shell replaces it by what is not known here, perhaps
+	// by many words or none: variables, substitutions, globs, braces.
+	Dynamic bool
+	Assign  bool // NAME=value before the command's name
+}
+
+// File is the target of a redirection.
+type File struct {
+	Path    string
+	Write   bool
+	Dynamic bool
+}
+
+// Parse reads a line of shell as bash does. It never fails: what it cannot
+// read is a problem of the line.
+func Parse(line string) Line { return parse(line, 0) }
+
+func parse(line string, depth int) Line {
+	if len(line) > maxLine {
+		return Line{Problems: []string{fmt.Sprintf("it is longer than %d bytes", maxLine)}}
+	}
+	if strings.ContainsRune(line, 0) {
+		return Line{Problems: []string{"it contains a NUL byte"}}
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return Line{Problems: []string{"it cannot be parsed as a shell command"}}
+	}
+	r := reader{depth: depth}
+	syntax.Walk(file, r.visit)
+	return r.line
+}
+
+// reader collects what a syntax tree would run.
+type reader struct {
+	line  Line
+	depth int
+}
+
+func (r *reader) problem(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if !slices.Contains(r.line.Problems, text) {
+		r.line.Problems = append(r.line.Problems, text)
+	}
+}
+
+// visit is called with every node, those within substitutions too.
+func (r *reader) visit(node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.CallExpr:
+		r.call(n)
+	case *syntax.Redirect:
+		r.redirect(n)
+	case *syntax.ParamExp:
+		r.parameter(n)
+	case *syntax.ExtGlob:
+		r.problem("it has an extended glob, which can run code in some shells")
+	case *syntax.FuncDecl:
+		r.problem("it defines a function, which can replace a command")
+	case *syntax.DeclClause:
+		r.problem("it changes variables of the shell with %s", n.Variant.Value)
+	case *syntax.ForClause, *syntax.LetClause, *syntax.ArithmCmd:
+		r.problem("it changes variables of the shell")
+	case *syntax.CoprocClause, *syntax.TestDecl:
+		r.problem("it has a construct that den does not analyse")
+	}
+	return true
+}
+
+func (r *reader) parameter(p *syntax.ParamExp) {
+	if p.Excl || p.Names != 0 {
+		r.problem("it expands a variable that another variable names")
+	}
+	if p.Exp == nil {
+		return
+	}
+	switch p.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		r.problem("it changes variables of the shell")
+	case syntax.OtherParamOps:
+		r.problem("it expands a variable with '@', which can run code")
+	}
+}
+
+func (r *reader) call(c *syntax.CallExpr) {
+	var words []Word
+	for _, a := range c.Assigns {
+		words = append(words, assignment(a))
+	}
+	for _, w := range c.Args {
+		words = append(words, readWord(w))
+	}
+	if len(words) > 0 {
+		r.line.Commands = append(r.line.Commands, r.command(words))
+	}
+}
+
+func assignment(a *syntax.Assign) Word {
+	w := Word{Text: a.Name.Value + "=", Assign: true}
+	switch {
+	case a.Append, a.Naked, a.Index != nil, a.Array != nil:
+		w.Dynamic = true
+	case a.Value != nil:
+		value := readWord(a.Value)
+		w.Text += value.Text
+		w.Dynamic = value.Dynamic
+	}
+	return w
+}
+
+func (r *reader) redirect(d *syntax.Redirect) {
+	if d.N != nil && strings.HasPrefix(d.N.Value, "{") {
+		r.problem("it changes variables of the shell")
+	}
+	switch d.Op {
+	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return
+	}
+	w := readWord(d.Word)
+	if d.Op == syntax.DplIn || d.Op == syntax.DplOut {
+		if isDescriptor(w) {
+			return
+		}
+	}
+	r.line.Files = append(r.line.Files, File{Path: w.Text, Dynamic: w.Dynamic, Write: d.Op != syntax.RdrIn && d.Op != syntax.DplIn})
+}
+
+// isDescriptor reports that a word after >& or <& names a descriptor and no
+// file: "1", "-" or "2-".
+func isDescriptor(w Word) bool {
+	digits := strings.TrimSuffix(w.Text, "-")
+	return !w.Dynamic && strings.Trim(digits, "0123456789") == "" && w.Text != ""
+}

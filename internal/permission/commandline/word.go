@@ -1,0 +1,104 @@
+package commandline
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// readWord removes quotes as the shell does, and tells whether more than that
+// would happen to the word.
+func readWord(w *syntax.Word) Word {
+	if hasBraces(w) {
+		return Word{Text: "{…}", Dynamic: true}
+	}
+	var text strings.Builder
+	out := Word{}
+	for _, part := range w.Parts {
+		s, known := readPart(part)
+		text.WriteString(s)
+		out.Dynamic = out.Dynamic || !known
+	}
+	out.Text = text.String()
+	return out
+}
+
+// hasBraces reports that the shell expands braces in a word. A lone "{}", as
+// find has it, is text.
+func hasBraces(w *syntax.Word) bool {
+	if w.Lit() == "{}" {
+		return false
+	}
+	// The copy's parts are replaced, and the tree stays as it is.
+	return syntax.SplitBraces(&syntax.Word{Parts: slices.Clone(w.Parts)})
+}
+
+func readPart(part syntax.WordPart) (text string, known bool) {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		return unescape(p.Value)
+	case *syntax.SglQuoted:
+		// Escapes of $'…' are not decoded: such a word stays unknown.
+		return p.Value, !p.Dollar || !strings.Contains(p.Value, `\`)
+	case *syntax.DblQuoted:
+		return readQuoted(p)
+	}
+	return "$…", false
+}
+
+// unescape reads text outside quotes. An unescaped glob is not known.
+func unescape(s string) (text string, known bool) {
+	var b strings.Builder
+	known = true
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '\\':
+			if i++; i < len(s) && s[i] != '\n' {
+				b.WriteByte(s[i])
+			}
+		case '*', '?', '[':
+			known = false
+			b.WriteByte(c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), known
+}
+
+func readQuoted(q *syntax.DblQuoted) (text string, known bool) {
+	var b strings.Builder
+	known = true
+	for _, part := range q.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			b.WriteString("$…")
+			known = false
+			continue
+		}
+		b.WriteString(unescapeQuoted(lit.Value))
+	}
+	return b.String(), known
+}
+
+// unescapeQuoted reads text within double quotes, where a backslash stands for
+// itself before most characters.
+func unescapeQuoted(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			switch next := s[i+1]; next {
+			case '$', '`', '"', '\\':
+				b.WriteByte(next)
+				i++
+				continue
+			case '\n':
+				i++
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}

@@ -1,0 +1,198 @@
+package commandline
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// wrapper is a command that runs the command in its arguments.
+type wrapper struct {
+	flags  string   // short options without a value
+	values string   // short options with one
+	long   []string // long options without a value
+	skip   int      // arguments between the options and the command
+	more   bool     // it adds arguments that are not known
+	assign bool     // NAME=value may stand before the command
+	how    Relation
+}
+
+// wrappers are those whose options are known. An option that is not listed is
+// a problem: it might have a value, and that might be the command.
+var wrappers = map[string]wrapper{
+	"env":     {flags: "i0v", values: "u", long: []string{"ignore-environment"}, assign: true, how: Wraps},
+	"nice":    {values: "n", how: Wraps},
+	"nohup":   {how: Wraps},
+	"setsid":  {flags: "cfw", how: Wraps},
+	"time":    {flags: "pv", how: Wraps},
+	"timeout": {flags: "fv", values: "ks", long: []string{"foreground", "preserve-status", "verbose"}, skip: 1, how: Wraps},
+	"command": {flags: "p", how: Wraps},
+	"builtin": {how: Wraps},
+	"exec":    {flags: "cl", values: "a", how: Wraps},
+	"stdbuf":  {values: "ioe", how: Wraps},
+	"busybox": {how: Wraps},
+	"toybox":  {how: Wraps},
+	"xargs":   {flags: "0rtx", values: "nLPIsdE", long: []string{"null", "no-run-if-empty"}, more: true, how: Wraps},
+	"sudo":    {flags: "nEHSkb", values: "ug", assign: true, how: Escalates},
+	"doas":    {flags: "nL", values: "uC", how: Escalates},
+}
+
+var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"}
+
+// IsShell reports whether a command's name is that of a shell.
+func IsShell(name string) bool { return slices.Contains(shells, path.Base(name)) }
+
+// IsWrapper reports whether a command's name is that of one that runs what its
+// arguments name.
+func IsWrapper(name string) bool {
+	name = path.Base(name)
+	_, known := wrappers[name]
+	return known || name == "eval"
+}
+
+// command finds out what a command runs in turn.
+func (r *reader) command(words []Word) Command {
+	c := Command{Words: words}
+	if c.nameAt() < 0 {
+		return c
+	}
+	name, args := c.Name(), c.Args()
+	if name.Dynamic {
+		r.problem("a command's name is not known before it runs")
+		return c
+	}
+	base := path.Base(name.Text)
+	wrap, known := wrappers[base]
+	switch {
+	case base == "eval":
+		r.nested(&c, args)
+	case IsShell(base):
+		r.shell(&c, args)
+	case base == "find":
+		r.find(&c, args)
+	case base == "command" && len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V"):
+		// It only tells where a command is.
+	case known && len(args) > 0:
+		r.unwrap(&c, base, wrap, args)
+	}
+	return c
+}
+
+// nameAt is the place of a command's name, -1 if it has assignments only.
+func (c Command) nameAt() int {
+	return slices.IndexFunc(c.Words, func(w Word) bool { return !w.Assign })
+}
+
+// Name is the command's name; its Text is "" if there are assignments only.
+func (c Command) Name() Word {
+	if at := c.nameAt(); at >= 0 {
+		return c.Words[at]
+	}
+	return Word{}
+}
+
+// Args are the command's arguments.
+func (c Command) Args() []Word {
+	if at := c.nameAt(); at >= 0 {
+		return c.Words[at+1:]
+	}
+	return nil
+}
+
+// Assigns are the assignments before the command's name.
+func (c Command) Assigns() []Word {
+	if at := c.nameAt(); at >= 0 {
+		return c.Words[:at]
+	}
+	return c.Words
+}
+
+// String is the command for people, with its quotes removed.
+func (c Command) String() string {
+	var all []string
+	for _, w := range c.Words {
+		all = append(all, w.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+func (r *reader) unwrap(c *Command, name string, w wrapper, args []Word) {
+	rest, ok := skipOptions(w, args)
+	if ok && len(rest) >= w.skip {
+		rest = rest[w.skip:]
+	} else {
+		ok = false
+	}
+	if !ok || r.depth >= maxDepth {
+		r.problem("it is not known what '%s' runs", name)
+		return
+	}
+	if len(rest) == 0 {
+		return // env and command print something; nothing is run
+	}
+	inner := slices.Concat(c.Assigns(), rest)
+	if w.assign {
+		markAssigns(inner[len(c.Assigns()):])
+	}
+	if w.more {
+		inner = append(inner, Word{Text: "…", Dynamic: true})
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	c.How, c.Runs = w.how, []Command{r.command(inner)}
+}
+
+// markAssigns marks the words of the form NAME=value at the beginning.
+func markAssigns(words []Word) {
+	for i := range words {
+		name, _, ok := strings.Cut(words[i].Text, "=")
+		if !ok || name == "" || words[i].Assign {
+			return
+		}
+		words[i].Assign = true
+	}
+}
+
+// skipOptions returns what follows a wrapper's options, false if one of them
+// is not known.
+func skipOptions(w wrapper, args []Word) (rest []Word, ok bool) {
+	for len(args) > 0 {
+		word := args[0]
+		switch {
+		case word.Dynamic:
+			return nil, false
+		case word.Text == "--":
+			return args[1:], true
+		case strings.HasPrefix(word.Text, "--"):
+			if !slices.Contains(w.long, word.Text[2:]) {
+				return nil, false
+			}
+			args = args[1:]
+		case strings.HasPrefix(word.Text, "-") && len(word.Text) > 1:
+			n, known := shortOptions(w, word.Text[1:])
+			if !known || n > len(args) {
+				return nil, false
+			}
+			args = args[n:]
+		default:
+			return args, true
+		}
+	}
+	return args, true
+}
+
+// shortOptions returns how many words a cluster of short options takes.
+func shortOptions(w wrapper, cluster string) (words int, known bool) {
+	for i := range len(cluster) {
+		switch c := cluster[i]; {
+		case strings.IndexByte(w.values, c) >= 0:
+			if i+1 < len(cluster) {
+				return 1, true
+			}
+			return 2, true
+		case strings.IndexByte(w.flags, c) < 0:
+			return 0, false
+		}
+	}
+	return 1, true
+}

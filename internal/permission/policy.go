@@ -1,0 +1,154 @@
+package permission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"den/internal/fault"
+)
+
+// Settings are what a policy is made of.
+type Settings struct {
+	Dir   string // the agent's directory, absolute
+	Home  string // the home directory of its user, for '~'; or ""
+	Rules []Rule
+	// Protected are absolute paths that the agent must never change whatever
+	// the rules say: den's own state, in which its permissions are.
+	Protected []string
+
+	// Readlink is os.Readlink where it is nil.
+	Readlink func(string) (string, error)
+}
+
+// A Policy decides requests by rules. It does not change: With makes another.
+//
+// Rules that forbid match generously: in any case of letters, whatever runs a
+// command and wherever its program is, a file by every name that it has, and
+// what only might match is asked for. Rules that allow match exactly. Where no
+// rule matches, the defaults decide.
+type Policy struct {
+	settings Settings
+	places   places
+	rules    []rule
+}
+
+// NewPolicy checks the rules. One that would allow every command is refused.
+func NewPolicy(s Settings) (*Policy, error) {
+	if !strings.HasPrefix(s.Dir, "/") {
+		return nil, fault.Errorf(fault.Internal, "make policy: the agent's directory '%s' is not absolute", s.Dir)
+	}
+	p := &Policy{settings: s, places: newPlaces(s.Dir, s.Home, s.Readlink)}
+	for _, r := range s.Rules {
+		compiled, err := p.places.compile(r)
+		if err != nil {
+			return nil, err
+		}
+		p.rules = append(p.rules, compiled)
+	}
+	return p, nil
+}
+
+// With returns a policy with more rules.
+func (p *Policy) With(rules ...Rule) (*Policy, error) {
+	s := p.settings
+	s.Rules = slices.Concat(s.Rules, rules)
+	return NewPolicy(s)
+}
+
+// Rules returns the policy's rules.
+func (p *Policy) Rules() []Rule { return slices.Clone(p.settings.Rules) }
+
+// Explanation is a decision and how it came to be.
+type Explanation struct {
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why"`
+	Rule    *Rule   `json:"rule,omitempty"` // that decided; nil where a default did
+	// Parts are the decisions for everything that the request would do. The
+	// strictest is that of the request.
+	Parts []Part `json:"parts,omitempty"`
+}
+
+// Part is the decision for one thing that a request would do.
+type Part struct {
+	What    string  `json:"what"`
+	Outcome Outcome `json:"outcome"`
+	Why     string  `json:"why"`
+	Rule    *Rule   `json:"rule,omitempty"`
+}
+
+// Decide returns what the policy says to a request, and why.
+func (p *Policy) Decide(r Request) (Outcome, string) {
+	e := p.Explain(r)
+	return e.Outcome, e.Why
+}
+
+// Explain is Decide with the rule that decided, and the parts.
+func (p *Policy) Explain(r Request) Explanation {
+	e := Explanation{}
+	for _, u := range p.places.uses(r) {
+		part, decided := p.part(r.Tool, u)
+		if !decided {
+			continue
+		}
+		e.Parts = append(e.Parts, part)
+		if part.Outcome.severity() > e.Outcome.severity() {
+			e.Outcome, e.Why, e.Rule = part.Outcome, part.What+": "+part.Why, part.Rule
+		}
+	}
+	if e.Outcome == "" {
+		return Explanation{Outcome: Ask, Why: "the agent does not say what it wants to do"}
+	}
+	return e
+}
+
+// part decides one use; decided is false where the use only asks and denies,
+// and no rule does.
+func (p *Policy) part(tool string, u use) (part Part, decided bool) {
+	part = Part{What: u.what}
+	if why := p.protected(u); why != "" {
+		part.Outcome, part.Why = Deny, why
+		return part, true
+	}
+	for i := range p.rules {
+		r := &p.rules[i]
+		outcome := r.outcome(tool, u, p.places)
+		if outcome.severity() <= part.Outcome.severity() {
+			continue
+		}
+		part.Outcome, part.Rule, part.Why = outcome, &r.Rule, r.told(outcome)
+	}
+	if part.Outcome == "" && !u.forbidOnly {
+		part.Outcome, part.Why = p.places.byDefault(u)
+	}
+	return part, part.Outcome != ""
+}
+
+// told says which rule decided.
+func (r *rule) told(outcome Outcome) string {
+	text := fmt.Sprintf("rule '%s'", r.Rule)
+	if r.Origin != "" {
+		text += " of " + r.Origin
+	}
+	if outcome != r.Outcome {
+		text += " might match"
+	}
+	if r.Why != "" {
+		text += ": " + r.Why
+	}
+	return text
+}
+
+// protected says why a file must not be changed, "" if it may.
+func (p *Policy) protected(u use) string {
+	if u.kind != Edit || u.file == nil {
+		return ""
+	}
+	for _, file := range p.settings.Protected {
+		pattern, err := p.places.parsePathPattern(quotePath(file))
+		if err != nil || pattern.matchGenerously(*u.file) {
+			return "an agent must not change the files that hold its permissions"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,198 @@
+package permission
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"den/internal/permission/commandline"
+)
+
+// use is one thing that a request would do. A request is allowed if each of
+// its uses is.
+type use struct {
+	kind Kind
+	what string // for people: "edit src/a.go"
+	// One of these says what it is about; none for tools that den knows
+	// nothing of.
+	file    *target
+	command *commandline.Command
+	host    string
+	// problem is why it is not known what happens, or "". No rule allows it.
+	problem string
+	// forbidOnly is that other uses decide whether it is allowed: rules can
+	// only ask or deny.
+	forbidOnly bool
+	// args are the files that a command's words may stand for.
+	args        []target
+	unknownArgs bool
+}
+
+// uses takes a request apart.
+func (p places) uses(r Request) []use {
+	var all []use
+	if r.Command != "" || r.Kind == Execute {
+		all = p.commandUses(r)
+	}
+	for _, name := range r.Paths {
+		kind := Edit // what is not known to read may write
+		if r.Kind == Read {
+			kind = Read
+		}
+		all = append(all, p.fileUse(kind, p.base(r), name))
+	}
+	if r.URL != "" || r.Kind == Fetch {
+		all = append(all, fetchUse(r.URL))
+	}
+	switch r.Kind {
+	case Read, Edit:
+		if len(r.Paths) == 0 {
+			all = append(all, use{kind: r.Kind, what: fmt.Sprintf("%s files", r.Kind), problem: "the agent does not say which files"})
+		}
+	case Think:
+		all = append(all, use{kind: Think, what: "think"})
+	case Execute, Fetch:
+	default:
+		all = append(all, use{kind: Other, what: fmt.Sprintf("use the tool '%s'", r.Tool)})
+	}
+	return all
+}
+
+// base is the directory that a request's relative paths are in.
+func (p places) base(r Request) string {
+	if r.Dir == "" {
+		return p.dir
+	}
+	return p.resolve(p.dir, r.Dir).real
+}
+
+func (p places) fileUse(kind Kind, base, name string) use {
+	t := p.resolve(base, name)
+	u := use{kind: kind, what: fmt.Sprintf("%s %s", kind, name), file: &t}
+	if !t.known() {
+		u.problem = fmt.Sprintf("it is not known which file '%s' is", name)
+	}
+	return u
+}
+
+func fetchUse(address string) use {
+	u := use{kind: Fetch, what: "reach the network"}
+	parsed, err := url.Parse(address)
+	switch {
+	case address == "":
+	case err != nil || parsed.Hostname() == "":
+		u.problem = "the address cannot be read"
+	default:
+		u.host = strings.ToLower(parsed.Hostname())
+		u.what = "reach " + u.host
+	}
+	return u
+}
+
+// commandUses takes a line of shell apart: its commands, and the files that it
+// is redirected to.
+func (p places) commandUses(r Request) []use {
+	line := commandline.Parse(r.Command)
+	base := p.base(r)
+	var all []use
+	problem := func(format string, args ...any) {
+		all = append(all, use{kind: Execute, what: "run the command", problem: fmt.Sprintf(format, args...)})
+	}
+	for _, text := range line.Problems {
+		problem("%s", text)
+	}
+	if len(line.Commands) == 0 && len(line.Files) == 0 && len(line.Problems) == 0 {
+		problem("the agent does not say which command")
+	}
+	if _, ok := inside(p.dir, base); !ok {
+		problem("it runs in '%s', outside the agent's directory", r.Dir)
+	}
+	bases := []string{base}
+	if moves := directoryChanges(line.Commands); len(moves) > 0 {
+		to, known := destination(moves)
+		if !known {
+			problem("it is not known which directory it changes to")
+		}
+		bases = append(bases, p.resolve(base, to).real)
+	}
+	for _, c := range line.Commands {
+		all = append(all, p.commandUse(c, bases, false)...)
+	}
+	for _, f := range line.Files {
+		all = append(all, p.redirection(f, bases)...)
+	}
+	return all
+}
+
+// commandUse returns the uses of a command and of those that it runs.
+func (p places) commandUse(c commandline.Command, bases []string, forbidOnly bool) []use {
+	u := use{kind: Execute, what: fmt.Sprintf("run '%s'", c), command: &c, forbidOnly: forbidOnly || c.How == commandline.Wraps}
+	for _, w := range c.Args() {
+		if w.Dynamic {
+			u.unknownArgs = true
+			continue
+		}
+		for _, base := range bases {
+			u.args = append(u.args, p.argument(base, w.Text)...)
+		}
+	}
+	all := []use{u}
+	for _, inner := range c.Runs {
+		all = append(all, p.commandUse(inner, bases, forbidOnly || c.How == commandline.Escalates)...)
+	}
+	return all
+}
+
+// argument returns the files that an argument may name: the whole of it, and
+// the value of an option.
+func (p places) argument(base, text string) []target {
+	all := []target{p.resolve(base, text)}
+	if _, value, ok := strings.Cut(text, "="); ok && value != "" {
+		all = append(all, p.resolve(base, value))
+	}
+	return all
+}
+
+// devices are targets of redirections that hold nothing.
+var devices = []string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero"}
+
+func (p places) redirection(f commandline.File, bases []string) []use {
+	kind := Read
+	if f.Write {
+		kind = Edit
+	}
+	switch {
+	case f.Dynamic:
+		return []use{{kind: kind, what: fmt.Sprintf("%s %s", kind, f.Path), problem: "the file of a redirection is not known before it runs"}}
+	case slices.Contains(devices, f.Path):
+		return nil
+	}
+	var all []use
+	for _, base := range bases {
+		all = append(all, p.fileUse(kind, base, f.Path))
+	}
+	return all
+}
+
+// directoryChanges returns the commands that change the shell's directory.
+func directoryChanges(commands []commandline.Command) []commandline.Command {
+	var all []commandline.Command
+	for _, c := range commands {
+		if slices.Contains([]string{"cd", "pushd", "popd"}, c.Name().Text) {
+			all = append(all, c)
+		}
+		all = append(all, directoryChanges(c.Runs)...)
+	}
+	return all
+}
+
+// destination returns the directory that a line changes to, if it does so once
+// and says where.
+func destination(moves []commandline.Command) (dir string, known bool) {
+	args := moves[0].Args()
+	if len(moves) != 1 || len(args) != 1 || args[0].Dynamic || args[0].Text == "" || strings.ContainsAny(args[0].Text[:1], "-+") {
+		return "", false
+	}
+	return args[0].Text, true
+}
