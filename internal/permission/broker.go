@@ -1,0 +1,280 @@
+package permission
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+)
+
+// Options are what a broker is opened with.
+type Options struct {
+	Dir      string // for its files; the agent must not be able to change it
+	Agent    string
+	Settings Settings      // of the policy; Dir is added to what is protected
+	Expire   time.Duration // of approvals; 15 minutes where it is 0
+	// Tell is called with every approval that is made and with every end of
+	// one, from the goroutine that asked or decided, without a lock held. It
+	// must return quickly. Or nil.
+	Tell func(Approval)
+}
+
+// A Broker answers an agent's requests, by its policy or by asking a person.
+// Whatever it answers is in the audit log before. One process at a time may
+// open a directory.
+type Broker struct {
+	options Options
+
+	mu       sync.Mutex // guards the fields below, and the files
+	settings Settings   // without remembered rules
+	rules    []Rule     // remembered
+	policy   *Policy    // of both
+	waiting  map[string]*waiting
+	closed   []Approval // the newest last
+	audit    *auditLog
+}
+
+// waiting is an open approval and who waits for it.
+type waiting struct {
+	approval Approval
+	request  Request       // as it was asked, with its secrets
+	done     chan struct{} // closed when approval is final; until then approval is guarded
+}
+
+// OpenBroker reads what is on disk. Approvals that a killed process left open are
+// withdrawn: nobody waits for them any more.
+func OpenBroker(o Options) (*Broker, error) {
+	if o.Expire <= 0 {
+		o.Expire = defaultExpiry
+	}
+	if o.Tell == nil {
+		o.Tell = func(Approval) {}
+	}
+	if err := os.MkdirAll(filepath.Join(o.Dir, approvalsDir), 0o700); err != nil {
+		return nil, fmt.Errorf("open approvals: %w", err)
+	}
+	b := &Broker{options: o, waiting: map[string]*waiting{}, audit: openAudit(o.Dir)}
+	var err error
+	if b.rules, err = readRules(o.Dir); err != nil {
+		return nil, err
+	}
+	if err := b.Configure(o.Settings); err != nil {
+		return nil, err
+	}
+	left, err := b.load()
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range left {
+		o.Tell(a)
+	}
+	return b, nil
+}
+
+// load reads the approvals and withdraws the open ones.
+func (b *Broker) load() (withdrawn []Approval, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all, _, err := List(b.options.Dir) // damaged files are shown by List, and left alone
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(all) // the newest last
+	for _, a := range all {
+		if a.State != Open {
+			b.closed = append(b.closed, a)
+			continue
+		}
+		a.State, a.Decided, a.Why = Withdrawn, time.Now(), "the process that asked has ended"
+		if err := b.recordLocked(a, nil); err != nil {
+			return nil, err
+		}
+		b.closed = append(b.closed, a)
+		withdrawn = append(withdrawn, a)
+	}
+	b.trimLocked()
+	return withdrawn, nil
+}
+
+// Configure replaces the policy's settings, as after a reload. Remembered
+// rules stay. After an error the old policy is in force.
+func (b *Broker) Configure(s Settings) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s.Protected = append(slices.Clone(s.Protected), b.options.Dir)
+	policy, err := combined(s, b.rules)
+	if err != nil {
+		return err
+	}
+	b.settings, b.policy = s, policy
+	return nil
+}
+
+func combined(s Settings, rules []Rule) (*Policy, error) {
+	p, err := NewPolicy(s)
+	if err != nil {
+		return nil, err
+	}
+	return p.With(rules...)
+}
+
+// Explain says how the policy decides a request, without asking anybody.
+func (b *Broker) Explain(r Request) Explanation {
+	b.mu.Lock()
+	policy := b.policy
+	b.mu.Unlock()
+	return policy.Explain(r)
+}
+
+// Ask answers a request. It returns when the policy or a person has decided,
+// when the approval expires, or when the context ends. Where the answer cannot
+// be written to the audit log, it is a denial.
+func (b *Broker) Ask(ctx context.Context, r Request) Decision {
+	e := b.Explain(r)
+	if e.Outcome != Ask {
+		return b.byPolicy(r, e)
+	}
+	w, a, err := b.open(r, e)
+	if err != nil {
+		return Decision{Reason: fmt.Sprintf("nobody can be asked: %v", err)}
+	}
+	b.options.Tell(a)
+	expired := time.NewTimer(time.Until(a.Expires))
+	defer expired.Stop()
+	select {
+	case <-w.done:
+	case <-expired.C:
+		b.finish(w, Expired, "nobody decided in time")
+	case <-ctx.Done():
+		b.finish(w, Withdrawn, "the agent no longer asks")
+	}
+	<-w.done
+	return w.approval.decision()
+}
+
+func (b *Broker) byPolicy(r Request, e Explanation) Decision {
+	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Why: maskText(e.Why)}
+	if e.Rule != nil {
+		entry.Rule = maskText(e.Rule.String())
+	}
+	b.mu.Lock()
+	err := b.auditLocked(entry)
+	b.mu.Unlock()
+	switch {
+	case err != nil:
+		return Decision{Reason: fmt.Sprintf("the decision could not be recorded: %v", err)}
+	case e.Outcome == Deny:
+		return Decision{Reason: "denied by policy: " + maskText(e.Why)}
+	}
+	return Decision{Allow: true}
+}
+
+// open makes an approval, on disk before anybody hears of it.
+func (b *Broker) open(r Request, e Explanation) (*waiting, Approval, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiting) >= maxOpen {
+		return nil, Approval{}, fault.Errorf(fault.Busy, "%d requests wait already", maxOpen)
+	}
+	now := time.Now().Round(0)
+	w := &waiting{request: r, done: make(chan struct{}), approval: Approval{
+		Version: recordVersion, ID: newID(b.takenLocked), Agent: b.options.Agent, Request: masked(r), Asked: maskText(e.Why),
+		Created: now, Expires: now.Add(b.options.Expire), State: Open,
+	}}
+	if err := b.recordLocked(w.approval, nil); err != nil {
+		return nil, Approval{}, err
+	}
+	b.waiting[w.approval.ID] = w
+	return w, w.approval, nil
+}
+
+func (b *Broker) takenLocked(id string) bool {
+	return b.waiting[id] != nil || slices.ContainsFunc(b.closed, func(a Approval) bool { return a.ID == id })
+}
+
+// recordLocked writes an approval to the audit log, with the rules that it
+// adds, and to its file.
+func (b *Broker) recordLocked(a Approval, added []Rule) error {
+	entry := Entry{Event: Event(a.State), Outcome: Deny, Approval: a.ID, Request: a.Request, By: a.By, Why: a.Why}
+	switch a.State {
+	case Open:
+		entry.Event, entry.Outcome, entry.Why = Asked, Ask, a.Asked
+	case Approved:
+		entry.Outcome = Allow
+	}
+	for _, r := range added {
+		entry.Rule += r.String() + "; "
+	}
+	entry.Rule = strings.TrimSuffix(entry.Rule, "; ")
+	if err := b.auditLocked(entry); err != nil {
+		return err
+	}
+	return writeApproval(b.options.Dir, a)
+}
+
+func (b *Broker) auditLocked(e Entry) error {
+	e.Time, e.Agent = time.Now().Round(0), b.options.Agent
+	return b.audit.append(e)
+}
+
+// finish ends an approval that nobody decided. It does nothing if somebody
+// did meanwhile.
+func (b *Broker) finish(w *waiting, state State, why string) {
+	b.mu.Lock()
+	if b.waiting[w.approval.ID] != w {
+		b.mu.Unlock()
+		return
+	}
+	a := w.approval
+	a.State, a.Decided, a.Why = state, time.Now().Round(0), why
+	if err := b.recordLocked(a, nil); err != nil {
+		// The answer is a denial whatever is recorded; who opens the directory
+		// next finds the approval open and withdraws it.
+		a.Note = err.Error()
+	}
+	b.closeLocked(w, a)
+	b.mu.Unlock()
+	b.options.Tell(a)
+}
+
+// closeLocked makes an approval final, and forgets the oldest ones.
+func (b *Broker) closeLocked(w *waiting, a Approval) {
+	delete(b.waiting, a.ID)
+	b.closed = append(b.closed, a)
+	b.trimLocked()
+	w.approval = a
+	close(w.done)
+}
+
+func (b *Broker) trimLocked() {
+	for len(b.closed) > keptClosed {
+		// Best effort: a file that stays is tried again after the next start.
+		_ = removeApproval(b.options.Dir, b.closed[0].ID)
+		b.closed = b.closed[1:]
+	}
+}
+
+// Approvals returns the approvals in the order of List.
+func (b *Broker) Approvals() []Approval {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := slices.Clone(b.closed)
+	for _, w := range b.waiting {
+		all = append(all, w.approval)
+	}
+	sortApprovals(all)
+	return all
+}
+
+// Rules returns the rules that owners added by deciding for always.
+func (b *Broker) Rules() []Rule {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.rules)
+}
