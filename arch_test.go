@@ -85,8 +85,9 @@ var allowed = map[string][]string{
 	"internal/conversation/gemini":   {"internal/fault", "internal/conversation", "internal/conversation/watch"},
 	"internal/conversation/opencode": {"internal/fault", "internal/conversation", "internal/conversation/watch"},
 	"internal/conversation/codex":    {"internal/fault", "internal/conversation", "internal/conversation/watch"},
+	"internal/conversation/mind":     {"internal/fault", "internal/conversation", "internal/conversation/watch", "internal/harness/ipc"},
 	"internal/conversation/sources": {
-		"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/claude", "internal/conversation/codex",
+		"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/mind", "internal/conversation/claude", "internal/conversation/codex",
 		"internal/conversation/copilot", "internal/conversation/gemini", "internal/conversation/opencode",
 	},
 
@@ -122,7 +123,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise",
+		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},

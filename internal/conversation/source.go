@@ -24,6 +24,13 @@ type Sender interface {
 	Send(ctx context.Context, m Message) (Receipt, error)
 }
 
+// A Mailbox is a Sender that keeps messages for the agent: it takes them
+// whatever the agent does, and the agent gets them in order.
+type Mailbox interface {
+	Sender
+	KeepsMessages()
+}
+
 // A Confirmer is a Sender that can also tell later what became of a message.
 type Confirmer interface {
 	// Confirm returns the receipt of a message that the agent has. found is

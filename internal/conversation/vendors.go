@@ -7,8 +7,12 @@ var sourceNames = map[string]string{
 	"codex":    "codex app server",
 	"copilot":  "copilot session files",
 	"gemini":   "gemini window title",
+	Harness:    "harness",
 	"opencode": "opencode server",
 }
+
+// Harness is the name under which agents are known that a harness drives.
+const Harness = "harness"
 
 // SourceName says what the state of a preset's agent is read from before its
 // screen, "" for nothing.

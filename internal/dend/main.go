@@ -46,6 +46,9 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		web.Version = Version
 		return web.Main(args[2:], environ, stdout, stderr)
 	}
+	if len(args) > 1 && args[1] == "harness" {
+		return runHarness(args[2:], environ, stdout, stderr)
+	}
 	if len(args) > 1 && args[1] == "tui" {
 		err := showDashboard(args[2:], environ, stdout, stderr)
 		if err != nil {

@@ -42,11 +42,19 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 		return member{}, err
 	}
 	config.ProviderOptions = options
+	if single.IsMind() {
+		if err := d.harnessed(ws, single, name, key, &config); err != nil {
+			return member{}, err
+		}
+	}
 	queue, err := d.queue(name, key)
 	if err != nil {
 		return member{}, err
 	}
-	live := d.source(single, p, sessionName)
+	live, err := d.source(single, p, sessionName, key)
+	if err != nil {
+		return member{}, err
+	}
 	m, err := agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
 		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent()),

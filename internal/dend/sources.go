@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"den/internal/agent"
+	"den/internal/conversation"
 	"den/internal/conversation/sources"
 	"den/internal/provider"
 	"den/internal/workspace"
@@ -15,13 +16,22 @@ import (
 // source returns where an agent's state is read from before its screen: one,
 // whatever its configuration becomes; nil for none. What is kept to reach it
 // stays in the state directory while it runs.
-func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session string) *sources.Live {
+func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
 	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" {
-		return nil // in a container, files and ports are others
+		return nil, nil // in a container, files and ports are others
+	}
+	socket, err := d.mindSocket(ag, key)
+	if err != nil {
+		return nil, err
+	}
+	vendor := ag.Provider
+	if socket != "" {
+		vendor = conversation.Harness
 	}
 	a := sources.Agent{
-		Vendor: ag.Provider, Env: ag.Env.Values, Dir: filepath.Join(d.state.Sources(), url.PathEscape(ag.Name)), Version: Version,
+		Socket: socket,
+		Vendor: vendor, Env: ag.Env.Values, Dir: filepath.Join(d.state.Sources(), url.PathEscape(ag.Name)), Version: Version,
 		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
 	}
 	if titler, ok := p.(provider.Titler); ok {
@@ -30,7 +40,7 @@ func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session string
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if live := d.sources[ag.Name]; live.Serves(a) {
-		return live
+		return live, nil
 	}
 	live := sources.NewLive(a)
 	if old := d.sources[ag.Name]; old != nil {
@@ -40,7 +50,7 @@ func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session string
 		d.sources = map[string]*sources.Live{}
 	}
 	d.sources[ag.Name] = live
-	return live
+	return live, nil
 }
 
 // closeSources lets go of all sources when nobody uses them any more.

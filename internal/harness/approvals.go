@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"den/internal/conversation"
@@ -17,8 +19,34 @@ const (
 	optionDeny    = "deny"
 )
 
+// openBroker opens what decides the agent's requests.
+func (h *Harness) openBroker() (*permission.Broker, error) {
+	return permission.OpenBroker(permission.Options{
+		Dir: filepath.Join(h.stateDir, "permission"), Agent: h.config.Agent,
+		Settings: permission.Settings{Dir: h.config.Dir, Home: h.options.Getenv("HOME"), Rules: h.config.Permissions, Protected: []string{h.stateDir}},
+		Tell:     func(a permission.Approval) { h.approvalTold(a) },
+	})
+}
+
+// ask decides what the agent asks for.
+func (h *Harness) ask(ctx context.Context, r permission.Request) permission.Decision {
+	return h.broker.Ask(ctx, r)
+}
+
+// answer decides an open question for whoever talks with the agent.
+func (h *Harness) answer(_ context.Context, question, option string) error {
+	if option != optionApprove && option != optionDeny {
+		return fault.Errorf(fault.Usage, "option %q: it is approve or deny", option)
+	}
+	_, err := h.broker.Decide(question, permission.Answer{Approve: option == optionApprove, By: "the keeper's user"})
+	return err
+}
+
 // approvalTold shows an approval that was made or decided, and asks the owner.
 func (h *Harness) approvalTold(a permission.Approval) {
+	if h.broker == nil {
+		return // it is being opened, and tells what an earlier harness left
+	}
 	h.runner.SetQuestion(h.openQuestion())
 	text := requestText(a.Request)
 	if a.State != permission.Open {
@@ -69,9 +97,21 @@ func (h *Harness) tellOwner(text, id string) {
 	h.background.Go(func() { h.say(h.config.Owner, text, id) })
 }
 
+// openApprovals lists those that wait for a decision, the oldest first.
+func (h *Harness) openApprovals() []permission.Approval {
+	open := []permission.Approval{}
+	for _, a := range h.broker.Approvals() {
+		if a.State == permission.Open {
+			open = append(open, a)
+		}
+	}
+	slices.SortFunc(open, func(a, b permission.Approval) int { return a.Created.Compare(b.Created) })
+	return open
+}
+
 // openQuestion is the oldest open approval as a question.
 func (h *Harness) openQuestion() *conversation.Question {
-	open := h.broker.Open()
+	open := h.openApprovals()
 	if len(open) == 0 {
 		return nil
 	}
@@ -131,11 +171,7 @@ type Approvals struct {
 }
 
 func (h *Harness) approvals(context.Context, ipc.Request, *ipc.Client) (any, error) {
-	open := h.broker.Open()
-	if open == nil {
-		open = []permission.Approval{}
-	}
-	return Approvals{Approvals: open}, nil
+	return Approvals{Approvals: h.openApprovals()}, nil
 }
 
 func (h *Harness) decide(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {

@@ -41,13 +41,14 @@ type Person struct {
 
 // Incoming is a message that came from the server.
 type Incoming struct {
-	Target string // the channel, or the nick whom it was for
-	Nick   string // who says it
-	Text   string
-	At     time.Time
-	ID     string // the server's, or ""
-	Own    bool   // the agent said it
-	Notice bool   // said by a program, not to be answered
-	Bot    bool   // says of itself that it is a program
-	Missed bool   // said while the harness was away
+	Target  string // the channel, or the nick whom it was for
+	Nick    string // who says it
+	Account string // whose account, or ""
+	Text    string
+	At      time.Time
+	ID      string // the server's, or ""
+	Own     bool   // the agent said it
+	Notice  bool   // said by a program, not to be answered
+	Bot     bool   // says of itself that it is a program
+	Missed  bool   // said while the harness was away
 }

@@ -8,6 +8,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/permission"
 )
 
 const configVersion = 1
@@ -33,7 +34,11 @@ type Config struct {
 	Server   Server   `json:"server"`
 	Channels []string `json:"channels,omitempty"`
 	Tags     []string `json:"tags,omitempty"`
-	Owner    string   `json:"owner,omitempty"` // the nick that is asked for permissions, or a channel
+
+	// Owner is the account that is asked for permissions and decides.
+	Owner       string            `json:"owner,omitempty"`
+	OwnerByNick bool              `json:"owner_by_nick,omitempty"` // a nick of that name is enough
+	Permissions []permission.Rule `json:"permissions,omitempty"`
 
 	Den string `json:"den"` // the den binary, for the agent's PATH
 }

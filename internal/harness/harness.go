@@ -26,8 +26,8 @@ type Options struct {
 	// Connect joins the channels; nil for none. What it hears it hands to
 	// hear, one call at a time.
 	Connect func(ctx context.Context, c Config, since func(target string) (Line, bool), hear func(Incoming), logf func(string, ...any)) (Chat, error)
-	// Ask decides what the agent asks permission for.
-	Ask    func(ctx context.Context, r permission.Request) permission.Decision
+	// Notify tells people outside of the channels; or nil.
+	Notify func(kind, severity, text string)
 	Screen *Screen
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -42,13 +42,15 @@ type Harness struct {
 	clock    func() time.Time
 
 	runner *runner.Runner
+	broker *permission.Broker
 	buffer *buffer
 	chat   Chat // nil without channels
 	peers  peers
 	server *ipc.Server
 
-	end       context.CancelFunc
-	delivered chan struct{} // room for one token: an answer may be deliverable
+	end        context.CancelFunc
+	background sync.WaitGroup // messages that nobody waits for
+	delivered  chan struct{}  // room for one token: an answer may be deliverable
 
 	mu     sync.Mutex // guards the fields below
 	said   string     // the first line of the agent's last words
@@ -84,12 +86,16 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	if h.runner, err = h.newRunner(); err != nil {
 		return err
 	}
+	if h.broker, err = h.openBroker(); err != nil {
+		return err
+	}
 	if err := h.join(ctx); err != nil {
 		return err
 	}
 	if h.chat != nil {
 		defer h.chat.Close()
 	}
+	defer h.background.Wait()
 	served, err := h.serve(ctx)
 	if err != nil {
 		return err
@@ -192,10 +198,10 @@ func (h *Harness) newRunner() (*runner.Runner, error) {
 		env[name] = c.Nick
 	}
 	return runner.New(runner.Config{
-		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock,
+		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock, Answer: h.answer,
 		Options: runner.Options{
 			Spawn: h.options.Spawn, Command: c.Command, Dir: c.Dir, Env: env, Model: c.Model, Thinking: c.Thinking,
-			SystemPrompt: h.systemPrompt(), Extra: c.Options, Ask: h.options.Ask, Log: h.screen.Log,
+			SystemPrompt: h.systemPrompt(), Extra: c.Options, Ask: h.ask, Log: h.screen.Log,
 		},
 	})
 }
@@ -228,6 +234,13 @@ func (h *Harness) prompt(id, text string, route Route) {
 func (h *Harness) typed(line string) {
 	if _, err := h.runner.SendPrompt(runner.Prompt{Text: line}); err != nil {
 		h.screen.Notef("not taken: %v", err)
+	}
+}
+
+// notify tells people outside of the channels.
+func (h *Harness) notify(kind, severity, text string) {
+	if h.options.Notify != nil {
+		h.options.Notify(kind, severity, text)
 	}
 }
 

@@ -51,13 +51,13 @@ type Status struct {
 	Description    string   `json:"description"`
 
 	// den's own.
-	State     string                 `json:"state"`
-	Why       string                 `json:"why,omitempty"`
-	Question  *conversation.Question `json:"question,omitempty"`
-	Pending   int                    `json:"pending"`
-	SessionID string                 `json:"session_id,omitempty"`
-	Connected bool                   `json:"connected"` // to the server
-	Budget    string                 `json:"budget,omitempty"`
+	State     string        `json:"state"`
+	Why       string        `json:"why,omitempty"`
+	Question  *ipc.Question `json:"question,omitempty"`
+	Pending   int           `json:"pending"`
+	SessionID string        `json:"session_id,omitempty"`
+	Connected bool          `json:"connected"` // to the server
+	Budget    string        `json:"budget,omitempty"`
 }
 
 func (h *Harness) status(ctx context.Context, _ ipc.Request, _ *ipc.Client) (any, error) {
@@ -72,7 +72,7 @@ func (h *Harness) currentStatus(ctx context.Context) (Status, error) {
 	turns, last := h.runner.Turns()
 	s := Status{
 		Running: h.runner.Running(), Paused: h.runner.Paused() != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
-		State: string(state.Activity), Why: state.Why, Question: state.Question, Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
+		State: string(state.Activity), Why: state.Why, Question: questionOf(state.Question), Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
 		Connected: h.chat != nil && h.chat.Connected(),
 	}
 	if !last.IsZero() {
@@ -94,6 +94,17 @@ func (h *Harness) currentStatus(ctx context.Context) (Status, error) {
 		s.Description = "nothing"
 	}
 	return s, nil
+}
+
+func questionOf(q *conversation.Question) *ipc.Question {
+	if q == nil {
+		return nil
+	}
+	told := &ipc.Question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
+	for _, o := range q.Options {
+		told.Options = append(told.Options, o.ID)
+	}
+	return told
 }
 
 func (h *Harness) pause(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {

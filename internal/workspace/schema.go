@@ -130,6 +130,10 @@ type Agent struct {
 	settings []Setting
 }
 
+// IsMind reports whether the agent is driven by a protocol, through a harness,
+// instead of by its screen.
+func (a *Agent) IsMind() bool { return a.Channel.Backend != "" }
+
 // SchemaVersion is the version of the workspace file that this build reads.
 const SchemaVersion = 1
 

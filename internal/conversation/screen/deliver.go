@@ -78,7 +78,7 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 		}
 	}
 	for {
-		before, err := c.awaitClear(ctx, m)
+		before, err := c.awaitTurn(ctx, m)
 		if fault.KindOf(err) == fault.Usage {
 			return c.finish(m.ID, outcome{progress: conversation.Failed, evidence: err.Error()}, "")
 		}
@@ -97,6 +97,24 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 			return err
 		}
 	}
+}
+
+// awaitTurn waits until the message can be handed over, and returns the screen
+// as it is then. An agent with a mailbox only has to run.
+func (c *Conversation) awaitTurn(ctx context.Context, m outbox.Message) (string, error) {
+	if _, ok := c.source.(conversation.Mailbox); !ok {
+		return c.awaitClear(ctx, m)
+	}
+	return "", poll.Every(ctx, 250*time.Millisecond, func() (bool, error) {
+		why := ""
+		if state, err := c.source.State(ctx); err != nil {
+			why = "it could not be asked: " + err.Error()
+		} else if state.Activity == conversation.Unknown || state.Activity == conversation.Gone {
+			why = "its harness does not answer yet"
+		}
+		c.queue.SetReason(m.ID, why)
+		return why == "", nil
+	})
 }
 
 // hand gives the message to the agent and finds out what became of it. From

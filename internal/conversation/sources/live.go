@@ -33,7 +33,24 @@ var (
 	_ conversation.Answerer = Sending{}
 
 	_ conversation.Confirmer = Sending{}
+	_ conversation.Mailbox   = Keeping{}
 )
+
+// Keeping is a Sending that takes messages whatever the agent does.
+type Keeping struct{ Sending }
+
+// KeepsMessages says so.
+func (Keeping) KeepsMessages() {}
+
+// Send hands a message over. One that was not taken is fault.Busy: it is to be
+// tried again, and must not be typed.
+func (k Keeping) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
+	receipt, err := k.Sending.Send(ctx, m)
+	if kind := fault.KindOf(err); kind == fault.Unsupported || kind == fault.NotRunning {
+		err = fault.Errorf(fault.Busy, "%w", err)
+	}
+	return receipt, err
+}
 
 // NewLive makes the source of an agent, nil where none is known for it.
 func NewLive(a Agent) *Live {
@@ -46,7 +63,7 @@ func NewLive(a Agent) *Live {
 
 // Serves reports whether the source is one of the agent as it is given.
 func (l *Live) Serves(a Agent) bool {
-	return l != nil && l.agent.Vendor == a.Vendor && l.agent.Dir == a.Dir && maps.Equal(l.agent.Env, a.Env)
+	return l != nil && l.agent.Vendor == a.Vendor && l.agent.Dir == a.Dir && l.agent.Socket == a.Socket && maps.Equal(l.agent.Env, a.Env)
 }
 
 // Source returns what a conversation takes: nil for nil, and a Sending where
@@ -55,6 +72,8 @@ func (l *Live) Source() conversation.Source {
 	switch {
 	case l == nil:
 		return nil
+	case vendors[l.agent.Vendor].mailbox:
+		return Keeping{Sending{l}}
 	case vendors[l.agent.Vendor].prepare != nil:
 		return Sending{l}
 	}

@@ -20,6 +20,7 @@ import (
 	"den/internal/conversation/codex"
 	"den/internal/conversation/copilot"
 	"den/internal/conversation/gemini"
+	"den/internal/conversation/mind"
 	"den/internal/conversation/opencode"
 	"den/internal/fault"
 )
@@ -36,6 +37,9 @@ type Agent struct {
 	// Title returns the title of its window; nil where its place cannot tell.
 	Title func(ctx context.Context) (string, error)
 
+	// Socket is that of the harness which drives it, or "".
+	Socket string
+
 	Version string // den's
 }
 
@@ -48,6 +52,7 @@ type Launch struct {
 // vendor is one coding agent's row of the table. prepare is nil where its
 // source is there without anything.
 type vendor struct {
+	mailbox bool // it takes messages whatever the agent does
 	prepare func(a Agent, argv []string) (Launch, any, error)
 	open    func(a Agent, kept json.RawMessage) (conversation.Source, error)
 }
@@ -59,6 +64,8 @@ var vendors = map[string]vendor{
 	"copilot":  {open: openCopilot},
 	"gemini":   {open: openGemini},
 	"opencode": {prepare: prepareOpencode, open: openOpencode},
+
+	conversation.Harness: {mailbox: true, open: openHarness},
 }
 
 // keptFile is what Prepare leaves for Open.
@@ -142,6 +149,10 @@ func (a Agent) getenv(key string) string {
 		return value
 	}
 	return os.Getenv(key)
+}
+
+func openHarness(a Agent, _ json.RawMessage) (conversation.Source, error) {
+	return mind.Open(mind.Options{Socket: a.Socket, Processes: a.Processes}), nil
 }
 
 func openClaude(a Agent, _ json.RawMessage) (conversation.Source, error) {

@@ -1,0 +1,139 @@
+// Package mind talks with an agent that a harness drives, over the harness's
+// socket.
+package mind
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/conversation/watch"
+	"den/internal/fault"
+	"den/internal/harness/ipc"
+)
+
+// Name is what State.Source says.
+const Name = "harness"
+
+// Options says whose state is read.
+type Options struct {
+	Socket    string
+	Processes func(ctx context.Context) ([]int, error)
+}
+
+// Source follows the state that a harness tells.
+type Source struct {
+	*watch.Stream
+	socket string
+}
+
+var (
+	_ conversation.Source    = (*Source)(nil)
+	_ conversation.Sender    = (*Source)(nil)
+	_ conversation.Confirmer = (*Source)(nil)
+	_ conversation.Answerer  = (*Source)(nil)
+)
+
+// Open begins to follow. The harness need not listen yet.
+func Open(o Options) *Source {
+	s := &Source{socket: o.Socket}
+	s.Stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: s.follow, Processes: o.Processes})
+	s.Start()
+	return s
+}
+
+// told is what a harness tells of its agent.
+type told struct {
+	State    string        `json:"state"`
+	Why      string        `json:"why"`
+	Question *ipc.Question `json:"question"`
+}
+
+// follow reads states until the harness ends.
+func (s *Source) follow(ctx context.Context) error {
+	conn, err := ipc.Dial(ctx, s.socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // Best effort: it was only read.
+	err = conn.Follow(ctx, ipc.Request{Type: ipc.Watch}, func(line json.RawMessage) error {
+		var t told
+		if err := json.Unmarshal(line, &t); err != nil {
+			return fault.Errorf(fault.Protocol, "read the harness's state: %w", err)
+		}
+		s.Set(t.state())
+		return nil
+	})
+	if err == nil {
+		err = io.EOF
+	}
+	return err
+}
+
+func (t told) state() conversation.State {
+	state := conversation.State{Activity: conversation.Activity(t.State), Why: t.Why}
+	if q := t.Question; q != nil {
+		state.Question = &conversation.Question{ID: q.ID, Text: q.Text, Kind: conversation.QuestionKind(q.Kind)}
+		for _, o := range q.Options {
+			state.Question.Options = append(state.Question.Options, conversation.Option{ID: o, Label: o})
+		}
+	}
+	return state
+}
+
+// receipt is a harness's answer for a message.
+type receipt struct {
+	ID       string    `json:"message_id"`
+	Progress string    `json:"progress"`
+	Evidence string    `json:"evidence"`
+	At       time.Time `json:"at"`
+	Found    bool      `json:"found"`
+}
+
+// handed makes the harness's word one for the keeper's queue: what is in the
+// harness's queue has left this one.
+func (r receipt) handed() conversation.Receipt {
+	progress := conversation.Progress(r.Progress)
+	evidence := r.Evidence
+	if progress == conversation.Queued || progress == "sending" {
+		progress, evidence = conversation.Sent, "the harness has it in its queue"
+	}
+	return conversation.Receipt{ID: r.ID, Progress: progress, Evidence: evidence, At: r.At}
+}
+
+// Send puts a message into the harness's queue. The same id again is the same
+// message.
+func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
+	var r receipt
+	if err := s.call(ctx, ipc.Request{Type: ipc.Prompt, Message: m.Text, MessageID: m.ID}, &r); err != nil {
+		return conversation.Receipt{ID: m.ID, Progress: conversation.Failed, At: time.Now()}, err
+	}
+	return r.handed(), nil
+}
+
+// Confirm asks what became of a message.
+func (s *Source) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
+	var r receipt
+	if err := s.call(ctx, ipc.Request{Type: ipc.Confirm, MessageID: id}, &r); err != nil {
+		return conversation.Receipt{}, false, err
+	}
+	handed := r.handed()
+	return handed, r.Found && handed.Progress != conversation.Sent, nil
+}
+
+// Answer decides an open question.
+func (s *Source) Answer(ctx context.Context, question, option string) error {
+	return s.call(ctx, ipc.Request{Type: ipc.Decide, Question: question, Option: option, By: "the keeper's user"}, nil)
+}
+
+func (s *Source) call(ctx context.Context, r ipc.Request, data any) error {
+	conn, err := ipc.Dial(ctx, s.socket)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() // Best effort: it was answered.
+	_, err = conn.Call(ctx, r, data)
+	return err
+}

@@ -1,0 +1,90 @@
+package dend
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/harness"
+	"den/internal/runner"
+	"den/internal/runner/local"
+	"den/internal/runner/script"
+	"den/internal/supervise"
+)
+
+// drivers are the protocols by which agents can be driven.
+var drivers = map[string]runner.Driver{
+	"script": script.Driver{},
+}
+
+// Backends lists the names of drivers.
+func Backends() []string { return slices.Sorted(maps.Keys(drivers)) }
+
+// maxHarnessLog is when a harness's log begins anew, with the old one beside
+// it.
+const maxHarnessLog = 8 << 20
+
+// runHarness is the process of one agent's harness: the program of its session.
+func runHarness(args, environ []string, stdout, stderr io.Writer) int {
+	err := harnessMain(args, environ, stdout)
+	if err != nil {
+		fmt.Fprintln(stderr, "dend:", err)
+		if hint := fault.HintOf(err); hint != "" {
+			fmt.Fprintln(stderr, "hint:", hint)
+		}
+	}
+	return fault.ExitCode(err)
+}
+
+func harnessMain(args, environ []string, stdout io.Writer) error {
+	if len(args) != 1 {
+		return fault.Errorf(fault.Usage, "dend harness: it needs the harness's state directory")
+	}
+	dir := args[0]
+	c, err := harness.Load(dir)
+	if err != nil {
+		return err
+	}
+	driver, ok := drivers[c.Backend]
+	if !ok {
+		return fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': no backend '%s'", c.Agent, c.Backend), "there are %v", Backends())
+	}
+	mark, err := supervise.Mark("mind", dir)
+	if err != nil {
+		return err
+	}
+	logFile, err := openHarnessLog(filepath.Join(dir, "harness.log"))
+	if err != nil {
+		return err
+	}
+	defer logFile.Close() // Best effort: every line was written.
+	ctx, stop := untilSignalled()
+	defer stop()
+	spawn := local.Spawner{Mark: mark}
+	if _, err := spawn.Clean(ctx); err != nil {
+		return fmt.Errorf("end what the last harness left: %w", err)
+	}
+	screen := harness.NewScreen(os.Stdin, stdout, logFile, time.Now)
+	screen.Greet(c)
+	return harness.Run(ctx, harness.Options{
+		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: lookup(environ),
+	})
+}
+
+func openHarnessLog(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxHarnessLog {
+		if err := os.Rename(path, path+".old"); err != nil {
+			return nil, fault.Errorf(fault.Storage, "begin the harness's log anew: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "open the harness's log: %w", err)
+	}
+	return f, nil
+}

@@ -1,0 +1,80 @@
+package dend
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"den/internal/agent"
+	"den/internal/conversation"
+	"den/internal/fault"
+	"den/internal/harness"
+	"den/internal/harness/ipc"
+	"den/internal/workspace"
+)
+
+// mindDir is the state directory of an agent's harness.
+func (d *daemon) mindDir(key string) string {
+	return filepath.Join(d.state.Path, "minds", url.PathEscape(key))
+}
+
+// mindSocket is where the harness of an agent listens, "" for an agent that
+// has none.
+func (d *daemon) mindSocket(ag *workspace.Agent, key string) (string, error) {
+	if !ag.IsMind() {
+		return "", nil
+	}
+	return ipc.OwnSocketPath(d.mindDir(key), d.getenv)
+}
+
+// harnessed makes the session of an agent one of its harness, and writes down
+// what the harness has to know.
+func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, key string, c *agent.SessionConfig) error {
+	if drivers[ag.Channel.Backend] == nil {
+		return fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': no backend '%s'", name, ag.Channel.Backend), "there are %v; it is set at %s", Backends(), ag.Origin("agent"))
+	}
+	dend, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this binary: %w", err)
+	}
+	hc := harness.Config{
+		Workspace: ws.Name, Agent: name, Nick: nickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: mindCommand(ag),
+		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: c.Prompt, Options: ag.Channel.Options,
+		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, Den: d.den,
+	}
+	if len(hc.Channels) > 0 {
+		hc.Server = d.chatServer(ws)
+	}
+	data, err := json.Marshal(hc)
+	if err != nil {
+		return fmt.Errorf("agent '%s': %w", name, err)
+	}
+	if c.FingerprintExtra == nil {
+		c.FingerprintExtra = map[string]string{}
+	}
+	c.FingerprintExtra["harness"] = string(data)
+	dir := d.mindDir(key)
+	if err := hc.Save(dir); err != nil {
+		return err
+	}
+	c.Command, c.Prompt, c.PromptMode, c.Vendor = []string{dend, "harness", dir}, "", "none", conversation.Harness
+	c.Hints.ReadyPromptPrefix, c.Hints.ReadyDelayMs, c.Hints.ProcessNames, c.Hints.EmitsPermissionWarning = "", 0, nil, false
+	return nil
+}
+
+// mindCommand is how the agent itself is started: what the file says, or nil
+// for what its backend knows.
+func mindCommand(ag *workspace.Agent) []string {
+	switch ag.Channel.Backend {
+	case "script":
+		return ag.Argv()
+	case "acp":
+		return ag.Channel.ACPCommand
+	}
+	return nil
+}
+
+// nickOf is the name of an agent in channels: the last part of its name.
+func nickOf(name string) string { return filepath.Base(name) }
