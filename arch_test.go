@@ -105,6 +105,10 @@ var allowed = map[string][]string{
 	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/runner", "internal/harness/ipc"},
 
+	"internal/irc":              {"internal/fault"},
+	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
+	"internal/irc/ircd":         {"internal/fault", "internal/atomicfile", "internal/irc", "internal/irc/ircd/history"},
+
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
