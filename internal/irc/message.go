@@ -163,12 +163,12 @@ func (m Message) appendBody(b []byte) ([]byte, error) {
 // colon even if it is one word: simple clients find it by that.
 func (m Message) endsInText() bool {
 	switch m.Command {
-	case "PRIVMSG", "NOTICE", "TOPIC", "KICK", "PART", "AWAY", "USER":
+	case "PRIVMSG", "NOTICE", "TOPIC", "KICK", "PART", "USER":
 		return len(m.Params) >= 2
-	case "QUIT", "ERROR", "PING", "PONG", "SETNAME":
+	case "QUIT", "ERROR", "AWAY", "PING", "PONG", "SETNAME":
 		return true
 	}
-	return len(m.Params) >= 3 && m.Numeric() > 0
+	return len(m.Params) >= 2 && m.Numeric() > 0
 }
 
 // String is the message as one line without its end, for logs and tests.

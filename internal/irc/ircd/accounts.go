@@ -1,0 +1,167 @@
+package ircd
+
+import (
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"sync"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// accountsVersion is of the file.
+const accountsVersion = 1
+
+const (
+	algorithm      = "pbkdf2-sha256"
+	iterations     = 100_000 // about 30 ms; each account records its own
+	maxIterations  = 10_000_000
+	saltBytes      = 16
+	hashBytes      = 32
+	maxAccounts    = 10_000
+	maxAccountFile = 8 << 20
+)
+
+type accountsFile struct {
+	Version  int                `json:"version"`
+	Accounts map[string]account `json:"accounts"` // by folded name
+}
+
+type account struct {
+	Name       string `json:"name"`
+	Algorithm  string `json:"algorithm"`
+	Iterations int    `json:"iterations"`
+	Salt       []byte `json:"salt"`
+	Hash       []byte `json:"hash"`
+}
+
+// Accounts are the users who can log in. Passwords are stored as slow hashes.
+type Accounts struct {
+	path string
+
+	mu       sync.Mutex // guards the field below
+	accounts map[string]account
+}
+
+// OpenAccounts reads the file of accounts. A missing file has none.
+func OpenAccounts(path string) (*Accounts, error) {
+	a := &Accounts{path: path, accounts: map[string]account{}}
+	data, err := atomicfile.Read(path, maxAccountFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return a, nil
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "read accounts: %w", err)
+	}
+	var file accountsFile
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fault.Errorf(fault.Storage, "read accounts %s: %w", path, err)
+	}
+	if file.Version > accountsVersion {
+		return nil, fault.Errorf(fault.Unsupported, "read accounts %s: version %d, and this program knows %d", path, file.Version, accountsVersion)
+	}
+	for _, acc := range file.Accounts {
+		if validNick(acc.Name) {
+			a.accounts[fold(acc.Name)] = acc
+		}
+	}
+	return a, nil
+}
+
+// Set makes an account, or changes its password. Account names follow the
+// rules of nicks.
+func (a *Accounts) Set(name, password string) error {
+	if !validNick(name) {
+		return fault.Errorf(fault.Usage, "set account: %q is no valid name", name)
+	}
+	if password == "" {
+		return fault.Errorf(fault.Usage, "set account %s: the password is empty", name)
+	}
+	acc := account{Name: name, Algorithm: algorithm, Iterations: iterations, Salt: make([]byte, saltBytes)}
+	rand.Read(acc.Salt)
+	var err error
+	if acc.Hash, err = acc.hash(password); err != nil {
+		return err
+	}
+	return a.change(func(all map[string]account) error {
+		if _, exists := all[fold(name)]; !exists && len(all) >= maxAccounts {
+			return fault.Errorf(fault.Busy, "set account %s: there are %d already", name, len(all))
+		}
+		all[fold(name)] = acc
+		return nil
+	})
+}
+
+// Remove deletes an account.
+func (a *Accounts) Remove(name string) error {
+	return a.change(func(all map[string]account) error {
+		if _, exists := all[fold(name)]; !exists {
+			return fault.Errorf(fault.NotFound, "remove account: no account %q", name)
+		}
+		delete(all, fold(name))
+		return nil
+	})
+}
+
+// change writes the file before the change counts.
+func (a *Accounts) change(edit func(map[string]account) error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := maps.Clone(a.accounts)
+	if err := edit(all); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(accountsFile{accountsVersion, all}, "", "\t")
+	if err != nil {
+		return fault.Errorf(fault.Internal, "encode accounts: %w", err)
+	}
+	if err := atomicfile.Write(a.path, append(data, '\n')); err != nil {
+		return fault.Errorf(fault.Storage, "write accounts: %w", err)
+	}
+	a.accounts = all
+	return nil
+}
+
+// Has reports whether there is an account of this name.
+func (a *Accounts) Has(name string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.accounts[fold(name)]
+	return ok
+}
+
+// Check returns the account's name as it is written, if the password is right.
+// It takes as long for a name that nobody has.
+func (a *Accounts) Check(name, password string) (string, error) {
+	a.mu.Lock()
+	acc, exists := a.accounts[fold(name)]
+	a.mu.Unlock()
+	if !exists {
+		acc = account{Algorithm: algorithm, Iterations: iterations, Salt: make([]byte, saltBytes), Hash: make([]byte, hashBytes)}
+	}
+	hash, err := acc.hash(password)
+	if err != nil {
+		return "", err
+	}
+	if subtle.ConstantTimeCompare(hash, acc.Hash) != 1 || !exists {
+		return "", fault.Errorf(fault.Denied, "log in: wrong account or password")
+	}
+	return acc.Name, nil
+}
+
+func (acc account) hash(password string) ([]byte, error) {
+	if acc.Algorithm != algorithm || acc.Iterations < 1 || acc.Iterations > maxIterations {
+		return nil, fault.Errorf(fault.Unsupported, "log in: the password is hashed by %q with %d iterations", acc.Algorithm, acc.Iterations)
+	}
+	hash, err := pbkdf2.Key(sha256.New, password, acc.Salt, acc.Iterations, hashBytes)
+	if err != nil {
+		return nil, fault.Errorf(fault.Internal, "hash password: %w", err)
+	}
+	return hash, nil
+}

@@ -1,0 +1,166 @@
+package ircd
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"den/internal/irc"
+)
+
+// A client is one connection. Its fields below the line are guarded by
+// Server.mu.
+type client struct {
+	server        *Server
+	conn          net.Conn
+	out           *outbox
+	host          string
+	loginRequired bool
+	lines         bucket // used by the reading goroutine alone
+	// ----
+	nick, user, realName string
+	account              string // or empty: not logged in
+	caps                 capSet
+	capVersion           int  // of CAP LS: 302, or 0
+	negotiating          bool // between CAP LS or REQ and CAP END
+	registered           bool
+	password             string // what PASS said
+	away                 string // or empty: here
+	bot, invisible       bool   // user modes B and i
+	channels             map[string]*channel
+	invitations          map[string]bool // folded names of channels; bounded by Limits.ListEntries
+	login                login
+	signedOn, lastActive time.Time
+	response             *response // while a command with a label is handled, or nil
+}
+
+func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *client {
+	now := s.cfg.Now()
+	return &client{
+		server: s, conn: conn, host: host, loginRequired: loginRequired,
+		out:      newOutbox(s.cfg.Limits.SendQueue),
+		lines:    newBucket(s.cfg.Limits.LineRate, s.cfg.Limits.LineBurst),
+		channels: map[string]*channel{}, invitations: map[string]bool{},
+		signedOn: now, lastActive: now,
+	}
+}
+
+// run serves the connection until it ends.
+func (c *client) run() {
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		c.out.run(c.conn, c.server.cfg.Limits.Write)
+	}()
+	c.out.close(c.read()) // the first reason counts
+	c.server.disconnect(c, c.out.why())
+	<-written
+}
+
+// read handles lines until the connection ends, and returns why.
+func (c *client) read() (reason string) {
+	limits := c.server.cfg.Limits
+	reader := newLineReader(c.conn)
+	registerBy := time.Now().Add(limits.Register)
+	pinged, registered := false, false
+	for {
+		wait := limits.PingInterval
+		if pinged {
+			wait = limits.PingTimeout
+		}
+		deadline := time.Now().Add(wait)
+		if registered = registered || c.server.isRegistered(c); !registered && registerBy.Before(deadline) {
+			deadline = registerBy
+		}
+		c.conn.SetReadDeadline(deadline) // Best effort: the read reports a closed connection.
+		line, err := reader.next()
+		switch {
+		case err == nil:
+			pinged = false
+			if !c.lines.wait(c.out) {
+				return "Disconnected"
+			}
+			c.server.handleLine(c, string(line))
+		case errors.Is(err, errLineTooLong):
+			c.server.tooLong(c)
+		case !errors.Is(err, os.ErrDeadlineExceeded):
+			return "Connection closed"
+		case !registered:
+			return "Registration timed out"
+		case pinged:
+			return "Ping timeout"
+		default:
+			pinged = true
+			c.out.push([]byte("PING :" + c.server.cfg.Name + "\r\n"))
+		}
+		if c.out.why() != "" {
+			return "Disconnected"
+		}
+	}
+}
+
+func (s *Server) isRegistered(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.registered
+}
+
+// source is who others see.
+func (c *client) source() string {
+	return irc.Source{Nick: c.nick, User: c.user, Host: c.host}.String()
+}
+
+// displayNick is how the server addresses a client that may have no nick yet.
+func (c *client) displayNick() string {
+	if c.nick == "" {
+		return "*"
+	}
+	return c.nick
+}
+
+// identity is whose direct messages a client reads: those of its account, or
+// of its nick. A nick that is an account's name can be used by that account
+// alone, so the two are one set of names.
+func (c *client) identity() string {
+	if c.account != "" {
+		return fold(c.account)
+	}
+	return fold(c.nick)
+}
+
+// disconnect removes a client and tells those who share a channel with it.
+func (s *Server) disconnect(c *client, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if s.addresses[c.host]--; s.addresses[c.host] <= 0 {
+		delete(s.addresses, c.host)
+	}
+	if s.nicks[fold(c.nick)] == c {
+		delete(s.nicks, fold(c.nick))
+	}
+	if c.registered && !s.stopping {
+		quit := s.eventLocked(c, "QUIT", reason)
+		for peer := range c.peersLocked() {
+			peer.sendLocked(quit)
+		}
+	}
+	for _, ch := range c.channels {
+		s.leaveLocked(c, ch)
+	}
+	c.registered = false
+}
+
+// peersLocked are the other clients that share a channel with this one.
+func (c *client) peersLocked() map[*client]bool {
+	peers := map[*client]bool{}
+	for _, ch := range c.channels {
+		for peer := range ch.members {
+			if peer != c {
+				peers[peer] = true
+			}
+		}
+	}
+	return peers
+}

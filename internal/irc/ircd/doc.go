@@ -1,0 +1,9 @@
+// Package ircd is a chat server that is embedded in another process: RFC 2812
+// with the extensions of IRCv3, accounts, and a durable history.
+//
+// All state is guarded by Server.mu. Each client has a goroutine that reads
+// its lines and handles them under the lock, and one that writes its send
+// queue. A message is appended to the history before anybody receives it.
+// Nothing under the lock waits for a network: a client whose send queue is
+// full is disconnected.
+package ircd
