@@ -103,6 +103,7 @@ var allowed = map[string][]string{
 	"internal/runner/stdio":           {"internal/runner"},
 	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
 	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
+	"internal/harness/onirc":          {"internal/fault", "internal/irc", "internal/harness"},
 	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/runner", "internal/harness/ipc"},
 
 	"internal/irc":              {"internal/fault"},
@@ -127,7 +128,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc",
+		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},

@@ -34,8 +34,10 @@ type daemon struct {
 	controller *controller.Controller
 	providers  *providers
 	started    time.Time
+	keeps      bool       // it keeps agents running, not only ends them
 	planning   sync.Mutex // one plan at a time: a file's and the pools' answers never cross
 	end        ending
+	chat       *chatServer
 
 	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
@@ -195,6 +197,11 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 		counts = map[string]int{}
 	}
 	maps.Copy(counts, sizes)
+	if d.keeps {
+		if err := d.chat.ensure(ws); err != nil {
+			return err
+		}
+	}
 	plan, members, err := d.plan(ws, counts)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/harness"
+	"den/internal/harness/onirc"
 	"den/internal/runner"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
@@ -69,10 +70,12 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	if _, err := spawn.Clean(ctx); err != nil {
 		return fmt.Errorf("end what the last harness left: %w", err)
 	}
+	getenv := lookup(environ)
 	screen := harness.NewScreen(os.Stdin, stdout, logFile, time.Now)
 	screen.Greet(c)
 	return harness.Run(ctx, harness.Options{
-		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: lookup(environ),
+		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: getenv,
+		Connect: onirc.Connect,
 	})
 }
 

@@ -169,7 +169,8 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding()}
+	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: &chatServer{dir: p.Chat()}, keeps: len(o.verb) == 0}
+	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()
 	err = d.load(false)

@@ -17,7 +17,7 @@ import (
 
 // mindDir is the state directory of an agent's harness.
 func (d *daemon) mindDir(key string) string {
-	return filepath.Join(d.state.Path, "minds", url.PathEscape(key))
+	return filepath.Join(d.state.Minds(), url.PathEscape(key))
 }
 
 // mindSocket is where the harness of an agent listens, "" for an agent that
@@ -45,7 +45,9 @@ func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, k
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, Den: d.den,
 	}
 	if len(hc.Channels) > 0 {
-		hc.Server = d.chatServer(ws)
+		if hc.Server, err = d.chatOf(); err != nil {
+			return err
+		}
 	}
 	data, err := json.Marshal(hc)
 	if err != nil {

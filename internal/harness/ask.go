@@ -42,7 +42,7 @@ func (h *Harness) chatAsk(ctx context.Context, r ipc.Request) (any, []string, er
 	defer h.forget(a)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID); err != nil {
+	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID, false); err != nil {
 		return nil, nil, err
 	}
 	h.notify("agent_question", "question", r.Message+" (asked in "+r.Channel+")")

@@ -12,9 +12,10 @@ type Chat interface {
 	// Connected reports whether the server can be reached now.
 	Connected() bool
 	// Send says text to a channel or a person, in as many lines as it takes.
-	// It returns when the server has it. id is the sender's: the same one
-	// again is the same message where the server knows that.
-	Send(ctx context.Context, target, text, id string) error
+	// It returns when the server has it. id is the sender's. again says that
+	// the message may have been sent before: what the server has of it is not
+	// said twice, as far as the server lets that be known.
+	Send(ctx context.Context, target, text, id string, again bool) error
 	Join(ctx context.Context, channel string) error
 	Part(ctx context.Context, channel string) error
 	// Who tells who is in a channel, or of one person.

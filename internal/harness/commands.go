@@ -50,7 +50,7 @@ func (h *Harness) chatSend(ctx context.Context, r ipc.Request) (any, []string, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
-	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID); err != nil {
+	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID, false); err != nil {
 		return nil, nil, err
 	}
 	return Sent{Channel: r.Channel}, nil, nil
@@ -62,13 +62,13 @@ func (h *Harness) checkSend(r ipc.Request) error {
 		return fault.Errorf(fault.Usage, "say to which channel or person")
 	case strings.TrimSpace(r.Message) == "":
 		return fault.Errorf(fault.Usage, "a message needs text")
-	case h.chat.IsChannel(r.Channel) && !h.joined(r.Channel):
+	case h.chat.IsChannel(r.Channel) && !h.isIn(r.Channel):
 		return fault.Hintf(fault.Errorf(fault.Denied, "%s is not joined", r.Channel), "join it first: den channel join '%s'", r.Channel)
 	}
 	return nil
 }
 
-func (h *Harness) joined(channel string) bool {
+func (h *Harness) isIn(channel string) bool {
 	for _, c := range h.chat.Channels() {
 		if h.chat.Same(c, channel) {
 			return true

@@ -59,7 +59,8 @@ func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
-	err := h.chat.Send(ctx, route.Target, text, m.ID)
+	err := h.chat.Send(ctx, route.Target, text, m.ID, m.Updated.Before(h.started) || h.tried == m.ID)
+	h.tried = m.ID
 	switch fault.KindOf(err) {
 	case fault.NotFound, fault.Denied, fault.Usage: // nobody is there any more
 		h.logf("the answer to %s reaches nobody: %v", route.Sender, err)

@@ -25,7 +25,7 @@ type Options struct {
 	Spawn    runner.Spawner
 	// Connect joins the channels; nil for none. What it hears it hands to
 	// hear, one call at a time.
-	Connect func(ctx context.Context, c Config, since func(target string) (Line, bool), hear func(Incoming), logf func(string, ...any)) (Chat, error)
+	Connect func(ctx context.Context, c Config, since func(target string) (Line, bool), hear func(Incoming), logf func(string, ...any), getenv func(string) string) (Chat, error)
 	// Notify tells people outside of the channels; or nil.
 	Notify func(kind, severity, text string)
 	Screen *Screen
@@ -50,7 +50,11 @@ type Harness struct {
 
 	end        context.CancelFunc
 	background sync.WaitGroup // messages that nobody waits for
+	joined     chan struct{}  // closed when chat is set
 	delivered  chan struct{}  // room for one token: an answer may be deliverable
+
+	started time.Time
+	tried   string // the answer that was last sent; the deliverer's own
 
 	mu     sync.Mutex // guards the fields below
 	said   string     // the first line of the agent's last words
@@ -71,8 +75,8 @@ func Run(ctx context.Context, o Options) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	h := &Harness{
-		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end,
-		delivered: make(chan struct{}, 1), turns: map[string][]chan runner.Outcome{},
+		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
+		joined: make(chan struct{}), delivered: make(chan struct{}, 1), turns: map[string][]chan runner.Outcome{},
 	}
 	return h.run(ctx)
 }
@@ -126,12 +130,19 @@ func (h *Harness) join(ctx context.Context) error {
 	if h.options.Connect == nil || h.config.Server.Address == "" {
 		return nil
 	}
-	chat, err := h.options.Connect(ctx, h.config, h.buffer.newest, h.hear, h.logf)
+	chat, err := h.options.Connect(ctx, h.config, h.buffer.newest, h.heard, h.logf, h.options.Getenv)
 	if err != nil {
 		return fmt.Errorf("join the channels: %w", err)
 	}
 	h.chat = chat
+	close(h.joined)
 	return nil
+}
+
+// heard takes messages once the harness knows the place that they came from.
+func (h *Harness) heard(m Incoming) {
+	<-h.joined
+	h.hear(m)
 }
 
 // serve opens the socket. The returned function ends it and waits.
@@ -253,7 +264,7 @@ const sendLimit = time.Minute
 func (h *Harness) say(target, text, id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), sendLimit)
 	defer cancel()
-	if err := h.chat.Send(ctx, target, text, id); err != nil {
+	if err := h.chat.Send(ctx, target, text, id, false); err != nil {
 		h.logf("say something to %s: %v", target, err)
 	}
 }

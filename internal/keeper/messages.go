@@ -52,7 +52,14 @@ type Ps struct {
 	Keeper    int           `json:"keeper_pid"`
 	Problem   string        `json:"problem,omitempty"` // why the newest config is not in force
 	Ending    bool          `json:"ending,omitempty"`  // it goes down
+	Server    *ChatServer   `json:"server,omitempty"`  // of the channels, where agents are in some
 	Agents    []AgentStatus `json:"agents"`
+}
+
+// ChatServer is where the channels of a workspace are.
+type ChatServer struct {
+	Address string `json:"address"` // host:port
+	Own     bool   `json:"own"`     // the keeper's own
 }
 
 // AgentStatus is one agent, wanted against actual.

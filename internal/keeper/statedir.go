@@ -68,6 +68,12 @@ func (s StateDir) Nudges() string { return filepath.Join(s.Path, "nudges") }
 // holds secrets.
 func (s StateDir) Sources() string { return filepath.Join(s.Path, "sources") }
 
+// Minds is the directory of what agents' harnesses keep.
+func (s StateDir) Minds() string { return filepath.Join(s.Path, "minds") }
+
+// Chat is the directory of the keeper's own server for channels.
+func (s StateDir) Chat() string { return filepath.Join(s.Path, "chat") }
+
 func (s StateDir) record() string { return filepath.Join(s.Path, "keeper.json") }
 
 // Make creates the directory. One that somebody else prepared is refused.

@@ -189,6 +189,9 @@ func (a *resolver) presets() []string {
 
 // derive fills in what follows from other values.
 func (a *resolver) derive(merged *node, preset string) {
+	if merged.get("agent") == nil && merged.get("channels") != nil && merged.get("provider") == nil && preset != "" {
+		merged.set("agent", newScalar(preset, Origin{Derived: "the agent's channels"}))
+	}
 	if preset != "" && merged.get("provider") == nil {
 		merged.set("provider", newScalar(preset, Origin{Derived: "the agent's kind"}))
 	}

@@ -1,0 +1,198 @@
+// Package onirc is a harness's place on an IRC server.
+package onirc
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/harness"
+	"den/internal/irc"
+)
+
+// idTag marks each line that the agent says with an id of ours, so that it can
+// be found again where nobody knows whether the server took it.
+const idTag = "+den.local/id"
+
+// chat is a harness.Chat over an IRC client.
+type chat struct {
+	client *irc.Client
+	nick   string // as it was configured
+	logf   func(string, ...any)
+	end    context.CancelFunc
+	heard  sync.WaitGroup
+}
+
+var _ harness.Chat = (*chat)(nil)
+
+// Connect joins the channels of a harness. It returns at once: until the
+// server can be reached, and whenever it cannot, the client tries again.
+func Connect(_ context.Context, c harness.Config, since func(string) (harness.Line, bool), hear func(harness.Incoming), logf func(string, ...any), getenv func(string) string) (harness.Chat, error) {
+	config := irc.ClientConfig{Address: c.Server.Address, Nick: c.Nick, RealName: c.Nick + " (den)", Bot: true, Cursors: map[string]irc.Cursor{}}
+	// Answers must not wait behind each other for long; the queue and the
+	// server's own limits are what protects it.
+	config.Limits = irc.ClientLimits{LineRate: 50, LineBurst: 200, Queue: 4096}
+	if c.Server.TLS {
+		host, _, _ := strings.Cut(c.Server.Address, ":")
+		config.TLS = &tls.Config{ServerName: host, InsecureSkipVerify: c.Server.Insecure}
+	}
+	if c.Server.Account != "" {
+		config.Login = &irc.Login{Account: c.Server.Account, Password: getenv(c.Server.PasswordEnv)}
+	}
+	for _, name := range c.Channels {
+		config.Channels = append(config.Channels, irc.ChannelKey{Name: name})
+	}
+	for _, name := range append([]string{c.Nick}, c.Channels...) {
+		if line, ok := since(name); ok {
+			config.Cursors[name] = irc.Cursor{ID: line.ID, Time: line.At}
+		}
+	}
+	client, err := irc.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ch := &chat{client: client, nick: c.Nick, logf: logf, end: cancel}
+	go client.Run(ctx) // Close ends it and waits for it
+	ch.heard.Go(func() { ch.listen(hear) })
+	return ch, nil
+}
+
+// listen hands on what comes until the client has ended.
+func (c *chat) listen(hear func(harness.Incoming)) {
+	for {
+		e, err := c.client.Next(context.Background())
+		if err != nil {
+			return
+		}
+		switch e.Kind {
+		case irc.EventMessage:
+			if e.Command != "TAGMSG" {
+				hear(incoming(e))
+			}
+		case irc.EventConnected:
+			c.logf("connected to the server as %s", c.client.Nick())
+		case irc.EventDisconnected, irc.EventJoinFailed:
+			c.logf("%s: %v", e.Kind, e.Err)
+		case irc.EventGap:
+			c.logf("messages since %s may be missing: the server keeps none", e.Time.Format(time.RFC3339))
+		case irc.EventDropped:
+			c.logf("%d events were dropped", e.Dropped)
+		}
+	}
+}
+
+func incoming(e irc.Event) harness.Incoming {
+	return harness.Incoming{
+		Target: e.Target, Nick: e.From.Nick, Account: e.Account, Text: e.Text, At: e.Time, ID: e.ID,
+		Own: e.Own, Notice: e.Command == "NOTICE", Bot: e.Bot, Missed: e.Missed,
+	}
+}
+
+func (c *chat) Nick() string       { return c.client.Nick() }
+func (c *chat) Connected() bool    { return c.client.Connected() }
+func (c *chat) Channels() []string { return c.client.Joined() }
+
+func (c *chat) Mentioned(text string) bool {
+	return irc.Mentions(text, c.nick, c.client.ISupport().CaseMapping)
+}
+
+func (c *chat) IsChannel(name string) bool {
+	server := c.client.ISupport()
+	return server.IsChannel(name)
+}
+
+func (c *chat) Same(a, b string) bool { return c.client.ISupport().CaseMapping.Equal(a, b) }
+
+func (c *chat) Join(ctx context.Context, channel string) error {
+	return c.client.Join(ctx, channel, "")
+}
+func (c *chat) Part(ctx context.Context, channel string) error {
+	return c.client.Part(ctx, channel, "")
+}
+
+func (c *chat) SetTopic(ctx context.Context, channel, topic string) error {
+	return c.client.SetTopic(ctx, channel, topic)
+}
+
+func (c *chat) Topic(ctx context.Context, channel string) (string, error) {
+	t, err := c.client.Topic(ctx, channel)
+	return t.Text, err
+}
+
+func (c *chat) Who(ctx context.Context, target string) ([]harness.Person, error) {
+	users, err := c.client.Who(ctx, target)
+	people := []harness.Person{}
+	for _, u := range users {
+		people = append(people, harness.Person{Nick: u.Nick, Account: u.Account, Real: u.RealName, Away: u.Away})
+	}
+	return people, err
+}
+
+// Send says text line by line. With again, lines that the server's history has
+// already are left out.
+func (c *chat) Send(ctx context.Context, target, text, id string, again bool) error {
+	var there map[string]bool
+	if again && id != "" {
+		var err error
+		if there, err = c.said(ctx, target); err != nil {
+			return err
+		}
+	}
+	n := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		n++
+		lineID := fmt.Sprintf("%s.%d", id, n)
+		if there[lineID] {
+			continue
+		}
+		var tags irc.Tags
+		if id != "" {
+			tags = irc.Tags{{Key: idTag, Value: lineID}}
+		}
+		if _, err := c.client.SendTagged(ctx, target, line, tags); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookBack is how much of the history is searched for what the agent said.
+const lookBack = 500
+
+// said returns the ids of what the agent said lately. A server without a
+// history knows none.
+func (c *chat) said(ctx context.Context, target string) (map[string]bool, error) {
+	if err := c.client.Ready(ctx); err != nil {
+		return nil, err
+	}
+	events, err := c.client.History(ctx, target, irc.Cursor{}, lookBack)
+	if fault.KindOf(err) == fault.Unsupported || fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for _, e := range events {
+		if id := e.Tags.Value(idTag); id != "" && e.Own {
+			ids[id] = true
+		}
+	}
+	return ids, nil
+}
+
+// Close leaves the server.
+func (c *chat) Close() {
+	c.client.Close()
+	c.end()
+	c.heard.Wait()
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package rpc
+
+import (
+	"net"
+
+	"den/internal/fault"
+)
+
+// LoopbackUser needs Linux's /proc; elsewhere it is fault.Unsupported.
+func LoopbackUser(net.Conn) (int, error) {
+	return 0, fault.Errorf(fault.Unsupported, "this system does not tell who is at the other end of a connection")
+}
