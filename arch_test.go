@@ -103,7 +103,7 @@ var allowed = map[string][]string{
 	"internal/runner/stdio":           {"internal/runner"},
 	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
 	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
-	"internal/harness/onirc":          {"internal/fault", "internal/irc", "internal/harness"},
+	"internal/harness/onirc":          {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
 	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/runner", "internal/harness/ipc"},
 
 	"internal/irc":              {"internal/fault"},

@@ -40,7 +40,7 @@ func (a *app) agentCmd() *cobra.Command {
 	for _, o := range orders {
 		cmd.AddCommand(a.orderCmd(o.order, o.short))
 	}
-	cmd.AddCommand(a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
+	cmd.AddCommand(a.askCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
 	return cmd
 }
 

@@ -38,6 +38,7 @@ type daemon struct {
 	planning   sync.Mutex // one plan at a time: a file's and the pools' answers never cross
 	end        ending
 	chat       *chatServer
+	asks       asks
 
 	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 

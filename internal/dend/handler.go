@@ -69,6 +69,8 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 		return keeper.Peeked{Text: text}, err
 	case keeper.MethodNudge:
 		return h.d.nudge(ctx, m, req.NudgeID, req.Text, req.Wait)
+	case keeper.MethodAsk:
+		return h.d.ask(ctx, m, req)
 	case keeper.MethodDraining:
 		why, err := m.Draining(ctx)
 		return keeper.Draining{Draining: why != "", Why: why}, err

@@ -12,14 +12,7 @@ import (
 type asker struct {
 	target  string // as it was asked: a channel, or a nick
 	direct  bool
-	replies chan Reply // has room for one
-}
-
-// Reply answers irc_ask.
-type Reply struct {
-	Nick string    `json:"nick"`
-	Text string    `json:"text"`
-	At   time.Time `json:"timestamp"`
+	replies chan ipc.Reply // has room for one
 }
 
 // defaultAsk is how long irc_ask waits when it does not say.
@@ -35,7 +28,7 @@ func (h *Harness) chatAsk(ctx context.Context, r ipc.Request) (any, []string, er
 	if r.Timeout > 0 {
 		limit = time.Duration(r.Timeout * float64(time.Second))
 	}
-	a := &asker{target: r.Channel, direct: !h.chat.IsChannel(r.Channel), replies: make(chan Reply, 1)}
+	a := &asker{target: r.Channel, direct: !h.chat.IsChannel(r.Channel), replies: make(chan ipc.Reply, 1)}
 	h.mu.Lock()
 	h.asking = append(h.asking, a) // before it is sent, so that no reply is missed
 	h.mu.Unlock()
@@ -75,7 +68,7 @@ func (h *Harness) answersAsker(m Incoming, direct bool) bool {
 		if direct != a.direct || direct && !h.chat.Same(m.Nick, a.target) || !direct && !h.chat.Same(m.Target, a.target) {
 			continue
 		}
-		a.replies <- Reply{Nick: m.Nick, Text: m.Text, At: m.At} // has room: it is removed now
+		a.replies <- ipc.Reply{Nick: m.Nick, Text: m.Text, At: m.At} // has room: it is removed now
 		h.asking = append(h.asking[:i], h.asking[i+1:]...)
 		return true
 	}

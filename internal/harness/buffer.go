@@ -10,23 +10,14 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"time"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/harness/ipc"
 )
 
 // bufferSize is how many messages are kept of each channel, at least.
 const bufferSize = 500
-
-// Line is one message of a channel or of a person.
-type Line struct {
-	Seq  uint64    `json:"seq"`
-	Nick string    `json:"nick"`
-	Text string    `json:"text"`
-	At   time.Time `json:"timestamp"`
-	ID   string    `json:"msgid,omitempty"`
-}
 
 // buffer keeps the last messages of each target and how far each reader has
 // read. Readers do not hide messages from each other. It is on disk: a file a
@@ -43,16 +34,16 @@ type target struct {
 	file    *os.File
 	records int    // in the file
 	last    uint64 // seq of the newest line ever
-	lines   []Line
+	lines   []ipc.Line
 	cursors map[string]uint64 // by reader: the seq read last
 }
 
 // record is a line of a target's file. One field is set.
 type record struct {
-	Target string  `json:"target,omitempty"` // the first record
-	V      int     `json:"v,omitempty"`
-	Line   *Line   `json:"line,omitempty"`
-	Cursor *cursor `json:"cursor,omitempty"`
+	Target string    `json:"target,omitempty"` // the first record
+	V      int       `json:"v,omitempty"`
+	Line   *ipc.Line `json:"line,omitempty"`
+	Cursor *cursor   `json:"cursor,omitempty"`
 }
 
 type cursor struct {
@@ -119,7 +110,7 @@ func (t *target) apply(r record) {
 
 // take appends a line in memory; the oldest go when twice as many are kept as
 // need be.
-func (t *target) take(l Line) {
+func (t *target) take(l ipc.Line) {
 	t.last = l.Seq
 	t.lines = append(t.lines, l)
 	if len(t.lines) > 2*bufferSize {
@@ -133,7 +124,7 @@ func (b *buffer) path(name string) string {
 
 // add keeps a message and returns it with its number. One that is there
 // already, by its id, is false.
-func (b *buffer) add(name string, l Line) (Line, bool, error) {
+func (b *buffer) add(name string, l ipc.Line) (ipc.Line, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.targets[name]
@@ -141,7 +132,7 @@ func (b *buffer) add(name string, l Line) (Line, bool, error) {
 		t = &target{name: name, cursors: map[string]uint64{}}
 		b.targets[name] = t
 	}
-	if l.ID != "" && slices.ContainsFunc(t.lines, func(o Line) bool { return o.ID == l.ID }) {
+	if l.ID != "" && slices.ContainsFunc(t.lines, func(o ipc.Line) bool { return o.ID == l.ID }) {
 		return l, false, nil
 	}
 	l.Seq = t.last + 1
@@ -155,7 +146,7 @@ func (b *buffer) add(name string, l Line) (Line, bool, error) {
 // read returns what a reader has not read, at most limit of it, the oldest
 // first, and how many messages it missed because they are no longer kept. The
 // rest stays unread.
-func (b *buffer) read(name, reader string, limit int) (lines []Line, dropped uint64, err error) {
+func (b *buffer) read(name, reader string, limit int) (lines []ipc.Line, dropped uint64, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.targets[name]
@@ -163,7 +154,7 @@ func (b *buffer) read(name, reader string, limit int) (lines []Line, dropped uin
 		return nil, 0, nil
 	}
 	seen := t.cursors[reader]
-	first, _ := slices.BinarySearchFunc(t.lines, seen+1, func(l Line, seq uint64) int { return cmp.Compare(l.Seq, seq) })
+	first, _ := slices.BinarySearchFunc(t.lines, seen+1, func(l ipc.Line, seq uint64) int { return cmp.Compare(l.Seq, seq) })
 	lines = slices.Clone(t.lines[first:])
 	if limit > 0 && len(lines) > limit {
 		lines = lines[:limit]
@@ -180,12 +171,12 @@ func (b *buffer) read(name, reader string, limit int) (lines []Line, dropped uin
 }
 
 // newest returns the newest message of a target.
-func (b *buffer) newest(name string) (Line, bool) {
+func (b *buffer) newest(name string) (ipc.Line, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.targets[name]
 	if t == nil || len(t.lines) == 0 {
-		return Line{}, false
+		return ipc.Line{}, false
 	}
 	return t.lines[len(t.lines)-1], true
 }

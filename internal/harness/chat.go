@@ -3,6 +3,8 @@ package harness
 import (
 	"context"
 	"time"
+
+	"den/internal/harness/ipc"
 )
 
 // Chat is the harness's place in the channels.
@@ -19,7 +21,7 @@ type Chat interface {
 	Join(ctx context.Context, channel string) error
 	Part(ctx context.Context, channel string) error
 	// Who tells who is in a channel, or of one person.
-	Who(ctx context.Context, target string) ([]Person, error)
+	Who(ctx context.Context, target string) ([]ipc.Person, error)
 	Topic(ctx context.Context, channel string) (string, error)
 	SetTopic(ctx context.Context, channel, topic string) error
 	// Channels lists those that were joined.
@@ -30,14 +32,6 @@ type Chat interface {
 	// Mentioned reports whether text addresses the agent.
 	Mentioned(text string) bool
 	Close()
-}
-
-// Person is somebody on the server.
-type Person struct {
-	Nick    string `json:"nick"`
-	Account string `json:"account,omitempty"`
-	Real    string `json:"real,omitempty"`
-	Away    bool   `json:"away,omitempty"`
 }
 
 // Incoming is a message that came from the server.

@@ -39,11 +39,6 @@ var chatCommands = map[string]func(*Harness, context.Context, ipc.Request) (any,
 	ipc.Topic:    (*Harness).chatTopic,
 }
 
-// Sent answers irc_send.
-type Sent struct {
-	Channel string `json:"channel"`
-}
-
 func (h *Harness) chatSend(ctx context.Context, r ipc.Request) (any, []string, error) {
 	if err := h.checkSend(r); err != nil {
 		return nil, nil, err
@@ -53,7 +48,7 @@ func (h *Harness) chatSend(ctx context.Context, r ipc.Request) (any, []string, e
 	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID, false); err != nil {
 		return nil, nil, err
 	}
-	return Sent{Channel: r.Channel}, nil, nil
+	return ipc.Sent{Channel: r.Channel}, nil, nil
 }
 
 func (h *Harness) checkSend(r ipc.Request) error {
@@ -77,12 +72,6 @@ func (h *Harness) isIn(channel string) bool {
 	return false
 }
 
-// Messages answers irc_read.
-type Messages struct {
-	Messages []Line `json:"messages"`
-	Dropped  uint64 `json:"dropped,omitempty"` // older ones that are no longer kept
-}
-
 func (h *Harness) chatRead(_ context.Context, r ipc.Request) (any, []string, error) {
 	if r.Channel == "" {
 		return nil, nil, fault.Errorf(fault.Usage, "say which channel or person to read")
@@ -93,9 +82,9 @@ func (h *Harness) chatRead(_ context.Context, r ipc.Request) (any, []string, err
 	}
 	lines, dropped, err := h.buffer.read(h.bufferName(r.Channel), r.Reader, limit)
 	if lines == nil {
-		lines = []Line{}
+		lines = []ipc.Line{}
 	}
-	return Messages{Messages: lines, Dropped: dropped}, nil, err
+	return ipc.Messages{Messages: lines, Dropped: dropped}, nil, err
 }
 
 // bufferName is the name under which the messages of a channel or person are
@@ -127,11 +116,6 @@ func notAChannel(name string) error {
 	return fault.Hintf(fault.Errorf(fault.Usage, "%q is not the name of a channel", name), "names of channels begin with #")
 }
 
-// People answers irc_who.
-type People struct {
-	People []Person `json:"people"`
-}
-
 func (h *Harness) chatWho(ctx context.Context, r ipc.Request) (any, []string, error) {
 	target := r.Target
 	if target == "" {
@@ -141,12 +125,7 @@ func (h *Harness) chatWho(ctx context.Context, r ipc.Request) (any, []string, er
 		return nil, nil, fault.Errorf(fault.Usage, "say which channel or person")
 	}
 	people, err := h.chat.Who(ctx, target)
-	return People{People: people}, nil, err
-}
-
-// Joined answers irc_channels.
-type Joined struct {
-	Channels []string `json:"channels"`
+	return ipc.People{People: people}, nil, err
 }
 
 func (h *Harness) chatChannels(context.Context, ipc.Request) (any, []string, error) {
@@ -154,13 +133,7 @@ func (h *Harness) chatChannels(context.Context, ipc.Request) (any, []string, err
 	if channels == nil {
 		channels = []string{}
 	}
-	return Joined{Channels: channels}, nil, nil
-}
-
-// Topic answers irc_topic.
-type Topic struct {
-	Channel string `json:"channel"`
-	Topic   string `json:"topic"`
+	return ipc.Joined{Channels: channels}, nil, nil
 }
 
 func (h *Harness) chatTopic(ctx context.Context, r ipc.Request) (any, []string, error) {
@@ -168,8 +141,8 @@ func (h *Harness) chatTopic(ctx context.Context, r ipc.Request) (any, []string, 
 		return nil, nil, notAChannel(r.Channel)
 	}
 	if r.Topic != nil {
-		return Topic{Channel: r.Channel, Topic: *r.Topic}, nil, h.chat.SetTopic(ctx, r.Channel, *r.Topic)
+		return ipc.ChannelTopic{Channel: r.Channel, Topic: *r.Topic}, nil, h.chat.SetTopic(ctx, r.Channel, *r.Topic)
 	}
 	topic, err := h.chat.Topic(ctx, r.Channel)
-	return Topic{Channel: r.Channel, Topic: topic}, nil, err
+	return ipc.ChannelTopic{Channel: r.Channel, Topic: topic}, nil, err
 }

@@ -25,7 +25,7 @@ type Options struct {
 	Spawn    runner.Spawner
 	// Connect joins the channels; nil for none. What it hears it hands to
 	// hear, one call at a time.
-	Connect func(ctx context.Context, c Config, since func(target string) (Line, bool), hear func(Incoming), logf func(string, ...any), getenv func(string) string) (Chat, error)
+	Connect func(ctx context.Context, c Config, since func(target string) (ipc.Line, bool), hear func(Incoming), logf func(string, ...any), getenv func(string) string) (Chat, error)
 	// Notify tells people outside of the channels; or nil.
 	Notify func(kind, severity, text string)
 	Screen *Screen

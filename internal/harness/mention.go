@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"den/internal/harness/ipc"
 )
 
 // promptText is what the agent is told of a message that is for it.
@@ -47,7 +49,7 @@ func (h *Harness) hear(m Incoming) {
 	if direct && !m.Own {
 		key = m.Nick // a conversation with a person is kept under the other's name
 	}
-	if _, fresh, err := h.buffer.add(key, Line{Nick: m.Nick, Text: m.Text, At: m.At, ID: m.ID}); err != nil {
+	if _, fresh, err := h.buffer.add(key, ipc.Line{Nick: m.Nick, Text: m.Text, At: m.At, ID: m.ID}); err != nil {
 		h.logf("keep a message: %v", err)
 	} else if !fresh {
 		return

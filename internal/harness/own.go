@@ -40,37 +40,17 @@ func (h *Harness) clear(context.Context, ipc.Request, *ipc.Client) (any, error) 
 	return struct{}{}, h.runner.Clear()
 }
 
-// Status answers status.
-type Status struct {
-	Running        bool     `json:"running"`
-	Paused         bool     `json:"paused"`
-	CircuitOpen    bool     `json:"circuit_open"`
-	TurnCount      int      `json:"turn_count"`
-	LastActivation *float64 `json:"last_activation"` // seconds since 1970, or null
-	Activity       string   `json:"activity"`        // working, paused or idle
-	Description    string   `json:"description"`
-
-	// den's own.
-	State     string        `json:"state"`
-	Why       string        `json:"why,omitempty"`
-	Question  *ipc.Question `json:"question,omitempty"`
-	Pending   int           `json:"pending"`
-	SessionID string        `json:"session_id,omitempty"`
-	Connected bool          `json:"connected"` // to the server
-	Budget    string        `json:"budget,omitempty"`
-}
-
 func (h *Harness) status(ctx context.Context, _ ipc.Request, _ *ipc.Client) (any, error) {
 	return h.currentStatus(ctx)
 }
 
-func (h *Harness) currentStatus(ctx context.Context) (Status, error) {
+func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	state, err := h.runner.State(ctx)
 	if err != nil {
-		return Status{}, err
+		return ipc.AgentStatus{}, err
 	}
 	turns, last := h.runner.Turns()
-	s := Status{
+	s := ipc.AgentStatus{
 		Running: h.runner.Running(), Paused: h.runner.Paused() != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
 		State: string(state.Activity), Why: state.Why, Question: questionOf(state.Question), Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
 		Connected: h.chat != nil && h.chat.Connected(),
@@ -125,17 +105,8 @@ func (h *Harness) shutdown(context.Context, ipc.Request, *ipc.Client) (any, erro
 	return struct{}{}, nil
 }
 
-// Taken answers prompt and confirm.
-type Taken struct {
-	ID       string    `json:"message_id"`
-	Progress string    `json:"progress"`
-	Evidence string    `json:"evidence,omitempty"`
-	At       time.Time `json:"at"`
-	Found    bool      `json:"found"`
-}
-
-func takenOf(r conversation.Receipt) Taken {
-	return Taken{ID: r.ID, Progress: string(r.Progress), Evidence: r.Evidence, At: r.At, Found: true}
+func takenOf(r conversation.Receipt) ipc.Taken {
+	return ipc.Taken{ID: r.ID, Progress: string(r.Progress), Evidence: r.Evidence, At: r.At, Found: true}
 }
 
 func (h *Harness) takePrompt(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
@@ -152,17 +123,6 @@ func (h *Harness) confirm(ctx context.Context, r ipc.Request, _ *ipc.Client) (an
 
 // maxDepth bounds how long a chain of agents that ask each other may be.
 const maxDepth = 4
-
-// Answer answers converse.
-type Answer struct {
-	ID         string       `json:"message_id"`
-	Text       string       `json:"text"`
-	DurationMs int64        `json:"duration_ms"`
-	Usage      runner.Usage `json:"usage"`
-	Cancelled  bool         `json:"cancelled,omitempty"`
-	Attempts   int          `json:"attempts"`
-	Source     string       `json:"source"`
-}
 
 // converse gives the agent a message and waits for the turn's end.
 func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
@@ -191,8 +151,8 @@ func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (a
 		if o.Failure != nil {
 			return nil, fault.Hintf(fault.Errorf(fault.Internal, "the agent could not answer: %w", o.Failure), "%s", o.Failure.Advice())
 		}
-		return Answer{
-			ID: r.MessageID, Text: o.Result.Text, DurationMs: o.Duration.Milliseconds(), Usage: o.Result.Usage, Cancelled: o.Result.Cancelled,
+		return ipc.Answer{
+			ID: r.MessageID, Text: o.Result.Text, DurationMs: o.Duration.Milliseconds(), Usage: ipc.Usage(o.Result.Usage), Cancelled: o.Result.Cancelled,
 			Attempts: o.Attempts, Source: h.config.Backend + " protocol",
 		}, nil
 	case <-ctx.Done():
@@ -241,17 +201,11 @@ func (h *Harness) earlierAnswer(id string) (any, error) {
 	if m.Answer == "" && m.Reason != "" {
 		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", m.Reason)
 	}
-	return Answer{ID: id, Text: m.Answer, Attempts: m.Attempts, Source: h.config.Backend + " protocol"}, nil
+	return ipc.Answer{ID: id, Text: m.Answer, Attempts: m.Attempts, Source: h.config.Backend + " protocol"}, nil
 }
 
 func (h *Harness) cancel(context.Context, ipc.Request, *ipc.Client) (any, error) {
 	return struct{}{}, h.runner.Cancel()
-}
-
-// StateLine is what watch sends with every change.
-type StateLine struct {
-	Type string `json:"type"` // "state"
-	Status
 }
 
 // watch sends the state now and whenever it changes, until the client leaves.
@@ -261,7 +215,7 @@ func (h *Harness) watch(ctx context.Context, _ ipc.Request, c *ipc.Client) (any,
 		if err != nil {
 			return err
 		}
-		return c.Send(StateLine{Type: ipc.TypeState, Status: status})
+		return c.Send(ipc.StateLine{Type: ipc.TypeState, AgentStatus: status})
 	}
 	if err := send(); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ const (
 	MethodOrder   = "order"
 	MethodNudge   = "nudge"
 	MethodNudges  = "nudges"
+	MethodAsk     = "ask"
 	MethodPeek    = "peek"
 	MethodEvents  = "events"
 	MethodDrained = "drained"
@@ -40,9 +41,10 @@ type Agent struct {
 	// NudgeID is the caller's name for a nudge: the same one again is the same
 	// nudge. The keeper makes one where there is none.
 	NudgeID string `json:"nudge_id,omitempty"`
-	Lines   int    `json:"lines,omitempty"` // of a peek
-	Wait    bool   `json:"wait,omitempty"`  // answer when it is done
-	Yes     bool   `json:"yes,omitempty"`   // of a reload: also if it ends many agents
+	Lines   int    `json:"lines,omitempty"`  // of a peek
+	Caller  string `json:"caller,omitempty"` // the agent that asks, or "" for a person
+	Wait    bool   `json:"wait,omitempty"`   // answer when it is done
+	Yes     bool   `json:"yes,omitempty"`    // of a reload: also if it ends many agents
 }
 
 // Ps is what a workspace wants and what is true.

@@ -7,7 +7,7 @@ import "fmt"
 // nothing with. A row goes when its part comes.
 var (
 	unreadSections = []string{"supervisor", "webhooks"}
-	unreadKeys     = []string{"kubernetes", "channels", "tags", "thinking", "options"}
+	unreadKeys     = []string{"kubernetes", "tags"}
 )
 
 // unread warns of what a file asks for and will not get.
@@ -21,13 +21,13 @@ func unread(tree *node) []string {
 	for _, key := range unreadSections {
 		warn(tree.get(key), key)
 	}
-	for _, key := range []string{"host", "port"} {
-		warn(tree.get("server").get(key), "server."+key) // its name can name the workspace
-	}
 	warn(tree.get("session").get("kubernetes"), "session.kubernetes")
 	for _, agent := range orEmptyList(tree.get("agents")).items {
 		for _, key := range unreadKeys {
 			warn(agent.get(key), key)
+		}
+		if agent.get("agent") == nil && (agent.get("provider") != nil || agent.get("start_command") != nil) && agent.get("channels") != nil {
+			warnings = append(warnings, fmt.Sprintf("%s: 'channels' has no effect: an agent that is driven by its screen is in none; set 'agent'", agent.get("channels").origin))
 		}
 	}
 	for _, key := range unreadKeys {

@@ -44,13 +44,6 @@ func Open(o Options) *Source {
 	return s
 }
 
-// told is what a harness tells of its agent.
-type told struct {
-	State    string        `json:"state"`
-	Why      string        `json:"why"`
-	Question *ipc.Question `json:"question"`
-}
-
 // follow reads states until the harness ends.
 func (s *Source) follow(ctx context.Context) error {
 	conn, err := ipc.Dial(ctx, s.socket)
@@ -59,11 +52,11 @@ func (s *Source) follow(ctx context.Context) error {
 	}
 	defer conn.Close() // Best effort: it was only read.
 	err = conn.Follow(ctx, ipc.Request{Type: ipc.Watch}, func(line json.RawMessage) error {
-		var t told
+		var t ipc.StateLine
 		if err := json.Unmarshal(line, &t); err != nil {
 			return fault.Errorf(fault.Protocol, "read the harness's state: %w", err)
 		}
-		s.Set(t.state())
+		s.Set(stateOf(t.AgentStatus))
 		return nil
 	})
 	if err == nil {
@@ -72,7 +65,7 @@ func (s *Source) follow(ctx context.Context) error {
 	return err
 }
 
-func (t told) state() conversation.State {
+func stateOf(t ipc.AgentStatus) conversation.State {
 	state := conversation.State{Activity: conversation.Activity(t.State), Why: t.Why}
 	if q := t.Question; q != nil {
 		state.Question = &conversation.Question{ID: q.ID, Text: q.Text, Kind: conversation.QuestionKind(q.Kind)}
@@ -83,18 +76,9 @@ func (t told) state() conversation.State {
 	return state
 }
 
-// receipt is a harness's answer for a message.
-type receipt struct {
-	ID       string    `json:"message_id"`
-	Progress string    `json:"progress"`
-	Evidence string    `json:"evidence"`
-	At       time.Time `json:"at"`
-	Found    bool      `json:"found"`
-}
-
 // handed makes the harness's word one for the keeper's queue: what is in the
 // harness's queue has left this one.
-func (r receipt) handed() conversation.Receipt {
+func handed(r ipc.Taken) conversation.Receipt {
 	progress := conversation.Progress(r.Progress)
 	evidence := r.Evidence
 	if progress == conversation.Queued || progress == "sending" {
@@ -106,21 +90,21 @@ func (r receipt) handed() conversation.Receipt {
 // Send puts a message into the harness's queue. The same id again is the same
 // message.
 func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
-	var r receipt
+	var r ipc.Taken
 	if err := s.call(ctx, ipc.Request{Type: ipc.Prompt, Message: m.Text, MessageID: m.ID}, &r); err != nil {
 		return conversation.Receipt{ID: m.ID, Progress: conversation.Failed, At: time.Now()}, err
 	}
-	return r.handed(), nil
+	return handed(r), nil
 }
 
 // Confirm asks what became of a message.
 func (s *Source) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
-	var r receipt
+	var r ipc.Taken
 	if err := s.call(ctx, ipc.Request{Type: ipc.Confirm, MessageID: id}, &r); err != nil {
 		return conversation.Receipt{}, false, err
 	}
-	handed := r.handed()
-	return handed, r.Found && handed.Progress != conversation.Sent, nil
+	receipt := handed(r)
+	return receipt, r.Found && receipt.Progress != conversation.Sent, nil
 }
 
 // Answer decides an open question.

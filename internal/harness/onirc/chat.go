@@ -11,6 +11,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/harness"
+	"den/internal/harness/ipc"
 	"den/internal/irc"
 )
 
@@ -31,7 +32,7 @@ var _ harness.Chat = (*chat)(nil)
 
 // Connect joins the channels of a harness. It returns at once: until the
 // server can be reached, and whenever it cannot, the client tries again.
-func Connect(_ context.Context, c harness.Config, since func(string) (harness.Line, bool), hear func(harness.Incoming), logf func(string, ...any), getenv func(string) string) (harness.Chat, error) {
+func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, bool), hear func(harness.Incoming), logf func(string, ...any), getenv func(string) string) (harness.Chat, error) {
 	config := irc.ClientConfig{Address: c.Server.Address, Nick: c.Nick, RealName: c.Nick + " (den)", Bot: true, Cursors: map[string]irc.Cursor{}}
 	// Answers must not wait behind each other for long; the queue and the
 	// server's own limits are what protects it.
@@ -124,11 +125,11 @@ func (c *chat) Topic(ctx context.Context, channel string) (string, error) {
 	return t.Text, err
 }
 
-func (c *chat) Who(ctx context.Context, target string) ([]harness.Person, error) {
+func (c *chat) Who(ctx context.Context, target string) ([]ipc.Person, error) {
 	users, err := c.client.Who(ctx, target)
-	people := []harness.Person{}
+	people := []ipc.Person{}
 	for _, u := range users {
-		people = append(people, harness.Person{Nick: u.Nick, Account: u.Account, Real: u.RealName, Away: u.Away})
+		people = append(people, ipc.Person{Nick: u.Nick, Account: u.Account, Real: u.RealName, Away: u.Away})
 	}
 	return people, err
 }

@@ -1,0 +1,116 @@
+package dend
+
+import (
+	"context"
+	"sync"
+
+	"den/internal/fault"
+	"den/internal/harness/ipc"
+	"den/internal/keeper"
+)
+
+// maxAskDepth bounds how many agents may wait for each other in a chain.
+const maxAskDepth = 5
+
+// asks are the questions that agents wait for, who asks whom. An agent that
+// waits cannot answer, so a circle would wait for ever.
+type asks struct {
+	mu      sync.Mutex
+	waiting map[string]map[string]int // by who asks, then by who is asked: how often
+}
+
+// begin notes that one agent asks another, unless that would close a circle or
+// make too long a chain. end forgets it. A person has no name.
+func (a *asks) begin(caller, asked string) (end func(), err error) {
+	if caller == "" {
+		return func() {}, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if caller == asked || a.reachesLocked(asked, caller, map[string]bool{}) {
+		return nil, fault.Errorf(fault.Denied, "'%s' waits for '%s' already: neither could answer", asked, caller)
+	}
+	if a.depthLocked(caller, map[string]bool{})+1 > maxAskDepth {
+		return nil, fault.Errorf(fault.Denied, "%d agents wait for each other already", maxAskDepth)
+	}
+	if a.waiting == nil {
+		a.waiting = map[string]map[string]int{}
+	}
+	if a.waiting[caller] == nil {
+		a.waiting[caller] = map[string]int{}
+	}
+	a.waiting[caller][asked]++
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.waiting[caller][asked]--; a.waiting[caller][asked] == 0 {
+			delete(a.waiting[caller], asked)
+		}
+	}, nil
+}
+
+// reachesLocked reports whether from waits for to, by others too.
+func (a *asks) reachesLocked(from, to string, seen map[string]bool) bool {
+	if seen[from] {
+		return false
+	}
+	seen[from] = true
+	for next := range a.waiting[from] {
+		if next == to || a.reachesLocked(next, to, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// depthLocked is how many agents wait for an agent, one for the other.
+func (a *asks) depthLocked(agent string, seen map[string]bool) int {
+	if seen[agent] {
+		return 0
+	}
+	seen[agent] = true
+	deepest := 0
+	for caller, asked := range a.waiting {
+		if asked[agent] > 0 {
+			deepest = max(deepest, 1+a.depthLocked(caller, seen))
+		}
+	}
+	return deepest
+}
+
+// ask gives an agent a message and waits for the answer of that turn.
+func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, error) {
+	end, err := d.asks.begin(req.Caller, m.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	socket := d.socketOf(m)
+	if socket == "" {
+		return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "agent '%s' is not driven by a protocol", m.Name()), "send it a message with 'den agent nudge', and read its screen with 'den agent peek'")
+	}
+	conn, err := ipc.Dial(ctx, socket)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() // Best effort: it was answered.
+	var answer ipc.Answer
+	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID}, &answer)
+	return answer, err
+}
+
+// socketOf is the socket of an agent's harness, "" where it has none.
+func (d *daemon) socketOf(m member) string {
+	d.mu.Lock()
+	ws := d.workspace
+	d.mu.Unlock()
+	ag, err := ws.Agent(m.Name())
+	if err != nil {
+		return ""
+	}
+	socket, err := d.mindSocket(ag, m.key)
+	if err != nil {
+		return ""
+	}
+	return socket
+}

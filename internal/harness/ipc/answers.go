@@ -1,0 +1,117 @@
+package ipc
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Sent answers Send.
+type Sent struct {
+	Channel string `json:"channel"`
+}
+
+// Line is one message of a channel or of a person.
+type Line struct {
+	Seq  uint64    `json:"seq"`
+	Nick string    `json:"nick"`
+	Text string    `json:"text"`
+	At   time.Time `json:"timestamp"`
+	ID   string    `json:"msgid,omitempty"`
+}
+
+// Messages answers Read.
+type Messages struct {
+	Messages []Line `json:"messages"`
+	Dropped  uint64 `json:"dropped,omitempty"` // older ones that are no longer kept
+}
+
+// Reply answers Ask.
+type Reply struct {
+	Nick string    `json:"nick"`
+	Text string    `json:"text"`
+	At   time.Time `json:"timestamp"`
+}
+
+// Person is somebody on the server.
+type Person struct {
+	Nick    string `json:"nick"`
+	Account string `json:"account,omitempty"`
+	Real    string `json:"real,omitempty"`
+	Away    bool   `json:"away,omitempty"`
+}
+
+// People answers Who.
+type People struct {
+	People []Person `json:"people"`
+}
+
+// Joined answers Channels.
+type Joined struct {
+	Channels []string `json:"channels"`
+}
+
+// ChannelTopic answers Topic.
+type ChannelTopic struct {
+	Channel string `json:"channel"`
+	Topic   string `json:"topic"`
+}
+
+// AgentStatus answers Status.
+type AgentStatus struct {
+	Running        bool     `json:"running"`
+	Paused         bool     `json:"paused"`
+	CircuitOpen    bool     `json:"circuit_open"`
+	TurnCount      int      `json:"turn_count"`
+	LastActivation *float64 `json:"last_activation"` // seconds since 1970, or null
+	Activity       string   `json:"activity"`        // working, paused or idle
+	Description    string   `json:"description"`
+
+	// den's own.
+	State     string    `json:"state"`
+	Why       string    `json:"why,omitempty"`
+	Question  *Question `json:"question,omitempty"`
+	Pending   int       `json:"pending"`
+	SessionID string    `json:"session_id,omitempty"`
+	Connected bool      `json:"connected"` // to the server
+	Budget    string    `json:"budget,omitempty"`
+}
+
+// StateLine is what Watch sends with every change.
+type StateLine struct {
+	Type string `json:"type"` // TypeState
+	AgentStatus
+}
+
+// Taken answers Prompt and Confirm.
+type Taken struct {
+	ID       string    `json:"message_id"`
+	Progress string    `json:"progress"`
+	Evidence string    `json:"evidence,omitempty"`
+	At       time.Time `json:"at"`
+	Found    bool      `json:"found"`
+}
+
+// Answer answers Converse.
+type Answer struct {
+	ID         string    `json:"message_id"`
+	Text       string    `json:"text"`
+	DurationMs int64     `json:"duration_ms"`
+	Usage      Usage     `json:"usage"`
+	Tools      []ToolUse `json:"tools,omitempty"`
+	Cancelled  bool      `json:"cancelled,omitempty"`
+	Attempts   int       `json:"attempts"`
+	Source     string    `json:"source"` // how the answer is known
+}
+
+// Usage counts what a turn used.
+type Usage struct {
+	InputTokens  int64   `json:"input_tokens,omitempty"`
+	OutputTokens int64   `json:"output_tokens,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"`
+}
+
+// ToolUse is a tool that the agent used.
+type ToolUse struct {
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input,omitempty"`
+}
