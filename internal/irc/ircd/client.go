@@ -17,7 +17,7 @@ type client struct {
 	out           *outbox
 	host          string
 	loginRequired bool
-	lines         bucket // used by the reading goroutine alone
+	lines         irc.Bucket // used by the reading goroutine alone
 	// ----
 	nick, user, realName string
 	account              string // or empty: not logged in
@@ -35,12 +35,16 @@ type client struct {
 	response             *response // while a command with a label is handled, or nil
 }
 
+// lineLimit bounds a line with its tags. The limits of each are checked when
+// it is parsed.
+const lineLimit = irc.MaxClientTags + irc.MaxBody
+
 func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *client {
 	now := s.cfg.Now()
 	return &client{
 		server: s, conn: conn, host: host, loginRequired: loginRequired,
 		out:      newOutbox(s.cfg.Limits.SendQueue),
-		lines:    newBucket(s.cfg.Limits.LineRate, s.cfg.Limits.LineBurst),
+		lines:    irc.NewBucket(s.cfg.Limits.LineRate, s.cfg.Limits.LineBurst),
 		channels: map[string]*channel{}, invitations: map[string]bool{},
 		signedOn: now, lastActive: now,
 	}
@@ -61,7 +65,7 @@ func (c *client) run() {
 // read handles lines until the connection ends, and returns why.
 func (c *client) read() (reason string) {
 	limits := c.server.cfg.Limits
-	reader := newLineReader(c.conn)
+	reader := irc.NewLineReader(c.conn, lineLimit)
 	registerBy := time.Now().Add(limits.Register)
 	pinged, registered := false, false
 	for {
@@ -74,15 +78,15 @@ func (c *client) read() (reason string) {
 			deadline = registerBy
 		}
 		c.conn.SetReadDeadline(deadline) // Best effort: the read reports a closed connection.
-		line, err := reader.next()
+		line, err := reader.Next()
 		switch {
 		case err == nil:
 			pinged = false
-			if !c.lines.wait(c.out) {
+			if !pace(&c.lines, c.out) {
 				return "Disconnected"
 			}
 			c.server.handleLine(c, string(line))
-		case errors.Is(err, errLineTooLong):
+		case errors.Is(err, irc.ErrLineTooLong):
 			c.server.tooLong(c)
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return "Connection closed"

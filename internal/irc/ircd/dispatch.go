@@ -81,7 +81,7 @@ func (s *Server) handleLine(c *client, line string) {
 func parseFromClient(line string) (irc.Message, error) {
 	if len(line) > irc.MaxBody-2 {
 		if tags, body, _ := strings.Cut(line, " "); tags[0] != '@' || len(tags)+1 > irc.MaxClientTags || len(body) > irc.MaxBody-2 {
-			return irc.Message{}, errLineTooLong
+			return irc.Message{}, irc.ErrLineTooLong
 		}
 	}
 	m, err := irc.Parse(line)

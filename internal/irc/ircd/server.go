@@ -151,24 +151,29 @@ func (s *Server) accept(ctx context.Context, l Listener) error {
 
 // admit begins to serve a connection, unless there are too many.
 func (s *Server) admit(conn net.Conn, loginRequired bool) {
-	host := hostOf(conn)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopping || len(s.conns) >= s.cfg.Limits.Clients || s.addresses[host] >= s.cfg.Limits.ClientsPerAddress {
-		// Best effort: a client that cannot be served may be told why. The
-		// line fits in the socket's empty buffer; with TLS it would need a
-		// handshake, so there it is not sent.
-		if _, plain := conn.(*net.TCPConn); plain {
-			conn.SetWriteDeadline(time.Now().Add(time.Millisecond))
-			conn.Write([]byte("ERROR :Too many connections\r\n"))
-		}
-		conn.Close()
+	if s.begin(newClient(s, conn, hostOf(conn), loginRequired)) {
 		return
 	}
-	c := newClient(s, conn, host, loginRequired)
+	// Best effort: a client that cannot be served may be told why. The line
+	// fits in the socket's empty buffer; with TLS it would need a handshake,
+	// so there it is not sent.
+	if _, plain := conn.(*net.TCPConn); plain {
+		conn.SetWriteDeadline(time.Now().Add(time.Second))
+		conn.Write([]byte("ERROR :Too many connections\r\n"))
+	}
+	conn.Close()
+}
+
+func (s *Server) begin(c *client) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping || len(s.conns) >= s.cfg.Limits.Clients || s.addresses[c.host] >= s.cfg.Limits.ClientsPerAddress {
+		return false
+	}
 	s.conns[c] = struct{}{}
-	s.addresses[host]++
+	s.addresses[c.host]++
 	s.clients.Go(c.run)
+	return true
 }
 
 // syncHistory syncs the history until the context ends. Stats has the error of

@@ -77,21 +77,21 @@ func TestTalk(t *testing.T) {
 	b.send("PRIVMSG Alice :psst")
 	a.expect("PRIVMSG alice :psst")
 	for line, want := range map[string]string{
-		"PRIVMSG nobody :x":                        "401 carol nobody",
-		"PRIVMSG #nowhere :x":                      "403 carol #nowhere",
-		"PRIVMSG #c :x":                            "404 carol #c",
-		"PRIVMSG":                                  "411 carol",
-		"PRIVMSG #c":                               "412 carol",
+		"PRIVMSG nobody :x":   "401 carol nobody",
+		"PRIVMSG #nowhere :x": "403 carol #nowhere",
+		"PRIVMSG #c :x":       "404 carol #c",
+		"PRIVMSG":             "411 carol",
+		"PRIVMSG #c":          "412 carol",
 		"PRIVMSG bob :" + strings.Repeat("x", 490): "417 carol bob",
 		"PRIVMSG bob :" + strings.Repeat("x", 520): "417 carol",
-		"PART #nowhere":                            "403 carol #nowhere",
-		"PART #c":                                  "442 carol #c",
-		"TOPIC #c :x":                              "442 carol #c",
-		"JOIN c":                                   "403 carol c",
-		"INVITE nobody #c":                         "401 carol nobody",
-		"WHOIS nobody":                             "401 carol nobody",
-		"MODE alice +i":                            "502 carol",
-		"KICK #c bob":                              "442 carol #c",
+		"PART #nowhere":    "403 carol #nowhere",
+		"PART #c":          "442 carol #c",
+		"TOPIC #c :x":      "442 carol #c",
+		"JOIN c":           "403 carol c",
+		"INVITE nobody #c": "401 carol nobody",
+		"WHOIS nobody":     "401 carol nobody",
+		"MODE alice +i":    "502 carol",
+		"KICK #c bob":      "442 carol #c",
 	} {
 		c.send("%s", line)
 		c.expect(want)

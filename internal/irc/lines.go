@@ -1,44 +1,41 @@
-package ircd
+package irc
 
 import (
 	"bytes"
 	"errors"
 	"io"
-
-	"den/internal/irc"
 )
 
-// errLineTooLong is of a line above the limits. The line is skipped.
-var errLineTooLong = errors.New("line too long")
+// ErrLineTooLong is of a line above the limit of a LineReader. The line is
+// skipped.
+var ErrLineTooLong = errors.New("line too long")
 
-// lineLimit bounds a line with its tags. More precise limits are checked when
-// it is parsed.
-const lineLimit = irc.MaxClientTags + irc.MaxBody
-
-// A lineReader reads lines of bounded length. A read that fails with a timeout
+// A LineReader reads lines of bounded length. A read that fails with a timeout
 // loses nothing: the next one goes on.
-type lineReader struct {
+type LineReader struct {
 	from       io.Reader
-	buf        []byte // grows to lineLimit for a client that sends long lines
+	limit      int
+	buf        []byte // grows to limit for a peer that sends long lines
 	start, end int    // the bytes read and not yet returned
 	skipping   bool   // the rest of a line that was too long
 }
 
 const firstBuffer = 1 << 10
 
-func newLineReader(from io.Reader) *lineReader {
-	return &lineReader{from: from, buf: make([]byte, firstBuffer)}
+// NewLineReader returns a reader of lines of at most limit bytes.
+func NewLineReader(from io.Reader, limit int) *LineReader {
+	return &LineReader{from: from, limit: limit, buf: make([]byte, min(firstBuffer, limit))}
 }
 
-// next returns a line without its end. It is valid until the next call.
-func (r *lineReader) next() ([]byte, error) {
+// Next returns a line without its end. It is valid until the next call.
+func (r *LineReader) Next() ([]byte, error) {
 	for scanned := r.start; ; {
 		if i := bytes.IndexByte(r.buf[scanned:r.end], '\n'); i >= 0 {
 			line := bytes.TrimSuffix(r.buf[r.start:scanned+i], []byte("\r"))
 			r.start = scanned + i + 1
 			if r.skipping {
 				r.skipping = false
-				return nil, errLineTooLong
+				return nil, ErrLineTooLong
 			}
 			return line, nil
 		}
@@ -57,16 +54,16 @@ func (r *lineReader) next() ([]byte, error) {
 
 // makeRoom makes the buffer longer than what is in it. A line that fills the
 // largest buffer is skipped.
-func (r *lineReader) makeRoom() {
+func (r *LineReader) makeRoom() {
 	if r.start > 0 {
 		r.end = copy(r.buf, r.buf[r.start:r.end])
 		r.start = 0
 	}
 	switch {
 	case r.end < len(r.buf):
-	case len(r.buf) >= lineLimit:
+	case len(r.buf) >= r.limit:
 		r.end, r.skipping = 0, true
 	default:
-		r.buf = append(r.buf, make([]byte, min(len(r.buf), lineLimit-len(r.buf)))...)
+		r.buf = append(r.buf, make([]byte, min(len(r.buf), r.limit-len(r.buf)))...)
 	}
 }

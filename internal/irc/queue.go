@@ -1,0 +1,120 @@
+package irc
+
+import (
+	"slices"
+	"time"
+
+	"den/internal/fault"
+)
+
+// A sendQueue holds requests until they can be sent. It is kept over a
+// reconnect. It is guarded by Client.mu.
+type sendQueue struct {
+	limit    int
+	wake     chan struct{} // capacity one: something is queued, or a connection is open
+	requests []*request    // at most limit, and one of the client itself
+	closed   bool
+}
+
+func newSendQueue(limit int) sendQueue {
+	return sendQueue{limit: limit, wake: make(chan struct{}, 1)}
+}
+
+func (q *sendQueue) wakeLocked() {
+	select {
+	case q.wake <- struct{}{}:
+	default: // the writer will look
+	}
+}
+
+// push queues all requests, or none.
+func (q *sendQueue) push(requests ...*request) error {
+	switch {
+	case q.closed:
+		return ErrClosed
+	case len(q.requests)+len(requests) > q.limit:
+		return fault.Errorf(fault.Busy, "send to IRC server: %d lines are waiting already", len(q.requests))
+	}
+	q.requests = append(q.requests, requests...)
+	q.wakeLocked()
+	return nil
+}
+
+// pushFront queues a request of the client itself before all others.
+func (q *sendQueue) pushFront(r *request) error {
+	if q.closed {
+		return ErrClosed
+	}
+	q.requests = slices.Insert(q.requests, 0, r)
+	q.wakeLocked()
+	return nil
+}
+
+// remove takes a request out. It returns false if it was sent already.
+func (q *sendQueue) remove(r *request) bool {
+	i := slices.Index(q.requests, r)
+	if i < 0 {
+		return false
+	}
+	q.requests = slices.Delete(q.requests, i, i+1)
+	return true
+}
+
+// nextRequest returns the lines of the next request, which is pending from now
+// on; or how long to wait until it may be sent; or nothing.
+func (cn *connection) nextRequest() (lines []byte, wait time.Duration) {
+	c := cn.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !cn.open || cn.failure != nil || len(c.queue.requests) == 0 {
+		return nil, 0
+	}
+	if wait := cn.lines.Wait(time.Now()); wait > 0 {
+		return nil, wait
+	}
+	r := c.queue.requests[0]
+	c.queue.requests = slices.Delete(c.queue.requests, 0, 1)
+	lines, err := cn.encodeLocked(r)
+	if err != nil {
+		r.completeLocked(err)
+		return nil, time.Nanosecond // look for the next one
+	}
+	cn.pending = append(cn.pending, r)
+	close(r.sent)
+	return lines, 0
+}
+
+// encodeLocked adds what the answer is recognised by: a label, or for a
+// message a PING after it.
+func (cn *connection) encodeLocked(r *request) ([]byte, error) {
+	now := time.Now()
+	cn.lines.Take(now)
+	m := r.message
+	if !cn.caps["message-tags"] {
+		m.Tags = nil
+	}
+	if cn.caps["labeled-response"] && cn.caps["batch"] {
+		r.label = cn.client.nextLabelLocked()
+		m.Tags = m.Tags.With("label", r.label)
+		cn.byLabel[r.label] = r
+		return m.Append(nil)
+	}
+	lines, err := m.Append(nil)
+	if err != nil || !r.fenced {
+		return lines, err
+	}
+	cn.lines.Take(now)
+	r.fence = "den-" + cn.client.nextLabelLocked()
+	return Message{Command: "PING", Params: []string{r.fence}}.Append(lines)
+}
+
+// refuseAll ends all requests of a client that has ended.
+func (c *Client) refuseAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.queue.closed = true
+	for _, r := range c.queue.requests {
+		r.completeLocked(ErrClosed)
+	}
+	c.queue.requests = nil
+}
