@@ -1,0 +1,7 @@
+// Package supervisor watches what an agent does, and steps in when it is stuck.
+//
+// Every few steps a Judge looks at the last ones and says OK, CORRECTION,
+// THINK_DEEPER or ESCALATION. One rule, next, makes of its verdicts what
+// happens. All of it runs in the goroutine that called Run: Observe only puts a
+// step into a queue, so supervision never holds an agent up.
+package supervisor

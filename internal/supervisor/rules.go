@@ -1,0 +1,152 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Rules is a judge that knows a few patterns of an agent that is stuck. It
+// costs nothing and needs no network. Only patterns that last until the newest
+// step count: what an agent has left behind is not held against it.
+type Rules struct {
+	Repeats  int // of one tool call, or of a short cycle of calls, with the same results; 3 where it is 0
+	Errors   int // tool calls in a row that failed; 4 where it is 0
+	Still    int // steps in a row with the same text and nothing new from tools; 4 where it is 0
+	Hopeless int // as Repeats, Errors or Still, but a person is called; 12 where it is 0
+}
+
+// maxCycle is the longest cycle of tool calls that is looked for.
+const maxCycle = 3
+
+func (r Rules) withDefaults() Rules {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{{&r.Repeats, 3}, {&r.Errors, 4}, {&r.Still, 4}, {&r.Hopeless, 12}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return r
+}
+
+// Judge never fails.
+func (r Rules) Judge(_ context.Context, w Window) (Verdict, error) {
+	r = r.withDefaults()
+	calls := calls(w.Steps)
+	repeats, cycle := repetition(calls)
+	errors := errorsInARow(w.Steps)
+	still := stepsWithoutProgress(w.Steps)
+	worst := max(repeats, errors, still)
+	var v Verdict
+	switch {
+	case repeats >= r.Repeats && cycle == 1:
+		v = Verdict{Correction, fmt.Sprintf("You have called %s %d times with the same input and the same result. Calling it again will not help: try another way, or say what you need.", calls[len(calls)-1].Name, repeats)}
+	case repeats >= r.Repeats:
+		v = Verdict{Correction, fmt.Sprintf("You have gone through the same %d tool calls %d times with the same results. Stop the cycle: try another way, or say what you need.", cycle, repeats)}
+	case errors >= r.Errors:
+		v = Verdict{ThinkDeeper, fmt.Sprintf("Your last %d tool calls failed. Before the next one, think about why they fail and whether the approach is right.", errors)}
+	case still >= r.Still:
+		v = Verdict{Correction, fmt.Sprintf("Your last %d messages say the same, and nothing new came from tools. Do something else, or say that you are done or what you need.", still)}
+	default:
+		return Verdict{Action: OK}, nil
+	}
+	if worst >= r.Hopeless {
+		return Verdict{Escalation, fmt.Sprintf("%s seems to be stuck: %s", w.Agent, asSeen(repeats, errors, still))}, nil
+	}
+	return v, nil
+}
+
+// asSeen tells a person what was counted.
+func asSeen(repeats, errors, still int) string {
+	return fmt.Sprintf("%d equal rounds of tool calls, %d failed calls in a row, %d equal messages in a row", repeats, errors, still)
+}
+
+// calls returns the tool calls since the agent last spoke without using one.
+func calls(steps []Step) []Tool {
+	var all []Tool
+	for _, s := range steps {
+		if len(s.Tools) == 0 && s.Text != "" {
+			all = nil
+		}
+		all = append(all, s.Tools...)
+	}
+	return all
+}
+
+// repetition returns how often the newest calls were made in a row, and how
+// many calls one round has.
+func repetition(calls []Tool) (rounds, cycle int) {
+	for n := 1; n <= maxCycle; n++ {
+		if r := roundsOf(calls, n); r > rounds {
+			rounds, cycle = r, n
+		}
+	}
+	return rounds, cycle
+}
+
+func roundsOf(calls []Tool, n int) int {
+	rounds := 0
+	for end := len(calls); end >= n; end -= n {
+		if rounds > 0 && !slices.Equal(calls[end-n:end], calls[len(calls)-n:]) {
+			break
+		}
+		rounds++
+	}
+	return rounds
+}
+
+// errorsInARow counts the newest tool calls that failed, and turns that did.
+func errorsInARow(steps []Step) int {
+	count := 0
+	for _, s := range slices.Backward(steps) {
+		if s.Error != "" {
+			count++
+		}
+		for _, tool := range slices.Backward(s.Tools) {
+			if !tool.Done {
+				continue
+			}
+			if !tool.Failed {
+				return count
+			}
+			count++
+		}
+		if s.Error == "" && len(s.Tools) == 0 && s.Text != "" {
+			return count // it spoke, and nothing failed
+		}
+	}
+	return count
+}
+
+// stepsWithoutProgress counts the newest steps that say the same and bring no
+// result that was not seen in one of them before.
+func stepsWithoutProgress(steps []Step) int {
+	if len(steps) == 0 {
+		return 0
+	}
+	last := normal(steps[len(steps)-1].Text)
+	if last == "" {
+		return 0
+	}
+	count := 0
+	var results []string
+	for _, s := range slices.Backward(steps) {
+		if normal(s.Text) != last {
+			break
+		}
+		for _, tool := range s.Tools {
+			if count > 0 && !slices.Contains(results, tool.Result) {
+				return count
+			}
+			results = append(results, tool.Result)
+		}
+		count++
+	}
+	return count
+}
+
+// normal removes what does not make a text another text.
+func normal(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }

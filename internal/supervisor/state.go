@@ -1,0 +1,48 @@
+package supervisor
+
+import "fmt"
+
+// state is what the counting rule remembers.
+type state struct {
+	// Failed counts corrections in a row that were not followed by OK.
+	Failed int
+	// Paused is that a person was called. No judge that costs anything is
+	// asked until the agent comes back.
+	Paused bool
+}
+
+// effect is what follows from a verdict.
+type effect struct {
+	Whisper  Verdict // to the agent; its Action is "" for none
+	Escalate string  // to a person; "" for none
+	Back     bool    // the agent came back: evaluation goes on
+}
+
+// next is the counting rule, the same for every judge:
+//
+//	watching  OK                         the count is 0 again
+//	watching  CORRECTION, THINK_DEEPER   the count grows; below the threshold the agent
+//	                                     is whispered to, at the threshold a person is
+//	                                     called and evaluation is paused
+//	watching  ESCALATION                 a person is called, evaluation is paused
+//	paused    OK                         evaluation goes on, the count is 0
+//	paused    anything else              nothing: a person was called already
+func next(s state, v Verdict, threshold int) (state, effect) {
+	switch {
+	case v.Action == OK:
+		return state{}, effect{Back: s.Paused}
+	case s.Paused:
+		return s, effect{}
+	case v.Action == Escalation:
+		return state{Failed: s.Failed, Paused: true}, effect{Escalate: v.Message}
+	}
+	s.Failed++
+	if s.Failed < threshold {
+		return s, effect{Whisper: v}
+	}
+	s.Paused = true
+	return s, effect{Escalate: fmt.Sprintf("%d corrections in a row did not help; the last one: %s", s.Failed, v.Message)}
+}
+
+// returned is the other way back: a person spoke to the agent, or resumed it.
+func returned(s state) (state, effect) { return state{}, effect{Back: s.Paused} }

@@ -1,0 +1,255 @@
+package supervisor
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+)
+
+// Options are how an agent is supervised. A number that is 0 stands for its
+// default.
+type Options struct {
+	Agent     string
+	Judge     Judge         // Rules where it is nil
+	Window    int           // steps that a judge sees; 20
+	Every     int           // steps between two evaluations; 5
+	Threshold int           // failed corrections in a row that call a person; 3
+	Timeout   time.Duration // of one evaluation; a minute
+
+	// These are called from the goroutine of Run, one at a time. They may take
+	// their time: only supervision waits for them. Never nil.
+	Whisper  func(message string, action Action)
+	Escalate func(message string)
+	// Back is called when evaluation goes on after an escalation. Or nil.
+	Back func()
+}
+
+// queueSize bounds the steps that wait for a slow judge. When it is full the
+// oldest is dropped and counted: the newest tell most.
+const queueSize = 100
+
+func (o Options) withDefaults() Options {
+	for _, d := range []struct {
+		field *int
+		value int
+	}{{&o.Window, 20}, {&o.Every, 5}, {&o.Threshold, 3}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	if o.Judge == nil {
+		o.Judge = Rules{}
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
+	}
+	if o.Back == nil {
+		o.Back = func() {}
+	}
+	return o
+}
+
+// A Supervisor watches one agent.
+type Supervisor struct {
+	options Options
+	wake    chan struct{} // room for one token: there is something to do
+
+	mu       sync.Mutex // guards the fields below
+	queue    []Step     // at most queueSize
+	returned bool       // a person spoke or resumed since Run looked
+	// generation grows when a person speaks or resumes: a verdict on what was
+	// before is void.
+	generation int
+	status     Status
+
+	// Of the goroutine of Run alone.
+	state     state
+	window    []Step
+	unjudged  int // steps since the last evaluation
+	whispered string
+	since     int
+}
+
+// Status is what is shown of a supervisor.
+type Status struct {
+	State     State     `json:"state"`
+	Failed    int       `json:"failed_corrections,omitempty"`
+	Steps     int       `json:"steps"`             // that were observed
+	Dropped   int       `json:"dropped,omitempty"` // because the judge was slow
+	Judged    int       `json:"judged"`            // evaluations that gave a verdict
+	Errors    int       `json:"errors,omitempty"`  // evaluations that did not
+	LastError string    `json:"last_error,omitempty"`
+	Last      Verdict   `json:"last,omitzero"`
+	LastAt    time.Time `json:"last_at,omitzero"`
+}
+
+// State is what a supervisor does. The values are sent: add, never rename.
+type State string
+
+// The states.
+const (
+	Watching State = "watching"
+	Paused   State = "paused" // a person was called, and the agent has not come back
+)
+
+// New makes a supervisor. Run makes it work.
+func New(o Options) *Supervisor {
+	return &Supervisor{options: o.withDefaults(), wake: make(chan struct{}, 1), status: Status{State: Watching}} // one token; more would say the same
+}
+
+// Observe hands over a step. It never blocks.
+func (s *Supervisor) Observe(step Step) {
+	s.mu.Lock()
+	if len(s.queue) >= queueSize {
+		s.queue = s.queue[1:]
+		s.status.Dropped++
+	}
+	s.queue = append(s.queue, step)
+	s.status.Steps++
+	s.mu.Unlock()
+	s.signal()
+}
+
+// Returned tells that a person spoke to the agent, or that it was resumed:
+// what it did before no longer counts, and evaluation goes on. It never blocks.
+func (s *Supervisor) Returned() {
+	s.mu.Lock()
+	s.queue, s.returned = nil, true
+	s.generation++
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Supervisor) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // a token is there already
+	}
+}
+
+// Status returns what is known now.
+func (s *Supervisor) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status
+}
+
+// Run supervises until the context ends. It is called once.
+func (s *Supervisor) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		}
+		for ctx.Err() == nil && s.advance(ctx) {
+		}
+	}
+}
+
+// advance does one thing that waits, and reports whether there was one.
+func (s *Supervisor) advance(ctx context.Context) bool {
+	s.mu.Lock()
+	back := s.returned
+	s.returned = false
+	var step Step
+	have := len(s.queue) > 0
+	if have && !back {
+		step, s.queue = s.queue[0], s.queue[1:]
+	}
+	s.mu.Unlock()
+	switch {
+	case back:
+		s.forget()
+		next, e := returned(s.state)
+		s.apply(next, e)
+	case have:
+		s.add(ctx, step)
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *Supervisor) forget() {
+	s.window, s.unjudged, s.whispered, s.since = nil, 0, "", 0
+}
+
+func (s *Supervisor) add(ctx context.Context, step Step) {
+	s.window = append(s.window, step)
+	if len(s.window) > s.options.Window {
+		s.window = slices.Clone(s.window[1:])
+	}
+	s.since++
+	if s.unjudged++; s.unjudged >= s.options.Every {
+		s.unjudged = 0
+		s.evaluate(ctx)
+	}
+}
+
+// evaluate asks the judge. While a person is waited for, the free rules are
+// asked instead, about what the agent did since.
+func (s *Supervisor) evaluate(ctx context.Context) {
+	judge := s.options.Judge
+	if s.state.Paused {
+		judge = Rules{}
+	}
+	s.mu.Lock()
+	generation := s.generation
+	s.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, s.options.Timeout)
+	defer cancel()
+	v, err := judge.Judge(limited, Window{Agent: s.options.Agent, Steps: slices.Clone(s.window), Whispered: s.whispered, Since: s.since})
+	if err == nil && !v.Action.valid() {
+		err = fault.Errorf(fault.Protocol, "judge: '%s' is no verdict", v.Action)
+	}
+	if !s.note(ctx, generation, v, err) {
+		return
+	}
+	next, e := next(s.state, v, s.options.Threshold)
+	s.apply(next, e)
+}
+
+// note counts an evaluation, and reports whether its verdict is to be acted on.
+func (s *Supervisor) note(ctx context.Context, generation int, v Verdict, err error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return false // supervision ends
+	case err != nil:
+		s.status.Errors++
+		s.status.LastError = err.Error()
+		return false
+	}
+	s.status.Judged++
+	s.status.Last, s.status.LastAt = v, time.Now()
+	return generation == s.generation
+}
+
+// apply makes a state the current one, and does what follows.
+func (s *Supervisor) apply(to state, e effect) {
+	s.state = to
+	s.mu.Lock()
+	s.status.State, s.status.Failed = Watching, to.Failed
+	if to.Paused {
+		s.status.State = Paused
+	}
+	s.mu.Unlock()
+	switch {
+	case e.Whisper.Action != "":
+		s.whispered, s.since = e.Whisper.Message, 0
+		s.options.Whisper(e.Whisper.Message, e.Whisper.Action)
+	case e.Escalate != "":
+		s.forget() // only what it does from now on can bring it back
+		s.options.Escalate(e.Escalate)
+	case e.Back:
+		s.options.Back()
+	}
+	if to == (state{}) {
+		s.whispered = ""
+	}
+}

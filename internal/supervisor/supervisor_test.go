@@ -1,0 +1,232 @@
+package supervisor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"den/internal/supervisor"
+)
+
+// scripted is a judge that says what it is told, in order, and then OK.
+type scripted struct {
+	mu      sync.Mutex
+	answers []answer
+	windows []supervisor.Window
+}
+
+type answer struct {
+	verdict supervisor.Verdict
+	err     error
+	takes   time.Duration
+}
+
+func (j *scripted) Judge(ctx context.Context, w supervisor.Window) (supervisor.Verdict, error) {
+	j.mu.Lock()
+	j.windows = append(j.windows, w)
+	a := answer{verdict: supervisor.Verdict{Action: supervisor.OK}}
+	if len(j.answers) > 0 {
+		a, j.answers = j.answers[0], j.answers[1:]
+	}
+	j.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return supervisor.Verdict{}, ctx.Err()
+	case <-time.After(a.takes):
+		return a.verdict, a.err
+	}
+}
+
+func says(action supervisor.Action, message string) answer {
+	return answer{verdict: supervisor.Verdict{Action: action, Message: message}}
+}
+
+// watched runs a supervisor and records what it does.
+type watched struct {
+	*supervisor.Supervisor
+	judge *scripted
+	mu    sync.Mutex
+	did   []string
+}
+
+func (w *watched) log(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.did = append(w.did, text)
+}
+
+func (w *watched) take() []string {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	did := w.did
+	w.did = nil
+	return did
+}
+
+// steps observes n steps that differ, and waits until they were handled.
+func (w *watched) steps(n int) {
+	for i := range n {
+		w.Observe(step(fmt.Sprint("step ", time.Now().UnixNano(), i)))
+	}
+	synctest.Wait()
+}
+
+func watch(t *testing.T, answers ...answer) *watched {
+	w := &watched{judge: &scripted{answers: answers}}
+	w.Supervisor = supervisor.New(supervisor.Options{
+		Agent: "fox", Judge: w.judge,
+		Whisper:  func(m string, a supervisor.Action) { w.log(fmt.Sprint("whisper ", a, " ", m)) },
+		Escalate: func(m string) { w.log("escalate " + m) },
+		Back:     func() { w.log("back") },
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { w.Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+	return w
+}
+
+func TestEvaluatesEveryFiveSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t)
+		w.steps(4)
+		if n := len(w.judge.windows); n != 0 {
+			t.Errorf("%d evaluations after 4 steps", n)
+		}
+		w.steps(21)
+		var sizes []int
+		for _, window := range w.judge.windows {
+			sizes = append(sizes, len(window.Steps))
+		}
+		if !slices.Equal(sizes, []int{5, 10, 15, 20, 20}) {
+			t.Errorf("windows of %v", sizes)
+		}
+		if s := w.Status(); s.Steps != 25 || s.Judged != 5 || s.State != supervisor.Watching {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestWhispersThenEscalatesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, says(supervisor.Correction, "a"), says(supervisor.ThinkDeeper, "b"), says(supervisor.Correction, "c"))
+		w.steps(15)
+		want := []string{"whisper CORRECTION a", "whisper THINK_DEEPER b", "escalate 3 corrections in a row did not help; the last one: c"}
+		if did := w.take(); !slices.Equal(did, want) {
+			t.Errorf("%q", did)
+		}
+		if s := w.Status(); s.State != supervisor.Paused || s.Failed != 3 {
+			t.Errorf("%+v", s)
+		}
+		if told := w.judge.windows[1]; told.Whispered != "a" || told.Since != 5 {
+			t.Errorf("the judge was told %q, %d steps ago", told.Whispered, told.Since)
+		}
+	})
+}
+
+func TestAgentThatGetsOnComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, says(supervisor.Escalation, "lost"))
+		w.steps(5)
+		asked := len(w.judge.windows)
+		for range 10 {
+			w.Observe(step("", call("Bash", "ls", "a"))) // it is still stuck, which the free rules see
+		}
+		if did := w.take(); !slices.Equal(did, []string{"escalate lost"}) {
+			t.Errorf("%q", did)
+		}
+		w.steps(5)
+		if did := w.take(); !slices.Equal(did, []string{"back"}) {
+			t.Errorf("%q", did)
+		}
+		if n := len(w.judge.windows); n != asked {
+			t.Errorf("the judge was asked %d times while paused", n-asked)
+		}
+		w.steps(5)
+		if n := len(w.judge.windows); n != asked+1 {
+			t.Errorf("the judge was asked %d times after the agent came back", n-asked)
+		}
+	})
+}
+
+func TestPersonsMessageBringsItBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, says(supervisor.Escalation, "lost"), says(supervisor.Correction, "a"))
+		w.steps(5)
+		w.Returned()
+		if did := w.take(); !slices.Equal(did, []string{"escalate lost", "back"}) {
+			t.Errorf("%q", did)
+		}
+		w.steps(5)
+		if did := w.take(); !slices.Equal(did, []string{"whisper CORRECTION a"}) {
+			t.Errorf("%q", did)
+		}
+		if n := len(w.judge.windows[1].Steps); n != 5 {
+			t.Errorf("%d steps in the window, want those since the message", n)
+		}
+	})
+}
+
+func TestVerdictOnWhatWasBeforeAMessageIsVoid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := says(supervisor.Escalation, "lost")
+		slow.takes = 10 * time.Second
+		w := watch(t, slow)
+		w.steps(5)
+		w.Returned()
+		time.Sleep(20 * time.Second) // of the bubble
+		if did := w.take(); len(did) > 0 {
+			t.Errorf("%q", did)
+		}
+	})
+}
+
+func TestErrorsChangeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := answer{takes: time.Hour}
+		w := watch(t, says(supervisor.Correction, "a"), answer{err: errors.New("no network")}, hangs, says("FINE", "x"), says(supervisor.Correction, "b"), says(supervisor.Correction, "c"))
+		w.steps(20)
+		time.Sleep(2 * time.Minute) // of the bubble: the judge that hangs is given up
+		w.steps(10)
+		did := w.take()
+		if len(did) != 3 || did[1] != "whisper CORRECTION b" || !strings.HasPrefix(did[2], "escalate") {
+			t.Errorf("%q", did)
+		}
+		if s := w.Status(); s.Errors != 3 || s.LastError == "" {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestSlowJudgeNeverHoldsTheAgentUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := says(supervisor.OK, "")
+		slow.takes = 30 * time.Second
+		w := watch(t, slow)
+		begun := time.Now()
+		w.steps(5)
+		for i := range 1000 {
+			w.Observe(step(fmt.Sprint(i)))
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("observing took %v", took)
+		}
+		time.Sleep(time.Minute) // of the bubble
+		synctest.Wait()
+		s := w.Status()
+		if s.Dropped != 900 || s.Steps != 1005 {
+			t.Errorf("%+v", s)
+		}
+		last := w.judge.windows[len(w.judge.windows)-1]
+		if text := last.Steps[len(last.Steps)-1].Text; text != "999" {
+			t.Errorf("the newest step that was judged is %q", text)
+		}
+	})
+}
