@@ -1,0 +1,234 @@
+package webhook
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/ident"
+)
+
+// Options are where events go.
+type Options struct {
+	Dir    string // for events that wait
+	URL    string // of the receiver; it may hold a secret, and is never shown
+	Secret string // that requests are signed with; "" for none. Never shown
+	// Events are the types that are sent; empty for all.
+	Events []string
+	// Window is the time in which a second event of one type, agent and topic
+	// is not sent. 10 seconds where it is 0, none where it is negative.
+	Window time.Duration
+	// Log takes lines for people, without secrets. Or nil.
+	Log func(line string)
+}
+
+const (
+	defaultWindow  = 10 * time.Second
+	attemptTimeout = 10 * time.Second
+	maxTopics      = 1000 // that are remembered for Window
+)
+
+// Outcome is what Send did with an event.
+type Outcome string
+
+// The outcomes.
+const (
+	Kept       Outcome = "kept" // it will be sent
+	Filtered   Outcome = "filtered"
+	Duplicate  Outcome = "duplicate"  // its id is known
+	Suppressed Outcome = "suppressed" // the like of it was kept just before
+)
+
+// Status is what is shown of a sender.
+type Status struct {
+	Pending    int    `json:"pending"`
+	Sent       int    `json:"sent"`
+	Suppressed int    `json:"suppressed,omitempty"`
+	Dropped    int    `json:"dropped,omitempty"`  // because too many waited
+	Rejected   int    `json:"rejected,omitempty"` // by the receiver, for good
+	Expired    int    `json:"expired,omitempty"`  // the receiver was away for a day
+	LastError  string `json:"last_error,omitempty"`
+}
+
+// A Sender keeps events and sends them, one after the other.
+type Sender struct {
+	options Options
+	key     []byte
+	target  string // scheme and host, for people
+	client  *http.Client
+	wake    chan struct{} // room for one token: an event was added
+
+	// pause waits; it is replaced in tests.
+	pause func(ctx context.Context, d time.Duration)
+
+	mu     sync.Mutex // guards the fields below, and the outbox's files
+	outbox *outbox
+	topics map[topic]*recent
+	status Status
+}
+
+type topic struct{ kind, nick, topic string }
+
+// recent is when an event of a topic was kept, and how many were not since.
+type recent struct {
+	at         time.Time
+	suppressed int
+}
+
+// Open reads what waits in the directory. Run sends it.
+func Open(o Options) (*Sender, error) {
+	address, err := url.Parse(o.URL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "open webhooks: the receiver's address cannot be read"), "it begins with https:// or http://")
+	}
+	if o.Window == 0 {
+		o.Window = defaultWindow
+	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	k, err := key(o.Secret)
+	if err != nil {
+		return nil, err
+	}
+	box, problems, err := openOutbox(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, problem := range problems {
+		o.Log(problem.Error())
+	}
+	return &Sender{
+		options: o, key: k, target: address.Scheme + "://" + address.Host, client: newClient(),
+		wake:  make(chan struct{}, 1), // one token; more would say the same
+		pause: pause, outbox: box, topics: map[topic]*recent{},
+	}, nil
+}
+
+// newClient follows no redirects: a signed request is meant for one receiver.
+func newClient() *http.Client {
+	return &http.Client{
+		Timeout:       attemptTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// Send keeps an event to be sent. It does not wait for the receiver.
+func (s *Sender) Send(e Event) (Outcome, error) {
+	if len(s.options.Events) > 0 && !slices.Contains(s.options.Events, e.Type) {
+		return Filtered, nil
+	}
+	now := time.Now()
+	if err := e.check(now, func() string { return ident.New(now) }); err != nil {
+		return "", err
+	}
+	outcome, err := s.keep(e, now)
+	if outcome == Kept {
+		select {
+		case s.wake <- struct{}{}:
+		default: // a token is there already
+		}
+	}
+	return outcome, err
+}
+
+func (s *Sender) keep(e Event, now time.Time) (Outcome, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.outbox.knows(e.ID) {
+		return Duplicate, nil
+	}
+	at := topic{e.Type, e.Nick, e.Topic}
+	last := s.topics[at]
+	if last != nil && now.Sub(last.at) < s.options.Window {
+		last.suppressed++
+		s.status.Suppressed++
+		return Suppressed, nil
+	}
+	if last != nil {
+		e.Suppressed = last.suppressed
+	}
+	dropped, err := s.outbox.add(e, now)
+	s.status.Dropped += dropped
+	if err != nil {
+		return "", err
+	}
+	s.rememberLocked(at, now)
+	return Kept, nil
+}
+
+// rememberLocked bounds what is remembered: topics whose window is over and
+// that suppressed nothing are of no use, and else the oldest goes.
+func (s *Sender) rememberLocked(at topic, now time.Time) {
+	s.topics[at] = &recent{at: now}
+	if len(s.topics) <= maxTopics {
+		return
+	}
+	oldest := at
+	for t, r := range s.topics {
+		if r.at.Before(s.topics[oldest].at) {
+			oldest = t
+		}
+	}
+	delete(s.topics, oldest)
+}
+
+// Status returns what is known now.
+func (s *Sender) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := s.status
+	status.Pending = len(s.outbox.pending)
+	return status
+}
+
+// Run sends events in their order until the context ends. It is called once.
+func (s *Sender) Run(ctx context.Context) {
+	defer s.client.CloseIdleConnections()
+	failed := 0
+	for ctx.Err() == nil {
+		r, ok := s.oldest()
+		if !ok {
+			select {
+			case <-ctx.Done():
+			case <-s.wake:
+			}
+			continue
+		}
+		became, wait, err := s.attempt(ctx, r)
+		if ctx.Err() != nil {
+			return // the event stays, whatever became of it
+		}
+		if became == tryAgain && time.Since(r.Created) < maxAge {
+			failed++
+			s.failed(r, failed, err)
+			s.pause(ctx, delay(failed, wait, rand.Float64()))
+			continue
+		}
+		failed = 0
+		s.finish(r, became, err)
+	}
+}
+
+func (s *Sender) oldest() (record, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.outbox.pending) == 0 {
+		return record{}, false
+	}
+	return s.outbox.pending[0], true
+}
