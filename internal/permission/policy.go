@@ -2,10 +2,12 @@ package permission
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"den/internal/fault"
+	"den/internal/permission/commandline"
 )
 
 // Settings are what a policy is made of.
@@ -139,8 +141,12 @@ func (r *rule) told(outcome Outcome) string {
 	return text
 }
 
-// protected says why a file must not be changed, "" if it may.
+// protected says why something is denied whatever the rules say, "" if it is
+// not: an agent must not give itself permissions.
 func (p *Policy) protected(u use) string {
+	if u.command != nil && decidesApprovals(*u.command) {
+		return "an agent must not decide what it asks for itself"
+	}
 	if u.kind != Edit || u.file == nil {
 		return ""
 	}
@@ -151,4 +157,26 @@ func (p *Policy) protected(u use) string {
 		}
 	}
 	return ""
+}
+
+// decidesApprovals reports whether a command is one of den's verbs for people
+// who decide requests.
+func decidesApprovals(c commandline.Command) bool {
+	if name := strings.ToLower(path.Base(c.Name().Text)); name != "den" && name != "dend" {
+		return false
+	}
+	afterOption := false // the word may be an option's value
+	for _, w := range c.Args() {
+		switch {
+		case slices.Contains([]string{"approvals", "approve", "deny"}, w.Text):
+			return true
+		case strings.HasPrefix(w.Text, "-"):
+			afterOption = true
+		case !afterOption:
+			return false // another verb
+		default:
+			afterOption = false
+		}
+	}
+	return false
 }
