@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
 	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/onirc":          {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/runner", "internal/harness/ipc"},
+	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
 
 	"internal/irc":              {"internal/fault"},
 	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
@@ -131,7 +131,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile",
+		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
@@ -150,7 +150,7 @@ var allowed = map[string][]string{
 		"internal/home", "internal/cell", "internal/replay", "internal/session",
 	},
 	"internal/cli": {
-		"internal/cli/k",
+		"internal/cli/k", "internal/harness/ipc",
 		"internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",

@@ -183,10 +183,14 @@ func (c *chatServer) close() {
 }
 
 // chatOf tells a harness where the channels are.
-func (d *daemon) chatOf() (harness.Server, error) {
+func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error) {
 	p, err := d.chat.where()
 	if err != nil {
 		return harness.Server{}, err
 	}
-	return harness.Server{Address: p.Address}, nil
+	server := harness.Server{Address: p.Address, TLS: s.TLS && !p.Own, Insecure: s.Insecure, PasswordEnv: s.PasswordEnv}
+	if s.PasswordEnv != "" {
+		server.Account = nick
+	}
+	return server, nil
 }

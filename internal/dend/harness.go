@@ -16,6 +16,7 @@ import (
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 	"den/internal/supervise"
+	"den/internal/supervisor"
 )
 
 // drivers are the protocols by which agents can be driven.
@@ -75,8 +76,20 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	screen.Greet(c)
 	return harness.Run(ctx, harness.Options{
 		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: getenv,
-		Connect: onirc.Connect,
+		Connect: onirc.Connect, Judge: judge(c, spawn, screen),
 	})
+}
+
+// judge is who supervises the agent: any backend, nil for fixed rules.
+func judge(c harness.Config, spawn runner.Spawner, screen *harness.Screen) supervisor.Judge {
+	s := c.Supervisor
+	driver, ok := drivers[s.Backend]
+	if !ok {
+		return nil
+	}
+	return supervisor.Mind{Driver: driver, Options: runner.Options{
+		Spawn: spawn, Command: s.Command, Dir: c.Dir, Model: s.Model, Thinking: s.Thinking, Log: screen.Log,
+	}}
 }
 
 func openHarnessLog(path string) (*os.File, error) {

@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 
 	"den/internal/agent"
+	"den/internal/budget"
 	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
+	"den/internal/permission"
 	"den/internal/workspace"
 )
 
@@ -42,10 +44,12 @@ func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, k
 	hc := harness.Config{
 		Workspace: ws.Name, Agent: name, Nick: nickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: mindCommand(ag),
 		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: c.Prompt, Options: ag.Channel.Options,
-		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, Den: d.den,
+		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
+		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Budget: limits(ag.Channel.Budget),
+		Supervisor: supervision(ws), Webhook: harness.Webhook(ws.Webhooks), Den: d.den,
 	}
 	if len(hc.Channels) > 0 {
-		if hc.Server, err = d.chatOf(); err != nil {
+		if hc.Server, err = d.chatOf(ws.Server, hc.Nick); err != nil {
 			return err
 		}
 	}
@@ -76,6 +80,35 @@ func mindCommand(ag *workspace.Agent) []string {
 		return ag.Channel.ACPCommand
 	}
 	return nil
+}
+
+func permissionRules(ag *workspace.Agent) []permission.Rule {
+	var rules []permission.Rule
+	for _, r := range ag.Channel.Permissions {
+		rules = append(rules, permission.Rule{
+			Outcome: permission.Outcome(r.Outcome), Tool: r.Tool, Kind: permission.Kind(r.Kind), Path: r.Path, Command: r.Command, Host: r.Host,
+			Why: r.Why, Origin: ag.Origin("permissions").String(),
+		})
+	}
+	return rules
+}
+
+func limits(b workspace.Budget) budget.Limits {
+	return budget.Limits{
+		Hour: budget.Usage{Tokens: int64(b.TokensPerHour), CostUSD: b.CostPerHour, Turns: int64(b.TurnsPerHour)},
+		Day:  budget.Usage{Tokens: int64(b.TokensPerDay), CostUSD: b.CostPerDay, Turns: int64(b.TurnsPerDay)},
+	}
+}
+
+// supervision is that of the workspace. Without a model there is nobody to
+// ask: then fixed rules judge.
+func supervision(ws *workspace.Workspace) harness.Supervision {
+	s := ws.Supervisor
+	backend := s.Agent
+	if s.Model == "" {
+		backend = ""
+	}
+	return harness.Supervision{Backend: backend, Model: s.Model, Thinking: s.Thinking, Window: s.WindowSize, Every: s.EvalInterval, Threshold: s.EscalationThreshold}
 }
 
 // nickOf is the name of an agent in channels: the last part of its name.

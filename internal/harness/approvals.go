@@ -11,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
+	"den/internal/webhook"
 )
 
 // The options of a question for permission.
@@ -57,7 +58,7 @@ func (h *Harness) approvalTold(a permission.Approval) {
 	h.screen.Notef("asks %s: %s (%s)", a.ID, text, a.Asked)
 	h.tellOwner(fmt.Sprintf("May I? %s: %s (%s). Answer '@%s approve %s' or '@%s deny %s', with 'always' for the like of it too. It expires at %s.",
 		a.ID, text, a.Asked, h.config.Nick, a.ID, h.config.Nick, a.ID, a.Expires.Format("15:04")), "approval-"+a.ID)
-	h.notify("agent_question", "warning", fmt.Sprintf("%s asks for permission %s: %s", h.config.Nick, a.ID, text))
+	h.notify(webhook.AgentApproval, webhook.Warning, a.ID, fmt.Sprintf("%s asks for permission %s: %s", h.config.Nick, a.ID, text))
 }
 
 func decidedText(a permission.Approval) string {

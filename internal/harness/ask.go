@@ -6,6 +6,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/harness/ipc"
+	"den/internal/webhook"
 )
 
 // asker waits for an answer in a channel.
@@ -38,7 +39,7 @@ func (h *Harness) chatAsk(ctx context.Context, r ipc.Request) (any, []string, er
 	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID, false); err != nil {
 		return nil, nil, err
 	}
-	h.notify("agent_question", "question", r.Message+" (asked in "+r.Channel+")")
+	h.notify(webhook.AgentQuestion, webhook.Info, r.ID, "[QUESTION] "+h.config.Nick+" asked in "+r.Channel+": "+r.Message)
 	select {
 	case reply := <-a.replies:
 		return reply, nil, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/atomicfile"
+	"den/internal/budget"
 	"den/internal/fault"
 	"den/internal/permission"
 )
@@ -40,7 +41,30 @@ type Config struct {
 	OwnerByNick bool              `json:"owner_by_nick,omitempty"` // a nick of that name is enough
 	Permissions []permission.Rule `json:"permissions,omitempty"`
 
+	Budget     budget.Limits `json:"budget,omitzero"`
+	Supervisor Supervision   `json:"supervisor,omitzero"`
+	Webhook    Webhook       `json:"webhook,omitzero"`
+
 	Den string `json:"den"` // the den binary, for the agent's PATH
+}
+
+// Supervision is how the agent is supervised.
+type Supervision struct {
+	Backend   string   `json:"backend,omitempty"` // whose judgement; "" and "rules" for fixed rules
+	Command   []string `json:"command,omitempty"`
+	Model     string   `json:"model,omitempty"`
+	Thinking  string   `json:"thinking,omitempty"`
+	Window    int      `json:"window,omitempty"`
+	Every     int      `json:"every,omitempty"`
+	Threshold int      `json:"threshold,omitempty"`
+}
+
+// Webhook is who outside of the channels is told.
+type Webhook struct {
+	URL       string   `json:"url,omitempty"`
+	SecretEnv string   `json:"secret_env,omitempty"` // the variable with the key of signatures
+	Channel   string   `json:"channel,omitempty"`    // where it is said, too
+	Events    []string `json:"events,omitempty"`
 }
 
 // Server is where the channels are.

@@ -8,6 +8,7 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
 	"den/internal/runner"
+	"den/internal/webhook"
 )
 
 // deliverAnswers sends answers where their routes say, in order, also those
@@ -90,12 +91,14 @@ func (l *listener) Happened(p runner.Prompt, e runner.Event) {
 			l.mu.Unlock()
 		}
 	}
+	l.over.collector.Event(e)
 	l.screen.happened(e)
 }
 
 func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	h := (*Harness)(l)
 	h.screen.turnEnded(o)
+	h.endOfTurn(o)
 	h.mu.Lock()
 	waiting := h.turns[p.ID]
 	delete(h.turns, p.ID)
@@ -109,7 +112,23 @@ func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	}
 }
 
+// endOfTurn counts a turn, and tells of one that failed.
+func (h *Harness) endOfTurn(o runner.Outcome) {
+	h.spend(o.Result.Usage)
+	if o.Failure == nil {
+		h.over.collector.End(nil)
+		return
+	}
+	h.over.collector.End(o.Failure)
+	kind := webhook.AgentError
+	if o.Failure.Class == runner.Silent {
+		kind = webhook.AgentTimeout
+	}
+	h.notify(kind, webhook.Error, "", h.config.Nick+" could not finish a turn: "+o.Failure.Error()+" ("+o.Failure.Advice()+")")
+}
+
 func (l *listener) Interrupted(p runner.Prompt, f *runner.Failure, until time.Time) {
+	l.over.collector.End(f)
 	l.screen.Notef("the turn failed: %v; den goes on at %s", f, until.Format("15:04:05"))
 }
 

@@ -15,6 +15,7 @@ import (
 	"den/internal/permission"
 	"den/internal/rpc"
 	"den/internal/runner"
+	"den/internal/supervisor"
 )
 
 // Options makes a Harness.
@@ -26,8 +27,8 @@ type Options struct {
 	// Connect joins the channels; nil for none. What it hears it hands to
 	// hear, one call at a time.
 	Connect func(ctx context.Context, c Config, since func(target string) (ipc.Line, bool), hear func(Incoming), logf func(string, ...any), getenv func(string) string) (Chat, error)
-	// Notify tells people outside of the channels; or nil.
-	Notify func(kind, severity, text string)
+	// Judge is the supervisor's; nil for fixed rules.
+	Judge  supervisor.Judge
 	Screen *Screen
 	Getenv func(string) string
 	Clock  func() time.Time
@@ -43,6 +44,7 @@ type Harness struct {
 
 	runner *runner.Runner
 	broker *permission.Broker
+	over   oversight
 	buffer *buffer
 	chat   Chat // nil without channels
 	peers  peers
@@ -93,6 +95,9 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	if h.broker, err = h.openBroker(); err != nil {
 		return err
 	}
+	if err := h.openOversight(); err != nil {
+		return err
+	}
 	if err := h.join(ctx); err != nil {
 		return err
 	}
@@ -111,6 +116,7 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	defer h.runner.Stop()
 	var parts sync.WaitGroup
 	defer parts.Wait()
+	parts.Go(func() { h.watchOver(ctx) })
 	parts.Go(func() { h.deliverAnswers(ctx) })
 	parts.Go(func() { h.screen.readLines(ctx, h.typed) })
 	<-ctx.Done()
@@ -209,7 +215,7 @@ func (h *Harness) newRunner() (*runner.Runner, error) {
 		env[name] = c.Nick
 	}
 	return runner.New(runner.Config{
-		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock, Answer: h.answer,
+		Dir: h.stateDir, Driver: h.options.Driver, Listener: (*listener)(h), Silence: c.TurnSilence, Clock: h.clock, Answer: h.answer, Gate: h.gate,
 		Options: runner.Options{
 			Spawn: h.options.Spawn, Command: c.Command, Dir: c.Dir, Env: env, Model: c.Model, Thinking: c.Thinking,
 			SystemPrompt: h.systemPrompt(), Extra: c.Options, Ask: h.ask, Log: h.screen.Log,
@@ -243,15 +249,9 @@ func (h *Harness) prompt(id, text string, route Route) {
 
 // typed takes a line that somebody typed on the harness's terminal.
 func (h *Harness) typed(line string) {
+	h.over.supervisor.Returned()
 	if _, err := h.runner.SendPrompt(runner.Prompt{Text: line}); err != nil {
 		h.screen.Notef("not taken: %v", err)
-	}
-}
-
-// notify tells people outside of the channels.
-func (h *Harness) notify(kind, severity, text string) {
-	if h.options.Notify != nil {
-		h.options.Notify(kind, severity, text)
 	}
 }
 

@@ -71,5 +71,8 @@ func (h *Harness) hear(m Incoming) {
 	if direct {
 		reply = m.Nick
 	}
+	if !m.Bot {
+		h.over.supervisor.Returned()
+	}
 	h.prompt(promptID(m), promptText(m, direct), Route{Kind: RouteChannel, Target: reply, Sender: m.Nick})
 }

@@ -70,6 +70,7 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	default:
 		s.Activity = "idle"
 	}
+	s.Budget = h.over.ledger.Check(h.clock()).String()
 	if s.Description == "" {
 		s.Description = "nothing"
 	}
@@ -96,6 +97,7 @@ func (h *Harness) pause(_ context.Context, r ipc.Request, _ *ipc.Client) (any, e
 }
 
 func (h *Harness) resume(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	h.over.supervisor.Returned()
 	return struct{}{}, h.runner.Resume()
 }
 

@@ -70,6 +70,10 @@ type Server struct {
 	Name string `key:"name"`
 	Host string `key:"host"`
 	Port int    `key:"port"`
+
+	TLS         bool   `key:"tls"`
+	Insecure    bool   `key:"insecure"`     // any certificate
+	PasswordEnv string `key:"password_env"` // the variable with the password of agents' accounts, which bear their nicks
 }
 
 // Supervisor is who watches agents' turns.
@@ -84,9 +88,10 @@ type Supervisor struct {
 
 // Webhooks are told of what a person should know.
 type Webhooks struct {
-	URL     string   `key:"url"`
-	Channel string   `key:"channel,irc_channel"`
-	Events  []string `key:"events"`
+	URL       string   `key:"url"`
+	SecretEnv string   `key:"secret_env"` // the variable with the key of signatures
+	Channel   string   `key:"channel,irc_channel"`
+	Events    []string `key:"events"`
 }
 
 // An Agent is one agent with all layers laid together. Paths are absolute.
@@ -209,4 +214,31 @@ type Channel struct {
 	Tags       []string `key:"tags"`
 	ACPCommand []string `key:"acp_command"`
 	Options    Env      `key:"options"` // passed through to the backend
+
+	TurnSilence time.Duration    `key:"turn_silence"`  // how long a turn may print nothing; 0 means ten minutes
+	Owner       string           `key:"owner"`         // the account that decides what the agent asks for
+	OwnerByNick bool             `key:"owner_by_nick"` // a nick of that name is enough
+	Permissions []PermissionRule `key:"permissions"`
+	Budget      Budget           `key:"budget"`
+}
+
+// PermissionRule decides what matches all of its conditions.
+type PermissionRule struct {
+	Outcome string `key:"outcome"` // allow, ask or deny
+	Tool    string `key:"tool"`
+	Kind    string `key:"kind"`
+	Path    string `key:"path"`
+	Command string `key:"command"`
+	Host    string `key:"host"`
+	Why     string `key:"why"`
+}
+
+// Budget is the most that an agent may use. 0 is no limit.
+type Budget struct {
+	TokensPerHour int     `key:"tokens_per_hour"`
+	CostPerHour   float64 `key:"cost_per_hour"`
+	TurnsPerHour  int     `key:"turns_per_hour"`
+	TokensPerDay  int     `key:"tokens_per_day"`
+	CostPerDay    float64 `key:"cost_per_day"`
+	TurnsPerDay   int     `key:"turns_per_day"`
 }

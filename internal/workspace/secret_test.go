@@ -86,7 +86,7 @@ start_command = "x"
 channels = ["#a"]
 `}))
 	all := strings.Join(w.Warnings, "\n")
-	for _, want := range []string{"'supervisor'", "'session.kubernetes'", "den.toml:12: 'channels'"} {
+	for _, want := range []string{"'session.kubernetes'", "den.toml:12: 'channels'"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning of %s in:\n%s", want, all)
 		}

@@ -6,7 +6,7 @@ import "fmt"
 // that one file can serve all of its releases, and that this build does
 // nothing with. A row goes when its part comes.
 var (
-	unreadSections = []string{"supervisor", "webhooks"}
+	unreadSections = []string{}
 	unreadKeys     = []string{"kubernetes", "tags"}
 )
 

@@ -3,6 +3,7 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"maps"
@@ -25,6 +26,10 @@ type Spawner struct {
 	Env  []string // the environment to start from; nil means this process's
 }
 
+// processMark is the environment variable that marks what one spawned process
+// starts.
+const processMark = "DEN_RUNNER_PROCESS"
+
 // Clean kills what an earlier Spawner with the same mark left behind, when its
 // process was killed, and returns the number.
 func (s Spawner) Clean(ctx context.Context) (int, error) {
@@ -39,10 +44,10 @@ func (s Spawner) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &process{spawner: s, ended: make(chan struct{})}
+	p := &process{mark: processMark + "=" + rand.Text(), ended: make(chan struct{})}
 	p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
 	p.cmd.Dir = c.Dir
-	p.cmd.Env = s.environment(c.Env)
+	p.cmd.Env = append(s.environment(c.Env), p.mark)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.start(); err != nil {
 		return nil, startError(c.Argv[0], err)
@@ -72,11 +77,11 @@ func (s Spawner) environment(own map[string]string) []string {
 
 // process is a spawned command.
 type process struct {
-	spawner Spawner
-	cmd     *exec.Cmd
-	stdin   io.WriteCloser
-	stdout  *os.File
-	stderr  *os.File
+	mark   string // in the environment of all that it starts
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout *os.File
+	stderr *os.File
 
 	mu    sync.Mutex // guards over: a signal must not reach another process of the same number
 	over  bool
@@ -142,7 +147,7 @@ func (p *process) Signal(s os.Signal) error {
 func (p *process) wait() {
 	err := p.reap()
 	p.exit = exitOf(p.cmd.ProcessState, err)
-	if _, err := p.spawner.Clean(context.Background()); err != nil {
+	if _, err := supervise.Sweep(context.Background(), p.mark); err != nil {
 		p.exit.Reason = err.Error()
 	}
 	close(p.ended)

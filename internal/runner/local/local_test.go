@@ -79,6 +79,19 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
+// Two processes of one agent do not end each other.
+func TestOthersStay(t *testing.T) {
+	stays := spawn(t, `echo up; cat`)
+	if line, err := bufio.NewReader(stays.Stdout()).ReadString('\n'); err != nil || line != "up\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	spawn(t, `true`).Wait()
+	stays.Stdin().Close()
+	if exit := stays.Wait(); exit.Code != 0 {
+		t.Errorf("%+v", exit)
+	}
+}
+
 // What a killed den left is found by the next one.
 func TestClean(t *testing.T) {
 	s := local.Spawner{Mark: t.Name()}
