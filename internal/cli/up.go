@@ -200,7 +200,7 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 func keeperEnv(environ []string, p keeper.StateDir) []string {
 	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
-		return key == home.HostMark || key == home.ProgramMark || key == home.SessionMark || key == home.RunnerMark || key == "DEN_SESSION"
+		return key == home.HostMark || key == home.ProgramMark || key == home.SessionMark || key == home.RunnerMark || key == home.RunnerProcessMark || key == "DEN_SESSION"
 	})
 	return append(env, home.HostMark+"="+p.Config)
 }

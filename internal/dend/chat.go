@@ -83,7 +83,7 @@ func (c *chatServer) ensure(ws *workspace.Workspace) error {
 	if err != nil {
 		return fault.Hintf(fault.Errorf(fault.KindOf(err), "start the server for channels: %w", err), "name another port in [server]")
 	}
-	server, err := ircd.New(ircd.Config{Dir: filepath.Join(c.dir, "history"), Network: network(ws)})
+	server, err := ircd.New(ircd.Config{Dir: filepath.Join(c.dir, "history"), Network: network(ws), OpenTopics: true})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

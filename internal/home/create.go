@@ -240,9 +240,12 @@ const HostMark = supervise.HostMark
 // are found after their host was killed.
 const SessionMark = supervise.SessionMark
 
-// RunnerMark is the environment variable by which the processes of an agent
-// that is driven by a protocol are found.
-const RunnerMark = supervise.RunnerMark
+// RunnerMark and RunnerProcessMark are the environment variables by which the
+// processes of an agent that is driven by a protocol are found.
+const (
+	RunnerMark        = supervise.RunnerMark
+	RunnerProcessMark = supervise.RunnerProcessMark
+)
 
 // ProgramMark is the environment variable that tells the processes of a session
 // its ID.

@@ -49,7 +49,7 @@ var outer = []string{
 	"TERM", "COLORTERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TERM_SESSION_ID", "COLUMNS", "LINES",
 	"TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "VTE_VERSION", "WT_SESSION", "KITTY_WINDOW_ID", "KITTY_PID",
 	"KITTY_LISTEN_ON", "WEZTERM_PANE", "ALACRITTY_WINDOW_ID", "GHOSTTY_RESOURCES_DIR", "KONSOLE_VERSION", "ITERM_SESSION_ID",
-	home.HostMark, home.ProgramMark, home.SessionMark, home.RunnerMark, "DEN_SESSION", "DEN_HOME", "PWD",
+	home.HostMark, home.ProgramMark, home.SessionMark, home.RunnerMark, home.RunnerProcessMark, "DEN_SESSION", "DEN_HOME", "PWD",
 }
 
 // WithoutTerminal is an environment without what describes its own terminal

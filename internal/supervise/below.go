@@ -23,6 +23,10 @@ const SessionMark = "DEN_SESSION_MARK"
 // it: they outlive the agent.
 const RunnerMark = "DEN_RUNNER_MARK"
 
+// RunnerProcessMark is the environment variable that marks what one process of
+// such an agent starts.
+const RunnerProcessMark = "DEN_RUNNER_PROCESS"
+
 // Mark returns the value of SessionMark: the session's ID with the device and
 // the inode of its directory. A directory that is moved keeps its mark. A copy
 // has another, so nothing that is done to a copy reaches the processes of the

@@ -20,9 +20,11 @@ type Config struct {
 	// SyncInterval is how often the history is synced to the disk; default 1 s.
 	// A kill of the process loses nothing, a power loss at most this much.
 	SyncInterval time.Duration
-	Accounts     *Accounts // or nil: nobody logs in
-	Limits       Limits
-	Now          func() time.Time // default time.Now
+	// OpenTopics has new channels let every member set the topic.
+	OpenTopics bool
+	Accounts   *Accounts // or nil: nobody logs in
+	Limits     Limits
+	Now        func() time.Time // default time.Now
 }
 
 // Limits bound what clients can use up. Zero values mean the defaults.

@@ -41,7 +41,7 @@ func (s *Server) joinLocked(c *client, name, key string) {
 	}
 	role := &member{}
 	if ch == nil {
-		ch = &channel{name: name, created: s.cfg.Now(), members: map[*client]*member{}, noExternal: true, topicLocked: true}
+		ch = &channel{name: name, created: s.cfg.Now(), members: map[*client]*member{}, noExternal: true, topicLocked: !s.cfg.OpenTopics}
 		s.channels[fold(name)] = ch
 		role.operator = true
 	}

@@ -26,10 +26,6 @@ type Spawner struct {
 	Env  []string // the environment to start from; nil means this process's
 }
 
-// processMark is the environment variable that marks what one spawned process
-// starts.
-const processMark = "DEN_RUNNER_PROCESS"
-
 // Clean kills what an earlier Spawner with the same mark left behind, when its
 // process was killed, and returns the number.
 func (s Spawner) Clean(ctx context.Context) (int, error) {
@@ -44,7 +40,7 @@ func (s Spawner) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &process{mark: processMark + "=" + rand.Text(), ended: make(chan struct{})}
+	p := &process{mark: supervise.RunnerProcessMark + "=" + rand.Text(), ended: make(chan struct{})}
 	p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
 	p.cmd.Dir = c.Dir
 	p.cmd.Env = append(s.environment(c.Env), p.mark)
