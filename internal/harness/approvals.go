@@ -23,7 +23,7 @@ const (
 // openBroker opens what decides the agent's requests.
 func (h *Harness) openBroker() (*permission.Broker, error) {
 	return permission.OpenBroker(permission.Options{
-		Dir: filepath.Join(h.stateDir, "permission"), Agent: h.config.Agent,
+		Dir: filepath.Join(h.stateDir, "permission"), Agent: h.config.Agent, Expire: h.config.ApprovalExpiry,
 		Settings: permission.Settings{Dir: h.config.Dir, Home: h.options.Getenv("HOME"), Rules: h.config.Permissions, Protected: []string{h.stateDir}},
 		Tell:     func(a permission.Approval) { h.approvalTold(a) },
 	})

@@ -40,6 +40,9 @@ type Config struct {
 	Owner       string            `json:"owner,omitempty"`
 	OwnerByNick bool              `json:"owner_by_nick,omitempty"` // a nick of that name is enough
 	Permissions []permission.Rule `json:"permissions,omitempty"`
+	// ApprovalExpiry is how long a question for permission stays open; 0
+	// means 15 minutes.
+	ApprovalExpiry time.Duration `json:"approval_expiry,omitempty"`
 
 	Budget     budget.Limits `json:"budget,omitzero"`
 	Supervisor Supervision   `json:"supervisor,omitzero"`
