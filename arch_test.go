@@ -131,7 +131,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/permission", "internal/budget", "internal/supervisor",
+		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},

@@ -33,6 +33,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if status, ok := a.asK(args); ok {
 		return status
 	}
+	if words, ok := asCulture(args); ok {
+		args = words
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// The first signal asks the verb to end. If it does not, the next one ends it.
@@ -126,7 +129,7 @@ func (a *app) verbs() map[string]func() *cobra.Command {
 		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "history": a.historyCmd,
 		"screenshot": a.screenshotCmd, "export": a.exportCmd,
 		"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd, "notify": a.notifyCmd, "events": a.eventsCmd, "batch": a.batchCmd,
-		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd,
+		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd,
 		"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
 	}
 }

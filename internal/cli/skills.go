@@ -40,11 +40,12 @@ func (a *app) skillsCmd() *cobra.Command {
 	var project bool
 	var to string
 	install := &cobra.Command{
-		Use:   "install [NAME]",
+		Use:   "install [NAME|AGENT]",
 		Short: "Install a skill for coding agents",
 		Long: `Install a skill (default: den) where coding agents look for skills: under your home
-directory, with --project under this directory, or under the directory given with --to.`,
-		Example: "  den skills install\n  den skills install --project",
+directory, with --project under this directory, or under the directory given with --to.
+For claude, codex, copilot or acp all skills are installed where that agent looks.`,
+		Example: "  den skills install\n  den skills install claude\n  den skills install channel --project",
 		Args:    args(0, 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.installSkill(args, project, to) },
 	}
@@ -103,45 +104,67 @@ func (a *app) getSkill(name string) error {
 	return a.answer(s, func(w io.Writer) { fmt.Fprint(w, s.Content) })
 }
 
+// ownDirs are where each kind of agent looks for skills, below the user's home
+// and below a project.
+var ownDirs = map[string][]string{
+	"claude": {".claude/skills"}, "codex": {".codex/skills", ".agents/skills"},
+	"copilot": {".copilot/skills", ".agents/skills"}, "acp": {".agents/skills", ".claude/skills"},
+}
+
 func (a *app) installSkill(args []string, project bool, to string) error {
-	name := "den"
+	names, below := []string{"den"}, agentDirs
 	if len(args) == 1 {
-		name = args[0]
-	}
-	s, err := loadSkill(name)
-	if err != nil {
-		return err
+		names = args
+		if own, ok := ownDirs[args[0]]; ok {
+			names, below = []string{"den", "channel"}, own
+		}
 	}
 	var dirs []string
 	switch {
 	case to != "":
 		dirs = []string{to}
 	case project:
-		dirs = agentDirs
+		dirs = below
 	default:
 		home := a.getenv("HOME")
 		if home == "" {
 			return fault.Hintf(fault.Errorf(fault.Usage, "HOME is not set"), "say where with --to DIR")
 		}
-		for _, d := range agentDirs {
+		for _, d := range below {
 			dirs = append(dirs, filepath.Join(home, d))
 		}
 	}
 	var written []string
+	for _, name := range names {
+		files, err := writeSkill(name, dirs)
+		if err != nil {
+			return err
+		}
+		written = append(written, files...)
+	}
+	return a.answer(map[string]any{"installed": written}, func(w io.Writer) {
+		for _, file := range written {
+			fmt.Fprintln(w, file)
+		}
+	})
+}
+
+// writeSkill puts a skill into directories of skills.
+func writeSkill(name string, dirs []string) (written []string, err error) {
+	s, err := loadSkill(name)
+	if err != nil {
+		return nil, err
+	}
 	for _, dir := range dirs {
 		target := filepath.Join(dir, name)
 		if err := os.MkdirAll(target, 0o755); err != nil {
-			return fmt.Errorf("install skill '%s': %w", name, err)
+			return nil, fmt.Errorf("install skill '%s': %w", name, err)
 		}
 		file := filepath.Join(target, "SKILL.md")
 		if err := atomicfile.Write(file, []byte(s.Content)); err != nil {
-			return fmt.Errorf("install skill '%s': %w", name, err)
+			return nil, fmt.Errorf("install skill '%s': %w", name, err)
 		}
 		written = append(written, file)
 	}
-	return a.answer(map[string]any{"installed": written}, func(w io.Writer) {
-		for _, f := range written {
-			fmt.Fprintln(w, f)
-		}
-	})
+	return written, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -18,10 +19,11 @@ import (
 )
 
 func (a *app) initCmd() *cobra.Command {
-	return &cobra.Command{
+	var example string
+	cmd := &cobra.Command{
 		Use:     "init [DIR]",
 		Short:   "Write a den.toml with example agents",
-		Example: "  den init && den up && den ps",
+		Example: "  den init && den up && den ps\n  den init --example team",
 		GroupID: groupAgent,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -29,7 +31,7 @@ func (a *app) initCmd() *cobra.Command {
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			path, err := writeExample(dir)
+			path, err := writeExample(dir, example)
 			if err != nil {
 				return err
 			}
@@ -38,9 +40,11 @@ func (a *app) initCmd() *cobra.Command {
 			})
 		},
 	}
+	cmd.Flags().StringVar(&example, "example", "shells", "what to write: `shells`, or team for agents that talk in a channel")
+	return cmd
 }
 
-func writeExample(dir string) (string, error) {
+func writeExample(dir, example string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return "", fault.Errorf(fault.Usage, "init %s: %w", dir, err)
@@ -53,12 +57,17 @@ func writeExample(dir string) (string, error) {
 			return "", fault.Hintf(fault.Errorf(fault.Busy, "%s is there already", filepath.Join(abs, name)), "'den up' starts its agents")
 		}
 	}
+	_, notInstalled := exec.LookPath("claude")
+	text, err := workspace.Example(example, filepath.Base(abs), notInstalled == nil)
+	if err != nil {
+		return "", err
+	}
 	path := filepath.Join(abs, "den.toml")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return "", fault.Errorf(fault.KindOf(err), "init: %w", err)
 	}
-	_, err = f.WriteString(workspace.Example(filepath.Base(abs)))
+	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		return "", fault.Errorf(fault.KindOf(err), "init: %w", err)
 	}

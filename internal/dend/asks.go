@@ -7,6 +7,7 @@ import (
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/poll"
 )
 
 // maxAskDepth bounds how many agents may wait for each other in a chain.
@@ -89,7 +90,7 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 	if socket == "" {
 		return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "agent '%s' is not driven by a protocol", m.Name()), "send it a message with 'den agent nudge', and read its screen with 'den agent peek'")
 	}
-	conn, err := ipc.Dial(ctx, socket)
+	conn, err := dialRunning(ctx, m, socket)
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +98,23 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 	var answer ipc.Answer
 	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID}, &answer)
 	return answer, err
+}
+
+// dialRunning connects to a harness, and waits for one that is starting: an
+// agent whose session runs will have it listen.
+func dialRunning(ctx context.Context, m member, socket string) (conn *ipc.Conn, err error) {
+	waited := poll.Until(ctx, func() (bool, error) {
+		conn, err = ipc.Dial(ctx, socket)
+		if err == nil || fault.KindOf(err) != fault.NotRunning {
+			return true, nil
+		}
+		running, rerr := m.IsRunning(ctx)
+		return rerr == nil && !running, nil
+	})
+	if waited != nil {
+		return nil, waited
+	}
+	return conn, err
 }
 
 // socketOf is the socket of an agent's harness, "" where it has none.

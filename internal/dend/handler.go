@@ -23,8 +23,12 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	var req keeper.Agent
 	var from keeper.EventsFrom
 	target := any(&req)
-	if method == keeper.MethodEvents {
+	var decision keeper.Decision
+	switch method {
+	case keeper.MethodEvents:
 		target = &from
+	case keeper.MethodDecide:
+		target = &decision
 	}
 	if err := call.Decode(target); err != nil {
 		return nil, err
@@ -48,6 +52,10 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return d.order(ctx, req)
 	case keeper.MethodNudges:
 		return d.nudgesOf(req.Name)
+	case keeper.MethodApprovals:
+		return d.approvals(ctx)
+	case keeper.MethodDecide:
+		return d.decide(ctx, decision)
 	case keeper.MethodEvents:
 		if m, err := d.find(from.Agent); err == nil {
 			from.Agent = m.Name() // what is not known may have been: its events are there

@@ -46,7 +46,7 @@ func seed(f *testing.F, path string) {
 func FuzzLoadTOML(f *testing.F) {
 	seed(f, "testdata/city/city.toml")
 	f.Add(presetsText)
-	f.Add(exampleText)
+	f.Add(exampleText(f))
 	f.Add("a.b.'c'.\"d\" = [{x=1},\n[2]]\n[[q.w]]\n[q.w.e]\nz='''\n'''\n")
 	f.Add("x = " + strings.Repeat("[", 2000))
 	fuzzLoad(f, "/w/den.toml")
@@ -62,7 +62,7 @@ func FuzzLoadYAML(f *testing.F) {
 
 // The scan for lines agrees with the library on every path of the examples.
 func TestTOMLLinesCoverEveryKey(t *testing.T) {
-	for _, text := range []string{presetsText, exampleText, "a = 1\n\"b c\".d = [\n1,\n{ e = 2 }]\n[x]\n[[x.y]]\nz = \"\"\"\n[no]\n\"\"\"\nw = 1 # [c]\n[[x.y]]\nz = 'q'\n[x.y.k]\nl = true\n"} {
+	for _, text := range []string{presetsText, exampleText(t), "a = 1\n\"b c\".d = [\n1,\n{ e = 2 }]\n[x]\n[[x.y]]\nz = \"\"\"\n[no]\n\"\"\"\nw = 1 # [c]\n[[x.y]]\nz = 'q'\n[x.y.k]\nl = true\n"} {
 		n, err := parseTOML("f", text)
 		if err != nil {
 			t.Fatal(err)
@@ -88,4 +88,14 @@ func checkLines(t *testing.T, n *node, path string, lines map[string]int, text [
 		}
 		checkLines(t, item, child, lines, text)
 	}
+}
+
+// exampleText is the example without its directory's name filled in.
+func exampleText(t testing.TB) string {
+	t.Helper()
+	text, err := exampleFiles.ReadFile("example.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -64,7 +64,11 @@ func TestFindWalksUp(t *testing.T) {
 }
 
 func TestExampleLoadsAndNeedsNoAccount(t *testing.T) {
-	w := load(t, write(t, map[string]string{"den.toml": workspace.Example("my dir")}))
+	text, err := workspace.Example("", "my dir", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := load(t, write(t, map[string]string{"den.toml": text}))
 	if w.Name != "my-dir" || len(w.Agents) != 2 || len(w.Warnings) != 0 {
 		t.Fatalf("%+v", w)
 	}

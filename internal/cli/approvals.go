@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os/user"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/keeper"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) approvalsCmd() *cobra.Command {
+	var file string
+	cmd := longFileFlag(&cobra.Command{
+		Use:     "approvals",
+		Short:   "List what agents ask permission for; approve or deny it",
+		Example: "  den approvals\n  den approvals approve k3f\n  den approvals deny k3f --why 'use the staging server'",
+		GroupID: groupAgent,
+		Args:    unknownVerb,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var all keeper.Approvals
+			if err := a.keep(cmd.Context(), file, keeper.MethodApprovals, keeper.Agent{}, &all); err != nil {
+				return err
+			}
+			return a.answer(all, func(w io.Writer) { printApprovals(w, all, time.Now()) })
+		},
+	}, &file)
+	cmd.AddCommand(a.decideCmd("approve", "Allow what an agent asks for"), a.decideCmd("deny", "Refuse what an agent asks for"))
+	return cmd
+}
+
+func (a *app) decideCmd(option, short string) *cobra.Command {
+	var file string
+	d := keeper.Decision{Option: option}
+	cmd := longFileFlag(&cobra.Command{
+		Use: option + " ID", Short: short, Example: "  den approvals " + option + " k3f", Args: args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d.ID, d.By = args[0], userName()
+			if err := a.keep(cmd.Context(), file, keeper.MethodDecide, d, nil); err != nil {
+				return err
+			}
+			return a.answer(map[string]string{"id": d.ID, "decision": option}, nil)
+		},
+	}, &file)
+	cmd.Flags().StringVar(&d.Agent, "agent", "", "the agent that asks, where two have the same id")
+	cmd.Flags().BoolVar(&d.Always, "always", false, "decide the like of it in the same way from now on")
+	cmd.Flags().StringVar(&d.Why, "why", "", "the reason, for the agent and the audit log")
+	return cmd
+}
+
+// userName is who decides, for the audit log.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return "a user of this machine"
+	}
+	return u.Username
+}
+
+func printApprovals(w io.Writer, all keeper.Approvals, now time.Time) {
+	for _, name := range all.Unreachable {
+		fmt.Fprintf(w, "the harness of '%s' does not answer\n", name)
+	}
+	if len(all.Approvals) == 0 {
+		fmt.Fprintln(w, "nothing waits for a decision")
+		return
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "ID\tAGENT\tEXPIRES IN\tWANTS TO\tBECAUSE")
+	for _, one := range all.Approvals {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, age(one.Expires.Sub(now)), one.Request.What(), one.Asked)
+	}
+	tw.Flush()
+}
