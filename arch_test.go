@@ -112,6 +112,7 @@ var allowed = map[string][]string{
 	"internal/irc":              {"internal/fault"},
 	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
 	"internal/irc/ircd":         {"internal/fault", "internal/atomicfile", "internal/irc", "internal/irc/ircd/history"},
+	"internal/irc/irctest":      {"internal/fault", "internal/irc"}, // for tests
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},

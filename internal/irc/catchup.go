@@ -143,7 +143,7 @@ func (cn *connection) missedOf(ctx context.Context, target string) ([]Event, err
 	cursor, known := c.cursors[cn.isupport.Fold(target)]
 	c.mu.Unlock()
 	if !known {
-		cursor = Cursor{Time: cn.since}
+		cursor = Cursor{Time: cn.justBefore()}
 	}
 	var missed []Event
 	for {
@@ -160,12 +160,16 @@ func (cn *connection) missedOf(ctx context.Context, target string) ([]Event, err
 	}
 }
 
+// justBefore is the time before the last message that we know: what was sent
+// in the same millisecond may be new. What is not is recognised by its ID.
+func (cn *connection) justBefore() time.Time { return cn.since.Add(-time.Millisecond) }
+
 // missedDirect reads the direct messages since the last message that we know.
 func (cn *connection) missedDirect(ctx context.Context) ([]Event, error) {
 	c := cn.client
 	// The server's clock may be ahead of ours.
 	until := time.Now().Add(24 * time.Hour)
-	r := newRequest("read history", Message{Command: "CHATHISTORY", Params: []string{"TARGETS", timestamp(cn.since), timestamp(until), fmt.Sprint(page)}})
+	r := newRequest("read history", Message{Command: "CHATHISTORY", Params: []string{"TARGETS", timestamp(cn.justBefore()), timestamp(until), fmt.Sprint(page)}})
 	var targets []string
 	r.take = func(m Message) (used, last bool) {
 		if m.Command == "CHATHISTORY" && !cn.isupport.IsChannel(m.Param(1)) {
