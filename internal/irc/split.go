@@ -13,7 +13,7 @@ func Room(source, command, target string) int {
 
 // SplitText cuts text into lines of at most room bytes. A newline begins a new
 // line; empty lines, which the protocol cannot express, are left out. NUL and
-// CR are removed. A line that is too long is cut after a space if there is one
+// CR are removed. A line that is too long is cut before a space if there is one
 // in its second half, else between two characters. Nothing else is lost: the
 // pieces of a line joined give the line. With less room than the longest
 // character needs, a character may be cut.
@@ -38,8 +38,9 @@ var removeForbidden = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "")
 
 // cutPoint returns where to cut a line that is longer than room.
 func cutPoint(line string, room int) int {
-	if space := strings.LastIndexByte(line[:room], ' '); space >= room/2 {
-		return space + 1
+	// The space begins the next line: some servers remove it from an end.
+	if space := strings.LastIndexByte(line[:room+1], ' '); space > room/2 {
+		return space
 	}
 	for cut := room; cut > 0 && cut > room-utf8.UTFMax; cut-- {
 		if utf8.RuneStart(line[cut]) {
