@@ -43,7 +43,7 @@ func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *clien
 	now := s.cfg.Now()
 	return &client{
 		server: s, conn: conn, host: host, loginRequired: loginRequired,
-		out:      newOutbox(s.cfg.Limits.SendQueue),
+		out:      newOutbox(conn, s.cfg.Limits.SendQueue),
 		lines:    irc.NewBucket(s.cfg.Limits.LineRate, s.cfg.Limits.LineBurst),
 		channels: map[string]*channel{}, invitations: map[string]bool{},
 		signedOn: now, lastActive: now,
@@ -55,7 +55,7 @@ func (c *client) run() {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		c.out.run(c.conn, c.server.cfg.Limits.Write)
+		c.out.run(c.server.cfg.Limits.Write)
 	}()
 	c.out.close(c.read()) // the first reason counts
 	c.server.disconnect(c, c.out.why())

@@ -8,6 +8,7 @@ import (
 
 // An outbox is the send queue of one client.
 type outbox struct {
+	conn  net.Conn
 	limit int
 	wake  chan struct{} // capacity one: something is queued, or it was closed
 	gone  chan struct{} // closed with the outbox
@@ -18,8 +19,8 @@ type outbox struct {
 	reason  string // why it was closed
 }
 
-func newOutbox(limit int) *outbox {
-	return &outbox{limit: limit, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+func newOutbox(conn net.Conn, limit int) *outbox {
+	return &outbox{conn: conn, limit: limit, wake: make(chan struct{}, 1), gone: make(chan struct{})}
 }
 
 // push queues a line. It never blocks.
@@ -51,6 +52,7 @@ func (o *outbox) close(reason string) {
 func (o *outbox) closeLocked(reason string) {
 	o.closed, o.reason = true, reason
 	close(o.gone)
+	o.conn.SetWriteDeadline(time.Now().Add(lastWrite)) // Best effort: also of a write that is under way.
 	o.pending = append(o.pending, "ERROR :Closing link: "+reason+"\r\n"...)
 	o.wakeLocked()
 }
@@ -69,10 +71,14 @@ func (o *outbox) why() string {
 	return o.reason
 }
 
-// take returns what is queued and whether nothing comes after it.
-func (o *outbox) take(free []byte) (lines []byte, last bool) {
+// take returns what is queued and whether nothing comes after it. It sets the
+// time limit for writing it, unless the close has.
+func (o *outbox) take(free []byte, timeout time.Duration) (lines []byte, last bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if !o.closed {
+		o.conn.SetWriteDeadline(time.Now().Add(timeout)) // Best effort: the write reports a closed connection.
+	}
 	lines, o.pending = o.pending, free[:0]
 	return lines, o.closed
 }
@@ -85,16 +91,12 @@ const lastWrite = time.Second
 
 // run writes the queue to the connection until the outbox is closed or a write
 // fails, then closes the connection, which ends its reader.
-func (o *outbox) run(conn net.Conn, timeout time.Duration) {
-	defer conn.Close() // Best effort: everything was written, or cannot be.
+func (o *outbox) run(timeout time.Duration) {
+	defer o.conn.Close() // Best effort: everything was written, or cannot be.
 	var free []byte
 	for range o.wake {
-		lines, last := o.take(free)
-		if last {
-			timeout = min(timeout, lastWrite)
-		}
-		conn.SetWriteDeadline(time.Now().Add(timeout)) // Best effort: the write reports a closed connection.
-		if _, err := conn.Write(lines); err != nil {
+		lines, last := o.take(free, timeout)
+		if _, err := o.conn.Write(lines); err != nil {
 			o.close("Write error")
 			return
 		}

@@ -1,0 +1,226 @@
+package ircd_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"math/big"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/irc/ircd"
+)
+
+func fuzzServe(f *testing.F, s *ircd.Server) string {
+	f.Helper()
+	l, err := ircd.Listen("127.0.0.1:0", nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	f.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			f.Errorf("Serve: %v", err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// A client that does not read is cut off; the others are not held up.
+func TestSlowReader(t *testing.T) {
+	_, address := start(t, ircd.Config{Limits: ircd.Limits{SendQueue: 64 << 10, LineRate: 1e6, LineBurst: 1 << 20}})
+	slow := join(t, address, "slow", "", "#c")
+	fast := join(t, address, "fast", "", "#c")
+	other := join(t, address, "other", "", "#c")
+	if err := slow.conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	const batch = 100 // fits in the queue of a client that reads
+	lines := strings.Repeat("PRIVMSG #c :"+strings.Repeat("x", 400)+"\r\n", batch)
+	for left := ""; left == ""; {
+		fast.send("%s", strings.TrimSuffix(lines, "\r\n"))
+		for range batch {
+			m := other.read()
+			if m.Command == "QUIT" {
+				left = m.String()
+				m = other.read()
+			}
+			if m.Command != "PRIVMSG" {
+				t.Fatalf("%s", m)
+			}
+		}
+		if left != "" && (!strings.Contains(left, "slow") || !strings.Contains(left, "SendQ exceeded")) {
+			t.Errorf("%q", left)
+		}
+	}
+	if got := fast.do("PRIVMSG slow :x"); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "401 fast slow") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	_, address := start(t, ircd.Config{Limits: ircd.Limits{Register: 50 * time.Millisecond, PingInterval: 50 * time.Millisecond, PingTimeout: 50 * time.Millisecond}})
+	if got := dial(t, address).gone(); got != "Closing link: Registration timed out" {
+		t.Errorf("%q", got)
+	}
+	p := dial(t, address)
+	p.send("NICK p\r\nUSER p 0 * :p")
+	p.expect("PING :irc.den.local")
+	if got := p.gone(); got != "Closing link: Ping timeout" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	_, address := start(t, ircd.Config{Limits: ircd.Limits{Clients: 2, Channels: 3, ChannelsPerClient: 2, ListEntries: 2}})
+	a, b := join(t, address, "a", "", "#1", "#2"), join(t, address, "b", "", "#3")
+	a.send("JOIN #3")
+	a.expect("405 a #3")
+	b.send("JOIN #4")
+	b.expect("437 b #4")
+	if got := dial(t, address).gone(); got != "Too many connections" {
+		t.Errorf("%q", got)
+	}
+	a.send("MODE #1 +bb x y")
+	a.expect("MODE #1 +b+b x!*@* y!*@*")
+	a.send("MODE #1 +b z")
+	a.expect("478 a #1 z!*@*")
+	a.send("PRIVMSG %s :x", strings.Repeat("b,", 20)+"b")
+	a.sync() // the server has handled it
+	if got := b.do("PING x"); len(got) != 8+1 {
+		t.Errorf("%d copies", len(got)-1)
+	}
+}
+
+// Too many lines wait, and none is lost.
+func TestFlood(t *testing.T) {
+	_, address := start(t, ircd.Config{Limits: ircd.Limits{LineRate: 2000, LineBurst: 10}})
+	a, b := join(t, address, "a", "", "#c"), join(t, address, "b", "", "#c")
+	for i := range 200 {
+		a.send("PRIVMSG #c :%d", i)
+	}
+	for i := range 200 {
+		if m := b.expect("PRIVMSG #c"); m.Last() != fmt.Sprint(i) {
+			t.Fatalf("%s, want %d", m.Last(), i)
+		}
+	}
+}
+
+func TestLongLines(t *testing.T) {
+	_, address := start(t, ircd.Config{})
+	p := join(t, address, "p", "")
+	p.send("%s", strings.Repeat("x", 100<<10))
+	p.expect("417 p")
+	p.send("PING ok")
+	p.expect("PONG irc.den.local :ok")
+	for _, bad := range []string{"PRIVMSG p :a\x00b", "PRIVMSG p :a\rb", ":x", "@a"} {
+		p.send("%s", bad)
+		p.expect("417 p")
+	}
+}
+
+func TestPassword(t *testing.T) {
+	_, address := start(t, ircd.Config{Password: "secret"})
+	for _, pass := range []string{"", "PASS wrong"} {
+		p := dial(t, address)
+		p.send("%s\r\nNICK p\r\nUSER p 0 * :p", pass)
+		p.expect("464 p")
+		if got := p.gone(); got != "Closing link: Bad password" {
+			t.Errorf("%q", got)
+		}
+	}
+	p := dial(t, address)
+	p.send("PASS secret\r\nNICK p\r\nUSER p 0 * :p")
+	p.expect("001 p")
+}
+
+func selfSigned(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// Outside of this machine the server speaks TLS with those who log in.
+func TestOutsideNeedsTLSAndLogins(t *testing.T) {
+	accounts, err := ircd.OpenAccounts(filepath.Join(t.TempDir(), "accounts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := accounts.Set("alice", "secret"); err != nil {
+		t.Fatal(err)
+	}
+	secure := &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}
+	for _, c := range []struct {
+		cfg ircd.Config
+		tls *tls.Config
+	}{{ircd.Config{}, nil}, {ircd.Config{Accounts: accounts}, nil}, {ircd.Config{}, secure}, {ircd.Config{Accounts: accounts}, &tls.Config{}}} {
+		l, err := ircd.Listen("0.0.0.0:0", c.tls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := ircd.New(c.cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Serve(t.Context(), l); fault.KindOf(err) != fault.Denied {
+			t.Errorf("%v", err)
+		}
+	}
+	l, err := ircd.Listen("0.0.0.0:0", secure)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startOn(t, ircd.Config{Accounts: accounts}, l)
+	address := fmt.Sprint("127.0.0.1:", l.Addr().(*net.TCPAddr).Port)
+	client := &tls.Config{InsecureSkipVerify: true} // its certificate is not what is tested
+	p := dialTLS(t, address, client)
+	p.send("NICK p\r\nUSER p 0 * :p")
+	if got := p.gone(); got != "Closing link: Login required" {
+		t.Errorf("%q", got)
+	}
+	p = dialTLS(t, address, client)
+	p.send("CAP REQ sasl\r\nNICK alice\r\nUSER p 0 * :p\r\nAUTHENTICATE PLAIN")
+	p.expect("AUTHENTICATE +")
+	p.send("AUTHENTICATE AGFsaWNlAHNlY3JldA==")
+	p.expect("903 alice")
+	p.send("CAP END")
+	p.expect("001 alice")
+}
+
+func TestStats(t *testing.T) {
+	s, address := start(t, ircd.Config{})
+	join(t, address, "a", "", "#1", "#2")
+	if got := s.Stats(); got.Clients != 1 || got.Channels != 2 || got.Error != nil {
+		t.Errorf("%+v", got)
+	}
+	if s.Address() != address {
+		t.Errorf("%q, want %q", s.Address(), address)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	for _, cfg := range []ircd.Config{{Name: "nodot"}, {Name: "a b.c"}, {Network: "a b"}} {
+		if _, err := ircd.New(cfg); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+}
