@@ -134,6 +134,19 @@ func TestSendAndReceive(t *testing.T) {
 	}
 }
 
+// What is sent at once after the connection comes after the JOINs of the
+// client itself.
+func TestSendAfterJoins(t *testing.T) {
+	s := startServer(t, ircd.Config{})
+	for range 20 {
+		c := connectWith(t, irc.ClientConfig{Address: s.address, Nick: "alice", Limits: fast(), Channels: []irc.ChannelKey{{Name: "#a"}, {Name: "#b"}}})
+		if _, err := c.Send(within(t), "#b", "hello"); err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	}
+}
+
 func TestErrorsAreSurfaced(t *testing.T) {
 	s := startServer(t, ircd.Config{})
 	op, p := connect(t, s.address, "op", "#c", "#key", "#full", "#invited", "#banned"), connect(t, s.address, "p")

@@ -69,6 +69,9 @@ func (cn *connection) nextRequest() (lines []byte, wait time.Duration) {
 	if !cn.open || cn.failure != nil || len(c.queue.requests) == 0 {
 		return nil, 0
 	}
+	if len(cn.urgent) > 0 {
+		return nil, 0 // our JOINs among them: a message must not come before
+	}
 	if wait := cn.lines.Wait(time.Now()); wait > 0 {
 		return nil, wait
 	}
