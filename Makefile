@@ -85,6 +85,14 @@ chaos: build ## kill keepers in starts, hosts and agents, ruin the file, count a
 test-podman: setup ## shell marks in a container, through podman exec
 	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run TestMarksInAContainer -v ./acceptance/
 
+# Chat servers and clients that den's own are tested with.
+IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux
+
+.PHONY: test-irc
+test-irc: ## den's chat client against ngircd and inspircd with atheme; its server with ii, irssi, weechat and irc-framework
+	@sh scripts/setup $(IRC_PACKAGES)
+	DEN_IRC_FRAMEWORK="$$(sh scripts/irc-framework)" DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -v ./internal/irc/irctest/
+
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
 	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers" -v ./acceptance/

@@ -246,12 +246,14 @@ func TestWeechat(t *testing.T) {
 	if who, err := m.alice.Whois(m.within(), "weeuser"); err != nil || who.Account != "guest" {
 		t.Errorf("%+v, %v", who, err)
 	}
+	log := filepath.Join(dir, "logs", "irc.t."+room+".weechatlog")
+	m.fileHas(log, "weeuser") // its buffer is open
 	m.writeFIFO(fifo, "irc.t."+room+" *hello from weechat\n")
 	if from := m.hear("hello from weechat"); from != "weeuser" {
 		t.Errorf("from %q", from)
 	}
 	m.say("hello weechat")
-	m.fileHas(filepath.Join(dir, "logs", "irc.t."+room+".weechatlog"), "hello weechat")
+	m.fileHas(log, "hello weechat")
 }
 
 func TestIRCFramework(t *testing.T) {
