@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// A channel exists while it has members. Its fields are guarded by Server.mu.
+// A channel exists while it has members, or is kept. Its fields are guarded by
+// Server.mu.
 type channel struct {
 	name    string // as it was created
 	created time.Time
-	members map[*client]*member
+	members map[*client]*role
+	former  map[string]role // who lost the connection and may come back, by identity; only if it is kept
 	topic   string
 	topicBy string
 	topicAt time.Time
@@ -21,7 +23,11 @@ type channel struct {
 	bans                                           []ban  // at most Limits.ListEntries
 }
 
-type member struct{ operator, voice bool }
+// A role is what a member of a channel may do.
+type role struct {
+	Operator bool `json:"operator,omitempty"`
+	Voice    bool `json:"voice,omitempty"`
+}
 
 type ban struct {
 	mask, by string
@@ -29,13 +35,13 @@ type ban struct {
 }
 
 // prefix is the member's sign, or all of its signs.
-func (m *member) prefix(all bool) string {
+func (m *role) prefix(all bool) string {
 	switch {
-	case m.operator && m.voice && all:
+	case m.Operator && m.Voice && all:
 		return "@+"
-	case m.operator:
+	case m.Operator:
 		return "@"
-	case m.voice:
+	case m.Voice:
 		return "+"
 	}
 	return ""
@@ -94,11 +100,26 @@ func (ch *channel) modes(member bool) []string {
 // channelLocked returns a channel, or nil.
 func (s *Server) channelLocked(name string) *channel { return s.channels[fold(name)] }
 
-// leaveLocked takes a client out of a channel, and removes an empty channel.
+// maxFormer bounds how many members may come back to a channel. More are
+// forgotten.
+const maxFormer = 1024
+
+// leaveLocked takes a client out of a channel that it left on purpose, and
+// removes an empty channel.
 func (s *Server) leaveLocked(c *client, ch *channel) {
 	delete(ch.members, c)
 	delete(c.channels, fold(ch.name))
-	if len(ch.members) == 0 {
+	s.membersChanged = true
+	if len(ch.members) == 0 && !ch.kept() {
 		delete(s.channels, fold(ch.name))
 	}
+}
+
+// loseLocked is leaveLocked for a client that lost its connection: it may come
+// back to a channel that is kept.
+func (s *Server) loseLocked(c *client, ch *channel) {
+	if r := ch.members[c]; ch.kept() && len(ch.former) < maxFormer {
+		ch.former[c.identity()] = *r
+	}
+	s.leaveLocked(c, ch)
 }

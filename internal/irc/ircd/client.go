@@ -151,7 +151,7 @@ func (s *Server) disconnect(c *client, reason string) {
 		}
 	}
 	for _, ch := range c.channels {
-		s.leaveLocked(c, ch)
+		s.loseLocked(c, ch)
 	}
 	c.registered = false
 }

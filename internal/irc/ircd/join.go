@@ -1,6 +1,8 @@
 package ircd
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,20 +41,30 @@ func (s *Server) joinLocked(c *client, name, key string) {
 		c.numericLocked(code, name, text)
 		return
 	}
-	role := &member{}
 	if ch == nil {
-		ch = &channel{name: name, created: s.cfg.Now(), members: map[*client]*member{}, noExternal: true, topicLocked: !s.cfg.OpenTopics}
+		ch = &channel{name: name, created: s.cfg.Now(), members: map[*client]*role{}, former: map[string]role{}, noExternal: true, topicLocked: !s.cfg.OpenTopics}
 		s.channels[fold(name)] = ch
-		role.operator = true
 	}
 	delete(c.invitations, fold(name))
-	ch.members[c] = role
+	ch.members[c] = ch.roleOf(c)
+	delete(ch.former, c.identity())
 	c.channels[fold(name)] = ch
+	s.membersChanged = true
 	s.announceJoinLocked(c, ch)
 	if ch.topic != "" {
 		c.sendTopicLocked(ch)
 	}
 	c.sendNamesLocked(ch)
+}
+
+// roleOf is the role of a client that joins: the one that it had, or the
+// operator's if nobody else has that or may come back to it.
+func (ch *channel) roleOf(c *client) *role {
+	r := ch.former[c.identity()]
+	if len(ch.members) == 0 && !slices.ContainsFunc(slices.Collect(maps.Values(ch.former)), func(r role) bool { return r.Operator }) {
+		r.Operator = true
+	}
+	return &r
 }
 
 // refuseJoinLocked returns why a client may not join, or "".
@@ -64,7 +76,7 @@ func (s *Server) refuseJoinLocked(c *client, ch *channel, name, key string) (cod
 		return irc.ERR_UNAVAILRESOURCE, "The server has too many channels"
 	case ch == nil || c.invitations[fold(name)]:
 		return "", ""
-	case ch.inviteOnly:
+	case ch.inviteOnly && !ch.mayReturn(c):
 		return irc.ERR_INVITEONLYCHAN, "Cannot join channel (+i)"
 	case ch.key != "" && ch.key != key:
 		return irc.ERR_BADCHANNELKEY, "Cannot join channel (+k)"
@@ -74,6 +86,13 @@ func (s *Server) refuseJoinLocked(c *client, ch *channel, name, key string) (cod
 		return irc.ERR_CHANNELISFULL, "Cannot join channel (+l)"
 	}
 	return "", ""
+}
+
+// mayReturn reports whether a client was on the channel when it lost its
+// connection.
+func (ch *channel) mayReturn(c *client) bool {
+	_, ok := ch.former[c.identity()]
+	return ok
 }
 
 func (s *Server) announceJoinLocked(c *client, ch *channel) {
@@ -162,7 +181,7 @@ func (s *Server) memberOfLocked(c *client, name string) *channel {
 // operatorOfLocked is memberOfLocked for what only operators may do.
 func (s *Server) operatorOfLocked(c *client, name string) *channel {
 	ch := s.memberOfLocked(c, name)
-	if ch != nil && !ch.members[c].operator {
+	if ch != nil && !ch.members[c].Operator {
 		c.numericLocked(irc.ERR_CHANOPRIVSNEEDED, ch.name, "You're not a channel operator")
 		return nil
 	}
@@ -202,7 +221,7 @@ func handleInvite(s *Server, c *client, m irc.Message) {
 	case ch.members[peer] != nil:
 		c.numericLocked(irc.ERR_USERONCHANNEL, peer.nick, ch.name, "is already on channel")
 		return
-	case ch.inviteOnly && !ch.members[c].operator:
+	case ch.inviteOnly && !ch.members[c].Operator:
 		c.numericLocked(irc.ERR_CHANOPRIVSNEEDED, ch.name, "You're not a channel operator")
 		return
 	case len(peer.invitations) >= s.cfg.Limits.ListEntries:
@@ -214,7 +233,7 @@ func handleInvite(s *Server, c *client, m irc.Message) {
 	invite := s.eventLocked(c, "INVITE", peer.nick, ch.name)
 	peer.sendLocked(invite)
 	for member, role := range ch.members {
-		if role.operator && member != c && member.caps.has(capInviteNotify) {
+		if role.Operator && member != c && member.caps.has(capInviteNotify) {
 			member.sendLocked(invite)
 		}
 	}
@@ -229,10 +248,11 @@ func handleTopic(s *Server, c *client, m irc.Message) {
 	case ch == nil:
 	case len(m.Params) == 1:
 		c.sendTopicLocked(ch)
-	case ch.topicLocked && !ch.members[c].operator:
+	case ch.topicLocked && !ch.members[c].Operator:
 		c.numericLocked(irc.ERR_CHANOPRIVSNEEDED, ch.name, "You're not a channel operator")
 	default:
 		ch.topic, ch.topicBy, ch.topicAt = cut(m.Param(1), topicLen), c.source(), s.cfg.Now()
+		s.saveChannelsLocked()
 		ch.broadcastLocked(s.eventLocked(c, "TOPIC", ch.name, ch.topic), nil)
 	}
 }

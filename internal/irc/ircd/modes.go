@@ -89,6 +89,7 @@ func (s *Server) channelModeLocked(c *client, m irc.Message) {
 	change := &modeChange{server: s, by: c, ch: ch, params: m.Params[2:]}
 	change.applyLocked(m.Param(1))
 	if change.letters != "" {
+		s.saveChannelsLocked()
 		ch.broadcastLocked(s.eventLocked(c, "MODE", append([]string{ch.name, change.letters}, change.done...)...), nil)
 	}
 }
@@ -200,12 +201,12 @@ func (mc *modeChange) roleLocked(letter rune) {
 		mc.by.numericLocked(irc.ERR_USERNOTINCHANNEL, printable(nick), mc.ch.name, "They aren't on that channel")
 		return
 	}
-	role := &mc.ch.members[peer].voice
+	flag := &mc.ch.members[peer].Voice
 	if letter == 'o' {
-		role = &mc.ch.members[peer].operator
+		flag = &mc.ch.members[peer].Operator
 	}
-	if *role != mc.on {
-		*role = mc.on
+	if *flag != mc.on {
+		*flag = mc.on
 		mc.note(letter, peer.nick)
 	}
 }

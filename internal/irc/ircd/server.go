@@ -20,16 +20,17 @@ type Server struct {
 	logins  chan struct{} // a slot for each password that is checked at once
 	clients sync.WaitGroup
 
-	mu        sync.Mutex // guards the fields below and the state of clients and channels
-	conns     map[*client]struct{}
-	addresses map[string]int     // connections by host
-	nicks     map[string]*client // registered clients, by folded nick
-	channels  map[string]*channel
-	batches   uint64
-	ids       uint64 // of messages that are not stored
-	address   net.Addr
-	stopping  bool
-	syncError error // why the history could not be synced, or nil
+	mu             sync.Mutex // guards the fields below and the state of clients and channels
+	conns          map[*client]struct{}
+	addresses      map[string]int     // connections by host
+	nicks          map[string]*client // registered clients, by folded nick
+	channels       map[string]*channel
+	batches        uint64
+	ids            uint64 // of messages that are not stored
+	address        net.Addr
+	stopping       bool
+	membersChanged bool  // since channels were saved
+	syncError      error // why the history could not be synced, or nil
 }
 
 // loginsAtOnce bounds how many passwords are checked at the same time: that is
@@ -50,8 +51,13 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Dir == "" {
 		return s, nil
 	}
-	s.history, err = history.Open(cfg.Dir, history.Options{MaxBytes: cfg.HistoryBytes, Now: cfg.Now})
-	return s, err
+	if s.history, err = history.Open(cfg.Dir, history.Options{MaxBytes: cfg.HistoryBytes, Now: cfg.Now}); err != nil {
+		return nil, err
+	}
+	if err := s.loadChannels(); err != nil {
+		return nil, errors.Join(err, s.history.Close())
+	}
+	return s, nil
 }
 
 // Serve accepts clients until the context ends, then disconnects them, waits
@@ -110,6 +116,9 @@ func (s *Server) Address() string {
 // does it by itself.
 func (s *Server) Close() error {
 	s.mu.Lock()
+	if !s.stopping {
+		s.saveChannelsLocked() // before its members leave
+	}
 	s.stopping = true
 	for c := range s.conns {
 		c.out.close("Server is shutting down")
@@ -119,7 +128,10 @@ func (s *Server) Close() error {
 	if s.history == nil {
 		return nil
 	}
-	return s.history.Close()
+	err := s.history.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(err, s.syncError)
 }
 
 // accept returns nil when the context ends.
@@ -193,6 +205,9 @@ func (s *Server) syncHistory(ctx context.Context) {
 		err := s.history.Sync()
 		s.mu.Lock()
 		s.syncError = err
+		if s.membersChanged {
+			s.saveChannelsLocked()
+		}
 		s.mu.Unlock()
 	}
 }

@@ -87,7 +87,7 @@ func (t *talk) toChannelLocked(name string) {
 		return
 	}
 	role := ch.members[t.from]
-	unvoiced := role == nil || !role.operator && !role.voice
+	unvoiced := role == nil || !role.Operator && !role.Voice
 	if role == nil && ch.noExternal || unvoiced && (ch.moderated || ch.banned(t.from)) {
 		t.refuseLocked(irc.ERR_CANNOTSENDTOCHAN, ch.name, "Cannot send to channel")
 		return
