@@ -1,0 +1,66 @@
+package irc_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"den/internal/irc"
+)
+
+func TestPeerLimiter(t *testing.T) {
+	now := time.Unix(1000, 0)
+	l := irc.NewPeerLimiter(0.5, 3)
+	for i := range 5 {
+		if got := l.Allow("a", now); got != (i < 3) {
+			t.Errorf("message %d: %v", i, got)
+		}
+	}
+	if !l.Allow("b", now) {
+		t.Error("one peer's messages count against another")
+	}
+	if l.Allow("a", now.Add(time.Second)) || !l.Allow("a", now.Add(3*time.Second)) || l.Allow("a", now.Add(3*time.Second)) {
+		t.Error("not one message in two seconds")
+	}
+	// Peers that are not limited are forgotten, so that new ones find room.
+	for i := range 5000 {
+		l.Allow(fmt.Sprint("peer", i), now.Add(4*time.Second))
+	}
+	if !l.Allow("new", now.Add(time.Hour)) {
+		t.Error("no room for a new peer")
+	}
+}
+
+func TestBucket(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := irc.NewBucket(10, 2)
+	for i, want := range []time.Duration{0, 0, 100 * time.Millisecond, 200 * time.Millisecond} {
+		if got := b.Take(now); got != want {
+			t.Errorf("%d: %v, want %v", i, got, want)
+		}
+	}
+	if got := b.Wait(now); got != 300*time.Millisecond {
+		t.Errorf("%v", got)
+	}
+	if b.TryTake(now) || !b.TryTake(now.Add(time.Second)) {
+		t.Error("TryTake does not follow the rate")
+	}
+}
+
+func TestTopicTags(t *testing.T) {
+	for topic, want := range map[string][]string{
+		"":                              nil,
+		"no tags here":                  nil,
+		"Build. tags: go, CI, release":  {"go", "ci", "release"},
+		"tags:go,ci and more text, too": {"go", "ci"},
+		"TAGS: go, go, (rust).":         {"go", "rust"},
+		"hashtags: x":                   nil,
+		"tags:":                         nil,
+		"tags: ,":                       nil,
+	} {
+		if got := irc.TopicTags(topic); !slices.Equal(got, want) {
+			t.Errorf("TopicTags(%q) = %q, want %q", topic, got, want)
+		}
+	}
+}
