@@ -55,6 +55,9 @@ func dialectOf(path string) Dialect {
 }
 
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, req *Request, reply Reply) {
+	if reply.decide != nil {
+		reply = reply.decide(req)
+	}
 	if pause(ctx, reply.Wait) != nil {
 		breakOff()
 	}

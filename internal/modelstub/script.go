@@ -22,6 +22,8 @@ type Reply struct {
 
 	Failure *Failure // or nil: the API refuses
 	Damage  Damage   // or "": how the stream breaks after the first chunk
+
+	decide func(*Request) Reply // or nil: makes the reply, see Decide
 }
 
 // A Call is a tool that the model uses.
@@ -59,6 +61,10 @@ func Say(chunks ...string) Reply { return Reply{Text: chunks} }
 func Use(tool, input string) Reply {
 	return Reply{Calls: []Call{{Name: tool, Input: json.RawMessage(input)}}}
 }
+
+// Decide replies with what f makes of the request, which it must not change.
+// Clients ask at the same time: so is f called.
+func Decide(f func(*Request) Reply) Reply { return Reply{decide: f} }
 
 // Fail replies with an API error.
 func Fail(status int) Reply { return Reply{Failure: &Failure{Status: status}} }

@@ -2,6 +2,7 @@ package modelstub_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -28,6 +29,21 @@ func TestRulesInOrder(t *testing.T) {
 	text, _ := said(modelstub.Chat, ask(t, stub, modelstub.Chat, "what else", true))
 	if all := stub.Requests(); !all[len(all)-1].Unscripted || all[0].Unscripted || !strings.Contains(text, "no reply is scripted") {
 		t.Errorf("%q, %+v", text, all[len(all)-1])
+	}
+}
+
+// A reply can be made of the request, of results of tools for example. It is
+// made without a lock: what decides may ask the stub.
+func TestDecide(t *testing.T) {
+	stub := modelstub.Start(t)
+	stub.Always(modelstub.Any, modelstub.Decide(func(r *modelstub.Request) modelstub.Reply {
+		return modelstub.Say(r.Text, fmt.Sprintf(" is request %d", len(stub.Requests())))
+	}))
+	for i, words := range []string{"this", "that"} {
+		want := fmt.Sprintf("%s is request %d", words, i+1)
+		if got, _ := said(modelstub.Messages, ask(t, stub, modelstub.Messages, words, true)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 

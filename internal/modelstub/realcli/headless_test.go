@@ -1,16 +1,12 @@
 package realcli_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,27 +17,17 @@ import (
 // patience is for a real agent on a machine that has other things to do.
 const patience = 2 * time.Minute
 
-// run runs an agent to its end and returns what it printed. It leads a process
-// group of its own, of which nothing is left.
+// run runs an agent to its end and returns what it printed.
 func run(t *testing.T, h *realcli.Home, args ...string) (stdout string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, h.Program, args...)
-	cmd.Env, cmd.Dir = h.Env, h.Work
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	var out, errOut bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errOut
-	err := cmd.Run()
-	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // Best effort: mostly nobody is left.
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) {
-		t.Fatalf("%s %v: %v\n%s%s", h.Program, args, err, out.String(), errOut.String())
+	r, err := h.Run(ctx, args...)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Logf("%s\n%s", out.String(), errOut.String())
-	return out.String(), cmd.ProcessState.ExitCode()
+	t.Logf("%s\n%s", r.Stdout, r.Stderr)
+	return r.Stdout, r.Code
 }
 
 // calledNobody demands that an agent asked nobody but the stub, but for the
