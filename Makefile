@@ -95,5 +95,5 @@ test-irc: ## den's chat client against ngircd and inspircd with atheme; its serv
 
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
-	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers" -v ./acceptance/
+	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers|TestAgentSkill" -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/

@@ -1,0 +1,219 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/modelstub"
+	"den/internal/modelstub/realcli"
+)
+
+// A skillAgent is a coding agent that finds den's skill by itself.
+type skillAgent struct {
+	name  string
+	home  func(t *testing.T, stub *modelstub.Server) *realcli.Home
+	args  []string // before the prompt
+	shell string   // the tool that runs commands
+
+	run       func(command string) modelstub.Reply
+	readSkill string // the input of its tool Skill, or "": the shell reads the file that it lists (opencode's tool wants ripgrep)
+}
+
+var skillAgents = []skillAgent{
+	{
+		name: "claude", args: []string{"--dangerously-skip-permissions", "-p"}, shell: "Bash",
+		home:      func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Claude(t, stub) },
+		run:       func(command string) modelstub.Reply { return useShell("Bash", command) },
+		readSkill: `{"skill":"den"}`,
+	},
+	{
+		name: "opencode", args: []string{"run"}, shell: "bash",
+		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home {
+			h := realcli.OpenCode(t, stub)
+			h.Env = append(h.Env, `OPENCODE_PERMISSION={"*":"allow"}`)
+			return h
+		},
+		run: func(command string) modelstub.Reply { return useShell("bash", command) },
+	},
+	{
+		name: "codex", args: []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, shell: "exec",
+		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Codex(t, stub, "") },
+		run:  codexShell,
+	},
+}
+
+func useShell(tool, command string) modelstub.Reply {
+	return modelstub.Use(tool, mustJSON(map[string]string{"command": command, "description": "use den"}))
+}
+
+// codexShell runs a command as codex's newer models do: by a program.
+func codexShell(command string) modelstub.Reply {
+	const longest = 30_000 // milliseconds that codex waits for a command
+	return modelstub.Use("exec", mustJSON(fmt.Sprintf("text((await tools.exec_command({cmd: %s, yield_time_ms: %d})).output)", mustJSON(command), longest)))
+}
+
+var (
+	skillFile  = regexp.MustCompile(`[^\s"\\():<>]*/den/SKILL\.md`)
+	skillRoots = regexp.MustCompile("`(r\\d+)` = `([^`]+)`") // codex's short names of directories
+)
+
+// listedSkill is the file that a request names as den's skill, or "".
+func listedSkill(r *modelstub.Request) string {
+	file := string(skillFile.Find(r.Body))
+	for _, root := range skillRoots.FindAllStringSubmatch(string(r.Body), -1) {
+		if rest, found := strings.CutPrefix(file, root[1]+"/"); found {
+			return filepath.Join(root[2], rest)
+		}
+	}
+	return file
+}
+
+func mustJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings and maps of strings can be written
+	}
+	return string(text)
+}
+
+// reads is how a model reads den's skill.
+func (a skillAgent) reads(r *modelstub.Request) modelstub.Reply {
+	if a.readSkill != "" {
+		return modelstub.Use("Skill", a.readSkill)
+	}
+	return a.run("cat '" + listedSkill(r) + "'")
+}
+
+// TestAgentSkill gives real coding agents den's skill, as 'den skills install'
+// does, and nothing else about den. The model behind them uses only verbs and
+// flags that the skill text names, and decides by what den answers.
+func TestAgentSkill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts coding agents, which takes seconds each")
+	}
+	for _, a := range skillAgents {
+		t.Run(a.name, func(t *testing.T) {
+			t.Run("install", func(t *testing.T) {
+				t.Parallel()
+				p := newPackage(t)
+				said, home := useSkill(t, a, p.prompt(), p)
+				p.expectInstalled(t, said)
+				expectNowhere(t, home, adminPassword)
+			})
+			t.Run("ssh", func(t *testing.T) {
+				t.Parallel()
+				f := newFarService(t)
+				said, _ := useSkill(t, a, f.prompt(), f)
+				f.expectRuns(t, said)
+			})
+		})
+	}
+}
+
+// useSkill gives an agent a task, and returns what it printed and the Home that
+// it used.
+func useSkill(t *testing.T, a skillAgent, prompt string, task task) (said, home string) {
+	t.Helper()
+	stub := modelstub.Start(t)
+	h := a.home(t, stub)
+	w := newWorld(t)
+	for _, kv := range w.env {
+		if strings.HasPrefix(kv, "DEN_") || strings.HasPrefix(kv, "GORACE=") {
+			h.Env = append(h.Env, kv)
+		}
+	}
+	path := filepath.Dir(w.den) + ":" + h.Getenv("PATH")
+	h.Env = append(h.Env, "PATH="+path)
+	h.Write(t, ".profile", []byte("PATH="+path+"\n")) // codex's shell is one of a login
+	w.env = slices.Clone(h.Env)
+	w.do("skills", "install")
+
+	m := &mind{t: t, agent: a, task: task, skill: skillBody(t, filepath.Join(h.Dir, ".claude/skills/den/SKILL.md"))}
+	stub.Always(modelstub.All(modelstub.Offers(a.shell), isTask(prompt)), modelstub.Decide(m.reply))
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	defer cancel()
+	r, err := h.Run(ctx, append(slices.Clone(a.args), prompt)...)
+	t.Logf("what the model did:\n%s", strings.Join(m.done(), "\n"))
+	if err != nil || r.Code != 0 {
+		t.Fatalf("exit %d, %v\n%s\n%s", r.Code, err, r.Stdout, r.Stderr)
+	}
+	if left := w.ask("ls")["sessions"].([]any); len(left) != 0 {
+		t.Errorf("the skill says to kill what was started; left are %v", left)
+	}
+	return r.Stdout, w.home.Path
+}
+
+// expectNowhere demands that no file below a directory has these words.
+func expectNowhere(t *testing.T, dir, words string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		files++
+		text, err := os.ReadFile(path)
+		if strings.Contains(string(text), words) {
+			t.Errorf("%s has %q", path, words)
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// isTask matches the requests of a conversation that began with the prompt,
+// and not those for its title.
+func isTask(prompt string) modelstub.Match {
+	return func(r *modelstub.Request) bool {
+		return hasString(r.Body, func(s string) bool { return strings.Trim(strings.TrimSpace(s), `"`) == prompt })
+	}
+}
+
+// skillBody is a skill's text without its head, which agents keep to
+// themselves.
+func skillBody(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, found := strings.Cut(strings.TrimPrefix(string(text), "---\n"), "\n---\n")
+	if !found {
+		t.Fatalf("%s has no head", file)
+	}
+	return strings.TrimSpace(body)
+}
+
+// hasString reports whether a JSON text has a string, at any depth, for which
+// f is true.
+func hasString(text []byte, f func(string) bool) bool {
+	var v any
+	return json.Unmarshal(text, &v) == nil && anyString(v, f)
+}
+
+func anyString(v any, f func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return f(v)
+	case []any:
+		return slices.ContainsFunc(v, func(inner any) bool { return anyString(inner, f) })
+	case map[string]any:
+		for _, inner := range v {
+			if anyString(inner, f) {
+				return true
+			}
+		}
+	}
+	return false
+}
