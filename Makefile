@@ -70,7 +70,7 @@ soak: build ## kill hosts at random under output, 500 times
 
 .PHONY: leftovers
 leftovers: ## random input left in four shells before cells, 10,000 times
-	DEN_LEFTOVERS=10000 $(GO) test -count 1 -timeout 240m -run TestRandomLeftovers -v ./internal/session/
+	DEN_LEFTOVERS=10000 $(GO) test -count 1 -timeout 240m -parallel 8 -run TestRandomLeftovers -v ./internal/session/
 
 .PHONY: stress
 stress: build ## cells of 50 clients for two minutes, 200 cells a second for one, ten million lines

@@ -65,12 +65,23 @@ func TestRandomLeftovers(t *testing.T) {
 		rounds = n
 	}
 	for i, argv := range shellsWithMarks {
-		t.Run(argv[0], func(t *testing.T) {
-			need.Program(t, argv[0])
-			t.Parallel()
-			leaveAtRandom(t, argv, rand.New(rand.NewPCG(uint64(i), uint64(rounds))), rounds/len(shellsWithMarks))
-		})
+		for part, n := range parts(rounds/len(shellsWithMarks), 250) {
+			t.Run(fmt.Sprintf("%s/%d", argv[0], part), func(t *testing.T) {
+				need.Program(t, argv[0])
+				t.Parallel()
+				leaveAtRandom(t, argv, rand.New(rand.NewPCG(uint64(i), uint64(part))), n)
+			})
+		}
 	}
+}
+
+// parts cuts rounds into parts of at most this many. Each part has a session
+// of its own: fish waits more than it works.
+func parts(rounds, most int) (all []int) {
+	for ; rounds > most; rounds -= most {
+		all = append(all, most)
+	}
+	return append(all, rounds)
 }
 
 func leaveAtRandom(t *testing.T, argv []string, random *rand.Rand, rounds int) {
