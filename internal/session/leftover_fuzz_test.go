@@ -54,25 +54,40 @@ func strayInput(random *rand.Rand, shell string) (inputs []wire.Input) {
 
 // TestRandomLeftovers leaves random input in four shells before cells. Every
 // cell must give its own output, or be refused, and nothing else may run.
-// DEN_LEFTOVERS sets how often; 'make leftovers' does it 10,000 times.
+// DEN_LEFTOVERS sets how often, with other input each time, and
+// DEN_LEFTOVERS_SEED repeats a run; 'make leftovers' does it 10,000 times.
 func TestRandomLeftovers(t *testing.T) {
-	rounds := 12
-	if s := os.Getenv("DEN_LEFTOVERS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatalf("DEN_LEFTOVERS: %v", err)
-		}
-		rounds = n
+	rounds, seed := 12, uint64(0)
+	if n := fromEnv(t, "DEN_LEFTOVERS"); n > 0 {
+		rounds, seed = int(n), rand.Uint64()
 	}
+	if n := fromEnv(t, "DEN_LEFTOVERS_SEED"); n > 0 {
+		seed = n
+	}
+	t.Logf("DEN_LEFTOVERS_SEED=%d", seed)
 	for i, argv := range shellsWithMarks {
 		for part, n := range parts(rounds/len(shellsWithMarks), 250) {
 			t.Run(fmt.Sprintf("%s/%d", argv[0], part), func(t *testing.T) {
 				need.Program(t, argv[0])
 				t.Parallel()
-				leaveAtRandom(t, argv, rand.New(rand.NewPCG(uint64(i), uint64(part))), n)
+				leaveAtRandom(t, argv, rand.New(rand.NewPCG(seed, uint64(len(shellsWithMarks)*part+i))), n)
 			})
 		}
 	}
+}
+
+// fromEnv is a number from the environment, or 0.
+func fromEnv(t *testing.T, name string) uint64 {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
 }
 
 // parts cuts rounds into parts of at most this many. Each part has a session
