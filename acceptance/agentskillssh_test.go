@@ -23,7 +23,7 @@ func newFarService(t *testing.T) *farService {
 	}
 	t.Logf("its faults:\n%s", checks.String())
 	for name, text := range map[string]string{
-		"service":      serviceScript + checks.String() + "echo serving\n",
+		"service":      serviceScript + checks.String() + "sleep 2\necho serving\n", // longer than the agent waits
 		"repair":       repairScript,
 		"service.conf": "name=greeter\nport=eighty\n",
 		"lock":         "",
@@ -37,8 +37,9 @@ type farService struct {
 	dir string // where it is, on the other side
 	ssh string // the client's command line
 
-	doing string // what the last cell was for
-	codes []string
+	doing  string // what the last cell was for
+	codes  []string
+	polled bool // a cell took longer than it waited
 }
 
 // faultCodes are exit codes of the service. Some of them mean something else
@@ -82,7 +83,7 @@ func (f *farService) next(verb string, r denAnswer) move {
 	case verb == "new":
 		return use("run", "work", f.ssh, "-t", "1m", "-j")
 	case verb == "marks":
-		return f.run("enter", "cd "+f.dir)
+		return f.run("enter", "cd "+f.dir, "1m")
 	case verb == "kill":
 		return say("The exit codes are %s.", strings.Join(f.codes, ", "))
 	case r.WaitingFor != "":
@@ -90,12 +91,13 @@ func (f *farService) next(verb string, r denAnswer) move {
 	case r.Status == "done" && r.ExitCode != nil:
 		return f.after(*r.ExitCode, r.Output)
 	}
+	f.polled = true
 	return use("poll", "work", "-j")
 }
 
-func (f *farService) run(doing, code string) move {
+func (f *farService) run(doing, code, timeout string) move {
 	f.doing = doing
-	return use("run", "work", code, "-t", "1m", "-j")
+	return use("run", "work", code, "-t", timeout, "-j")
 }
 
 // answer chooses by the question. Of ssh's own there is one, about the host;
@@ -120,23 +122,23 @@ func (f *farService) after(code int, output string) move {
 		if code == 0 {
 			return use("kill", "work", "-j")
 		}
-		return f.run("read", "tail -n 1 service.log")
+		return f.run("read", "tail -n 1 service.log", "1m")
 	case code != 0:
 		return say("To %s failed with exit code %d: %s", f.doing, code, output)
 	case f.doing == "read":
 		return f.repair(output)
 	}
-	return f.run("start", "./service")
+	return f.run("start", "./service", "1s")
 }
 
 func (f *farService) repair(reason string) move {
 	switch {
 	case strings.Contains(reason, "no directory named cache"):
-		return f.run("repair", "mkdir cache")
+		return f.run("repair", "mkdir cache", "1m")
 	case strings.Contains(reason, "port is not a number"):
-		return f.run("repair", "sed -i 's/^port=.*/port=8080/' service.conf")
+		return f.run("repair", "sed -i 's/^port=.*/port=8080/' service.conf", "1m")
 	case strings.Contains(reason, "./repair removes it"):
-		return f.run("repair", "./repair")
+		return f.run("repair", "./repair", "1m")
 	}
 	return say("I do not know what to do about: %s", reason)
 }
@@ -151,6 +153,9 @@ func (f *farService) expectRuns(t *testing.T, said string) {
 	codes := strings.Fields(string(runs))
 	if len(codes) != 4 || codes[3] != "0" {
 		t.Errorf("the runs ended with %v", codes)
+	}
+	if !f.polled {
+		t.Error("the last run was not polled")
 	}
 	if want := "The exit codes are " + strings.Join(codes, ", ") + "."; !strings.Contains(said, want) {
 		t.Errorf("the agent says %s; want %s", said, want)
