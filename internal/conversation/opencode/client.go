@@ -20,12 +20,13 @@ const maxAnswer = 64 << 20
 type client struct {
 	base     string
 	password string
+	limit    time.Duration // of one call
 	http     *http.Client
 }
 
-func newClient(e Endpoint) *client {
+func newClient(e Endpoint, limit time.Duration) *client {
 	// No proxy: the password is for this machine.
-	return &client{base: "http://127.0.0.1:" + strconv.Itoa(e.Port), password: e.Password, http: &http.Client{Transport: &http.Transport{}}}
+	return &client{base: "http://127.0.0.1:" + strconv.Itoa(e.Port), password: e.Password, limit: limit, http: &http.Client{Transport: &http.Transport{}}}
 }
 
 func (c *client) close() { c.http.CloseIdleConnections() }
@@ -84,7 +85,7 @@ const callLimit = 20 * time.Second
 
 // call asks one thing; result may be nil.
 func (c *client) call(ctx context.Context, method, path string, body, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	ctx, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
 	resp, err := c.request(ctx, method, path, body)
 	if err != nil {

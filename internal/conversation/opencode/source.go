@@ -2,11 +2,13 @@ package opencode
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"den/internal/conversation"
 	"den/internal/conversation/watch"
@@ -24,6 +26,9 @@ type Options struct {
 	Endpoint Endpoint
 	// Processes lists the processes of the agent's session.
 	Processes func(ctx context.Context) ([]int, error)
+	// Limit bounds one question to the server, and the time until its stream
+	// begins; 0 means 20 s.
+	Limit time.Duration
 }
 
 // Source follows the event stream of one opencode.
@@ -47,7 +52,7 @@ var (
 
 // Open begins to follow. The server need not listen yet.
 func Open(o Options) *Source {
-	s := &Source{endpoint: o.Endpoint, client: newClient(o.Endpoint), waiting: map[string]chan struct{}{}}
+	s := &Source{endpoint: o.Endpoint, client: newClient(o.Endpoint, cmp.Or(o.Limit, callLimit)), waiting: map[string]chan struct{}{}}
 	s.Stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: s.follow, Processes: o.Processes})
 	s.Start()
 	return s
@@ -60,11 +65,26 @@ func (s *Source) Close() error {
 	return err
 }
 
-// follow reads one stream to its end. What was true before is asked for when
-// the stream has begun, so that nothing is missed between.
+// follow reads one stream to its end. A stream that does not begin in time is
+// given up, to be asked for anew: opencode (1.18.33) may never answer a request
+// that comes while it starts, and answers the next.
 func (s *Source) follow(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	late := time.AfterFunc(s.client.limit, func() {
+		cancel(fault.Errorf(fault.Timeout, "ask opencode: /event has not begun in %v", s.client.limit))
+	})
+	defer late.Stop()
+	err := s.read(ctx, func() { late.Stop() })
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// read reads one stream to its end. What was true before is asked for when the
+// stream has begun, so that nothing is missed between.
+func (s *Source) read(ctx context.Context, hasBegun func()) error {
 	resp, err := s.client.request(ctx, http.MethodGet, "/event", nil)
 	if err != nil {
 		return err
@@ -80,6 +100,7 @@ func (s *Source) follow(ctx context.Context) error {
 		case !ok:
 			continue
 		case !begun:
+			hasBegun()
 			if err := s.begin(ctx); err != nil {
 				return err
 			}
