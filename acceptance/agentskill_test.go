@@ -104,24 +104,32 @@ func TestAgentSkill(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Run("install", func(t *testing.T) {
 				t.Parallel()
+				r := newSkillRun(t, a)
 				p := newPackage(t)
-				said, home := useSkill(t, a, p.prompt(), p)
+				said := r.do(t, p.prompt(), p)
 				p.expectInstalled(t, said)
-				expectNowhere(t, home, adminPassword)
+				expectNowhere(t, r.world.home.Path, adminPassword)
 			})
 			t.Run("ssh", func(t *testing.T) {
 				t.Parallel()
+				r := newSkillRun(t, a)
 				f := newFarService(t)
-				said, _ := useSkill(t, a, f.prompt(), f)
+				said := r.do(t, f.prompt(), f)
 				f.expectRuns(t, said)
 			})
 		})
 	}
 }
 
-// useSkill gives an agent a task, and returns what it printed and the Home that
-// it used.
-func useSkill(t *testing.T, a skillAgent, prompt string, task task) (said, home string) {
+// skillRun is an agent in a home of its own, with den and its skill.
+type skillRun struct {
+	agent skillAgent
+	stub  *modelstub.Server
+	home  *realcli.Home
+	world *world
+}
+
+func newSkillRun(t *testing.T, a skillAgent) *skillRun {
 	t.Helper()
 	stub := modelstub.Start(t)
 	h := a.home(t, stub)
@@ -136,20 +144,25 @@ func useSkill(t *testing.T, a skillAgent, prompt string, task task) (said, home 
 	h.Write(t, ".profile", []byte("PATH="+path+"\n")) // codex's shell is one of a login
 	w.env = slices.Clone(h.Env)
 	w.do("skills", "install")
+	return &skillRun{agent: a, stub: stub, home: h, world: w}
+}
 
-	m := &mind{t: t, agent: a, task: task, skill: skillBody(t, filepath.Join(h.Dir, ".claude/skills/den/SKILL.md"))}
-	stub.Always(modelstub.All(modelstub.Offers(a.shell), isTask(prompt)), modelstub.Decide(m.reply))
+// do gives the agent a task and returns what it printed.
+func (r *skillRun) do(t *testing.T, prompt string, task task) string {
+	t.Helper()
+	m := &mind{t: t, agent: r.agent, task: task, skill: skillBody(t, filepath.Join(r.home.Dir, ".claude/skills/den/SKILL.md"))}
+	r.stub.Always(modelstub.All(modelstub.Offers(r.agent.shell), isTask(prompt)), modelstub.Decide(m.reply))
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer cancel()
-	r, err := h.Run(ctx, append(slices.Clone(a.args), prompt)...)
+	result, err := r.home.Run(ctx, append(slices.Clone(r.agent.args), prompt)...)
 	t.Logf("what the model did:\n%s", strings.Join(m.done(), "\n"))
-	if err != nil || r.Code != 0 {
-		t.Fatalf("exit %d, %v\n%s\n%s", r.Code, err, r.Stdout, r.Stderr)
+	if err != nil || result.Code != 0 {
+		t.Fatalf("exit %d, %v\n%s\n%s", result.Code, err, result.Stdout, result.Stderr)
 	}
-	if left := w.ask("ls")["sessions"].([]any); len(left) != 0 {
+	if left := r.world.ask("ls")["sessions"].([]any); len(left) != 0 {
 		t.Errorf("the skill says to kill what was started; left are %v", left)
 	}
-	return r.Stdout, w.home.Path
+	return result.Stdout
 }
 
 // expectNowhere demands that no file below a directory has these words.
