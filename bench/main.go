@@ -36,6 +36,7 @@ var suites = []struct {
 	{"agents", agents},
 	{"render", renders},
 	{"dashboard", dashboards},
+	{"chat", chats},
 }
 
 // bench is what a suite needs to know.
@@ -53,6 +54,9 @@ type bench struct {
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == childFlag {
 		os.Exit(child(os.Args[2:]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == ircFlag {
+		os.Exit(serveIRC(os.Args[2:]))
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
