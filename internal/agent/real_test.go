@@ -41,6 +41,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
 		return 1
 	}
+	os.Setenv("HOME", dir) // shells keep their history there
 	return m.Run()
 }
 

@@ -156,32 +156,16 @@ func TestTextWithoutEnterIsFinished(t *testing.T) {
 	for name, command := range map[string][]string{"line editor": {"bash", "--norc"}, "line mode": {"sh"}} {
 		t.Run(name, func(t *testing.T) {
 			onReal(t, func(t *testing.T, p provider.Provider) {
-				dir, file := t.TempDir(), filepath.Join(t.TempDir(), "ran")
-				m := realIn(t, p, dir, command...)
-				if err := m.Start(t.Context(), nil); err != nil {
-					t.Fatal(err)
-				}
-				shows(t, m, "ready>")
-				n, err := m.KeepNudge("mine", "echo once >>"+file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				// As a keeper leaves it that dies then.
-				edit(t, dir, n, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of the screen before" })
-				if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), n.Text); err != nil {
-					t.Fatal(err)
-				}
-				shows(t, m, n.Text)
-				m = realIn(t, p, dir, command...)
-				second, err := m.Nudge(t.Context(), "", "echo twice >>"+file)
+				left := leaveTextWithoutEnter(t, p, command, false)
+				second, err := left.Nudge(t.Context(), "", "echo twice >>"+left.file)
 				if err != nil || second.Status != conversation.Taken {
 					t.Fatalf("%s (%s), %v", second.Status, second.Reason, err)
 				}
-				if first := nudge(t, dir, "mine"); first.Status != conversation.Taken {
+				if first := nudge(t, left.dir, "mine"); first.Status != conversation.Taken {
 					t.Errorf("%s (%s)", first.Status, first.Reason)
 				}
 				for got := ""; got != "once\ntwice"; time.Sleep(5 * time.Millisecond) {
-					if got = awaitFile(t, file); !strings.HasPrefix("once\ntwice", got) {
+					if got = awaitFile(t, left.file); !strings.HasPrefix("once\ntwice", got) {
 						t.Fatalf("%q was run", got)
 					}
 				}
@@ -194,32 +178,49 @@ func TestTextWithoutEnterIsFinished(t *testing.T) {
 // stays in the line would be glued to the next.
 func TestTextWithoutEnterInACutOffStart(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
-		dir, file := t.TempDir(), filepath.Join(t.TempDir(), "ran")
-		m := realIn(t, p, dir, "sh")
-		if err := m.Start(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-		shows(t, m, "ready>")
-		n, err := m.KeepNudge("mine", "echo once >>"+file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		edit(t, dir, n, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of the screen before" })
-		if err := p.RemoveMeta(t.Context(), m.SessionName(), agent.MetaFingerprint); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), n.Text); err != nil {
-			t.Fatal(err)
-		}
-		shows(t, m, n.Text)
-		m = realIn(t, p, dir, "sh")
-		if first, err := m.Nudge(t.Context(), "mine", n.Text); err != nil || first.Status != conversation.Taken {
+		left := leaveTextWithoutEnter(t, p, []string{"sh"}, true)
+		if first, err := left.Nudge(t.Context(), "mine", left.text); err != nil || first.Status != conversation.Taken {
 			t.Errorf("%s (%s), %v", first.Status, first.Reason, err)
 		}
-		if got := awaitFile(t, file); got != "once" {
+		if got := awaitFile(t, left.file); got != "once" {
 			t.Errorf("%q was run", got)
 		}
 	})
+}
+
+// textWithoutEnter is an agent in whose line a nudge stands that was not
+// entered, as a new keeper finds it.
+type textWithoutEnter struct {
+	*agent.Managed
+	dir, file string // its queue, and what the nudge writes to
+	text      string // of the nudge "mine"
+}
+
+// leaveTextWithoutEnter makes one, as a keeper leaves it that dies between text
+// and Enter, and with cutOff also before it has noted that the start is over.
+func leaveTextWithoutEnter(t *testing.T, p provider.Provider, command []string, cutOff bool) textWithoutEnter {
+	t.Helper()
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "ran")
+	m := realIn(t, p, dir, command...)
+	if err := m.Start(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	shows(t, m, "ready>")
+	n, err := m.KeepNudge("mine", "echo once >>"+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, dir, n, func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of the screen before" })
+	if cutOff {
+		if err := p.RemoveMeta(t.Context(), m.SessionName(), agent.MetaFingerprint); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.(provider.Typer).Type(t.Context(), m.SessionName(), n.Text); err != nil {
+		t.Fatal(err)
+	}
+	shows(t, m, n.Text)
+	return textWithoutEnter{realIn(t, p, dir, command...), dir, file, n.Text}
 }
 
 // A call that is repeated with its id is one nudge.

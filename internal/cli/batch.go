@@ -216,13 +216,13 @@ func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
 
 // printStep is one step for people.
 func (b *batch) printStep(r stepRecord) {
-	fmt.Fprintf(b.stdout, "%d\t%s\t%s\t%d ms\n", r.Index, r.Kind, r.Status, r.DurationMS)
+	fmt.Fprintf(b.text, "%d\t%s\t%s\t%d ms\n", r.Index, r.Kind, r.Status, r.DurationMS)
 	switch {
 	case r.Error != nil:
 		fmt.Fprintf(b.stderr, "den: step %d: %s\n", r.Index, r.Error.Output)
 	case r.Snapshot != nil:
-		fmt.Fprintln(b.stdout, *r.Snapshot.Text)
+		fmt.Fprintln(b.text, *r.Snapshot.Text)
 	case r.Cell != nil && r.Cell.Output != "":
-		fmt.Fprintln(b.stdout, r.Cell.Output)
+		fmt.Fprintln(b.text, r.Cell.Output)
 	}
 }

@@ -33,7 +33,9 @@ func terminalOf(w io.Writer) *os.File {
 }
 
 // plainWriter shows control characters but for newlines and tabs: those below
-// 32 as ^X, the others as \u0085. It is for one goroutine.
+// 32 as ^X, the others as \u0085. Characters that change the direction of the
+// text around them are shown too: with them a terminal can display a path or a
+// command in another order than it has. It is for one goroutine.
 type plainWriter struct {
 	to   io.Writer
 	rest []byte // the beginning of a character that the next Write completes
@@ -57,10 +59,14 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 
 func appendPlain(out []byte, r rune) []byte {
 	switch {
-	case r == '\n' || r == '\t' || !unicode.IsControl(r):
+	case r == '\n' || r == '\t' || !misleads(r):
 		return utf8.AppendRune(out, r)
 	case r < ' ':
 		return append(out, '^', byte(r)+'@')
 	}
 	return fmt.Appendf(out, `\u%04x`, r)
 }
+
+// misleads reports whether a character drives a terminal, or reorders what it
+// shows.
+func misleads(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }

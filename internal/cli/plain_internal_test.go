@@ -9,10 +9,13 @@ import (
 
 func TestPlainWriter(t *testing.T) {
 	for in, want := range map[string]string{
-		"text\twith ä, ✳ and 日本\n":     "text\twith ä, ✳ and 日本\n",
-		"\x1b]0;title\a\x1b[2J":        "^[]0;title^G^[[2J",
-		"a\rb\x7f\u009b31m\u0085":      "a^Mb\\u007f\\u009b31m\\u0085",
-		"a byte that is no text: \x9b": "a byte that is no text: \uFFFD",
+		"text\twith ä, ✳ and 日本\n":        "text\twith ä, ✳ and 日本\n",
+		"\x1b]0;title\a\x1b[2J":           "^[]0;title^G^[[2J",
+		"a\rb\x7f\u009b31m\u0085":         "a^Mb\\u007f\\u009b31m\\u0085",
+		"a byte that is no text: \x9b":    "a byte that is no text: \uFFFD",
+		"rm \u202egpj.exe\u202c":          `rm \u202egpj.exe\u202c`,
+		"\u2066a\u2069\u200e\u200f\u061c": `\u2066a\u2069\u200e\u200f\u061c`,
+		"שלום, مرحبا, a\u200db":           "שלום, مرحبا, a\u200db",
 	} {
 		for _, size := range []int{1, 2, len(in)} {
 			var out bytes.Buffer
@@ -31,7 +34,8 @@ func TestPlainWriter(t *testing.T) {
 	}
 }
 
-// Whatever is written, no control character but newline and tab comes out.
+// Whatever is written, no control character but newline and tab comes out, and
+// none that changes the direction of text.
 func FuzzPlainWriter(f *testing.F) {
 	f.Add([]byte("\x1b[31m"), []byte("\xc2"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
@@ -42,7 +46,9 @@ func FuzzPlainWriter(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		if i := strings.IndexFunc(out.String(), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }); i >= 0 {
+		if i := strings.IndexFunc(out.String(), func(r rune) bool {
+			return unicode.IsControl(r) && r != '\n' && r != '\t' || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+		}); i >= 0 {
 			t.Errorf("%q, %q became %q", a, b, out.String())
 		}
 	})

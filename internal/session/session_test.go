@@ -73,7 +73,7 @@ func startLimited(t *testing.T, o session.Options, logLimit int64, command ...st
 	root := home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}
 	env := append(session.WithoutTerminal(os.Environ()), session.TerminalEnv(root, session.DefaultTerm, "/", "test")...)
 	s, m, err := session.Create(t.Context(), root, home.Spec{
-		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ "), Term: session.DefaultTerm,
+		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ ", "HOME="+filepath.Dir(root.Path)), Term: session.DefaultTerm,
 		Cols: 80, Rows: 24, RecordInput: home.RecordAuto, LogLimit: logLimit,
 	}, o)
 	if err != nil {
