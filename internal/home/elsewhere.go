@@ -32,6 +32,19 @@ type Place struct {
 	Env    []string // on top of what there is
 }
 
+// CheckSocket refuses a recorded socket that cannot be the session's own: see
+// CheckRunPath. That of a host that runs elsewhere is in the session's directory,
+// or in a directory of its own with such a name.
+func (d Dir) CheckSocket(path string) error {
+	if dir, name := filepath.Split(path); name == hostSocket {
+		if path == filepath.Join(d.Path, hostSocket) {
+			return nil
+		}
+		path = filepath.Clean(dir)
+	}
+	return CheckRunPath(path)
+}
+
 // FromFlag is the argument of a host that takes its session from a socket.
 const FromFlag = "--from"
 

@@ -180,3 +180,35 @@ func TestPipesAndHugeFilesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A record says in which run directory a socket is, and no more.
+func TestRecordedSockets(t *testing.T) {
+	d := home.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
+	run, open := shortDir(t), filepath.Join(shortDir(t), "open")
+	if err := os.Mkdir(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const name = "0123456789abcdef"
+	for path, want := range map[string]fault.Kind{
+		filepath.Join(run, name):            "",
+		filepath.Join(run, name, "s"):       "", // of a host that runs elsewhere
+		filepath.Join(d.Path, "s"):          "",
+		filepath.Join(run, "gone", name):    "", // nobody can listen there
+		filepath.Join(open, name):           fault.Denied,
+		filepath.Join(run, "agent.sock"):    fault.Denied,
+		filepath.Join(run, "agent", "s"):    fault.Denied,
+		filepath.Join(run, name[:14]):       fault.Denied,
+		filepath.Join(d.Path, "..", "s"):    fault.Denied,
+		"relative/" + name:                  fault.Denied,
+		"":                                  fault.Denied,
+		"/var/run/docker.sock":              fault.Denied,
+		filepath.Join(d.Path, "other", "s"): fault.Denied,
+	} {
+		if err := d.CheckSocket(path); fault.KindOf(err) != want {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}

@@ -32,7 +32,7 @@ func socketKey(home Home, id string) string { return home.Path + "\x00" + id }
 func RunPath(key string, getenv func(string) string) (string, error) {
 	var first error
 	for _, dir := range runDirs(getenv) {
-		path := filepath.Join(dir, runName(key))
+		path := filepath.Join(dir, RunName(key))
 		err := usableRunDir(dir, path)
 		if err == nil {
 			return path, nil
@@ -44,10 +44,14 @@ func RunPath(key string, getenv func(string) string) (string, error) {
 	return "", fault.Hintf(first, "name a short directory of your own with DEN_RUN_DIR")
 }
 
-// runName is the name of key's socket in a run directory.
-func runName(key string) string {
+// runNameBytes is the length of a name in a run directory, before it is written
+// in hexadecimal digits.
+const runNameBytes = 8
+
+// RunName is the name of key's socket in a run directory.
+func RunName(key string) string {
 	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:8])
+	return hex.EncodeToString(sum[:runNameBytes])
 }
 
 // runDirs lists where sockets may be, the preferred directory first.
@@ -82,10 +86,33 @@ func leftInRunDirs(key string, getenv func(string) string) []string {
 	var paths []string
 	for _, dir := range runDirs(getenv) {
 		if fi, err := os.Lstat(dir); err == nil && fi.IsDir() && isOwn(fi) {
-			paths = append(paths, filepath.Join(dir, runName(key)))
+			paths = append(paths, filepath.Join(dir, RunName(key)))
 		}
 	}
 	return paths
+}
+
+// CheckRunPath refuses a recorded path that is not of a socket as RunPath makes
+// them: in a directory that only its owner, this user, can enter. A record may
+// have been written by somebody else, who must not choose the socket that den
+// connects to; it only says in which of the run directories the socket is, which
+// the environments of its server and of its client need not agree on. Root may
+// use everybody's.
+func CheckRunPath(path string) error {
+	name := filepath.Base(path)
+	raw, err := hex.DecodeString(name)
+	fi, derr := os.Lstat(filepath.Dir(path))
+	switch {
+	case !filepath.IsAbs(path) || err != nil || len(raw) != runNameBytes:
+		return fault.Errorf(fault.Denied, "the recorded socket %q is not one of den's", path)
+	case errors.Is(derr, fs.ErrNotExist):
+		return nil // nobody listens there
+	case derr != nil:
+		return fault.Errorf(fault.KindOf(derr), "check the directory of socket %q: %w", path, derr)
+	case !fi.IsDir() || fi.Mode().Perm()&0o077 != 0 || !isOwn(fi) && os.Geteuid() != 0:
+		return fault.Errorf(fault.Denied, "the recorded socket %q is not in a run directory of this user", path)
+	}
+	return nil
 }
 
 // isOwn reports whether the file belongs to this user.

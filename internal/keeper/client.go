@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/filelock"
+	"den/internal/home"
 	"den/internal/rpc"
 )
 
@@ -25,6 +27,9 @@ type Client struct {
 func (s StateDir) Dial(ctx context.Context, version string) (*Client, error) {
 	r, err := s.Load()
 	if err != nil {
+		return nil, err
+	}
+	if err := s.checkSocket(r); err != nil {
 		return nil, err
 	}
 	c, err := rpc.Dial(ctx, rpc.Unix(r.Socket), rpc.Target{
@@ -46,6 +51,27 @@ func (s StateDir) Dial(ctx context.Context, version string) (*Client, error) {
 		return nil, noKeeper(s) // it was killed, or ended, when we came
 	}
 	return nil, fault.Errorf(fault.Unreachable, "reach the keeper of %s: %w", s.Config, err)
+}
+
+// checkSocket refuses a record that names another socket than that of the
+// workspace's keeper. The name is computed from the workspace's identity; only
+// the run directory is the record's.
+func (s StateDir) checkSocket(r Record) error {
+	i, err := readIdentity(s.Path)
+	if fault.KindOf(err) == fault.NotFound {
+		return noKeeper(s) // a keeper makes it before it listens
+	}
+	if err != nil {
+		return err
+	}
+	err = home.CheckRunPath(r.Socket)
+	if err == nil && filepath.Base(r.Socket) != home.RunName(i.socketKey()) {
+		err = fault.Errorf(fault.Denied, "the recorded socket %q is not its own", r.Socket)
+	}
+	if err != nil {
+		return fault.Hintf(fmt.Errorf("reach the keeper of %s: %w", s.Config, err), "'den down' and 'den up' with one den, or remove %s if you do not know it", s.record())
+	}
+	return nil
 }
 
 // checkKeeper refuses a keeper that answers but is not this workspace's: the
@@ -103,7 +129,7 @@ const (
 // gone reports whether nobody listens any more.
 func (s StateDir) gone() bool {
 	r, err := s.Load()
-	if err != nil {
+	if err != nil || s.checkSocket(r) != nil {
 		return false
 	}
 	for range goneTries {

@@ -48,8 +48,10 @@ func (i Identity) Dir() string { return filepath.Join(i.Home, "workspaces", i.ID
 
 // Socket is the path of the keeper's socket: short, whatever the workspace's.
 func (i Identity) Socket(getenv func(string) string) (string, error) {
-	return home.RunPath("keeper\x00"+i.ID, getenv)
+	return home.RunPath(i.socketKey(), getenv)
 }
+
+func (i Identity) socketKey() string { return "keeper\x00" + i.ID }
 
 // Lock makes this process the only keeper of the workspace, wherever its state
 // directory is, until the file is closed.

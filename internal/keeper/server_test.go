@@ -41,12 +41,7 @@ func (a *answers) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 // serve runs a keeper's socket until the test ends.
 func serve(t *testing.T) (p keeper.StateDir, a *answers, stop func()) {
 	t.Helper()
-	p = at(t)
-	dir, err := os.MkdirTemp("/tmp", "den-k-") // short: sockets go here
-	if err != nil {
-		t.Fatal(err)
-	}
-	socket := filepath.Join(dir, "s")
+	p, socket := kept(t)
 	l, err := rpc.Listen(socket)
 	if err != nil {
 		t.Fatal(err)
@@ -66,9 +61,21 @@ func serve(t *testing.T) (p keeper.StateDir, a *answers, stop func()) {
 	t.Cleanup(func() {
 		stop()
 		lock.Close()
-		os.RemoveAll(dir) // Best effort.
 	})
 	return p, a, stop
+}
+
+// kept returns a workspace that was kept once, and the path of its keeper's
+// socket.
+func kept(t *testing.T) (keeper.StateDir, string) {
+	t.Helper()
+	m := newMachine(t)
+	p, caller := m.workspace("den.toml"), m.caller("h")
+	socket, err := m.establish(p, caller).Socket(caller.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, socket
 }
 
 func dial(t *testing.T, p keeper.StateDir) *keeper.Client {
@@ -114,8 +121,7 @@ func socketOf(t *testing.T, p keeper.StateDir) string {
 
 // A keeper of another version is told by the client, too.
 func TestNewerKeeper(t *testing.T) {
-	p := at(t)
-	socket := filepath.Join(t.TempDir(), "s")
+	p, socket := kept(t)
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -169,5 +175,48 @@ func TestDownNeedsNoPlace(t *testing.T) {
 	}
 	if err := dial(t, p).Call(t.Context(), keeper.MethodDown, nil, nil); err != nil {
 		t.Errorf("down: %v", err)
+	}
+}
+
+// A record that names another socket than the keeper's own is refused, and
+// nobody is called.
+func TestRecordChoosesNoSocket(t *testing.T) {
+	p, socket := kept(t)
+	lock, err := p.Lock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	open := filepath.Join(t.TempDir(), "open")
+	for _, other := range []string{
+		filepath.Join(filepath.Dir(socket), "engine.sock"),
+		filepath.Join(filepath.Dir(socket), "0123456789abcdef"), // another of den's
+		filepath.Join(open, filepath.Base(socket)),              // where others may listen
+	} {
+		if err := os.MkdirAll(filepath.Dir(other), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("unix", other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		called := make(chan struct{})
+		go func() {
+			if _, err := l.Accept(); err == nil {
+				close(called)
+			}
+		}()
+		if err := p.Save(keeper.Record{Socket: other}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Dial(t.Context(), "test"); fault.KindOf(err) != fault.Denied {
+			t.Errorf("%s: %v, want denied", other, err)
+		}
+		select {
+		case <-called:
+			t.Errorf("%s was called", other)
+		default:
+		}
+		l.Close()
 	}
 }

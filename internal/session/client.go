@@ -51,6 +51,11 @@ func dial(ctx context.Context, d home.Dir, o Options) (*Client, error) {
 	if m.Status.Final() {
 		return nil, notRunning(m)
 	}
+	if !o.Remote {
+		if err := d.CheckSocket(m.Socket); err != nil {
+			return nil, fmt.Errorf("reach the host of session '%s': %w", m.Name, err)
+		}
+	}
 	c, err := rpc.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return o.Dial(ctx, m) }, rpc.Target{
 		Version: wire.Version, Den: o.Version, ID: d.ID,
 		Name: fmt.Sprintf("the host of session '%s'", m.Name),

@@ -1,11 +1,14 @@
 package session
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/home"
 	"den/internal/ident"
 )
@@ -43,5 +46,41 @@ func TestOutputIsKeptInTheSessionOnly(t *testing.T) {
 	}
 	if raw, err := os.ReadFile(r.OutputFile); err != nil || string(raw) != "1\n2\n3\n4\n" {
 		t.Errorf("the output holds %q, %v", raw, err)
+	}
+}
+
+// A record that names somebody else's socket connects den to nobody.
+func TestRecordChoosesNoSocket(t *testing.T) {
+	other := filepath.Join(t.TempDir(), "agent.sock")
+	l, err := net.Listen("unix", other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	called := make(chan struct{})
+	go func() {
+		if _, err := l.Accept(); err == nil {
+			close(called)
+		}
+	}()
+	d := home.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
+	if err := os.MkdirAll(d.Path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Save(&home.Manifest{ID: d.ID, Name: "x", Status: home.Running, Socket: other}); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Try(filepath.Join(d.Path, "lock")) // as a host holds it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if _, err := Dial(t.Context(), d, "test"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("dial: %v, want denied", err)
+	}
+	select {
+	case <-called:
+		t.Error("the other was called")
+	default:
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/rpc"
 	"den/internal/supervise"
@@ -31,6 +32,9 @@ func (p *Provider) patience(method string) time.Duration {
 func (p *Provider) call(ctx context.Context, s *state, method string, params, result any) error {
 	limited, cancel := context.WithTimeout(ctx, p.patience(method))
 	defer cancel()
+	if err := home.CheckRunPath(s.record.Socket); err != nil {
+		return fault.Errorf(fault.Unreachable, "reach the shim of session '%s': %w", s.record.Name, err)
+	}
 	c, err := rpc.Dial(limited, rpc.Unix(s.record.Socket), rpc.Target{
 		Version: shim.Protocol, Den: p.version, ID: s.record.ID,
 		Name: fmt.Sprintf("the shim of session '%s'", s.record.Name),

@@ -3,6 +3,7 @@ package subprocess_test
 import (
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
@@ -269,5 +271,36 @@ func TestRecordDoesNotDecideWhatIsRemoved(t *testing.T) {
 	b.shell("w", "exec sleep 1000")
 	if _, err := os.Stat(victim); err != nil {
 		t.Errorf("the file that the record names: %v", err)
+	}
+}
+
+// A record that names somebody else's socket connects den to nobody, and the
+// session can be ended all the same.
+func TestRecordChoosesNoSocket(t *testing.T) {
+	b := newBench(t)
+	b.shell("w", "cat")
+	l, err := net.Listen("unix", b.path("agent.sock"))
+	b.ok(err)
+	defer l.Close()
+	called := make(chan struct{})
+	go func() {
+		if _, err := l.Accept(); err == nil {
+			close(called)
+		}
+	}()
+	r := b.record("w")
+	r.Socket = b.path("agent.sock")
+	b.ok(atomicfile.ReplaceJSON(filepath.Join(b.options.Dir, b.options.Owner, "sessions", "w", "session.json"), r))
+	if err := b.Nudge(t.Context(), "w", "x"); fault.KindOf(err) != fault.Unreachable {
+		t.Errorf("nudge: %v, want unreachable", err)
+	}
+	b.ok(b.Stop(t.Context(), "w"))
+	if pids := left(r.ID); len(pids) > 0 {
+		t.Errorf("left: %v", pids)
+	}
+	select {
+	case <-called:
+		t.Error("the other was called")
+	default:
 	}
 }
