@@ -27,7 +27,7 @@ exit code are those of 'den run'. If the cell asks nothing, nothing is typed (ex
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	o.addTo(cmd)
+	a.addRunFlags(cmd, &o)
 	cmd.Flags().BoolVar(&chords, "keys", false, "the words are chords, as for 'den keys'")
 	return cmd
 }

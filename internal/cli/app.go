@@ -30,6 +30,7 @@ type app struct {
 	stderr  io.Writer // plain
 
 	json     bool   // --json
+	exitCode bool   // --exit-code
 	homeFlag string // --home
 }
 
@@ -61,19 +62,18 @@ func (a *app) report(err error) int {
 	if status, ok := asExitStatus(err); ok {
 		return status
 	}
-	if r, ok := err.(reported); ok {
-		return fault.ExitCode(r.error)
-	}
-	hint := fault.HintOf(err)
-	if a.json {
+	var printed reported
+	switch {
+	case errors.As(err, &printed):
+	case a.json:
 		a.printJSON(errorObject(err)) // to stdout: there is nobody else to tell
-		return fault.ExitCode(err)
+	default:
+		fmt.Fprintf(a.stderr, "den: %v\n", err)
+		if hint := fault.HintOf(err); hint != "" {
+			fmt.Fprintf(a.stderr, "hint: %s\n", hint)
+		}
 	}
-	fmt.Fprintf(a.stderr, "den: %v\n", err)
-	if hint != "" {
-		fmt.Fprintf(a.stderr, "hint: %s\n", hint)
-	}
-	return fault.ExitCode(err)
+	return a.ownExit(err)
 }
 
 // failure is an error as --json shows it.

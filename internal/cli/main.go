@@ -47,10 +47,15 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		if a.exitCode {
+			fmt.Fprintln(a.stderr, "den: interrupted") // a command may exit with 130 too
+		}
 		return 130
 	}
-	// After a usage error the flag may not have been parsed.
-	a.json = a.json || fault.KindOf(err) == fault.Usage && slices.ContainsFunc(args, isJSONFlag)
+	if fault.KindOf(err) == fault.Usage { // the flags behind the error were not parsed
+		a.json = a.json || slices.ContainsFunc(args, isJSONFlag)
+		a.exitCode = a.exitCode || slices.Contains(args, "--"+exitCodeFlag)
+	}
 	return a.report(err)
 }
 

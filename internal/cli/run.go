@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,7 +19,6 @@ type runOptions struct {
 	file        string
 	keepWaiting bool
 	maxLines    int
-	exitCode    bool
 	raw         bool
 }
 
@@ -51,18 +49,18 @@ leaves the cell running.`,
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	o.addTo(cmd)
+	a.addRunFlags(cmd, &o)
 	cmd.Flags().StringVar(&o.file, "file", "", "take the code from `F`")
 	return cmd
 }
 
-// addTo adds the flags that run and answer share.
-func (o *runOptions) addTo(cmd *cobra.Command) {
+// addRunFlags adds the flags that run and answer share.
+func (a *app) addRunFlags(cmd *cobra.Command, o *runOptions) {
 	f := cmd.Flags()
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
 	f.BoolVar(&o.keepWaiting, "keep-waiting", false, "keep waiting when the program asks something")
 	f.IntVar(&o.maxLines, "max-lines", 0, "print at most `N` lines: the first and the last")
-	f.BoolVar(&o.exitCode, "exit-code", false, "exit with the command's own status")
+	f.BoolVar(&a.exitCode, exitCodeFlag, false, "exit with the command's own status, and with 125 for den's own errors")
 	f.BoolVar(&o.raw, "raw", false, "print the bytes as the program wrote them; with -j in base64, as \"raw\"")
 }
 
@@ -113,7 +111,16 @@ func (a *app) answerRun(s *session.Session, r cell.Result, o runOptions) error {
 	if err := a.answerCell(s, r, o.raw); err != nil {
 		return err
 	}
-	if o.exitCode && r.ExitCode != nil && *r.ExitCode != 0 {
+	switch {
+	case !a.exitCode:
+		return nil
+	case r.ExitCode == nil:
+		err := fault.Errorf(fault.Unsupported, "the command's own status is not known: its end was detected by %s", r.By)
+		if !a.json {
+			fmt.Fprintf(a.stderr, "den: %v\n", err)
+		}
+		return reported{err}
+	case *r.ExitCode != 0:
 		return exitStatus(*r.ExitCode)
 	}
 	return nil
@@ -178,11 +185,6 @@ func (a *app) explainCell(r cell.Result, err error) {
 		fmt.Fprintln(a.stderr, "hint: it runs on; 'den poll' tells how it goes, 'den int' interrupts it, 'den release' gives the session back, 'den kill' ends it")
 	}
 }
-
-// exitStatus is an error that makes den exit with the command's own status.
-type exitStatus int
-
-func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
 func (a *app) fireCmd() *cobra.Command {
 	var file string
@@ -272,13 +274,4 @@ func (a *app) intCmd() *cobra.Command {
 		}
 		return a.answer(r, func(w io.Writer) { fmt.Fprintln(w, r.Output) })
 	})
-}
-
-// asExitStatus finds a command's own status in an error.
-func asExitStatus(err error) (int, bool) {
-	var e exitStatus
-	if errors.As(err, &e) {
-		return int(e), true
-	}
-	return 0, false
 }

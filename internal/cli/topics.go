@@ -29,6 +29,7 @@ const exitCodesHelp = `den's exit codes. With --json the error object has the sa
   12  denied       not allowed
   13  waiting      the cell is not done: the program waits for input
   14  unsure       the cell's program is silent, and nothing says that it is done
+ 125               with 'run --exit-code', an error of den's own, of any kind
  130               interrupted (Ctrl-C)`
 
 const environmentHelp = `Read:
