@@ -33,7 +33,7 @@ and no more is known), "taken" (the agent itself took it), "answered" (its turn 
 		Example: "  den agent nudge coder 'run the tests'\n  cat task.md | den agent nudge coder -",
 		Args:    args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.textOrStdin(args[1:])
+			text, err := a.textOrStdin(cmd.Context(), args[1:])
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,7 @@ func (a *app) batchTarget(args []string) (*session.Session, string, error) {
 }
 
 func (a *app) runBatch(ctx context.Context, s *session.Session, arg string, keepGoing bool) error {
-	raw, err := a.readSteps(arg)
+	raw, err := a.readSteps(ctx, arg)
 	if err != nil {
 		return err
 	}

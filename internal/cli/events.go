@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"den/internal/cell"
@@ -101,10 +100,10 @@ func eventsBegin(ctx context.Context, s *session.Session, id string, all bool) (
 }
 
 // readSteps returns the steps of a batch: a word, a file, or stdin.
-func (a *app) readSteps(arg string) ([]byte, error) {
+func (a *app) readSteps(ctx context.Context, arg string) ([]byte, error) {
 	switch {
 	case arg == "" || arg == "-":
-		return io.ReadAll(io.LimitReader(a.stdin, rpc.MaxRequest))
+		return a.readStdin(ctx, rpc.MaxRequest)
 	case isSteps(arg):
 		return []byte(arg), nil
 	}

@@ -2,8 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"strconv"
 
 	"den/internal/fault"
@@ -43,7 +41,7 @@ bracketed paste if the program has enabled that.`,
 			if err != nil {
 				return err
 			}
-			text, err := a.textOrStdin(rest)
+			text, err := a.textOrStdin(cmd.Context(), rest)
 			if err != nil {
 				return err
 			}
@@ -54,13 +52,13 @@ bracketed paste if the program has enabled that.`,
 }
 
 // textOrStdin returns the one word given, or all of stdin.
-func (a *app) textOrStdin(args []string) (string, error) {
+func (a *app) textOrStdin(ctx context.Context, args []string) (string, error) {
 	if len(args) == 1 && args[0] != "-" {
 		return args[0], nil
 	}
-	raw, err := io.ReadAll(io.LimitReader(a.stdin, rpc.MaxRequest/2+1))
+	raw, err := a.readStdin(ctx, rpc.MaxRequest/2)
 	if err != nil {
-		return "", fmt.Errorf("read stdin: %w", err)
+		return "", err
 	}
 	if len(raw) > rpc.MaxRequest/2 {
 		return "", fault.Errorf(fault.Usage, "stdin is longer than %s; paste it in parts", formatBytes(rpc.MaxRequest/2))

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"den/internal/fault"
 	"den/internal/home"
@@ -36,21 +34,23 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if words, ok := asCulture(args); ok {
 		args = words
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := untilSignalled()
 	defer stop()
-	// The first signal asks the verb to end. If it does not, the next one ends it.
-	context.AfterFunc(ctx, stop)
 	root := newRoot(a, args[1:])
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	err := execute(ctx, root)
+	var by signalled
+	if err != nil && errors.As(context.Cause(ctx), &by) {
+		if !errors.Is(err, context.Canceled) {
+			a.report(err) // what it could not clean up
+		}
 		if a.exitCode {
 			fmt.Fprintln(a.stderr, "den: interrupted") // a command may exit with 130 too
 		}
-		return 130
+		return by.status()
 	}
 	if fault.KindOf(err) == fault.Usage { // the flags behind the error were not parsed
 		a.json = a.json || slices.ContainsFunc(args, isJSONFlag)

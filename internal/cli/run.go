@@ -41,7 +41,7 @@ leaves the cell running.`,
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, code, err := a.cellCode(args, o.file)
+			s, code, err := a.cellCode(cmd.Context(), args, o.file)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (o *runOptions) request(code string) (session.Run, error) {
 
 // cellCode splits the words of run and fire: [SESSION] CODE, or [SESSION] with
 // the code in a file or on stdin.
-func (a *app) cellCode(args []string, file string) (*session.Session, string, error) {
+func (a *app) cellCode(ctx context.Context, args []string, file string) (*session.Session, string, error) {
 	if file != "" {
 		raw, err := os.ReadFile(file)
 		if err != nil {
@@ -90,7 +90,7 @@ func (a *app) cellCode(args []string, file string) (*session.Session, string, er
 	if err != nil {
 		return s, "", err
 	}
-	code, err := a.textOrStdin(rest)
+	code, err := a.textOrStdin(ctx, rest)
 	return s, code, err
 }
 
@@ -196,7 +196,7 @@ func (a *app) fireCmd() *cobra.Command {
 		GroupID: groupCell,
 		Args:    args(0, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, code, err := a.cellCode(args, file)
+			s, code, err := a.cellCode(cmd.Context(), args, file)
 			if err != nil {
 				return err
 			}

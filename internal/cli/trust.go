@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"den/internal/fault"
@@ -14,7 +17,7 @@ import (
 
 // checkTrust asks before a workspace that came from elsewhere runs for the
 // first time. One that this user wrote here, or that was up before, passes.
-func (a *app) checkTrust(p keeper.StateDir, ws *workspace.Workspace, trusted bool) error {
+func (a *app) checkTrust(ctx context.Context, p keeper.StateDir, ws *workspace.Workspace, trusted bool) error {
 	root, err := a.home()
 	if err != nil {
 		return err
@@ -30,26 +33,30 @@ func (a *app) checkTrust(p keeper.StateDir, ws *workspace.Workspace, trusted boo
 			fmt.Fprintf(a.stderr, "  %s: %s\n", oneLine(agent.Name, 60), oneLine(command, 300))
 		}
 	}
-	if a.confirm("Run it? [y/N] ") {
-		return nil
+	if yes, err := a.confirm(ctx, "Run it? [y/N] "); yes || err != nil {
+		return err
 	}
 	return fault.Hintf(fault.Errorf(fault.Denied, "workspace %s was not made here, and is not trusted", p.Config),
 		"read it, then 'den up --trust'")
 }
 
 // confirm asks a person at a terminal. Without a terminal the answer is no.
-func (a *app) confirm(question string) bool {
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	if terminalOf(a.stderr) == nil || !term.IsTerminal(int(a.stdin.Fd())) {
-		return false
+		return false, nil
 	}
 	fmt.Fprint(a.stderr, question)
-	line, err := bufio.NewReader(a.stdin).ReadString('\n')
+	var line string
+	err := a.whileReading(ctx, func(stdin io.Reader) (err error) {
+		line, err = bufio.NewReader(stdin).ReadString('\n')
+		return err
+	})
+	if errors.Is(err, io.EOF) {
+		return false, nil // Ctrl-D is no yes
+	}
 	if err != nil {
-		return false
+		return false, err
 	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true
-	}
-	return false
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
 }

@@ -70,7 +70,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	for _, warning := range ws.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s\n", warning)
 	}
-	if err := a.checkTrust(p, ws, o.trust); err != nil {
+	if err := a.checkTrust(ctx, p, ws, o.trust); err != nil {
 		return err
 	}
 	binary, err := a.dend()
