@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -129,8 +128,7 @@ func (a *app) agentAttachCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			argv = append(argv, "attach", args[0])
-			return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
+			return a.become(append(argv, "attach", args[0]))
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)

@@ -45,8 +45,14 @@ func newApp(name string, environ []string, stdin *os.File, stdout, stderr io.Wri
 
 func (a *app) getenv(key string) string { return a.vars[key] }
 
+// home returns the Home that the verb is for. One that cannot be used is the
+// same error for all verbs.
 func (a *app) home() (home.Home, error) {
-	return home.ResolveHome(a.homeFlag, a.getenv)
+	root, err := home.ResolveHome(a.homeFlag, a.getenv)
+	if err != nil {
+		return root, err
+	}
+	return root, root.CheckReadable()
 }
 
 // reported is an error that was printed already: only its exit code is left.
@@ -63,29 +69,10 @@ func (a *app) report(err error) int {
 		return status
 	}
 	var printed reported
-	switch {
-	case errors.As(err, &printed):
-	case a.json:
-		a.printJSON(errorObject(err)) // to stdout: there is nobody else to tell
-	default:
-		fmt.Fprintf(a.stderr, "den: %v\n", err)
-		if hint := fault.HintOf(err); hint != "" {
-			fmt.Fprintf(a.stderr, "hint: %s\n", hint)
-		}
+	if !errors.As(err, &printed) {
+		fault.Printer{Program: "den", JSON: a.json, Stdout: a.stdout, Stderr: a.stderr}.Print(err)
 	}
 	return a.ownExit(err)
-}
-
-// failure is an error as --json shows it.
-type failure struct {
-	Status string     `json:"status"`
-	Kind   fault.Kind `json:"kind"`
-	Output string     `json:"output"`
-	Hint   string     `json:"hint,omitempty"`
-}
-
-func errorObject(err error) failure {
-	return failure{"error", fault.KindOf(err), err.Error(), fault.HintOf(err)}
 }
 
 // printJSON writes the result of a command.
@@ -114,7 +101,7 @@ func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer
 	if failed == nil || !a.json {
 		return errors.Join(a.answer(v, text), failed)
 	}
-	v["error"] = errorObject(failed)
+	v["error"] = fault.ObjectOf(failed)
 	if err := a.printJSON(v); err != nil {
 		return err
 	}

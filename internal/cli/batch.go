@@ -56,7 +56,7 @@ type stepRecord struct {
 	Wait       *wire.WaitResult `json:"wait,omitempty"`
 	Cell       *cell.Result     `json:"cell,omitempty"`
 	Snapshot   *snapshotAnswer  `json:"snapshot,omitempty"`
-	Error      *failure         `json:"error,omitempty"`
+	Error      *fault.Object    `json:"error,omitempty"`
 }
 
 // batchTarget splits the words of batch. Steps without a session are for the
@@ -139,8 +139,8 @@ func (b *batch) runAll(ctx context.Context, steps []step, keepGoing bool) ([]ste
 			r.Status = "interrupted"
 		default:
 			r.Status = "failed"
-			f := errorObject(err)
-			r.Error = &f
+			object := fault.ObjectOf(err)
+			r.Error = &object
 			if failed == nil {
 				failed = err
 			}

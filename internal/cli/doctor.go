@@ -81,6 +81,9 @@ func (a *app) checkHome(context.Context) (status, message, fix string) {
 	if err := os.MkdirAll(root.Path, 0o700); err != nil {
 		return "fail", err.Error(), "choose a directory that you may write to with --home DIR or DEN_HOME"
 	}
+	if err := root.CheckOwner(); err != nil {
+		return "fail", err.Error(), fault.HintOf(err)
+	}
 	fi, err := os.Stat(root.Path)
 	if err != nil {
 		return "fail", err.Error(), ""

@@ -110,7 +110,7 @@ A first look:
 	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one per line)")
 	flags.StringVar(&a.homeFlag, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
-	root.SetHelpCommandGroupID(groupMachine)
+	root.SetHelpCommand(helpCmd(root))
 	root.SetCompletionCommandGroupID(groupMachine)
 	verbs := a.verbs()
 	if len(args) > 0 && verbs[args[0]] != nil {
@@ -122,6 +122,7 @@ A first look:
 		root.AddCommand(make()) // cobra sorts them
 	}
 	root.AddCommand(helpTopics()...)
+	addCompletion(root)
 	return root
 }
 

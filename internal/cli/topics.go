@@ -1,8 +1,57 @@
 package cli
 
 import (
+	"strings"
+
+	"den/internal/fault"
+
 	"github.com/spf13/cobra"
 )
+
+// helpCmd is 'den help'. cobra's own says nothing of an unknown topic in its
+// exit code.
+func helpCmd(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND|TOPIC]",
+		Short:   "Help about any command",
+		Long:    "Help about any command, and about what belongs to none: exit-codes, environment.",
+		Example: "  den help run\n  den help exit-codes",
+		GroupID: groupMachine,
+		RunE: func(_ *cobra.Command, words []string) error {
+			cmd, rest, err := root.Find(words)
+			if err != nil || len(rest) > 0 {
+				return fault.Hintf(fault.Errorf(fault.Usage, "no help for '%s'", strings.Join(words, " ")), "'den --help' lists the commands")
+			}
+			cmd.InitDefaultHelpFlag() // it is listed too
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(_ *cobra.Command, words []string, begin string) ([]string, cobra.ShellCompDirective) {
+			cmd, _, err := root.Find(words)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, sub := range cmd.Commands() {
+				if strings.HasPrefix(sub.Name(), begin) && !sub.Hidden {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// addCompletion adds cobra's 'den completion', which must refuse an unknown
+// shell.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			cmd.Args = unknownVerb
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
 
 // helpTopics returns the pages of 'den help' that belong to no verb.
 func helpTopics() []*cobra.Command {

@@ -85,7 +85,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	case o.install:
 		return a.install(p, argv)
 	case o.foreground:
-		return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, argv, a.environ))
+		return a.become(argv)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
 	defer cancel()
@@ -222,6 +222,14 @@ func (a *app) dend() (string, error) {
 		return "", fault.Hintf(fault.Errorf(fault.NotFound, "dend, the keeper, is neither beside den nor on the PATH"), "'make install' installs both; DEN_DEND names another")
 	}
 	return filepath.Abs(path)
+}
+
+// become replaces this process by dend, which prints errors as this one does.
+func (a *app) become(argv []string) error {
+	if a.json {
+		argv = slices.Insert(slices.Clone(argv), 1, "-j")
+	}
+	return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
 }
 
 func (a *app) keeperArgv(binary string, p keeper.StateDir) ([]string, error) {

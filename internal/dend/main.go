@@ -37,6 +37,7 @@ type options struct {
 	home     string
 	den      string // the den binary
 	announce bool   // tell on stdout, once, that it runs or why not
+	json     bool   // print the error that ends it as an object
 	verb     []string
 }
 
@@ -50,11 +51,7 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		return runHarness(args[2:], environ, stdout, stderr)
 	}
 	if len(args) > 1 && args[1] == "tui" {
-		err := showDashboard(args[2:], environ, stdout, stderr)
-		if err != nil {
-			fmt.Fprintln(stderr, "den:", err)
-		}
-		return fault.ExitCode(err)
+		return fault.Printer{Program: "den", Stderr: stderr}.Print(showDashboard(args[2:], environ, stdout, stderr))
 	}
 	log.SetOutput(stderr)
 	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
@@ -69,13 +66,7 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	default:
 		err = fault.Errorf(fault.Usage, "dend knows no %q", strings.Join(o.verb, " "))
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "dend:", err)
-		if hint := fault.HintOf(err); hint != "" {
-			fmt.Fprintln(stderr, "hint:", hint)
-		}
-	}
-	return fault.ExitCode(err)
+	return fault.Printer{Program: "dend", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -87,6 +78,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.home, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.den, "den", "", "the den `BINARY` (default: beside dend)")
 	f.BoolVar(&o.announce, "announce", false, "write one line to stdout when it serves, or cannot")
+	f.BoolVar(&o.json, "j", false, "print errors as JSON")
 	f.BoolVar(&version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return o, reportedUsage{err}

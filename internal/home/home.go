@@ -20,9 +20,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"den/internal/fault"
 	"den/internal/ident"
+
+	"golang.org/x/sys/unix"
 )
 
 // Home is a state root.
@@ -76,7 +79,7 @@ func (h Home) Find(ref string) (Dir, error) {
 			return d, nil
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return Dir{}, fault.Errorf(fault.Storage, "look up session '%s': %w", ref, err)
+		return Dir{}, fault.Errorf(unreadable(err), "look up session '%s': %w", ref, err)
 	}
 	return Dir{}, fault.Hintf(fault.Errorf(fault.NotFound, "no session '%s'", ref), "'den ls --all' lists the sessions of %s", h.Path)
 }
@@ -88,7 +91,7 @@ func (h Home) All() ([]Dir, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fault.Errorf(fault.Storage, "list sessions: %w", err)
+		return nil, fault.Errorf(unreadable(err), "list sessions: %w", err)
 	}
 	var dirs []Dir
 	for _, e := range entries {
@@ -98,6 +101,14 @@ func (h Home) All() ([]Dir, error) {
 		}
 	}
 	return dirs, nil
+}
+
+// unreadable is the kind of an error of reading a Home.
+func unreadable(err error) fault.Kind {
+	if kind := fault.KindOf(err); kind != fault.Internal {
+		return kind
+	}
+	return fault.Storage
 }
 
 // Only returns the only active session of the Home.
@@ -119,6 +130,27 @@ func (h Home) Only() (Dir, error) {
 		return Dir{}, fault.Hintf(fault.Errorf(fault.NotFound, "no session is active in %s", h.Path), "start one with 'den new NAME'")
 	}
 	return Dir{}, fault.Hintf(fault.Errorf(fault.Usage, "%d sessions are active in %s", len(found), h.Path), "name one of them; 'den ls' lists them")
+}
+
+// CheckReadable refuses what cannot be a Home of anybody's, and one that this
+// user may not enter. One that does not exist yet is fine.
+func (h Home) CheckReadable() error {
+	fi, err := os.Stat(h.Path)
+	if err == nil && fi.IsDir() {
+		err = unix.Access(h.Path, unix.X_OK)
+	}
+	hint := "choose a directory of your own with --home DIR or DEN_HOME"
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		return fault.Hintf(fault.Errorf(fault.Denied, "Home %s belongs to another user, or is closed", h.Path), "%s", hint)
+	case err == nil && !fi.IsDir(), errors.Is(err, syscall.ENOTDIR):
+		return fault.Hintf(fault.Errorf(fault.Storage, "Home %s is not a directory", h.Path), "%s", hint)
+	case err != nil:
+		return fault.Errorf(fault.KindOf(err), "check Home %s: %w", h.Path, err)
+	}
+	return nil
 }
 
 // CheckOwner refuses a Home that another user made, or may write to: den would

@@ -178,6 +178,9 @@ func (s StateDir) register(id, tmuxKey string, c Caller) (Registration, error) {
 func (s StateDir) Establish(c Caller) (Registration, error) {
 	r, err := s.Identify(c)
 	if fault.KindOf(err) == fault.NotFound {
+		if err := c.Home.CheckOwner(); err != nil {
+			return r, err // it would be registered there
+		}
 		if err := s.discardState(); err != nil {
 			return r, err
 		}

@@ -40,13 +40,7 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		defer stop()
 		err = run(ctx, o, environ, stdout, stderr)
 	}
-	if err != nil {
-		fmt.Fprintln(stderr, "den:", err)
-		if hint := fault.HintOf(err); hint != "" {
-			fmt.Fprintln(stderr, "hint:", hint)
-		}
-	}
-	return fault.ExitCode(err)
+	return fault.Printer{Program: "den", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -55,7 +49,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.SetOutput(io.Discard) // what is wrong is said once, by Main
 	f.StringVar(&o.home, "home", "", "the own Home, a `DIR` (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.file, "f", "den.toml", "the `FILE` of the workspace whose agents are shown")
-	f.BoolVar(&o.json, "j", false, "tell the address as JSON")
+	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
 	err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
