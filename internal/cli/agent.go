@@ -71,7 +71,7 @@ func (a *app) orderCmd(order, short string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.answer(ps, func(w io.Writer) { printPs(w, ps, time.Now()) })
+			return a.answer(ps, func(io.Writer) { printPs(a.sheet(), ps, time.Now()) })
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)

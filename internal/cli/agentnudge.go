@@ -103,7 +103,7 @@ func printNudges(w io.Writer, all []keeper.Nudge, now time.Time) {
 			text = append(text[:nudgeShown-1], '…')
 		}
 		note, _, _ := strings.Cut(n.Note, "\n")
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, age(now.Sub(n.Created)), string(text), note)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Agent, n.Status, formatAge(now.Sub(n.Created)), string(text), note)
 	}
 	tw.Flush()
 }

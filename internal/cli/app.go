@@ -31,6 +31,7 @@ type app struct {
 
 	json     bool   // --json
 	exitCode bool   // --exit-code
+	color    string // --color, or "" where a verb has none
 	homeFlag string // --home
 }
 

@@ -30,14 +30,14 @@ type check struct {
 }
 
 func (a *app) doctorCmd() *cobra.Command {
-	return &cobra.Command{
+	return a.colorFlag(&cobra.Command{
 		Use:     "doctor",
 		Short:   "Check that den works on this machine, and suggest fixes",
 		Example: "  den doctor",
 		GroupID: groupMachine,
 		Args:    args(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context()) },
-	}
+	})
 }
 
 func (a *app) runDoctor(ctx context.Context) error {
@@ -59,18 +59,21 @@ func (a *app) runDoctor(ctx context.Context) error {
 			failed++
 		}
 	}
-	err := a.answer(map[string]any{"ok": failed == 0, "checks": checks}, func(w io.Writer) {
-		for _, c := range checks {
-			fmt.Fprintf(w, "%-4s  %-9s  %s\n", c.Status, c.Name, c.Message)
-			if c.Fix != "" {
-				fmt.Fprintf(w, "                 fix: %s\n", c.Fix)
-			}
-		}
-	})
+	err := a.answer(map[string]any{"ok": failed == 0, "checks": checks}, func(io.Writer) { printChecks(a.sheet(), checks) })
 	if err == nil && failed > 0 {
 		return reported{fault.Errorf(fault.Internal, "%d checks failed", failed)}
 	}
 	return err
+}
+
+func printChecks(to sheet, checks []check) {
+	styles := map[string]style{"ok": good, "warn": warning, "fail": bad}
+	for _, c := range checks {
+		to.line(span{fmt.Sprintf("%-4s", c.Status), styles[c.Status]}, span{fmt.Sprintf("  %-9s", c.Name), strong}, span{text: "  " + c.Message})
+		if c.Fix != "" {
+			to.line(span{"                 fix: " + c.Fix, working})
+		}
+	}
 }
 
 func (a *app) checkHome(context.Context) (status, message, fix string) {

@@ -52,11 +52,11 @@ func (a *app) lsCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.answer(map[string]any{"sessions": sessions}, func(w io.Writer) { printSessions(w, sessions, all) })
+			return a.answer(map[string]any{"sessions": sessions}, func(io.Writer) { printSessions(a.sheet(), sessions, all) })
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also sessions that are over")
-	return cmd
+	return a.colorFlag(cmd)
 }
 
 // list returns the sessions, oldest first. A record that cannot be read is
@@ -104,31 +104,47 @@ func countLeft(root home.Home, sessions []listed, records []*home.Manifest) {
 	counting.Wait()
 }
 
-func printSessions(w io.Writer, sessions []listed, all bool) {
+func printSessions(to sheet, sessions []listed, all bool) {
 	if len(sessions) == 0 {
+		text := "no active sessions"
 		if all {
-			fmt.Fprintln(w, "no sessions")
-		} else {
-			fmt.Fprintln(w, "no active sessions")
+			text = "no sessions"
 		}
+		to.line(span{text: text})
 		return
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "SESSION\tSTATUS\tPID\tSIZE\tAGE\tCOMMAND")
+	rows := [][]span{header("SESSION", "STATUS", "PID", "SIZE", "AGE", "COMMAND")}
 	for _, s := range sessions {
-		status := string(s.Status)
-		switch {
-		case s.LeftRunning > 0:
-			status += fmt.Sprintf(" (%d running)", s.LeftRunning)
-		case s.ExitSignal != "":
-			status += " (" + s.ExitSignal + ")"
-		case s.ExitCode != nil:
-			status += fmt.Sprintf(" (%d)", *s.ExitCode)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%dx%d\t%s\t%s\n", s.Session, status, s.PID, s.Cols, s.Rows,
-			formatAge(time.Since(s.Created)), oneLine(strings.Join(s.Command, " "), 60))
+		rows = append(rows, []span{
+			{s.Session, strong}, s.statusSpan(), {text: fmt.Sprint(s.PID)}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
+			{text: formatAge(time.Since(s.Created))}, {text: oneLine(strings.Join(s.Command, " "), 60)},
+		})
 	}
-	tw.Flush() // to stdout: as good as Fprintln
+	to.table(rows)
+}
+
+// statusSpan is the session's status with how it ended.
+func (s listed) statusSpan() span {
+	text := string(s.Status)
+	switch {
+	case s.LeftRunning > 0:
+		text += fmt.Sprintf(" (%d running)", s.LeftRunning)
+	case s.ExitSignal != "":
+		text += " (" + s.ExitSignal + ")"
+	case s.ExitCode != nil:
+		text += fmt.Sprintf(" (%d)", *s.ExitCode)
+	}
+	switch {
+	case s.Status == home.Running:
+		return span{text, good}
+	case s.Status.Active():
+		return span{text, warning}
+	case s.Status == home.Lost:
+		return span{text, odd}
+	case s.Status == home.Failed, s.Status == home.Exited && s.ExitCode != nil && *s.ExitCode != 0:
+		return span{text, bad}
+	}
+	return span{text, faint}
 }
 
 // oneLine formats text for a table: no control characters, at most n runes.

@@ -57,6 +57,15 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
+// plainText is text as a plainWriter shows it.
+func plainText(text string) string {
+	var out []byte
+	for _, r := range text {
+		out = appendPlain(out, r)
+	}
+	return string(out)
+}
+
 func appendPlain(out []byte, r rune) []byte {
 	switch {
 	case r == '\n' || r == '\t' || !misleads(r):

@@ -87,6 +87,7 @@ const environmentHelp = `Read:
   DEN_RUN_DIR      a short directory for sockets; default $XDG_RUNTIME_DIR/den, else /tmp/den-UID
   XDG_STATE_HOME   where the registry of Homes is kept (den/homes.json)
   SHELL            what 'den new' starts when no command is given
+  NO_COLOR, TERM   whether text on a terminal is coloured
 
 Set inside every session:
   DEN_SESSION      the session's name

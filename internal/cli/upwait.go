@@ -61,7 +61,7 @@ func arrived(s keeper.AgentStatus) bool {
 
 // progress says how far an agent has come, and why no further.
 func progress(s keeper.AgentStatus, now time.Time) string {
-	text := fmt.Sprintf("%s: %s for %s", s.Name, s.Actual, age(now.Sub(s.Since)))
+	text := fmt.Sprintf("%s: %s for %s", s.Name, s.Actual, formatAge(now.Sub(s.Since)))
 	if s.Step != "" {
 		text += ", at step " + s.Step
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -118,7 +119,7 @@ const fileUsage = "the workspace's `FILE` (default $DEN_WORKSPACE, else the near
 
 func (a *app) psCmd() *cobra.Command {
 	var file string
-	return fileFlag(&cobra.Command{
+	return a.colorFlag(fileFlag(&cobra.Command{
 		Use:     "ps",
 		Short:   "Show the wanted and actual state of each agent, and why they differ",
 		Example: "  den ps\n  den ps -j",
@@ -129,54 +130,73 @@ func (a *app) psCmd() *cobra.Command {
 			if err := a.keep(cmd.Context(), file, keeper.MethodPs, nil, &ps); err != nil {
 				return err
 			}
-			return a.answer(ps, func(w io.Writer) { printPs(w, ps, time.Now()) })
+			return a.answer(ps, func(io.Writer) { printPs(a.sheet(), ps, time.Now()) })
 		},
-	}, &file)
+	}, &file))
 }
 
-func printPs(w io.Writer, ps keeper.Ps, now time.Time) {
+func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	if ps.Problem != "" {
-		fmt.Fprintf(w, "the newest configuration is not in force: %s\n", ps.Problem)
+		to.line(span{"the newest configuration is not in force: " + ps.Problem, bad})
 	}
 	if ps.Ending {
-		fmt.Fprintln(w, "the workspace goes down")
+		to.line(span{"the workspace goes down", warning})
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "AGENT\tWANTED\tACTUAL\tFOR\tRESTARTS\tSTATE\tSESSION\tWHY")
+	rows := [][]span{header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "SESSION", "WHY")}
 	for _, s := range ps.Agents {
-		session, why := s.Session, s.Why
+		session := s.Session
 		if s.DenSession != "" {
 			session = s.DenSession // what 'den attach' and all others take
 		}
-		state := s.State
-		if state == "" {
-			state = "-"
-		}
-		if s.Step != "" {
-			why += ", at step " + s.Step
-		}
-		if s.Question != nil {
-			why = "asks: " + s.Question.Text
-		}
-		if s.Nudges > 0 {
-			why += fmt.Sprintf(" (nudges that wait: %d)", s.Nudges)
-		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.Name, s.Wanted, s.Actual, age(now.Sub(s.Since)), s.Restarts, state, session, why)
+		rows = append(rows, []span{
+			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: formatAge(now.Sub(s.Since))},
+			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, {text: session}, {text: whyText(s)},
+		})
 	}
-	tw.Flush()
+	to.table(rows)
 }
 
-// age is a duration as people say it.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
+// whyText says why an agent is as it is, in one line.
+func whyText(s keeper.AgentStatus) string {
+	why := s.Why
+	if s.Step != "" {
+		why += ", at step " + s.Step
 	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
+	if s.Question != nil {
+		why = "asks: " + s.Question.Text
+	}
+	if s.Nudges > 0 {
+		why += fmt.Sprintf(" (nudges that wait: %d)", s.Nudges)
+	}
+	return strings.ReplaceAll(why, "\n", " ")
+}
+
+func actualStyle(actual string) style {
+	switch actual {
+	case "running":
+		return good
+	case "starting", "stopping":
+		return warning
+	case "quarantined":
+		return bad
+	case "unknown":
+		return odd
+	}
+	return faint
+}
+
+func stateStyle(state string) style {
+	switch state {
+	case "ready":
+		return good
+	case "busy", "starting":
+		return working
+	case "asking":
+		return warning
+	case "failed":
+		return bad
+	}
+	return faint
 }
 
 func (a *app) downCmd() *cobra.Command {
