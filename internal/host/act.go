@@ -97,7 +97,7 @@ func (c *core) forgetShell() {
 // enter types code. Output from here on belongs to the cell.
 func (r *running) enter(a cell.Action, o cell.Observed) error {
 	if a.First && r.cells.hook != "" {
-		hook, err := startHook(r.cells.hook)
+		hook, err := startHook(r.cells.hook, r.life.Record.Code)
 		if err != nil {
 			return err
 		}

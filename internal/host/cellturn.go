@@ -45,7 +45,7 @@ func (c *core) feedLocked(chunk []byte) {
 		return
 	}
 	if c.cell.hook != nil {
-		c.cell.hook.push(chunk)
+		c.cell.hook.pushLocked(chunk)
 	}
 	for len(chunk) > 0 {
 		n := partLen(chunk)

@@ -49,6 +49,7 @@ func (r *running) drive() {
 		case wait == 0:
 			r.probe(&o, check, activity)
 			probed = h.core.clock()
+			r.restHook(o, activity)
 		case !o.Told():
 			short = pauseFor(pause, wait)
 			continue
