@@ -150,8 +150,11 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
 		"internal/home", "internal/cell", "internal/replay", "internal/session",
 	},
+	"internal/cli/agenttty": {
+		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
+	},
 	"internal/cli": {
-		"internal/cli/k", "internal/harness/ipc",
+		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc",
 		"internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
@@ -176,7 +179,7 @@ var outside = map[string][]string{
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":          {"internal/cli"},
-	"github.com/spf13/pflag":          {"internal/cli"},
+	"github.com/spf13/pflag":          {"internal/cli", "internal/cli/agenttty"},
 	"golang.org/x/sys":                {"internal/filelock", "internal/rpc", "internal/pty", "internal/supervise", "internal/home", "internal/host", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},

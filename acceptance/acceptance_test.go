@@ -31,6 +31,9 @@ func TestMain(m *testing.M) {
 		"den": func() {
 			os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
 		},
+		"agent-tty": func() {
+			os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+		},
 		"dend": func() {
 			os.Exit(dend.Main(os.Args, os.Environ(), os.Stdout, os.Stderr))
 		},

@@ -28,7 +28,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if a.getenv(home.HostMark) != "" && len(args) > 3 && args[1] == "shim" {
 		return a.shimMain()
 	}
-	if status, ok := a.asK(args); ok {
+	if status, ok := a.asOther(args); ok {
 		return status
 	}
 	if words, ok := asCulture(args); ok {

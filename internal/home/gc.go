@@ -18,6 +18,7 @@ type GCOptions struct {
 	OlderThan time.Duration // since they ended
 	Keep      int           // the newest final sessions that stay
 	DryRun    bool
+	Only      func(id string) bool // or nil: all
 }
 
 // Collected is one session that gc removed, or would remove.
@@ -51,6 +52,9 @@ func (h Home) Collect(now time.Time, o GCOptions) ([]Collected, error) {
 			continue
 		}
 		if m.Status.Active() {
+			continue
+		}
+		if o.Only != nil && !o.Only(d.ID) {
 			continue
 		}
 		if kept < o.Keep || now.Sub(m.endTime()) < o.OlderThan {

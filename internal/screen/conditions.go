@@ -15,6 +15,9 @@ type Conditions struct {
 	Cursor            *Point
 }
 
+// Anywhere is a row or a column of a condition that does not count.
+const Anywhere = -1
+
 // Point is a place on the screen, from 0.
 type Point struct {
 	Row int `json:"row"`
@@ -109,7 +112,8 @@ func (m *Matcher) Match(v *View, unmet []string) (found string, _ []string) {
 	}
 	if m.Cursor != nil {
 		cur := v.Terminal.Cursor()
-		fail(cur.Row == m.Cursor.Row && cur.Col == m.Cursor.Col, "cursor")
+		row, col := m.Cursor.Row, m.Cursor.Col
+		fail((row == Anywhere || row == cur.Row) && (col == Anywhere || col == cur.Col), "cursor")
 	}
 	if m.Changed != nil {
 		fail(Hash(v.Text()) != *m.Changed, "changed")

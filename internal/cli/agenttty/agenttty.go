@@ -1,0 +1,228 @@
+// Package agenttty speaks the command line of coder's agent-tty 0.5: its
+// commands and flags, its JSON envelope and its exit codes, over den's sessions.
+// docs/agent-tty.md says what is the same and what is not.
+package agenttty
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/home"
+	"den/internal/session"
+
+	"github.com/spf13/pflag"
+)
+
+// Tool is agent-tty in one process.
+type Tool struct {
+	Environ        []string
+	Getenv         func(string) string
+	Stdout, Stderr io.Writer
+	Version        string
+	// Den runs one of den's own commands and returns its status. A nil writer is
+	// this process's own.
+	Den func(stdout, stderr io.Writer, args ...string) int
+}
+
+// call is one command that is being run.
+type call struct {
+	Tool
+	ctx     context.Context
+	command string // as envelopes name it
+	json    bool   // --json
+	flags   *pflag.FlagSet
+	args    []string
+}
+
+// outcome is what a command that did not fail has to tell.
+type outcome struct {
+	result any
+	text   string // for people
+	status int    // of the process; a wait that timed out is no failure
+}
+
+// Main runs one command and returns the process status.
+func (t Tool) Main(ctx context.Context, words []string) int {
+	name, words := split(words)
+	cmd, ok := commands()[name]
+	if !ok {
+		fmt.Fprintf(t.Stderr, "error: unknown command '%s'\n\n%s", name, overview())
+		return exitUsage
+	}
+	c := &call{Tool: t, ctx: ctx, command: name, json: wantsJSON(words), flags: cmd.flagSet(name)}
+	if err := c.parse(cmd, words); errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprint(t.Stdout, cmd.help(name, c.flags))
+		return 0
+	} else if err != nil {
+		if c.json { // the original has no envelope here
+			return c.fail(coded(invalidInput, "%v", err))
+		}
+		fmt.Fprintf(t.Stderr, "error: %v\n\n%s", err, cmd.help(name, c.flags))
+		return exitUsage
+	}
+	if err := c.checkRoot(); err != nil {
+		return c.fail(err)
+	}
+	out, err := cmd.run(c)
+	if err != nil {
+		return c.fail(err)
+	}
+	return c.succeed(out)
+}
+
+// wantsJSON reports whether --json is among the words, also if others cannot be
+// understood.
+func wantsJSON(words []string) bool {
+	if end := slices.Index(words, "--"); end >= 0 {
+		words = words[:end]
+	}
+	return slices.Contains(words, "--json") || slices.Contains(words, "--json=true")
+}
+
+// parse reads flags and checks the number of words.
+func (c *call) parse(cmd command, words []string) error {
+	if err := c.flags.Parse(words); err != nil {
+		return err
+	}
+	c.args = c.flags.Args()
+	switch n := len(c.args); {
+	case n < cmd.least:
+		return fmt.Errorf("missing required argument: %s", cmd.words)
+	case cmd.most >= 0 && n > cmd.most:
+		return fmt.Errorf("too many arguments: expected %d, got %d", cmd.most, n)
+	}
+	return nil
+}
+
+// checkRoot checks the flags that all commands have.
+func (c *call) checkRoot() error {
+	if path := c.str("home"); c.given("home") && !strings.HasPrefix(path, "/") {
+		return coded(invalidInput, "--home must be an absolute path: %q", path)
+	}
+	if c.num("timeout-ms") < 0 {
+		return coded(invalidInput, "--timeout-ms must not be negative")
+	}
+	for flag, allowed := range map[string][]string{
+		"log-level": {"debug", "info", "warn", "error"}, "renderer": {"ghostty-web", "libghostty-vt"}, "profile": profileNames(),
+	} {
+		if c.given(flag) && !slices.Contains(allowed, c.str(flag)) {
+			return coded(invalidInput, "--%s is one of %s, not %q", flag, strings.Join(allowed, ", "), c.str(flag))
+		}
+	}
+	return nil
+}
+
+// envelope is what --json prints.
+type envelope struct {
+	OK        bool     `json:"ok"`
+	Command   string   `json:"command"`
+	Timestamp string   `json:"timestamp"`
+	Result    any      `json:"result,omitempty"`
+	Error     *failure `json:"error,omitempty"`
+}
+
+type failure struct {
+	Code      string         `json:"code"`
+	Message   string         `json:"message"`
+	Retryable bool           `json:"retryable"`
+	Details   map[string]any `json:"details"`
+}
+
+func (c *call) succeed(o outcome) int {
+	if c.json {
+		c.print(envelope{OK: true, Result: o.result})
+	} else if o.text != "" {
+		fmt.Fprintln(c.Stdout, strings.TrimSuffix(o.text, "\n"))
+	}
+	return o.status
+}
+
+func (c *call) fail(err error) int {
+	code := codeOf(err)
+	if c.json {
+		c.print(envelope{Error: &failure{Code: code, Message: err.Error(), Retryable: retryable(code), Details: map[string]any{}}})
+	} else {
+		fmt.Fprintf(c.Stderr, "%s: %v\n", code, err)
+	}
+	return exitOf(code)
+}
+
+func (c *call) print(e envelope) {
+	e.Command, e.Timestamp = c.command, stamp(time.Now())
+	enc := json.NewEncoder(c.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(e) // to stdout: there is nobody else to tell
+}
+
+// stamp is a time as JavaScript writes it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// home returns the Home: --home, AGENT_TTY_HOME, else den's own.
+func (c *call) home() (home.Home, error) {
+	named := c.str("home")
+	if named == "" {
+		named = c.Getenv("AGENT_TTY_HOME")
+	}
+	root, err := home.ResolveHome(named, c.Getenv)
+	if err != nil {
+		return root, err
+	}
+	return root, root.CheckReadable()
+}
+
+func (c *call) options() session.Options {
+	return session.Options{Version: c.Version, Warn: func(err error) { fmt.Fprintln(c.Stderr, "den:", err) }}
+}
+
+// session finds the session that the first word names: by its id or, unlike
+// the original, also by its name.
+func (c *call) session() (*session.Session, error) {
+	root, err := c.home()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRef(c.args[0]); err != nil {
+		return nil, err
+	}
+	return session.Open(root, c.args[0], c.options())
+}
+
+// den runs one of den's own commands in the same Home and decodes its JSON. It
+// returns den's error as one.
+func (c *call) den(v any, args ...string) error {
+	root, err := c.home()
+	if err != nil {
+		return err
+	}
+	var out, words bytes.Buffer
+	status := c.Den(&out, &words, append(args, "-j", "--home", root.Path)...)
+	if err := denError(out.Bytes()); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out.Bytes(), v); err != nil {
+		return fmt.Errorf("den %s: exit status %d: %s%w", strings.Join(args, " "), status, words.String(), err)
+	}
+	return nil
+}
+
+// The values of flags. Each flag is defined by its command.
+
+func (c *call) given(name string) bool { return c.flags.Changed(name) }
+
+func (c *call) str(name string) string { v, _ := c.flags.GetString(name); return v } // it is defined
+
+func (c *call) bool(name string) bool { v, _ := c.flags.GetBool(name); return v } // as above
+
+func (c *call) num(name string) int { v, _ := c.flags.GetInt(name); return v } // as above
+
+func (c *call) millis(name string) time.Duration {
+	return time.Duration(c.num(name)) * time.Millisecond
+}
