@@ -19,6 +19,7 @@ import (
 //	C  a command starts, its output is next (not in sh)
 //	H  a shell inside the session's program prints marks from now on; with its kind
 //	K  the input was emptied by den's own key, and the prompt stands (fish)
+//	Z  the next prompt comes with text in its input, which nobody typed (zsh)
 //	D  back from the input: the command ended with the status
 //
 // Between two prompts there is at least one D. One without a C before it says

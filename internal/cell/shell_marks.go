@@ -52,6 +52,8 @@ func (m *ShellMarks) Take(mark vt.Mark) bool {
 	case mark.Kind == 'H':
 		m.Silent = strings.HasPrefix(mark.Args, "sh;")
 		return true
+	case mark.Kind == 'Z':
+		return true // the host keeps what stands in the input
 	case mark.Kind == 'D' && m.redraws(mark):
 		return false
 	}

@@ -97,6 +97,9 @@ func (c *core) marksLocked() {
 		if !c.shell.Take(m) {
 			continue
 		}
+		if m.Kind == 'Z' {
+			c.Stray.Add(false, c.shell.Ends)
+		}
 		if m.Kind == 'B' {
 			c.shell.Shown = cell.TextLeft(c.term, m.Line, m.Col)
 			c.editorAsked = false

@@ -31,11 +31,17 @@ if [[ -o interactive ]]; then
 	builtin emulate zsh -o noxtrace -o noerrexit -o noerrreturn -o unset -o noallexport -c '
 		# __den_precmd is the last hook before a prompt.
 		__den_precmd() {
-			builtin local s=$?
+			builtin local s=$? pushed
 			if [[ -n $__den_shown && ! ( -o promptsp && -o promptcr && ${PROMPT_EOL_MARK-} == "$__den_d"* ) ]]; then
 				builtin printf "\e]133;D;%s;den=%s\e\\\\" $s $__den_token >/dev/tty
 			fi
 			__den_shown=1
+			# Text that print -z or push-line left for the next line: it stays for
+			# whoever types there, and den is told that the line is not empty.
+			if builtin read -rz pushed; then
+				builtin print -rz -- "$pushed"
+				builtin printf "\e]133;Z;den=%s\e\\\\" $__den_token >/dev/tty
+			fi
 			__den_order
 			# Never twice, wherever a theme has put what it found.
 			if [[ $PS1 != "$__den_a"*"$__den_b" ]]; then
