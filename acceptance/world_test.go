@@ -106,3 +106,45 @@ func (w *world) pasteIn(name, text string) {
 		w.t.Fatalf("paste: exit %d: %s", code, stderr)
 	}
 }
+
+// nobodyDir is a directory that belongs to the user nobody.
+func nobodyDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "den-nobody-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chown(dir, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// as returns the same world seen by another user, who has den as a file of
+// their own to run.
+func (w *world) as(uid uint32) *world {
+	w.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	dir := nobodyDir(w.t.(*testing.T))
+	other := *w
+	other.den = filepath.Join(dir, "den")
+	if out, err := exec.Command("cp", self, other.den).CombinedOutput(); err != nil {
+		w.t.Fatalf("%v: %s", err, out)
+	}
+	if err := os.Chmod(other.den, 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	other.uid = uid
+	return other.with("HOME="+dir, "XDG_STATE_HOME="+dir)
+}
+
+// with returns the same world with variables added to its environment.
+func (w *world) with(env ...string) *world {
+	other := *w
+	other.env = append(append([]string(nil), w.env...), env...)
+	return &other
+}
