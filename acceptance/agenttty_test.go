@@ -124,7 +124,7 @@ func TestAgentTTY(t *testing.T) {
 		t.Errorf("%v", r.Result)
 	}
 	w.has(w.gives(0, "run", id, "echo fired", "--no-wait"), "run", "accepted seq")
-	w.gives(0, "wait", id, "--regex", "(?m)^fired$")
+	w.gives(0, "wait", id, "--regex", "(?m)^fired$", "--timeout", "20000")
 	w.has(w.gives(0, "type", again, "typed", "--append-newline"), "type", "seq")
 	w.has(w.gives(0, "type", again, "--file", file("text", "from a file")), "type", "seq")
 	w.has(w.gives(0, "paste", again, "pasted"), "paste", "seq")
@@ -139,10 +139,10 @@ func TestAgentTTY(t *testing.T) {
 
 	// waits
 	seq := w.gives(0, "run", id, "echo wai''ted").Result["seq"]
-	w.has(w.gives(0, "wait", id, "--text", "waited", "--screen-stable-ms", "50", "--after-seq", "1"), "wait", "matched timedOut matchedText capturedAtSeq screenHash")
+	w.has(w.gives(0, "wait", id, "--text", "waited", "--screen-stable-ms", "50", "--after-seq", "1", "--timeout", "20000"), "wait", "matched timedOut matchedText capturedAtSeq screenHash")
 	w.has(w.gives(0, "wait", id, "--cursor-col", "2", "--timeout", "20000"), "wait", "matched timedOut cursorCol capturedAtSeq screenHash")
 	w.has(w.gives(11, "wait", id, "--text", "never", "--timeout", "10"), "wait", "matched timedOut capturedAtSeq screenHash")
-	w.has(w.gives(0, "wait", id, "--idle-ms", "10"), "wait", "timedOut")
+	w.has(w.gives(0, "wait", id, "--idle-ms", "10", "--timeout", "20000"), "wait", "timedOut")
 	if seq == nil || seq.(float64) == 0 {
 		t.Errorf("seq %v", seq)
 	}
@@ -151,7 +151,7 @@ func TestAgentTTY(t *testing.T) {
 	}
 	w.fails(9, "RPC_ERROR", "run", id, "true") // the cell goes on
 	w.gives(0, "send-keys", id, "Ctrl+C")
-	w.gives(0, "wait", id, "--idle-ms", "50")
+	w.gives(0, "wait", id, "--idle-ms", "50", "--timeout", "20000")
 
 	// pictures of the screen
 	w.has(w.gives(0, "snapshot", id), "snapshot", "format sessionId capturedAtSeq cols rows cursorRow cursorCol isAltScreen visibleLines screenHash")
@@ -201,7 +201,7 @@ func TestAgentTTY(t *testing.T) {
 	w.has(w.gives(0, "destroy", again, "--force"), "destroy", "sessionId destroyed")
 	w.fails(4, "SESSION_ALREADY_DESTROYED", "destroy", again)
 	w.gives(0, "run", id, "exit 5")
-	ended := w.gives(0, "wait", id, "--exit")
+	ended := w.gives(0, "wait", id, "--exit", "--timeout", "20000")
 	if ended.Result["exitCode"] != 5.0 {
 		t.Errorf("%v", ended.Result)
 	}

@@ -169,6 +169,7 @@ func (h *Host) signal(s wire.Signal) (wire.Seq, error) {
 		return wire.Seq{}, err
 	}
 	seq := h.core.append(eventlog.Signal, []byte(unix.SignalName(sig)))
+	h.core.noteSignal()
 	if _, err := h.tty.Signal(sig); err != nil {
 		return wire.Seq{}, err
 	}

@@ -50,6 +50,17 @@ func (c *core) pasting() bool {
 	return c.Line.Pasting
 }
 
+// noteSignal records that a signal is about to be sent. A shell at its prompt
+// discards its line when it gets to handle it, with what a cell has typed by
+// then: the next cell first brings it to a new prompt, as after stray input.
+func (c *core) noteSignal() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shell.Last != 'C' {
+		c.Stray.Add(false, c.shell.Ends)
+	}
+}
+
 // noteConsumed records that the program which the shell runs has read all
 // input, so that none of it is left for the shell. It holds if the terminal's
 // queue is empty while the shell has not reported the command's end. Half a

@@ -63,6 +63,27 @@ var leftovers = []struct {
 	{name: "input while a command runs", setup: "", in: []wire.Input{line("sleep 0.3"), text("touch OOPS;")}},
 }
 
+// A signal to a shell at its prompt makes it discard its line, a moment later:
+// code that was typed by then would lose its beginning.
+func TestCellAfterASignal(t *testing.T) {
+	for _, argv := range shellsWithMarks {
+		t.Run(argv[0], func(t *testing.T) {
+			t.Parallel()
+			need.Program(t, argv[0])
+			s, dir := startShell(t, argv)
+			for range 20 {
+				if _, err := s.Signal(t.Context(), "INT"); err != nil {
+					t.Fatal(err)
+				}
+				if r := runCell(t, s, "echo clean"); r.Status != cell.Done || r.Output != "clean" {
+					t.Fatalf("got %+v", r)
+				}
+			}
+			expectClean(t, s, dir)
+		})
+	}
+}
+
 func text(s string) wire.Input          { return wire.Input{Text: &s} }
 func line(s string) wire.Input          { return wire.Input{Text: &s, Enter: true} }
 func press(chords ...string) wire.Input { return wire.Input{Keys: chords} }
