@@ -30,7 +30,7 @@ If the time is over before the answer comes, the message stays: the same --id wa
 		Example: "  den agent ask reviewer 'is this safe to merge?'\n  git diff | den agent ask reviewer -",
 		Args:    args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.textOrStdin(args[1:])
+			text, err := a.textOrStdin(cmd.Context(), args[1:])
 			if err != nil {
 				return err
 			}

@@ -71,7 +71,7 @@ func printApprovals(w io.Writer, all keeper.Approvals, now time.Time) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "ID\tAGENT\tEXPIRES IN\tWANTS TO\tBECAUSE")
 	for _, one := range all.Approvals {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, age(one.Expires.Sub(now)), one.Request.What(), one.Asked)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", one.ID, one.Agent, formatAge(one.Expires.Sub(now)), one.Request.What(), one.Asked)
 	}
 	tw.Flush()
 }

@@ -12,7 +12,7 @@ const exitCodeFlag = "exit-code"
 
 // ownError is the exit code of den's own errors under --exit-code, as that of
 // 'docker run', 'env' and 'timeout': theirs would be taken for the command's
-// otherwise. See docs/adr/0029.
+// otherwise. See docs/adr/0032.
 const ownError = 125
 
 // exitStatus is an error that makes den exit with the command's own status.
