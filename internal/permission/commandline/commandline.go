@@ -7,6 +7,7 @@ package commandline
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -64,6 +65,11 @@ type File struct {
 	Dynamic bool
 }
 
+// oddContinuation finds ends of lines that shells and the parser read in
+// different ways: what may be a comment that ends with a backslash, and more
+// than one backslash.
+var oddContinuation = regexp.MustCompile(`#[^\n]*\\\n|\\\\\n`)
+
 // Parse reads a line of shell as bash does. It never fails: what it cannot
 // read is a problem of the line.
 func Parse(line string) Line { return parse(line, 0) }
@@ -72,8 +78,11 @@ func parse(line string, depth int) Line {
 	if len(line) > maxLine {
 		return Line{Problems: []string{fmt.Sprintf("it is longer than %d bytes", maxLine)}}
 	}
-	if strings.ContainsRune(line, 0) {
-		return Line{Problems: []string{"it contains a NUL byte"}}
+	if strings.ContainsAny(line, "\x00\r") {
+		return Line{Problems: []string{"it contains control characters"}}
+	}
+	if oddContinuation.MatchString(line) {
+		return Line{Problems: []string{"it is not certain where a line with a backslash at its end ends"}}
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
@@ -114,10 +123,28 @@ func (r *reader) visit(node syntax.Node) bool {
 		r.problem("it changes variables of the shell with %s", n.Variant.Value)
 	case *syntax.ForClause, *syntax.LetClause, *syntax.ArithmCmd:
 		r.problem("it changes variables of the shell")
+	case *syntax.SglQuoted:
+		if strings.HasSuffix(n.Value, `\`) {
+			r.problem("it has a backslash before a quote, which some shells do not read as its end")
+		}
+	case *syntax.BinaryTest:
+		r.test(n)
+	case *syntax.ParenTest:
+		r.problem("it has a condition that other shells read as commands")
 	case *syntax.CoprocClause, *syntax.TestDecl:
 		r.problem("it has a construct that den does not analyse")
 	}
 	return true
+}
+
+// test refuses conditions within [[ ]] that a shell without [[ ]] takes for
+// lists, pipelines and redirections: which shell will run the line is not
+// known.
+func (r *reader) test(t *syntax.BinaryTest) {
+	switch t.Op {
+	case syntax.AndTest, syntax.OrTest, syntax.TsBefore, syntax.TsAfter, syntax.TsReMatch:
+		r.problem("it has a condition that other shells read as commands")
+	}
 }
 
 func (r *reader) parameter(p *syntax.ParamExp) {
@@ -141,6 +168,9 @@ func (r *reader) call(c *syntax.CallExpr) {
 		words = append(words, assignment(a))
 	}
 	for _, w := range c.Args {
+		if lit := w.Lit(); lit == "{" || lit == "}" {
+			r.problem("it has a brace that ends a block in some shells")
+		}
 		words = append(words, readWord(w))
 	}
 	if len(words) > 0 {

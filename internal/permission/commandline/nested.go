@@ -8,8 +8,8 @@ import (
 // nested reads the words of eval, which are shell again.
 func (r *reader) nested(c *Command, words []Word) {
 	var all []string
-	for _, w := range words {
-		if w.Dynamic {
+	for i, w := range words {
+		if w.Dynamic || i == 0 && strings.HasPrefix(w.Text, "-") {
 			r.problem("it is not known what 'eval' runs")
 			return
 		}

@@ -15,7 +15,10 @@ func readWord(w *syntax.Word) Word {
 	}
 	var text strings.Builder
 	out := Word{}
-	for _, part := range w.Parts {
+	for i, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok && expandsHome(lit.Value, i == 0) {
+			out.Dynamic = true
+		}
 		s, known := readPart(part)
 		text.WriteString(s)
 		out.Dynamic = out.Dynamic || !known
@@ -34,13 +37,21 @@ func hasBraces(w *syntax.Word) bool {
 	return syntax.SplitBraces(&syntax.Word{Parts: slices.Clone(w.Parts)})
 }
 
+// expandsHome reports that a shell may replace a '~' in text outside quotes by
+// a home directory, or a '=' at the beginning by a program's path, as zsh does.
+func expandsHome(s string, first bool) bool {
+	if first && (strings.HasPrefix(s, "~") || strings.HasPrefix(s, "=") && len(s) > 1) {
+		return true
+	}
+	return strings.Contains(s, "=~") || strings.Contains(s, ":~")
+}
+
 func readPart(part syntax.WordPart) (text string, known bool) {
 	switch p := part.(type) {
 	case *syntax.Lit:
 		return unescape(p.Value)
 	case *syntax.SglQuoted:
-		// Escapes of $'…' are not decoded: such a word stays unknown.
-		return p.Value, !p.Dollar || !strings.Contains(p.Value, `\`)
+		return p.Value, !p.Dollar // some shells do not know $'…'
 	case *syntax.DblQuoted:
 		return readQuoted(p)
 	}
@@ -69,7 +80,7 @@ func unescape(s string) (text string, known bool) {
 
 func readQuoted(q *syntax.DblQuoted) (text string, known bool) {
 	var b strings.Builder
-	known = true
+	known = !q.Dollar // some shells do not know $"…"
 	for _, part := range q.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {

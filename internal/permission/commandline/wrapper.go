@@ -37,6 +37,9 @@ var wrappers = map[string]wrapper{
 	"doas":    {flags: "nL", values: "uC", how: Escalates},
 }
 
+// foreignKeywords are keywords, and no commands, in shells other than bash.
+var foreignKeywords = []string{"-", "repeat", "foreach", "end", "noglob", "nocorrect", "always", "and", "or", "not", "begin"}
+
 var shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "fish"}
 
 // IsShell reports whether a command's name is that of a shell.
@@ -60,6 +63,9 @@ func (r *reader) command(words []Word) Command {
 	if name.Dynamic {
 		r.problem("a command's name is not known before it runs")
 		return c
+	}
+	if slices.Contains(foreignKeywords, name.Text) {
+		r.problem("'%s' is a keyword of some shells", name.Text)
 	}
 	base := path.Base(name.Text)
 	wrap, known := wrappers[base]
