@@ -24,7 +24,7 @@ func openBroker(t *testing.T, state string, rules ...permission.Rule) (*permissi
 	t.Helper()
 	heard := told{make(chan permission.Approval, 1000)} // more than any test makes
 	b, err := permission.OpenBroker(permission.Options{
-		Dir: state, Agent: "fox", Settings: permission.Settings{Dir: dir, Rules: rules, Readlink: readlink},
+		Dir: state, Agent: "fox", Settings: permission.Settings{Dir: dir, Rules: rules, Readlink: readlink, Exists: exists},
 		Tell: func(a permission.Approval) { heard.approvals <- a },
 	})
 	if err != nil {

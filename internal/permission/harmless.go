@@ -65,6 +65,9 @@ func (p places) risk(u use) string {
 	words := u.command.Args()
 	full := name.Text
 	if full == "git" && len(words) > 0 {
+		if u.elsewhere || !p.repository {
+			return "git runs what the configuration of a repository says, and this is not known to be the agent's own"
+		}
 		full += " " + words[0].Text
 		words = words[1:]
 		unknown = fmt.Sprintf("'%s' is not known to be harmless", full)

@@ -60,7 +60,7 @@ func FuzzLaws(f *testing.F) {
 			return
 		}
 		allow := allowCommand(allowed)
-		settings := permission.Settings{Dir: dir, Home: "/home/ana", Readlink: readlink}
+		settings := permission.Settings{Dir: dir, Home: "/home/ana", Readlink: readlink, Exists: exists}
 		base, err := permission.NewPolicy(settings)
 		if err != nil {
 			t.Fatal(err)

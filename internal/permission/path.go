@@ -27,15 +27,27 @@ type places struct {
 	dir      string // the agent's, with links followed
 	home     string // of its user, or ""
 	readlink func(string) (string, error)
+	// repository is that dir has a '.git'. Only then does git not take dir
+	// itself for a repository, whose configuration can run code.
+	repository bool
 }
 
-func newPlaces(dir, home string, readlink func(string) (string, error)) places {
-	if readlink == nil {
-		readlink = os.Readlink
+func newPlaces(s Settings) places {
+	if s.Readlink == nil {
+		s.Readlink = os.Readlink
 	}
-	p := places{home: home, readlink: readlink}
-	p.dir = p.follow(dir)
+	if s.Exists == nil {
+		s.Exists = exists
+	}
+	p := places{home: s.Home, readlink: s.Readlink}
+	p.dir = p.follow(s.Dir)
+	p.repository = s.Exists(path.Join(p.dir, ".git"))
 	return p
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
 }
 
 // resolve finds the file that name stands for in base.

@@ -21,6 +21,8 @@ type Settings struct {
 
 	// Readlink is os.Readlink where it is nil.
 	Readlink func(string) (string, error)
+	// Exists reports whether there is a file; by os.Lstat where it is nil.
+	Exists func(string) bool
 }
 
 // A Policy decides requests by rules. It does not change: With makes another.
@@ -40,7 +42,7 @@ func NewPolicy(s Settings) (*Policy, error) {
 	if !strings.HasPrefix(s.Dir, "/") {
 		return nil, fault.Errorf(fault.Internal, "make policy: the agent's directory '%s' is not absolute", s.Dir)
 	}
-	p := &Policy{settings: s, places: newPlaces(s.Dir, s.Home, s.Readlink)}
+	p := &Policy{settings: s, places: newPlaces(s)}
 	for _, r := range s.Rules {
 		compiled, err := p.places.compile(r)
 		if err != nil {
@@ -147,12 +149,13 @@ func (p *Policy) protected(u use) string {
 	if u.command != nil && decidesApprovals(*u.command) {
 		return "an agent must not decide what it asks for itself"
 	}
-	if u.kind != Edit || u.file == nil {
-		return ""
+	files := u.args // a command may change what it is given
+	if u.file != nil && u.kind == Edit {
+		files = []target{*u.file}
 	}
-	for _, file := range p.settings.Protected {
-		pattern, err := p.places.parsePathPattern(quotePath(file))
-		if err != nil || pattern.matchGenerously(*u.file) {
+	for _, protected := range p.settings.Protected {
+		pattern, err := p.places.parsePathPattern(quotePath(protected))
+		if err != nil || slices.ContainsFunc(files, pattern.matchGenerously) {
 			return "an agent must not change the files that hold its permissions"
 		}
 	}

@@ -27,10 +27,13 @@ func readlink(path string) (string, error) {
 	return "", errors.New("not a link")
 }
 
+// exists knows one file: the agent's directory is a repository.
+func exists(path string) bool { return path == dir+"/.git" }
+
 func newPolicy(t testing.TB, rules ...permission.Rule) *permission.Policy {
 	t.Helper()
 	p, err := permission.NewPolicy(permission.Settings{
-		Dir: dir, Home: "/home/ana", Rules: rules, Readlink: readlink, Protected: []string{dir + "/.den/agents/x"},
+		Dir: dir, Home: "/home/ana", Rules: rules, Readlink: readlink, Exists: exists, Protected: []string{dir + "/.den/agents/x"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +132,9 @@ var defaults = []row{
 	{name: "with a variable", request: run("LD_PRELOAD=./x.so ls"), want: permission.Ask},
 	{name: "variable for later", request: run("PATH=.; ls"), want: permission.Ask},
 	{name: "git with another command", request: run("git branch new"), want: permission.Ask},
+	{name: "git in a directory that may hold a repository", request: run("cd sub && git status"), want: permission.Ask},
+	{name: "git in another directory", request: permission.Request{Kind: permission.Execute, Command: "git status", Dir: dir + "/sub"}, want: permission.Ask},
+	{name: "copy to den's own state", rules: []permission.Rule{allowCommand("cp *")}, request: run("cp x .den/agents/x/rules.json"), want: permission.Deny},
 	{name: "change of directory inside", request: run("cd src && ls"), want: permission.Allow},
 	{name: "change of directory, then out", request: run("cd src && cat ../../x"), want: permission.Ask},
 	{name: "change of directory, then a link there", request: run("cd sub && cat secret"), want: permission.Ask},
@@ -238,6 +244,18 @@ func TestDecisionTable(t *testing.T) {
 		if why == "" {
 			t.Errorf("%s: no reason", r.name)
 		}
+	}
+}
+
+// Without a repository of its own, an agent could make one in its directory
+// and have git run what its configuration says.
+func TestGitIsAskedForWithoutARepository(t *testing.T) {
+	p, err := permission.NewPolicy(permission.Settings{Dir: dir, Readlink: readlink, Exists: func(string) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome, why := p.Decide(run("git status")); outcome != permission.Ask {
+		t.Errorf("%s: %s", outcome, why)
 	}
 }
 

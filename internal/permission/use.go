@@ -27,6 +27,8 @@ type use struct {
 	// args are the files that a command's words may stand for.
 	args        []target
 	unknownArgs bool
+	// elsewhere is that a command may not run in the agent's directory itself.
+	elsewhere bool
 }
 
 // uses takes a request apart.
@@ -127,7 +129,8 @@ func (p places) commandUses(r Request) []use {
 
 // commandUse returns the uses of a command and of those that it runs.
 func (p places) commandUse(c commandline.Command, bases []string, forbidOnly bool) []use {
-	u := use{kind: Execute, what: fmt.Sprintf("run '%s'", c), command: &c, forbidOnly: forbidOnly || c.How == commandline.Wraps}
+	u := use{kind: Execute, what: fmt.Sprintf("run '%s'", c), command: &c, forbidOnly: forbidOnly || c.How == commandline.Wraps,
+		elsewhere: len(bases) > 1 || bases[0] != p.dir}
 	for _, w := range c.Args() {
 		if w.Dynamic {
 			u.unknownArgs = true

@@ -66,9 +66,9 @@ type File struct {
 }
 
 // oddContinuation finds ends of lines that shells and the parser read in
-// different ways: what may be a comment that ends with a backslash, and more
-// than one backslash.
-var oddContinuation = regexp.MustCompile(`#[^\n]*\\\n|\\\\\n`)
+// different ways: what may be a comment that ends with a backslash, more than
+// one backslash, and one at the very end.
+var oddContinuation = regexp.MustCompile(`#[^\n]*\\\n|\\\\\n|\\$`)
 
 // Parse reads a line of shell as bash does. It never fails: what it cannot
 // read is a problem of the line.
@@ -127,8 +127,14 @@ func (r *reader) visit(node syntax.Node) bool {
 		if strings.HasSuffix(n.Value, `\`) {
 			r.problem("it has a backslash before a quote, which some shells do not read as its end")
 		}
+	case *syntax.ArithmExp:
+		r.arithmetic(n.X)
 	case *syntax.BinaryTest:
 		r.test(n)
+	case *syntax.UnaryTest:
+		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+			r.problem("it evaluates a variable's subscript, which can run code")
+		}
 	case *syntax.ParenTest:
 		r.problem("it has a condition that other shells read as commands")
 	case *syntax.CoprocClause, *syntax.TestDecl:
@@ -144,12 +150,32 @@ func (r *reader) test(t *syntax.BinaryTest) {
 	switch t.Op {
 	case syntax.AndTest, syntax.OrTest, syntax.TsBefore, syntax.TsAfter, syntax.TsReMatch:
 		r.problem("it has a condition that other shells read as commands")
+	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+		r.problem("it evaluates text as arithmetic, which can run code")
 	}
+}
+
+// arithmetic refuses quotes within arithmetic: shells evaluate what is in them
+// once more, and a subscript there can run code: $(( 'a[$(rm x)]' )).
+func (r *reader) arithmetic(x syntax.ArithmExpr) {
+	if x == nil {
+		return
+	}
+	syntax.Walk(x, func(node syntax.Node) bool {
+		switch node.(type) {
+		case *syntax.SglQuoted, *syntax.DblQuoted, *syntax.ParamExp:
+			r.problem("it evaluates text as arithmetic, which can run code")
+		}
+		return true
+	})
 }
 
 func (r *reader) parameter(p *syntax.ParamExp) {
 	if p.Excl || p.Names != 0 {
 		r.problem("it expands a variable that another variable names")
+	}
+	if p.Slice != nil || p.Index != nil {
+		r.problem("it evaluates text as arithmetic, which can run code")
 	}
 	if p.Exp == nil {
 		return

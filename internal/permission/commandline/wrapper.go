@@ -32,9 +32,27 @@ var wrappers = map[string]wrapper{
 	"stdbuf":  {values: "ioe", how: Wraps},
 	"busybox": {how: Wraps},
 	"toybox":  {how: Wraps},
-	"xargs":   {flags: "0rtx", values: "nLPIsdE", long: []string{"null", "no-run-if-empty"}, more: true, how: Wraps},
+	"xargs":   {flags: "0rtx", values: "nLPsdE", long: []string{"null", "no-run-if-empty"}, more: true, how: Wraps},
 	"sudo":    {flags: "nEHSkb", values: "ug", assign: true, how: Escalates},
 	"doas":    {flags: "nL", values: "uC", how: Escalates},
+}
+
+// evaluating are builtins that evaluate subscripts in the names that they are
+// given, and run the substitutions in them, quoted or not: printf -v 'a[$(rm x)]'.
+var evaluating = []string{"printf", "read", "unset", "test", "[", "wait", "mapfile", "readarray", "getopts"}
+
+func subscripts(args []Word) bool {
+	return slices.ContainsFunc(args, func(w Word) bool {
+		_, after, ok := strings.Cut(w.Text, "[")
+		return ok && strings.ContainsAny(after, "$`")
+	})
+}
+
+// stateful are builtins that run code later, or change what later commands
+// mean. Some are keywords, which a backslash before them makes builtins.
+var stateful = []string{
+	"declare", "typeset", "export", "readonly", "local", "nameref", "let", "integer", "float",
+	"alias", "unalias", "enable", "disable", "hash", "set", "shopt", "setopt", "unsetopt", "emulate", "trap", "zmodload", "autoload",
 }
 
 // foreignKeywords are keywords, and no commands, in shells other than bash.
@@ -64,10 +82,16 @@ func (r *reader) command(words []Word) Command {
 		r.problem("a command's name is not known before it runs")
 		return c
 	}
-	if slices.Contains(foreignKeywords, name.Text) {
+	switch {
+	case slices.Contains(foreignKeywords, name.Text):
 		r.problem("'%s' is a keyword of some shells", name.Text)
+	case slices.Contains(stateful, name.Text):
+		r.problem("'%s' can change what other commands do", name.Text)
 	}
 	base := path.Base(name.Text)
+	if slices.Contains(evaluating, base) && subscripts(args) {
+		r.problem("'%s' evaluates a subscript, which can run code", base)
+	}
 	wrap, known := wrappers[base]
 	switch {
 	case base == "eval":
