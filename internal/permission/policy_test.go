@@ -133,6 +133,7 @@ var defaults = []row{
 	{name: "variable for later", request: run("PATH=.; ls"), want: permission.Ask},
 	{name: "git with another command", request: run("git branch new"), want: permission.Ask},
 	{name: "git in a directory that may hold a repository", request: run("cd sub && git status"), want: permission.Ask},
+	{name: "git in the agent's own directory, by name", request: run("cd " + dir + " && git status"), want: permission.Allow},
 	{name: "git in another directory", request: permission.Request{Kind: permission.Execute, Command: "git status", Dir: dir + "/sub"}, want: permission.Ask},
 	{name: "copy to den's own state", rules: []permission.Rule{allowCommand("cp *")}, request: run("cp x .den/agents/x/rules.json"), want: permission.Deny},
 	{name: "change of directory inside", request: run("cd src && ls"), want: permission.Allow},

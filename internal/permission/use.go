@@ -116,7 +116,9 @@ func (p places) commandUses(r Request) []use {
 		if !known {
 			problem("it is not known which directory it changes to")
 		}
-		bases = append(bases, p.resolve(base, to).real)
+		if dir := p.resolve(base, to).real; dir != base {
+			bases = append(bases, dir)
+		}
 	}
 	for _, c := range line.Commands {
 		all = append(all, p.commandUse(c, bases, false)...)

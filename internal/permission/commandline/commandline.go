@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	maxLine  = 64 << 10 // bytes; nobody reviews a longer line
+	maxLine  = 16 << 10 // bytes; the parser's time grows faster than a line, and nobody reviews a longer one
 	maxDepth = 4        // of shells within shells
+	maxNest  = 100      // of parentheses, whose depth costs the parser more than their number
 )
 
 // Line is what a line of shell would run.
@@ -81,6 +82,9 @@ func parse(line string, depth int) Line {
 	if strings.ContainsAny(line, "\x00\r") {
 		return Line{Problems: []string{"it contains control characters"}}
 	}
+	if nesting(line) > maxNest {
+		return Line{Problems: []string{"it has too many parentheses within parentheses"}}
+	}
 	if oddContinuation.MatchString(line) {
 		return Line{Problems: []string{"it is not certain where a line with a backslash at its end ends"}}
 	}
@@ -91,6 +95,21 @@ func parse(line string, depth int) Line {
 	r := reader{depth: depth}
 	syntax.Walk(file, r.visit)
 	return r.line
+}
+
+// nesting is how deep parentheses and braces are open, quoted or not.
+func nesting(line string) int {
+	open, deepest := 0, 0
+	for i := range len(line) {
+		switch line[i] {
+		case '(', '{':
+			open++
+		case ')', '}':
+			open = max(open-1, 0)
+		}
+		deepest = max(deepest, open)
+	}
+	return deepest
 }
 
 // reader collects what a syntax tree would run.

@@ -124,6 +124,7 @@ func TestProblemsOfALine(t *testing.T) {
 		"condition or pipe":     `[[ a =~ b|rm ]]`,
 		"condition or file":     `[[ a > b ]]`,
 		"block of zsh":          `{ git log } always { rm x; }`,
+		"short block of zsh":    `{rm}`,
 		"keyword of zsh":        `repeat 2 rm x`,
 		"quote of fish":         `echo '\' ';rm x;'`,
 		"continued comment":     "git status # x \\\nrm x",

@@ -1,7 +1,6 @@
 package commandline
 
 import (
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -27,14 +26,20 @@ func readWord(w *syntax.Word) Word {
 	return out
 }
 
-// hasBraces reports that the shell expands braces in a word. A lone "{}", as
-// find has it, is text.
+// hasBraces reports that a shell may expand braces in a word, {a,b} or {1..3},
+// or take it for a part of a redirection, {name}.
 func hasBraces(w *syntax.Word) bool {
-	if w.Lit() == "{}" {
-		return false
+	var unquoted strings.Builder
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			unquoted.WriteString(lit.Value)
+		}
 	}
-	// The copy's parts are replaced, and the tree stays as it is.
-	return syntax.SplitBraces(&syntax.Word{Parts: slices.Clone(w.Parts)})
+	text := unquoted.String()
+	if strings.HasPrefix(text, "{") && text != "{}" {
+		return true
+	}
+	return strings.Contains(text, "{") && strings.Contains(text, "}") && (strings.Contains(text, ",") || strings.Contains(text, ".."))
 }
 
 // expandsHome reports that a shell may replace a '~' in text outside quotes by

@@ -85,6 +85,8 @@ func (r *reader) command(words []Word) Command {
 	switch {
 	case slices.Contains(foreignKeywords, name.Text):
 		r.problem("'%s' is a keyword of some shells", name.Text)
+	case strings.ContainsAny(name.Text, "{}"):
+		r.problem("'%s' is a block in some shells", name.Text)
 	case slices.Contains(stateful, name.Text):
 		r.problem("'%s' can change what other commands do", name.Text)
 	}
