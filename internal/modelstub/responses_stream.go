@@ -43,7 +43,11 @@ func (a *responsesAnswer) stream(s *stream) {
 // failed is how this dialect says that an answer broke.
 func (a *responsesAnswer) failed(n *numbered) {
 	r := a.response("failed", []object{})
-	r["error"] = object{"code": "server_error", "message": "The server had an error"}
+	code := a.reply.Code
+	if code == "" {
+		code = "server_error"
+	}
+	r["error"] = object{"code": code, "message": "The server had an error"}
 	n.event("response.failed", object{"response": r})
 }
 

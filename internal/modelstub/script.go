@@ -22,6 +22,7 @@ type Reply struct {
 
 	Failure *Failure // or nil: the API refuses
 	Damage  Damage   // or "": how the stream breaks after the first chunk
+	Code    string   // of the damage Error in Responses, "" means "server_error"
 
 	decide func(*Request) Reply // or nil: makes the reply, see Decide
 }
