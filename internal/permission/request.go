@@ -46,6 +46,8 @@ type Decision struct {
 	Always bool
 	// Reason is for the agent: why it was denied.
 	Reason string
+	// Answer is what a person answered, where the request is a question.
+	Answer string
 	// Interrupt asks that the turn ends with a denial.
 	Interrupt bool
 }
