@@ -105,6 +105,9 @@ var allowed = map[string][]string{
 	"internal/runner/script":          {"internal/fault", "internal/runner"},
 	"internal/runner/stdio":           {"internal/runner"},
 	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
+	"internal/runner/turn":            {"internal/permission", "internal/runner"},
+	"internal/runner/claude":          {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
+	"internal/runner/codex":           {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
 	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/onirc":          {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
 	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
@@ -132,7 +135,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
+		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
@@ -166,7 +169,11 @@ var allowed = map[string][]string{
 	"internal/modelstub":               {"internal/fault"},
 	"internal/modelstub/realcli":       {"internal/modelstub"},
 	"internal/modelstub/cmd/modelstub": {"internal/fault", "internal/modelstub"},
-	"acceptance":                       {},
+	"internal/runner/runnertest": {
+		"internal/fault", "internal/modelstub", "internal/modelstub/realcli", "internal/permission",
+		"internal/runner", "internal/runner/local", "internal/runner/stdio",
+	},
+	"acceptance": {},
 }
 
 // outside maps a module that is not ours to the only packages that may use it.

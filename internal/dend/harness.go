@@ -13,6 +13,8 @@ import (
 	"den/internal/harness"
 	"den/internal/harness/onirc"
 	"den/internal/runner"
+	"den/internal/runner/claude"
+	"den/internal/runner/codex"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 	"den/internal/supervise"
@@ -21,6 +23,8 @@ import (
 
 // drivers are the protocols by which agents can be driven.
 var drivers = map[string]runner.Driver{
+	"claude": claude.Driver{},
+	"codex":  codex.Driver{},
 	"script": script.Driver{},
 }
 
