@@ -8,6 +8,7 @@ import (
 
 	"den/internal/permission"
 	"den/internal/runner"
+	"den/internal/runner/turn"
 )
 
 func TestInnerCommand(t *testing.T) {
@@ -102,6 +103,33 @@ func TestListener(t *testing.T) {
 	if err != nil || result.Text != "two" || result.Usage != (runner.Usage{InputTokens: 3, OutputTokens: 2}) || !reflect.DeepEqual(kinds, want) {
 		t.Errorf("%+v, %v, %v", result, err, kinds)
 	}
+}
+
+// Whatever codex prints, reading it terminates without a panic.
+func FuzzNotification(f *testing.F) {
+	f.Add("item/completed", `{"item":{"type":"fileChange","id":"1","changes":[{"path":"a","kind":{"type":"add"}}],"status":"declined"}}`)
+	f.Add("item/started", `{"item":{"type":"mcpToolCall","id":"1","server":"s","tool":"t","arguments":[1]}}`)
+	f.Add("error", `{"willRetry":true,"error":{"codexErrorInfo":{"httpConnectionFailed":{"httpStatusCode":null}}}}`)
+	f.Add(elicit, `{"requestedSchema":{"required":["x"]}}`)
+	f.Add("account/rateLimits/updated", `{"rateLimits":{"primary":{"usedPercent":100,"resetsAt":9000000000000000000}}}`)
+	f.Fuzz(func(t *testing.T, method, params string) {
+		m := &message{Method: method, Params: json.RawMessage(params)}
+		if json.Unmarshal(m.Params, &m.about) != nil {
+			return
+		}
+		s := &session{patches: map[string][]string{}, questions: turn.NewQuestions(nil)}
+		s.notice(m)
+		l := &listener{session: s, used: map[string]bool{}, each: func(runner.Event) {}}
+		l.take(m)
+		if _, answer := s.requestOf(m); answer != nil {
+			answer(permission.Decision{})
+		}
+		if m.about.Turn != nil {
+			if _, err := l.end(m.about.Turn); err == nil && m.about.Turn.Status == "failed" {
+				t.Error("a failed turn is no failure")
+			}
+		}
+	})
 }
 
 func TestAnswers(t *testing.T) {

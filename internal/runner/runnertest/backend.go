@@ -85,6 +85,7 @@ var laws = []law{
 	{name: "interrupted-when-accepted", run: interruptedWhenAccepted},
 	{name: "interrupted-at-once", run: interruptedAtOnce},
 	{name: "interrupted-while-asking", run: interruptedWhileAsking},
+	{name: "daemon-left", run: daemonLeft},
 	{name: "killed", run: killed},
 	{name: "resumed", run: resumed},
 	{name: "no-session", run: noSession},

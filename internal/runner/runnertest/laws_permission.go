@@ -76,6 +76,20 @@ func allowed(w *world) {
 	}
 }
 
+// daemonLeft: what the agent leaves running ends with it; the end of every test
+// demands it.
+func daemonLeft(w *world) {
+	w.model("leave something running", w.b.Shell("setsid sleep 1000 </dev/null >/dev/null 2>&1 & echo begun"), modelstub.Say("it runs"))
+	w.decide((&questions{answer: permission.Decision{Allow: true}}).decide)
+	s := w.open()
+	if done := checkUse(w, w.good(s, "leave something running"), "it runs"); done.Failed || !strings.Contains(done.Output, "begun") {
+		w.Errorf("%+v", done)
+	}
+	if exit := s.Close(); exit.Code != 0 {
+		w.Errorf("closed with %+v", exit)
+	}
+}
+
 // denied: what is denied is not done, and the agent goes on.
 func denied(w *world) {
 	w.model("make the file", w.b.Shell("echo made > made"), modelstub.Say("it is not made"))
