@@ -19,7 +19,8 @@ var (
 	botRate    = rate{burst: 10, refill: 30 * time.Second}
 )
 
-// maxPeers bounds the peers that are remembered; then all begin anew.
+// maxPeers bounds the peers that are remembered. Those that used up nothing are
+// forgotten first; if all did, new ones are not answered.
 const maxPeers = 10000
 
 // peers bounds how often each peer is answered.
@@ -29,8 +30,24 @@ type peers struct {
 }
 
 type bucket struct {
+	rate   rate
 	tokens float64
 	at     time.Time
+}
+
+func (b *bucket) fill(now time.Time) {
+	b.tokens = min(float64(b.rate.burst), b.tokens+float64(now.Sub(b.at))/float64(b.rate.refill))
+	b.at = now
+}
+
+// forgetLocked makes room, and reports whether there was any to make.
+func (p *peers) forgetLocked(now time.Time) bool {
+	for key, b := range p.all {
+		if b.fill(now); b.tokens >= float64(b.rate.burst) {
+			delete(p.all, key)
+		}
+	}
+	return len(p.all) < maxPeers
 }
 
 func (p *peers) allow(nick string, bot bool, now time.Time) bool {
@@ -40,17 +57,20 @@ func (p *peers) allow(nick string, bot bool, now time.Time) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.all == nil || len(p.all) > maxPeers {
+	if p.all == nil {
 		p.all = map[string]*bucket{}
 	}
 	key := strings.ToLower(nick)
 	b := p.all[key]
 	if b == nil {
-		b = &bucket{tokens: float64(r.burst), at: now}
+		if len(p.all) >= maxPeers && !p.forgetLocked(now) {
+			return false
+		}
+		b = &bucket{rate: r, tokens: float64(r.burst), at: now}
 		p.all[key] = b
 	}
-	b.tokens = min(float64(r.burst), b.tokens+float64(now.Sub(b.at))/float64(r.refill))
-	b.at = now
+	b.rate = r
+	b.fill(now)
 	if b.tokens < 1 {
 		return false
 	}

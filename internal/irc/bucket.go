@@ -50,9 +50,3 @@ func (b *Bucket) refill(now time.Time) {
 	}
 	b.at = now
 }
-
-// full reports whether nothing of it is in use.
-func (b *Bucket) full(now time.Time) bool {
-	b.refill(now)
-	return b.tokens >= b.burst
-}

@@ -1,36 +1,12 @@
 package irc_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"den/internal/irc"
 )
-
-func TestPeerLimiter(t *testing.T) {
-	now := time.Unix(1000, 0)
-	l := irc.NewPeerLimiter(0.5, 3)
-	for i := range 5 {
-		if got := l.Allow("a", now); got != (i < 3) {
-			t.Errorf("message %d: %v", i, got)
-		}
-	}
-	if !l.Allow("b", now) {
-		t.Error("one peer's messages count against another")
-	}
-	if l.Allow("a", now.Add(time.Second)) || !l.Allow("a", now.Add(3*time.Second)) || l.Allow("a", now.Add(3*time.Second)) {
-		t.Error("not one message in two seconds")
-	}
-	// Peers that are not limited are forgotten, so that new ones find room.
-	for i := range 5000 {
-		l.Allow(fmt.Sprint("peer", i), now.Add(4*time.Second))
-	}
-	if !l.Allow("new", now.Add(time.Hour)) {
-		t.Error("no room for a new peer")
-	}
-}
 
 func TestBucket(t *testing.T) {
 	now := time.Unix(1000, 0)
