@@ -194,6 +194,23 @@ func TestErrorsAreSurfaced(t *testing.T) {
 	}
 }
 
+// A caller that marks each line sends lines of its own, and none is split
+// again.
+func TestSplitIsWhatSendDoes(t *testing.T) {
+	s := startServer(t, ircd.Config{})
+	c := connect(t, s.address, "alice", "#c")
+	text := strings.Repeat("long words of a sentence ", 60) + "\n\n" + strings.Repeat("日", 400)
+	lines := c.Split("#c", text)
+	for _, line := range lines {
+		if receipt, err := c.Send(within(t), "#c", line); err != nil || receipt.Lines != 1 {
+			t.Errorf("%+v, %v", receipt, err)
+		}
+	}
+	if receipt, err := c.Send(within(t), "#c", text); err != nil || receipt.Lines != len(lines) || len(lines) < 6 {
+		t.Errorf("%+v, %v, and %d lines", receipt, err, len(lines))
+	}
+}
+
 func TestNickInUse(t *testing.T) {
 	s := startServer(t, ircd.Config{})
 	first := connect(t, s.address, "agent")

@@ -114,6 +114,14 @@ func (c *Client) roomLocked(command, target string) int {
 	return Room("", command, target) - source
 }
 
+// Split returns the lines that Send would cut text into now. Each of them is
+// one line if it is sent alone.
+func (c *Client) Split(target, text string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return SplitText(text, c.roomLocked("PRIVMSG", target))
+}
+
 // A sending is one line of a message on its way.
 type sending struct {
 	client  *Client

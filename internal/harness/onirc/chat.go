@@ -145,8 +145,8 @@ func (c *chat) Send(ctx context.Context, target, text, id string, again bool) er
 		}
 	}
 	n := 0
-	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\r\n")
+	// Cut here and not by the client, so that each line has its own id.
+	for _, line := range c.client.Split(target, text) {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
