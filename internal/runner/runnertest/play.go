@@ -76,7 +76,10 @@ func (p *player) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 	}
 	return local.Spawner{Mark: p.mark}.Spawn(ctx, runner.Command{
 		Argv: append([]string{self}, c.Argv[1:]...), Dir: c.Dir,
-		Env: map[string]string{playVariable: wd + "/" + path, scriptVariable: string(script)},
+		Env: map[string]string{
+			playVariable: wd + "/" + path, scriptVariable: string(script),
+			"GORACE": "atexit_sleep_ms=0", // a process with the race detector sleeps for a second before it ends
+		},
 	})
 }
 
