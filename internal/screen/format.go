@@ -21,7 +21,26 @@ func (s *Snapshot) PlainText() string {
 	return b.String()
 }
 
-func (l Line) text() string {
+// Unwrapped returns the asked scrollback and the visible rows as the lines that
+// were printed: a line that needed several rows is one again.
+func (s *Snapshot) Unwrapped() string {
+	var b strings.Builder
+	for _, lines := range [][]Line{s.Scrollback, s.Lines} {
+		for _, l := range lines {
+			if l.Wrapped {
+				b.WriteString(l.padded())
+				continue
+			}
+			b.WriteString(l.text())
+			b.WriteByte('\n')
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (l Line) text() string { return strings.TrimRight(l.padded(), " ") }
+
+func (l Line) padded() string {
 	var b strings.Builder
 	col := 0
 	for _, r := range l.Runs {
@@ -29,7 +48,7 @@ func (l Line) text() string {
 		b.WriteString(r.Text)
 		col = r.Col + r.Width
 	}
-	return strings.TrimRight(b.String(), " ")
+	return b.String()
 }
 
 // ANSI returns the lines with their styles as SGR sequences, for a terminal
