@@ -1,4 +1,4 @@
-// Package stdio is a connection of JSON lines over an agent's pipes.
+// Package stdio is a connection of JSON messages over an agent's pipes.
 //
 // No line is too long for it up to a bound, lines that are no JSON are logged
 // and skipped, and stderr is always read: nothing that an agent prints wedges
@@ -43,6 +43,7 @@ type Conn struct {
 	process runner.Process
 	log     func(string)
 	graces  Graces
+	framed  bool
 	lines   *bufio.Reader
 
 	writing sync.Mutex
@@ -55,14 +56,24 @@ type Conn struct {
 	closing sync.Once
 }
 
-// Open spawns the agent.
+// Open spawns an agent that speaks JSON lines.
 func Open(ctx context.Context, o runner.Options, c runner.Command) (*Conn, error) {
+	return open(ctx, o, c, false)
+}
+
+// OpenFramed spawns an agent that puts a header with its length before each
+// JSON object.
+func OpenFramed(ctx context.Context, o runner.Options, c runner.Command) (*Conn, error) {
+	return open(ctx, o, c, true)
+}
+
+func open(ctx context.Context, o runner.Options, c runner.Command, framed bool) (*Conn, error) {
 	process, err := o.Spawn.Spawn(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	conn := &Conn{
-		process: process, log: o.Log, graces: DefaultGraces,
+		process: process, log: o.Log, graces: DefaultGraces, framed: framed,
 		lines: bufio.NewReaderSize(process.Stdout(), 64<<10), done: make(chan struct{}),
 	}
 	go conn.wait() // ends with the process; Close waits for it
@@ -106,11 +117,11 @@ func (c *Conn) readStderr() {
 	}
 }
 
-// Read returns the next line that is a JSON object. io.EOF is the end of the
-// agent's output.
+// Read returns the next line or frame that is a JSON object. io.EOF is the end
+// of the agent's output.
 func (c *Conn) Read() (json.RawMessage, error) {
 	for {
-		line, err := readLine(c.lines, maxLine)
+		line, err := c.next()
 		line = bytes.TrimSpace(line)
 		if len(line) > 0 && line[0] == '{' && json.Valid(line) {
 			return line, nil
@@ -125,6 +136,13 @@ func (c *Conn) Read() (json.RawMessage, error) {
 			return nil, err
 		}
 	}
+}
+
+func (c *Conn) next() ([]byte, error) {
+	if c.framed {
+		return c.readFrame()
+	}
+	return readLine(c.lines, maxLine)
 }
 
 // readLine returns a line without its end. Of one longer than limit it returns
@@ -152,8 +170,8 @@ func clip(line []byte) string {
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(string(line[:maxLogged]), ""), len(line))
 }
 
-// Write sends one line. When the context ends first, the agent does not read:
-// the line may have been written in part, and the connection can only be
+// Write sends one message. When the context ends first, the agent does not read:
+// it may have been written in part, and the connection can only be
 // closed.
 func (c *Conn) Write(ctx context.Context, message any) error {
 	line, err := json.Marshal(message)
@@ -164,7 +182,7 @@ func (c *Conn) Write(ctx context.Context, message any) error {
 	go func() {                    // ends when the pipe takes the line or is closed
 		c.writing.Lock()
 		defer c.writing.Unlock()
-		_, err := c.process.Stdin().Write(append(line, '\n'))
+		_, err := c.process.Stdin().Write(c.pack(line))
 		written <- err
 	}()
 	select {
