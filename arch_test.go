@@ -108,9 +108,15 @@ var allowed = map[string][]string{
 	"internal/runner/turn":            {"internal/permission", "internal/runner"},
 	"internal/runner/claude":          {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
 	"internal/runner/codex":           {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
-	"internal/harness/ipc":            {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
-	"internal/harness/onirc":          {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":                {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
+	"internal/runner/jsonrpc":         {"internal/runner", "internal/runner/stdio"},
+	"internal/runner/acp":             {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc"},
+	"internal/runner/copilot":         {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
+	"internal/runner/acp/terminals": {
+		"internal/fault", "internal/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",
+	},
+	"internal/harness/ipc":   {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
+	"internal/harness/onirc": {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
+	"internal/harness":       {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
 
 	"internal/irc":              {"internal/fault"},
 	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
@@ -135,7 +141,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
+		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
@@ -180,6 +186,7 @@ var allowed = map[string][]string{
 var outside = map[string][]string{
 	"github.com/BurntSushi/toml":      {"internal/workspace", "internal/conversation/screen"},
 	"github.com/goccy/go-yaml":        {"internal/workspace"},
+	"github.com/coder/acp-go-sdk":     {"internal/runner/acp"},
 	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container"},

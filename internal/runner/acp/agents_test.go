@@ -1,0 +1,4 @@
+package acp_test
+
+// agents are those that the tests write, by name.
+var agents = map[string]func() error{"puppet": puppet}

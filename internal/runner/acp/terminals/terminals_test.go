@@ -1,0 +1,133 @@
+package terminals_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"den/internal/fault"
+	"den/internal/home"
+	"den/internal/runner/acp"
+	"den/internal/runner/acp/terminals"
+	"den/internal/session"
+)
+
+// den is the binary whose hosts the tests run.
+var den string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("/tmp", "den-at-") // short: sockets go here
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) // Best effort: a temporary directory.
+	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
+	den = filepath.Join(dir, "den")
+	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+func newTerminals(t *testing.T) *terminals.Terminals {
+	t.Helper()
+	return &terminals.Terminals{
+		Home:  home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true},
+		Agent: "coder", Env: os.Environ(), Options: session.Options{Version: "test", Binary: den},
+	}
+}
+
+func create(t *testing.T, all *terminals.Terminals, spec acp.TerminalSpec) string {
+	t.Helper()
+	if spec.Dir == "" {
+		spec.Dir = t.TempDir()
+	}
+	id, err := all.Create(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := all.Release(context.Background(), id); err != nil && fault.KindOf(err) != fault.NotFound {
+			t.Error(err)
+		}
+	})
+	return id
+}
+
+// A command runs in its directory with its variables, its output is what a
+// person would read, and a recording of it stays.
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	all, dir := newTerminals(t), t.TempDir()
+	id := create(t, all, acp.TerminalSpec{
+		Argv: []string{"sh", "-c", `pwd; echo "$GIVEN"; printf '\033[31mred\033[0m\n'; printf 'x%.0s' $(seq 300); echo; exit 3`},
+		Dir:  dir, Env: map[string]string{"GIVEN": "value"},
+	})
+	exit, err := all.Wait(t.Context(), id)
+	if err != nil || exit != (acp.TerminalExit{Code: 3}) {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	out, err := all.Output(t.Context(), id)
+	if want := dir + "\nvalue\nred\n" + strings.Repeat("x", 300); err != nil || out.Text != want || out.Truncated || out.Exit == nil || out.Exit.Code != 3 {
+		t.Errorf("%+v, %v; want %q", out, err, want)
+	}
+	if err := all.Release(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	if _, err := all.Output(t.Context(), id); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("after its release: %v", err)
+	}
+	m, err := all.Home.Dir(id).Load()
+	if err != nil || m.Labels[terminals.AgentLabel] != "coder" || !strings.HasPrefix(m.Name, "coder-") {
+		t.Errorf("its record: %+v, %v", m, err)
+	}
+}
+
+// A command that goes on is read meanwhile, limited to the end of its output,
+// and ended.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	all := newTerminals(t)
+	id := create(t, all, acp.TerminalSpec{Argv: []string{"sh", "-c", `seq 1000; echo done; exec sleep 1000`}, OutputLimit: 10})
+	for {
+		out, err := all.Output(t.Context(), id)
+		if err != nil || out.Exit != nil {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		if strings.HasSuffix(out.Text, "done") {
+			if out.Text != "\n1000\ndone" || !out.Truncated {
+				t.Errorf("%+v", out)
+			}
+			break
+		}
+	}
+	if err := all.Kill(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	exit, err := all.Wait(t.Context(), id)
+	if err != nil || exit.Signal == "" {
+		t.Errorf("%+v, %v", exit, err)
+	}
+	if out, err := all.Output(t.Context(), id); err != nil || out.Exit == nil || !strings.HasSuffix(out.Text, "done") {
+		t.Errorf("after the end: %+v, %v", out, err)
+	}
+}
+
+func TestCannotStart(t *testing.T) {
+	t.Parallel()
+	all := newTerminals(t)
+	if id, err := all.Create(t.Context(), acp.TerminalSpec{Argv: []string{"/nonexistent"}, Dir: "/"}); err == nil {
+		t.Errorf("made %s", id)
+	}
+	if _, err := all.Wait(t.Context(), "nothing"); fault.KindOf(err) != fault.NotFound {
+		t.Error(err)
+	}
+}
