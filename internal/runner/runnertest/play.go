@@ -37,6 +37,7 @@ type playScript struct {
 	Bad       damage
 	Hostile   []string
 	EndOfTurn string
+	Framed    bool
 }
 
 // player spawns processes that play the recordings of a law, one after the
@@ -46,6 +47,7 @@ type player struct {
 	bad             damage
 	hostile         []string
 	endOfTurn       string
+	framed          bool
 
 	mu      sync.Mutex // guards spawned
 	spawned int
@@ -62,7 +64,7 @@ func (p *player) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	script, err := json.Marshal(playScript{Dir: p.dir, Bad: p.bad, Hostile: p.hostile, EndOfTurn: p.endOfTurn})
+	script, err := json.Marshal(playScript{Dir: p.dir, Bad: p.bad, Hostile: p.hostile, EndOfTurn: p.endOfTurn, Framed: p.framed})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func play(path string) int {
 	}
 	p := &playing{
 		playScript: script, tape: tape, names: names{recordedDir: script.Dir},
-		out: bufio.NewWriter(os.Stdout), lines: readLines(os.Stdin),
+		out: bufio.NewWriter(os.Stdout), lines: readMessages(os.Stdin, script.Framed),
 	}
 	code, err := p.run()
 	if err != nil {
@@ -111,14 +113,14 @@ func play(path string) int {
 	return code
 }
 
-// readLines reads lines until EOF, when the channel is closed.
-func readLines(r io.Reader) <-chan []byte {
+// readMessages reads messages until EOF, when the channel is closed.
+func readMessages(r io.Reader, framed bool) <-chan []byte {
 	lines := make(chan []byte) // ends with the process
 	go func() {
 		defer close(lines)
 		b := bufio.NewReader(r)
 		for {
-			line, err := b.ReadBytes('\n')
+			line, err := readMessage(b, framed)
 			if line = bytes.TrimSpace(line); len(line) > 0 {
 				lines <- line
 			}
@@ -220,8 +222,18 @@ func (p *playing) say(e entry) error {
 	if len(e.Msg) > 0 {
 		line = string(e.Msg)
 	}
-	p.out.WriteString(p.names.apply(line) + "\n")
+	p.write(p.names.apply(line))
 	return p.out.Flush()
+}
+
+// write writes a message as the agent does; what is no JSON is a line.
+func (p *playing) write(message string) {
+	if p.Framed && json.Valid([]byte(message)) {
+		message = frame(message)
+	} else {
+		message += "\n"
+	}
+	p.out.WriteString(message) // Best effort: Flush tells.
 }
 
 // beHostile writes what no driver may be confused by.
@@ -236,10 +248,10 @@ func (p *playing) beHostile() {
 			p.requests++
 			line = fmt.Sprintf(line, p.requests)
 		}
-		fmt.Fprintln(p.out, line)
+		p.write(line)
 	}
 	if p.requests == 1 {
-		fmt.Fprintf(p.out, `{"type":"no_such","method":"no/such","params":{"x":"%s"}}`+"\n", strings.Repeat("x", 2<<20))
+		p.write(fmt.Sprintf(`{"type":"no_such","method":"no/such","params":{"x":"%s"}}`, strings.Repeat("x", 2<<20)))
 		for range 5000 {
 			fmt.Fprintln(os.Stderr, "noise noise noise noise noise noise noise noise")
 		}
@@ -324,6 +336,9 @@ func (p *playing) end(code int) (int, error) {
 // cut ends the output in the middle of a line.
 func (p *playing) cut(e entry) (int, error) {
 	line := p.names.apply(string(e.Msg))
+	if p.Framed {
+		line = frame(line)
+	}
 	p.out.WriteString(line[:len(line)/2])
 	if err := p.out.Flush(); err != nil {
 		return 0, err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,16 +19,18 @@ import (
 
 // recorder writes down what real agents and their driver say, for player.
 type recorder struct {
-	t     *testing.T
-	spawn runner.Spawner
-	law   string
-	clean names // what differs between machines, and what stands for it
+	t      *testing.T
+	spawn  runner.Spawner
+	law    string
+	framed bool
+	noise  []string
+	clean  names // what differs between machines, and what stands for it
 
 	mu      sync.Mutex // guards spawned
 	spawned int
 }
 
-func newRecorder(t *testing.T, spawn runner.Spawner, law string, home *realcli.Home, stub *modelstub.Server) *recorder {
+func newRecorder(t *testing.T, spawn runner.Spawner, law string, b Backend, home *realcli.Home, stub *modelstub.Server) *recorder {
 	root := filepath.Dir(home.Dir)
 	clean := names{
 		home.Work: recordedDir, home.Dir: "/home/user", root: "/home/user/tmp",
@@ -37,7 +40,7 @@ func newRecorder(t *testing.T, spawn runner.Spawner, law string, home *realcli.H
 	if host, err := os.Hostname(); err == nil && host != "" {
 		clean[`"`+host+`"`] = `"host"`
 	}
-	return &recorder{t: t, spawn: spawn, law: law, clean: clean}
+	return &recorder{t: t, spawn: spawn, law: law, framed: b.Framed, noise: b.Noise, clean: clean}
 }
 
 func (r *recorder) Spawn(ctx context.Context, c runner.Command) (runner.Process, error) {
@@ -49,15 +52,15 @@ func (r *recorder) Spawn(ctx context.Context, c runner.Command) (runner.Process,
 	r.spawned++
 	n := r.spawned
 	r.mu.Unlock()
-	tape := &tapeWriter{clean: r.clean}
+	tape := &tapeWriter{clean: r.clean, noise: r.noise}
 	argv := []string{}
 	for _, a := range c.Argv[1:] {
 		argv = append(argv, r.clean.apply(a))
 	}
 	tape.add(entry{Dir: "argv", Argv: argv})
 	recorded := &recordedProcess{Process: p, tape: tape}
-	recorded.stdin = &recordedInput{WriteCloser: p.Stdin(), tape: tape}
-	recorded.stdout = io.TeeReader(p.Stdout(), &lineTee{tape: tape, dir: "out"})
+	recorded.stdin = &recordedInput{WriteCloser: p.Stdin(), tape: tape, framed: r.framed}
+	recorded.stdout = io.TeeReader(p.Stdout(), &lineTee{tape: tape, dir: "out", framed: r.framed})
 	recorded.stderr = io.TeeReader(p.Stderr(), &lineTee{tape: tape, dir: "err"})
 	r.t.Cleanup(func() {
 		p.Wait()
@@ -97,11 +100,13 @@ func (p *recordedProcess) Wait() runner.Exit {
 // recordedInput writes down a line before the agent can answer it.
 type recordedInput struct {
 	io.WriteCloser
-	tape *tapeWriter
+	tape   *tapeWriter
+	framed bool
 }
 
 func (i *recordedInput) Write(line []byte) (int, error) {
-	i.tape.line("in", line)
+	message, _, _ := cutMessage(append(bytes.Clone(line), '\n'), i.framed) // a message is written at once
+	i.tape.line("in", message)
 	return i.WriteCloser.Write(line)
 }
 
@@ -110,17 +115,18 @@ func (i *recordedInput) Close() error {
 	return i.WriteCloser.Close()
 }
 
-// lineTee writes down whole lines.
+// lineTee writes down whole messages.
 type lineTee struct {
-	tape *tapeWriter
-	dir  string
-	rest []byte
+	tape   *tapeWriter
+	dir    string
+	framed bool
+	rest   []byte
 }
 
 func (t *lineTee) Write(data []byte) (int, error) {
 	t.rest = append(t.rest, data...)
 	for {
-		line, rest, found := bytes.Cut(t.rest, []byte("\n"))
+		line, rest, found := cutMessage(t.rest, t.framed)
 		if !found {
 			return len(data), nil
 		}
@@ -133,6 +139,7 @@ func (t *lineTee) Write(data []byte) (int, error) {
 // its end: the end is written last.
 type tapeWriter struct {
 	clean names
+	noise []string
 
 	mu      sync.Mutex // guards the fields below
 	entries []entry
@@ -153,7 +160,8 @@ func (t *tapeWriter) end(code int) {
 
 func (t *tapeWriter) line(dir string, line []byte) {
 	line = bytes.TrimSpace(line)
-	if len(line) == 0 {
+	isNoise := func(part string) bool { return dir == "out" && bytes.Contains(line, []byte(part)) }
+	if len(line) == 0 || slices.ContainsFunc(t.noise, isNoise) {
 		return
 	}
 	clean := []byte(t.clean.apply(string(line)))

@@ -77,7 +77,7 @@ func newRealWorld(t *testing.T, b Backend, l law) *world {
 	mark := "runnertest-" + filepath.Base(filepath.Dir(home.Work))
 	var spawn runner.Spawner = local.Spawner{Mark: mark, Env: home.Env}
 	if os.Getenv("DEN_TEST_RECORD") == "1" {
-		spawn = newRecorder(t, spawn, l.name, home, stub)
+		spawn = newRecorder(t, spawn, l.name, b, home, stub)
 	}
 	return newWorld(t, b, stub, mark, runner.Options{Spawn: spawn, Command: []string{home.Program}, Dir: home.Work})
 }
@@ -88,7 +88,7 @@ func newPlayWorld(t *testing.T, b Backend, l law) *world {
 		name = l.from
 	}
 	dir, mark := t.TempDir(), "runnertest-"+b.Driver.Name()+"-"+l.name
-	player := &player{mark: mark, name: name, dir: dir, bad: l.bad, hostile: b.Hostile, endOfTurn: b.EndOfTurn}
+	player := &player{mark: mark, name: name, dir: dir, bad: l.bad, hostile: b.Hostile, endOfTurn: b.EndOfTurn, framed: b.Framed}
 	return newWorld(t, b, nil, mark, runner.Options{Spawn: player, Command: []string{b.Driver.Name()}, Dir: dir})
 }
 
