@@ -98,3 +98,4 @@ test-agents: setup ## install pinned coding agents from npm and drive them again
 	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers|TestAgentSkill" -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/claude/ ./internal/runner/codex/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/acp/ ./internal/runner/copilot/

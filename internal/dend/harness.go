@@ -12,20 +12,27 @@ import (
 	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/onirc"
+	"den/internal/home"
 	"den/internal/runner"
+	"den/internal/runner/acp"
+	"den/internal/runner/acp/terminals"
 	"den/internal/runner/claude"
 	"den/internal/runner/codex"
+	"den/internal/runner/copilot"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
+	"den/internal/session"
 	"den/internal/supervise"
 	"den/internal/supervisor"
 )
 
 // drivers are the protocols by which agents can be driven.
 var drivers = map[string]runner.Driver{
-	"claude": claude.Driver{},
-	"codex":  codex.Driver{},
-	"script": script.Driver{},
+	"acp":     acp.Driver{Files: true, Version: Version},
+	"claude":  claude.Driver{},
+	"codex":   codex.Driver{},
+	"copilot": copilot.Driver{Getenv: os.Getenv},
+	"script":  script.Driver{},
 }
 
 // Backends lists the names of drivers.
@@ -76,12 +83,32 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 		return fmt.Errorf("end what the last harness left: %w", err)
 	}
 	getenv := lookup(environ)
+	if driver, err = withTerminals(driver, c, environ); err != nil {
+		return err
+	}
 	screen := harness.NewScreen(os.Stdin, stdout, logFile, time.Now)
 	screen.Greet(c)
 	return harness.Run(ctx, harness.Options{
 		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: getenv,
 		Connect: onirc.Connect, Judge: judge(c, spawn, screen),
 	})
+}
+
+// withTerminals lets an agent that asks its client to run commands run them in
+// sessions beside its own.
+func withTerminals(d runner.Driver, c harness.Config, environ []string) (runner.Driver, error) {
+	agent, ok := d.(acp.Driver)
+	if !ok {
+		return d, nil
+	}
+	root, err := home.ResolveHome("", lookup(environ))
+	if err != nil {
+		return nil, err
+	}
+	agent.Terminals = &terminals.Terminals{
+		Home: root, Agent: c.Agent, Env: environ, Options: session.Options{Version: Version, Binary: c.Den},
+	}
+	return agent, nil
 }
 
 // judge is who supervises the agent: any backend, nil for fixed rules.
