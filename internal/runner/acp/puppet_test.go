@@ -76,8 +76,7 @@ func puppet() error {
 type puppetAgent struct {
 	in     *bufio.Reader
 	asked  int
-	waits  json.RawMessage // the id of a prompt that hangs
-	heard  []string        // said in the next turn
+	heard  []string // said in the next turn
 	inTurn bool
 }
 
