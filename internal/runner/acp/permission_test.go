@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"den/internal/permission"
@@ -125,12 +126,14 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 		return permission.Decision{}
 	}
 	s := st.mustOpen(t)
-	go func() {
+	var interrupting sync.WaitGroup
+	interrupting.Go(func() {
 		<-ended
 		if err := s.Interrupt(t.Context()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	defer interrupting.Wait()
 	line := strings.TrimSuffix(string(permissionRequest(t, "allow_once")), "}") + `,"id":"w"}`
 	_, result, err := play(t, s, script{Lines: []string{line, `{"method":"$/cancel_request","params":{"requestId":"w"}}`}, Hang: true})
 	if err != nil || !result.Cancelled {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"den/internal/permission"
@@ -255,12 +256,14 @@ func TestInterruptWithdrawsQuestions(t *testing.T) {
 		return permission.Decision{Allow: true} // too late
 	}
 	s := st.mustOpen(t)
-	go func() {
+	var interrupting sync.WaitGroup
+	interrupting.Go(func() {
 		<-asked
 		if err := s.Interrupt(t.Context()); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	defer interrupting.Wait()
 	events, result, err := play(t, s, script{Ask: []json.RawMessage{permissionRequest(t, "allow_once", "reject_once")}})
 	if err != nil || !result.Cancelled || !strings.Contains(said(events), `{"outcome":{"outcome":"cancelled"}}`) {
 		t.Errorf("%q, %+v, %v", said(events), result, err)

@@ -113,7 +113,10 @@ func (s *session) open(ctx context.Context) error {
 	case opened.SessionID == "":
 		return &runner.Failure{Class: runner.Bug, Message: "copilot made a session without an id"}
 	}
-	s.id, s.model = opened.SessionID, opened.ModelState.ModelID
+	s.mu.Lock()
+	s.id = opened.SessionID
+	s.mu.Unlock()
+	s.model = opened.ModelState.ModelID
 	return nil
 }
 

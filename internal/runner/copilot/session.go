@@ -21,7 +21,6 @@ type session struct {
 	peer     *jsonrpc.Peer
 	provider *provider // or nil: the vendor's service
 
-	id    string // set once, by open
 	model string // of the goroutine that calls Turn
 
 	ctx       context.Context // ends with the session
@@ -33,7 +32,8 @@ type session struct {
 	skipped   turn.Skipped
 	closeOnce func() runner.Exit
 
-	mu      sync.Mutex // guards current
+	mu      sync.Mutex // guards the fields below
+	id      string     // set once, by open; the reader runs already
 	current *running   // or nil
 }
 
@@ -58,7 +58,12 @@ func newSession(conn *stdio.Conn, o runner.Options) *session {
 	return s
 }
 
-func (s *session) ID() string            { return s.id }
+func (s *session) ID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
 func (s *session) Done() <-chan struct{} { return s.conn.Done() }
 func (s *session) Close() runner.Exit    { return s.closeOnce() }
 
@@ -93,7 +98,7 @@ func (s *session) handle(m jsonrpc.Message) {
 		Event     event  `json:"event"`
 	}
 	_ = json.Unmarshal(m.Params, &params) // Best effort: an event without a type is no event.
-	if params.SessionID == s.id {
+	if params.SessionID == s.ID() {
 		s.relay.Pass(params.Event) // between turns nobody wants to know
 	}
 }
@@ -108,7 +113,7 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 	defer s.questions.WithdrawAll()
 	r := s.begin()
 	defer s.end(r)
-	id, err := s.peer.Send(ctx, "session.send", map[string]string{"sessionId": s.id, "prompt": prompt}, func(_ jsonrpc.Message, err error) {
+	id, err := s.peer.Send(ctx, "session.send", map[string]string{"sessionId": s.ID(), "prompt": prompt}, func(_ jsonrpc.Message, err error) {
 		if err != nil {
 			s.relay.Pass(event{refused: err})
 		}
@@ -217,7 +222,7 @@ func (s *session) Interrupt(ctx context.Context) error {
 
 // abort writes the request; its answer is the turn's end.
 func (s *session) abort(ctx context.Context) error {
-	_, err := s.peer.Send(ctx, "session.abort", map[string]string{"sessionId": s.id}, func(jsonrpc.Message, error) {})
+	_, err := s.peer.Send(ctx, "session.abort", map[string]string{"sessionId": s.ID()}, func(jsonrpc.Message, error) {})
 	if err != nil {
 		return s.peer.WhyNot(err)
 	}
@@ -240,7 +245,7 @@ func (s *session) decide(id string, d permission.Decision) {
 			result["feedback"] = d.Reason
 		}
 	}
-	params := map[string]any{"sessionId": s.id, "requestId": id, "result": result}
+	params := map[string]any{"sessionId": s.ID(), "requestId": id, "result": result}
 	if err := s.peer.Call(s.ctx, "session.permissions.handlePendingPermissionRequest", params, nil); err != nil && s.ctx.Err() == nil {
 		s.options.Log("answer the agent's question: " + err.Error())
 	}
