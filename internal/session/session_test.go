@@ -66,6 +66,18 @@ func start(t *testing.T, o session.Options, command ...string) (*session.Session
 	return startLimited(t, o, 0, command...)
 }
 
+// userHome is a home directory of the test's own. fish would spend seconds on
+// making completions of all manual pages in a new one; the directory for them
+// keeps it from that.
+func userHome(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".local", "share", "fish", "generated_completions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // startLimited is start with a limit of the log's size.
 func startLimited(t *testing.T, o session.Options, logLimit int64, command ...string) (*session.Session, *home.Manifest) {
 	t.Helper()
@@ -73,7 +85,7 @@ func startLimited(t *testing.T, o session.Options, logLimit int64, command ...st
 	root := home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}
 	env := append(session.WithoutTerminal(os.Environ()), session.TerminalEnv(root, session.DefaultTerm, "/", "test")...)
 	s, m, err := session.Create(t.Context(), root, home.Spec{
-		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ ", "HOME="+filepath.Dir(root.Path)), Term: session.DefaultTerm,
+		Name: "t", Command: command, Cwd: "/", Env: append(env, "PS1=$ ", "HOME="+userHome(t)), Term: session.DefaultTerm,
 		Cols: 80, Rows: 24, RecordInput: home.RecordAuto, LogLimit: logLimit,
 	}, o)
 	if err != nil {
