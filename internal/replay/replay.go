@@ -121,6 +121,7 @@ func (r *Result) Apply(ev eventlog.Event) {
 // say about it.
 func Apply(t *vt.Terminal, ev eventlog.Event) {
 	if out, ok := ev.Output(); ok {
+		t.SetSeq(ev.Seq)
 		t.Write(out) // A terminal takes every byte.
 	} else if cols, rows, ok := ev.Size(); ok {
 		t.Resize(cols, rows)

@@ -54,7 +54,7 @@ func (h *host) turn(code string, data []byte) uint64 {
 	if err := h.log.Flush(); err != nil {
 		h.t.Fatal(err)
 	}
-	replay.Apply(h.term, eventlog.Event{Code: code, Data: data})
+	replay.Apply(h.term, eventlog.Event{Seq: seq, Code: code, Data: data})
 	if err := h.log.RotateIfFull(); err != nil {
 		h.t.Fatal(err)
 	}

@@ -42,8 +42,11 @@ func (r *restore) watch(p []byte) {
 	}
 }
 
-// maxFirstLine keeps absolute row numbers exact in JSON.
-const maxFirstLine = 1 << 53
+// maxFirstLine and maxSeq keep row numbers and event numbers exact in JSON.
+const (
+	maxFirstLine = 1 << 53
+	maxSeq       = 1 << 53
+)
 
 // apcReadable reports whether an APC that begins like this may be den's own.
 // Of kitty graphics only the control part is read.
@@ -90,14 +93,18 @@ func (t *Terminal) dispatchAPC(text []byte) {
 		}
 	case "first":
 		// Row numbers may skip ahead, as after much output, never back.
-		if n, ok := number(args, 0, 10); ok && n <= maxFirstLine && int64(n) > t.hist.first {
+		if n, ok := number(args, 0, 10); ok && n <= maxFirstLine && int64(n) > t.FirstLine() {
 			t.hist.first = int64(n)
 		}
 	case "anchor":
 		up, ok1 := number(args, 0, 10)
 		col, ok2 := number(args, 1, 10)
-		if ok1 && ok2 && up <= uint64(t.hist.len()) && col < uint64(t.cols) {
+		if ok1 && ok2 && up <= uint64(t.ScrollbackLen()) && col < uint64(t.cols) {
 			t.anchor = anchor{int(up), int(col)}
+		}
+	case "seq":
+		if n, ok := number(args, 0, 10); ok && n <= maxSeq {
+			t.SetSeq(n)
 		}
 	case "below":
 		t.privateBelow(args)

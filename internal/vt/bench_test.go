@@ -35,9 +35,12 @@ func BenchmarkWrite(b *testing.B) {
 		b.Run(s.name, func(b *testing.B) {
 			stream := benchStream(s.make, 4<<20)
 			term := vt.New(vt.Config{Cols: 80, Rows: 24, Scrollback: 10000})
+			seq := uint64(0)
 			write := func() {
 				for p := stream; len(p) > 0; {
 					n := min(4096, len(p)) // what a PTY gives at once
+					seq++
+					term.SetSeq(seq)
 					term.Write(p[:n])
 					p = p[n:]
 				}

@@ -8,8 +8,11 @@ import (
 
 // Diff returns "" when two terminals are equal in every observable way, now
 // and after whatever both are fed next; else the first difference in words.
-// Replies, marks and notes that were not yet taken do not count.
+// Replies, marks and notes that were not yet taken do not count, nor do the
+// numbers of events: see [DiffSeqs].
 func Diff(a, b *Terminal) string {
+	a.wrapDeep()
+	b.wrapDeep()
 	for _, d := range []string{
 		differ("size", [2]int{a.cols, a.rows}, [2]int{b.cols, b.rows}),
 		differ("scrollback length", a.hist.len(), b.hist.len()),

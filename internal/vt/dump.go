@@ -16,7 +16,8 @@ import (
 // Feeding a dump makes no replies, marks or notes. It is valid UTF-8 unless
 // the terminal is inside a string, such as a title, that is not.
 func (t *Terminal) Dump() []byte {
-	d := dumper{t: t, b: make([]byte, 0, 4096)}
+	t.wrapDeep()
+	d := dumper{t: t, b: make([]byte, 0, 4096), stamp: stampOf(0)}
 	d.add(dumpIntro + "\x1b[?2027h") // rows may hold characters that were joined
 	d.mainScreen()
 	d.belowRows()
@@ -41,10 +42,11 @@ func (t *Terminal) Dump() []byte {
 // dumper writes a dump and keeps track of what the terminal that reads it
 // has come to.
 type dumper struct {
-	t    *Terminal
-	b    []byte
-	pen  pen       // style and protected only
-	join joinState // what the next rune could join by mistake
+	t     *Terminal
+	b     []byte
+	pen   pen       // style and protected only
+	join  joinState // what the next rune could join by mistake
+	stamp stamp     // or 0: events are not named
 	// dropLink reports whether a hyperlink is to be left out; or nil.
 	dropLink func(link uint32) bool
 }
@@ -290,6 +292,7 @@ func hl(on bool) byte {
 // any other control would make the reader forget it.
 func (d *dumper) private() {
 	t := d.t
+	d.setStamp(t.stamp)
 	if t.hist.first != 0 {
 		d.addf("\x1b_den;first;%d\x1b\\", t.hist.first)
 	}

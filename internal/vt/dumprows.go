@@ -81,7 +81,10 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 func (d *dumper) cells(l *line, from, to int) int {
 	for x := from; x < to; {
 		c := l.cells[x]
-		if n := d.ascii(l.cells[x:to]); n > 0 {
+		if !c.blank() {
+			d.setStamp(l.stampAt(x))
+		}
+		if n := d.ascii(l.cells[x:l.sameStamp(x, to)]); n > 0 {
 			x += n
 			continue
 		}
@@ -206,5 +209,13 @@ func (d *dumper) setPen(want pen) {
 		}
 		have.protected = want.protected
 		d.join = joinNone
+	}
+}
+
+// setStamp names the event that wrote the next characters.
+func (d *dumper) setStamp(want stamp) {
+	if want != d.stamp && d.stamp != 0 {
+		d.addf("\x1b_den;seq;%d\x1b\\", want.seq())
+		d.stamp = want
 	}
 }

@@ -8,6 +8,9 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 		l.endChanged()
 	}
 	fill(l.cells[from:to], t.blank())
+	if to-from == len(l.cells) {
+		l.stamp = 0
+	}
 }
 
 // eraseUnprotected blanks columns [from, to) but for what DECSCA protects.
@@ -73,6 +76,7 @@ func (t *Terminal) eraseInDisplay(how int, selective bool) {
 			// The end of dumpIntro. Dumps of older versions do not name mode 2027:
 			// those always joined characters.
 			t.modes.set(modeClusters, true)
+			t.SetSeq(0) // nor the numbers of events
 		}
 	}
 }
@@ -111,6 +115,7 @@ func (t *Terminal) alignmentTest() {
 		l := t.row(y)
 		l.clear(0)
 		fill(l.cells, 'E')
+		l.stamp = t.stamp
 	}
 	t.unlink(0)
 	t.moveTo(0, 0)

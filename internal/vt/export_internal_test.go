@@ -14,6 +14,10 @@ func (t *Terminal) Check() error {
 	if m.top < 0 || m.top > m.bottom || m.bottom >= t.rows || m.left < 0 || m.left > m.right || m.right >= t.cols {
 		return fmt.Errorf("margins %+v", m)
 	}
+	if t.deep != nil && (t.deep.rows.len() == 0 || len(t.deep.steps) == 0) {
+		return fmt.Errorf("nothing is to be wrapped: %d rows, %d steps", t.deep.rows.len(), len(t.deep.steps))
+	}
+	t.wrapDeep()
 	if t.hist.len() > t.hist.max || t.anchor.up > t.hist.len() {
 		return fmt.Errorf("scrollback %d of %d, anchor %+v", t.hist.len(), t.hist.max, t.anchor)
 	}
@@ -94,6 +98,7 @@ func (t *Terminal) Tables() (styles, clusters int) {
 // Logical returns the main screen's text with its scrollback, wrapped rows
 // joined, trailing blanks and empty lines left out.
 func (t *Terminal) Logical() []string {
+	t.wrapDeep()
 	var lines []*line
 	for i := range t.hist.len() {
 		lines = append(lines, t.histLine(i))

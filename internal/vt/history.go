@@ -93,3 +93,13 @@ func (h *history) load(lines []*line) {
 func (h *history) clear() {
 	*h = history{max: h.max, first: h.first + int64(h.len())}
 }
+
+// cut forgets the rows from row n on.
+func (h *history) cut(n int) {
+	if n >= h.cold.n {
+		h.nHot = n - h.cold.n
+		return
+	}
+	h.nHot = 0
+	h.cold.cut(n)
+}

@@ -44,7 +44,8 @@ func randomSteps(g generator) []step {
 func dumpLaw(cfg vt.Config) func([]step) string {
 	return func(steps []step) string {
 		term := vt.New(cfg)
-		for _, s := range steps {
+		for i, s := range steps {
+			term.SetSeq(uint64(i))
 			s.do(term)
 			if err := term.Check(); err != nil {
 				return err.Error()
@@ -63,6 +64,9 @@ func dumpDiff(term *vt.Terminal, cfg vt.Config) string {
 	again := vt.New(cfg)
 	again.Write(dump)
 	if d := vt.Diff(term, again); d != "" {
+		return fmt.Sprintf("%s\ndump is %q", d, dump)
+	}
+	if d := vt.DiffSeqs(term, again); d != "" {
 		return fmt.Sprintf("%s\ndump is %q", d, dump)
 	}
 	if r, m, n := again.TakeReplies(), again.TakeMarks(), again.TakeNotes(); r != nil || m != nil || n != nil {
@@ -99,7 +103,8 @@ func continueLaw(cfg vt.Config, seed uint64) func([]step) string {
 	return func(steps []step) string {
 		term := vt.New(cfg)
 		fed := 0
-		for _, s := range steps[:len(steps)/2] {
+		for i, s := range steps[:len(steps)/2] {
+			term.SetSeq(uint64(i))
 			s.do(term)
 			fed += len(s.data)
 		}
@@ -113,7 +118,9 @@ func continueLaw(cfg vt.Config, seed uint64) func([]step) string {
 		term.TakeReplies()
 		term.TakeMarks()
 		term.TakeNotes()
-		for _, s := range steps[len(steps)/2:] {
+		for i, s := range steps[len(steps)/2:] {
+			term.SetSeq(uint64(1000 + i))
+			again.SetSeq(uint64(1000 + i))
 			s.do(term)
 			s.do(again)
 			if d := pairDiff(term, again); d != "" {
@@ -127,6 +134,9 @@ func continueLaw(cfg vt.Config, seed uint64) func([]step) string {
 // pairDiff is "" when both terminals are equal and have the same to say.
 func pairDiff(a, b *vt.Terminal) string {
 	if d := vt.Diff(a, b); d != "" {
+		return d
+	}
+	if d := vt.DiffSeqs(a, b); d != "" {
 		return d
 	}
 	if x, y := a.TakeReplies(), b.TakeReplies(); !bytes.Equal(x, y) {

@@ -5,12 +5,14 @@ type line struct {
 	cells   []cell
 	wrapped bool // the text goes on in the next row
 	prompt  PromptMarks
+	stamp   stamp  // of all characters in the row, or mixed
+	spans   []span // of the whole row, while stamp is mixed
 }
 
 // clear makes the row empty, in the given blank.
 func (l *line) clear(blank cell) {
 	fill(l.cells, blank)
-	l.wrapped, l.prompt = false, 0
+	l.wrapped, l.prompt, l.stamp = false, 0, 0
 }
 
 // endChanged notes that the last cell is about to change: what was written

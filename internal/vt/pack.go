@@ -7,7 +7,7 @@ import (
 )
 
 // A packed row is a byte of flags, the number of its cells up to the last that
-// is not empty, its styles unless all are plain (how many cells, which style),
+// is not empty, its stamp or stamps, its styles unless all are plain (how many cells, which style),
 // and then what else is in the cells: a byte for each where all of it is ASCII,
 // else four. The loops have few branches, as all that scrolls away is packed.
 const (
@@ -15,6 +15,8 @@ const (
 	packStyled
 	packBytes
 	packPrompt // the lowest of the four bits of the prompt marks
+
+	packMixed = packPrompt << 4 // a stamp for each cell
 )
 
 // pageRows is the number of packed rows in one allocation.
@@ -60,6 +62,20 @@ func (c *coldRows) drop() {
 	}
 }
 
+// cut forgets the rows from row n on.
+func (c *coldRows) cut(n int) {
+	c.n = n
+	last := c.dropped + n // rows that stay in the pages
+	pages := (last + pageRows - 1) / pageRows
+	if c.pages = c.pages[:pages]; pages == 0 {
+		return
+	}
+	p := c.pages[pages-1]
+	if p.n = last - (pages-1)*pageRows; p.n < pageRows {
+		p.data = p.data[:p.ends[p.n-1]]
+	}
+}
+
 func (c *coldRows) at(i int) []byte {
 	i += c.dropped
 	p := c.pages[i/pageRows]
@@ -86,7 +102,11 @@ func (l *line) appendPacked(dst []byte) []byte {
 	if uint32(all) < utf8.RuneSelf {
 		flags |= packBytes
 	}
+	if l.stamp == mixed {
+		flags |= packMixed
+	}
 	dst = binary.AppendUvarint(append(dst, flags), uint64(len(cells)))
+	dst = l.appendPackedStamps(dst, len(cells))
 	if flags&packStyled != 0 {
 		start, style := 0, cells[0].style()
 		for i, c := range cells {
@@ -143,9 +163,20 @@ func (l *line) unpack(p []byte) {
 	}
 	flags := p[0]
 	p = p[1:]
-	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)
+	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)&(CommandEnd<<1-1)
 	cells := l.cells[:number()]
 	clear(l.cells)
+	l.stamp = 0
+	if flags&packMixed == 0 {
+		l.stamp = stamp(number())
+	} else {
+		l.stamp, l.spans = mixed, l.spans[:0]
+		for x := 0; x < len(cells); {
+			x += number()
+			l.spans = append(l.spans, span{x, stamp(number())})
+		}
+		l.closeSpans()
+	}
 	if flags&packStyled != 0 {
 		for x := 0; x < len(cells); {
 			n := number()

@@ -99,6 +99,7 @@ func (t *Terminal) printASCII(p []byte) {
 		for i, b := range p[:n] {
 			dst[i] = bits | cell(b)
 		}
+		l.written(x, n, t.stamp)
 		if x += n; x == end {
 			x--
 			t.cur.pending = true
@@ -195,6 +196,7 @@ func (t *Terminal) put(content cell) bool {
 	if w == 2 && x+1 < len(l.cells) {
 		l.cells[x+1] = bits | cellSpacer
 	}
+	l.written(x, min(w, len(l.cells)-x), t.stamp)
 	if x += w; x >= end {
 		x = end - 1
 		t.cur.pending = true
@@ -257,6 +259,7 @@ func (t *Terminal) attach(r rune) {
 		*c&cellWide == 0 && takesEmojiSelector(rune(base))
 	content := t.extend(base, r)
 	*c = *c&^contentMask | content
+	l.written(x, 1, t.stamp)
 	if !joined {
 		return
 	}
@@ -276,6 +279,7 @@ func (t *Terminal) joinTo(r rune, next joinState) {
 	}
 	c := &l.cells[x]
 	*c = *c&^contentMask | t.extend(c.content(), r)
+	l.written(x, 1, t.stamp)
 	t.last = lastChar{content: t.last.content&cellWide | c.content(), join: next}
 }
 
@@ -309,6 +313,7 @@ func (t *Terminal) widen(l *line, x int) {
 	end := t.lineEnd()
 	l.cells[x] = c | cellWide
 	l.cells[x+1] = c&^contentMask | cellSpacer
+	l.written(x, 2, t.stamp)
 	if x+2 >= len(l.cells) {
 		l.endChanged()
 	}

@@ -46,6 +46,7 @@ func (t *Terminal) fillArea(r rune, top, left, bottom, right int) {
 	for y := top; y <= bottom; y++ {
 		t.eraseCells(t.row(y), left, right+1)
 		fill(t.row(y).cells[left:right+1], c)
+		t.row(y).written(left, right+1-left, t.stamp)
 	}
 }
 
@@ -86,5 +87,6 @@ func (t *Terminal) copyArea(top, left, bottom, right int) {
 		for x := toLeft; x < toLeft+width; x++ {
 			l.cells[x] &^= cellPad
 		}
+		l.written(toLeft, width, t.stamp)
 	}
 }

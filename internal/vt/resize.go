@@ -64,6 +64,7 @@ func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 		}
 		copy(out[y].cells, cells)
 		out[y].wrapped, out[y].prompt = l.wrapped, l.prompt
+		out[y].clipStamps(l, t.cols, cols)
 	}
 	out[n-1].wrapped = false
 	return out
@@ -79,12 +80,12 @@ func (t *Terminal) splitCells(cells []cell, x int) {
 // resizeMain wraps the main screen and its scrollback anew and divides the
 // result between them.
 func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
-	hist := t.hist.len()
-	lines := make([]*line, 0, hist+t.rows)
-	for i, l := range newLines(hist, t.cols) {
-		lines = append(lines, t.hist.at(i, l))
+	if len(follow) > 0 {
+		t.wrapDeep()
 	}
-	lines = append(lines, t.main.rows...)
+	near := t.nearRows(len(follow) > 0)
+	hist := len(near)
+	lines := append(near, t.main.rows...)
 	lines = append(lines, t.below...)
 
 	top := point{row: hist - t.anchor.up, col: t.anchor.col}
@@ -118,8 +119,9 @@ func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	}
 	// The old top stays the top if all fits below it; the cursor stays in sight.
 	first := max(0, min(max(top.row, used-rows+1), cursor.row))
-	t.anchor = anchor{up: max(first-top.row, 0), col: top.col}
-	t.setMain(lines[:used+1], first, cols, rows)
+	t.anchor = anchor{up: min(max(first-top.row, 0), t.hist.max), col: top.col}
+	t.setHistory(lines[:first], cols)
+	t.setMain(lines[first:used+1], cols, rows)
 
 	savedAt.row = min(max(savedAt.row-first, 0), rows-1)
 	saved.x, saved.y, saved.pending = savedAt.col, savedAt.row, savedAt.after
@@ -128,17 +130,15 @@ func (t *Terminal) resizeMain(cols, rows int, follow []*int64) {
 	}
 }
 
-// setMain makes lines[first:] the main screen, padded to the number of rows, what
-// is before it the scrollback, and what is after it the rows below.
-func (t *Terminal) setMain(lines []*line, first, cols, rows int) {
-	screen := lines[first:]
+// setMain makes lines the main screen, padded to the number of rows, and what
+// does not fit the rows below.
+func (t *Terminal) setMain(lines []*line, cols, rows int) {
+	screen := lines
 	if n := rows - len(screen); n > 0 {
 		screen = append(screen[:len(screen):len(screen)], newLines(n, cols)...)
 	}
 	t.main.rows = append([]*line(nil), screen[:rows]...)
 	t.keepBelow(screen[rows:])
-	t.hist.load(lines[:first])
-	t.anchor.up = min(t.anchor.up, t.hist.len())
 }
 
 // empty reports that nothing was ever written to the row, or all was erased.

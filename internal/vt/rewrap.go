@@ -18,6 +18,8 @@ type rewrap struct {
 	out    []*line
 	spare  []*line
 	joined []cell // the logical line at hand
+	stamp  stamp  // of all its characters, or mixed
+	stamps []stamp
 	places []place
 	byRow  map[int][]*point // points by their old row
 }
@@ -91,6 +93,7 @@ func (l *line) textless() bool {
 func (w *rewrap) join(i int) int {
 	w.joined, w.places = w.joined[:0], w.places[:0]
 	end := logicalEnd(w.lines, i)
+	w.joinStamps(i, end)
 	for ; i <= end; i++ {
 		l := w.lines[i]
 		start := len(w.joined)
@@ -135,6 +138,9 @@ func (w *rewrap) wrap() {
 			k-- // a wide character does not fit
 		}
 		copy(l.cells, cells[pos:pos+k])
+		if l.stamp = w.stamp; w.stamp == mixed {
+			l.setStamps(w.stamps[pos : pos+k])
+		}
 		last := pos+k == len(cells)
 		switch {
 		case last:

@@ -29,6 +29,7 @@ const (
 // main screen's scrollback.
 func (t *Terminal) Row(i int) Row {
 	if i < 0 {
+		t.wrapDeep()
 		return Row{t, t.histLine(t.hist.len() + i)}
 	}
 	return Row{t, t.row(i)}

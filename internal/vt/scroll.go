@@ -65,6 +65,9 @@ func (t *Terminal) pushTop(blank cell) {
 	if t.below != nil && bottom == t.rows-1 {
 		t.dropBelow()
 	}
+	if t.deep != nil {
+		t.wrapDeep()
+	}
 	fresh := t.hist.push(rows[0])
 	copy(rows[:bottom], rows[1:bottom+1])
 	fresh.clear(blank)
@@ -164,6 +167,7 @@ func (t *Terminal) shiftBlockUp(y, n int) {
 	t.openBlock(y)
 	for i := y; i+n <= m.bottom; i++ {
 		copy(t.row(i).cells[m.left:m.right+1], t.row(i + n).cells[m.left:m.right+1])
+		t.row(i).moveStamps(m.left, t.row(i+n), m.left, m.right+1-m.left)
 	}
 	blank := t.blank()
 	for i := m.bottom - n + 1; i <= m.bottom; i++ {
@@ -177,6 +181,7 @@ func (t *Terminal) shiftBlockDown(y, n int) {
 	t.openBlock(y)
 	for i := m.bottom; i-n >= y; i-- {
 		copy(t.row(i).cells[m.left:m.right+1], t.row(i - n).cells[m.left:m.right+1])
+		t.row(i).moveStamps(m.left, t.row(i-n), m.left, m.right+1-m.left)
 	}
 	blank := t.blank()
 	for i := y; i < y+n; i++ {

@@ -3,6 +3,7 @@ package vt
 // sweep frees the styles, links and clusters that no row uses. Content in
 // hand is kept as well.
 func (t *Terminal) sweep(inHand ...cell) {
+	t.wrapDeep()
 	m := marker{
 		styles:   make([]bool, len(t.styles.list)),
 		clusters: make([]bool, len(t.clusters.list)),

@@ -31,7 +31,8 @@ type Terminal struct {
 	alt    buffer
 	hist   history
 	anchor anchor
-	below  []*line // rows that resizes pushed under the main screen; or nil
+	below  []*line   // rows that resizes pushed under the main screen; or nil
+	deep   *deepRows // the oldest rows of the scrollback, while they are to be wrapped anew; or nil
 
 	cur      cursor
 	margins  margins
@@ -41,6 +42,7 @@ type Terminal struct {
 	last     lastChar
 	sgrStack []savedSGR // or nil
 	quick    bool       // text may take the fast path: see updateQuick
+	stamp    stamp      // of what is written now
 
 	styles   styleTable
 	clusters clusterTable
@@ -59,6 +61,7 @@ func New(cfg Config) *Terminal {
 		styles:   newStyleTable(),
 		clusters: newClusterTable(),
 		colors:   newColors(cfg),
+		stamp:    stampOf(0),
 	}
 	t.hist.max = cfg.Scrollback
 	t.main.rows = newLines(t.rows, t.cols)
@@ -97,21 +100,31 @@ func (t *Terminal) Generation() uint64 { return t.gen }
 // ClearScrollback forgets the rows above the screen. Unlike ED 3 it works on
 // the alternate screen too, and in the middle of a sequence.
 func (t *Terminal) ClearScrollback() {
+	t.wrapDeep()
 	t.hist.clear()
 	t.anchor = anchor{}
 }
 
 // ScrollbackLen is the number of rows kept above the screen.
-func (t *Terminal) ScrollbackLen() int { return t.hist.len() }
+func (t *Terminal) ScrollbackLen() int {
+	t.wrapDeep()
+	return t.hist.len()
+}
 
 // FirstLine is the absolute number of the oldest kept row. Absolute numbers
 // count the rows that ever stood on the main screen, from 0, so they stay
 // meaningful as it scrolls. A resize that rewraps text renumbers the rows
 // after the first that it rewrapped.
-func (t *Terminal) FirstLine() int64 { return t.hist.first }
+func (t *Terminal) FirstLine() int64 {
+	t.wrapDeep()
+	return t.hist.first
+}
 
 // ScreenLine is the absolute number of the top row of the screen.
-func (t *Terminal) ScreenLine() int64 { return t.hist.first + int64(t.hist.len()) }
+func (t *Terminal) ScreenLine() int64 {
+	t.wrapDeep()
+	return t.hist.first + int64(t.hist.len())
+}
 
 // altActive reports whether the alternate screen is shown.
 func (t *Terminal) altActive() bool { return t.screen == &t.alt }
