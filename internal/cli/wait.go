@@ -49,7 +49,7 @@ where the terminal wrapped it.`,
 	f.BoolVar(&o.ready, "ready", false, "the program waits for input (Linux: known from the kernel)")
 	f.StringVar(&o.changed, "changed", "", "the screen's hash is no longer `HASH`")
 	f.BoolVar(&o.exit, "exit", false, "the program has ended")
-	f.Uint64Var(&o.after, "after", 0, "only output after event `SEQ` counts")
+	f.Uint64Var(&o.after, "after", 0, "match only what was written after event `SEQ`, and no echo of input")
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait; 0: no limit")
 	return a.onSession(cmd, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		w, err := o.request(cmd)

@@ -97,12 +97,15 @@ func (c *core) marksLocked() {
 		if !c.shell.Take(m) {
 			continue
 		}
-		if m.Kind == 'Z' {
+		switch m.Kind {
+		case 'Z':
 			c.Stray.Add(false, c.shell.Ends)
-		}
-		if m.Kind == 'B' {
+		case 'B':
 			c.shell.Shown = cell.TextLeft(c.term, m.Line, m.Col)
 			c.editorAsked = false
+			c.Echo.promptAt(c.term, place{Line: m.Line, Col: m.Col})
+		case 'C', 'D':
+			c.Echo.promptOver(c.term)
 		}
 		if c.cell == nil {
 			continue

@@ -62,6 +62,7 @@ type coreState struct {
 	Inputs    int             `json:"inputs,omitempty"` // that no cell typed
 	Stray     cell.StrayInput `json:"stray,omitzero"`
 	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
+	Echo      echoes          `json:"echo,omitzero"`
 }
 
 // output processes what the program wrote: log, screen, waiters, in this
@@ -104,7 +105,9 @@ func (c *core) outputLocked(chunk []byte) {
 	c.OutputSeq = c.log.Append(eventlog.Output, chunk)
 	c.flushLocked()
 	wasSync := c.term.Modes().Sync
+	c.term.SetSeq(c.OutputSeq)
 	c.feedLocked(chunk)
+	c.Echo.cover(c.term, chunk)
 	c.notesLocked()
 	c.LastOutput = c.clock()
 	if !wasSync || bytes.Contains(chunk, syncEnds) {
@@ -223,6 +226,7 @@ func (c *core) resize(cols, rows int) (seq uint64, replies []byte) {
 	seq = c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))
 	c.flushLocked()
 	c.cell.resized(c.term, func() { c.term.Resize(cols, rows) })
+	c.Echo.resized()
 	c.happenedLocked()
 	c.rotateLocked()
 	for f := range c.followers {

@@ -102,15 +102,15 @@ func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 	}
 	h.typing.Lock() // what the log says came first is written first
 	defer h.typing.Unlock()
-	echo, _, err := h.tty.Echo()
-	if err != nil {
-		echo = false // cannot ask: rather keep less than a password
+	mode := ttyMode{canonical: true} // if it cannot be asked: rather keep less than a password
+	if echo, canonical, err := h.tty.Echo(); err == nil {
+		mode = ttyMode{echo, canonical}
 	}
 	if err := h.input.announce(len(recorded)); err != nil {
 		return wire.Seq{}, err
 	}
 	defer h.input.announced()
-	seq := h.core.recordInput(h.manifest().RecordInput, echo, recorded, by)
+	seq := h.core.recordInput(h.manifest().RecordInput, mode, recorded, by)
 	for i := range pieces {
 		pieces[i].brisk = by.brisk
 	}

@@ -284,7 +284,7 @@ func (c *core) atRest(activity uint64) {
 // recordInput logs input before the program gets it. Input typed while echo is
 // off may be a password: only its length is logged. Input that no cell typed
 // is foreign: see coreState.
-func (c *core) recordInput(policy string, echo bool, data []byte, by typist) uint64 {
+func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.LastInput = c.clock()
@@ -296,7 +296,13 @@ func (c *core) recordInput(policy string, echo bool, data []byte, by typist) uin
 		c.Stray.Add(c.Line.entered(data), c.shell.Ends)
 	}
 	c.happenedLocked()
-	if policy == home.RecordAll || policy == home.RecordAuto && echo {
+	seq := c.appendInputLocked(policy, mode, data)
+	c.Echo.typed(data, seq, mode, c.term)
+	return seq
+}
+
+func (c *core) appendInputLocked(policy string, mode ttyMode, data []byte) uint64 {
+	if policy == home.RecordAll || policy == home.RecordAuto && mode.echo {
 		return c.appendLocked(eventlog.Input, data)
 	}
 	raw, err := json.Marshal(map[string]int{"bytes": len(data)})

@@ -116,12 +116,14 @@ func TestWaitBaseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHost(t)
 		h.core.output([]byte("$ "))
-		seq := h.core.recordInput(home.RecordAll, true, []byte("make\r"), typist{foreign: true})
+		seq := h.core.recordInput(home.RecordAll, ttyMode{echo: true, canonical: true}, []byte("make\r"), typist{foreign: true})
 		out := begin(t, h, wire.Wait{Text: str("$ "), After: seq})
 		pending(t, out)
 		h.core.append(eventlog.Mark, []byte("no output"))
 		pending(t, out)
-		h.core.output([]byte("make\r\n"))
+		h.core.output([]byte("make\r\n")) // its echo, below the old prompt
+		pending(t, out)
+		h.core.output([]byte("$ "))
 		answered(t, out, wire.WaitMatched)
 	})
 }
@@ -149,7 +151,7 @@ func TestWaitStableCountsFromTheLastChange(t *testing.T) {
 		// It has stood for long: no more waiting.
 		answered(t, begin(t, h, wire.Wait{Stable: 5 * time.Second}), wire.WaitMatched)
 		// Input is a change about to come.
-		h.core.recordInput(home.RecordAll, true, []byte("z"), typist{foreign: true})
+		h.core.recordInput(home.RecordAll, ttyMode{echo: true, canonical: true}, []byte("z"), typist{foreign: true})
 		out = begin(t, h, wire.Wait{Stable: 5 * time.Second})
 		pending(t, out)
 		time.Sleep(5 * time.Second)

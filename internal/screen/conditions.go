@@ -13,6 +13,9 @@ type Conditions struct {
 	Text, Regex, Gone *string
 	Changed           *string // a hash
 	Cursor            *Point
+	// After is the baseline of Text and Regex: a match counts if something of it
+	// was written by a later event. 0 is none.
+	After uint64
 }
 
 // Anywhere is a row or a column of a condition that does not count.
@@ -77,10 +80,15 @@ func (v *View) Contains(s string) bool {
 	if strings.Contains(v.Text(), s) || strings.HasSuffix(s, " ") && strings.Contains(v.TextToCursor(), s) {
 		return true
 	}
+	return strings.Contains(v.Unwrapped(), s)
+}
+
+// Unwrapped returns the text as the program printed it.
+func (v *View) Unwrapped() string {
 	if !v.joined {
 		v.unwrapped, v.joined = Unwrapped(v.Terminal), true
 	}
-	return strings.Contains(v.unwrapped, s)
+	return v.unwrapped
 }
 
 // Match returns what text or regex found, and appends the names of the
@@ -93,18 +101,16 @@ func (m *Matcher) Match(v *View, unmet []string) (found string, _ []string) {
 	}
 	if m.Text != nil {
 		found = *m.Text
-		fail(v.Contains(*m.Text), "text")
+		fail(v.ContainsAfter(*m.Text, m.After), "text")
 	}
 	if m.regex != nil {
-		text := v.Text()
-		at := m.regex.FindStringIndex(text)
-		if at == nil {
-			text = v.TextToCursor()
-			at = m.regex.FindStringIndex(text)
+		match, ok := m.find(v, v.Text())
+		if !ok {
+			match, ok = m.find(v, v.TextToCursor())
 		}
-		fail(at != nil, "regex")
-		if at != nil {
-			found = text[at[0]:at[1]]
+		fail(ok, "regex")
+		if ok {
+			found = match
 		}
 	}
 	if m.Gone != nil {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"den/internal/eventlog"
@@ -60,12 +61,15 @@ func (s *Session) waitPast(ctx context.Context, w wire.Wait, begun time.Time) (*
 		Status: wire.WaitMatched, Seq: last.Position.Seq, ScreenHash: screen.Hash(text),
 		ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
 	}
-	if r.Text, r.Unmet, err = screen.Check(last.Terminal, w.Conditions()); err != nil {
+	baseline, err := s.unmetBaseline(w)
+	if err != nil {
 		return nil, err
 	}
-	if err := s.addUnproven(w, r); err != nil {
+	var unmet []string
+	if r.Text, unmet, err = screen.Check(last.Terminal, w.Conditions()); err != nil {
 		return nil, err
 	}
+	r.Unmet = slices.Concat(baseline, unmet, unproven(w))
 	if len(r.Unmet) > 0 {
 		r.Status, r.Text = wire.WaitEnded, ""
 		r.LastLines = screen.LastLines(text, lastLines)
@@ -75,27 +79,30 @@ func (s *Session) waitPast(ctx context.Context, w wire.Wait, begun time.Time) (*
 	return r, nil
 }
 
-// addUnproven adds the conditions that the last screen alone does not decide.
-func (s *Session) addUnproven(w wire.Wait, r *wire.WaitResult) error {
-	if w.After > 0 && !w.Exit {
-		later, err := s.outputAfter(w.After)
-		if err != nil {
-			return err
-		}
-		if !later {
-			r.Unmet = append(r.Unmet, "output after the baseline")
-		}
+// unmetBaseline names the baseline if nothing was written after it.
+func (s *Session) unmetBaseline(w wire.Wait) ([]string, error) {
+	if w.After == 0 || w.Exit {
+		return nil, nil
 	}
+	later, err := s.outputAfter(w.After)
+	if err != nil || later {
+		return nil, err
+	}
+	return []string{"output after the baseline"}, nil
+}
+
+// unproven names the conditions that a screen alone does not decide.
+func unproven(w wire.Wait) (unmet []string) {
 	if w.Idle > 0 {
-		r.Unmet = append(r.Unmet, wire.UnprovenIdle)
+		unmet = append(unmet, wire.UnprovenIdle)
 	}
 	if w.Stable > 0 {
-		r.Unmet = append(r.Unmet, wire.UnprovenStable)
+		unmet = append(unmet, wire.UnprovenStable)
 	}
 	if w.Ready {
-		r.Unmet = append(r.Unmet, "ready")
+		unmet = append(unmet, "ready")
 	}
-	return nil
+	return unmet
 }
 
 // outputAfter reports whether the program wrote anything after an event.

@@ -81,14 +81,15 @@ type Wait struct {
 	Changed *string       `json:"changed,omitempty"` // a screen hash
 	Exit    bool          `json:"exit,omitempty"`
 
-	// After is the baseline: only a screen that shows output of a later event counts.
+	// After is the baseline: only a screen that shows output of a later event
+	// counts, and Text and Regex match only what such an event wrote.
 	After   uint64        `json:"after,omitempty"`
 	Timeout time.Duration `json:"timeout_ns,omitempty"` // 0: no end
 }
 
 // Conditions returns those that the screen alone decides.
 func (w Wait) Conditions() screen.Conditions {
-	return screen.Conditions{Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed, Cursor: w.Cursor}
+	return screen.Conditions{Text: w.Text, Regex: w.Regex, Gone: w.Gone, Changed: w.Changed, Cursor: w.Cursor, After: w.After}
 }
 
 // WaitResult says what a wait saw last.
