@@ -11,18 +11,7 @@ import (
 
 // With the disk full the session goes on, says so, and records again when it can.
 func TestDiskFull(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("mounting a small file system needs root: run the tests as root to see this one")
-	}
-	mount := t.TempDir()
-	if err := syscall.Mount("tmpfs", mount, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	mount := smallFileSystem(t)
 	w := newWorldAt(t, filepath.Join(mount, "home"))
 	w.do("new", "s", "bash", "--norc")
 	w.do("wait", "s", "--ready")
@@ -42,19 +31,83 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if w.ask("status", "s")["log"].(map[string]any)["paused"] == nil {
-			break
-		}
-		if time.Since(begun) > 20*time.Second {
-			t.Fatal("recording does not go on although there is room again")
-		}
-	}
+	w.awaitRecording("s")
 	w.do("type", "s", "echo af''ter; exit", "--enter")
 	w.do("wait", "s", "--exit")
 	if out := w.do("snapshot", "s"); !strings.Contains(out, "full") || !strings.Contains(out, "after") {
 		t.Errorf("the log did not go on with the screen that it had missed:\n%s", out)
 	}
+}
+
+// With the disk full a cell runs all the same, its answer says what was not
+// saved, and it is saved when there is room again.
+func TestDiskFullInACell(t *testing.T) {
+	mount := smallFileSystem(t)
+	w := newWorldAt(t, filepath.Join(mount, "home"))
+	w.do("new", "s", "bash", "--norc")
+	if r := w.ask("run", "s", "echo before"); r["not_saved"] != nil || r["output"] != "before" {
+		t.Fatalf("with room: %v", r)
+	}
+	ballast := filepath.Join(mount, "ballast")
+	fill(t, ballast)
+
+	during := w.ask("run", "s", "echo during")
+	if saved, _ := during["not_saved"].(string); during["output"] != "during" || during["status"] != "done" || !strings.Contains(saved, "its record (no space left on device)") {
+		t.Errorf("a short cell: %v", during)
+	}
+	long := w.ask("run", "s", "seq 1 100000")
+	text, _ := long["output"].(string)
+	if saved, _ := long["not_saved"].(string); !strings.Contains(saved, "its whole output (no space left on device)") || !strings.Contains(saved, "events of the session's log") {
+		t.Errorf("a long cell: not saved: %q", saved)
+	}
+	if long["truncated"] != true || long["output_file"] != nil || !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "\n99999\n100000") {
+		t.Errorf("a long cell: truncated %v, file %v, %d bytes", long["truncated"], long["output_file"], len(text))
+	}
+	written := w.ask("run", "s", "echo text > "+filepath.Join(mount, "file"))
+	if text, _ := written["output"].(string); written["exit_code"] != 1.0 || !strings.Contains(text, "No space left on device") {
+		t.Errorf("a program that writes: %v", written)
+	}
+	if _, said, _ := w.try("run", "s", "echo short"); !strings.Contains(said, "not saved: ") || !strings.Contains(said, "its record (no space left on device)") {
+		t.Errorf("the command line says %q", said)
+	}
+
+	w.do("run", "s", "rm "+ballast) // a cell makes room
+	w.awaitRecording("s")
+	if r := w.ask("run", "s", "echo after"); r["not_saved"] != nil || r["output"] != "after" {
+		t.Errorf("with room again: %v", r)
+	}
+	id, _ := during["cell_id"].(string)
+	if r := w.ask("poll", "s", id); r["status"] != "done" || r["output"] != "during" {
+		t.Errorf("saved late: %v", r)
+	}
+}
+
+// awaitRecording waits until the log, for which there is room again, is written.
+func (w *world) awaitRecording(name string) {
+	w.t.Helper()
+	for begun := time.Now(); w.ask("status", name)["log"].(map[string]any)["paused"] != nil; time.Sleep(5 * time.Millisecond) {
+		if time.Since(begun) > 20*time.Second {
+			w.t.Fatal("recording does not go on although there is room again")
+		}
+	}
+}
+
+// smallFileSystem mounts 4 MiB.
+func smallFileSystem(t *testing.T) string {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root: run the tests as root to see this one")
+	}
+	mount := t.TempDir()
+	if err := syscall.Mount("tmpfs", mount, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("a small file system cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(mount, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return mount
 }
 
 func fill(t *testing.T, path string) {

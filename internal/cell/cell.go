@@ -4,6 +4,7 @@
 package cell
 
 import (
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -95,6 +96,19 @@ type Result struct {
 	Question   string `json:"question,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	OutputFile string `json:"output_file,omitempty"`
+	// NotSaved says what of the cell could not be written to disk, and why: its
+	// record, its output, or events of the log.
+	NotSaved string `json:"not_saved,omitempty"`
+}
+
+// AddNotSaved adds something that could not be written.
+func (r *Result) AddNotSaved(what string) {
+	switch {
+	case r.NotSaved == "":
+		r.NotSaved = what
+	case !strings.Contains(r.NotSaved, what):
+		r.NotSaved += "; " + what
+	}
 }
 
 // Record is a cell as stored on disk.

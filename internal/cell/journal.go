@@ -24,17 +24,14 @@ type Journal struct {
 	torn bool // the last line may lack its end
 }
 
-// newJournal creates the journal of a new cell.
+// newJournal creates the journal of a new cell. With an error it returns a
+// journal that tries again with every Save.
 func newJournal(path string, r Record) (*Journal, error) {
 	j := &Journal{path: path}
 	if err := j.open(os.O_CREATE | os.O_EXCL); err != nil {
-		return nil, err
+		return j, err
 	}
-	if err := j.Save(r); err != nil {
-		os.Remove(path) // Best effort: the cell is refused anyway.
-		return nil, errors.Join(err, j.Close())
-	}
-	return j, nil
+	return j, j.Save(r)
 }
 
 func (j *Journal) open(flags int) error {
@@ -48,6 +45,11 @@ func (j *Journal) open(flags int) error {
 
 // Save makes r the record.
 func (j *Journal) Save(r Record) error {
+	if j.file == nil {
+		if err := j.open(os.O_CREATE); err != nil {
+			return err
+		}
+	}
 	r.V = recordVersion
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -81,8 +83,22 @@ func (j *Journal) beginAnew(line []byte) error {
 	return old.Close()
 }
 
+// Remove closes the journal of a cell that is refused, and removes the file that
+// it made.
+func (j *Journal) Remove() error {
+	if j.file == nil {
+		return nil
+	}
+	return errors.Join(j.file.Close(), os.Remove(j.path))
+}
+
 // Close closes the journal. Its file stays.
-func (j *Journal) Close() error { return j.file.Close() }
+func (j *Journal) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	return j.file.Close()
+}
 
 // maxJournalRead bounds a journal that is read: it is rewritten above 1 MiB, but
 // one record may be longer.

@@ -3,6 +3,7 @@ package cell
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -72,17 +73,24 @@ func (s *Sink) spill() error {
 	if err != nil {
 		return fmt.Errorf("keep a cell's output: %w", err)
 	}
+	if _, err := f.Write(s.state.Mem); err != nil {
+		f.Close() // Best effort, as is the next: what is in memory stays there.
+		os.Remove(s.path)
+		return fmt.Errorf("keep a cell's output: %w", err)
+	}
 	s.file, s.out, s.state.File = f, bufio.NewWriterSize(f, 64<<10), true
-	_, err = s.out.Write(s.state.Mem)
 	s.state.Mem = nil
-	return err
+	return nil
 }
 
-// Close ends the collection and sets the output fields of r.
+// Close ends the collection and sets the output fields of r. With an error the
+// whole output could not be kept, and they hold what is left of it.
 func (s *Sink) Close(r *Result) error {
 	if s.file == nil {
 		r.Output = string(bytes.TrimSuffix(s.state.Mem, []byte("\n")))
-		r.Truncated = s.state.Lost
+		if r.Truncated = s.state.Lost; r.Truncated {
+			r.Output = s.ends([]byte(r.Output), nil)
+		}
 		return s.err
 	}
 	err := s.out.Flush()
@@ -90,12 +98,16 @@ func (s *Sink) Close(r *Result) error {
 		err = cerr
 	}
 	if err != nil {
-		r.Truncated = true
-		return err
+		s.state.Lost = true
+	}
+	text, truncated, rerr := s.read()
+	r.Output, r.Truncated = text, truncated
+	if err != nil || rerr != nil {
+		os.Remove(s.path) // Best effort: it is incomplete, and the disk may be full.
+		return errors.Join(err, rerr)
 	}
 	r.OutputFile = s.path
-	r.Output, r.Truncated, err = s.read()
-	return err
+	return nil
 }
 
 // read returns the output for a result: whole, or its two ends.
@@ -108,11 +120,16 @@ func (s *Sink) read() (text string, truncated bool, err error) {
 	if err != nil {
 		return "", true, err
 	}
-	head, tail := firstLines(raw[0], endLines), lastLines(raw[1], endLines)
+	return s.ends(raw[0], raw[1]), true, nil
+}
+
+// ends returns the two ends of an output that is too long, or could not be kept.
+func (s *Sink) ends(begin, end []byte) string {
+	tail := lastLines(end, endLines)
 	if len(s.state.Tail) > 0 {
 		tail = bytes.Join(s.state.Tail, []byte("\n"))
 	}
-	return fmt.Sprintf("%s\n[... %d bytes in all; the middle is left out ...]\n%s", head, s.state.Size, tail), true, nil
+	return fmt.Sprintf("%s\n[... %d bytes in all; the middle is left out ...]\n%s", firstLines(begin, endLines), s.state.Size, tail)
 }
 
 func readEnds(path string, n int64) (ends [2][]byte, err error) {

@@ -40,26 +40,45 @@ func (s Store) last() string { return filepath.Join(s.Dir, "last") }
 func (s Store) OutputPath(id string) string { return filepath.Join(s.Dir, id+outputEnd) }
 
 // Begin stores a new cell's record and makes it the last cell. The caller
-// closes the journal.
+// closes the journal. With an error something of that could not be written, and
+// the journal tries again with every Save.
 func (s Store) Begin(r Record) (*Journal, error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
+		return &Journal{path: s.path(r.CellID)}, fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err)
 	}
 	j, err := newJournal(s.path(r.CellID), r)
-	if err != nil {
-		return nil, err
+	return j, errors.Join(err, s.setLast(r.CellID))
+}
+
+func (s Store) setLast(id string) error {
+	if err := appendID(s.last(), id, maxLast); err != nil {
+		return fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", id, err)
 	}
-	if err := appendID(s.last(), r.CellID, maxLast); err != nil {
-		os.Remove(j.path) // Best effort: the cell is refused anyway.
-		return nil, errors.Join(fault.Errorf(fault.KindOf(err), "keep cell '%s': %w", r.CellID, err), j.Close())
-	}
-	return j, nil
+	return nil
 }
 
 // Reopen opens the journal of a cell that was begun before.
 func (s Store) Reopen(id string) (*Journal, error) {
 	j := &Journal{path: s.path(id), torn: true} // its last writer may have died
 	return j, j.open(0)
+}
+
+// Put stores the record of a cell that is over, which could not be stored when
+// it ended.
+func (s Store) Put(r Record) error {
+	j := &Journal{path: s.path(r.CellID), torn: true}
+	if err := errors.Join(j.Save(r), j.Close()); err != nil {
+		return err
+	}
+	return s.NotBefore(r.CellID)
+}
+
+// NotBefore makes a cell the last one if it is newer than the last one.
+func (s Store) NotBefore(id string) error {
+	if last, err := s.lastID(); err == nil && last >= id { // identifiers sort by time
+		return nil
+	}
+	return s.setLast(id)
 }
 
 // Load reads a cell's record; an empty id means the last cell.

@@ -131,6 +131,9 @@ func (a *app) answerCell(s *session.Session, r cell.Result, raw bool) error {
 	if err := a.printResult(s, r, raw); err != nil {
 		return err
 	}
+	if r.NotSaved != "" && !a.json {
+		fmt.Fprintf(a.stderr, "den: cell '%s': not saved: %s\n", r.CellID, r.NotSaved)
+	}
 	err := cellError(r)
 	if err == nil {
 		return nil

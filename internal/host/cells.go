@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log"
 	"strings"
 	"sync"
@@ -28,9 +29,10 @@ type cells struct {
 
 	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
 	active   *running
-	learned  cell.Prompt // the program's, at the last cell
-	unpruned int         // cells that ended since old ones were forgotten
-	restedAt uint64      // core's activity when a program was last known to rest; 0 never
+	learned  cell.Prompt   // the program's, at the last cell
+	unpruned int           // cells that ended since old ones were forgotten
+	restedAt uint64        // core's activity when a program was last known to rest; 0 never
+	unsaved  []cell.Record // of cells that ended while the disk was full, oldest first
 }
 
 // running is the active cell.
@@ -96,9 +98,15 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
 	}
-	if r.journal, err = cs.store.Begin(r.life.Record); err != nil {
-		return nil, "", err
+	cs.saveUnsavedLocked()
+	r.journal, err = cs.store.Begin(r.life.Record)
+	switch {
+	case diskFull(err): // the code may be what makes room
+		r.life.Record.AddNotSaved(notSaved("its record", err))
+	case err != nil:
+		return nil, "", errors.Join(err, r.journal.Remove())
 	}
+	r.life.LostEvents = cs.h.core.lostEvents()
 	cs.active = r
 	if req.Fire && req.Timeout > 0 {
 		r.life.LateAt = r.life.Begun + req.Timeout
@@ -215,8 +223,9 @@ func (r *running) update(change func(*cell.Record)) {
 	if r.life.Late && !kept.Final() {
 		kept.Status = cell.TimedOut
 	}
-	if err := r.journal.Save(kept); err != nil {
-		log.Print(err) // the caller still gets its answer
+	if err := r.saveLocked(kept); err != nil {
+		log.Print(err)
+		record.AddNotSaved(notSaved("its record", err)) // the caller still gets its answer
 	}
 	if record.Final() {
 		if err := r.journal.Close(); err != nil {
@@ -245,6 +254,10 @@ func (r *running) finish(end cell.Result, problem string) {
 	}
 	if err := r.turn.sink.Close(&end); err != nil {
 		log.Printf("keep a cell's output: %v", err)
+		end.AddNotSaved(notSaved("its whole output", err))
+	}
+	if lost := c.lostEvents() - r.life.LostEvents; lost > 0 {
+		end.AddNotSaved(c.describeLost(lost))
 	}
 	end.CellID = r.id
 	end.DurationMS = (c.clock() - r.life.Begun).Milliseconds()

@@ -11,6 +11,7 @@ type cellsState struct {
 	Learned cell.Prompt     `json:"learned"`
 	Shell   cell.ShellMarks `json:"shell"`
 	Active  *activeState    `json:"active,omitempty"`
+	Unsaved []cell.Record   `json:"unsaved,omitempty"`
 }
 
 // activeState is the active cell. Each part is encoded whole by its owner, so
@@ -33,8 +34,9 @@ type cellLife struct {
 	Sent        bool          `json:"sent"`              // the code, or its first line
 	Pressed     bool          `json:"pressed"`           // somebody interrupts it
 	Interrupted bool          `json:"interrupted,omitempty"`
-	Asked       int           `json:"asked,omitempty"`    // core's inputs at the last question
-	Answered    int           `json:"answered,omitempty"` // core's inputs at the last answer
+	Asked       int           `json:"asked,omitempty"`       // core's inputs at the last question
+	Answered    int           `json:"answered,omitempty"`    // core's inputs at the last answer
+	LostEvents  uint64        `json:"lost_events,omitempty"` // that the log had not recorded when it began
 }
 
 // handover returns the state for the next binary. The cell's goroutine has
@@ -44,7 +46,7 @@ func (cs *cells) handover() (cellsState, error) {
 	defer cs.mu.Unlock()
 	cs.h.core.mu.Lock()
 	defer cs.h.core.mu.Unlock()
-	s := cellsState{Learned: cs.learned, Shell: cs.h.core.shell}
+	s := cellsState{Learned: cs.learned, Shell: cs.h.core.shell, Unsaved: cs.unsaved}
 	r := cs.active
 	if r == nil {
 		return s, nil
@@ -64,7 +66,7 @@ func (cs *cells) handover() (cellsState, error) {
 // restore takes over the active cell of the previous binary. resumeActive
 // continues it.
 func (cs *cells) restore(s cellsState) error {
-	cs.learned, cs.h.core.shell = s.Learned, s.Shell
+	cs.learned, cs.h.core.shell, cs.unsaved = s.Learned, s.Shell, s.Unsaved
 	a := s.Active
 	if a == nil {
 		return nil

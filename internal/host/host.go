@@ -235,6 +235,7 @@ func (h *Host) resumeRecording(stop <-chan struct{}, workers *sync.WaitGroup) {
 					return
 				case <-time.After(time.Second):
 					again = h.core.retryLog()
+					h.cells.saveUnsaved()
 				}
 			}
 		}
