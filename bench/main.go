@@ -32,6 +32,7 @@ var suites = []struct {
 	{"emulator", emulators},
 	{"replay", replays},
 	{"snapshot", snapshots},
+	{"baseline", baselines},
 	{"many", many},
 	{"agents", agents},
 	{"render", renders},

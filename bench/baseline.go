@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// baselines measures waits with a baseline (--after): against how much the
+// session printed before, and against the size of its screen.
+func baselines(b *bench) (err error) {
+	home, err := b.newHome()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, home.close()) }()
+	n := b.rounds(100, 10)
+	logs := []*logSize{{name: "1 MB", bytes: 1e6}, {name: "10 MB", bytes: 1e7}, {name: "100 MB", bytes: 1e8}}
+	for _, s := range logs {
+		if err := b.fill(home, s, ""); err != nil {
+			return err
+		}
+	}
+	without := func(s *logSize) []string { return []string{"wait", s.session(), "--text", "that-was-it"} }
+	with := func(s *logSize) []string { return append(without(s), "--after", "1") }
+	if err := b.takeSnapshots(home, logs, "wait --text", n, without, true); err != nil {
+		return err
+	}
+	if err := b.takeSnapshots(home, logs, "wait --text --after", n, with, true); err != nil {
+		return err
+	}
+	return b.screenSizes(home, n)
+}
+
+// screenSizes measures waits on screens full of what they look for.
+func (b *bench) screenSizes(home *denHome, n int) error {
+	screens := []string{"80x24", "200x60", "500x200"}
+	var plain, baseline []*series
+	for _, size := range screens {
+		cols, rows, _ := strings.Cut(size, "x")
+		err := home.do("new", "--cols", cols, "--rows", rows, "s"+size, "--", "sh", "-c", "yes that-was-it | head -n 5000; exec cat")
+		if err != nil {
+			return err
+		}
+		if err := home.do("wait", "s"+size, "--ready"); err != nil {
+			return err
+		}
+		plain = append(plain, b.out.series("wait --text", "den, "+size, "ms", false))
+		baseline = append(baseline, b.out.series("wait --text --after", "den, "+size, "ms", false))
+	}
+	for range n {
+		b.calm.await()
+		for i, size := range screens {
+			args := []string{"wait", "s" + size, "--text", "that-was-it"}
+			ms, err := home.timed(args...)
+			if err != nil {
+				return err
+			}
+			plain[i].add(ms)
+			if ms, err = home.timed(append(args, "--after", "1")...); err != nil {
+				return err
+			}
+			baseline[i].add(ms)
+		}
+		if b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
+	}
+	for i, size := range screens {
+		without, with := plain[i].median(), baseline[i].median()
+		// A quarter more is within what the machine's noise does.
+		b.out.aim(fmt.Sprintf("a baseline costs nothing on %s", size), with < 1.25*without, "%s ms and %s ms", number(without), number(with))
+	}
+	return nil
+}
