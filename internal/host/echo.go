@@ -21,7 +21,7 @@ type echoes struct {
 	Typing typedLine  `json:"typing"`           // the line that is being typed
 	Lines  []echoLine `json:"lines,omitempty"`  // oldest first
 	Prompt *place     `json:"prompt,omitempty"` // where a shell with marks reads its line
-	Left   string     `json:"left,omitempty"`   // what stood left of the cursor when a line was typed at an editor
+	Left   []string   `json:"left,omitempty"`   // what stood left of the cursor when lines were typed at editors: their prompts
 }
 
 // echoLine is a line of input whose echo is expected.
@@ -33,6 +33,7 @@ type echoLine struct {
 	Ahead   bool   `json:"ahead,omitempty"`   // a line editor may echo it when it begins to read
 	At      *place `json:"at,omitempty"`      // where the echo begins, or nil: unknown
 	Tries   int    `json:"tries,omitempty"`   // turns in which the whole screen is searched for it
+	Starts  int    `json:"starts,omitempty"`  // of line editors that were waited for
 }
 
 // Bounds of what is remembered. The oldest lines are forgotten first: their
@@ -40,14 +41,16 @@ type echoLine struct {
 const (
 	maxEchoLines = 32
 	echoTries    = 8
-	// minEchoStart is how much of a line must stand at the cursor to be taken
-	// for the begin of its echo, where it was not known that it would be there.
+	maxStarts    = 8
+	maxPrompts   = 4
+	// minEchoStart is how much of a line is taken for the begin of its echo,
+	// where that is not certain.
 	minEchoStart = 4
 )
 
-// editorStarts switches bracketed paste on, as line editors do when they begin
-// to read a line.
-var editorStarts = []byte("\x1b[?2004h")
+// pasteOn switches bracketed paste on, as line editors do when they begin to
+// read a line.
+var pasteOn = []byte("\x1b[?2004h")
 
 // ttyMode is how the terminal treats input.
 type ttyMode struct{ echo, canonical bool }
@@ -59,6 +62,7 @@ func (m ttyMode) hides() bool { return m.canonical && !m.echo }
 func (e *echoes) typed(data []byte, seq uint64, mode ttyMode, term *vt.Terminal) {
 	if mode.hides() {
 		e.Typing = typedLine{}
+		e.Lines = slices.DeleteFunc(e.Lines, func(l echoLine) bool { return !l.Entered })
 		return
 	}
 	for len(data) > 0 {
@@ -108,7 +112,21 @@ func (e *echoes) current(seq uint64, mode ttyMode, term *vt.Terminal) *echoLine 
 func (e *echoes) atEditor(term *vt.Terminal) {
 	e.Lines = slices.DeleteFunc(e.Lines, func(l echoLine) bool { return l.Ahead })
 	cur := term.Cursor()
-	e.Left = strings.TrimSpace(cell.TextLeft(term, term.ScreenLine()+int64(cur.Row), cur.Col))
+	left := cell.TextLeft(term, term.ScreenLine()+int64(cur.Row), cur.Col)
+	if left = strings.TrimSpace(left); left == "" || slices.Contains(e.Left, left) {
+		return // its prompt is still to come, or known
+	}
+	if e.Left = append(e.Left, left); len(e.Left) > maxPrompts {
+		e.Left = e.Left[1:]
+	}
+}
+
+// editorStarts reports whether a line editor may begin to read in a chunk of
+// output: it switches bracketed paste on, or shows a prompt that was seen
+// before.
+func (e *echoes) editorStarts(chunk []byte) bool {
+	return bytes.Contains(chunk, pasteOn) ||
+		slices.ContainsFunc(e.Left, func(left string) bool { return bytes.Contains(chunk, []byte(left)) })
 }
 
 // awaited reports whether the echo of an earlier line has not come yet.
@@ -127,11 +145,12 @@ func (e *echoes) cover(term *vt.Terminal, chunk []byte) {
 	if len(e.Lines) == 0 {
 		return
 	}
-	starts := bytes.Contains(chunk, editorStarts) || e.Left != "" && bytes.Contains(chunk, []byte(e.Left))
+	starts := e.editorStarts(chunk)
 	kept := e.Lines[:0]
 	for _, l := range e.Lines {
-		if starts && l.Ahead && l.Tries == 0 {
+		if starts && (l.Ahead || !l.Entered) && l.Tries == 0 && l.Starts < maxStarts {
 			l.Tries = echoTries
+			l.Starts++
 		}
 		if !e.coverLine(term, &l) {
 			kept = append(kept, l)
@@ -146,24 +165,26 @@ func (e *echoes) coverLine(term *vt.Terminal, l *echoLine) (done bool) {
 		return true
 	}
 	if l.At != nil {
-		if e.coverAt(term, l, *l.At) {
+		if e.coverAt(term, l, *l.At) && l.Entered {
 			return l.shown()
 		}
-		if n, _ := repeated(term, *l.At, l.Text); n > 0 {
-			return false // it has begun
+		if repeated(term, *l.At, l.Text).atCursor(term) {
+			return false // it goes on there
 		}
 	}
-	if l.Tries == 0 {
-		done = l.Entered && !l.Ahead && l.At != nil // it was not echoed
-		l.Ahead = l.Entered
-		return done
+	if l.Tries > 0 {
+		l.Tries--
+		if at, ok := findEcho(term, l); ok {
+			l.At = &at
+			return e.coverAt(term, l, at) && l.shown()
+		}
+		return false
 	}
-	l.Tries--
-	if at, ok := findEcho(term, l); ok {
-		l.At = &at
-		return e.coverAt(term, l, at) && l.shown()
+	if !l.Entered || l.Ahead {
+		return false
 	}
-	return false
+	l.Ahead = true
+	return l.At != nil // it was not echoed
 }
 
 // shown notes that the echo is complete, and reports whether it was the last.
@@ -180,22 +201,25 @@ func (l *echoLine) shown() (last bool) {
 // echo is complete: all of it is there, and the cursor has left it if Enter
 // was typed.
 func (e *echoes) coverAt(term *vt.Terminal, l *echoLine, at place) bool {
-	n, end := repeated(term, at, l.Text)
-	if n == 0 {
+	r := repeated(term, at, l.Text)
+	if r.n == 0 {
 		return false
 	}
-	forget(term, at, end, l.Seq)
-	whole := n == len(l.Text)
-	if whole && l.Entered && end.leftBy(term) {
+	forget(term, at, r.end, l.Seq)
+	whole := l.isWhole(r)
+	if whole && l.Entered && r.end.leftBy(term) {
 		return true
 	}
-	if !l.Kernel && cursorPlace(term) == end {
+	if !l.Kernel && r.atCursor(term) {
 		// What a line editor shows behind the cursor is its own: a suggestion, or
 		// a prompt at the right.
-		forget(term, end, end.rowEnd(term), l.Seq)
+		forget(term, r.end, r.end.rowEnd(term), l.Seq)
 	}
 	return whole && !l.Entered
 }
+
+// isWhole reports whether all of the line stands there.
+func (l *echoLine) isWhole(r repeat) bool { return r.n >= len(strings.TrimRight(l.Text, " ")) }
 
 // promptAt notes where a shell reads its next line. A line that was sent ahead
 // is echoed there.

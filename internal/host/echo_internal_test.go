@@ -68,7 +68,6 @@ type echoStep struct {
 const (
 	promptB = "\x1b]133;B\x1b\\"
 	outputC = "\x1b]133;C\x1b\\"
-	pasteOn = "\x1b[?2004h"
 )
 
 func TestEcho(t *testing.T) {
@@ -130,12 +129,25 @@ func TestEcho(t *testing.T) {
 			typed("LE\r", raw), echoed("LE\r\n" + outputC), printed("NEEDLE\r\n"),
 		},
 		"ahead of an editor without marks": {
-			typed("print('NEEDLE')\r", cooked), echoed("print('NEEDLE')\r\n"), echoed(pasteOn + ">>> "), echoed("print('NE"), echoed("EDLE')\r\n"),
+			typed("print('NEEDLE')\r", cooked), echoed("print('NEEDLE')\r\n"), echoed(string(pasteOn) + ">>> "), echoed("print('NE"), echoed("EDLE')\r\n"),
 			printed("NEEDLE\r\n"),
 		},
 		"ahead of an editor with a prompt that was seen": {
 			typed("x\r", raw), echoed("x\r\n"), typed("print('NEEDLE')\r", cooked), echoed("print('NEEDLE')\r\n"), echoed("x\r\n$ "),
 			echoed("print('NEEDLE')\r\n"), printed("NEEDLE\r\n"),
+		},
+		"ahead of an editor whose prompt was seen before, and comes late": {
+			typed("x\r", raw), echoed("x\r\n"), echoed("y\r\n"), typed("wait\r", raw), echoed("$ "), echoed("wait\r\n"),
+			typed("print('NEEDLE')\r", cooked), echoed("print('NEEDLE')\r\n"), echoed("x\r\n"), echoed("$ "),
+			echoed("p"), echoed("rin"), echoed("t('NEEDLE')"), echoed("\r\n"), printed("NEEDLE\r\n"),
+		},
+		"half of a line ahead of the prompt": {
+			typed("x\r", raw), echoed("x\r\n"), typed("print('NE", cooked), echoed("print('NE"), echoed("$ "), echoed("print('NE"),
+			typed("EDLE')\r", raw), echoed("EDLE')"), echoed("\r\n"), printed("NEEDLE\r\n"),
+		},
+		"typed in the middle of output": {
+			typed("x\r", raw), echoed("x\r\n"), echoed("result"), typed("wait\r", raw), echoed("\r\n$ "), echoed("wait\r\n"),
+			typed("print('NEEDLE')\r", cooked), echoed("print('NEEDLE')\r\n"), echoed("$ "), echoed("print('NEEDLE')\r\n"), printed("NEEDLE\r\n"),
 		},
 		"in the alternate screen": {
 			echoed("\x1b[?1049h\x1b[5;5H"), typed("NEEDLE", raw), echoed("NEEDLE"), printed("\x1b[8;1HNEEDLE found"),
@@ -177,7 +189,11 @@ func TestEchoOfRandomPrograms(t *testing.T) {
 			}
 		}
 		for range 12 {
-			output("> ")
+			output(">")
+			late := r.IntN(3) == 0 // the prompt is not all there when the line is typed
+			if !late {
+				output(" ")
+			}
 			mode := cooked
 			if r.IntN(2) == 0 {
 				mode = raw
@@ -188,6 +204,9 @@ func TestEchoOfRandomPrograms(t *testing.T) {
 			if r.IntN(6) == 0 { // its host is upgraded
 				rig.e = restoredEchoes(t, rig.e)
 				say("upgrade")
+			}
+			if late {
+				output(" ")
 			}
 			output(line)
 			output("\r\n")

@@ -1,10 +1,6 @@
 package host
 
-import (
-	"strings"
-
-	"den/internal/vt"
-)
+import "den/internal/vt"
 
 // place is a position in the text of a screen: on the main screen by the
 // absolute number of its line, on the alternate screen by its row.
@@ -64,23 +60,40 @@ func (p place) leftBy(term *vt.Terminal) bool {
 	return !ok || term.Cursor().Row > y
 }
 
-// repeated returns how many bytes of text stand on the screen from a place on,
-// and where they end. Text may go on in the next row, wherever the row ends.
-func repeated(term *vt.Terminal, at place, text string) (n int, end place) {
+// repeat is how much of a text stands on the screen from a place on.
+type repeat struct {
+	n     int   // bytes
+	end   place // of them
+	reach place // and of the blanks behind them that the text has there too, written or not
+}
+
+// atCursor reports whether the text ends where the cursor is, so that it may go
+// on.
+func (r repeat) atCursor(term *vt.Terminal) bool {
+	cursor := cursorPlace(term)
+	return r.n > 0 && cursor.Alt == r.end.Alt && !cursor.before(r.end) && !r.reach.before(cursor)
+}
+
+func (p place) before(q place) bool { return p.Line < q.Line || p.Line == q.Line && p.Col < q.Col }
+
+// repeated compares a text with the screen from a place on. Text may go on in
+// the next row, wherever the row ends. Blanks at its end do not count.
+func repeated(term *vt.Terminal, at place, text string) repeat {
 	cols, _ := term.Size()
-	end = at
-	for n < len(text) {
+	r := repeat{end: at, reach: at}
+	for n := 0; n < len(text); {
 		y, ok := at.row(term)
 		if !ok || at.Col >= cols {
 			break
 		}
 		row := term.Row(y)
-		cell := string(row.AppendCell(nil, at.Col))
-		if cell == "" {
-			cell = " "
+		var room [16]byte
+		cell := row.AppendCell(room[:0], at.Col)
+		if len(cell) == 0 {
+			cell = append(cell, ' ')
 		}
-		if !strings.HasPrefix(text[n:], cell) {
-			if cell != " " || at.Col != cols-1 {
+		if !startsWith(text[n:], cell) {
+			if string(cell) != " " || at.Col != cols-1 {
 				break
 			}
 			at = at.next(term, 1) // a wide character did not fit there
@@ -88,9 +101,11 @@ func repeated(term *vt.Terminal, at place, text string) (n int, end place) {
 		}
 		n += len(cell)
 		at = at.next(term, row.Width(at.Col))
-		end = at
+		if r.reach = at; string(cell) != " " {
+			r.n, r.end = n, at
+		}
 	}
-	return n, end
+	return r
 }
 
 // forget gives the characters in [from, to) that were written after event seq
@@ -122,9 +137,9 @@ func eachCell(term *vt.Terminal, from, to place, do func(y, col, width int)) {
 	}
 }
 
-// findEcho searches the screen for a line's echo: the first place where all of
-// it was written after the input and, if it was entered, nothing follows it in
-// its row; or the part of it that ends at the cursor.
+// findEcho searches the screen for a line's echo, written after the input: the
+// first place where all of an entered line stands and nothing follows it in its
+// row, or a part of the line that ends at the cursor.
 func findEcho(term *vt.Terminal, l *echoLine) (place, bool) {
 	cols, rows := term.Size()
 	alt := term.Modes().AltScreen
@@ -132,20 +147,22 @@ func findEcho(term *vt.Terminal, l *echoLine) (place, bool) {
 	if !alt {
 		top = term.ScreenLine()
 	}
-	cursor := cursorPlace(term)
+	var room [16]byte
 	for y := range rows {
 		row := term.Row(y)
 		if row.MaxSeq() <= l.Seq {
 			continue
 		}
 		for col := range cols {
-			if !l.startsWith(row, col) {
+			cell := row.AppendCell(room[:0], col)
+			if len(cell) == 0 || !startsWith(l.Text, cell) {
 				continue
 			}
 			at := place{Line: top + int64(y), Col: col, Alt: alt}
-			n, end := repeated(term, at, l.Text)
-			whole := n == len(l.Text) && (!l.Entered || blankFrom(term, end))
-			if (whole || n >= minEchoStart && end == cursor) && writtenAfter(term, at, end, l.Seq) {
+			r := repeated(term, at, l.Text)
+			whole := l.isWhole(r)
+			found := whole && l.Entered && blankFrom(term, r.end) || (whole || r.n >= minEchoStart) && r.atCursor(term)
+			if found && writtenAfter(term, at, r.end, l.Seq) {
 				return at, true
 			}
 		}
@@ -161,9 +178,8 @@ func writtenAfter(term *vt.Terminal, from, to place, seq uint64) bool {
 	return found
 }
 
-func (l *echoLine) startsWith(row vt.Row, col int) bool {
-	cell := row.AppendCell(nil, col)
-	return len(cell) > 0 && strings.HasPrefix(l.Text, string(cell))
+func startsWith(text string, cell []byte) bool {
+	return len(cell) <= len(text) && text[:len(cell)] == string(cell)
 }
 
 // blankFrom reports whether the row is blank from a place on.

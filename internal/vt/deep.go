@@ -97,7 +97,7 @@ type logicalLines struct {
 	t       *Terminal
 	list    []logicalLine
 	special []*logicalLine // those that wrapAt changes
-	checked map[int]int // the room that was kept to, by width
+	checked map[int]int    // the room that was kept to, by width
 }
 
 // read joins the rows.
