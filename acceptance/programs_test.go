@@ -427,6 +427,7 @@ var programs = []program{
 		{code: "top", waits: "input", asks: ".*", answer: []string{"keys", "q"}, like: "top - .*"},
 		{code: "top -b -n 1 | head -n 1", like: "top - .*"},
 		{code: "top --nosuchoption; false", like: "top: .*", exit: 1}, // its own status differs
+		{code: "clear"}, // so that the words below are those of the next one
 		{code: "top", busy: "load average", exit: 0},
 		{code: "echo after", out: "after"},
 	}},
