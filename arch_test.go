@@ -116,7 +116,7 @@ var allowed = map[string][]string{
 	},
 	"internal/harness/ipc":   {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/onirc": {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":       {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
+	"internal/harness":       {"internal/fault", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
 
 	"internal/irc":              {"internal/fault"},
 	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
@@ -141,7 +141,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
+		"internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},

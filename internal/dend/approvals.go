@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +14,10 @@ import (
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/provider"
+	"den/internal/pty"
+	"den/internal/rpc"
+	"den/internal/supervise"
 )
 
 // harnessLimit bounds a question to one harness.
@@ -94,23 +100,56 @@ func (d *daemon) decideClosed(ctx context.Context, req keeper.Decision, sockets 
 	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "nothing with the id '%s' waits for a decision", req.ID), "'den approvals' lists what does")
 }
 
+// notByAgent refuses a decision that comes from a process of an agent's
+// session: agents do not decide what agents may do.
+func (d *daemon) notByAgent(ctx context.Context, call *rpc.Call) error {
+	pid, err := call.Process()
+	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
+		return nil // nobody can tell there
+	}
+	if err != nil {
+		return fault.Errorf(fault.Denied, "decide: who asks is not known: %w", err)
+	}
+	if pty.HasEnv(pid, supervise.RunnerMark) {
+		return fault.Errorf(fault.Denied, "an agent does not decide what agents may do")
+	}
+	for _, m := range d.minds() {
+		p, err := d.providers.get(m.kind)
+		if err != nil {
+			continue // it has no sessions
+		}
+		lister, ok := p.(provider.ProcessLister)
+		if !ok {
+			continue
+		}
+		pids, err := lister.Processes(ctx, m.SessionName())
+		if err != nil {
+			return fault.Errorf(fault.Denied, "decide: the processes of '%s' are not known: %w", m.Name(), err)
+		}
+		if slices.Contains(pids, pid) {
+			return fault.Errorf(fault.Denied, "'%s' is an agent: it does not decide what agents may do", m.Name())
+		}
+	}
+	return nil
+}
+
+// minds lists the agents that have a harness.
+func (d *daemon) minds() []member {
+	d.mu.Lock()
+	members := slices.Collect(maps.Values(d.members))
+	d.mu.Unlock()
+	return slices.DeleteFunc(members, func(m member) bool { return d.socketOf(m) == "" })
+}
+
 func decideRequest(req keeper.Decision) ipc.Request {
 	return ipc.Request{Type: ipc.Decide, Question: req.ID, Option: req.Option, Always: req.Always, By: req.By, Why: req.Why}
 }
 
 // sockets returns where the harnesses listen, by agent.
 func (d *daemon) sockets() map[string]string {
-	d.mu.Lock()
-	members := make([]member, 0, len(d.members))
-	for _, m := range d.members {
-		members = append(members, m)
-	}
-	d.mu.Unlock()
 	all := map[string]string{}
-	for _, m := range members {
-		if socket := d.socketOf(m); socket != "" {
-			all[m.Name()] = socket
-		}
+	for _, m := range d.minds() {
+		all[m.Name()] = d.socketOf(m)
 	}
 	return all
 }

@@ -55,6 +55,9 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	case keeper.MethodApprovals:
 		return d.approvals(ctx)
 	case keeper.MethodDecide:
+		if err := d.notByAgent(ctx, call); err != nil {
+			return nil, err
+		}
 		return d.decide(ctx, decision)
 	case keeper.MethodEvents:
 		if m, err := d.find(from.Agent); err == nil {

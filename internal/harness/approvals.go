@@ -3,7 +3,9 @@ package harness
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -11,6 +13,8 @@ import (
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
+	"den/internal/pty"
+	"den/internal/supervise"
 	"den/internal/webhook"
 )
 
@@ -166,6 +170,21 @@ func (h *Harness) mayDecide(m Incoming) (string, error) {
 	return "", fault.Errorf(fault.Denied, "only the account '%s' decides for %s", owner, h.config.Nick)
 }
 
+// notByAgent refuses a decision that comes from the agent's own processes.
+func (h *Harness) notByAgent(c *ipc.Client) error {
+	pid, err := c.Process()
+	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
+		return nil // nobody can tell there
+	}
+	if err != nil {
+		return fault.Errorf(fault.Denied, "decide for %s: who asks is not known: %w", h.config.Nick, err)
+	}
+	if slices.Contains(pty.Descendants(os.Getpid()), pid) || pty.HasEnv(pid, supervise.RunnerMark) {
+		return fault.Errorf(fault.Denied, "an agent does not decide what it may do")
+	}
+	return nil
+}
+
 // Approvals answers approvals.
 type Approvals struct {
 	Approvals []permission.Approval `json:"approvals"`
@@ -175,7 +194,10 @@ func (h *Harness) approvals(context.Context, ipc.Request, *ipc.Client) (any, err
 	return Approvals{Approvals: h.openApprovals()}, nil
 }
 
-func (h *Harness) decide(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
+func (h *Harness) decide(_ context.Context, r ipc.Request, c *ipc.Client) (any, error) {
+	if err := h.notByAgent(c); err != nil {
+		return nil, err
+	}
 	if r.Option != optionApprove && r.Option != optionDeny {
 		return nil, fault.Errorf(fault.Usage, "option %q: it is approve or deny", r.Option)
 	}

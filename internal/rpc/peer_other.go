@@ -2,7 +2,18 @@
 
 package rpc
 
-import "golang.org/x/sys/unix"
+import (
+	"net"
+
+	"den/internal/fault"
+
+	"golang.org/x/sys/unix"
+)
+
+// PeerProcess needs Linux; elsewhere it is fault.Unsupported.
+func PeerProcess(*net.UnixConn) (int, error) {
+	return 0, fault.Errorf(fault.Unsupported, "this system does not tell which process is at the other end")
+}
 
 func peerUID(socket int) (int, error) {
 	cred, err := unix.GetsockoptXucred(socket, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)

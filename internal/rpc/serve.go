@@ -127,7 +127,7 @@ func (c *client) answer(ctx context.Context, req Request) error {
 		return errors.Join(full, c.frames.write(answer{Error: FromError(full)}))
 	}
 	defer c.end()
-	call := &Call{Request: req, More: c.requests, frames: c.frames}
+	call := &Call{Request: req, More: c.requests, frames: c.frames, conn: c.raw}
 	result, err := s.Handler(ctx, call)
 	c.giveBack(req.number) // before the client can send the next
 	if err != nil {

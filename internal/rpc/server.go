@@ -23,8 +23,12 @@ type Call struct {
 	More <-chan Request
 
 	frames *frames
+	conn   *net.UnixConn
 	hungUp bool
 }
+
+// Process returns the number of the process that asks.
+func (c *Call) Process() (int, error) { return PeerProcess(c.conn) }
 
 // HangUp makes the connection end behind the answer. Requests that the handler
 // has not taken are then not answered.

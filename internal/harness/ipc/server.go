@@ -234,6 +234,9 @@ func (c *Client) answer(r Request, data any, warnings []string, err error) {
 	_ = c.Send(response) // Best effort: a client that left does not want it.
 }
 
+// Process returns the number of the client's process.
+func (c *Client) Process() (int, error) { return rpc.PeerProcess(c.conn) }
+
 // Send writes one line to the client.
 func (c *Client) Send(message any) error {
 	line, err := json.Marshal(message)
