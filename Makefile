@@ -81,6 +81,10 @@ stress: build ## cells of 50 clients for two minutes, 200 cells a second for one
 chaos: build ## kill keepers in starts, hosts and agents, ruin the file, count agents and nudges: three minutes a provider
 	DEN_CHAOS=3m $(GO) test -race -count 1 -timeout 30m -run TestChaos -v ./acceptance/
 
+.PHONY: load
+load: build ## 50 agents in a channel, 5,000 mentions, kills of harnesses and of the server: every answer once
+	DEN_LOAD=1 $(GO) test -count 1 -timeout 30m -run TestTeamUnderLoad -v ./acceptance/
+
 .PHONY: test-podman
 test-podman: setup ## shell marks in a container, through podman exec
 	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run TestMarksInAContainer -v ./acceptance/

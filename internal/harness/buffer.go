@@ -122,6 +122,14 @@ func (b *buffer) path(name string) string {
 	return filepath.Join(b.dir, fmt.Sprintf("%x.jsonl", name))
 }
 
+// has reports whether a message is kept, by its id.
+func (b *buffer) has(name, id string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.targets[name]
+	return t != nil && id != "" && slices.ContainsFunc(t.lines, func(l ipc.Line) bool { return l.ID == id })
+}
+
 // add keeps a message and returns it with its number. One that is there
 // already, by its id, is false.
 func (b *buffer) add(name string, l ipc.Line) (ipc.Line, bool, error) {

@@ -2,13 +2,17 @@ package harness
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/harness/ipc"
@@ -136,13 +140,46 @@ func (h *Harness) join(ctx context.Context) error {
 	if h.options.Connect == nil || h.config.Server.Address == "" {
 		return nil
 	}
-	chat, err := h.options.Connect(ctx, h.config, h.buffer.newest, h.heard, h.logf, h.options.Getenv)
+	first, err := h.firstStart()
+	if err != nil {
+		return err
+	}
+	chat, err := h.options.Connect(ctx, h.config, h.since(first), h.heard, h.logf, h.options.Getenv)
 	if err != nil {
 		return fmt.Errorf("join the channels: %w", err)
 	}
 	h.chat = chat
 	close(h.joined)
 	return nil
+}
+
+// firstStart is when the agent was first started. What is said to it from then
+// on is its to answer, also if the harness is killed before it has heard of it.
+func (h *Harness) firstStart() (time.Time, error) {
+	var first time.Time
+	file := filepath.Join(h.stateDir, "first-start.json")
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &first)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		first = h.clock().UTC()
+		err = atomicfile.WriteJSON(file, first)
+	}
+	if err != nil {
+		return first, fault.Errorf(fault.Storage, "tell when the agent was first started: %w", err)
+	}
+	return first, nil
+}
+
+// since tells up to where the messages of a target are known.
+func (h *Harness) since(first time.Time) func(target string) (ipc.Line, bool) {
+	return func(target string) (ipc.Line, bool) {
+		if line, ok := h.buffer.newest(target); ok {
+			return line, true
+		}
+		return ipc.Line{At: first}, target != h.config.Nick
+	}
 }
 
 // heard takes messages once the harness knows the place that they came from.
@@ -182,6 +219,9 @@ func (h *Harness) linkSocket(path string) (unlink func()) {
 		h.logf("%v", err)
 		return func() {}
 	}
+	if to, err := os.Readlink(link); err == nil && to == path {
+		return h.unlinker(link, path) // of the harness before this one
+	}
 	if conn, err := net.Dial("unix", link); err == nil {
 		conn.Close() // Best effort: nothing was sent.
 		h.logf("another harness listens at %s; this one is reached by %s", link, ipc.SocketEnv)
@@ -196,6 +236,11 @@ func (h *Harness) linkSocket(path string) (unlink func()) {
 		h.logf("link the agent's socket: %v", err)
 		return func() {}
 	}
+	return h.unlinker(link, path)
+}
+
+// unlinker removes the link, if it is still the harness's own.
+func (h *Harness) unlinker(link, path string) func() {
 	return func() {
 		if to, err := os.Readlink(link); err == nil && to == path {
 			os.Remove(link) // Best effort: a link to nothing is replaced.

@@ -49,11 +49,19 @@ func (h *Harness) hear(m Incoming) {
 	if direct && !m.Own {
 		key = m.Nick // a conversation with a person is kept under the other's name
 	}
-	if _, fresh, err := h.buffer.add(key, ipc.Line{Nick: m.Nick, Text: m.Text, At: m.At, ID: m.ID}); err != nil {
-		h.logf("keep a message: %v", err)
-	} else if !fresh {
+	if h.buffer.has(key, m.ID) {
 		return
 	}
+	// What is kept counts as heard: a harness that is killed before the prompt
+	// is on disk must hear the message again.
+	h.heed(m, direct)
+	if _, _, err := h.buffer.add(key, ipc.Line{Nick: m.Nick, Text: m.Text, At: m.At, ID: m.ID}); err != nil {
+		h.logf("keep a message: %v", err)
+	}
+}
+
+// heed acts on a message that is for the agent.
+func (h *Harness) heed(m Incoming, direct bool) {
 	if m.Own || m.Notice || h.chat.Same(m.Nick, h.chat.Nick()) {
 		return
 	}
