@@ -74,3 +74,13 @@ func IsID(s string) bool {
 	}
 	return true
 }
+
+// NewAfter is New that is larger than an earlier ID, also within one
+// millisecond: records named by it keep their order. The earlier one may be "".
+func NewAfter(last string, t time.Time) string {
+	id := New(t)
+	for ahead := time.Millisecond; id <= last; ahead += time.Millisecond {
+		id = New(t.Add(ahead))
+	}
+	return id
+}

@@ -49,3 +49,15 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// Many records of one millisecond keep the order in which they were made.
+func TestNewAfterKeepsTheOrder(t *testing.T) {
+	now, last := time.Now(), ""
+	for range 1000 {
+		id := ident.NewAfter(last, now)
+		if id <= last || !ident.IsID(id) {
+			t.Fatalf("%q after %q", id, last)
+		}
+		last = id
+	}
+}

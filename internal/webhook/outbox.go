@@ -115,7 +115,11 @@ func (o *outbox) add(e Event, now time.Time) (dropped int, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("send webhook: %w", err)
 	}
-	r := record{Version: recordVersion, ID: e.ID, Created: now, Body: body, key: ident.New(now)}
+	last := ""
+	if n := len(o.pending); n > 0 {
+		last = o.pending[n-1].key
+	}
+	r := record{Version: recordVersion, ID: e.ID, Created: now, Body: body, key: ident.NewAfter(last, now)}
 	if err := atomicfile.WriteJSON(o.path(r.key), r); err != nil {
 		return 0, fmt.Errorf("send webhook: %w", err)
 	}

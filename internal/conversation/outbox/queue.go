@@ -239,14 +239,13 @@ func sameText(old *Message, text string) error {
 	return fault.Hintf(fault.Errorf(fault.Usage, "id '%s' is that of a message with another text", old.ID), "give every message an id of its own")
 }
 
-// newKeyLocked makes a key that is larger than all others: one a millisecond.
+// newKeyLocked makes a key that is larger than all others.
 func (q *Queue) newKeyLocked(now time.Time) string {
-	key := ident.New(now)
-	last := len(q.messages) - 1
-	for ahead := time.Millisecond; last >= 0 && key <= q.messages[last].Key; ahead += time.Millisecond {
-		key = ident.New(now.Add(ahead))
+	last := ""
+	if n := len(q.messages); n > 0 {
+		last = q.messages[n-1].Key
 	}
-	return key
+	return ident.NewAfter(last, now)
 }
 
 // write keeps a message on disk.
