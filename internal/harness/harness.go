@@ -102,6 +102,12 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	if err := h.openOversight(); err != nil {
 		return err
 	}
+	// Whoever sees the agent in a channel can connect to its socket.
+	l, closeSocket, err := h.listen()
+	if err != nil {
+		return err
+	}
+	defer closeSocket()
 	if err := h.join(ctx); err != nil {
 		return err
 	}
@@ -109,11 +115,7 @@ func (h *Harness) run(ctx context.Context) (err error) {
 		defer h.chat.Close()
 	}
 	defer h.background.Wait()
-	served, err := h.serve(ctx)
-	if err != nil {
-		return err
-	}
-	defer served() // waits
+	defer h.serve(ctx, l)() // waits
 	if err := h.runner.Start(ctx, h.firstPrompt()); err != nil {
 		return fmt.Errorf("start the agent: %w", err)
 	}
@@ -188,17 +190,25 @@ func (h *Harness) heard(m Incoming) {
 	h.hear(m)
 }
 
-// serve opens the socket. The returned function ends it and waits.
-func (h *Harness) serve(ctx context.Context) (func(), error) {
+// listen opens the socket. Clients wait until it is served.
+func (h *Harness) listen() (l *net.UnixListener, closeSocket func(), err error) {
 	path, err := ipc.OwnSocketPath(h.stateDir, h.options.Getenv)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	l, err := rpc.Listen(path)
-	if err != nil {
-		return nil, fmt.Errorf("serve the agent's socket: %w", err)
+	if l, err = rpc.Listen(path); err != nil {
+		return nil, nil, fmt.Errorf("serve the agent's socket: %w", err)
 	}
 	unlink := h.linkSocket(path)
+	return l, func() {
+		l.Close() // Best effort: the server has closed it, if there was one.
+		unlink()
+		os.Remove(path) // Best effort: the next harness replaces it.
+	}, nil
+}
+
+// serve answers clients. The returned function ends it and waits.
+func (h *Harness) serve(ctx context.Context, l *net.UnixListener) func() {
 	h.server = ipc.NewServer(h.handle)
 	ctx, cancel := context.WithCancel(ctx)
 	var serving sync.WaitGroup
@@ -206,9 +216,7 @@ func (h *Harness) serve(ctx context.Context) (func(), error) {
 	return func() {
 		cancel()
 		serving.Wait()
-		unlink()
-		os.Remove(path) // Best effort: the next harness replaces it.
-	}, nil
+	}
 }
 
 // linkSocket makes the socket known by the agent's nick alone, unless another

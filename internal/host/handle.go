@@ -169,8 +169,10 @@ func (h *Host) signal(s wire.Signal) (wire.Seq, error) {
 		return wire.Seq{}, err
 	}
 	seq := h.core.append(eventlog.Signal, []byte(unix.SignalName(sig)))
-	h.core.noteSignal()
-	if _, err := h.tty.Signal(sig); err != nil {
+	toShell := h.core.shellReads()
+	_, err = h.tty.Signal(sig)
+	h.core.noteSignal(toShell) // when it is sent: the program was idle before
+	if err != nil {
 		return wire.Seq{}, err
 	}
 	return wire.Seq{Seq: seq}, nil

@@ -50,13 +50,24 @@ func (c *core) pasting() bool {
 	return c.Line.Pasting
 }
 
-// noteSignal records that a signal is about to be sent. A shell at its prompt
-// discards its line when it gets to handle it, with what a cell has typed by
-// then: the next cell first brings it to a new prompt, as after stray input.
-func (c *core) noteSignal() {
+// shellReads reports whether no command of the shell runs.
+func (c *core) shellReads() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shell.Last != 'C' {
+	return c.shell.Last != 'C'
+}
+
+// noteSignal records that a signal was sent. A shell at its prompt discards its
+// line when it gets to handle it, with what a cell has typed by then: the next
+// cell first brings it to a new prompt, as after stray input. It does so when
+// the shell is idle: a shell that is still drawing the prompt which the signal
+// caused may handle Ctrl-C only with the next key (zsh).
+func (c *core) noteSignal(toShell bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Foreign = true
+	c.happenedLocked()
+	if toShell {
 		c.Stray.Add(false, c.shell.Ends)
 	}
 }

@@ -93,8 +93,9 @@ func TestTalk(t *testing.T) {
 		"MODE alice +i":    "502 carol",
 		"KICK #c bob":      "442 carol #c",
 	} {
-		c.send("%s", line)
-		c.expect(want)
+		if got := c.do("%s", line); len(got) == 0 || !strings.HasPrefix(got[0], want) {
+			t.Errorf("%.40s: %q, want %q", line, got, want)
+		}
 	}
 	if got := c.do("NOTICE nobody :x"); len(got) != 0 {
 		t.Errorf("an answer to a NOTICE: %q", got)
