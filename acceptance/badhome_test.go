@@ -26,6 +26,7 @@ var withoutHome = []string{
 // A Home that is a file, and one of another user, are one kind of error each,
 // as JSON, whatever the verb.
 func TestHomesThatAreNone(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.listsAllVerbs(append(slices.Clone(withHome), withoutHome...))
 	self, err := os.Executable()

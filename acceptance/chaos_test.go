@@ -44,6 +44,7 @@ type storm struct {
 // far as time lets them be the same. 'make chaos' takes three minutes each,
 // 'make test' the short form.
 func TestChaos(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "perl")
 	long := shortStorm
 	if s := os.Getenv("DEN_CHAOS"); s != "" {
@@ -53,6 +54,9 @@ func TestChaos(t *testing.T) {
 		}
 	}
 	eachKind(t, func(t *testing.T, kind string) {
+		if long == shortStorm { // figures of a long one are compared
+			t.Parallel()
+		}
 		seed := rand.Uint64()
 		if s := os.Getenv("DEN_CHAOS_SEED"); s != "" {
 			var err error

@@ -100,6 +100,7 @@ func (c *slowStart) lines(file string) string {
 // finishes it, or begins it anew: every stage is done in the end, the agent
 // runs once and hears its first words once.
 func TestStartCutOffIsFinished(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		for hold, want := range map[string]string{
 			"pre":    "pre pre setup script",
@@ -132,6 +133,7 @@ func TestStartCutOffIsFinished(t *testing.T) {
 // 'agent stop' and 'down' end a start at once, wherever it is, and leave
 // nothing behind. The stages would wait for minutes.
 func TestStartIsCancelled(t *testing.T) {
+	t.Parallel()
 	for _, end := range [][]string{{"agent", "stop", "a0", "-t", "30s"}, {"down", "-t", "30s"}} {
 		for _, hold := range []string{"pre", "ready", "setup", "script"} {
 			t.Run(end[0]+"/"+hold, func(t *testing.T) {

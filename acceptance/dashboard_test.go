@@ -185,6 +185,7 @@ func styleAt(term *vt.Terminal, text string) (vt.Style, bool) {
 // keys go on working, nothing is cleared and painted anew, and at the end the
 // terminal is as it was.
 func TestDashboardUnderFlood(t *testing.T) {
+	t.Parallel()
 	w := stage(t)
 	w.do("new", "flood", "--log-limit", "8MiB", "sh", "-c", "i=0; while :; do i=$((i+1)); echo line $i of a flood; done")
 	p := w.sit(80, 24, "sh", "-c", "stty -a >"+w.home.Path+"/before; "+w.den+" dashboard; echo left with $?; stty -a >"+w.home.Path+"/after; read x")

@@ -33,6 +33,7 @@ func (c *chaos) keeperPID() int {
 // A workspace has one set of agents, whatever Home and run directory whoever
 // calls has.
 func TestAgentsAreTheSameInAnyEnvironment(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		c := newChaos(t, kind, 2)
 		c.must("up", "--wait", "-t", "60s")
@@ -59,6 +60,7 @@ func TestAgentsAreTheSameInAnyEnvironment(t *testing.T) {
 // A workspace that is moved while it is kept takes its agents along: its keeper
 // ends and the next one, at the new place, finds them.
 func TestMovedWorkspaceKeepsItsAgents(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		c := newChaos(t, kind, 2)
 		c.must("up", "--wait", "-t", "60s")
@@ -88,6 +90,7 @@ func TestMovedWorkspaceKeepsItsAgents(t *testing.T) {
 // A copy of a workspace is another one: it has agents of its own, and nothing
 // that is done to it touches the original's.
 func TestCopiedWorkspaceIsAnother(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		c := newChaos(t, kind, 2)
 		c.must("up", "--wait", "-t", "60s")
@@ -121,6 +124,7 @@ func TestCopiedWorkspaceIsAnother(t *testing.T) {
 // A keeper whose state directory is removed, as by 'git clean -fdx', ends and
 // leaves its agents to the next one.
 func TestKeeperEndsWithItsStateDirectory(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		c := newChaos(t, kind, 2)
 		c.must("up", "--wait", "-t", "60s")

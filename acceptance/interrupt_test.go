@@ -18,6 +18,7 @@ import (
 // The first Ctrl-C ends every verb that waits, whatever it waits for, with
 // status 130.
 func TestFirstInterruptEndsAVerb(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		need.Feature(t, "telling that a process waits needs /proc")
 	}

@@ -101,6 +101,7 @@ func runs(pid int) bool {
 // Without a keeper 'den down' ends the agents all the same, also when the
 // workspace's file cannot be read any more.
 func TestDownWithoutKeeper(t *testing.T) {
+	t.Parallel()
 	eachKind(t, func(t *testing.T, kind string) {
 		c := newChaos(t, kind, 2)
 		for _, file := range []string{"", "nonsense"} {
@@ -128,6 +129,7 @@ func TestDownWithoutKeeper(t *testing.T) {
 
 // 'den up' right after 'den down' meets a keeper that is on its way out.
 func TestUpAfterDown(t *testing.T) {
+	t.Parallel()
 	c := newChaos(t, "native", 1)
 	for range 40 {
 		c.must("up", "-t", "60s")

@@ -24,6 +24,7 @@ import (
 // that a snapshot had shown is missing, and no process is left behind.
 // DEN_SOAK sets how often; 'make soak' does it 500 times.
 func TestKilledHosts(t *testing.T) {
+	t.Parallel()
 	rounds := 12
 	if s := os.Getenv("DEN_SOAK"); s != "" {
 		n, err := strconv.Atoi(s)

@@ -36,6 +36,7 @@ var farInputs = []input{
 // TestRemote runs cells in a shell behind ssh: as the session's program, and
 // as a command of a shell with marks.
 func TestRemote(t *testing.T) {
+	t.Parallel()
 	ssh := startSSHD(t)
 	w := newWorld(t)
 	far := program{name: "far", by: cell.ByLearned, or: cell.ByQuiet, inputs: farInputs}
@@ -198,6 +199,7 @@ func awaitPort(t *testing.T, port int, log string) {
 // TestOtherUsers runs cells in the shells that su and sudo start: as the
 // session's program, and as a command of a shell with marks.
 func TestOtherUsers(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.env = append(w.env, "LC_ALL=C.UTF-8")
 	for _, c := range []struct {

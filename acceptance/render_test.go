@@ -27,6 +27,7 @@ type moments struct {
 // A dead session's picture at a past moment is, byte for byte, the one taken
 // at that moment while it lived.
 func TestPicturesOfThePastAreThoseOfTheTime(t *testing.T) {
+	t.Parallel()
 	text := filepath.Join(t.TempDir(), "poem.txt")
 	var b strings.Builder
 	for i := range 200 {
@@ -81,6 +82,7 @@ func TestPicturesOfThePastAreThoseOfTheTime(t *testing.T) {
 
 // An export that is interrupted leaves nothing behind, wherever it was.
 func TestInterruptedExportLeavesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("new", "p", "--cols", "200", "--rows", "50", "--", "sh", "-c", `yes "$(head -c 150 /dev/zero | tr '\0' x)" | head -n 400000; echo that-is-all`)
 	w.do("wait", "p", "--exit", "-t", "2m")

@@ -38,6 +38,7 @@ func (w *world) raw(name string) (net.Conn, *bufio.Reader) {
 // A client that does not read does not hold the session up; when it reads
 // again it gets the screen as it is.
 func TestSlowClientCatchesUp(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("new", "s", "bash", "--norc")
 	w.do("wait", "s", "--ready")
@@ -157,6 +158,7 @@ func TestTooManyClients(t *testing.T) {
 
 // A program that does not read its input does not block its host.
 func TestInputThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.do("new", "s", "sh", "-c", "stty raw -echo; echo on; sleep 1000")
 	w.do("wait", "s", "--text", "on")

@@ -26,6 +26,7 @@ import (
 // once and with the right output, and of every refused one whether it left a
 // trace. DEN_STRESS is how many clients and sessions, DEN_STRESS_TIME how long.
 func TestCellStress(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}

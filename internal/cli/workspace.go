@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -210,13 +211,7 @@ func (a *app) downCmd() *cobra.Command {
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
-			defer cancel()
-			err := a.runDown(ctx, file)
-			if errors.Is(err, context.DeadlineExceeded) {
-				return fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
-			}
-			if err != nil {
+			if err := a.runDown(cmd.Context(), file, limit); err != nil {
 				return err
 			}
 			return a.answer(map[string]any{"status": "down"}, func(w io.Writer) { fmt.Fprintln(w, "down") })
@@ -226,8 +221,10 @@ func (a *app) downCmd() *cobra.Command {
 	return cmd
 }
 
-// runDown stops the agents, with or without a running keeper.
-func (a *app) runDown(ctx context.Context, file string) error {
+// runDown stops the agents, with or without a running keeper. limit is for the
+// agents to end: a keeper that is slow to answer has more time, so that it is
+// known whether it goes down.
+func (a *app) runDown(ctx context.Context, file string, limit duration) error {
 	p, err := a.stateDir(file)
 	if err != nil {
 		return err
@@ -237,7 +234,7 @@ func (a *app) runDown(ctx context.Context, file string) error {
 		return err
 	}
 	for {
-		err := a.keep(ctx, p.Config, keeper.MethodDown, nil, nil)
+		err := a.askDown(ctx, p, limit)
 		if fault.KindOf(err) != fault.NotRunning {
 			return err
 		}
@@ -245,6 +242,8 @@ func (a *app) runDown(ctx context.Context, file string) error {
 			return nil // it never was up
 		}
 		// Busy: a keeper came, or one is still on its way out.
+		ctx, cancel := context.WithTimeout(ctx, max(time.Duration(limit), reachLimit))
+		defer cancel()
 		if err := a.endWithoutKeeper(ctx, p); fault.KindOf(err) != fault.Busy {
 			return err
 		}
@@ -252,6 +251,32 @@ func (a *app) runDown(ctx context.Context, file string) error {
 			return err
 		}
 	}
+}
+
+// reachLimit is how long a keeper may take to answer that it goes down.
+const reachLimit = 30 * time.Second
+
+// askDown asks a keeper to go down, and waits for its agents to end.
+func (a *app) askDown(ctx context.Context, p keeper.StateDir, limit duration) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	noAnswer := fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s does not answer", p.Config), "its log is %s", p.Log())
+	late := fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
+	reaching := time.AfterFunc(reachLimit, func() { cancel(noAnswer) })
+	defer reaching.Stop()
+	c, err := p.Dial(ctx, Version)
+	if err == nil {
+		defer c.Close()
+		err = c.Stream(ctx, keeper.MethodDown, nil, func(json.RawMessage) error { // it has begun
+			reaching.Stop()
+			time.AfterFunc(time.Duration(limit), func() { cancel(late) })
+			return nil
+		})
+	}
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 func (a *app) reloadCmd() *cobra.Command {

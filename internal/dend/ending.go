@@ -51,8 +51,11 @@ func (d *daemon) endWhenTold(ctx context.Context, down context.CancelCauseFunc) 
 }
 
 // goDown begins the way down and waits for its end.
-func (d *daemon) goDown(ctx context.Context) error {
+func (d *daemon) goDown(ctx context.Context, begun func() error) error {
 	d.end.begin()
+	if err := begun(); err != nil {
+		return err
+	}
 	select {
 	case <-d.end.over:
 		return nil

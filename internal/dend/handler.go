@@ -47,7 +47,7 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		}
 		return struct{}{}, nil
 	case keeper.MethodDown:
-		return struct{}{}, d.goDown(ctx)
+		return struct{}{}, d.goDown(ctx, func() error { return call.Send(struct{}{}) })
 	case keeper.MethodOrder:
 		return d.order(ctx, req)
 	case keeper.MethodNudges:
