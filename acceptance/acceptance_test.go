@@ -202,7 +202,7 @@ func alive(ts *testscript.TestScript, neg bool, args []string) {
 
 // eventually waits for a file to appear.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		if fi, err := os.Stat(ts.MkAbs(args[0])); err == nil && fi.Size() > 0 {
 			return
@@ -218,7 +218,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 func settled(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := home.Home{Path: ts.Getenv("DEN_HOME")}.Find(args[0])
 	ts.Check(err)
-	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(time.Millisecond) {
 		if rec, err := (cell.Store{Dir: d.Cells()}).Load(""); err == nil && rec.Final() {
 			return
 		}
@@ -233,7 +233,7 @@ func untilPrints(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: until REGEX command...")
 	}
 	want := regexp.MustCompile("(?m)" + args[0])
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		_ = ts.Exec(args[1], args[2:]...) // what counts is what it prints
 		if want.MatchString(ts.ReadFile("stdout")) {
 			return

@@ -84,7 +84,7 @@ func runCells(t *testing.T, d home.Dir, n int, code string, exit bool) map[strin
 	ids := map[string]bool{}
 	for i := range n {
 		var r cell.Result
-		if err := c.Call(t.Context(), wire.MethodRun, wire.Run{Code: fmt.Sprintf(code, i), Timeout: 20 * time.Second}, &r); err != nil {
+		if err := c.Call(t.Context(), wire.MethodRun, wire.Run{Code: fmt.Sprintf(code, i), Timeout: 2 * time.Minute}, &r); err != nil {
 			t.Fatalf("cell %d: %v", i, err)
 		}
 		if r.Status != cell.Done || r.Output != "cell-"+strconv.Itoa(i) || exit && (r.ExitCode == nil || *r.ExitCode != 0) {

@@ -86,7 +86,7 @@ func (p *person) types(s string) {
 // sees waits until the person's screen is as asked.
 func (p *person) sees(what string, ok func(text string) bool) {
 	p.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !ok(p.text()) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("the screen never shows %s:\n%s", what, p.text())
@@ -118,7 +118,7 @@ func (w *world) hasSize(name string, cols, rows int) {
 		if s["cols"] == float64(cols) && s["rows"] == float64(rows) {
 			return
 		}
-		if time.Since(begun) > 20*time.Second {
+		if time.Since(begun) > 2*time.Minute {
 			w.t.Fatalf("the session is %vx%v, want %dx%d", s["cols"], s["rows"], cols, rows)
 		}
 	}

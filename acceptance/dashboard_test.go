@@ -234,7 +234,7 @@ func sameFile(t *testing.T, a, b string) {
 	var text [2]string
 	for i, path := range []string{a, b} {
 		// The shell writes it before it reads on.
-		for begun := time.Now(); text[i] == "" && time.Since(begun) < 20*time.Second; time.Sleep(time.Millisecond) {
+		for begun := time.Now(); text[i] == "" && time.Since(begun) < 2*time.Minute; time.Sleep(time.Millisecond) {
 			raw, err := os.ReadFile(path)
 			if err != nil && !os.IsNotExist(err) {
 				t.Fatal(err)

@@ -90,7 +90,7 @@ func (w *world) begin(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 // does not end is killed.
 func finished(t *testing.T, cmd *exec.Cmd, out io.Writer) int {
 	t.Helper()
-	late := time.AfterFunc(30*time.Second, func() {
+	late := time.AfterFunc(2*time.Minute, func() {
 		fmt.Fprintln(out, "it did not end, and was killed")
 		cmd.Process.Kill() // Best effort: it may have ended.
 	})
@@ -105,7 +105,7 @@ func untilAsleep(t *testing.T, pid int) {
 	t.Helper()
 	last, calm := "", 0
 	for begun := time.Now(); calm < 5; time.Sleep(5 * time.Millisecond) {
-		if time.Since(begun) > 30*time.Second {
+		if time.Since(begun) > 2*time.Minute {
 			t.Fatalf("process %d never waits", pid)
 		}
 		now, asleep := threads(pid)

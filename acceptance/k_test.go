@@ -137,7 +137,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 
 func kUntil(ts *testscript.TestScript, what string, holds func() bool) {
 	for begun := time.Now(); !holds(); time.Sleep(time.Millisecond) {
-		if time.Since(begun) > 20*time.Second {
+		if time.Since(begun) > 2*time.Minute {
 			ts.Fatalf("waited too long for %s", what)
 		}
 	}
@@ -157,7 +157,7 @@ func finish(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 2 {
 		ts.Check(cmd.Process.Signal(unix.SignalNum("SIG" + args[2])))
 	}
-	late := time.AfterFunc(20*time.Second, func() { cmd.Process.Signal(syscall.SIGKILL) })
+	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Signal(syscall.SIGKILL) })
 	defer late.Stop()
 	err := cmd.Wait()
 	var exit *exec.ExitError

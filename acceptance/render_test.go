@@ -138,7 +138,7 @@ func entries(t *testing.T, dir string) []string {
 // eventuallyTrue looks again and again until it is so.
 func eventuallyTrue(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !so(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within 30 s: %s", what)
 		}

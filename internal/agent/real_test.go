@@ -85,7 +85,7 @@ func real(t *testing.T, p provider.Provider, c agent.SessionConfig) *agent.Manag
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := m.Stop(ctx); err != nil {
 			t.Error(err)
@@ -131,7 +131,7 @@ func TestRealShell(t *testing.T) {
 
 func shows(t *testing.T, m *agent.Managed, text string) {
 	t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	var screen string
 	for time.Now().Before(deadline) {
 		var err error

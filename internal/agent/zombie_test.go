@@ -31,7 +31,7 @@ func TestRealSessionWithoutItsAgent(t *testing.T) {
 		if err := m.Interrupt(t.Context()); err != nil { // ends the worker, not the shell
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(10 * time.Second); running; {
+		for deadline := time.Now().Add(2 * time.Minute); running; {
 			if running, err = m.IsRunning(t.Context()); err != nil || time.Now().After(deadline) {
 				t.Fatalf("its process has ended: running %v, %v", running, err)
 			}

@@ -297,7 +297,7 @@ func TestEventsAreNumberedWithoutAGap(t *testing.T) {
 	types(t, c, "a") // checks the numbers
 
 	// Who follows misses nothing.
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	saw := make(chan keeper.Event, 100)
 	go c.Events(ctx, 0, "", true, func(e keeper.Event) error { saw <- e; return nil })

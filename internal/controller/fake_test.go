@@ -225,7 +225,7 @@ func member(p *place, name, print string) Member {
 // until waits for an agent's status.
 func until(t *testing.T, c *Controller, name string, cond func(keeper.AgentStatus) bool) keeper.AgentStatus {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	w, err := c.find(name)
 	if err != nil {

@@ -107,7 +107,7 @@ func run(t *testing.T, argv ...string) *screen {
 // until reads until the output has one of the texts.
 func (x *screen) until(texts ...string) {
 	x.t.Helper()
-	x.p.SetReadDeadline(time.Now().Add(20 * time.Second))
+	x.p.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	buf := make([]byte, 4096)
 	for {
 		for _, s := range texts {

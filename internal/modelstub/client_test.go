@@ -16,7 +16,7 @@ import (
 )
 
 // patience is for what takes no time unless something is wrong.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // event is one server-sent event.
 type event struct {

@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a condition may take on a loaded machine.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // term is a program on a real terminal, as a host keeps it: its output is
 // read all the time and its processes are gone when the test is over.

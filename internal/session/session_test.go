@@ -58,7 +58,7 @@ func emptyHome(dir string) error {
 }
 
 // patience bounds what must happen; nothing waits for it to pass.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // start makes a session that ends with the test and must leave nothing behind.
 func start(t *testing.T, o session.Options, command ...string) (*session.Session, *home.Manifest) {

@@ -69,7 +69,7 @@ func (p *process) write(status, start string) {
 
 func await(t *testing.T, s conversation.Source, want conversation.Activity) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for {
 		state, err := s.State(t.Context())
 		if err != nil {

@@ -36,7 +36,7 @@ func TestStreamThatNeverBegins(t *testing.T) {
 		Limit:     500 * time.Millisecond,
 	})
 	defer source.Close()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for {
 		s, err := source.State(t.Context())
 		if err != nil {

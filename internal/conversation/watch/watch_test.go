@@ -17,7 +17,7 @@ func receive(t *testing.T, what string, c <-chan struct{}) bool {
 	select {
 	case _, open := <-c:
 		return open
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatalf("%s: nothing came", what)
 		return false
 	}

@@ -16,7 +16,7 @@ import (
 
 // patience is how long a test waits for what must come. Nothing is measured
 // by it.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // start runs a server until the test ends.
 func start(t *testing.T, cfg ircd.Config) (*ircd.Server, string) {

@@ -29,7 +29,7 @@ func TestReap(t *testing.T) {
 	ends, stays := start("true"), start("sleep", "1000")
 	s.Add(ends)
 	s.Add(stays)
-	for deadline := time.Now().Add(10 * time.Second); there(ends); s.Reap() {
+	for deadline := time.Now().Add(2 * time.Minute); there(ends); s.Reap() {
 		if time.Now().After(deadline) {
 			t.Fatal("what has ended is not collected")
 		}

@@ -66,7 +66,7 @@ func shell(t *testing.T, script string) provider.Config {
 // until polls a condition.
 func until(t *testing.T, what string, holds func() (bool, error)) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		ok, err := holds()
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)

@@ -160,7 +160,7 @@ func (p *podman) serve() error {
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if conn, err := net.Dial("unix", p.socket); err == nil {
 			return conn.Close()
 		}

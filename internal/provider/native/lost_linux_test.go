@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func newProvider(t *testing.T) *native.Provider {
 	t.Helper()

@@ -59,7 +59,7 @@ func quiet(t *testing.T, dir string) {
 }
 
 // patience is for what must happen, on a machine out of breath.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // bench is one test's provider.
 type bench struct {

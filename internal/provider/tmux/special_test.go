@@ -17,7 +17,7 @@ import (
 )
 
 // limit is how long a test waits for what must come.
-const limit = 20 * time.Second
+const limit = 2 * time.Minute
 
 func eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()

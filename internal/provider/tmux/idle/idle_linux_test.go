@@ -34,7 +34,7 @@ func run(t *testing.T, argv ...string) (tty string, pid int) {
 
 func TestReaderWaits(t *testing.T) {
 	tty, pid := run(t, "cat")
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		waits, err := idle.Waits(os.Getpid(), tty, pid)
 		if fault.KindOf(err) == fault.Unsupported {
 			t.Skipf("this system does not tell: %v; run as root, or with kernel.yama.ptrace_scope=0", err)
