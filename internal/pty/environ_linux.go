@@ -1,6 +1,7 @@
 package pty
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"time"
@@ -49,36 +50,51 @@ const executeLimit = time.Second
 
 // Environ returns the environment that a process was started with, as the
 // kernel shows it: empty if there is none or it may not be read. A process
-// that executes another program has none for a moment; Environ waits for that
-// moment to pass, because whoever looks for marks would miss the process.
+// that executes another program seems to have none for a moment; Environ waits
+// for that moment to pass, because whoever looks for marks would miss the
+// process.
 func Environ(pid int) []byte {
-	path := procPath(pid, "environ")
-	var end time.Time
-	for settled := false; ; {
-		environ, err := os.ReadFile(path)
-		if err != nil || len(environ) > 0 || settled {
+	for end := (time.Time{}); ; time.Sleep(100 * time.Microsecond) {
+		environ, err := os.ReadFile(procPath(pid, "environ"))
+		if err != nil || len(environ) > 0 || !runsProgram(pid) || hasNoEnviron(pid) {
 			return environ
 		}
-		switch {
-		case !executing(pid):
-			settled = true // since the read, maybe: read again
-		case end.IsZero():
+		if end.IsZero() {
 			end = time.Now().Add(executeLimit)
-		case time.Now().After(end):
+		} else if time.Now().After(end) {
 			return nil
-		default:
-			time.Sleep(100 * time.Microsecond)
 		}
 	}
 }
 
-// executing reports whether a process lives and has no arguments.
-func executing(pid int) bool {
+// runsProgram reports whether a process lives and is none of the kernel's own.
+func runsProgram(pid int) bool {
 	ps, ok := readStat(pid)
-	if !ok || !ps.alive() || ps.flags&(flagExiting|flagKernel) != 0 {
+	return ok && ps.alive() && ps.flags&(flagExiting|flagKernel) == 0
+}
+
+// hasNoEnviron reports whether the program that a process executes was given
+// no environment: it ends where it begins. While a program is being loaded that
+// is so for a moment with any; the place of its code is the last that the
+// kernel fills in.
+func hasNoEnviron(pid int) bool {
+	var buf [1024]byte
+	data, err := readInto(buf[:], procPath(pid, "stat"))
+	if err != nil {
 		return false
 	}
-	var first [1]byte
-	arguments, err := readInto(first[:], procPath(pid, "cmdline"))
-	return err == nil && len(arguments) == 0
+	f := fields{rest: data[bytes.LastIndexByte(data, ')')+1:]}
+	var code, start, end []byte
+	for i := 3; i <= 51; i++ { // Numbered as in proc(5).
+		word := f.next()
+		switch i {
+		case 26:
+			code = word
+		case 50:
+			start = word
+		case 51:
+			end = word
+		}
+	}
+	return len(code) > 1 && bytes.Equal(start, end)
 }

@@ -16,7 +16,7 @@ type procStat struct {
 	started                  int    // ticks after the system's start
 	tty                      uint32 // the controlling terminal's device number
 	comm                     string
-	flags                    int // as the kernel keeps them: see executing
+	flags                    int // as the kernel keeps them: see runsProgram
 }
 
 // alive reports whether a process is not a zombie. A zombie that has threads
