@@ -190,6 +190,10 @@ func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string,
 	if answer.Error != nil {
 		return errors.Join(answer.Error.Err(), proc.Release())
 	}
+	if len(verb) > 0 { // it has done all it was started for
+		_, err := proc.Wait()
+		return err
+	}
 	return proc.Release()
 }
 

@@ -256,27 +256,39 @@ func (a *app) runDown(ctx context.Context, file string, limit duration) error {
 // reachLimit is how long a keeper may take to answer that it goes down.
 const reachLimit = 30 * time.Second
 
-// askDown asks a keeper to go down, and waits for its agents to end.
+// askDown asks a keeper to go down, and waits for its agents and for itself to
+// end.
 func (a *app) askDown(ctx context.Context, p keeper.StateDir, limit duration) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	noAnswer := fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s does not answer", p.Config), "its log is %s", p.Log())
-	late := fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
 	reaching := time.AfterFunc(reachLimit, func() { cancel(noAnswer) })
 	defer reaching.Stop()
+	late := fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
+	var waiting *time.Timer
 	c, err := p.Dial(ctx, Version)
-	if err == nil {
-		defer c.Close()
-		err = c.Stream(ctx, keeper.MethodDown, nil, func(json.RawMessage) error { // it has begun
-			reaching.Stop()
-			time.AfterFunc(time.Duration(limit), func() { cancel(late) })
-			return nil
-		})
-	}
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
+	case err != nil:
+		return err
 	}
-	return err
+	defer c.Close()
+	err = c.Stream(ctx, keeper.MethodDown, nil, func(json.RawMessage) error { // it has begun
+		reaching.Stop()
+		waiting = time.AfterFunc(time.Duration(limit), func() { cancel(late) })
+		return nil
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return err
+	case waiting != nil:
+		waiting.Stop()
+	}
+	reaching.Reset(reachLimit)
+	return c.AwaitEnd(ctx)
 }
 
 func (a *app) reloadCmd() *cobra.Command {

@@ -59,7 +59,12 @@ func (d *daemon) goDown(ctx context.Context, begun func() error) error {
 	select {
 	case <-d.end.over:
 		return nil
-	case <-ctx.Done():
+	case <-ctx.Done(): // the keeper itself ends it once all is over
+		select {
+		case <-d.end.over:
+			return nil
+		default:
+		}
 		return fault.Errorf(fault.Timeout, "the workspace still goes down: %w", ctx.Err())
 	}
 }

@@ -20,7 +20,8 @@ import (
 // Client speaks with one keeper. It is for one goroutine at a time.
 type Client struct {
 	*rpc.Client
-	state StateDir
+	state  StateDir
+	record Record // the keeper's
 }
 
 // Dial reaches the workspace's keeper: fault.NotRunning where there is none.
@@ -42,7 +43,7 @@ func (s StateDir) Dial(ctx context.Context, version string) (*Client, error) {
 			c.Close() // Best effort: nothing was asked.
 			return nil, err
 		}
-		return &Client{Client: c, state: s}, nil
+		return &Client{Client: c, state: s, record: r}, nil
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
 		return nil, noKeeper(s)
 	case errors.As(err, &refused), ctx.Err() != nil: // its own words, or nobody waits for them
@@ -118,6 +119,25 @@ func (c *Client) explain(method string, err error) error {
 		return noKeeper(c.state)
 	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "ask the keeper for %s: %w", method, err), "'den ps' tells whether it still runs")
+}
+
+// AwaitEnd returns when the keeper has ended: one whose agents have all ended
+// still writes down that it ends.
+func (c *Client) AwaitEnd(ctx context.Context) error {
+	for s := c.state; ; {
+		held, err := filelock.Held(s.lock())
+		if err != nil {
+			return fault.Errorf(fault.KindOf(err), "ask whether %s has a keeper: %w", s.Config, err)
+		}
+		if now, err := s.Load(); !held || err == nil && now.PID != c.record.PID { // a next one came
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fault.Hintf(fault.Errorf(fault.Timeout, "all agents of %s have ended, but its keeper has not", s.Config), "its log is %s", s.Log())
+		case <-time.After(gonePause):
+		}
+	}
 }
 
 // How often, and with what pause, a keeper that hung up is called again.
