@@ -45,7 +45,7 @@ func TestSlowClientCatchesUp(t *testing.T) {
 	c, in := w.raw("s")
 	fmt.Fprintln(c, `{"v":1,"den":"test"}`)
 	fmt.Fprintln(c, `{"method":"attach","params":{"cols":80,"rows":24,"read_only":true}}`)
-	w.do("type", "s", "seq 1 2000000; echo all''done", "--enter")
+	w.do("type", "s", "seq 1 500000; echo all''done", "--enter")
 	w.do("wait", "s", "--text", "alldone", "-t", "120s")
 	// Now read all there is.
 	term := vt.New(vt.Config{Cols: 120, Rows: 40})

@@ -24,7 +24,8 @@ type frames struct {
 	lineLimit  time.Duration // for the rest of a line that has begun; 0: none
 	writeLimit time.Duration // for a message that the other side does not read; 0: none
 
-	writing sync.Mutex // one message at a time
+	writing sync.Mutex // one message at a time; guards the field below
+	broken  error      // a message may have been sent in part: nothing may follow it
 }
 
 // shortLine is the size of the reader's buffer. Lines that fit are free of
@@ -43,13 +44,16 @@ func (f *frames) write(v any) error {
 	}
 	f.writing.Lock()
 	defer f.writing.Unlock()
+	if f.broken != nil {
+		return f.broken
+	}
 	if f.writeLimit > 0 {
 		if err := f.raw.SetWriteDeadline(time.Now().Add(f.writeLimit)); err != nil {
 			return err
 		}
 	}
-	_, err = f.raw.Write(append(line, '\n'))
-	return err
+	_, f.broken = f.raw.Write(append(line, '\n'))
+	return f.broken
 }
 
 // encodeError is a message that is no JSON. Nothing of it was sent.

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"den/internal/fault"
 )
@@ -38,6 +40,26 @@ func TestFramesRoundTrip(t *testing.T) {
 	}
 	if _, err := f.read(new(Request)); !errors.Is(err, io.EOF) {
 		t.Fatalf("after the end: %v", err)
+	}
+}
+
+// A message that the other side did not take in time was sent in part: nothing
+// follows it, or the two would be read as one.
+func TestFramesEndWithHalfAMessage(t *testing.T) {
+	f, raw := pipe(t, MaxRequest)
+	f.writeLimit = 1 // no time at all
+	if err := f.write("a message"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a message that nobody reads: %v", err)
+	}
+	f.writeLimit = 0
+	if err := f.raw.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		io.Copy(io.Discard, raw) // Best effort: it ends with the test.
+	}()
+	if err := f.write("the next"); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the next message: %v", err)
 	}
 }
 

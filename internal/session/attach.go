@@ -44,11 +44,19 @@ func (s *Session) Attach(a wire.Attach) *Attachment {
 // program ends or ctx does. It returns how the program ended.
 func (a *Attachment) Run(ctx context.Context, each func(wire.Frame)) (*wire.Exit, error) {
 	for {
-		last, err := a.stream(ctx, each)
-		if err != nil || last.Exited != nil {
+		frames := 0
+		last, err := a.stream(ctx, func(f wire.Frame) {
+			frames++
+			each(f)
+		})
+		switch {
+		case err == nil && last.Exited == nil: // the host replaced its binary
+		case fault.KindOf(err) == fault.Unreachable && frames > 0 && ctx.Err() == nil:
+			// The host lives, and cut the connection off: nothing was read for
+			// too long, as by a terminal that was stopped.
+		default:
 			return last.Exited, err
 		}
-		// The host replaced its binary: attach again.
 	}
 }
 

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +21,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
+	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -365,6 +367,34 @@ func TestDialer(t *testing.T) {
 	}
 	if killed, err := s.Kill(t.Context(), time.Second); err != nil || killed.Status != string(home.Destroyed) {
 		t.Errorf("kill: %+v, %v", killed, err)
+	}
+}
+
+// A host cuts off a terminal that takes nothing for too long. When it goes on
+// it is attached again, and sees the screen as it is.
+func TestAttachGoesOnWhenCutOff(t *testing.T) {
+	var last atomic.Pointer[net.Conn]
+	dial := func(ctx context.Context, m *home.Manifest) (net.Conn, error) {
+		c, err := rpc.Unix(m.Socket)(ctx)
+		last.Store(&c)
+		return c, err
+	}
+	s, _ := start(t, session.Options{Dial: dial}, "cat")
+	repaints := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := s.Attach(wire.Attach{ReadOnly: true}).Run(ctx, func(f wire.Frame) {
+		if !f.Repaint {
+			return
+		}
+		if repaints++; repaints == 3 {
+			cancel()
+			return
+		}
+		(*last.Load()).Close() // Best effort: a broken connection is what is wanted.
+	})
+	if repaints != 3 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d repaints, then %v", repaints, err)
 	}
 }
 
