@@ -27,13 +27,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	asDen := func() {
+		os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
+	}
 	testscript.Main(m, map[string]func(){
-		"den": func() {
-			os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
-		},
-		"agent-tty": func() {
-			os.Exit(cli.Main(os.Args, os.Environ(), os.Stdin, os.Stdout, os.Stderr))
-		},
+		"den": asDen, "agent-tty": asDen, "culture": asDen, "irc_client": asDen,
 		"dend": func() {
 			os.Exit(dend.Main(os.Args, os.Environ(), os.Stdout, os.Stderr))
 		},

@@ -58,8 +58,8 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 		}
 		c.FingerprintExtra = map[string]string{a.SessionProvider: string(data)}
 	}
-	if a.PromptTemplate == "" || a.PromptMode == "none" {
-		return c, nil
+	if a.PromptTemplate == "" || a.PromptMode == "none" && !a.IsMind() {
+		return c, nil // a harness needs no way to hand over a prompt on a command line
 	}
 	text, err := os.ReadFile(a.PromptTemplate)
 	if err != nil {

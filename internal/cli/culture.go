@@ -3,6 +3,7 @@ package cli
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // asCulture translates the words of the harness specification's own tools,
@@ -19,22 +20,63 @@ func asCulture(args []string) ([]string, bool) {
 		return nil, false
 	}
 	if len(words) > 1 {
-		words = append(cultureWords(words[0], words[1]), words[2:]...)
+		words = cultureWords(words[0], words[1], words[2:])
 	}
 	return append([]string{"den"}, words...), true
 }
 
-// cultureWords translates a noun and a verb; what is not known stays.
-func cultureWords(noun, verb string) []string {
-	known := map[[2]string][]string{
-		{"channel", "message"}: {"channel", "send"}, {"channel", "list"}: {"channel", "channels"},
-		{"agents", "status"}: {"ps"}, {"agent", "status"}: {"ps"},
+// cultureWords translates a noun, a verb and the rest; what is not known stays.
+func cultureWords(noun, verb string, rest []string) []string {
+	switch {
+	case noun == "agent" || noun == "agents":
+		return cultureAgentWords(verb, rest)
+	case noun == "channel" && verb == "message":
+		verb = "send"
+	case noun == "channel" && verb == "list":
+		verb = "channels"
 	}
-	if words, ok := known[[2]string{noun, verb}]; ok {
-		return words
+	return append([]string{noun, verb}, rest...)
+}
+
+// cultureAgentVerbs are den's words for a verb on one agent, and on all.
+var cultureAgentVerbs = map[string]struct{ one, all string }{
+	"start":   {"agent start", "up"},
+	"stop":    {"agent stop", "down"},
+	"status":  {"harness status", "ps"},
+	"sleep":   {"harness pause", ""},
+	"wake":    {"harness resume", ""},
+	"message": {"agent ask", ""},
+}
+
+// cultureAgentWords translates a verb on agents. Without a nick, or with --all,
+// it is about the workspace.
+func cultureAgentWords(verb string, rest []string) []string {
+	var args, file []string
+	all := false
+	for i := 0; i < len(rest); i++ {
+		switch value, inOne := strings.CutPrefix(rest[i], "--config="); {
+		case inOne:
+			file = []string{"--file", value}
+		case rest[i] == "--config" && i+1 < len(rest):
+			i++
+			file = []string{"--file", rest[i]}
+		case rest[i] == "--all":
+			all = true
+		default:
+			args = append(args, rest[i])
+		}
 	}
-	if noun == "agents" {
-		noun = "agent"
+	known := cultureAgentVerbs[verb]
+	named := !all && len(args) > 0 && !strings.HasPrefix(args[0], "-")
+	words := []string{"agent", verb}
+	switch {
+	case named && known.one != "":
+		words = strings.Fields(known.one)
+	case !named && known.all != "":
+		words = strings.Fields(known.all)
 	}
-	return []string{noun, verb}
+	if words[0] == "harness" {
+		file = nil // the nick alone leads to its socket
+	}
+	return slices.Concat(words, file, args)
 }

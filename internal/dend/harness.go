@@ -118,7 +118,7 @@ func judge(c harness.Config, spawn runner.Spawner, screen *harness.Screen) super
 	if !ok {
 		return nil
 	}
-	return supervisor.Mind{Driver: driver, Options: runner.Options{
+	return supervisor.Mind{Driver: driver, Instructions: s.Instructions, Options: runner.Options{
 		Spawn: spawn, Command: s.Command, Dir: c.Dir, Model: s.Model, Thinking: s.Thinking, Log: screen.Log,
 	}}
 }

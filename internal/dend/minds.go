@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"den/internal/agent"
 	"den/internal/budget"
@@ -43,8 +44,9 @@ func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, k
 	}
 	hc := harness.Config{
 		Workspace: ws.Name, Agent: name, Nick: nickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: mindCommand(ag),
-		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: c.Prompt, Options: ag.Channel.Options,
+		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: joinPrompts(c.Prompt, ag.Channel.SystemPrompt), Options: ag.Channel.Options,
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
+		Quiet: harness.QuietHours{Start: ag.Channel.SleepStart, End: ag.Channel.SleepEnd}, BufferSize: ag.Channel.BufferSize,
 		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Budget: limits(ag.Channel.Budget),
 		Supervisor: supervision(ws), Webhook: harness.Webhook(ws.Webhooks), Den: d.den,
 	}
@@ -68,6 +70,11 @@ func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, k
 	c.Command, c.Prompt, c.PromptMode, c.Vendor = []string{dend, "harness", dir}, "", "none", conversation.Harness
 	c.Hints.ReadyPromptPrefix, c.Hints.ReadyDelayMs, c.Hints.ProcessNames, c.Hints.EmitsPermissionWarning = "", 0, nil, false
 	return nil
+}
+
+// joinPrompts is both texts, or the one that there is.
+func joinPrompts(prompt, system string) string {
+	return strings.TrimSpace(prompt + "\n\n" + system)
 }
 
 // mindCommand is how the agent itself is started: what the file says, or nil
@@ -108,7 +115,7 @@ func supervision(ws *workspace.Workspace) harness.Supervision {
 	if s.Model == "" {
 		backend = ""
 	}
-	return harness.Supervision{Backend: backend, Model: s.Model, Thinking: s.Thinking, Window: s.WindowSize, Every: s.EvalInterval, Threshold: s.EscalationThreshold}
+	return harness.Supervision{Backend: backend, Model: s.Model, Thinking: s.Thinking, Window: s.WindowSize, Every: s.EvalInterval, Threshold: s.EscalationThreshold, Instructions: s.Instructions}
 }
 
 // nickOf is the name of an agent in channels: the last part of its name.

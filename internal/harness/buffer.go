@@ -16,14 +16,16 @@ import (
 	"den/internal/harness/ipc"
 )
 
-// bufferSize is how many messages are kept of each channel, at least.
-const bufferSize = 500
+// defaultBuffer is how many messages are kept of each channel where the
+// workspace does not say.
+const defaultBuffer = 500
 
 // buffer keeps the last messages of each target and how far each reader has
 // read. Readers do not hide messages from each other. It is on disk: a file a
 // target, of appended records, which is rewritten when half of it is old.
 type buffer struct {
-	dir string
+	dir  string
+	size int // messages that are kept of each target, at least
 
 	mu      sync.Mutex // guards the fields below
 	targets map[string]*target
@@ -31,6 +33,7 @@ type buffer struct {
 
 type target struct {
 	name    string
+	size    int // as the buffer's
 	file    *os.File
 	records int    // in the file
 	last    uint64 // seq of the newest line ever
@@ -53,8 +56,11 @@ type cursor struct {
 
 const bufferVersion = 1
 
-func openBuffer(dir string) (*buffer, error) {
-	b := &buffer{dir: dir, targets: map[string]*target{}}
+func openBuffer(dir string, size int) (*buffer, error) {
+	if size == 0 {
+		size = defaultBuffer
+	}
+	b := &buffer{dir: dir, size: size, targets: map[string]*target{}}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Errorf(fault.Storage, "make the message buffer: %w", err)
 	}
@@ -63,7 +69,7 @@ func openBuffer(dir string) (*buffer, error) {
 		return nil, err
 	}
 	for _, path := range files {
-		t, err := readTarget(path)
+		t, err := b.readTarget(path)
 		if err != nil {
 			return nil, err
 		}
@@ -74,14 +80,18 @@ func openBuffer(dir string) (*buffer, error) {
 	return b, nil
 }
 
+func (b *buffer) newTarget(name string) *target {
+	return &target{name: name, size: b.size, cursors: map[string]uint64{}}
+}
+
 // readTarget reads a target's file. A half record at its end is what a crash
 // left: it is overwritten.
-func readTarget(path string) (*target, error) {
+func (b *buffer) readTarget(path string) (*target, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fault.Errorf(fault.Storage, "read messages: %w", err)
 	}
-	t := &target{cursors: map[string]uint64{}}
+	t := b.newTarget("")
 	for line := range bytes.Lines(data) {
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -113,8 +123,8 @@ func (t *target) apply(r record) {
 func (t *target) take(l ipc.Line) {
 	t.last = l.Seq
 	t.lines = append(t.lines, l)
-	if len(t.lines) > 2*bufferSize {
-		t.lines = slices.Clone(t.lines[len(t.lines)-bufferSize:])
+	if len(t.lines) > 2*t.size {
+		t.lines = slices.Clone(t.lines[len(t.lines)-t.size:])
 	}
 }
 
@@ -137,7 +147,7 @@ func (b *buffer) add(name string, l ipc.Line) (ipc.Line, bool, error) {
 	defer b.mu.Unlock()
 	t := b.targets[name]
 	if t == nil {
-		t = &target{name: name, cursors: map[string]uint64{}}
+		t = b.newTarget(name)
 		b.targets[name] = t
 	}
 	if l.ID != "" && slices.ContainsFunc(t.lines, func(o ipc.Line) bool { return o.ID == l.ID }) {
@@ -198,7 +208,7 @@ func (b *buffer) names() []string {
 
 // write appends a record, or rewrites the file where most of it is old.
 func (b *buffer) write(t *target, r record) error {
-	if t.file == nil || t.records > 4*bufferSize {
+	if t.file == nil || t.records > 4*t.size {
 		if err := b.rewrite(t); err != nil {
 			return fault.Errorf(fault.Storage, "keep messages of %s: %w", t.name, err)
 		}

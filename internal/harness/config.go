@@ -31,6 +31,8 @@ type Config struct {
 	Options      map[string]string `json:"options,omitempty"`
 	TurnSilence  time.Duration     `json:"turn_silence,omitempty"`
 	Initial      string            `json:"initial,omitempty"` // the first prompt of a first start
+	Quiet        QuietHours        `json:"quiet,omitzero"`
+	BufferSize   int               `json:"buffer_size,omitempty"` // messages that are kept of each channel; 0 means 500
 
 	Server   Server   `json:"server"`
 	Channels []string `json:"channels,omitempty"`
@@ -60,6 +62,8 @@ type Supervision struct {
 	Window    int      `json:"window,omitempty"`
 	Every     int      `json:"every,omitempty"`
 	Threshold int      `json:"threshold,omitempty"`
+	// Instructions replace den's own, for a judge that is an agent.
+	Instructions string `json:"instructions,omitempty"`
 }
 
 // Webhook is who outside of the channels is told.

@@ -50,6 +50,7 @@ type Harness struct {
 	broker *permission.Broker
 	over   oversight
 	buffer *buffer
+	awake  *wakeUp
 	chat   Chat // nil without channels
 	peers  peers
 	server *ipc.Server
@@ -89,10 +90,13 @@ func Run(ctx context.Context, o Options) error {
 
 // run starts the parts in order, and ends them in the opposite order.
 func (h *Harness) run(ctx context.Context) (err error) {
-	if h.buffer, err = openBuffer(filepath.Join(h.stateDir, "messages")); err != nil {
+	if h.buffer, err = openBuffer(filepath.Join(h.stateDir, "messages"), h.config.BufferSize); err != nil {
 		return err
 	}
 	defer h.buffer.close()
+	if h.awake, err = openWakeUp(h.stateDir); err != nil {
+		return err
+	}
 	if h.runner, err = h.newRunner(); err != nil {
 		return err
 	}

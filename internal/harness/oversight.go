@@ -41,8 +41,12 @@ func (h *Harness) openOversight() (err error) {
 	return err
 }
 
-// gate keeps turns from beginning when the budget is used up.
+// gate keeps turns from beginning in quiet hours, and when the budget is used
+// up.
 func (h *Harness) gate() (why string, until time.Time) {
+	if why, until := h.asleep(); why != "" {
+		return why, until
+	}
 	s := h.over.ledger.Check(h.clock())
 	if s.Level != budget.Exceeded {
 		return "", time.Time{}

@@ -50,8 +50,12 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 		return ipc.AgentStatus{}, err
 	}
 	turns, last := h.runner.Turns()
+	paused := h.runner.Paused()
+	if paused == "" {
+		paused, _ = h.asleep()
+	}
 	s := ipc.AgentStatus{
-		Running: h.runner.Running(), Paused: h.runner.Paused() != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
+		Running: h.runner.Running(), Paused: paused != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
 		State: string(state.Activity), Why: state.Why, Question: questionOf(state.Question), Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
 		Connected: h.chat != nil && h.chat.Connected(),
 	}
@@ -66,7 +70,7 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	case state.Activity == conversation.Busy || state.Activity == conversation.Asking:
 		s.Activity = "working"
 	case s.Paused:
-		s.Activity, s.Description = "paused", h.runner.Paused()
+		s.Activity, s.Description = "paused", paused
 	default:
 		s.Activity = "idle"
 	}
@@ -93,11 +97,17 @@ func (h *Harness) pause(_ context.Context, r ipc.Request, _ *ipc.Client) (any, e
 	if why == "" {
 		why = "paused by a person"
 	}
+	if err := h.sleepAgain(); err != nil {
+		return nil, err
+	}
 	return struct{}{}, h.runner.Pause(why)
 }
 
 func (h *Harness) resume(context.Context, ipc.Request, *ipc.Client) (any, error) {
 	h.over.supervisor.Returned()
+	if err := h.wake(); err != nil {
+		return nil, err
+	}
 	return struct{}{}, h.runner.Resume()
 }
 

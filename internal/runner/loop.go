@@ -48,21 +48,28 @@ func (r *Runner) next() (outbox.Message, bool) {
 	if len(todo) == 0 {
 		return outbox.Message{}, false
 	}
-	switch {
+	switch why, until := r.gate(); {
 	case r.state.Paused != "":
 		r.holdWhy = r.state.Paused
+	case why != "":
+		r.holdWhy = why
+		if until.After(r.hold) {
+			r.hold = until
+		}
 	case now.Before(r.hold):
 		r.holdWhy = "waits after a failure"
 	case r.breaker.Open(now):
 		r.holdWhy, r.hold = "it failed too often", r.breaker.Until()
-	case r.config.Gate != nil:
-		why, until := r.config.Gate()
-		r.holdWhy = why
-		if why != "" && !until.IsZero() {
-			r.hold = until
-		}
 	}
 	return todo[0], r.holdWhy == ""
+}
+
+// gate tells what else keeps turns from beginning.
+func (r *Runner) gate() (why string, until time.Time) {
+	if r.config.Gate == nil {
+		return "", time.Time{}
+	}
+	return r.config.Gate()
 }
 
 // unfinished lists the messages whose turns have not ended, the oldest first:

@@ -56,6 +56,10 @@ func canonical(n *node, t reflect.Type, where string, r *report, also ...string)
 			continue
 		}
 		at := slices.IndexFunc(fields, func(f fieldSpec) bool { return slices.Contains(f.names, e.key) })
+		if why, ok := notTaken[e.key]; ok && at < 0 {
+			r.add(e.value.origin, "'%s' in %s is not taken: %s", e.key, where, why)
+			continue
+		}
 		if at < 0 {
 			r.add(e.value.origin, "unknown key '%s' in %s%s", e.key, where, didYouMean(e.key, append(ownNames(fields), also...)))
 			continue

@@ -23,6 +23,10 @@ const (
 // fileNames are the names that Find knows.
 var fileNames = []string{"den.toml", "den.yaml", "den.yml"}
 
+// specFileName is what the harness specification calls its file. Find does not
+// take it by itself: files of other tools have that name too.
+const specFileName = "agents.yaml"
+
 // Find returns the workspace file of dir or of the nearest directory above. A
 // file that another user wrote or could replace is passed over: who only works
 // below it did not choose it.
@@ -53,8 +57,11 @@ func Find(dir string) (string, error) {
 	if refused != nil {
 		return "", refused
 	}
-	return "", fault.Hintf(fault.Errorf(fault.NotFound, "no den.toml or den.yaml in %s or above", from),
-		"den init writes one; -f names one elsewhere")
+	hint := "den init writes one; -f names one elsewhere"
+	if _, err := os.Stat(filepath.Join(from, specFileName)); err == nil {
+		hint = "-f " + specFileName + " uses the file of that name; DEN_WORKSPACE names it for all commands"
+	}
+	return "", fault.Hintf(fault.Errorf(fault.NotFound, "no den.toml or den.yaml in %s or above", from), "%s", hint)
 }
 
 func findIn(dir string) (string, error) {
@@ -305,8 +312,8 @@ func checkTop(tree *node, r *report) {
 		tree.kind, tree.items = tableNode, nil
 		return
 	}
-	canonical(tree, reflect.TypeFor[file](), "the file", r, specialKeys...)
-	agent := reflect.TypeFor[Agent]()
+	canonical(tree, reflect.TypeFor[file](), "the file", r, slices.Concat(specialKeys, keysOf(noEffectTop))...)
+	agent, unused := reflect.TypeFor[Agent](), keysOf(noEffectAgent)
 	for _, key := range []string{"providers", "defaults", "agents"} {
 		n := tree.get(key)
 		if n == nil {
@@ -315,13 +322,13 @@ func checkTop(tree *node, r *report) {
 		switch {
 		case key == "agents" && n.kind == listNode:
 			for _, item := range n.items {
-				canonical(item, agent, "an agent", r)
+				canonical(item, agent, "an agent", r, unused...)
 			}
 		case key == "defaults" && n.kind == tableNode:
-			canonical(n, agent, "[defaults]", r)
+			canonical(n, agent, "[defaults]", r, unused...)
 		case key == "providers" && n.kind == tableNode:
 			for _, e := range n.entries {
-				canonical(e.value, agent, "[providers."+e.key+"]", r)
+				canonical(e.value, agent, "[providers."+e.key+"]", r, unused...)
 			}
 		default:
 			r.add(n.origin, "'%s' must be %s, not %s", key, map[string]string{

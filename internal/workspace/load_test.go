@@ -28,7 +28,7 @@ func write(t *testing.T, files map[string]string) string {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasPrefix(name, "den.") {
+		if strings.HasPrefix(name, "den.") || len(files) == 1 {
 			main = path
 		}
 	}

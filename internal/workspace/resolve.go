@@ -134,6 +134,11 @@ func (a *resolver) agent(n *node) Agent {
 // layers returns the agent's preset and its layers, the lowest first.
 func (a *resolver) layers(n *node) (string, []*node) {
 	own := &node{kind: tableNode, entries: []entry{{"session_provider", newScalar(a.w.Session.Provider, a.sessionOrigin())}}}
+	for _, key := range agentWide {
+		if value := a.tree.get(key); value != nil {
+			own.set(key, value)
+		}
+	}
 	layers := []*node{builtin().get("defaults"), own}
 	preset, at := a.preset(n)
 	if preset == "" {

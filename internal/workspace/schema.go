@@ -38,7 +38,15 @@ type file struct {
 	Server     Server         `key:"server"`
 	Supervisor Supervisor     `key:"supervisor"`
 	Webhooks   Webhooks       `key:"webhooks,webhook"`
+
+	// For every agent that does not say otherwise; see Channel.
+	BufferSize int    `key:"buffer_size"`
+	SleepStart string `key:"sleep_start"`
+	SleepEnd   string `key:"sleep_end"`
 }
+
+// agentWide are the keys of the top level that hold for every agent.
+var agentWide = []string{"buffer_size", "sleep_start", "sleep_end"}
 
 // specialKeys of the top level are not decoded as they stand but become layers.
 var specialKeys = []string{"agents", "providers", "defaults"}
@@ -84,6 +92,7 @@ type Supervisor struct {
 	WindowSize          int    `key:"window_size"`
 	EvalInterval        int    `key:"eval_interval"`
 	EscalationThreshold int    `key:"escalation_threshold"`
+	Instructions        string `key:"instructions,prompt_override"` // what it is told to watch for, instead of den's own
 }
 
 // Webhooks are told of what a person should know.
@@ -112,7 +121,7 @@ type Agent struct {
 	Nudge           string        `key:"nudge"`
 	Env             Environment   `key:"env"`
 	DependsOn       []string      `key:"depends_on"`
-	Suspended       bool          `key:"suspended"`
+	Suspended       bool          `key:"suspended,archived"`
 	IdleTimeout     time.Duration `key:"idle_timeout"`
 	StallTimeout    time.Duration `key:"stall_timeout"`
 	StallRestart    bool          `key:"stall_restart"` // or only tell
@@ -215,7 +224,14 @@ type Channel struct {
 	ACPCommand []string `key:"acp_command"`
 	Options    Env      `key:"options"` // passed through to the backend
 
-	TurnSilence time.Duration    `key:"turn_silence"`  // how long a turn may print nothing; 0 means ten minutes
+	SystemPrompt string `key:"system_prompt"` // added to the agent's own
+	BufferSize   int    `key:"buffer_size"`   // messages that are kept of each channel; 0 means 500
+	SleepStart   string `key:"sleep_start"`   // from then until SleepEnd no turn begins: "23:00", local time
+	SleepEnd     string `key:"sleep_end"`
+
+	// TurnSilence is how long a turn may print nothing; 0 means ten minutes.
+	// The specification bounds the whole turn; see docs/channels.md.
+	TurnSilence time.Duration    `key:"turn_silence,turn_timeout_seconds"`
 	Owner       string           `key:"owner"`         // the account that decides what the agent asks for
 	OwnerByNick bool             `key:"owner_by_nick"` // a nick of that name is enough
 	Permissions []PermissionRule `key:"permissions"`

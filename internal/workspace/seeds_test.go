@@ -2,11 +2,13 @@ package workspace_test
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"den/internal/fault"
 	"den/internal/workspace"
 )
 
@@ -81,6 +83,96 @@ func TestChannelExampleLoadsUnchanged(t *testing.T) {
 	}
 	if cline.Origin("acp_command").String() != "agents.yaml:32" {
 		t.Errorf("acp_command from %v", cline.Origin("acp_command"))
+	}
+}
+
+// The same in TOML is the same workspace.
+func TestChannelExampleInTOML(t *testing.T) {
+	yaml, toml := load(t, "testdata/channels/agents.yaml"), load(t, "testdata/channels/den.toml")
+	if yaml.Name != toml.Name || yaml.Server != toml.Server || yaml.Supervisor != toml.Supervisor || len(yaml.Agents) != len(toml.Agents) {
+		t.Fatalf("%+v and %+v", yaml, toml)
+	}
+	for i := range yaml.Agents {
+		a, b := &yaml.Agents[i], &toml.Agents[i]
+		if a.Name != b.Name || a.Dir != b.Dir || a.Provider != b.Provider || !slices.Equal(a.Argv(), b.Argv()) || !reflect.DeepEqual(a.Channel, b.Channel) {
+			t.Errorf("%+v and %+v", a, b)
+		}
+	}
+}
+
+// What the specification's tools write into such a file besides is understood,
+// or is named with the reason why it has no effect.
+func TestKeysOfTheSpecificationsTools(t *testing.T) {
+	w := load(t, write(t, map[string]string{"agents.yaml": `
+server: {name: spark, host: localhost, port: 6667}
+supervisor: {model: m, prompt_override: Watch for loops.}
+webhooks: {url: null, irc_channel: "#alerts", events: [agent_spiraling, agent_error]}
+telemetry: {enabled: false, service_name: x, otlp_endpoint: "localhost:4317"}
+presence: {heartbeat_interval_seconds: 30, stale_after_seconds: 90}
+buffer_size: 100
+poll_interval: 60
+sleep_start: 23:00
+sleep_end: "08:00"
+agents:
+- nick: spark-a
+  agent: claude
+  directory: .
+  channels: ["#general"]
+  thinking: high
+  system_prompt: Be brief.
+  turn_timeout_seconds: 900
+  tags: [go]
+  icon: null
+  attention: {enabled: false}
+- nick: spark-b
+  agent: codex
+  directory: .
+  channels: ["#general"]
+  buffer_size: 7
+  archived: true
+  archived_at: 2026-01-01
+`}))
+	a, b := w.Agents[0].Channel, w.Agents[1].Channel
+	if a.BufferSize != 100 || a.SleepStart != "23:00" || a.SleepEnd != "08:00" || a.SystemPrompt != "Be brief." || a.TurnSilence != 15*time.Minute || a.Thinking != "high" {
+		t.Errorf("%+v", a)
+	}
+	if b.BufferSize != 7 || b.SleepStart != "23:00" || !w.Agents[1].Suspended || w.Agents[0].Suspended {
+		t.Errorf("%+v", b)
+	}
+	if w.Supervisor.Instructions != "Watch for loops." || w.Webhooks.Channel != "#alerts" || len(w.Webhooks.Events) != 2 {
+		t.Errorf("%+v %+v", w.Supervisor, w.Webhooks)
+	}
+	said := strings.Join(w.Warnings, "\n")
+	for _, key := range []string{"telemetry", "presence", "poll_interval", "tags", "attention", "archived_at"} {
+		if strings.Count(said, "'"+key+"' has no effect: ") != 1 {
+			t.Errorf("no warning of '%s' in:\n%s", key, said)
+		}
+	}
+}
+
+// What cannot be meant is refused by its name, with what to write instead.
+func TestRefusedKeysOfTheSpecificationsTools(t *testing.T) {
+	for text, want := range map[string]string{
+		"- {nick: s-a, agent: claude, token_budget: 1000}":                                        "'token_budget' in an agent is not taken: say for how long: budget.tokens_per_hour or budget.tokens_per_day",
+		"- {suffix: a, agent: claude}":                                                            "'suffix' in an agent is not taken: write the whole name",
+		"- {nick: s-a, agent: claude, sleep_start: '23:00'}":                                      "'sleep_start' and 'sleep_end' are given together",
+		"- {nick: s-a, agent: claude, sleep_start: '23:00', sleep_end: late}":                     "'sleep_end' is a time of day such as",
+		"- {nick: s-a, agent: claude, sleep_start: '23:00', sleep_end: '23:00'}":                  "would always sleep",
+		"- {nick: s-a, agent: claude, buffer_size: -1}":                                           "'buffer_size' is negative",
+		"- {nick: s-a, agent: claude, acp_comand: [x]}":                                           "unknown key 'acp_comand' in an agent, did you mean 'acp_command'?",
+		"- {nick: s-a, agent: claude, turn_silence: 1m, turn_timeout_seconds: 60, channels: [x]}": "mean the same: keep one",
+	} {
+		_, err := workspace.Load(write(t, map[string]string{"agents.yaml": "agents:\n" + text + "\n"}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestHintAtTheSpecificationsFile(t *testing.T) {
+	path := write(t, map[string]string{"agents.yaml": "agents: []\n"})
+	if _, err := workspace.Find(filepath.Dir(path)); !strings.Contains(fault.HintOf(err), "-f agents.yaml") {
+		t.Errorf("%v, hint %q", err, fault.HintOf(err))
 	}
 }
 

@@ -1,37 +1,70 @@
 package workspace
 
-import "fmt"
-
-// unreadSections and unreadKeys are parts of the schema that den accepts, so
-// that one file can serve all of its releases, and that this build does
-// nothing with. A row goes when its part comes.
-var (
-	unreadSections = []string{}
-	unreadKeys     = []string{"kubernetes", "tags"}
+import (
+	"fmt"
+	"maps"
+	"slices"
 )
+
+// notYet is why a key of a later release has no effect.
+const notYet = "this den does not do that yet"
+
+// noPolls is why keys that say how often channels are polled have no effect.
+const noPolls = "agents get mentions and direct messages at once, and nothing else; they read the rest with 'den channel read'"
+
+// The keys that den accepts and does nothing with, and why: so that one file
+// can serve all releases, and a file of the harness specification loads as it
+// is. A row goes when its part comes.
+var (
+	noEffectTop = map[string]string{
+		"attention":     noPolls,
+		"poll_interval": noPolls,
+		"presence":      "'den ps' tells what agents do",
+		"telemetry":     "den sends none",
+	}
+	noEffectAgent = map[string]string{
+		"kubernetes":      notYet,
+		"tags":            notYet,
+		"attention":       noPolls,
+		"icon":            "chat servers have no icons",
+		"archived_at":     "it is a note",
+		"archived_reason": "it is a note",
+	}
+)
+
+// notTaken are keys of the harness specification's tools that den refuses, and
+// what to write instead.
+var notTaken = map[string]string{
+	"suffix":                "write the whole name: 'nick: SERVER-SUFFIX'",
+	"token_budget":          "say for how long: budget.tokens_per_hour or budget.tokens_per_day",
+	"token_budget_warn_pct": "den warns at 80 % of a budget",
+	"base_url":              "set it in 'env', by the variable that the agent's program reads",
+}
+
+func keysOf(reasons map[string]string) []string { return slices.Sorted(maps.Keys(reasons)) }
 
 // unread warns of what a file asks for and will not get.
 func unread(tree *node) []string {
 	var warnings []string
-	warn := func(n *node, key string) {
-		if n != nil {
-			warnings = append(warnings, fmt.Sprintf("%s: '%s' has no effect: this den does not do that yet", n.origin, key))
+	warn := func(n *node, key, why string) {
+		if n != nil && n.text != "0" { // what is switched off is not asked for
+			warnings = append(warnings, fmt.Sprintf("%s: '%s' has no effect: %s", n.origin, key, why))
 		}
 	}
-	for _, key := range unreadSections {
-		warn(tree.get(key), key)
+	for _, key := range keysOf(noEffectTop) {
+		warn(tree.get(key), key, noEffectTop[key])
 	}
-	warn(tree.get("session").get("kubernetes"), "session.kubernetes")
+	warn(tree.get("session").get("kubernetes"), "session.kubernetes", notYet)
 	for _, agent := range orEmptyList(tree.get("agents")).items {
-		for _, key := range unreadKeys {
-			warn(agent.get(key), key)
+		for _, key := range keysOf(noEffectAgent) {
+			warn(agent.get(key), key, noEffectAgent[key])
 		}
 		if agent.get("agent") == nil && (agent.get("provider") != nil || agent.get("start_command") != nil) && agent.get("channels") != nil {
 			warnings = append(warnings, fmt.Sprintf("%s: 'channels' has no effect: an agent that is driven by its screen is in none; set 'agent'", agent.get("channels").origin))
 		}
 	}
-	for _, key := range unreadKeys {
-		warn(tree.get("defaults").get(key), "defaults."+key)
+	for _, key := range keysOf(noEffectAgent) {
+		warn(tree.get("defaults").get(key), "defaults."+key, noEffectAgent[key])
 	}
 	return warnings
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"den/internal/ident"
 )
@@ -103,6 +104,30 @@ func checkAgent(a *Agent, r *report) {
 		}
 	}
 	checkPool(a, r)
+	checkChannel(a, r)
+}
+
+// checkChannel checks what only agents in channels have.
+func checkChannel(a *Agent, r *report) {
+	c := &a.Channel
+	if c.BufferSize < 0 {
+		r.add(a.at("buffer_size"), "agent '%s': 'buffer_size' is negative", a.Name)
+	}
+	start, end := c.SleepStart, c.SleepEnd
+	switch {
+	case start == "" && end == "":
+		return
+	case start == "" || end == "":
+		r.add(a.at("sleep_start"), "agent '%s': 'sleep_start' and 'sleep_end' are given together", a.Name)
+		return
+	case start == end:
+		r.add(a.at("sleep_end"), "agent '%s' would always sleep: 'sleep_start' and 'sleep_end' are both %s", a.Name, start)
+	}
+	for key, value := range map[string]string{"sleep_start": start, "sleep_end": end} {
+		if _, err := time.Parse("15:04", value); err != nil {
+			r.add(a.at(key), "agent '%s': '%s' is a time of day such as \"23:00\", not \"%s\"", a.Name, key, value)
+		}
+	}
 }
 
 func checkName(a *Agent, r *report) {
