@@ -15,6 +15,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/host"
+	"den/internal/runner/remote/holder"
 
 	"github.com/spf13/cobra"
 )
@@ -27,6 +28,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	}
 	if a.getenv(home.HostMark) != "" && len(args) > 3 && args[1] == "shim" {
 		return a.shimMain()
+	}
+	if len(args) > 1 && args[1] == holder.Verb {
+		return holder.Main(args[2:], stdin, os.Stdout, os.Stderr)
 	}
 	if status, ok := a.asOther(args); ok {
 		return status
