@@ -105,6 +105,8 @@ var allowed = map[string][]string{
 	"internal/runner/script":          {"internal/fault", "internal/runner"},
 	"internal/runner/stdio":           {"internal/runner"},
 	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
+	"internal/runner/remote":          {"internal/fault", "internal/supervise", "internal/provider", "internal/runner", "internal/runner/remote/holder"},
+	"internal/runner/remote/holder":   {"internal/fault", "internal/pty", "internal/supervise"},
 	"internal/runner/turn":            {"internal/permission", "internal/runner"},
 	"internal/runner/claude":          {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
 	"internal/runner/codex":           {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
@@ -135,6 +137,7 @@ var allowed = map[string][]string{
 	"internal/provider/container": {
 		"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session", "internal/workspace",
 	},
+	"internal/provider/boxed": {"internal/fault", "internal/provider", "internal/provider/native"},
 	"internal/provider/factory": {
 		"internal/fault", "internal/home", "internal/workspace", "internal/provider",
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
@@ -143,7 +146,8 @@ var allowed = map[string][]string{
 	"internal/dend": {
 		"internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
-		"internal/provider/factory", "internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
+		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
+		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
 	},
 
 	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
@@ -163,7 +167,7 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc",
+		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder",
 		"internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
@@ -175,6 +179,7 @@ var allowed = map[string][]string{
 	"internal/modelstub":               {"internal/fault"},
 	"internal/modelstub/realcli":       {"internal/modelstub"},
 	"internal/modelstub/cmd/modelstub": {"internal/fault", "internal/modelstub"},
+	"internal/runner/spawntest":        {"internal/fault", "internal/need", "internal/runner"},
 	"internal/runner/runnertest": {
 		"internal/fault", "internal/modelstub", "internal/modelstub/realcli", "internal/permission",
 		"internal/runner", "internal/runner/local", "internal/runner/stdio",

@@ -37,7 +37,10 @@ func TestMarksInAContainer(t *testing.T) {
 }
 
 // container is a command line with which podman knows a container named box.
-type container struct{ argv, env []string }
+type container struct {
+	argv, env []string
+	dir       string // its storage, and the root directory
+}
 
 // startContainer runs a container of busybox, in a storage of its own.
 func startContainer(t *testing.T) container {
@@ -62,6 +65,7 @@ func startContainer(t *testing.T) container {
 	c := container{
 		argv: []string{"podman", "--root", dir + "/root", "--runroot", dir + "/run"},
 		env:  []string{"CONTAINERS_CONF=" + filepath.Join(dir, "containers.conf")},
+		dir:  dir,
 	}
 	t.Cleanup(func() {
 		c.run(t, "rm", "--force", "--time", "0", "box")
@@ -112,7 +116,7 @@ func busyboxRoot(t *testing.T, dir string) string {
 	if err := os.WriteFile(filepath.Join(root, "bin/busybox"), content, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"sh", "sleep", "echo", "printf", "false", "true", "stty", "cat", "od", "tr"} {
+	for _, name := range []string{"sh", "sleep", "echo", "printf", "false", "true", "stty", "cat", "od", "tr", "setsid"} {
 		if err := os.Symlink("busybox", filepath.Join(root, "bin", name)); err != nil {
 			t.Fatal(err)
 		}

@@ -268,7 +268,7 @@ func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
 // first.
 func stateSource(ag *workspace.Agent) []string {
 	name := conversation.SourceName(ag.Provider)
-	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" || ag.SessionProvider == "subprocess" {
+	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" && !ag.IsMind() || ag.SessionProvider == "subprocess" {
 		return []string{"screen"}
 	}
 	return []string{name, "screen"}

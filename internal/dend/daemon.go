@@ -39,6 +39,7 @@ type daemon struct {
 	end        ending
 	chat       *chatServer
 	asks       asks
+	boxes      sync.WaitGroup // containers that are ended because their agents left them
 
 	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
@@ -61,7 +62,16 @@ type daemon struct {
 type member struct {
 	*agent.Managed
 	key  string
-	kind string
+	kind string // of its session's provider
+	box  string // of the provider of the container beside its session, or ""
+}
+
+// kinds are the providers in which the agent has sessions, all of one name.
+func (m member) kinds() []string {
+	if m.box == "" {
+		return []string{m.kind}
+	}
+	return []string{m.kind, m.box}
 }
 
 // Key is what the agent is known by on disk.
@@ -135,6 +145,7 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Go(func() { d.endWhenRemoved(ctx, down) })
 	loops.Wait()
+	d.boxes.Wait()
 	d.closeSources()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	if d.end.begun() {
@@ -211,8 +222,12 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Lock()
 	maps.DeleteFunc(d.leaving, func(key string, _ member) bool { return !d.controller.Keeps(key) || members[key] != member{} })
 	for key, m := range d.members {
-		if _, stays := members[key]; !stays {
+		next, stays := members[key]
+		if !stays {
 			d.leaving[key] = m
+		}
+		if stays && m.box != "" && next.box == "" {
+			d.boxes.Go(func() { d.endBox(m.box, m.SessionName()) })
 		}
 	}
 	d.workspace, d.counts, d.members = ws, counts, members
@@ -233,7 +248,9 @@ func (d *daemon) note(ws *workspace.Workspace, members map[string]member) error 
 		kinds[kind] = true
 	}
 	for _, m := range members {
-		kinds[m.kind] = true
+		for _, kind := range m.kinds() {
+			kinds[kind] = true
+		}
 	}
 	name := ""
 	if ws.NameDerived {

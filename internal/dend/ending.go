@@ -45,6 +45,7 @@ func (d *daemon) endWhenTold(ctx context.Context, down context.CancelCauseFunc) 
 	if err := d.controller.Down(ctx); err != nil {
 		return // the keeper was terminated meanwhile: the next one finds what still runs
 	}
+	d.endBoxes()
 	d.providers.leave() // before anybody is told: then nothing is left
 	close(d.end.over)
 	down(errDown)

@@ -78,8 +78,19 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	defer logFile.Close() // Best effort: every line was written.
 	ctx, stop := untilSignalled()
 	defer stop()
-	spawn := local.Spawner{Mark: mark}
-	if _, err := spawn.Clean(ctx); err != nil {
+	// A supervisor runs on this machine: it judges the agent and must not be in
+	// its hands.
+	here := local.Spawner{Mark: mark}
+	spawn, closePlace, err := openPlace(c, here, environ)
+	if err != nil {
+		return err
+	}
+	defer closePlace() // Best effort: the process ends.
+	_, err = here.Clean(ctx)
+	if err == nil && c.Box != nil {
+		_, err = spawn.Clean(ctx)
+	}
+	if err != nil {
 		return fmt.Errorf("end what the last harness left: %w", err)
 	}
 	getenv := lookup(environ)
@@ -90,13 +101,16 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	screen.Greet(c)
 	return harness.Run(ctx, harness.Options{
 		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: getenv,
-		Connect: onirc.Connect, Judge: judge(c, spawn, screen),
+		Connect: onirc.Connect, Judge: judge(c, here, screen),
 	})
 }
 
 // withTerminals lets an agent that asks its client to run commands run them in
 // sessions beside its own.
 func withTerminals(d runner.Driver, c harness.Config, environ []string) (runner.Driver, error) {
+	if c.Box != nil {
+		return forBox(d), nil
+	}
 	agent, ok := d.(acp.Driver)
 	if !ok {
 		return d, nil

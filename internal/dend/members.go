@@ -18,8 +18,12 @@ import (
 // member makes one agent of the workspace's entry; of a pool there are many,
 // each with a name of its own.
 func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key string) (member, error) {
-	kind := ag.SessionProvider
+	kind, box := ag.SessionProvider, ""
 	p, err := d.providers.get(kind)
+	if err == nil && isBoxed(ag) {
+		kind, box = "native", kind
+		p, err = d.providers.boxed()
+	}
 	if err != nil {
 		return member{}, fmt.Errorf("agent '%s': %w", name, err)
 	}
@@ -43,7 +47,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 	}
 	config.ProviderOptions = options
 	if single.IsMind() {
-		if err := d.harnessed(ws, single, name, key, &config); err != nil {
+		if err := d.harnessed(ws, single, name, key, sessionName, &config); err != nil {
 			return member{}, err
 		}
 	}
@@ -62,7 +66,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 	if err != nil {
 		return member{}, err
 	}
-	return member{Managed: m, key: key, kind: kind}, nil
+	return member{Managed: m, key: key, kind: kind, box: box}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no

@@ -29,12 +29,15 @@ func (d *daemon) mindSocket(ag *workspace.Agent, key string) (string, error) {
 	if !ag.IsMind() {
 		return "", nil
 	}
+	if isBoxed(ag) {
+		return ipc.BoxSocketPath(d.mindDir(key), d.getenv)
+	}
 	return ipc.OwnSocketPath(d.mindDir(key), d.getenv)
 }
 
 // harnessed makes the session of an agent one of its harness, and writes down
 // what the harness has to know.
-func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, key string, c *agent.SessionConfig) error {
+func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, key, session string, c *agent.SessionConfig) error {
 	if drivers[ag.Channel.Backend] == nil {
 		return fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': no backend '%s'", name, ag.Channel.Backend), "there are %v; it is set at %s", Backends(), ag.Origin("agent"))
 	}
@@ -52,6 +55,14 @@ func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, k
 	}
 	if len(hc.Channels) > 0 {
 		if hc.Server, err = d.chatOf(ws.Server, hc.Nick); err != nil {
+			return err
+		}
+	}
+	if isBoxed(ag) {
+		if hc.Box, err = d.boxOf(ws, ag, session); err != nil {
+			return err
+		}
+		if c.ProviderOptions, err = d.withSocket(c.ProviderOptions, key); err != nil {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // stays in the state directory while it runs.
 func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
-	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" {
+	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !isBoxed(ag) {
 		return nil, nil // in a container, files and ports are others
 	}
 	socket, err := d.mindSocket(ag, key)

@@ -28,8 +28,10 @@ func (d *daemon) sweep(ctx context.Context) error {
 	claimed := map[string]bool{}
 	kinds := map[string]bool{}
 	for _, m := range d.members {
-		claimed[m.kind+"\x00"+m.SessionName()] = true
-		kinds[m.kind] = true
+		for _, kind := range m.kinds() {
+			claimed[kind+"\x00"+m.SessionName()] = true
+			kinds[kind] = true
+		}
 	}
 	d.mu.Unlock()
 	inUse := maps.Clone(kinds)

@@ -179,10 +179,21 @@ func (h *Harness) notByAgent(c *ipc.Client) error {
 	if err != nil {
 		return fault.Errorf(fault.Denied, "decide for %s: who asks is not known: %w", h.config.Nick, err)
 	}
-	if slices.Contains(pty.Descendants(os.Getpid()), pid) || pty.HasEnv(pid, supervise.RunnerMark) {
+	if slices.Contains(pty.Descendants(os.Getpid()), pid) || pty.HasEnv(pid, supervise.RunnerMark) || h.config.Box != nil && !isOutside(pid) {
 		return fault.Errorf(fault.Denied, "an agent does not decide what it may do")
 	}
 	return nil
+}
+
+// isOutside reports whether a process is in no container: it has the same
+// numbers of processes as this one. What cannot be asked is not outside.
+func isOutside(pid int) bool {
+	own, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return false
+	}
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
+	return err == nil && own == theirs
 }
 
 // Approvals answers approvals.

@@ -9,6 +9,7 @@ import (
 	"den/internal/atomicfile"
 	"den/internal/budget"
 	"den/internal/fault"
+	"den/internal/harness/ipc"
 	"den/internal/permission"
 )
 
@@ -51,6 +52,30 @@ type Config struct {
 	Webhook    Webhook       `json:"webhook,omitzero"`
 
 	Den string `json:"den"` // the den binary, for the agent's PATH
+
+	Box *Box `json:"box,omitempty"` // or nil: the agent's own processes run on this machine
+}
+
+// Box is the container in which an agent's own processes run.
+type Box struct {
+	Session string `json:"session"` // its name with the container provider
+	Owner   string `json:"owner"`   // of the session
+	Home    string `json:"home"`
+	// Engine and Brand are the engine's as the workspace file has them, and
+	// EngineEnv the variables by which it is found otherwise.
+	Engine    string            `json:"engine,omitempty"`
+	Brand     string            `json:"brand,omitempty"`
+	EngineEnv map[string]string `json:"engine_env,omitempty"`
+	// Env names the variables of the harness that the agent gets.
+	Env []string `json:"env,omitempty"`
+}
+
+// socketPath is where the harness listens.
+func (c Config) socketPath(stateDir string, getenv func(string) string) (string, error) {
+	if c.Box != nil {
+		return ipc.BoxSocketPath(stateDir, getenv)
+	}
+	return ipc.OwnSocketPath(stateDir, getenv)
 }
 
 // Supervision is how the agent is supervised.

@@ -196,9 +196,12 @@ func (h *Harness) heard(m Incoming) {
 
 // listen opens the socket. Clients wait until it is served.
 func (h *Harness) listen() (l *net.UnixListener, closeSocket func(), err error) {
-	path, err := ipc.OwnSocketPath(h.stateDir, h.options.Getenv)
+	path, err := h.config.socketPath(h.stateDir, h.options.Getenv)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, nil, fault.Errorf(fault.KindOf(err), "make the directory of the agent's socket: %w", err)
 	}
 	if l, err = rpc.Listen(path); err != nil {
 		return nil, nil, fmt.Errorf("serve the agent's socket: %w", err)
@@ -263,7 +266,7 @@ func (h *Harness) unlinker(link, path string) func() {
 // newRunner makes the agent's runner.
 func (h *Harness) newRunner() (*runner.Runner, error) {
 	c := h.config
-	socket, err := ipc.OwnSocketPath(h.stateDir, h.options.Getenv)
+	socket, err := c.socketPath(h.stateDir, h.options.Getenv)
 	if err != nil {
 		return nil, err
 	}

@@ -132,6 +132,13 @@ func OwnSocketPath(stateDir string, getenv func(string) string) (string, error) 
 	return home.RunPath("harness\x00"+stateDir, getenv)
 }
 
+// BoxSocketPath returns where the harness of an agent that lives in a container
+// listens: alone in a directory, which the container has too.
+func BoxSocketPath(stateDir string, getenv func(string) string) (string, error) {
+	dir, err := home.RunPath("box\x00"+stateDir, getenv)
+	return filepath.Join(dir, "s"), err
+}
+
 // Find returns the socket of the agent that the environment names, or of a
 // nick.
 func Find(nick string, getenv func(string) string) (string, error) {

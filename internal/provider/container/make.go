@@ -14,8 +14,8 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// inside is den's path in every container.
-const inside = "/.den/den"
+// Den is den's path in every session's container.
+const Den = "/.den/den"
 
 // The labels by which our containers and images are known. Nothing without
 // the first two is ever listed, stopped or removed.
@@ -77,12 +77,12 @@ func (r recipe) hostConfig(mounts []mount.Mount) *api.HostConfig {
 // create is the request for the container at a place.
 func (p *Provider) create(r recipe, at home.Place) client.ContainerCreateOptions {
 	seconds := stopSeconds
-	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: inside, ReadOnly: true}}
+	list := []mount.Mount{{Type: mount.TypeBind, Source: p.Binary, Target: Den, ReadOnly: true}}
 	return client.ContainerCreateOptions{
 		Name: containerName(at.Dir.ID),
 		Config: &api.Config{
 			Image: r.image, User: r.traits.user(), Env: at.Env, Labels: p.labelsOf(r.name, at.Dir.ID),
-			Entrypoint: []string{inside}, Cmd: at.Args,
+			Entrypoint: []string{Den}, Cmd: at.Args,
 			StopSignal: stopSignal, StopTimeout: &seconds,
 			WorkingDir:  "/", // the image's own need not be there; the program gets its own anyway
 			Healthcheck: &api.HealthConfig{Test: []string{"NONE"}},

@@ -1,0 +1,191 @@
+package acceptance
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// boxedAgent is an agent whose program runs in a container: it answers what is
+// said, tells where it is, and hangs with a daemon beside it.
+const boxedAgent = `
+[workspace]
+name = "boxes"
+[session.container]
+engine = "podman"
+socket = "%[1]s"
+[[agents]]
+name = "boxy"
+agent = "script"
+session_provider = "container"
+dir = "%[2]s"
+channels = ["#general"]
+start_command = ["sh", "agent.sh"]
+env = { KEY = { file = "%[3]s" } }
+container = { image = "localhost/den-test-mind:1", network = "none" }
+`
+
+const boxedScript = `
+x=$(cat)
+case $x in
+*"cut off"*) echo resumed;;
+*where*) echo "$(cat /etc/inside) ${#KEY} $PWD $DEN_NICK $(den channel channels)";;
+*remember*) echo kept >/tmp/kept; echo done;;
+*recall*) cat /tmp/kept;;
+*hang*) setsid sleep 987654 & echo up >begun; exec sleep 987654;;
+*) echo "${x##*say }";;
+esac
+`
+
+// An agent with a protocol lives in a container: its harness runs here, its
+// program there, with its secrets, its directory and its way into the channels.
+// When the harness is killed, nothing of the program is left; the container
+// stays. 'den down' leaves no container. make test-podman runs it.
+func TestMindInAContainer(t *testing.T) {
+	if os.Getenv("DEN_TEST_PODMAN") == "" {
+		t.Skip("make test-podman runs it")
+	}
+	podman := startContainer(t)
+	podman.importImage(t, "localhost/den-test-mind:1")
+	w := newWorld(t)
+	w.den = staticDen(t)
+	dir := t.TempDir()
+	key := filepath.Join(dir, "key")
+	file := filepath.Join(dir, "den.toml")
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		key: "hush-hush\n", filepath.Join(work, "agent.sh"): boxedScript, file: fmt.Sprintf(boxedAgent, podman.serve(t), work, key),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.env = append(w.env, "DEN_WORKSPACE="+file)
+	w.do("up", "--wait", "-t", "2m")
+	t.Cleanup(func() { w.try("down", "-t", "1m") })
+
+	ask := func(text string) string { return strings.TrimSpace(w.do("agent", "ask", "boxy", text, "-t", "1m")) }
+	if got := ask("say hello"); got != "hello" {
+		t.Errorf("%q", got)
+	}
+	if got, want := ask("where are you?"), "the box 9 "+work+" boxy #general"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := ask("remember this"); got != "done" {
+		t.Errorf("%q", got)
+	}
+	w.do("agent", "nudge", "boxy", "hang now", "-t", "1m")
+	awaitFile(t, filepath.Join(work, "begun"))
+	if n := len(hanging(t)); n != 2 {
+		t.Errorf("%d processes hang", n)
+	}
+	for _, pid := range openedBy(t, filepath.Join(dir, ".den", "minds", "boxy", "harness.lock")) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	for end := time.Now().Add(time.Minute); len(hanging(t)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("processes %v outlive the harness", hanging(t))
+		}
+	}
+	if got := ask("recall it"); got != "kept" {
+		t.Errorf("after a kill of the harness: %q", got)
+	}
+	w.do("down", "-t", "1m")
+	if left := podman.output(t, "ps", "--all", "--filter", "name=den-", "--quiet"); left != "" {
+		t.Errorf("containers are left: %s", left)
+	}
+}
+
+// hanging lists the processes of the script that hang, wherever they are.
+func hanging(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && string(line) == "sleep\x00987654\x00" {
+			found = append(found, filepath.Dir(file))
+		}
+	}
+	return found
+}
+
+func awaitFile(t *testing.T, path string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s did not appear", path)
+		}
+	}
+}
+
+// staticDen builds den and dend as they are installed, and returns den: one with
+// libraries of this machine runs in no container.
+func staticDen(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-o", dir+"/", "den/cmd/den", "den/cmd/dend")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build den: %v\n%s", err, out)
+	}
+	return filepath.Join(dir, "den")
+}
+
+// importImage makes an image of the container's root directory.
+func (c container) importImage(t *testing.T, ref string) {
+	t.Helper()
+	root := filepath.Join(c.dir, "rootfs")
+	if err := os.WriteFile(filepath.Join(root, "etc", "inside"), []byte("the box"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	archive := filepath.Join(c.dir, "image.tar")
+	if out, err := exec.Command("tar", "-C", root, "--exclude", "./proc/*", "--exclude", "./sys/*", "--exclude", "./dev/*", "-cf", archive, ".").CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v\n%s", err, out)
+	}
+	c.run(t, "import", archive, ref)
+}
+
+// serve runs podman's service and returns its socket.
+func (c container) serve(t *testing.T) string {
+	t.Helper()
+	socket := filepath.Join(c.dir, "sock")
+	cmd := exec.Command(c.argv[0], append(c.argv[1:], "system", "service", "--time=0", "unix://"+socket)...)
+	cmd.Env = append(os.Environ(), c.env...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait() // it was killed
+	})
+	awaitFile(t, socket)
+	return socket
+}
+
+// output runs podman and returns what it prints.
+func (c container) output(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(c.argv[0], append(c.argv[1:], args...)...)
+	cmd.Env = append(os.Environ(), c.env...)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("podman %s: %v", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out))
+}
