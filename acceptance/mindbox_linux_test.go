@@ -84,19 +84,13 @@ func TestMindInAContainer(t *testing.T) {
 	}
 	w.do("agent", "nudge", "boxy", "hang now", "-t", "1m")
 	awaitFile(t, filepath.Join(work, "begun"))
-	if n := len(hanging(t)); n != 2 {
-		t.Errorf("%d processes hang", n)
-	}
+	awaitHanging(t, 2)
 	for _, pid := range openedBy(t, filepath.Join(dir, ".den", "minds", "boxy", "harness.lock")) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 	}
-	for end := time.Now().Add(time.Minute); len(hanging(t)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("processes %v outlive the harness", hanging(t))
-		}
-	}
+	awaitHanging(t, 0)
 	if got := ask("recall it"); got != "kept" {
 		t.Errorf("after a kill of the harness: %q", got)
 	}
@@ -120,6 +114,16 @@ func hanging(t *testing.T) []string {
 		}
 	}
 	return found
+}
+
+// awaitHanging waits until so many processes hang.
+func awaitHanging(t *testing.T, want int) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); len(hanging(t)) != want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("processes %v hang, want %d", hanging(t), want)
+		}
+	}
 }
 
 func awaitFile(t *testing.T, path string) {
