@@ -91,6 +91,13 @@ func TestMindInAContainer(t *testing.T) {
 		}
 	}
 	awaitHanging(t, 0)
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) { // until the next harness listens
+		if _, told, code := w.try("harness", "status", "boxy"); code == 0 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("the agent is not started again: %s%s", told, w.do("agent", "logs", "boxy"))
+		}
+	}
 	if got := ask("recall it"); got != "kept" {
 		t.Errorf("after a kill of the harness: %q", got)
 	}

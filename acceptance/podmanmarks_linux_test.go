@@ -69,7 +69,8 @@ func startContainer(t *testing.T) container {
 	}
 	t.Cleanup(func() {
 		c.run(t, "rm", "--force", "--time", "0", "box")
-		syscall.Unmount(dir+"/root/overlay", syscall.MNT_DETACH) // Best effort: it is there with some drivers only.
+		for syscall.Unmount(dir+"/root/overlay", syscall.MNT_DETACH) == nil { // each podman that came first has mounted it, with some drivers
+		}
 	})
 	c.run(t, "run", "-d", "--name", "box", "--network", "none", "--rootfs", busyboxRoot(t, dir), "sleep", "600")
 	return c
