@@ -36,6 +36,9 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("%s: %s", f.Class, f.Message)
 }
 
+// WithAdvice is the failure and what a person can do.
+func (f *Failure) WithAdvice() string { return f.Error() + " (" + f.Advice() + ")" }
+
 // Advice says what a person can do.
 func (f *Failure) Advice() string {
 	switch f.Class {

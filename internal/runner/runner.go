@@ -59,6 +59,7 @@ type Listener interface {
 type Outcome struct {
 	Result   Result
 	Failure  *Failure // or nil
+	Denied   bool     // something that the agent wanted to do in the last attempt
 	Duration time.Duration
 	Attempts int
 }

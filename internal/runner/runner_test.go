@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,7 +163,7 @@ func TestResumeAfterStop(t *testing.T) {
 	c.Listener = h2
 	again := start(t, c)
 	got := h2.await(t, 2)
-	if !strings.Contains(got[0], "cut off") || !strings.Contains(got[0], "> do first") || !strings.Contains(got[0], session) {
+	if !strings.Contains(got[0], "cut off before it ended (den was restarted)") || !strings.Contains(got[0], "> do first") || !strings.Contains(got[0], session) {
 		t.Errorf("first: %q", got[0])
 	}
 	if got[1] != "second: "+session+" do second" {
@@ -276,5 +277,117 @@ func TestStartAndStopAreBounded(t *testing.T) {
 	}
 	if len(h.exits) != 1 || h.exits[0] != 0 {
 		t.Errorf("exits %v", h.exits)
+	}
+}
+
+// waiting is an agent that names its session when it has the prompt, and then
+// announces a long pause before it would try again. For what is forbidden it
+// has no words.
+type waiting struct{ begun chan struct{} }
+
+func (waiting) Name() string { return "waiting" }
+
+func (w waiting) Open(_ context.Context, o runner.Options) (runner.Session, error) {
+	return &waitingSession{waiting: w, id: o.Resume, interrupted: make(chan struct{}, 1), done: make(chan struct{})}, nil
+}
+
+type waitingSession struct {
+	waiting
+	mu          sync.Mutex
+	id          string
+	interrupted chan struct{} // room for the one that a test needs
+	done        chan struct{}
+}
+
+func (s *waitingSession) ID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+func (s *waitingSession) Interrupt(context.Context) error {
+	s.interrupted <- struct{}{}
+	return nil
+}
+
+func (s *waitingSession) Done() <-chan struct{} { return s.done }
+func (s *waitingSession) Close() runner.Exit    { return runner.Exit{} }
+
+func (s *waitingSession) Turn(ctx context.Context, prompt string, each func(runner.Event)) (runner.Result, error) {
+	s.mu.Lock()
+	s.id = "the session"
+	s.mu.Unlock()
+	each(runner.Event{Kind: runner.Accepted})
+	if strings.Contains(prompt, "cut off before it ended (quota: used up)") {
+		return runner.Result{Text: "after the pause"}, nil
+	}
+	if strings.Contains(prompt, "forbidden") {
+		each(runner.Event{Kind: runner.ToolFinished, Result: &runner.ToolDone{Failed: true, Denied: true}})
+		return runner.Result{}, nil
+	}
+	each(runner.Event{Kind: runner.Retrying, Failure: &runner.Failure{Class: runner.Overload, RetryAfter: time.Second}})
+	each(runner.Event{Kind: runner.Retrying, Failure: &runner.Failure{Class: runner.Quota, Message: "used up", RetryAfter: time.Hour}})
+	s.begun <- struct{}{}
+	select {
+	case <-s.interrupted:
+		return runner.Result{Cancelled: true}, nil
+	case <-ctx.Done():
+		return runner.Result{}, ctx.Err()
+	}
+}
+
+// A long pause is not left to the agent, which would seem to hang: the failure
+// is told as what it is, and a person can have it tried again at once.
+func TestLongPauseIsAFailure(t *testing.T) {
+	h, w := newHeard(), waiting{begun: make(chan struct{}, 1)}
+	c := config(t, t.TempDir(), "", h)
+	c.Driver = w
+	r := start(t, c)
+	if _, err := r.SendPrompt(runner.Prompt{ID: "m", Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 1); got[0] != "m~ quota: used up" {
+		t.Errorf("%q", got)
+	}
+	if s, _ := r.State(t.Context()); s.Activity != conversation.Broken || !strings.Contains(s.Why, "quota: used up") {
+		t.Errorf("%+v", s)
+	}
+	if err := r.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.await(t, 2); got[1] != "m: after the pause" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The session's id is on disk as soon as the agent has told it: den may be
+// killed within the first turn.
+func TestSessionIDIsKeptWithinATurn(t *testing.T) {
+	h, w, dir := newHeard(), waiting{begun: make(chan struct{}, 1)}, t.TempDir()
+	c := config(t, dir, "", h)
+	c.Driver = w
+	r := start(t, c)
+	if _, err := r.SendPrompt(runner.Prompt{ID: "m", Text: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	<-w.begun
+	if data, err := os.ReadFile(filepath.Join(dir, "runner.json")); err != nil || !strings.Contains(string(data), `"the session"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+// Who asked an agent that ends its turn because something was denied is told
+// that, and not nothing.
+func TestDeniedWithoutWords(t *testing.T) {
+	h, w := newHeard(), waiting{begun: make(chan struct{}, 1)}
+	c := config(t, t.TempDir(), "", h)
+	c.Driver = w
+	r := start(t, c)
+	if _, err := r.SendPrompt(runner.Prompt{ID: "m", Text: "something forbidden", Route: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	h.await(t, 1)
+	if all := r.Undelivered(); len(all) != 1 || all[0].Answer != "" || !strings.Contains(all[0].Reason, "not allowed") {
+		t.Errorf("%+v", all)
 	}
 }

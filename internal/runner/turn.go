@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,17 +17,25 @@ type openTurn struct {
 	prompt    Prompt
 	begun     time.Time
 	attempt   int
-	cancelled atomic.Bool // by a person
-	silent    atomic.Bool // cancelled because nothing came
+	cancelled atomic.Bool             // by a person
+	silent    atomic.Bool             // cancelled because nothing came
+	pausing   atomic.Pointer[Failure] // cancelled because the agent would wait for long; or nil
+	pause     chan *Failure           // room for one: the first long pause that the agent announced
+	denied    atomic.Bool             // something that the agent wanted to do
 	abort     context.CancelFunc
 	ended     chan struct{}
 }
+
+// longestPause is how long an agent may pause by itself within a turn, before
+// it tries again what failed. A longer pause is den's: then the failure is
+// shown, who asked is told, and a person can have it tried again at once.
+const longestPause = time.Minute
 
 // take runs one attempt of a message, and notes what became of it.
 func (r *Runner) take(ctx context.Context, m outbox.Message) {
 	text := m.Text
 	if m.Attempts > 0 {
-		text = resumeText(m.Text, orElse(m.Reason, "den was restarted"))
+		text = resumeText(m.Text, whyCutOff(m))
 	}
 	attempt := m.Attempts + 1
 	err := r.queue.Update(m.ID, func(m *outbox.Message) {
@@ -37,41 +46,50 @@ func (r *Runner) take(ctx context.Context, m outbox.Message) {
 		r.holdFor(&Failure{Class: Overload}, attempt)
 		return
 	}
-	result, failure, took := r.runTurn(ctx, promptOf(m), text, attempt)
-	if ctx.Err() != nil && (failure != nil || result.Cancelled) {
+	o := r.runTurn(ctx, promptOf(m), text, attempt)
+	if ctx.Err() != nil && (o.Failure != nil || o.Result.Cancelled) {
 		return // it is told to the agent at the next start
 	}
-	if failure != nil && attempt < maxAttempts[failure.Class] {
-		r.interrupted(m, failure, attempt)
+	if o.Failure != nil && attempt < maxAttempts[o.Failure.Class] {
+		r.interrupted(m, o.Failure, attempt)
 		return
 	}
-	r.finish(m, Outcome{Result: result, Failure: failure, Duration: took, Attempts: attempt})
+	r.finish(m, o)
 }
 
-func orElse(s, other string) string {
-	if s == "" {
-		return other
+// whyCutOff says why the last attempt of a message did not end: how it failed,
+// where den lived to see it.
+func whyCutOff(m outbox.Message) string {
+	if m.Status == conversation.Taken || m.Reason == "" { // the reason is still the evidence that it was taken
+		return "den was restarted"
 	}
-	return s
+	return m.Reason
 }
 
 // interrupted notes an attempt that failed and is made good by another.
 func (r *Runner) interrupted(m outbox.Message, f *Failure, attempt int) {
 	until := r.holdFor(f, attempt)
-	if err := r.queue.Update(m.ID, func(m *outbox.Message) { m.Reason = f.Error() }); err != nil {
+	if err := r.queue.Update(m.ID, func(m *outbox.Message) { m.Status, m.Reason = outbox.Sending, f.Error() }); err != nil {
 		r.config.Options.Log("note a failed turn: " + err.Error())
 	}
 	r.fail(f)
 	r.config.Listener.Interrupted(promptOf(m), f, until)
 }
 
+// whyNoAnswer is for who asked, where there is no answer; else "".
+func (o Outcome) whyNoAnswer() string {
+	switch {
+	case o.Failure != nil:
+		return o.Failure.WithAdvice()
+	case o.Denied && strings.TrimSpace(o.Result.Text) == "": // some agents end their turn then
+		return "what I asked permission for was not allowed"
+	}
+	return ""
+}
+
 // finish notes the end of a message, on disk before anybody hears of it.
 func (r *Runner) finish(m outbox.Message, o Outcome) {
-	answer := o.Result.Text
-	reason := ""
-	if o.Failure != nil {
-		reason = o.Failure.Error()
-	}
+	answer, reason := o.Result.Text, o.whyNoAnswer()
 	err := r.queue.Update(m.ID, func(m *outbox.Message) {
 		m.Status, m.Answer, m.Reason = conversation.Answered, answer, reason
 	})
@@ -93,11 +111,11 @@ func (r *Runner) finish(m outbox.Message, o Outcome) {
 }
 
 // runTurn gives the agent a prompt and waits for the turn's end.
-func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int) (Result, *Failure, time.Duration) {
+func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int) Outcome {
 	begun := r.config.Clock()
 	turnCtx, abort := context.WithCancel(context.Background())
 	defer abort()
-	t := &openTurn{prompt: p, begun: begun, attempt: attempt, abort: abort, ended: make(chan struct{})}
+	t := &openTurn{prompt: p, begun: begun, attempt: attempt, abort: abort, ended: make(chan struct{}), pause: make(chan *Failure, 1)}
 	r.mu.Lock()
 	session := r.session
 	r.turn = t
@@ -113,14 +131,15 @@ func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int
 		defer close(watched)
 		r.watch(ctx, session, t)
 	}()
-	result, err := session.Turn(turnCtx, text, func(e Event) { r.happened(p, e) })
+	result, err := session.Turn(turnCtx, text, func(e Event) { r.happened(session, t, e) })
 	close(t.ended)
 	<-watched
 	r.mu.Lock()
 	r.turn, r.question = nil, nil
 	r.mu.Unlock()
 	r.keepSessionID(session.ID())
-	return result, r.judge(session, t, &result, err), r.config.Clock().Sub(begun)
+	failure := r.judge(session, t, &result, err)
+	return Outcome{Result: result, Failure: failure, Denied: t.denied.Load(), Duration: r.config.Clock().Sub(begun), Attempts: attempt}
 }
 
 // judge returns why a turn failed, nil where it did not.
@@ -131,6 +150,8 @@ func (r *Runner) judge(session Session, t *openTurn, result *Result, err error) 
 		failure = &Failure{Class: Silent, Message: "it wrote nothing for " + r.config.Silence.String()}
 	case t.cancelled.Load():
 		result.Cancelled = true
+	case t.pausing.Load() != nil && (err != nil || result.Cancelled):
+		failure, result.Cancelled = t.pausing.Load(), false
 	case err == nil:
 	case errors.As(err, &failure):
 	case errors.Is(err, context.Canceled):
@@ -145,15 +166,15 @@ func (r *Runner) judge(session Session, t *openTurn, result *Result, err error) 
 			failure.Message += ": " + exit.Reason
 		}
 	default:
-		if err != nil && (failure == nil || failure.Class == Gone || failure.Class == Silent) {
+		if err != nil && (failure == nil || failure.Class == Gone || failure.Class == Silent || errors.Is(err, context.Canceled)) {
 			r.closeSession() // a turn that did not end by itself leaves nothing to go on with
 		}
 	}
 	return failure
 }
 
-// watch ends a turn in which the agent has been silent for too long, or whose
-// Runner is stopped.
+// watch ends a turn in which the agent has been silent for too long or is going
+// to be, or whose Runner is stopped.
 func (r *Runner) watch(ctx context.Context, session Session, t *openTurn) {
 	ticker := time.NewTicker(max(r.config.Silence/20, 10*time.Millisecond))
 	defer ticker.Stop()
@@ -169,6 +190,10 @@ func (r *Runner) watch(ctx context.Context, session Session, t *openTurn) {
 				continue
 			}
 			t.silent.Store(true)
+			r.cancelTurn(session, t)
+			return
+		case f := <-t.pause:
+			t.pausing.Store(f)
 			r.cancelTurn(session, t)
 			return
 		}
@@ -214,11 +239,24 @@ func (r *Runner) Cancel() error {
 }
 
 // happened passes on what happens within a turn.
-func (r *Runner) happened(p Prompt, e Event) {
+func (r *Runner) happened(session Session, t *openTurn, e Event) {
+	p := t.prompt
+	r.keepSessionID(session.ID()) // at once: den may be killed before the turn ends
 	if e.Kind == Accepted || e.Kind == Spoke {
 		r.accepted(p)
 	}
 	switch e.Kind {
+	case ToolFinished:
+		if e.Result.Denied {
+			t.denied.Store(true)
+		}
+	case Retrying:
+		if e.Failure.RetryAfter > longestPause {
+			select {
+			case t.pause <- e.Failure:
+			default: // it is being cancelled already
+			}
+		}
 	case Spoke:
 		r.tellMessage(p, e.Message)
 	case Used:

@@ -223,6 +223,7 @@ func (s *session) dispatch(m *message) {
 		}
 		s.interruptLater(m.Response.Response.StillQueued)
 	case "command_lifecycle":
+		s.noteSession(m)
 		if m.State == "started" {
 			s.promptStarted(m.CommandID)
 		}
