@@ -194,6 +194,9 @@ func (a *app) printEvent(e keeper.Event) error {
 	if code, ok := e.Detail["exit_code"]; ok {
 		fmt.Fprintf(a.text, " (exit %v)", code)
 	}
+	if note, ok := e.Detail["note"]; ok && e.Type == keeper.EventState {
+		fmt.Fprintf(a.text, ", %v", note)
+	}
 	fmt.Fprintln(a.text)
 	return err
 }

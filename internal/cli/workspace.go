@@ -163,6 +163,9 @@ func whyText(s keeper.AgentStatus) string {
 	if s.Step != "" {
 		why += ", at step " + s.Step
 	}
+	if s.StateWhy != "" {
+		why = s.StateWhy
+	}
 	if s.Question != nil {
 		why = "asks: " + s.Question.Text
 	}

@@ -61,7 +61,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 	}
 	m, err := agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
-		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent()),
+		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent() || single.IsMind()),
 	})
 	if err != nil {
 		return member{}, err

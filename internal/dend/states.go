@@ -34,6 +34,9 @@ func showState(status *keeper.AgentStatus, s conversation.State) {
 		return
 	}
 	status.State, status.Question = string(s.Activity), question(s.Question)
+	if s.Activity == conversation.Broken {
+		status.StateWhy = s.Why
+	}
 }
 
 func question(q *conversation.Question) *keeper.Question {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -124,12 +125,36 @@ func (h *Harness) endOfTurn(o runner.Outcome) {
 	if o.Failure.Class == runner.Silent {
 		kind = webhook.AgentTimeout
 	}
-	h.notify(kind, webhook.Error, "", h.config.Nick+" could not finish a turn: "+o.Failure.Error()+" ("+o.Failure.Advice()+")")
+	h.notify(kind, webhook.Error, "", h.config.Nick+" could not finish a turn: "+o.Failure.WithAdvice())
 }
 
 func (l *listener) Interrupted(p runner.Prompt, f *runner.Failure, until time.Time) {
 	l.over.collector.End(f)
-	l.screen.Notef("the turn failed: %v; den goes on at %s", f, until.Format("15:04:05"))
+	l.screen.Notef("the turn failed: %s; den goes on at %s", f.WithAdvice(), until.Format("15:04:05"))
+	(*Harness)(l).tellWaiting(p, f, until)
+}
+
+// longWait is how long an answer may be put off without a word to who asked.
+const longWait = 30 * time.Second
+
+// tellWaiting tells who asked that the answer comes later, once for each kind
+// of failure. It is called by the listener, one call at a time.
+func (h *Harness) tellWaiting(p runner.Prompt, f *runner.Failure, until time.Time) {
+	route := decodeRoute(p.Route)
+	id := "wait-" + p.ID + "-" + string(f.Class)
+	if route.Kind != RouteChannel || h.chat == nil || until.Sub(h.clock()) < longWait || h.toldWaiting == id {
+		return
+	}
+	h.toldWaiting = id
+	brief := runner.Failure{Class: f.Class, Message: firstLine(f.Message)}
+	text := fmt.Sprintf("%s: I cannot answer yet: %s. I try again at %s.", route.Sender, brief.WithAdvice(), until.Format("15:04"))
+	h.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), sendLimit)
+		defer cancel()
+		if err := h.chat.Send(ctx, route.Target, text, id, true); err != nil {
+			h.logf("tell %s to wait: %v", route.Sender, err)
+		}
+	})
 }
 
 func (l *listener) Exited(e runner.Exit) {

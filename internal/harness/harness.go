@@ -63,6 +63,8 @@ type Harness struct {
 	started time.Time
 	tried   string // the answer that was last sent; the deliverer's own
 
+	toldWaiting string // the wait that somebody was told of last; the listener's own
+
 	mu     sync.Mutex // guards the fields below
 	said   string     // the first line of the agent's last words
 	asking []*asker   // irc_ask requests that wait

@@ -179,7 +179,7 @@ func (s *Screen) turnEnded(o runner.Outcome) {
 	}
 	switch {
 	case o.Failure != nil:
-		s.print(red, "! ", fmt.Sprintf("failed after %s: %v (%s)", parts[0], o.Failure, o.Failure.Advice()))
+		s.print(red, "! ", fmt.Sprintf("failed after %s: %s", parts[0], o.Failure.WithAdvice()))
 	case o.Result.Cancelled:
 		s.print(yellow, "! ", "cancelled after "+parts[0])
 	default:

@@ -89,8 +89,10 @@ type AgentStatus struct {
 	Nudges     int       `json:"nudges,omitempty"` // on their way
 
 	// State is what a running agent does: starting, ready, busy, asking or
-	// failed; empty where it is not known. Question is what it asks.
+	// failed; empty where it is not known. StateWhy is why it failed, and what
+	// can be done. Question is what it asks.
 	State    string    `json:"state,omitempty"`
+	StateWhy string    `json:"state_why,omitempty"`
 	Question *Question `json:"question,omitempty"`
 }
 

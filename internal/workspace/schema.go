@@ -235,7 +235,10 @@ type Channel struct {
 	Owner       string           `key:"owner"`         // the account that decides what the agent asks for
 	OwnerByNick bool             `key:"owner_by_nick"` // a nick of that name is enough
 	Permissions []PermissionRule `key:"permissions"`
-	Budget      Budget           `key:"budget"`
+	// ApprovalExpiry is how long a question for permission stays open; 0 means
+	// 15 minutes.
+	ApprovalExpiry time.Duration `key:"approval_expiry"`
+	Budget         Budget        `key:"budget"`
 }
 
 // PermissionRule decides what matches all of its conditions.
