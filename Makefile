@@ -100,6 +100,7 @@ test-irc: ## den's chat client against ngircd and inspircd with atheme; its serv
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
 	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers|TestAgentSkill" -v ./acceptance/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealMinds -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/claude/ ./internal/runner/codex/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/acp/ ./internal/runner/copilot/

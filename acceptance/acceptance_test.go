@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		"dend": func() {
 			os.Exit(dend.Main(os.Args, os.Environ(), os.Stdout, os.Stderr))
 		},
+		"fake-claude": fakeClaude,
+		"fake-codex":  fakeCodex,
 	})
 }
 

@@ -79,36 +79,39 @@ func TestRealAgents(t *testing.T) {
 	}
 }
 
-// kept is a workspace with one real agent.
+// kept is a workspace with one agent in a home of its own.
 type kept struct {
 	*world
 	agent     string
 	agentHome *realcli.Home
+	file      string // the workspace's
 }
 
 func keepAgent(t *testing.T, a realAgent, h *realcli.Home) *kept {
 	t.Helper()
+	return keepWorkspace(t, a.name, h, agentConfig(a.name, h))
+}
+
+// keepWorkspace makes a workspace of this text, in which the agent is.
+func keepWorkspace(t *testing.T, agent string, h *realcli.Home, config string) *kept {
+	t.Helper()
 	w := newWorld(t)
 	own := slices.DeleteFunc(w.env, func(kv string) bool { return !strings.HasPrefix(kv, "DEN_") && !strings.HasPrefix(kv, "GORACE=") })
 	w.env = append(slices.Clone(h.Env), own...)
-	self, err := os.Executable()
+	dend, err := exec.LookPath("dend") // a file of that name: it runs itself again as harnesses
 	if err != nil {
-		t.Fatal(err)
-	}
-	dend := filepath.Join(filepath.Dir(w.den), "dend")
-	if err := os.Symlink(self, dend); err != nil {
 		t.Fatal(err)
 	}
 	initRepository(t, h.Work)
 	file := filepath.Join(t.TempDir(), "den.toml")
-	if err := os.WriteFile(file, []byte(agentConfig(a.name, h)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.env = append(w.env, "DEN_DEND="+dend, "DEN_WORKSPACE="+file)
-	k := &kept{world: w, agent: a.name, agentHome: h}
+	k := &kept{world: w, agent: agent, agentHome: h, file: file}
 	t.Cleanup(func() {
 		if t.Failed() {
-			logs, _, _ := k.try("agent", "logs", a.name)
+			logs, _, _ := k.try("agent", "logs", agent)
 			t.Logf("what the keeper did:\n%s\nthe screen:\n%s", logs, k.screen())
 		}
 		k.try("down", "-t", "30s") // mostly it is down already
@@ -119,12 +122,23 @@ func keepAgent(t *testing.T, a realAgent, h *realcli.Home) *kept {
 // agentConfig is a den.toml with one agent of a preset.
 func agentConfig(preset string, h *realcli.Home) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n[agents.env]\n", preset, preset, h.Work)
-	for _, kv := range h.Env { // a session has little of the keeper's own
-		key, value, _ := strings.Cut(kv, "=")
-		fmt.Fprintf(&b, "%s = %q\n", key, value)
-	}
+	fmt.Fprintf(&b, "[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n", preset, preset, h.Work)
+	writeEnv(&b, h)
 	return b.String()
+}
+
+// writeEnv writes the agent's environment, as the last table of an agent: a
+// session has little of the keeper's own. The last value of a variable counts.
+func writeEnv(b *strings.Builder, h *realcli.Home) {
+	b.WriteString("[agents.env]\n")
+	written := map[string]bool{}
+	for _, kv := range h.Env {
+		key, _, _ := strings.Cut(kv, "=")
+		if !written[key] {
+			fmt.Fprintf(b, "%s = %q\n", key, h.Getenv(key))
+		}
+		written[key] = true
+	}
 }
 
 // initRepository makes one: some agents ask whether to trust a folder only then.

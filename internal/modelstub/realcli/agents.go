@@ -112,7 +112,7 @@ func Gemini(t TB, stub *modelstub.Server) *Home {
 	h.Env = append(h.Env, "GEMINI_API_KEY="+h.Key, "GOOGLE_GEMINI_BASE_URL="+stub.URL())
 	h.writeJSON(t, ".gemini/settings.json", map[string]any{
 		"security": map[string]any{"auth": map[string]any{"selectedType": "gemini-api-key"}, "folderTrust": map[string]any{"enabled": false}},
-		"general":  map[string]any{"enableAutoUpdate": false},
+		"general":  map[string]any{"enableAutoUpdate": false, "maxAttempts": 1},
 		"privacy":  map[string]any{"usageStatisticsEnabled": false},
 	})
 	return h

@@ -1,0 +1,109 @@
+package acceptance
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"den/internal/modelstub"
+)
+
+// A mindModel is the model behind an agent that talks: it does what the newest
+// message says.
+//
+//	task:say:WORD   answers "said WORD"
+//	task:hold:WORD  begins an answer, and ends it when the test releases it; told
+//	                that its turn was cut off it answers "finished WORD"
+//	task:fail:WORD  fails as the test says, until the test mends it; then "mended WORD"
+//	task:use:WORD   makes the file WORD by a command, then "tried WORD"
+type mindModel struct {
+	backend mindBackend
+
+	mu      sync.Mutex // guards the fields below
+	held    map[string]chan struct{}
+	failing map[string]modelstub.Reply
+}
+
+var mindTask = regexp.MustCompile(`task:(say|hold|fail|use):([a-z0-9-]+)`)
+
+// cutOff is how an agent is told of a turn that did not end.
+const cutOff = "Your last turn was cut off before it ended"
+
+func newMindModel(b mindBackend, stub *modelstub.Server) *mindModel {
+	m := &mindModel{backend: b, held: map[string]chan struct{}{}, failing: map[string]modelstub.Reply{}}
+	stub.Always(b.turnWith("task:"), modelstub.Decide(m.reply))
+	return m
+}
+
+// turnWith matches the requests of a turn whose newest message has this text.
+func (b mindBackend) turnWith(text string) modelstub.Match {
+	return modelstub.All(modelstub.Contains(text), modelstub.Offers(b.tool))
+}
+
+// resumed matches the request by which an agent learns that the turn of a task
+// was cut off.
+func (b mindBackend) resumed(word string) modelstub.Match {
+	return modelstub.All(b.turnWith(word), func(r *modelstub.Request) bool { return wasCutOff(r.Text, word) })
+}
+
+func wasCutOff(text, word string) bool {
+	told := strings.LastIndex(text, cutOff)
+	return told >= 0 && strings.LastIndex(text, word) > told
+}
+
+// reply does the last task of the newest text: agents send messages that were
+// not answered together with the next.
+func (m *mindModel) reply(r *modelstub.Request) modelstub.Reply {
+	tasks := mindTask.FindAllStringSubmatch(r.Text, -1)
+	if len(tasks) == 0 {
+		return modelstub.Say("no task")
+	}
+	last := tasks[len(tasks)-1]
+	kind, word := last[1], last[2]
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch kind {
+	case "hold":
+		if wasCutOff(r.Text, word) {
+			return modelstub.Say("finished ", word)
+		}
+		return modelstub.Reply{Text: []string{"begun and ", "whole " + word}, Hold: m.holdLocked(word)}
+	case "fail":
+		if failure, failing := m.failing[word]; failing {
+			return failure
+		}
+		return modelstub.Say("mended ", word)
+	case "use":
+		if len(r.Results) == 0 {
+			return m.backend.shell("touch " + word)
+		}
+		return modelstub.Say("tried ", word)
+	}
+	return modelstub.Say("said ", word)
+}
+
+func (m *mindModel) holdLocked(word string) chan struct{} {
+	if m.held[word] == nil {
+		m.held[word] = make(chan struct{})
+	}
+	return m.held[word]
+}
+
+// release lets a held answer go on.
+func (m *mindModel) release(word string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(m.holdLocked(word))
+}
+
+func (m *mindModel) breakDown(word string, reply modelstub.Reply) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failing[word] = reply
+}
+
+func (m *mindModel) mend(word string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.failing, word)
+}
