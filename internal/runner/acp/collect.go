@@ -52,6 +52,9 @@ func (c *collector) accept() {
 	}
 }
 
+// isSilent reports whether the agent said and did nothing.
+func (c *collector) isSilent() bool { return c.said == "" && len(c.order) == 0 }
+
 // update takes one update. It returns false for one of an unknown type.
 func (c *collector) update(u update) bool {
 	switch u.Type {

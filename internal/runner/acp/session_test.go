@@ -68,7 +68,8 @@ func TestTurnEnds(t *testing.T) {
 		cancel bool
 		says   string
 	}{
-		{script: script{}},
+		{script: script{Flood: 1}},
+		{script: script{}, class: runner.Bug, says: "without a word"}, // so opencode ends when its model fails
 		{script: script{Stop: "cancelled"}, cancel: true},
 		{script: script{Stop: "max_tokens"}, class: runner.Context},
 		{script: script{Stop: "max_turn_requests"}, class: runner.Bug},
