@@ -120,7 +120,7 @@ func (h *Harness) endOfTurn(o runner.Outcome) {
 		h.over.collector.End(nil)
 		return
 	}
-	h.over.collector.End(o.Failure)
+	h.over.collector.End(ownFault(o.Failure))
 	kind := webhook.AgentError
 	if o.Failure.Class == runner.Silent {
 		kind = webhook.AgentTimeout
@@ -128,8 +128,18 @@ func (h *Harness) endOfTurn(o runner.Outcome) {
 	h.notify(kind, webhook.Error, "", h.config.Nick+" could not finish a turn: "+o.Failure.WithAdvice())
 }
 
+// ownFault is the failure, or nil where it is the vendor's: the supervisor
+// judges what the agent does, and would have it think about an outage.
+func ownFault(f *runner.Failure) error {
+	switch f.Class {
+	case runner.Auth, runner.Quota, runner.Overload, runner.NoSession:
+		return nil
+	}
+	return f
+}
+
 func (l *listener) Interrupted(p runner.Prompt, f *runner.Failure, until time.Time) {
-	l.over.collector.End(f)
+	l.over.collector.End(ownFault(f))
 	l.screen.Notef("the turn failed: %s; den goes on at %s", f.WithAdvice(), until.Format("15:04:05"))
 	(*Harness)(l).tellWaiting(p, f, until)
 }
