@@ -56,7 +56,7 @@ var fakeBackends = []mindBackend{
 // realBackends are driven in 'make test-agents'.
 var realBackends = []mindBackend{
 	{
-		name: "claude", backend: "claude", tool: "Bash", quota: usedUp, waits: true,
+		name: "claude", backend: "claude", tool: "Bash", quota: usedUp,
 		home:  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Claude(t, stub) },
 		shell: func(command string) modelstub.Reply { return useShell("Bash", command) },
 		full:  modelstub.Reply{Failure: &modelstub.Failure{Status: 400, Message: "prompt is too long: 250000 tokens > 200000 maximum"}},
@@ -80,6 +80,15 @@ var realBackends = []mindBackend{
 			return h
 		},
 		shell: func(command string) modelstub.Reply { return useShell("bash", command) },
+		quiet: map[string]string{
+			"cut":      "it tries again five times within a minute, then ends its turn as if the half answer were whole",
+			"overload": "it tries again by itself, and tells nobody",
+			"quota":    "it tries again by itself, and tells nobody",
+		},
+		cannot: map[string]string{
+			"auth":         "ACP has no place for an error of the model: its turn ends as if all were well",
+			"context-full": "ACP has no place for an error of the model: its turn ends as if all were well",
+		},
 	},
 	{
 		// With a model given it does not ask another one first which to take.

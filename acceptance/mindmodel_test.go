@@ -26,6 +26,13 @@ type mindModel struct {
 
 var mindTask = regexp.MustCompile(`task:(say|hold|fail|use):([a-z0-9-]+)`)
 
+// compaction is in the request by which Claude Code shortens a conversation that
+// is too long, behind an earlier message.
+const compaction = "Respond with TEXT ONLY"
+
+// fullTask is the task for which the conversation is too long.
+const fullTask = "full"
+
 // cutOff is how an agent is told of a turn that did not end.
 const cutOff = "Your last turn was cut off before it ended"
 
@@ -62,6 +69,12 @@ func (m *mindModel) reply(r *modelstub.Request) modelstub.Reply {
 	kind, word := last[1], last[2]
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if strings.Contains(r.Text, compaction) {
+		if failure, failing := m.failing[fullTask]; failing {
+			return failure
+		}
+		return modelstub.Say("a summary")
+	}
 	switch kind {
 	case "hold":
 		if wasCutOff(r.Text, word) {

@@ -71,10 +71,16 @@ func runMind(t *testing.T, b mindBackend) {
 			t.Logf("%s: impossible with %s: %s", s.name, b.name, why)
 			continue
 		}
-		t.Log(s.name)
-		s.run(m)
+		t.Run(s.name, func(t *testing.T) {
+			m.t = t
+			s.run(m)
+		})
 	}
+	m.t = t
 	m.end()
+	if n := m.count(b.turnWith("[supervisor ")); n > 0 {
+		t.Errorf("%d corrections of an agent that did nothing wrong", n)
+	}
 }
 
 // mentions: an answer comes where it was asked for, each to its question.
@@ -199,15 +205,15 @@ func (m *mindTrial) auth()     { m.fails("auth", "auth", modelstub.Fail(401), tr
 // contextFull: waiting does not help, so the mention is answered by that.
 func (m *mindTrial) contextFull() {
 	m.t.Helper()
-	m.model.breakDown("full", m.backend.full)
-	m.mention("task:fail:full")
+	m.model.breakDown(fullTask, m.backend.full)
+	m.mention("task:fail:" + fullTask)
 	for _, part := range []string{"I could not answer: context: ", "(compact or clear the conversation)"} { // long words of a vendor take two lines
 		m.bob.await(m.t, part, func(e irc.Event) bool {
 			return e.From.Nick == m.agent && e.Target == "#general" && strings.Contains(e.Text, part)
 		})
 	}
 	m.awaitFailed("context")
-	m.model.mend("full")
+	m.model.mend(fullTask)
 	m.mention("task:say:after-full")
 	m.answered("#general", "said after-full")
 }
