@@ -87,11 +87,15 @@ func (p *Provider) execIn(ctx context.Context, container string, e provider.Exec
 	if err != nil {
 		return 0, engineError("start exec", err)
 	}
-	if err := pass(ctx, streams.HijackedResponse, e); err != nil {
+	err = pass(ctx, streams.HijackedResponse, e)
+	if err != nil && !errors.Is(err, errCut) {
 		return 0, errors.Join(err, p.killExec(engine, made.ID))
 	}
-	end, err := engine.ExecInspect(ctx, made.ID, client.ExecInspectOptions{})
-	return end.ExitCode, engineError("inspect exec", err)
+	end, ierr := engine.ExecInspect(ctx, made.ID, client.ExecInspectOptions{})
+	if err != nil && (ierr != nil || end.Running) {
+		return 0, errors.Join(err, p.killExec(engine, made.ID))
+	}
+	return end.ExitCode, engineError("inspect exec", ierr)
 }
 
 // killExec ends a command in a container for which nobody waits: the engine
@@ -143,7 +147,7 @@ func (p *Provider) execAlone(ctx context.Context, r recipe, e provider.ExecSpec)
 		streams.Close()
 		return 0, engineError("start container", err)
 	}
-	if err := pass(ctx, streams.HijackedResponse, e); err != nil {
+	if err := pass(ctx, streams.HijackedResponse, e); err != nil && !errors.Is(err, errCut) {
 		return 0, err
 	}
 	select { // one of the two comes, and both end with the context
@@ -153,6 +157,11 @@ func (p *Provider) execAlone(ctx context.Context, r recipe, e provider.ExecSpec)
 		return 0, engineError("wait for container", err)
 	}
 }
+
+// errCut is that the engine closed a command's streams and left some of its
+// input unread: most often because the command ended first. All that the engine
+// had sent was read.
+var errCut = errors.New("the engine cut off its streams")
 
 // pass carries a command's streams until it has closed its output or the
 // context ends, and closes them.
@@ -171,6 +180,9 @@ func pass(ctx context.Context, streams client.HijackedResponse, e provider.ExecS
 	_, err := stdcopy.StdCopy(orDiscard(e.Stdout), orDiscard(e.Stderr), streams.Reader)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.Is(err, syscall.ECONNRESET) {
+		return errCut
 	}
 	if err != nil {
 		return fmt.Errorf("read its output: %w", err)

@@ -157,6 +157,9 @@ func execute(w *world) {
 		code, err = e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "test $PWD = /"}, Dir: "/"})
 		w.ok("Exec", err)
 		w.equal("exit code in another directory", code, 0)
+		code, err = e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/bin/sh", "-c", "exit 4"}, Stdin: strings.NewReader(strings.Repeat("x", 4<<20))})
+		w.ok("Exec", err)
+		w.equal("exit code of a command that leaves its input unread", code, 4)
 		if code, err := e.Exec(w.Context(), "w", c, provider.ExecSpec{Argv: []string{"/no/such/program"}}); err == nil && code != 126 && code != 127 {
 			w.Errorf("Exec of what cannot be executed = %d", code)
 		}
