@@ -31,8 +31,14 @@ func (b *Broker) decide(id string, answer Answer) (Approval, error) {
 		return Approval{}, err
 	}
 	a := w.approval
+	if err := answer.fits(a); err != nil {
+		return Approval{}, err
+	}
 	a.State, a.By, a.Why, a.Decided = Denied, answer.By, maskText(answer.Why), time.Now().Round(0)
-	if answer.Approve {
+	switch {
+	case answer.Text != "":
+		a.State, a.Answer = Answered, maskText(answer.Text)
+	case answer.Approve:
 		a.State = Approved
 	}
 	var added []Rule
@@ -54,8 +60,24 @@ func (b *Broker) decide(id string, answer Answer) (Approval, error) {
 			_ = writeApproval(b.options.Dir, a)
 		}
 	}
+	w.answer = answer.Text
 	b.closeLocked(w, a)
 	return a, nil
+}
+
+// fits refuses a decision that does not fit what is asked: a question is
+// answered with text, or not at all, and everything else without.
+func (answer Answer) fits(a Approval) error {
+	isQuestion := a.Request.Kind == Question
+	switch {
+	case isQuestion && answer.Always:
+		return fault.Errorf(fault.Usage, "decide approval '%s': it is a question: there is no answer for always", a.ID)
+	case isQuestion && answer.Approve && answer.Text == "":
+		return fault.Hintf(fault.Errorf(fault.Usage, "decide approval '%s': it is a question, and needs an answer", a.ID), "den approvals answer %s TEXT", a.ID)
+	case !isQuestion && answer.Text != "":
+		return fault.Hintf(fault.Errorf(fault.Usage, "decide approval '%s': it is no question", a.ID), "approve or deny it")
+	}
+	return nil
 }
 
 func (b *Broker) findLocked(id string) (*waiting, error) {

@@ -15,8 +15,9 @@ type Approval struct {
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 	State   State     `json:"state"`
-	By      string    `json:"by,omitempty"`  // who decided
-	Why     string    `json:"why,omitempty"` // the decider's reason
+	By      string    `json:"by,omitempty"`     // who decided
+	Why     string    `json:"why,omitempty"`    // the decider's reason
+	Answer  string    `json:"answer,omitempty"` // to a Question
 	Decided time.Time `json:"decided,omitzero"`
 	// Always is that rules were added, so that the like is not asked for
 	// again. Note says why none were, although the decider wanted it.
@@ -33,6 +34,7 @@ const (
 	Open      State = "open"
 	Approved  State = "approved"
 	Denied    State = "denied"
+	Answered  State = "answered" // of a Question
 	Expired   State = "expired"
 	Withdrawn State = "withdrawn" // who asked is gone, or asks no longer
 )
@@ -40,7 +42,8 @@ const (
 // An Answer is a person's decision.
 type Answer struct {
 	Approve bool
-	Always  bool // also for the like of it
+	Text    string // the answer to a Question
+	Always  bool   // also for the like of it
 	By      string
 	Why     string
 }
@@ -61,6 +64,8 @@ func (a Approval) decision() Decision {
 			reason += ": " + a.Why
 		}
 		return Decision{Always: a.Always, Reason: reason}
+	case Answered:
+		return Decision{Allow: true} // Ask adds the answer
 	case Expired:
 		return Decision{Reason: "expired: nobody decided within " + a.Expires.Sub(a.Created).String()}
 	}

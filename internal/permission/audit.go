@@ -32,6 +32,7 @@ type Entry struct {
 	Rule     string    `json:"rule,omitempty"`     // that decided
 	By       string    `json:"by,omitempty"`       // the person who decided
 	Why      string    `json:"why"`
+	Answer   string    `json:"answer,omitempty"` // to a question
 }
 
 // Event is what an entry of the audit log is about. The values are stored:

@@ -44,6 +44,7 @@ type Broker struct {
 type waiting struct {
 	approval Approval
 	request  Request       // as it was asked, with its secrets
+	answer   string        // as it was given, with its secrets; set before done is closed
 	done     chan struct{} // closed when approval is final; until then approval is guarded
 }
 
@@ -155,7 +156,9 @@ func (b *Broker) Ask(ctx context.Context, r Request) Decision {
 		b.finish(w, Withdrawn, "the agent no longer asks")
 	}
 	<-w.done
-	return w.approval.decision()
+	d := w.approval.decision()
+	d.Answer = w.answer
+	return d
 }
 
 func (b *Broker) byPolicy(r Request, e Explanation) Decision {
@@ -201,11 +204,11 @@ func (b *Broker) takenLocked(id string) bool {
 // recordLocked writes an approval to the audit log, with the rules that it
 // adds, and to its file.
 func (b *Broker) recordLocked(a Approval, added []Rule) error {
-	entry := Entry{Event: Event(a.State), Outcome: Deny, Approval: a.ID, Request: a.Request, By: a.By, Why: a.Why}
+	entry := Entry{Event: Event(a.State), Outcome: Deny, Approval: a.ID, Request: a.Request, By: a.By, Why: a.Why, Answer: a.Answer}
 	switch a.State {
 	case Open:
 		entry.Event, entry.Outcome, entry.Why = Asked, Ask, a.Asked
-	case Approved:
+	case Approved, Answered:
 		entry.Outcome = Allow
 	}
 	for _, r := range added {

@@ -26,6 +26,8 @@ func (p places) byDefault(u use) (Outcome, string) {
 		return Allow, "the command only reads, and only in the agent's directory"
 	case u.kind == Fetch:
 		return Ask, "it reaches the network"
+	case u.kind == Question:
+		return Ask, "the agent asks a person"
 	}
 	return Ask, "den does not know what this tool does"
 }

@@ -60,7 +60,11 @@ func masked(r Request) Request {
 	for _, p := range r.Paths[:min(len(r.Paths), maxPaths)] {
 		paths = append(paths, maskText(p))
 	}
-	r.Paths, r.Input = paths, maskInput(r.Input)
+	var choices []string
+	for _, c := range r.Choices[:min(len(r.Choices), maxPaths)] {
+		choices = append(choices, maskText(c))
+	}
+	r.Paths, r.Choices, r.Input = paths, choices, maskInput(r.Input)
 	return r
 }
 

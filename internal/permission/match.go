@@ -33,6 +33,9 @@ func (r *rule) allows(u use, p places) bool {
 	if u.problem != "" || u.forbidOnly || r.Kind != "" && r.Kind != u.kind {
 		return false
 	}
+	if u.kind == Question {
+		return false // a rule has no answer
+	}
 	switch {
 	case u.command != nil:
 		return r.command != nil && r.command.match(u.command.Words, false) == yes

@@ -18,8 +18,11 @@ type Request struct {
 	Paths []string `json:"paths,omitempty"`
 	// URL is what Fetch would reach.
 	URL string `json:"url,omitempty"`
-	// Text says what it is about, for people.
+	// Text says what it is about, for people. Of a Question it is what is
+	// asked.
 	Text string `json:"text,omitempty"`
+	// Choices are the answers that a Question offers; others are possible.
+	Choices []string `json:"choices,omitempty"`
 	// Input is the tool's input as it is.
 	Input json.RawMessage `json:"input,omitempty"`
 }
@@ -36,6 +39,8 @@ const (
 	Fetch   Kind = "fetch"   // reaches the network
 	Think   Kind = "think"   // changes nothing: plans, to-do lists
 	Other   Kind = "other"
+	// Question asks a person something, and is answered with text.
+	Question Kind = "question"
 )
 
 // A Decision answers a request.
@@ -46,7 +51,7 @@ type Decision struct {
 	Always bool
 	// Reason is for the agent: why it was denied.
 	Reason string
-	// Answer is what a person answered, where the request is a question.
+	// Answer is what a person answered, where the request is a Question.
 	Answer string
 	// Interrupt asks that the turn ends with a denial.
 	Interrupt bool

@@ -65,7 +65,7 @@ type rule struct {
 	command    commandPattern
 }
 
-var kinds = []Kind{"", Read, Edit, Execute, Fetch, Think, Other}
+var kinds = []Kind{"", Read, Edit, Execute, Fetch, Think, Other, Question}
 
 func (p places) compile(r Rule) (rule, error) {
 	c := rule{Rule: r}
@@ -73,7 +73,7 @@ func (p places) compile(r Rule) (rule, error) {
 		return c, refuse(r, "its outcome is '%s'; it must be allow, ask or deny", r.Outcome)
 	}
 	if !slices.Contains(kinds, r.Kind) {
-		return c, refuse(r, "its kind is '%s'; the kinds are read, edit, execute, fetch, think and other", r.Kind)
+		return c, refuse(r, "its kind is '%s'; the kinds are read, edit, execute, fetch, think, question and other", r.Kind)
 	}
 	if r.Tool != "" {
 		c.tool = globOf(r.Tool)
@@ -124,7 +124,7 @@ func checkConditions(r rule) error {
 		return refuse(r.Rule, "its command is blank")
 	case r.Command != "" && r.Kind != "" && r.Kind != Execute,
 		r.Host != "" && r.Kind != "" && r.Kind != Fetch,
-		r.Path != "" && (r.Kind == Fetch || r.Kind == Think):
+		r.Path != "" && (r.Kind == Fetch || r.Kind == Think || r.Kind == Question):
 		return refuse(r.Rule, "nothing of kind %s matches it", r.Kind)
 	}
 	return nil

@@ -54,6 +54,8 @@ func (p places) uses(r Request) []use {
 		}
 	case Think:
 		all = append(all, use{kind: Think, what: "think"})
+	case Question:
+		all = append(all, use{kind: Question, what: "ask a person"})
 	case Execute, Fetch:
 	default:
 		all = append(all, use{kind: Other, what: fmt.Sprintf("use the tool '%s'", r.Tool)})

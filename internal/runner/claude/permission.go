@@ -46,6 +46,9 @@ type toolInput struct {
 	Query        string `json:"query"`
 	Questions    []struct {
 		Question string `json:"question"`
+		Options  []struct {
+			Label string `json:"label"`
+		} `json:"options"`
 	} `json:"questions"`
 }
 
@@ -74,7 +77,12 @@ func requestOf(r *toolRequest) permission.Request {
 		for _, q := range in.Questions {
 			all = append(all, q.Question)
 		}
-		out.Text = strings.Join(all, "\n")
+		out.Kind, out.Text = permission.Question, strings.Join(all, "\n")
+		if len(in.Questions) == 1 { // the choices of several cannot be told apart
+			for _, o := range in.Questions[0].Options {
+				out.Choices = append(out.Choices, o.Label)
+			}
+		}
 	}
 	return out
 }

@@ -22,7 +22,8 @@ func TestRequestOf(t *testing.T) {
 		{"WebFetch", `{"url":"https://example.org/","prompt":"read"}`, "", permission.Request{Kind: permission.Fetch, URL: "https://example.org/"}},
 		{"WebSearch", `{"query":"plums"}`, "", permission.Request{Kind: permission.Fetch, Text: "plums"}},
 		{"ExitPlanMode", `{"plan":"x"}`, "", permission.Request{Kind: permission.Think}},
-		{"AskUserQuestion", `{"questions":[{"question":"one?"},{"question":"two?"}]}`, "", permission.Request{Kind: permission.Other, Text: "one?\ntwo?"}},
+		{"AskUserQuestion", `{"questions":[{"question":"one?"},{"question":"two?"}]}`, "", permission.Request{Kind: permission.Question, Text: "one?\ntwo?"}},
+		{"AskUserQuestion", `{"questions":[{"question":"one?","options":[{"label":"a","description":"x"},{"label":"b"}]}]}`, "", permission.Request{Kind: permission.Question, Text: "one?", Choices: []string{"a", "b"}}},
 		{"mcp__shell__run", `{"command":"rm -r /"}`, "", permission.Request{Kind: permission.Execute, Command: "rm -r /"}}, // what runs a command runs a command
 		{"Unheard", `{"x":1}`, "", permission.Request{Kind: permission.Other}},
 		{"Bash", `{"command":["not","text"]}`, "", permission.Request{Kind: permission.Execute}},

@@ -156,10 +156,10 @@ func TestAnswers(t *testing.T) {
 			permission.Request{Tool: "mcp__files", Kind: permission.Other, Text: "may it?"}, `{"action":"accept","content":{},"_meta":null}`},
 		{elicit, `{"serverName":"files","requestedSchema":{"required":["name"]}}`, permission.Decision{Allow: true},
 			permission.Request{Tool: "mcp__files", Kind: permission.Other}, `{"action":"decline","content":null,"_meta":null}`},
-		{askUser, `{"questions":[{"id":"q","question":"which?"}]}`, permission.Decision{Allow: true, Answer: "this"},
-			permission.Request{Tool: "request_user_input", Kind: permission.Other, Text: "which?"}, `{"answers":{"q":{"answers":["this"]}}}`},
+		{askUser, `{"questions":[{"id":"q","question":"which?","options":[{"label":"this"},{"label":"that"}]}]}`, permission.Decision{Allow: true, Answer: "this"},
+			permission.Request{Tool: "request_user_input", Kind: permission.Question, Text: "which?", Choices: []string{"this", "that"}}, `{"answers":{"q":{"answers":["this"]}}}`},
 		{askUser, `{"questions":[{"id":"q","question":"which?"}]}`, permission.Decision{Allow: true},
-			permission.Request{Tool: "request_user_input", Kind: permission.Other, Text: "which?"}, `{"answers":{"q":{"answers":["nobody answered: decide by yourself, or ask in your reply"]}}}`},
+			permission.Request{Tool: "request_user_input", Kind: permission.Question, Text: "which?"}, `{"answers":{"q":{"answers":["nobody answered: decide by yourself, or ask in your reply"]}}}`},
 	} {
 		m := &message{Method: c.method, Params: json.RawMessage(c.params)}
 		if err := json.Unmarshal(m.Params, &m.about); err != nil {

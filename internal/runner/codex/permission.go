@@ -57,12 +57,17 @@ func (s *session) requestOf(m *message) (permission.Request, func(permission.Dec
 		ask.Tool, ask.Kind, ask.Text, ask.URL = "mcp__"+p.ServerName, permission.Other, p.Message, p.URL
 		return ask, func(d permission.Decision) any { return elicitation(len(p.Schema.Required) > 0, d) }
 	case askUser:
-		ask.Tool, ask.Kind = "request_user_input", permission.Other
+		ask.Tool, ask.Kind = "request_user_input", permission.Question
 		var all []string
 		for _, q := range p.Questions {
 			all = append(all, q.Question)
 		}
 		ask.Text = strings.Join(all, "\n")
+		if len(p.Questions) == 1 { // the choices of several cannot be told apart
+			for _, o := range p.Questions[0].Options {
+				ask.Choices = append(ask.Choices, o.Label)
+			}
+		}
 		return ask, func(d permission.Decision) any { return userInput(p.Questions, d) }
 	}
 	return ask, nil

@@ -68,6 +68,9 @@ type params struct {
 type userQuestion struct {
 	ID       string `json:"id"`
 	Question string `json:"question"`
+	Options  []struct {
+		Label string `json:"label"`
+	} `json:"options"`
 }
 
 type networkContext struct {
@@ -202,6 +205,10 @@ type threadResult struct {
 		ID string `json:"id"`
 	} `json:"thread"`
 	Model string `json:"model"`
+}
+
+type threadRef struct {
+	ThreadID string `json:"threadId"`
 }
 
 type turnParams struct {
