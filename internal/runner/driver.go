@@ -17,6 +17,13 @@ type Driver interface {
 	Open(ctx context.Context, o Options) (Session, error)
 }
 
+// CompactPrompt is the prompt that has an agent shorten what it remembers of
+// the conversation. Only sessions of a Compacter take it as that.
+const CompactPrompt = "/compact"
+
+// A Compacter is a Driver whose sessions know CompactPrompt.
+type Compacter interface{ Compacts() }
+
 // Options are what a session is opened with.
 type Options struct {
 	Spawn Spawner // where and how processes are started

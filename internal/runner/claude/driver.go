@@ -22,6 +22,10 @@ type Driver struct{}
 // Name is "claude".
 func (Driver) Name() string { return "claude" }
 
+// Compacts says that the agent has a command of its own for that, with the
+// name of runner.CompactPrompt.
+func (Driver) Compacts() {}
+
 // The keys of runner.Options.Extra: the agent's own permission mode, and which
 // of its settings it reads. Without them it reads all of its settings (the
 // user's, the project's, local ones), and asks for what they do not allow.
@@ -126,7 +130,10 @@ func openFailure(m *message, resuming bool) *runner.Failure {
 	return f
 }
 
-var _ runner.Driver = Driver{}
+var (
+	_ runner.Driver    = Driver{}
+	_ runner.Compacter = Driver{}
+)
 
 func newSession(conn *stdio.Conn, o runner.Options) *session {
 	s := &session{

@@ -26,6 +26,9 @@ type Driver struct{}
 // Name is "codex".
 func (Driver) Name() string { return "codex" }
 
+// Compacts says that the agent can be asked to.
+func (Driver) Compacts() {}
+
 // The keys of runner.Options.Extra.
 const (
 	optionApproval = "approval_policy"

@@ -55,6 +55,16 @@ func (s *session) nextID() int {
 	return s.requests
 }
 
+// start writes the request that begins a turn. codex has one of its own for
+// compacting, and streams its progress as that of any turn.
+func (s *session) start(ctx context.Context, id int, prompt string) error {
+	r := request{ID: id, Method: "turn/start", Params: turnParams{ThreadID: s.thread, Input: []textInput{{Type: "text", Text: prompt}}, Effort: s.effort}}
+	if prompt == runner.CompactPrompt {
+		r.Method, r.Params = "thread/compact/start", threadRef{ThreadID: s.thread}
+	}
+	return s.conn.Write(ctx, r)
+}
+
 // Turn starts a turn and listens until it is completed.
 func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Event)) (runner.Result, error) {
 	t, err := s.relay.Begin()
@@ -66,8 +76,7 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 	r := s.begin()
 	defer s.end(r)
 	id := s.nextID()
-	start := turnParams{ThreadID: s.thread, Input: []textInput{{Type: "text", Text: prompt}}, Effort: s.effort}
-	if err := s.conn.Write(ctx, request{ID: id, Method: "turn/start", Params: start}); err != nil {
+	if err := s.start(ctx, id, prompt); err != nil {
 		return runner.Result{}, s.gone(err)
 	}
 	listener := &listener{session: s, each: each, used: map[string]bool{}}
@@ -79,6 +88,7 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 		switch {
 		case m.answers(id) && m.Error != nil:
 			return runner.Result{}, callFailure("turn/start", m.Error)
+		case m.answers(id) && prompt == runner.CompactPrompt: // turn/started names the turn
 		case m.answers(id):
 			var started turnResult
 			if err := m.decodeResult(&started); err != nil || started.Turn.ID == "" {
@@ -87,6 +97,9 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 			r.name(started.Turn.ID)
 		case m.Method == "" && m.Error != nil:
 			s.log("codex refused a request: " + m.Error.Message)
+		case m.Method == "thread/compacted" && prompt == runner.CompactPrompt && r.id == "" && s.isOurs(m):
+			listener.accept() // a codex that makes no turn of it
+			return runner.Result{}, nil
 		case m.Method == "turn/started" && s.isOurs(m):
 			r.start(m.about.turnOf())
 		case m.Method == "turn/completed" && s.isOurs(m) && r.is(m.about.turnOf()):

@@ -100,6 +100,7 @@ var laws = []law{
 	{name: "model-cut", run: modelCut},
 	{name: "context-ended", run: contextEnded},
 	{name: "closed-in-turn", run: closedInTurn},
+	{name: "compacted", run: compacted},
 
 	{name: "hostile", run: hostile, from: "two-turns", bad: damage{Hostile: true}},
 	{name: "hostile-questions", run: allowed, from: "allowed", bad: damage{Hostile: true}},
@@ -110,7 +111,10 @@ var laws = []law{
 
 // lawsOf leaves out what the agent has no ability for.
 func lawsOf(b Backend) []law {
-	return slices.DeleteFunc(slices.Clone(laws), func(l law) bool { return l.name == "question" && b.Question == nil })
+	_, compacts := b.Driver.(runner.Compacter)
+	return slices.DeleteFunc(slices.Clone(laws), func(l law) bool {
+		return l.name == "question" && b.Question == nil || l.name == "compacted" && !compacts
+	})
 }
 
 // Run checks the driver with the recordings in testdata/recordings.

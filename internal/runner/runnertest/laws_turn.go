@@ -79,6 +79,28 @@ func options(w *world) {
 	w.asked("which model are you", `"`+w.b.Thinking+`"`)
 }
 
+// compacted: an agent that is told to shortens what it remembers, and goes on.
+func compacted(w *world) {
+	w.model("remember the pears", modelstub.Say("pears"))
+	w.model("what do you remember", modelstub.Say("a summary"))
+	if w.stub != nil {
+		w.stub.Always(modelstub.Contains("summary of the"), modelstub.Say("there were pears"))
+		w.stub.Always(modelstub.Contains("handoff summary"), modelstub.Say("there were pears"))
+	}
+	s := w.open()
+	checkAnswer(w, w.good(s, "remember the pears"), "pears")
+	id := s.ID()
+	t := w.good(s, runner.CompactPrompt)
+	if len(t.all(runner.Noted)) == 0 || len(t.all(runner.Accepted)) != 1 {
+		w.Errorf("nobody was told: %s", describe(t.events))
+	}
+	checkAnswer(w, w.good(s, "what do you remember"), "a summary")
+	if s.ID() != id {
+		w.Errorf("the session id changed from %s to %s", id, s.ID())
+	}
+	w.asked("what do you remember", "there were pears")
+}
+
 // firstOf is the place of the first event of some kinds, or the number of all.
 func firstOf(events []runner.Event, kinds ...runner.EventKind) int {
 	for i, e := range events {
