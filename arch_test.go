@@ -99,7 +99,7 @@ var allowed = map[string][]string{
 	"internal/permission":             {"internal/fault", "internal/atomicfile", "internal/render/redact", "internal/permission/commandline"},
 	"internal/permission/commandline": {},
 	"internal/budget":                 {"internal/fault", "internal/atomicfile"},
-	"internal/supervisor":             {"internal/fault", "internal/render/redact", "internal/permission", "internal/runner"},
+	"internal/supervisor":             {"internal/fault", "internal/atomicfile", "internal/render/redact", "internal/permission", "internal/runner"},
 	"internal/webhook":                {"internal/fault", "internal/ident", "internal/atomicfile"},
 	"internal/runner":                 {"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
 	"internal/runner/script":          {"internal/fault", "internal/runner"},

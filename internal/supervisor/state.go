@@ -5,10 +5,10 @@ import "fmt"
 // state is what the counting rule remembers.
 type state struct {
 	// Failed counts corrections in a row that were not followed by OK.
-	Failed int
+	Failed int `json:"failed,omitempty"`
 	// Paused is that a person was called. No judge that costs anything is
 	// asked until the agent comes back.
-	Paused bool
+	Paused bool `json:"paused,omitempty"`
 }
 
 // effect is what follows from a verdict.

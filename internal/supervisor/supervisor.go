@@ -18,6 +18,9 @@ type Options struct {
 	Every     int           // steps between two evaluations; 5
 	Threshold int           // failed corrections in a row that call a person; 3
 	Timeout   time.Duration // of one evaluation; a minute
+	// File keeps what is known over a restart; "" for none.
+	File string
+	Log  func(line string) // for people, or nil
 
 	// These are called from the goroutine of Run, one at a time. They may take
 	// their time: only supervision waits for them. Never nil.
@@ -49,6 +52,9 @@ func (o Options) withDefaults() Options {
 	if o.Back == nil {
 		o.Back = func() {}
 	}
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
 	return o
 }
 
@@ -65,12 +71,17 @@ type Supervisor struct {
 	generation int
 	status     Status
 
-	// Of the goroutine of Run alone.
-	state     state
-	window    []Step
-	unjudged  int // steps since the last evaluation
-	whispered string
-	since     int
+	known memory // of the goroutine of Run alone
+}
+
+// memory is what a supervisor knows of its agent. It is kept in a file.
+type memory struct {
+	V         int    `json:"v"`
+	State     state  `json:"state"`
+	Window    []Step `json:"window,omitempty"`
+	Unjudged  int    `json:"unjudged,omitempty"`  // steps since the last evaluation
+	Whispered string `json:"whispered,omitempty"` // since the agent was last OK
+	Since     int    `json:"since,omitempty"`     // steps after that
 }
 
 // Status is what is shown of a supervisor.
@@ -95,9 +106,13 @@ const (
 	Paused   State = "paused" // a person was called, and the agent has not come back
 )
 
-// New makes a supervisor. Run makes it work.
+// New makes a supervisor, with what an earlier one left in the file. Run makes
+// it work.
 func New(o Options) *Supervisor {
-	return &Supervisor{options: o.withDefaults(), wake: make(chan struct{}, 1), status: Status{State: Watching}} // one token; more would say the same
+	s := &Supervisor{options: o.withDefaults(), wake: make(chan struct{}, 1)} // one token; more would say the same
+	s.known = s.load()
+	s.show(s.known.State)
+	return s
 }
 
 // Observe hands over a step. It never blocks.
@@ -147,6 +162,7 @@ func (s *Supervisor) Run(ctx context.Context) {
 		}
 		for ctx.Err() == nil && s.advance(ctx) {
 		}
+		s.save()
 	}
 }
 
@@ -164,7 +180,7 @@ func (s *Supervisor) advance(ctx context.Context) bool {
 	switch {
 	case back:
 		s.forget()
-		next, e := returned(s.state)
+		next, e := returned(s.known.State)
 		s.apply(next, e)
 	case have:
 		s.add(ctx, step)
@@ -174,18 +190,18 @@ func (s *Supervisor) advance(ctx context.Context) bool {
 	return true
 }
 
-func (s *Supervisor) forget() {
-	s.window, s.unjudged, s.whispered, s.since = nil, 0, "", 0
-}
+// forget leaves nothing but the state.
+func (s *Supervisor) forget() { s.known = memory{State: s.known.State} }
 
 func (s *Supervisor) add(ctx context.Context, step Step) {
-	s.window = append(s.window, step)
-	if len(s.window) > s.options.Window {
-		s.window = slices.Clone(s.window[1:])
+	k := &s.known
+	k.Window = append(k.Window, step)
+	if over := len(k.Window) - s.options.Window; over > 0 {
+		k.Window = slices.Clone(k.Window[over:])
 	}
-	s.since++
-	if s.unjudged++; s.unjudged >= s.options.Every {
-		s.unjudged = 0
+	k.Since++
+	if k.Unjudged++; k.Unjudged >= s.options.Every {
+		k.Unjudged = 0
 		s.evaluate(ctx)
 	}
 }
@@ -194,7 +210,7 @@ func (s *Supervisor) add(ctx context.Context, step Step) {
 // asked instead, about what the agent did since.
 func (s *Supervisor) evaluate(ctx context.Context) {
 	judge := s.options.Judge
-	if s.state.Paused {
+	if s.known.State.Paused {
 		judge = Rules{}
 	}
 	s.mu.Lock()
@@ -202,14 +218,14 @@ func (s *Supervisor) evaluate(ctx context.Context) {
 	s.mu.Unlock()
 	limited, cancel := context.WithTimeout(ctx, s.options.Timeout)
 	defer cancel()
-	v, err := judge.Judge(limited, Window{Agent: s.options.Agent, Steps: slices.Clone(s.window), Whispered: s.whispered, Since: s.since})
+	v, err := judge.Judge(limited, Window{Agent: s.options.Agent, Steps: slices.Clone(s.known.Window), Whispered: s.known.Whispered, Since: s.known.Since})
 	if err == nil && !v.Action.valid() {
 		err = fault.Errorf(fault.Protocol, "judge: '%s' is no verdict", v.Action)
 	}
 	if !s.note(ctx, generation, v, err) {
 		return
 	}
-	next, e := next(s.state, v, s.options.Threshold)
+	next, e := next(s.known.State, v, s.options.Threshold)
 	s.apply(next, e)
 }
 
@@ -232,16 +248,11 @@ func (s *Supervisor) note(ctx context.Context, generation int, v Verdict, err er
 
 // apply makes a state the current one, and does what follows.
 func (s *Supervisor) apply(to state, e effect) {
-	s.state = to
-	s.mu.Lock()
-	s.status.State, s.status.Failed = Watching, to.Failed
-	if to.Paused {
-		s.status.State = Paused
-	}
-	s.mu.Unlock()
+	s.known.State = to
+	s.show(to)
 	switch {
 	case e.Whisper.Action != "":
-		s.whispered, s.since = e.Whisper.Message, 0
+		s.known.Whispered, s.known.Since = e.Whisper.Message, 0
 		s.options.Whisper(e.Whisper.Message, e.Whisper.Action)
 	case e.Escalate != "":
 		s.forget() // only what it does from now on can bring it back
@@ -250,6 +261,16 @@ func (s *Supervisor) apply(to state, e effect) {
 		s.options.Back()
 	}
 	if to == (state{}) {
-		s.whispered = ""
+		s.known.Whispered = ""
+	}
+}
+
+// show makes a state visible.
+func (s *Supervisor) show(to state) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.State, s.status.Failed = Watching, to.Failed
+	if to.Paused {
+		s.status.State = Paused
 	}
 }

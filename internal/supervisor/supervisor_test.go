@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -79,18 +81,73 @@ func (w *watched) steps(n int) {
 }
 
 func watch(t *testing.T, answers ...answer) *watched {
-	w := &watched{judge: &scripted{answers: answers}}
+	w, _ := watchWithFile(t, "", answers...)
+	return w
+}
+
+// watchWithFile is watch of a supervisor that keeps what it knows in a file.
+// stop ends it.
+func watchWithFile(t *testing.T, file string, answers ...answer) (w *watched, stop func()) {
+	w = &watched{judge: &scripted{answers: answers}}
 	w.Supervisor = supervisor.New(supervisor.Options{
-		Agent: "fox", Judge: w.judge,
+		Agent: "fox", Judge: w.judge, File: file, Log: w.log,
 		Whisper:  func(m string, a supervisor.Action) { w.log(fmt.Sprint("whisper ", a, " ", m)) },
 		Escalate: func(m string) { w.log("escalate " + m) },
 		Back:     func() { w.log("back") },
 	})
-	ctx, stop := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { w.Run(ctx) })
-	t.Cleanup(func() { stop(); running.Wait() })
-	return w
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return w, stop
+}
+
+// What a supervisor knows survives it: the window, the steps since the last
+// evaluation, failed corrections, and that a person was called.
+func TestKnowsWhatTheOneBeforeKnew(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "supervisor.json")
+	synctest.Test(t, func(t *testing.T) {
+		w, stop := watchWithFile(t, file, says(supervisor.Correction, "a"), says(supervisor.Correction, "b"))
+		w.steps(13)
+		stop()
+		w, stop = watchWithFile(t, file, says(supervisor.Correction, "c"))
+		if s := w.Status(); s.Failed != 2 || s.State != supervisor.Watching {
+			t.Errorf("%+v", s)
+		}
+		w.steps(2)
+		if did := w.take(); !slices.Equal(did, []string{"escalate 3 corrections in a row did not help; the last one: c"}) {
+			t.Errorf("%q", did)
+		}
+		if told := w.judge.windows[0]; len(told.Steps) != 15 || told.Whispered != "b" || told.Since != 5 {
+			t.Errorf("%d steps, %q, %d steps ago", len(told.Steps), told.Whispered, told.Since)
+		}
+		stop()
+		w, _ = watchWithFile(t, file, says(supervisor.Escalation, "not asked"))
+		if s := w.Status(); s.State != supervisor.Paused {
+			t.Errorf("%+v", s)
+		}
+		w.Returned()
+		if did := w.take(); !slices.Equal(did, []string{"back"}) {
+			t.Errorf("%q", did)
+		}
+	})
+}
+
+// A file that cannot be read is told, and supervision begins anew.
+func TestBeginsAnewWithoutItsFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "supervisor.json")
+	for _, content := range []string{"{", `{"v":99,"state":{"paused":true}}`} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Test(t, func(t *testing.T) {
+			w, _ := watchWithFile(t, file)
+			if did := w.take(); len(did) != 1 || !strings.HasPrefix(did[0], "supervision begins anew") || w.Status().State != supervisor.Watching {
+				t.Errorf("%q, %+v", did, w.Status())
+			}
+		})
+	}
 }
 
 func TestEvaluatesEveryFiveSteps(t *testing.T) {

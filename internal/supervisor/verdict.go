@@ -46,17 +46,17 @@ type Window struct {
 // answers one prompt may have hundreds of them, and an agent can be stuck
 // within one turn: so steps are counted, not prompts.
 type Step struct {
-	At    time.Time
-	Text  string
-	Tools []Tool
-	Error string // why the turn failed with this step, or ""
+	At    time.Time `json:"at"`
+	Text  string    `json:"text,omitempty"`
+	Tools []Tool    `json:"tools,omitempty"`
+	Error string    `json:"error,omitempty"` // why the turn failed with this step, or ""
 }
 
 // Tool is one use of a tool.
 type Tool struct {
-	Name   string
-	Input  string // JSON
-	Result string
-	Failed bool
-	Done   bool // Result and Failed are known
+	Name   string `json:"name"`
+	Input  string `json:"input,omitempty"` // JSON
+	Result string `json:"result,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+	Done   bool   `json:"done,omitempty"` // Result and Failed are known
 }
