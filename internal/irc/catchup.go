@@ -3,6 +3,7 @@ package irc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"den/internal/fault"
@@ -48,7 +49,7 @@ const direct = ""
 // missedLocked begins to read what was missed while there was no connection.
 func (cn *connection) missedLocked() {
 	switch {
-	case cn.since.IsZero(): // nothing is known that something could follow
+	case cn.directSince.IsZero(): // nothing is known that something could follow
 	case !cn.caps["draft/chathistory"]:
 		cn.client.events.push(Event{Kind: EventGap, Time: cn.since})
 	default:
@@ -143,7 +144,7 @@ func (cn *connection) missedOf(ctx context.Context, target string) ([]Event, err
 	cursor, known := c.cursors[cn.isupport.Fold(target)]
 	c.mu.Unlock()
 	if !known {
-		cursor = Cursor{Time: cn.justBefore()}
+		cursor = Cursor{Time: justBefore(cn.directSince)}
 	}
 	var missed []Event
 	for {
@@ -162,14 +163,16 @@ func (cn *connection) missedOf(ctx context.Context, target string) ([]Event, err
 
 // justBefore is the time before the last message that we know: what was sent
 // in the same millisecond may be new. What is not is recognised by its ID.
-func (cn *connection) justBefore() time.Time { return cn.since.Add(-time.Millisecond) }
+func justBefore(t time.Time) time.Time { return t.Add(-time.Millisecond) }
 
-// missedDirect reads the direct messages since the last message that we know.
+// missedDirect reads the direct messages since the last one that we know, of
+// all peers, in the order in which they were sent: whoever is told of one has
+// been told of all before it.
 func (cn *connection) missedDirect(ctx context.Context) ([]Event, error) {
 	c := cn.client
 	// The server's clock may be ahead of ours.
 	until := time.Now().Add(24 * time.Hour)
-	r := newRequest("read history", Message{Command: "CHATHISTORY", Params: []string{"TARGETS", timestamp(cn.justBefore()), timestamp(until), fmt.Sprint(page)}})
+	r := newRequest("read history", Message{Command: "CHATHISTORY", Params: []string{"TARGETS", timestamp(justBefore(cn.directSince)), timestamp(until), fmt.Sprint(page)}})
 	var targets []string
 	r.take = func(m Message) (used, last bool) {
 		if m.Command == "CHATHISTORY" && !cn.isupport.IsChannel(m.Param(1)) {
@@ -185,10 +188,15 @@ func (cn *connection) missedDirect(ctx context.Context) ([]Event, error) {
 		got, err := cn.missedOf(ctx, target)
 		missed = append(missed, got...)
 		if err != nil {
-			return missed, err
+			return inOrder(missed), err
 		}
 	}
-	return missed, nil
+	return inOrder(missed), nil
+}
+
+func inOrder(events []Event) []Event {
+	slices.SortStableFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	return events
 }
 
 func timestamp(t time.Time) string {

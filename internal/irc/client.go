@@ -30,7 +30,11 @@ type ClientConfig struct {
 	// Cursors are the last messages that the caller knows, by target. What came
 	// after them is read from the history, where the server keeps one.
 	Cursors map[string]Cursor
-	Limits  ClientLimits
+	// DirectSince is when the newest direct message was sent that the caller
+	// knows. Later ones are read from the history. Zero stands for the newest
+	// of the cursors.
+	DirectSince time.Time
+	Limits      ClientLimits
 }
 
 // A Login is how a client authenticates by SASL.
@@ -107,6 +111,7 @@ type Client struct {
 	cursors  map[string]Cursor     // by folded target
 	seen     seenIDs
 	lastSeen time.Time // of the newest message, or zero
+	direct   time.Time // of the newest direct message, or zero: none is known
 	isupport ISupport  // of the last connection
 	labels   uint64
 }
@@ -131,7 +136,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	c := &Client{
 		cfg: cfg, events: newEventQueue(cfg.Limits.Events),
 		asking: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
-		ready: make(chan struct{}), queue: newSendQueue(cfg.Limits.Queue),
+		ready: make(chan struct{}), queue: newSendQueue(cfg.Limits.Queue), direct: cfg.DirectSince, lastSeen: cfg.DirectSince,
 		desired: map[string]ChannelKey{}, cursors: map[string]Cursor{}, isupport: NewISupport(),
 	}
 	for _, ch := range cfg.Channels {

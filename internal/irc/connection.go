@@ -38,6 +38,7 @@ type connection struct {
 	wakeCatchUp  chan struct{}      // capacity one
 	rejoining    map[string]bool    // channels whose JOIN is not answered, by folded name
 	since        time.Time          // what was missed came after this, or zero
+	directSince  time.Time          // as since, of direct messages
 	failure      error              // why it ended, the first reason
 	lines        Bucket             // used by the writer alone
 }

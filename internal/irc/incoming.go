@@ -220,6 +220,9 @@ func (cn *connection) deliverLocked(e Event) {
 	if e.Time.After(c.lastSeen) {
 		c.lastSeen = e.Time
 	}
+	if e.Channel == "" && e.Time.After(c.direct) {
+		c.direct = e.Time
+	}
 	if e.Own && cn.self.Host == "" && cn.isSelf(e.From.Nick) {
 		cn.self.User, cn.self.Host = e.From.User, e.From.Host
 	}

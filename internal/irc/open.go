@@ -12,7 +12,10 @@ import (
 func (cn *connection) openLocked() {
 	c := cn.client
 	cn.registration, cn.open = nil, true
-	cn.since = c.lastSeen
+	cn.since, cn.directSince = c.lastSeen, c.lastSeen
+	if !c.direct.IsZero() {
+		cn.directSince = c.direct
+	}
 	c.isupport = cn.isupport.clone()
 	c.refoldLocked()
 	if mode := cn.isupport.Tokens["BOT"]; c.cfg.Bot && mode != "" {

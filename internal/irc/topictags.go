@@ -3,6 +3,7 @@ package irc
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // TopicTags returns the tags that a channel carries in its topic: the words
@@ -28,4 +29,20 @@ func TopicTags(topic string) []string {
 		}
 	}
 	return tags
+}
+
+// FormatTags writes tags as TopicTags reads them, "" for none. A tag of
+// several words becomes one.
+func FormatTags(tags []string) string {
+	var words []string
+	for _, tag := range tags {
+		word := strings.Join(strings.FieldsFunc(tag, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }), "-")
+		if word != "" {
+			words = append(words, strings.ToLower(word))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "tags: " + strings.Join(words, ",")
 }

@@ -243,6 +243,10 @@ func handleInvite(s *Server, c *client, m irc.Message) {
 }
 
 func handleTopic(s *Server, c *client, m irc.Message) {
+	if ch := s.channelLocked(m.Param(0)); ch != nil && len(m.Params) == 1 && c.invitations[fold(ch.name)] {
+		c.sendTopicLocked(ch) // who is invited decides by it
+		return
+	}
 	ch := s.memberOfLocked(c, m.Param(0))
 	switch {
 	case ch == nil:

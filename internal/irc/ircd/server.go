@@ -24,6 +24,7 @@ type Server struct {
 	conns          map[*client]struct{}
 	addresses      map[string]int     // connections by host
 	nicks          map[string]*client // registered clients, by folded nick
+	residents      map[string]string  // see SetResidents; folded to written nick
 	channels       map[string]*channel
 	batches        uint64
 	ids            uint64 // of messages that are not stored
@@ -92,6 +93,19 @@ func closeAll(listeners []Listener) {
 	for _, l := range listeners {
 		l.Close() // Best effort: it may be closed already.
 	}
+}
+
+// SetResidents names those who come back when they are away, as agents do:
+// a direct message to one that is not there is kept in the history, and read
+// from there. Without a history nothing is kept.
+func (s *Server) SetResidents(nicks []string) {
+	residents := map[string]string{}
+	for _, nick := range nicks {
+		residents[fold(nick)] = nick
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.residents = residents
 }
 
 func (s *Server) announce(a net.Addr) {

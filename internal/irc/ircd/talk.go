@@ -66,7 +66,7 @@ func (t *talk) toLocked(target string) {
 	}
 	peer := t.server.nicks[fold(target)]
 	if peer == nil {
-		t.refuseLocked(irc.ERR_NOSUCHNICK, printable(target), "No such nick/channel")
+		t.toAbsentLocked(target)
 		return
 	}
 	d := t.acceptLocked(peer.nick, pair(t.from.identity(), peer.identity()))
@@ -77,6 +77,24 @@ func (t *talk) toLocked(target string) {
 	t.deliverLocked(peer, d)
 	if peer.away != "" && t.command == "PRIVMSG" {
 		t.from.numericLocked(irc.RPL_AWAY, peer.nick, peer.away)
+	}
+}
+
+// toAbsentLocked keeps a message for a resident who is away, and refuses one
+// for anybody else.
+func (t *talk) toAbsentLocked(target string) {
+	nick, resident := t.server.residents[fold(target)]
+	if !resident || t.server.history == nil || t.command == "TAGMSG" {
+		t.refuseLocked(irc.ERR_NOSUCHNICK, printable(target), "No such nick/channel")
+		return
+	}
+	d := t.acceptLocked(nick, pair(t.from.identity(), fold(nick)))
+	if d == nil {
+		return
+	}
+	t.echoLocked(d)
+	if t.command == "PRIVMSG" {
+		t.from.numericLocked(irc.RPL_AWAY, nick, "not here now; your message is kept")
 	}
 }
 
