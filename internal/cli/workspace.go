@@ -169,6 +169,9 @@ func whyText(s keeper.AgentStatus) string {
 	if s.Question != nil {
 		why = "asks: " + s.Question.Text
 	}
+	if s.Budget != nil && s.Budget.Level != "ok" {
+		why += "; budget " + s.Budget.Level + ": " + s.Budget.Text
+	}
 	if s.Nudges > 0 {
 		why += fmt.Sprintf(" (nudges that wait: %d)", s.Nudges)
 	}

@@ -85,6 +85,13 @@ type State struct {
 	Question *Question // set exactly while Asking
 	Why      string    // for people: the error, the phrase, the reason for Unknown
 	Source   string    // what it was read from: "claude session file", "screen"
+	Budget   *Budget   // of an agent whose use is limited, else nil
+}
+
+// Budget is how much of its limits an agent has used.
+type Budget struct {
+	Level string // ok, warned (four fifths are used) or exceeded (no turn begins)
+	Text  string // the tightest limit, for people: "1.2M of 2M tokens in the last hour"
 }
 
 // Question is a decision that an agent waits for.

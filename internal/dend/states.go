@@ -37,6 +37,9 @@ func showState(status *keeper.AgentStatus, s conversation.State) {
 	if s.Activity == conversation.Broken {
 		status.StateWhy = s.Why
 	}
+	if b := s.Budget; b != nil {
+		status.Budget = &keeper.Budget{Level: b.Level, Text: b.Text}
+	}
 }
 
 func question(q *conversation.Question) *keeper.Question {

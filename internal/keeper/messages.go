@@ -70,6 +70,9 @@ type Ps struct {
 type ChatServer struct {
 	Address string `json:"address"` // host:port
 	Own     bool   `json:"own"`     // the keeper's own
+	// PasswordFile has the password of the keeper's own server, on systems
+	// that do not tell which user a connection comes from.
+	PasswordFile string `json:"password_file,omitempty"`
 }
 
 // AgentStatus is one agent, wanted against actual.
@@ -94,6 +97,13 @@ type AgentStatus struct {
 	State    string    `json:"state,omitempty"`
 	StateWhy string    `json:"state_why,omitempty"`
 	Question *Question `json:"question,omitempty"`
+	Budget   *Budget   `json:"budget,omitempty"` // of an agent whose use is limited
+}
+
+// Budget is how much of its limits an agent has used.
+type Budget struct {
+	Level string `json:"level"` // ok, warned (four fifths are used) or exceeded (no turn begins)
+	Text  string `json:"text"`  // the tightest limit, for people
 }
 
 // Question is a decision that an agent waits for.
@@ -165,6 +175,7 @@ type ApprovalRequest struct {
 	Paths   []string `json:"paths,omitempty"`
 	URL     string   `json:"url,omitempty"`
 	Text    string   `json:"text,omitempty"`
+	Choices []string `json:"choices,omitempty"` // that a question offers
 }
 
 // What says it on one line.
@@ -173,6 +184,9 @@ func (r ApprovalRequest) What() string {
 	if r.Command == "" && len(r.Paths) == 0 && r.URL == "" {
 		words = append(words, r.Text)
 	}
+	if len(r.Choices) > 0 {
+		words = append(words, "("+strings.Join(r.Choices, " | ")+")")
+	}
 	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 }
 
@@ -180,7 +194,8 @@ func (r ApprovalRequest) What() string {
 type Decision struct {
 	ID     string `json:"id"`
 	Agent  string `json:"agent,omitempty"` // or "" where the id is enough
-	Option string `json:"option"`          // approve or deny
+	Option string `json:"option"`          // approve, deny or answer
+	Text   string `json:"text,omitempty"`  // of answer
 	Always bool   `json:"always,omitempty"`
 	By     string `json:"by"`
 	Why    string `json:"why,omitempty"`

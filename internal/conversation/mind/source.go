@@ -67,6 +67,9 @@ func (s *Source) follow(ctx context.Context) error {
 
 func stateOf(t ipc.AgentStatus) conversation.State {
 	state := conversation.State{Activity: conversation.Activity(t.State), Why: t.Why}
+	if t.Budget != "" {
+		state.Budget = &conversation.Budget{Level: t.BudgetLevel, Text: t.Budget}
+	}
 	if q := t.Question; q != nil {
 		state.Question = &conversation.Question{ID: q.ID, Text: q.Text, Kind: conversation.QuestionKind(q.Kind)}
 		for _, o := range q.Options {

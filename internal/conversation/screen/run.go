@@ -79,6 +79,9 @@ func (c *Conversation) watchState(ctx context.Context) error {
 		}
 		if !c.settled(last) || !silence.goesOn(ctx, c) {
 			s, err := c.State(ctx)
+			if err == nil {
+				c.noteBudget(s.Budget)
+			}
 			if err == nil && !sameState(s, last) && ctx.Err() == nil {
 				if err := errors.Join(late.checkSource(ctx), c.stateChanged(last, s)); err != nil {
 					return err
@@ -136,6 +139,14 @@ func sameState(a, b conversation.State) bool {
 		return false
 	}
 	return a.Question == nil && b.Question == nil || a.Question != nil && b.Question != nil && a.Question.ID == b.Question.ID
+}
+
+// noteBudget keeps what was used: that changes with every turn, and is no
+// change of the state.
+func (c *Conversation) noteBudget(b *conversation.Budget) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state.Budget = b
 }
 
 func (c *Conversation) stateChanged(last, now conversation.State) error {

@@ -119,7 +119,14 @@ func sameState(a, b conversation.State) bool {
 		}
 		return s.Question.ID + "\x00" + s.Question.Text
 	}
-	return a.Activity == b.Activity && a.Why == b.Why && asked(a) == asked(b)
+	return a.Activity == b.Activity && a.Why == b.Why && asked(a) == asked(b) && budgetOf(a) == budgetOf(b)
+}
+
+func budgetOf(s conversation.State) conversation.Budget {
+	if s.Budget == nil {
+		return conversation.Budget{}
+	}
+	return *s.Budget
 }
 
 func (s *Stream) run(ctx context.Context) {

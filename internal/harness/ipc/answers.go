@@ -38,6 +38,9 @@ type Person struct {
 	Account string `json:"account,omitempty"`
 	Real    string `json:"real,omitempty"`
 	Away    bool   `json:"away,omitempty"`
+
+	Agent bool     `json:"agent,omitempty"` // one that den runs
+	Tags  []string `json:"tags,omitempty"`  // of an agent
 }
 
 // People answers Who.
@@ -72,8 +75,11 @@ type AgentStatus struct {
 	Question  *Question `json:"question,omitempty"`
 	Pending   int       `json:"pending"`
 	SessionID string    `json:"session_id,omitempty"`
-	Connected bool      `json:"connected"` // to the server
-	Budget    string    `json:"budget,omitempty"`
+	Connected bool      `json:"connected"`        // to the server
+	Budget    string    `json:"budget,omitempty"` // how much of the tightest limit is used, for people
+
+	BudgetLevel string `json:"budget_level,omitempty"` // ok, warned or exceeded
+	Supervisor  string `json:"supervisor"`             // watching, or paused after it has called a person
 }
 
 // StateLine is what Watch sends with every change.

@@ -39,7 +39,7 @@ const (
 	Converse  = "converse"  // message, message_id, timeout: give it a message, and wait for the answer
 	Cancel    = "cancel"    // end the turn that runs
 	Approvals = "approvals" // what waits for a decision
-	Decide    = "decide"    // question, option, always, by, why
+	Decide    = "decide"    // question, option (message where it is "answer"), always, by, why
 	Watch     = "watch"     // states as they change
 )
 
