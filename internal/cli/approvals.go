@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os/user"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -16,8 +18,8 @@ func (a *app) approvalsCmd() *cobra.Command {
 	var file string
 	cmd := longFileFlag(&cobra.Command{
 		Use:     "approvals",
-		Short:   "List what agents ask permission for; approve or deny it",
-		Example: "  den approvals\n  den approvals approve k3f\n  den approvals deny k3f --why 'use the staging server'",
+		Short:   "List what agents ask; approve or deny it, or answer it",
+		Example: "  den approvals\n  den approvals approve k3f\n  den approvals deny k3f --why 'use the staging server'\n  den approvals answer k3f 'the second one'",
 		GroupID: groupAgent,
 		Args:    unknownVerb,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -28,7 +30,7 @@ func (a *app) approvalsCmd() *cobra.Command {
 			return a.answer(all, func(w io.Writer) { printApprovals(w, all, time.Now()) })
 		},
 	}, &file)
-	cmd.AddCommand(a.decideCmd("approve", "Allow what an agent asks for"), a.decideCmd("deny", "Refuse what an agent asks for"))
+	cmd.AddCommand(a.decideCmd("approve", "Allow what an agent asks for"), a.decideCmd("deny", "Refuse what an agent asks for"), a.answerQuestionCmd())
 	return cmd
 }
 
@@ -38,17 +40,43 @@ func (a *app) decideCmd(option, short string) *cobra.Command {
 	cmd := longFileFlag(&cobra.Command{
 		Use: option + " ID", Short: short, Example: "  den approvals " + option + " k3f", Args: args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.ID, d.By = args[0], userName()
-			if err := a.keep(cmd.Context(), file, keeper.MethodDecide, d, nil); err != nil {
-				return err
-			}
-			return a.answer(map[string]string{"id": d.ID, "decision": option}, nil)
+			d.ID = args[0]
+			return a.decide(cmd.Context(), file, d)
 		},
 	}, &file)
-	cmd.Flags().StringVar(&d.Agent, "agent", "", "the agent that asks, where two have the same id")
+	cmd.Flags().StringVar(&d.Agent, "agent", "", agentThatAsks)
 	cmd.Flags().BoolVar(&d.Always, "always", false, "decide the like of it in the same way from now on")
 	cmd.Flags().StringVar(&d.Why, "why", "", "the reason, for the agent and the audit log")
 	return cmd
+}
+
+const agentThatAsks = "the agent that asks, where two have the same id"
+
+func (a *app) answerQuestionCmd() *cobra.Command {
+	var file string
+	d := keeper.Decision{Option: "answer"}
+	cmd := longFileFlag(&cobra.Command{
+		Use: "answer ID TEXT|-", Short: "Answer a question that an agent asks", Example: "  den approvals answer k3f 'use the staging server'", Args: args(2, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.textOrStdin(cmd.Context(), args[1:])
+			if err != nil {
+				return err
+			}
+			d.ID, d.Text = args[0], strings.TrimRight(text, "\n")
+			return a.decide(cmd.Context(), file, d)
+		},
+	}, &file)
+	cmd.Flags().StringVar(&d.Agent, "agent", "", agentThatAsks)
+	return cmd
+}
+
+// decide tells the keeper what this user decides.
+func (a *app) decide(ctx context.Context, file string, d keeper.Decision) error {
+	d.By = userName()
+	if err := a.keep(ctx, file, keeper.MethodDecide, d, nil); err != nil {
+		return err
+	}
+	return a.answer(map[string]string{"id": d.ID, "decision": d.Option}, nil)
 }
 
 // userName is who decides, for the audit log.

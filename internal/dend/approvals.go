@@ -142,7 +142,7 @@ func (d *daemon) minds() []member {
 }
 
 func decideRequest(req keeper.Decision) ipc.Request {
-	return ipc.Request{Type: ipc.Decide, Question: req.ID, Option: req.Option, Always: req.Always, By: req.By, Why: req.Why}
+	return ipc.Request{Type: ipc.Decide, Question: req.ID, Option: req.Option, Message: req.Text, Always: req.Always, By: req.By, Why: req.Why}
 }
 
 // sockets returns where the harnesses listen, by agent.

@@ -95,8 +95,12 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 		return nil, err
 	}
 	defer conn.Close() // Best effort: it was answered.
+	var callers []string
+	if req.Caller != "" {
+		callers = []string{req.Caller}
+	}
 	var answer ipc.Answer
-	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID}, &answer)
+	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID, Callers: callers}, &answer)
 	return answer, err
 }
 

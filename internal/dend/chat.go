@@ -2,6 +2,7 @@ package dend
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -31,17 +33,54 @@ type chatPlace struct {
 const chatVersion = 1
 
 // chatServer is the keeper's own server for channels. It listens on this
-// machine only, and lets in this user and root.
+// machine only, and lets in this user and root: by who is at the other end of
+// a connection, or where the system does not tell that, by a password in a
+// file of this user.
 type chatServer struct {
-	dir string // its history, and where it listens
+	dir        string // its history, and where it listens
+	byPassword bool
 
 	mu      sync.Mutex // guards the fields below
 	place   chatPlace
+	server  *ircd.Server       // nil while it does not run
 	stop    context.CancelFunc // nil while it does not run
 	serving sync.WaitGroup
 }
 
+func newChatServer(dir string) *chatServer {
+	return &chatServer{dir: dir, byPassword: runtime.GOOS != "linux"} // see rpc.LoopbackUser
+}
+
 func (c *chatServer) file() string { return filepath.Join(c.dir, "server.json") }
+
+// passwordFile is where the password of the keeper's own server is, "" where it
+// has none.
+func (c *chatServer) passwordFile() string {
+	if !c.byPassword {
+		return ""
+	}
+	return filepath.Join(c.dir, "password")
+}
+
+// password returns that of the keeper's own server, and makes it for the first
+// start.
+func (c *chatServer) password() (string, error) {
+	file := c.passwordFile()
+	if file == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		data = []byte(rand.Text())
+		if err = os.MkdirAll(c.dir, 0o700); err == nil {
+			err = atomicfile.Write(file, data)
+		}
+	}
+	if err != nil {
+		return "", fault.Errorf(fault.Storage, "keep the server's password: %w", err)
+	}
+	return string(data), nil
+}
 
 // needsChat reports whether an agent of the workspace is in channels.
 func needsChat(ws *workspace.Workspace) bool {
@@ -83,7 +122,14 @@ func (c *chatServer) ensure(ws *workspace.Workspace) error {
 	if err != nil {
 		return fault.Hintf(fault.Errorf(fault.KindOf(err), "start the server for channels: %w", err), "name another port in [server]")
 	}
-	server, err := ircd.New(ircd.Config{Dir: filepath.Join(c.dir, "history"), Network: network(ws), OpenTopics: true})
+	password, err := c.password()
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if password == "" {
+		l = ownUserListener{l}
+	}
+	server, err := ircd.New(ircd.Config{Dir: filepath.Join(c.dir, "history"), Network: network(ws), OpenTopics: true, Password: password})
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -92,13 +138,28 @@ func (c *chatServer) ensure(ws *workspace.Workspace) error {
 		return errors.Join(err, l.Close(), server.Close())
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c.stop = cancel
+	c.server, c.stop = server, cancel
 	c.serving.Go(func() {
-		if err := server.Serve(ctx, ircd.Listener{Listener: ownUserListener{l}}); err != nil {
+		if err := server.Serve(ctx, ircd.Listener{Listener: l}); err != nil {
 			log.Printf("the server for channels ended: %v", err)
 		}
 	})
 	return nil
+}
+
+// expect tells the server which agents come back when they are away: what is
+// said to them in private meanwhile is kept for them.
+func (c *chatServer) expect(agents []member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server == nil {
+		return
+	}
+	var nicks []string
+	for _, m := range agents {
+		nicks = append(nicks, nickOf(m.Name()))
+	}
+	c.server.SetResidents(nicks)
 }
 
 // address returns where the file says the server is, and whether it may be the
@@ -191,6 +252,9 @@ func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error)
 	server := harness.Server{Address: p.Address, TLS: s.TLS && !p.Own, Insecure: s.Insecure, PasswordEnv: s.PasswordEnv}
 	if s.PasswordEnv != "" {
 		server.Account = nick
+	}
+	if p.Own {
+		server.PasswordFile = d.chat.passwordFile()
 	}
 	return server, nil
 }

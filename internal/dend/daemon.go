@@ -236,6 +236,9 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	}
 	d.changed = make(chan struct{})
 	d.mu.Unlock()
+	if d.keeps {
+		d.chat.expect(d.minds())
+	}
 	d.controller.Apply(plan)
 	return d.note(ws, members)
 }

@@ -154,6 +154,9 @@ func (d *daemon) ps(name string) keeper.Ps {
 	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if place, err := d.chat.where(); err == nil && place.Address != "" && needsChat(d.workspace) {
 		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own}
+		if place.Own {
+			ps.Server.PasswordFile = d.chat.passwordFile()
+		}
 	}
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()

@@ -161,7 +161,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: &chatServer{dir: p.Chat()}, keeps: len(o.verb) == 0}
+	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0}
 	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()

@@ -85,7 +85,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	d := &daemon{state: p, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, chat: &chatServer{dir: p.Chat()}}
+	d := &daemon{state: p, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat())}
 	ws, err := d.read()
 	if err != nil {
 		return err

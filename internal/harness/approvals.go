@@ -18,10 +18,12 @@ import (
 	"den/internal/webhook"
 )
 
-// The options of a question for permission.
+// The options of what waits for a decision. A question of the agent can also
+// be answered by one of its own choices.
 const (
 	optionApprove = "approve"
 	optionDeny    = "deny"
+	optionAnswer  = "answer" // with text
 )
 
 // openBroker opens what decides the agent's requests.
@@ -40,11 +42,34 @@ func (h *Harness) ask(ctx context.Context, r permission.Request) permission.Deci
 
 // answer decides an open question for whoever talks with the agent.
 func (h *Harness) answer(_ context.Context, question, option string) error {
-	if option != optionApprove && option != optionDeny {
-		return fault.Errorf(fault.Usage, "option %q: it is approve or deny", option)
+	answer, err := h.answerOf(question, option, "")
+	if err == nil {
+		answer.By = "the keeper's user"
+		_, err = h.broker.Decide(question, answer)
 	}
-	_, err := h.broker.Decide(question, permission.Answer{Approve: option == optionApprove, By: "the keeper's user"})
 	return err
+}
+
+// answerOf is the decision that an option stands for. A choice that the agent
+// offers is taken as it is, whatever it is called.
+func (h *Harness) answerOf(id, option, text string) (permission.Answer, error) {
+	for _, a := range h.openApprovals() {
+		if strings.EqualFold(a.ID, id) && slices.Contains(a.Request.Choices, option) {
+			return permission.Answer{Text: option}, nil
+		}
+	}
+	switch option {
+	case optionApprove:
+		return permission.Answer{Approve: true}, nil
+	case optionDeny:
+		return permission.Answer{}, nil
+	case optionAnswer:
+		if strings.TrimSpace(text) == "" {
+			return permission.Answer{}, fault.Errorf(fault.Usage, "an answer needs text")
+		}
+		return permission.Answer{Text: text}, nil
+	}
+	return permission.Answer{}, fault.Errorf(fault.Usage, "option %q: it is approve, deny or answer", option)
 }
 
 // approvalTold shows an approval that was made or decided, and asks the owner.
@@ -59,10 +84,38 @@ func (h *Harness) approvalTold(a permission.Approval) {
 		h.tellOwner(fmt.Sprintf("%s is %s. %s", a.ID, a.State, decidedText(a)), "approval-"+a.ID+"-end")
 		return
 	}
+	if a.Request.Kind == permission.Question {
+		h.questionTold(a)
+		return
+	}
 	h.screen.Notef("asks %s: %s (%s)", a.ID, text, a.Asked)
 	h.tellOwner(fmt.Sprintf("May I? %s: %s (%s). Answer '@%s approve %s' or '@%s deny %s', with 'always' for the like of it too. It expires at %s.",
 		a.ID, text, a.Asked, h.config.Nick, a.ID, h.config.Nick, a.ID, a.Expires.Format("15:04")), "approval-"+a.ID)
 	h.notify(webhook.AgentApproval, webhook.Warning, a.ID, fmt.Sprintf("%s asks for permission %s: %s", h.config.Nick, a.ID, text))
+}
+
+// questionTold asks the owner what the agent wants to know.
+func (h *Harness) questionTold(a permission.Approval) {
+	text := oneLine(a.Request.Text)
+	if len(a.Request.Choices) > 0 {
+		text += " (" + strings.Join(a.Request.Choices, " | ") + ")"
+	}
+	h.screen.Notef("asks %s: %s", a.ID, text)
+	h.tellOwner(fmt.Sprintf("Question %s: %s. Answer '@%s answer %s TEXT'. It expires at %s.",
+		a.ID, text, h.config.Nick, a.ID, a.Expires.Format("15:04")), "approval-"+a.ID)
+	h.notify(webhook.AgentQuestion, webhook.Warning, a.ID, fmt.Sprintf("[QUESTION] %s asks %s: %s", h.config.Nick, a.ID, text))
+}
+
+// maxAsked bounds what is said of a question.
+const maxAsked = 1000
+
+// oneLine is a text in one line.
+func oneLine(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
+	if runes := []rune(line); len(runes) > maxAsked {
+		line = string(runes[:maxAsked-1]) + "…"
+	}
+	return line
 }
 
 func decidedText(a permission.Approval) string {
@@ -121,24 +174,58 @@ func (h *Harness) openQuestion() *conversation.Question {
 		return nil
 	}
 	a := open[0]
-	return &conversation.Question{
-		ID: a.ID, Kind: conversation.Permission, Text: requestText(a.Request),
-		Options: []conversation.Option{{ID: optionApprove, Label: "approve"}, {ID: optionDeny, Label: "deny"}},
+	q := &conversation.Question{ID: a.ID, Kind: conversation.Permission, Text: requestText(a.Request)}
+	options := []string{optionApprove, optionDeny}
+	if a.Request.Kind == permission.Question {
+		q.Kind, q.Text, options = conversation.Choice, oneLine(a.Request.Text), a.Request.Choices
 	}
+	for _, o := range options {
+		q.Options = append(q.Options, conversation.Option{ID: o, Label: o})
+	}
+	return q
+}
+
+// decision is one that stands in a message: "approve ID", "deny ID always",
+// "answer ID TEXT".
+type decision struct {
+	id, option, text string
+	always           bool
+}
+
+// decisionIn reads a decision from a message. known tells whether there is or
+// was something with an id: people use the words in other messages too.
+func decisionIn(text string, known func(id string) bool) (d decision, ok bool) {
+	rest := strings.TrimSpace(text)
+	for strings.HasPrefix(rest, "@") {
+		_, rest, _ = strings.Cut(rest, " ")
+		rest = strings.TrimSpace(rest)
+	}
+	d.option, rest, _ = strings.Cut(rest, " ")
+	d.id, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case d.id == "":
+		return d, false
+	case d.option == optionAnswer:
+		d.text = rest
+		return d, rest != "" && known(d.id)
+	case d.option == optionApprove, d.option == optionDeny:
+		d.always = rest == "always"
+		return d, rest == "" || d.always
+	}
+	return d, false
+}
+
+// knowsApproval reports whether there is or was one with an id.
+func (h *Harness) knowsApproval(id string) bool {
+	return slices.ContainsFunc(h.broker.Approvals(), func(a permission.Approval) bool { return strings.EqualFold(a.ID, strings.TrimPrefix(id, "#")) })
 }
 
 // decides takes a message that decides an approval. It reports whether it was
 // one; whether its sender may decide is told.
 func (h *Harness) decides(m Incoming) bool {
-	words := strings.Fields(m.Text)
-	for len(words) > 0 && strings.HasPrefix(words[0], "@") {
-		words = words[1:]
-	}
-	if len(words) < 2 || len(words) > 3 || words[0] != optionApprove && words[0] != optionDeny {
-		return false
-	}
-	always := len(words) == 3 && words[2] == "always"
-	if len(words) == 3 && !always {
+	d, ok := decisionIn(m.Text, h.knowsApproval)
+	if !ok {
 		return false
 	}
 	reply := m.Nick
@@ -147,7 +234,8 @@ func (h *Harness) decides(m Incoming) bool {
 	}
 	by, err := h.mayDecide(m)
 	if err == nil {
-		_, err = h.broker.Decide(words[1], permission.Answer{Approve: words[0] == optionApprove, Always: always, By: by})
+		answer := permission.Answer{Approve: d.option == optionApprove, Text: d.text, Always: d.always, By: by}
+		_, err = h.broker.Decide(d.id, answer)
 	}
 	if err != nil {
 		h.background.Go(func() { h.say(reply, m.Nick+": "+err.Error(), "") })
@@ -209,8 +297,10 @@ func (h *Harness) decide(_ context.Context, r ipc.Request, c *ipc.Client) (any, 
 	if err := h.notByAgent(c); err != nil {
 		return nil, err
 	}
-	if r.Option != optionApprove && r.Option != optionDeny {
-		return nil, fault.Errorf(fault.Usage, "option %q: it is approve or deny", r.Option)
+	answer, err := h.answerOf(r.Question, r.Option, r.Message)
+	if err != nil {
+		return nil, err
 	}
-	return h.broker.Decide(r.Question, permission.Answer{Approve: r.Option == optionApprove, Always: r.Always, By: r.By, Why: r.Why})
+	answer.Always, answer.By, answer.Why = r.Always, r.By, r.Why
+	return h.broker.Decide(r.Question, answer)
 }

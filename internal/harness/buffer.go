@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"den/internal/atomicfile"
@@ -197,6 +198,22 @@ func (b *buffer) newest(name string) (ipc.Line, bool) {
 		return ipc.Line{}, false
 	}
 	return t.lines[len(t.lines)-1], true
+}
+
+// newestDirect returns the newest message between the agent and a person. What
+// was sent before it is known too: direct messages are taken in order.
+func (b *buffer) newestDirect() (newest ipc.Line, found bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for name, t := range b.targets {
+		if name == "" || strings.ContainsAny(name[:1], "#&+!") || len(t.lines) == 0 {
+			continue // a channel, or nothing
+		}
+		if last := t.lines[len(t.lines)-1]; !found || last.At.After(newest.At) {
+			newest, found = last, true
+		}
+	}
+	return newest, found
 }
 
 // names lists the targets.

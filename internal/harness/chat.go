@@ -24,6 +24,13 @@ type Chat interface {
 	Who(ctx context.Context, target string) ([]ipc.Person, error)
 	Topic(ctx context.Context, channel string) (string, error)
 	SetTopic(ctx context.Context, channel, topic string) error
+	Invite(ctx context.Context, nick, channel string) error
+	// Everybody tells who is on the server, as far as it lets that be known.
+	Everybody(ctx context.Context) ([]ipc.Person, error)
+	// Tags returns the tags that a topic carries.
+	Tags(topic string) []string
+	// OwnTags returns the agent's, in the form of Tags.
+	OwnTags() []string
 	// Channels lists those that were joined.
 	Channels() []string
 	// Same reports whether two names are one by the server's rules.
@@ -32,6 +39,23 @@ type Chat interface {
 	// Mentioned reports whether text addresses the agent.
 	Mentioned(text string) bool
 	Close()
+}
+
+// A Hearer hears what happens on the server, one call at a time.
+type Hearer interface {
+	Heard(m Incoming)
+	Invited(i Invitation)
+	// TopicChanged tells that a channel's topic is another, or that the agent
+	// has joined the channel.
+	TopicChanged(channel string)
+	// Arrived tells that somebody has joined a channel that the agent is in.
+	Arrived()
+}
+
+// Invitation asks the agent to join a channel.
+type Invitation struct {
+	Channel string
+	Nick    string // who invites
 }
 
 // Incoming is a message that came from the server.

@@ -102,14 +102,20 @@ func (h *Harness) chatJoin(ctx context.Context, r ipc.Request) (any, []string, e
 	if !h.chat.IsChannel(r.Channel) {
 		return nil, nil, notAChannel(r.Channel)
 	}
-	return struct{}{}, nil, h.chat.Join(ctx, r.Channel)
+	if err := h.chat.Join(ctx, r.Channel); err != nil {
+		return nil, nil, err
+	}
+	return struct{}{}, nil, h.places.change(func(p *placesFile) { p.join(r.Channel) })
 }
 
 func (h *Harness) chatPart(ctx context.Context, r ipc.Request) (any, []string, error) {
 	if !h.chat.IsChannel(r.Channel) {
 		return nil, nil, notAChannel(r.Channel)
 	}
-	return struct{}{}, nil, h.chat.Part(ctx, r.Channel)
+	if err := h.chat.Part(ctx, r.Channel); err != nil {
+		return nil, nil, err
+	}
+	return struct{}{}, nil, h.places.change(func(p *placesFile) { p.leave(r.Channel) })
 }
 
 func notAChannel(name string) error {

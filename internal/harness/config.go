@@ -107,6 +107,9 @@ type Server struct {
 	Account  string `json:"account,omitempty"`
 	// PasswordEnv names the variable with the account's password.
 	PasswordEnv string `json:"password_env,omitempty"`
+	// PasswordFile has the password that the server asks everybody for, if it
+	// asks for one.
+	PasswordFile string `json:"password_file,omitempty"`
 }
 
 func configFile(stateDir string) string { return filepath.Join(stateDir, "config.json") }

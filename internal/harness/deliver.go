@@ -116,6 +116,11 @@ func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 // endOfTurn counts a turn, and tells of one that failed.
 func (h *Harness) endOfTurn(o runner.Outcome) {
 	h.spend(o.Result.Usage)
+	if h.work != nil {
+		if err := h.work.turnEnded(h.clock().Add(-o.Duration), o.Failure != nil); err != nil {
+			h.logf("%v", err)
+		}
+	}
 	if o.Failure == nil {
 		h.over.collector.End(nil)
 		return

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,14 +29,16 @@ type Options struct {
 	StateDir string
 	Driver   runner.Driver
 	Spawn    runner.Spawner
-	// Connect joins the channels; nil for none. What it hears it hands to
-	// hear, one call at a time.
-	Connect func(ctx context.Context, c Config, since func(target string) (ipc.Line, bool), hear func(Incoming), logf func(string, ...any), getenv func(string) string) (Chat, error)
+	// Connect joins the channels; nil for none.
+	Connect func(ctx context.Context, c Config, since func(target string) (ipc.Line, bool), hearer Hearer, logf func(string, ...any), getenv func(string) string) (Chat, error)
 	// Judge is the supervisor's; nil for fixed rules.
 	Judge  supervisor.Judge
 	Screen *Screen
 	Getenv func(string) string
 	Clock  func() time.Time
+	// Idle is how long the agent must have had nothing to do before its work
+	// counts as complete; 0 means 15 seconds.
+	Idle time.Duration
 }
 
 // Harness runs one agent.
@@ -53,6 +56,9 @@ type Harness struct {
 	awake  *wakeUp
 	chat   Chat // nil without channels
 	peers  peers
+	places *places
+	rooms  gathering
+	work   *workload // nil where nobody is told of its end
 	server *ipc.Server
 
 	end        context.CancelFunc
@@ -86,6 +92,7 @@ func Run(ctx context.Context, o Options) error {
 	h := &Harness{
 		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
 		joined: make(chan struct{}), delivered: make(chan struct{}, 1), turns: map[string][]chan runner.Outcome{},
+		rooms: newGathering(),
 	}
 	return h.run(ctx)
 }
@@ -99,6 +106,9 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	if h.awake, err = openWakeUp(h.stateDir); err != nil {
 		return err
 	}
+	if h.places, err = openPlaces(filepath.Join(h.stateDir, "places.json")); err != nil {
+		return err
+	}
 	if h.runner, err = h.newRunner(); err != nil {
 		return err
 	}
@@ -106,6 +116,9 @@ func (h *Harness) run(ctx context.Context) (err error) {
 		return err
 	}
 	if err := h.openOversight(); err != nil {
+		return err
+	}
+	if err := h.openWork(); err != nil {
 		return err
 	}
 	// Whoever sees the agent in a channel can connect to its socket.
@@ -130,6 +143,12 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	defer parts.Wait()
 	parts.Go(func() { h.watchOver(ctx) })
 	parts.Go(func() { h.deliverAnswers(ctx) })
+	if h.chat != nil {
+		parts.Go(func() { h.gather(ctx) })
+	}
+	if h.work != nil {
+		parts.Go(func() { h.watchWork(ctx) })
+	}
 	parts.Go(func() { h.screen.readLines(ctx, h.typed) })
 	<-ctx.Done()
 	return nil
@@ -152,7 +171,9 @@ func (h *Harness) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chat, err := h.options.Connect(ctx, h.config, h.since(first), h.heard, h.logf, h.options.Getenv)
+	c := h.config
+	c.Channels = h.places.withJoined(c.Channels)
+	chat, err := h.options.Connect(ctx, c, h.since(first), (*hearer)(h), h.logf, h.options.Getenv)
 	if err != nil {
 		return fmt.Errorf("join the channels: %w", err)
 	}
@@ -180,21 +201,33 @@ func (h *Harness) firstStart() (time.Time, error) {
 	return first, nil
 }
 
-// since tells up to where the messages of a target are known.
+// since tells up to where the messages of a target are known: of a channel, or
+// with the agent's own nick of all direct messages.
 func (h *Harness) since(first time.Time) func(target string) (ipc.Line, bool) {
 	return func(target string) (ipc.Line, bool) {
-		if line, ok := h.buffer.newest(target); ok {
+		newest := h.buffer.newest
+		if target == h.config.Nick {
+			newest = func(string) (ipc.Line, bool) { return h.buffer.newestDirect() }
+		}
+		if line, ok := newest(target); ok {
 			return line, true
 		}
-		return ipc.Line{At: first}, target != h.config.Nick
+		return ipc.Line{At: first}, true
 	}
 }
 
-// heard takes messages once the harness knows the place that they came from.
-func (h *Harness) heard(m Incoming) {
+// hearer takes what comes from the server.
+type hearer Harness
+
+// Heard takes messages once the harness knows the place that they came from.
+func (h *hearer) Heard(m Incoming) {
 	<-h.joined
-	h.hear(m)
+	(*Harness)(h).hear(m)
 }
+
+func (h *hearer) Invited(i Invitation)        { h.rooms.invited(i) }
+func (h *hearer) TopicChanged(channel string) { h.rooms.topicChanged(channel) }
+func (h *hearer) Arrived()                    { h.rooms.rouse() }
 
 // listen opens the socket. Clients wait until it is served.
 func (h *Harness) listen() (l *net.UnixListener, closeSocket func(), err error) {
@@ -312,7 +345,13 @@ func (h *Harness) prompt(id, text string, route Route) {
 // typed takes a line that somebody typed on the harness's terminal.
 func (h *Harness) typed(line string) {
 	h.over.supervisor.Returned()
-	if _, err := h.runner.SendPrompt(runner.Prompt{Text: line}); err != nil {
+	var err error
+	if strings.TrimSpace(line) == runner.CompactPrompt {
+		_, err = h.compact(context.Background(), ipc.Request{}, nil)
+	} else {
+		_, err = h.runner.SendPrompt(runner.Prompt{Text: line})
+	}
+	if err != nil {
 		h.screen.Notef("not taken: %v", err)
 	}
 }

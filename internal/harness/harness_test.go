@@ -27,6 +27,7 @@ type world struct {
 	t       *testing.T
 	dir     string
 	address string
+	server  *ircd.Server
 	vars    map[string]string
 }
 
@@ -50,6 +51,7 @@ func (w *world) serve(address string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.server = server
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		w.t.Fatal(err)

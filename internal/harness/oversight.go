@@ -27,6 +27,7 @@ func (h *Harness) openOversight() (err error) {
 	s := h.config.Supervisor
 	h.over.supervisor = supervisor.New(supervisor.Options{
 		Agent: h.config.Agent, Judge: h.options.Judge, Window: s.Window, Every: s.Every, Threshold: s.Threshold,
+		File: filepath.Join(h.stateDir, "supervisor.json"), Log: h.screen.Log,
 		Whisper: h.whisper, Escalate: h.escalate,
 		Back: func() { h.screen.Notef("the supervisor watches again") },
 	})
@@ -85,13 +86,18 @@ func (h *Harness) escalate(message string) {
 // notify tells people outside of the channels, and in the channel that is for
 // that.
 func (h *Harness) notify(kind string, severity webhook.Severity, topic, text string) {
+	h.tell(webhook.Event{Type: kind, Severity: severity, Topic: topic, Message: text})
+}
+
+func (h *Harness) tell(e webhook.Event) {
+	e.Nick = h.config.Nick
 	if h.over.webhook != nil {
-		if _, err := h.over.webhook.Send(webhook.Event{Type: kind, Nick: h.config.Nick, Severity: severity, Topic: topic, Message: text}); err != nil {
+		if _, err := h.over.webhook.Send(e); err != nil {
 			h.logf("send a webhook: %v", err)
 		}
 	}
 	if target := h.config.Webhook.Channel; target != "" && h.chat != nil && h.isIn(target) {
-		h.background.Go(func() { h.say(target, text, "") })
+		h.background.Go(func() { h.say(target, e.Message, "") })
 	}
 }
 

@@ -28,11 +28,15 @@ var ownCommands = map[string]func(*Harness, context.Context, ipc.Request, *ipc.C
 	ipc.Watch:     (*Harness).watch,
 }
 
+// compact has the agent shorten what it remembers, between two turns.
 func (h *Harness) compact(context.Context, ipc.Request, *ipc.Client) (any, error) {
+	if _, ok := h.options.Driver.(runner.Compacter); !ok {
+		return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "an agent of the backend '%s' cannot be told to compact its conversation", h.config.Backend), "'den channel clear' begins a new one")
+	}
 	if !h.runner.Running() {
 		return nil, fault.Errorf(fault.NotRunning, "the agent does not run")
 	}
-	_, err := h.runner.SendPrompt(runner.Prompt{Text: "/compact"})
+	_, err := h.runner.SendPrompt(runner.Prompt{Text: runner.CompactPrompt})
 	return struct{}{}, err
 }
 
@@ -74,7 +78,12 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	default:
 		s.Activity = "idle"
 	}
-	s.Budget = h.over.ledger.Check(h.clock()).String()
+	spent := h.over.ledger.Check(h.clock())
+	s.Budget = spent.String()
+	if s.Budget != "" {
+		s.BudgetLevel = string(spent.Level)
+	}
+	s.Supervisor = string(h.over.supervisor.Status().State)
 	if s.Description == "" {
 		s.Description = "nothing"
 	}
@@ -140,6 +149,9 @@ const maxDepth = 4
 func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
 	if err := h.checkCallers(r.Callers); err != nil {
 		return nil, err
+	}
+	if len(r.Callers) == 0 {
+		h.over.supervisor.Returned() // a person asks
 	}
 	if r.MessageID == "" {
 		r.MessageID = "ask-" + r.ID

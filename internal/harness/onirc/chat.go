@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +24,7 @@ const idTag = "+den.local/id"
 type chat struct {
 	client *irc.Client
 	nick   string // as it was configured
+	tags   []string
 	logf   func(string, ...any)
 	end    context.CancelFunc
 	heard  sync.WaitGroup
@@ -32,8 +34,8 @@ var _ harness.Chat = (*chat)(nil)
 
 // Connect joins the channels of a harness. It returns at once: until the
 // server can be reached, and whenever it cannot, the client tries again.
-func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, bool), hear func(harness.Incoming), logf func(string, ...any), getenv func(string) string) (harness.Chat, error) {
-	config := irc.ClientConfig{Address: c.Server.Address, Nick: c.Nick, RealName: c.Nick + " (den)", Bot: true, Cursors: map[string]irc.Cursor{}}
+func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, bool), hearer harness.Hearer, logf func(string, ...any), getenv func(string) string) (harness.Chat, error) {
+	config := irc.ClientConfig{Address: c.Server.Address, Nick: c.Nick, RealName: realName(c), Bot: true, Cursors: map[string]irc.Cursor{}}
 	// Answers must not wait behind each other for long; the queue and the
 	// server's own limits are what protects it.
 	config.Limits = irc.ClientLimits{LineRate: 50, LineBurst: 200, Queue: 4096}
@@ -44,27 +46,45 @@ func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, 
 	if c.Server.Account != "" {
 		config.Login = &irc.Login{Account: c.Server.Account, Password: getenv(c.Server.PasswordEnv)}
 	}
+	if c.Server.PasswordFile != "" {
+		password, err := os.ReadFile(c.Server.PasswordFile)
+		if err != nil {
+			return nil, fault.Errorf(fault.Storage, "read the server's password: %w", err)
+		}
+		config.Password = strings.TrimSpace(string(password))
+	}
 	for _, name := range c.Channels {
 		config.Channels = append(config.Channels, irc.ChannelKey{Name: name})
 	}
-	for _, name := range append([]string{c.Nick}, c.Channels...) {
+	for _, name := range c.Channels {
 		if line, ok := since(name); ok {
 			config.Cursors[name] = irc.Cursor{ID: line.ID, Time: line.At}
 		}
+	}
+	if line, ok := since(c.Nick); ok {
+		config.DirectSince = line.At
 	}
 	client, err := irc.NewClient(config)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	ch := &chat{client: client, nick: c.Nick, logf: logf, end: cancel}
+	ch := &chat{client: client, nick: c.Nick, tags: irc.TopicTags(irc.FormatTags(c.Tags)), logf: logf, end: cancel}
 	go client.Run(ctx) // Close ends it and waits for it
-	ch.heard.Go(func() { ch.listen(hear) })
+	ch.heard.Go(func() { ch.listen(hearer) })
 	return ch, nil
 }
 
+// agentMark is in the real name of every agent that den runs, and its tags
+// after it: standard servers have no other place for them.
+const agentMark = "(den)"
+
+func realName(c harness.Config) string {
+	return strings.TrimSpace(c.Nick + " " + agentMark + " " + irc.FormatTags(c.Tags))
+}
+
 // listen hands on what comes until the client has ended.
-func (c *chat) listen(hear func(harness.Incoming)) {
+func (c *chat) listen(hearer harness.Hearer) {
 	for {
 		e, err := c.client.Next(context.Background())
 		if err != nil {
@@ -73,7 +93,19 @@ func (c *chat) listen(hear func(harness.Incoming)) {
 		switch e.Kind {
 		case irc.EventMessage:
 			if e.Command != "TAGMSG" {
-				hear(incoming(e))
+				hearer.Heard(incoming(e))
+			}
+		case irc.EventInvite:
+			if c.Same(e.Subject, c.client.Nick()) {
+				hearer.Invited(harness.Invitation{Channel: e.Channel, Nick: e.From.Nick})
+			}
+		case irc.EventTopic:
+			hearer.TopicChanged(e.Channel)
+		case irc.EventJoin:
+			if e.Own {
+				hearer.TopicChanged(e.Channel)
+			} else {
+				hearer.Arrived()
 			}
 		case irc.EventConnected:
 			c.logf("connected to the server as %s", c.client.Nick())
@@ -125,13 +157,30 @@ func (c *chat) Topic(ctx context.Context, channel string) (string, error) {
 	return t.Text, err
 }
 
+func (c *chat) Invite(ctx context.Context, nick, channel string) error {
+	return c.client.Invite(ctx, nick, channel)
+}
+
+func (c *chat) Tags(topic string) []string { return irc.TopicTags(topic) }
+func (c *chat) OwnTags() []string          { return c.tags }
+
 func (c *chat) Who(ctx context.Context, target string) ([]ipc.Person, error) {
 	users, err := c.client.Who(ctx, target)
 	people := []ipc.Person{}
 	for _, u := range users {
-		people = append(people, ipc.Person{Nick: u.Nick, Account: u.Account, Real: u.RealName, Away: u.Away})
+		people = append(people, personOf(u))
 	}
 	return people, err
+}
+
+func (c *chat) Everybody(ctx context.Context) ([]ipc.Person, error) { return c.Who(ctx, "*") }
+
+func personOf(u irc.User) ipc.Person {
+	p := ipc.Person{Nick: u.Nick, Account: u.Account, Real: u.RealName, Away: u.Away}
+	if p.Agent = strings.Contains(u.RealName, agentMark); p.Agent {
+		p.Tags = irc.TopicTags(u.RealName)
+	}
+	return p
 }
 
 // Send says text line by line. With again, lines that the server's history has

@@ -1,0 +1,144 @@
+package harness
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+const (
+	placesVersion = 1
+	maxPlacesFile = 1 << 20
+	maxPlaces     = 500 // of each kind; the oldest are forgotten
+	maxInvited    = 200 // agents that are invited to one channel
+)
+
+// placesFile is what is remembered of channels over restarts. Names are
+// compared without regard to case, as most servers do.
+type placesFile struct {
+	V int `json:"v"`
+	// Joined are the channels that the agent joined by itself.
+	Joined []string `json:"joined,omitempty"`
+	// Offered are the channels that the agent was told of by an invitation.
+	Offered []string `json:"offered,omitempty"`
+	// Invited are the agents that were invited, by channel.
+	Invited []invitedTo `json:"invited,omitempty"`
+}
+
+type invitedTo struct {
+	Channel string   `json:"channel"`
+	Nicks   []string `json:"nicks"`
+}
+
+// places keeps a placesFile.
+type places struct {
+	path string
+
+	mu   sync.Mutex // guards file, and the one on disk
+	file placesFile
+}
+
+func openPlaces(path string) (*places, error) {
+	p := &places{path: path, file: placesFile{V: placesVersion}}
+	data, err := atomicfile.Read(path, maxPlacesFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &p.file)
+	}
+	if err != nil {
+		return nil, fault.Hintf(fault.Errorf(fault.Storage, "read the agent's channels %s: %w", path, err), "remove the file to forget which channels the agent joined by itself")
+	}
+	if p.file.V > placesVersion {
+		return nil, fault.Hintf(fault.Errorf(fault.Protocol, "%s has version %d, this den knows %d", path, p.file.V, placesVersion), "use the newer den")
+	}
+	return p, nil
+}
+
+// change alters what is remembered, on disk first.
+func (p *places) change(alter func(*placesFile)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := p.file.clone()
+	alter(&next)
+	if err := atomicfile.WriteJSON(p.path, next); err != nil {
+		return fault.Errorf(fault.Storage, "remember the agent's channels: %w", err)
+	}
+	p.file = next
+	return nil
+}
+
+func (f placesFile) clone() placesFile {
+	f.Joined, f.Offered, f.Invited = slices.Clone(f.Joined), slices.Clone(f.Offered), slices.Clone(f.Invited)
+	return f
+}
+
+// withJoined adds the channels that the agent joined by itself.
+func (p *places) withJoined(channels []string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Clone(channels)
+	for _, name := range p.file.Joined {
+		if !hasName(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// wasOffered reports whether the agent was told of an invitation to a channel.
+func (p *places) wasOffered(channel string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return hasName(p.file.Offered, channel)
+}
+
+// mayInvite reports whether an agent is to be invited to a channel: once, and
+// not more than there is room for.
+func (p *places) mayInvite(channel, nick string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.file.invitedAt(channel)
+	return at < 0 || len(p.file.Invited[at].Nicks) < maxInvited && !hasName(p.file.Invited[at].Nicks, nick)
+}
+
+func hasName(all []string, name string) bool {
+	return slices.ContainsFunc(all, func(other string) bool { return strings.EqualFold(other, name) })
+}
+
+// withName appends a name, and forgets the oldest where there are too many.
+func withName(all []string, name string) []string {
+	if hasName(all, name) {
+		return all
+	}
+	all = append(all, name)
+	return all[max(0, len(all)-maxPlaces):]
+}
+
+func (f *placesFile) join(channel string)  { f.Joined = withName(f.Joined, channel) }
+func (f *placesFile) offer(channel string) { f.Offered = withName(f.Offered, channel) }
+
+func (f *placesFile) leave(channel string) {
+	f.Joined = slices.DeleteFunc(f.Joined, func(name string) bool { return strings.EqualFold(name, channel) })
+}
+
+func (f *placesFile) invitedAt(channel string) int {
+	return slices.IndexFunc(f.Invited, func(i invitedTo) bool { return strings.EqualFold(i.Channel, channel) })
+}
+
+func (f *placesFile) invite(channel, nick string) {
+	at := f.invitedAt(channel)
+	if at < 0 {
+		f.Invited = append(f.Invited, invitedTo{Channel: channel})
+		f.Invited = f.Invited[max(0, len(f.Invited)-maxPlaces):]
+		at = len(f.Invited) - 1
+	}
+	f.Invited[at].Nicks = append(slices.Clone(f.Invited[at].Nicks), nick)
+}
