@@ -86,8 +86,8 @@ var realBackends = []mindBackend{
 			"quota":    "it tries again by itself, and tells nobody",
 		},
 		cannot: map[string]string{
-			"auth":         "ACP has no place for an error of the model: its turn ends as if all were well",
-			"context-full": "ACP has no place for an error of the model: its turn ends as if all were well",
+			"auth":         "its error has no field that says so: the class is 'bug', and who asked is told at once",
+			"context-full": "it shortens its conversation by itself",
 		},
 	},
 	{

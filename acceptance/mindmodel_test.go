@@ -22,6 +22,7 @@ type mindModel struct {
 	mu      sync.Mutex // guards the fields below
 	held    map[string]chan struct{}
 	failing map[string]modelstub.Reply
+	used    map[string]bool // the commands that the agent was told to run
 }
 
 var mindTask = regexp.MustCompile(`task:(say|hold|fail|use):([a-z0-9-]+)`)
@@ -37,7 +38,7 @@ const fullTask = "full"
 const cutOff = "Your last turn was cut off before it ended"
 
 func newMindModel(b mindBackend, stub *modelstub.Server) *mindModel {
-	m := &mindModel{backend: b, held: map[string]chan struct{}{}, failing: map[string]modelstub.Reply{}}
+	m := &mindModel{backend: b, held: map[string]chan struct{}{}, failing: map[string]modelstub.Reply{}, used: map[string]bool{}}
 	stub.Always(b.turnWith("task:"), modelstub.Decide(m.reply))
 	return m
 }
@@ -87,7 +88,8 @@ func (m *mindModel) reply(r *modelstub.Request) modelstub.Reply {
 		}
 		return modelstub.Say("mended ", word)
 	case "use":
-		if len(r.Results) == 0 {
+		if !m.used[word] { // the results in the request may be of an earlier task that was denied
+			m.used[word] = true
 			return m.backend.shell("touch " + word)
 		}
 		return modelstub.Say("tried ", word)

@@ -69,7 +69,7 @@ func TestTurnEnds(t *testing.T) {
 		says   string
 	}{
 		{script: script{Flood: 1}},
-		{script: script{}, class: runner.Bug, says: "without a word"}, // so opencode ends when its model fails
+		{script: script{}, class: runner.Bug, says: "without a word"},
 		{script: script{Stop: "cancelled"}, cancel: true},
 		{script: script{Stop: "max_tokens"}, class: runner.Context},
 		{script: script{Stop: "max_turn_requests"}, class: runner.Bug},

@@ -175,9 +175,8 @@ func (s *session) result(t *turn, c *collector, end item, spentBefore float64) (
 		c.each(runner.Event{Kind: runner.Used, Usage: &r.Usage})
 	}
 	if c.isSilent() && !r.Cancelled && sdk.StopReason(got.StopReason) == sdk.StopReasonEndTurn {
-		// opencode ends its turn so when its model cannot be reached: without this
-		// nobody would be told anything.
-		return r, &runner.Failure{Class: runner.Bug, Message: "the agent ended its turn without a word, as some do when their model fails"}
+		// Who asked would be told nothing.
+		return r, &runner.Failure{Class: runner.Bug, Message: "the agent ended its turn without a word"}
 	}
 	return s.stopped(r, got.StopReason)
 }
