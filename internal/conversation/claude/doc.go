@@ -6,4 +6,6 @@
 // and after Esc, where hooks are silent. It stays behind when the process is
 // killed, so it counts only while a process with that number and start time
 // lives.
+//
+// What was said is in the transcript of the session that the file names.
 package claude

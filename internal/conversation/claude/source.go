@@ -33,6 +33,7 @@ type Options struct {
 type Source struct {
 	*watch.Watch
 	options Options
+	reading watch.Reading[*turn]
 
 	mu    sync.Mutex // guards the field below
 	found int        // the process whose file was read last, or 0
@@ -46,7 +47,7 @@ func Open(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{options: o}
+	s := &Source{options: o, reading: watch.Reading[*turn]{New: newTurn, Apply: (*turn).applyLine}}
 	s.Watch = watch.Start(watch.Options{Read: s.read, Dir: dir, Every: every})
 	return s, nil
 }

@@ -63,6 +63,7 @@ const (
 // params are those of the messages that are read.
 type params struct {
 	ThreadID  string          `json:"threadId"`
+	TurnID    string          `json:"turnId"`
 	ItemID    string          `json:"itemId"`
 	Status    threadStatus    `json:"status"`
 	Thread    *thread         `json:"thread"`
@@ -71,9 +72,10 @@ type params struct {
 	Reason    string          `json:"reason"`
 	Questions []question      `json:"questions"`
 	Error     *rpcError       `json:"error"`
-	Turn      struct {
-		Status string `json:"status"`
-	} `json:"turn"`
+	Turn      endedTurn       `json:"turn"`
+	Usage     struct {
+		Last tokens `json:"last"`
+	} `json:"tokenUsage"`
 	Item struct {
 		Type     string `json:"type"`
 		ClientID string `json:"clientId"`
@@ -151,14 +153,15 @@ type model struct {
 	failed  string    // why the last turn failed, "" where it is not known
 	waits   int       // how often a thread began to wait for its user
 	unknown []string  // threads of which only a status was told: to be asked about
-	added   []string  // messages that were added to a running turn; see unasked
+	turns   []turnNote
+	added   []string // messages that were added to a running turn; see unasked
 }
 
 // apply takes a notification or a request in.
 func (m *model) apply(msg message) error {
 	var p params
 	switch msg.Method {
-	case "thread/started", "thread/status/changed", "thread/closed", "turn/started", "turn/completed", "serverRequest/resolved", "error",
+	case "thread/started", "thread/status/changed", "thread/closed", "turn/started", "turn/completed", "serverRequest/resolved", "error", "thread/tokenUsage/updated",
 		"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/tool/requestUserInput":
 		if err := json.Unmarshal(msg.Params, &p); err != nil {
 			return fault.Errorf(fault.Protocol, "read codex' %s: %w", msg.Method, err)
@@ -177,6 +180,9 @@ func (m *model) apply(msg message) error {
 		m.setStatus(p.ThreadID, threadStatus{Type: "notLoaded"})
 	case "turn/started", "turn/completed":
 		m.setTurn(p.ThreadID, msg.Method, p.Turn.Status)
+		m.noteTurn(p.Turn)
+	case "thread/tokenUsage/updated":
+		m.noteUsage(p.TurnID, p.Usage.Last)
 	case "serverRequest/resolved":
 		m.open = slices.DeleteFunc(m.open, func(r request) bool { return string(r.id) == string(p.RequestID) })
 	case "error":

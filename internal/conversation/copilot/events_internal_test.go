@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"den/internal/conversation"
+	"den/internal/conversation/watch"
 )
 
 // The events were recorded from Copilot CLI 1.0.102: a permission that was
@@ -92,7 +93,7 @@ func TestTailReadsWholeLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tl := tail{path: path}
+	tl := tail{Tail: watch.Tail{Path: path}}
 	for _, step := range []struct {
 		add   string
 		begun bool

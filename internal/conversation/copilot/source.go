@@ -34,6 +34,7 @@ type Source struct {
 	*watch.Watch
 	options Options
 	dir     *watch.Dir
+	reading watch.Reading[*turn]
 
 	mu     sync.Mutex // guards the field below, and is held while files are read
 	events *tail      // or nil while no session is found
@@ -47,7 +48,7 @@ func Open(o Options) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Source{options: o, dir: dir}
+	s := &Source{options: o, dir: dir, reading: watch.Reading[*turn]{New: newTurn, Apply: (*turn).applyLine}}
 	s.Watch = watch.Start(watch.Options{Read: s.read, Dir: dir, Every: every})
 	return s, nil
 }
@@ -95,8 +96,8 @@ func (s *Source) joined(session string, working bool) (conversation.State, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	path := filepath.Join(session, "events.jsonl")
-	if s.events == nil || s.events.path != path {
-		s.events = &tail{path: path}
+	if s.events == nil || s.events.Path != path {
+		s.events = &tail{Tail: watch.Tail{Path: path}}
 	}
 	if err := s.events.update(); err != nil && !errors.Is(err, fs.ErrNotExist) { // it comes with the first event
 		return conversation.State{}, err

@@ -3,7 +3,8 @@
 //
 // The title tells work from waiting for a decision, also after a denial, where
 // hooks are silent. It begins with a sign; the words behind it may be in
-// another language or cut.
+// another language or cut. What was said is in the chat files of the directory
+// that it works in.
 package gemini
 
 import (
@@ -41,12 +42,16 @@ type Options struct {
 	Title func(ctx context.Context) (string, error)
 	// Processes lists the processes of the agent's session.
 	Processes func(ctx context.Context) ([]int, error)
+	// Home is Gemini's: .gemini in $GEMINI_CLI_HOME or the home directory; or
+	// "" where its files cannot be read.
+	Home string
 }
 
 // Source reads the title of one window.
 type Source struct {
 	*watch.Watch
 	options Options
+	chats   chats
 
 	mu     sync.Mutex // guards the fields below
 	asking bool       // when the title was read last

@@ -163,7 +163,7 @@ func (m *model) setStatus(session string, s status) {
 func (m *model) setError(e *apiError) {
 	switch {
 	case e == nil:
-	case e.Name == "MessageAbortedError": // Esc
+	case e.Name == aborted: // Esc
 		m.failed = ""
 	default:
 		m.failed = strings.TrimSpace(e.Name + " " + e.Data.Message)

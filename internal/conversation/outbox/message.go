@@ -29,6 +29,8 @@ type Message struct {
 	Attempts int       `json:"attempts"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`
+	// Handed is when the last attempt to hand it over began, zero before.
+	Handed time.Time `json:"handed,omitzero"`
 	// Before is the hash of the screen that it was typed at: whoever finds the
 	// same screen after a crash knows that nothing was typed.
 	Before string `json:"before,omitempty"`

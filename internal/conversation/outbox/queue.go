@@ -336,6 +336,19 @@ func (q *Queue) Expecting(e Expect) []Message {
 	return some
 }
 
+// HandedAfter returns the id of a message that was handed over after another,
+// "" for none.
+func (q *Queue) HandedAfter(m Message) string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, o := range q.messages {
+		if o.ID != m.ID && o.Handed.After(m.Handed) {
+			return o.ID
+		}
+	}
+	return ""
+}
+
 // Answered notes that the turn is over which the taken messages began.
 func (q *Queue) Answered() error {
 	for _, m := range q.List() {

@@ -34,6 +34,7 @@ var (
 
 	_ conversation.Confirmer = Sending{}
 	_ conversation.Mailbox   = Keeping{}
+	_ conversation.Replier   = (*Live)(nil)
 )
 
 // Keeping is a Sending that takes messages whatever the agent does.
@@ -136,6 +137,17 @@ func (l *Live) open() (conversation.Source, string) {
 		}
 	})
 	return source, ""
+}
+
+// ReplyTo asks the source what the agent said to a message. Where it keeps no
+// record of that, it is fault.Unsupported.
+func (l *Live) ReplyTo(ctx context.Context, m conversation.Asked) (conversation.Reply, error) {
+	source, why := l.open()
+	replier, ok := source.(conversation.Replier)
+	if !ok {
+		return conversation.Reply{}, fault.Errorf(fault.Unsupported, "read a reply from the %s: %s", l.name, why)
+	}
+	return replier.ReplyTo(ctx, m)
 }
 
 // Close ends the source for good.

@@ -175,7 +175,11 @@ func openGemini(a Agent, _ json.RawMessage) (conversation.Source, error) {
 	if a.Title == nil {
 		return nil, fault.Errorf(fault.Unsupported, "its provider does not tell its window's title")
 	}
-	return gemini.Open(gemini.Options{Title: a.Title, Processes: a.Processes}), nil
+	dir := a.getenv("GEMINI_CLI_HOME")
+	if dir == "" {
+		dir = a.getenv("HOME")
+	}
+	return gemini.Open(gemini.Options{Title: a.Title, Processes: a.Processes, Home: filepath.Join(dir, ".gemini")}), nil
 }
 
 func prepareCodex(a Agent, argv []string) (Launch, any, error) {
