@@ -20,21 +20,35 @@ type composer struct {
 	row  int    // where it begins; -1 for a box
 }
 
-// findComposer returns the composer of a screen, nil where none is seen.
+// findComposer returns the composer of a screen, nil where none is seen. Some
+// vendors draw a box or begin with a prompt, as the terminal and the mode are.
 func (p *profile) findComposer(screen, prompt string) *composer {
 	if p.composer.Left != "" {
-		return p.composer.find(screen)
+		if c := p.composer.find(screen); c != nil {
+			return c
+		}
 	}
-	glyph := strings.TrimSpace(strings.ReplaceAll(prompt, "\u00a0", " "))
 	rows := rowsOf(screen)
-	for i := len(rows) - 1; glyph != "" && i >= 0 && i > len(rows)-40; i-- {
-		if rest, ok := strings.CutPrefix(rows[i].text, glyph); ok {
+	for i := len(rows) - 1; i >= 0 && i > len(rows)-40; i-- {
+		if rest, ok := p.cutPrompt(rows[i], prompt); ok {
 			c := promptComposer(strings.TrimSpace(rest), rows[i].indent, rows[i+1:])
 			c.row = i
 			return c
 		}
 	}
 	return nil
+}
+
+// cutPrompt returns what a row has behind the prompt, or behind another of the
+// vendor's.
+func (p *profile) cutPrompt(r row, prompt string) (rest string, ok bool) {
+	for _, one := range append([]string{prompt}, p.prompts...) {
+		glyph := strings.TrimSpace(strings.ReplaceAll(one, "\u00a0", " "))
+		if rest, ok := strings.CutPrefix(r.text, glyph); ok && glyph != "" {
+			return rest, true
+		}
+	}
+	return "", false
 }
 
 // promptComposer is a composer that begins with a prompt. Its further rows are

@@ -28,6 +28,7 @@ type vendorFile struct {
 	Pasted       []string `toml:"pasted"`
 	Placeholders []string `toml:"placeholders"`
 	FlatMenu     []string `toml:"flat_menu"`
+	Prompts      []string `toml:"prompts"` // other than the preset's, as in another mode
 	Composer     box      `toml:"composer"`
 	Pauses       pauses   `toml:"pauses"`
 
@@ -63,6 +64,7 @@ type profile struct {
 	pasted           []string
 	flatMenus        [][]string
 	composer         box
+	prompts          []string // other than the preset's
 	pauses           pauses
 	questions        []questionWords
 	dialogs          []dialog
@@ -127,7 +129,7 @@ func newProfile(common *vendorFile, vendors ...*vendorFile) *profile {
 			p.flatMenus = append(p.flatMenus, f.FlatMenu)
 		}
 		if len(vendors) == 1 {
-			p.composer = f.Composer
+			p.composer, p.prompts = f.Composer, f.Prompts
 		}
 		for _, d := range f.Dialogs {
 			p.dialogs = append(p.dialogs, newDialog(d, common.Refusals))

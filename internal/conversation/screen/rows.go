@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -95,7 +96,14 @@ const lastRows = 6
 // takesTyping reports whether a screen shows the prompt of a program that
 // reads what is typed there.
 func (p *profile) takesTyping(screen, prefix string) bool {
-	return showsPrompt(screen, prefix) && !p.asks(screen) && !marked(p.notReading, endOf(screen))
+	return p.showsComposer(screen, prefix) && !p.asks(screen) && !marked(p.notReading, endOf(screen))
+}
+
+// showsComposer reports whether a screen shows the prompt, another of the
+// vendor's, or its box.
+func (p *profile) showsComposer(screen, prefix string) bool {
+	other := func(prompt string) bool { return showsPrompt(screen, prompt) }
+	return showsPrompt(screen, prefix) || slices.ContainsFunc(p.prompts, other) || p.composer.Left != "" && p.composer.find(screen) != nil
 }
 
 // endOf is the text of the last rows, in lower case.
