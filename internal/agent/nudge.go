@@ -29,6 +29,16 @@ func (m *Managed) Nudge(ctx context.Context, id, text string) (outbox.Message, e
 	return n, fmt.Errorf("nudge agent '%s': %s: %w", m.name, n.ID, err)
 }
 
+// Ask keeps text on disk as Nudge does, and returns the agent's reply once
+// DeliverNudges has handed it over and the turn is over.
+func (m *Managed) Ask(ctx context.Context, id, text string) (conversation.Reply, error) {
+	r, err := m.talk.Ask(ctx, conversation.Message{ID: id, Text: text})
+	if err != nil {
+		return r, fmt.Errorf("ask agent '%s': %s: %w", m.name, id, err)
+	}
+	return r, nil
+}
+
 // KeepNudge keeps a nudge and waits for nothing.
 func (m *Managed) KeepNudge(id, text string) (outbox.Message, error) {
 	n, err := m.nudges.Add(id, text)

@@ -88,6 +88,7 @@ type Conversation struct {
 	clock       func() time.Time
 	events      *conversation.Ring
 	up          chan struct{} // room for one token: a start is over
+	asking      chan struct{} // holds one token: whoever has it waits for a reply
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
 
 	mu sync.Mutex // guards the fields below
@@ -95,6 +96,7 @@ type Conversation struct {
 	composerHints []string
 	prompt        string             // left of the cursor when the program came up, or ""
 	state         conversation.State // as Run last saw it
+	before        screenBefore       // of the message that was typed last
 
 	leftAlone string // the screen whose dialog the start would not answer; the start's own
 }
@@ -106,7 +108,7 @@ func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		events: conversation.NewRing(), up: make(chan struct{}, 1),
+		events: conversation.NewRing(), up: make(chan struct{}, 1), asking: make(chan struct{}, 1),
 	}
 }
 

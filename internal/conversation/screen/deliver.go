@@ -31,11 +31,16 @@ func (c *Conversation) Deliver(ctx context.Context, id string) (outbox.Message, 
 	case gerr != nil:
 		return outbox.Message{ID: id}, gerr
 	case m.Status == conversation.Failed:
-		return m, fault.Hintf(fault.Errorf(fault.Usage, "it cannot be typed: %s", m.Reason), "change the text, or put it into a file and name that")
+		return m, cannotBeTyped(m)
 	case m.Status.Final():
 		return m, nil
 	}
 	return m, err
+}
+
+// cannotBeTyped is the error of a message that failed.
+func cannotBeTyped(m outbox.Message) error {
+	return fault.Hintf(fault.Errorf(fault.Usage, "it cannot be typed: %s", m.Reason), "change the text, or put it into a file and name that")
 }
 
 // deliver sends what is queued, in order, until the message with the id has
@@ -85,8 +90,9 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 		if err != nil {
 			return err
 		}
+		c.noteBefore(ctx, m.ID, before)
 		err = c.queue.Update(m.ID, func(m *outbox.Message) {
-			m.Status, m.Before, m.Reason = outbox.Sending, hash(before), ""
+			m.Status, m.Before, m.Reason, m.Handed = outbox.Sending, hash(before), "", time.Now()
 			m.Attempts++
 		})
 		if err != nil {
