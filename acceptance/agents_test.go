@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type realAgent struct {
 	name  string
 	home  func(t *testing.T, stub *modelstub.Server) *realcli.Home
 	calls []string // whom it calls whatever it is told; nobody answers
+	args  []string // of its command, in the place of the preset's; nil for these
 }
 
 var realAgents = []realAgent{
@@ -89,7 +91,7 @@ type kept struct {
 
 func keepAgent(t *testing.T, a realAgent, h *realcli.Home) *kept {
 	t.Helper()
-	return keepWorkspace(t, a.name, h, agentConfig(a.name, h))
+	return keepWorkspace(t, a.name, h, agentConfig(a, h))
 }
 
 // keepWorkspace makes a workspace of this text, in which the agent is.
@@ -120,9 +122,16 @@ func keepWorkspace(t *testing.T, agent string, h *realcli.Home, config string) *
 }
 
 // agentConfig is a den.toml with one agent of a preset.
-func agentConfig(preset string, h *realcli.Home) string {
+func agentConfig(a realAgent, h *realcli.Home) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n", preset, preset, h.Work)
+	fmt.Fprintf(&b, "[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n", a.name, a.name, h.Work)
+	if a.args != nil {
+		words := []string{strconv.Quote(a.name)}
+		for _, arg := range a.args {
+			words = append(words, strconv.Quote(arg))
+		}
+		fmt.Fprintf(&b, "start_command = [%s]\n", strings.Join(words, ", "))
+	}
 	writeEnv(&b, h)
 	return b.String()
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// keeperGrace is how much longer than the keeper its client waits.
+const keeperGrace = 2 * time.Second
+
 func (a *app) askCmd() *cobra.Command {
 	var file, id string
 	limit := duration(10 * time.Minute)
@@ -23,10 +26,15 @@ func (a *app) askCmd() *cobra.Command {
 		Use:   "ask NAME TEXT|-",
 		Short: "Send an agent a message and print its answer",
 		Long: `Send an agent a message, wait until it has ended its turn and print the answer. With -j the answer has
-the tokens and the cost of the turn, how long it took, the tools it used and how the answer is known.
+the tokens and the cost of the turn, how long it took, the tools it used (where that is known), what it
+was read from ("source") and how surely it answers this message ("certainty").
+
+The answer comes from the agent's protocol or from the record that its CLI keeps, and otherwise from its
+screen: what stands between the message and the prompt. "certainty" is then "likely" or "unsure".
 
 Agents may ask each other. A question that would make two agents wait for each other is refused.
-If the time is over before the answer comes, the message stays: the same --id waits for it again.`,
+If the agent asks for a decision first, the exit code is 13. If the time is over before the answer comes,
+it is 11. The message stays in both cases: the same --id with the same text waits for its answer.`,
 		Example: "  den agent ask reviewer 'is this safe to merge?'\n  git diff | den agent ask reviewer -",
 		Args:    args(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,9 +45,13 @@ If the time is over before the answer comes, the message stays: the same --id wa
 			if id == "" {
 				id = "ask-" + ident.New(time.Now())
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
+			// The keeper ends the wait, and says how far the message has come.
+			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit)+keeperGrace)
 			defer cancel()
-			req := keeper.Agent{Name: args[0], NudgeID: id, Text: strings.TrimRight(text, "\n"), Caller: a.getenv("DEN_AGENT")}
+			req := keeper.Agent{
+				Name: args[0], NudgeID: id, Text: strings.TrimRight(text, "\n"), Caller: a.getenv("DEN_AGENT"),
+				TimeoutMs: max(1, time.Duration(limit).Milliseconds()),
+			}
 			var answer ipc.Answer
 			err = a.keep(ctx, file, keeper.MethodAsk, req, &answer)
 			if errors.Is(err, context.DeadlineExceeded) {

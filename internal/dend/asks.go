@@ -3,7 +3,9 @@ package dend
 import (
 	"context"
 	"sync"
+	"time"
 
+	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
@@ -86,10 +88,40 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 		return nil, err
 	}
 	defer end()
-	socket := d.socketOf(m)
-	if socket == "" {
-		return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "agent '%s' is not driven by a protocol", m.Name()), "send it a message with 'den agent nudge', and read its screen with 'den agent peek'")
+	if socket := d.socketOf(m); socket != "" {
+		return converse(ctx, m, socket, req)
 	}
+	if req.TimeoutMs > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(req.TimeoutMs)*time.Millisecond)
+		defer cancel()
+	}
+	reply, err := m.Ask(ctx, req.NudgeID, req.Text)
+	switch {
+	case fault.KindOf(err) == fault.Timeout:
+		return nil, fault.Hintf(err, "ask with --id %s and the same text to wait again", req.NudgeID)
+	case err != nil:
+		return nil, err
+	case reply.Failure != "":
+		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", reply.Failure)
+	}
+	return answerOf(req.NudgeID, reply), nil
+}
+
+// answerOf is a reply as it is sent.
+func answerOf(id string, r conversation.Reply) ipc.Answer {
+	a := ipc.Answer{
+		ID: id, Text: r.Text, DurationMs: r.Duration.Milliseconds(), Usage: ipc.Usage(r.Usage), Cancelled: r.Cancelled,
+		Attempts: 1, Source: r.Source, Certainty: string(r.Certainty),
+	}
+	for _, t := range r.Tools {
+		a.Tools = append(a.Tools, ipc.Used(t.Name, t.Input))
+	}
+	return a
+}
+
+// converse asks an agent that a harness drives.
+func converse(ctx context.Context, m member, socket string, req keeper.Agent) (any, error) {
 	conn, err := dialRunning(ctx, m, socket)
 	if err != nil {
 		return nil, err
@@ -100,7 +132,8 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 		callers = []string{req.Caller}
 	}
 	var answer ipc.Answer
-	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID, Callers: callers}, &answer)
+	limit := time.Duration(req.TimeoutMs) * time.Millisecond
+	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID, Timeout: limit.Seconds(), Callers: callers}, &answer)
 	return answer, err
 }
 

@@ -53,6 +53,9 @@ type Agent struct {
 	Caller  string `json:"caller,omitempty"` // the agent that asks, or "" for a person
 	Wait    bool   `json:"wait,omitempty"`   // answer when it is done
 	Yes     bool   `json:"yes,omitempty"`    // of a reload: also if it ends many agents
+	// TimeoutMs is how long the answer of an ask may take; 0 for as long as
+	// who asks stays.
+	TimeoutMs int64 `json:"timeout_ms,omitempty"`
 }
 
 // Ps is what a workspace wants and what is true.

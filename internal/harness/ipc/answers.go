@@ -106,7 +106,8 @@ type Answer struct {
 	Tools      []ToolUse `json:"tools,omitempty"`
 	Cancelled  bool      `json:"cancelled,omitempty"`
 	Attempts   int       `json:"attempts"`
-	Source     string    `json:"source"` // how the answer is known
+	Source     string    `json:"source"`              // how the answer is known
+	Certainty  string    `json:"certainty,omitempty"` // how surely it is the one to the message: exact, matched, likely or unsure
 }
 
 // Usage counts what a turn used.
@@ -120,4 +121,16 @@ type Usage struct {
 type ToolUse struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input,omitempty"`
+}
+
+// Used makes a ToolUse. Input that is no JSON is a text.
+func Used(name, input string) ToolUse {
+	u := ToolUse{Name: name, Input: json.RawMessage(input)}
+	if !json.Valid(u.Input) {
+		u.Input = nil
+		if text, err := json.Marshal(input); err == nil && input != "" {
+			u.Input = text
+		}
+	}
+	return u
 }
