@@ -88,6 +88,15 @@ func (b *bench) upAndDown(n int) (up, down float64, err error) {
 
 // newFleet makes a workspace of n agents and returns its file.
 func (b *bench) newFleet(kind string, n int) (*denHome, string, error) {
+	config := fmt.Sprintf("[workspace]\nname = \"bench\"\n[session]\nprovider = %q\n", kind)
+	for i := range n {
+		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [\"bash\", \"--norc\"]\n", i)
+	}
+	return b.newWorkspace(config)
+}
+
+// newWorkspace makes a workspace in a Home of its own and returns its file.
+func (b *bench) newWorkspace(config string) (*denHome, string, error) {
 	home, err := b.newHome()
 	if err != nil {
 		return nil, "", err
@@ -95,10 +104,6 @@ func (b *bench) newFleet(kind string, n int) (*denHome, string, error) {
 	dir := filepath.Join(filepath.Dir(home.dir), "w")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, "", errors.Join(err, home.end())
-	}
-	config := fmt.Sprintf("[workspace]\nname = \"bench\"\n[session]\nprovider = %q\n", kind)
-	for i := range n {
-		config += fmt.Sprintf("[[agents]]\nname = \"a%d\"\nstart_command = [\"bash\", \"--norc\"]\n", i)
 	}
 	file := filepath.Join(dir, "den.toml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {

@@ -143,12 +143,12 @@ func activity(pids []int) (active, error) {
 		if err != nil {
 			return a, err
 		}
-		user, system, err := cpuOf(pid)
+		cpu, err := onCPU(pid)
 		if err != nil {
 			return a, err
 		}
 		a.switches += n
-		a.cpu += user + system
+		a.cpu += cpu
 	}
 	return a, nil
 }

@@ -38,6 +38,7 @@ var suites = []struct {
 	{"render", renders},
 	{"dashboard", dashboards},
 	{"chat", chats},
+	{"minds", minds},
 }
 
 // bench is what a suite needs to know.

@@ -64,6 +64,49 @@ func cpuOf(pid int) (user, system time.Duration, err error) {
 	return time.Duration(u) * tick, time.Duration(s) * tick, nil
 }
 
+// onCPU returns how long the threads of a process have run, more exactly than
+// cpuOf. Threads that have ended are not counted: a server keeps its own.
+func onCPU(pid int) (time.Duration, error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("process %d is gone", pid)
+	}
+	var sum time.Duration
+	for _, name := range files {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread ended
+		}
+		first, _, _ := strings.Cut(string(raw), " ")
+		ns, err := strconv.ParseInt(first, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		sum += time.Duration(ns)
+	}
+	return sum, nil
+}
+
+// resetPeak has peakRSS begin anew.
+func resetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
+// peakRSS is the most memory that a process has held, in MB.
+func peakRSS(pid int) (float64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmHWM:" {
+			kb, err := strconv.ParseFloat(f[1], 64)
+			return kb * 1024 / 1e6, err
+		}
+	}
+	return 0, fmt.Errorf("process %d has no VmHWM", pid)
+}
+
 // switches counts how often the threads of a process were put on a CPU: what
 // an idle process should not need.
 func switches(pid int) (int, error) {

@@ -58,6 +58,13 @@ func (r *report) one(of, who, unit string, value float64) *series {
 	return s
 }
 
+// add is a line of figures that are there already; lower ones are better.
+func (r *report) add(of, who, unit string, values []float64) *series {
+	s := r.series(of, who, unit, false)
+	s.Values = values
+	return s
+}
+
 // compare notes how den does against each peer.
 func compare(den *series, peers ...*series) {
 	for _, p := range peers {
