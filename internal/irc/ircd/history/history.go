@@ -3,12 +3,15 @@
 //
 // The log is a directory of append-only segments of JSON Lines. A record is
 // written to the kernel before Append returns, so it survives a kill of the
-// process; it is synced to the disk by Sync, at a rotation and by Close. The
-// oldest segments are deleted to stay below the size limit. An index in memory
-// has 32 bytes a message.
+// process; it is synced to the disk by Sync and by Close. Nobody waits for a
+// disk that is slow to sync. The oldest segments are deleted to stay below the
+// size limit. An index in memory has 32 bytes a message.
 package history
 
 import (
+	"errors"
+	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -42,6 +45,8 @@ type Options struct {
 	MaxBytes     int64            // of all segments; default 64 MiB
 	SegmentBytes int64            // of one segment; default a sixteenth of MaxBytes
 	Now          func() time.Time // default time.Now
+
+	sync func(*os.File) error // the disk's; set by tests
 }
 
 const defaultMaxBytes = 64 << 20
@@ -56,6 +61,9 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.sync == nil {
+		o.sync = (*os.File).Sync
+	}
 	return o
 }
 
@@ -63,13 +71,14 @@ func (o Options) withDefaults() Options {
 type Log struct {
 	dir     string
 	options Options
+	syncing sync.Mutex // held while the disk is waited for; before mu
 
 	mu            sync.Mutex // guards the fields below
 	segments      []*segment // oldest first; the last one is written to
 	conversations map[string][]entry
-	last          uint64 // the newest ID
-	dirty         bool   // written and not synced
-	damaged       int    // records that could not be read when it was opened
+	last          uint64                // the newest ID
+	unsynced      map[*segment]struct{} // those with records that may not be on the disk
+	damaged       int                   // records that could not be read when it was opened
 	closed        bool
 }
 
@@ -104,7 +113,7 @@ func (l *Log) Append(r Record) (Record, error) {
 		return r, err
 	}
 	l.indexLocked(r.ID, r.Conversation, entry{r.ID, s, offset, int32(len(line))})
-	l.dirty = true
+	l.unsynced[s] = struct{}{}
 	return r, nil
 }
 
@@ -114,9 +123,6 @@ func (l *Log) indexLocked(id uint64, conversation string, e entry) {
 }
 
 func (l *Log) rotateLocked() (*segment, error) {
-	if err := l.syncLocked(); err != nil {
-		return nil, err
-	}
 	s, err := createSegment(l.dir, l.segments[len(l.segments)-1].number+1)
 	if err != nil {
 		return nil, err
@@ -139,6 +145,7 @@ func (l *Log) trimLocked() error {
 		}
 		total -= s.size
 		l.segments = l.segments[1:]
+		delete(l.unsynced, s)
 		l.forgetLocked(s)
 	}
 	return nil
@@ -159,21 +166,25 @@ func (l *Log) forgetLocked(s *segment) {
 	}
 }
 
-// Sync waits until all messages are on the disk.
+// Sync waits until all messages are on the disk that were accepted before.
+// More are accepted meanwhile.
 func (l *Log) Sync() error {
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.syncLocked()
-}
-
-func (l *Log) syncLocked() error {
-	if !l.dirty {
-		return nil
+	segments := l.unsynced
+	l.unsynced = map[*segment]struct{}{}
+	l.mu.Unlock()
+	for s := range segments {
+		// One that was deleted meanwhile needs no sync.
+		if err := l.options.sync(s.file); err != nil && !errors.Is(err, os.ErrClosed) {
+			l.mu.Lock()
+			maps.Copy(l.unsynced, segments)
+			l.mu.Unlock()
+			return storage("sync history", err)
+		}
+		delete(segments, s)
 	}
-	if err := l.segments[len(l.segments)-1].sync(); err != nil {
-		return err
-	}
-	l.dirty = false
 	return nil
 }
 
@@ -184,12 +195,15 @@ func (l *Log) Damaged() int { return l.damaged }
 // Close syncs and closes the log.
 func (l *Log) Close() error {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.closed {
+		l.mu.Unlock()
 		return nil
 	}
-	l.closed = true
-	err := l.syncLocked()
+	l.closed = true // nothing is appended from now on
+	l.mu.Unlock()
+	err := l.Sync()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for _, s := range l.segments {
 		if e := s.close(); err == nil {
 			err = e

@@ -23,7 +23,7 @@ func Open(dir string, options Options) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, storage("make history directory", err)
 	}
-	l := &Log{dir: dir, options: options.withDefaults(), conversations: map[string][]entry{}}
+	l := &Log{dir: dir, options: options.withDefaults(), conversations: map[string][]entry{}, unsynced: map[*segment]struct{}{}}
 	if err := l.load(); err != nil {
 		for _, s := range l.segments {
 			s.file.Close() // Best effort: it was only read.

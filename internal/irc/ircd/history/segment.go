@@ -59,13 +59,6 @@ func (s *segment) read(e entry) (Record, error) {
 	return decode(line)
 }
 
-func (s *segment) sync() error {
-	if err := s.file.Sync(); err != nil {
-		return storage("sync history", err)
-	}
-	return nil
-}
-
 func (s *segment) close() error {
 	if err := s.file.Close(); err != nil {
 		return storage("close history", err)
