@@ -15,32 +15,36 @@ var ErrLineTooLong = errors.New("line too long")
 type LineReader struct {
 	from       io.Reader
 	limit      int
-	buf        []byte // grows to limit for a peer that sends long lines
+	buf        []byte // grows for a peer that sends much at once, and shrinks again
 	start, end int    // the bytes read and not yet returned
 	skipping   bool   // the rest of a line that was too long
 }
 
-const firstBuffer = 1 << 10
+const (
+	firstBuffer = 1 << 10  // and the smallest
+	largeBuffer = 16 << 10 // the largest, unless a line can be longer
+)
 
-// NewLineReader returns a reader of lines of at most limit bytes.
+// NewLineReader returns a reader of lines of at most limit bytes, with their
+// ends.
 func NewLineReader(from io.Reader, limit int) *LineReader {
-	return &LineReader{from: from, limit: limit, buf: make([]byte, min(firstBuffer, limit))}
+	return &LineReader{from: from, limit: limit, buf: make([]byte, firstBuffer)}
 }
+
+// Buffered reports whether Next has a line without reading.
+func (r *LineReader) Buffered() bool { return bytes.IndexByte(r.buf[r.start:r.end], '\n') >= 0 }
 
 // Next returns a line without its end. It is valid until the next call.
 func (r *LineReader) Next() ([]byte, error) {
 	for scanned := r.start; ; {
 		if i := bytes.IndexByte(r.buf[scanned:r.end], '\n'); i >= 0 {
-			line := bytes.TrimSuffix(r.buf[r.start:scanned+i], []byte("\r"))
-			r.start = scanned + i + 1
-			if r.skipping {
+			line := r.buf[r.start : scanned+i+1]
+			r.start += len(line)
+			if r.skipping || len(line) > r.limit {
 				r.skipping = false
 				return nil, ErrLineTooLong
 			}
-			return line, nil
-		}
-		if r.skipping {
-			r.start = r.end
+			return bytes.TrimSuffix(line[:len(line)-1], []byte("\r")), nil
 		}
 		r.makeRoom()
 		n, err := r.from.Read(r.buf[r.end:])
@@ -52,18 +56,25 @@ func (r *LineReader) Next() ([]byte, error) {
 	}
 }
 
-// makeRoom makes the buffer longer than what is in it. A line that fills the
-// largest buffer is skipped.
+// makeRoom makes the buffer longer than what is in it, which is no whole line.
+// It fits the buffer to the last read: one that filled it makes it larger, one
+// that left most of it empty makes it smaller.
 func (r *LineReader) makeRoom() {
-	if r.start > 0 {
-		r.end = copy(r.buf, r.buf[r.start:r.end])
-		r.start = 0
+	rest := r.buf[r.start:r.end]
+	if r.skipping || len(rest) >= r.limit {
+		rest, r.skipping = nil, true
 	}
+	size := len(r.buf)
 	switch {
-	case r.end < len(r.buf):
-	case len(r.buf) >= r.limit:
-		r.end, r.skipping = 0, true
-	default:
-		r.buf = append(r.buf, make([]byte, min(len(r.buf), r.limit-len(r.buf)))...)
+	case r.end == size:
+		size = min(4*size, max(largeBuffer, r.limit))
+	case r.end < size/4:
+		size = max(size/4, firstBuffer)
 	}
+	into := r.buf
+	if size != len(r.buf) {
+		into = make([]byte, size)
+	}
+	r.start, r.end = 0, copy(into, rest)
+	r.buf = into
 }

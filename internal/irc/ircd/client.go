@@ -18,6 +18,7 @@ type client struct {
 	host          string
 	loginRequired bool
 	lines         irc.Bucket // used by the reading goroutine alone
+	burst         burst      // likewise
 	// ----
 	nick, user, realName string
 	account              string // or empty: not logged in
@@ -43,7 +44,7 @@ func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *clien
 	now := s.cfg.Now()
 	return &client{
 		server: s, conn: conn, host: host, loginRequired: loginRequired,
-		out:      newOutbox(conn, s.cfg.Limits.SendQueue),
+		out:      newOutbox(conn, s.cfg.Limits),
 		lines:    irc.NewBucket(s.cfg.Limits.LineRate, s.cfg.Limits.LineBurst),
 		channels: map[string]*channel{}, invitations: map[string]bool{},
 		signedOn: now, lastActive: now,
@@ -52,37 +53,36 @@ func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *clien
 
 // run serves the connection until it ends.
 func (c *client) run() {
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		c.out.run(c.server.cfg.Limits.Write)
-	}()
 	c.out.close(c.read()) // the first reason counts
 	c.server.disconnect(c, c.out.why())
-	<-written
+	<-c.out.written
 }
 
 // read handles lines until the connection ends, and returns why.
 func (c *client) read() (reason string) {
+	defer c.burst.release()
 	limits := c.server.cfg.Limits
 	reader := irc.NewLineReader(c.conn, lineLimit)
 	registerBy := time.Now().Add(limits.Register)
 	pinged, registered := false, false
 	for {
-		wait := limits.PingInterval
-		if pinged {
-			wait = limits.PingTimeout
+		if !reader.Buffered() { // it may wait
+			c.burst.release()
+			wait := limits.PingInterval
+			if pinged {
+				wait = limits.PingTimeout
+			}
+			deadline := time.Now().Add(wait)
+			if registered = registered || c.server.isRegistered(c); !registered && registerBy.Before(deadline) {
+				deadline = registerBy
+			}
+			c.conn.SetReadDeadline(deadline) // Best effort: the read reports a closed connection.
 		}
-		deadline := time.Now().Add(wait)
-		if registered = registered || c.server.isRegistered(c); !registered && registerBy.Before(deadline) {
-			deadline = registerBy
-		}
-		c.conn.SetReadDeadline(deadline) // Best effort: the read reports a closed connection.
 		line, err := reader.Next()
 		switch {
 		case err == nil:
 			pinged = false
-			if !pace(&c.lines, c.out) {
+			if !c.pace() {
 				return "Disconnected"
 			}
 			c.server.handleLine(c, string(line))

@@ -21,7 +21,12 @@ type delivery struct {
 	account    string // of the sender, or empty
 	bot        bool   // the sender says that it is one
 	clientTags irc.Tags
-	encoded    map[capSet][]byte
+	encoded    []encodedLine // few: one for each set of tagCaps among the clients
+}
+
+type encodedLine struct {
+	caps capSet
+	line []byte
 }
 
 // tagCaps are the capabilities that change how a message looks.
@@ -55,14 +60,13 @@ func (d *delivery) line(caps capSet, own irc.Tags) []byte {
 	if len(own) > 0 {
 		return encode(d.msg, append(own, d.tags(caps)...))
 	}
-	if line, ok := d.encoded[caps]; ok {
-		return line
+	for _, e := range d.encoded {
+		if e.caps == caps {
+			return e.line
+		}
 	}
 	line := encode(d.msg, d.tags(caps))
-	if d.encoded == nil {
-		d.encoded = map[capSet][]byte{}
-	}
-	d.encoded[caps] = line
+	d.encoded = append(d.encoded, encodedLine{caps, line})
 	return line
 }
 
@@ -113,7 +117,17 @@ func (c *client) sendInLocked(d *delivery, batch string) {
 		c.response.parts = append(c.response.parts, part{d, batch})
 		return
 	}
-	c.out.push(d.line(c.caps, batchTag(batch)))
+	c.pushLocked(d.line(c.caps, batchTag(batch)))
+}
+
+// pushLocked queues a line. While a client's line is handled, it is written
+// with those of the lines that come with it.
+func (c *client) pushLocked(line []byte) {
+	if b := c.server.burst; b != nil {
+		b.push(c.out, line)
+		return
+	}
+	c.out.push(line)
 }
 
 func batchTag(batch string) irc.Tags {
@@ -131,14 +145,14 @@ func (c *client) respondLocked() {
 	label := irc.Tags{{Key: "label", Value: r.label}}
 	switch {
 	case len(r.parts) == 0:
-		c.out.push(c.server.messageLocked("ACK").line(c.caps, label))
+		c.pushLocked(c.server.messageLocked("ACK").line(c.caps, label))
 	case len(r.parts) == 1 || r.isOneBatch():
 		for i, p := range r.parts {
 			own := batchTag(p.batch)
 			if i == 0 {
 				own = label
 			}
-			c.out.push(p.d.line(c.caps, own))
+			c.pushLocked(p.d.line(c.caps, own))
 		}
 	default:
 		c.respondInBatchLocked(r.parts, label)
@@ -153,15 +167,15 @@ func (r *response) isOneBatch() bool {
 
 func (c *client) respondInBatchLocked(parts []part, label irc.Tags) {
 	batch := c.server.batchLocked()
-	c.out.push(c.server.messageLocked("BATCH", "+"+batch, "labeled-response").line(c.caps, label))
+	c.pushLocked(c.server.messageLocked("BATCH", "+"+batch, "labeled-response").line(c.caps, label))
 	for _, p := range parts {
 		own := p.batch
 		if own == "" {
 			own = batch
 		}
-		c.out.push(p.d.line(c.caps, batchTag(own)))
+		c.pushLocked(p.d.line(c.caps, batchTag(own)))
 	}
-	c.out.push(c.server.messageLocked("BATCH", "-"+batch).line(c.caps, nil))
+	c.pushLocked(c.server.messageLocked("BATCH", "-"+batch).line(c.caps, nil))
 }
 
 // messageLocked is a message of the server.

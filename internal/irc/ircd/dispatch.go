@@ -66,6 +66,8 @@ func (s *Server) handleLine(c *client, line string) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.burst = &c.burst
+	defer func() { s.burst = nil }()
 	if m.Command != "PING" && m.Command != "PONG" {
 		c.lastActive = s.cfg.Now()
 	}

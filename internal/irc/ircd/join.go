@@ -123,7 +123,7 @@ func (c *client) sendTopicLocked(ch *channel) {
 // sendNamesLocked lists a channel's members in as many lines as they need.
 func (c *client) sendNamesLocked(ch *channel) {
 	room := irc.Room(c.server.cfg.Name, irc.RPL_NAMREPLY+" "+c.displayNick()+" =", ch.name)
-	line := ""
+	line := make([]byte, 0, irc.MaxBody)
 	for _, peer := range ch.sortedMembers() {
 		name := ch.members[peer].prefix(c.caps.has(capMultiPrefix))
 		if c.caps.has(capUserhostInNames) {
@@ -131,17 +131,17 @@ func (c *client) sendNamesLocked(ch *channel) {
 		} else {
 			name += peer.nick
 		}
-		if line != "" && len(line)+1+len(name) > room {
-			c.numericLocked(irc.RPL_NAMREPLY, "=", ch.name, line)
-			line = ""
+		if len(line) > 0 && len(line)+1+len(name) > room {
+			c.numericLocked(irc.RPL_NAMREPLY, "=", ch.name, string(line))
+			line = line[:0]
 		}
-		if line != "" {
-			line += " "
+		if len(line) > 0 {
+			line = append(line, ' ')
 		}
-		line += name
+		line = append(line, name...)
 	}
-	if line != "" {
-		c.numericLocked(irc.RPL_NAMREPLY, "=", ch.name, line)
+	if len(line) > 0 {
+		c.numericLocked(irc.RPL_NAMREPLY, "=", ch.name, string(line))
 	}
 	c.numericLocked(irc.RPL_ENDOFNAMES, ch.name, "End of /NAMES list")
 }

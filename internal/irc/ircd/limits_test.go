@@ -117,6 +117,17 @@ func TestFlood(t *testing.T) {
 	}
 }
 
+// What was handled is delivered although its sender waits with the rest.
+func TestPacedSenderHoldsNothingBack(t *testing.T) {
+	const burst, spent = 10, 3 // NICK, USER and JOIN
+	_, address := start(t, ircd.Config{Limits: ircd.Limits{LineRate: 0.001, LineBurst: burst}})
+	a, b := join(t, address, "a", "", "#c"), join(t, address, "b", "", "#c")
+	a.send("%s", strings.TrimSuffix(strings.Repeat("PRIVMSG #c :x\r\n", 2*burst), "\r\n"))
+	for range burst - spent {
+		b.expect("PRIVMSG #c")
+	}
+}
+
 func TestLongLines(t *testing.T) {
 	_, address := start(t, ircd.Config{})
 	p := join(t, address, "p", "")

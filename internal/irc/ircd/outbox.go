@@ -6,37 +6,99 @@ import (
 	"time"
 )
 
-// An outbox is the send queue of one client.
+// An outbox is the send queue of one client. A goroutine writes it to the
+// connection while there is something to write: an idle client has neither a
+// goroutine nor a buffer for it.
 type outbox struct {
-	conn  net.Conn
-	limit int
-	wake  chan struct{} // capacity one: something is queued, or it was closed
-	gone  chan struct{} // closed with the outbox
+	conn    net.Conn
+	limit   int
+	timeout time.Duration // for one write
+	gone    chan struct{} // closed with the outbox
+	written chan struct{} // closed after the last write, when the connection is closed
 
 	mu      sync.Mutex // guards the fields below
-	pending []byte     // at most limit bytes; a client that exceeds it is disconnected
+	pending *buffer    // at most limit bytes, or nil; a client that exceeds it is disconnected
+	writing bool       // a goroutine writes
+	held    bool       // a burst releases it
 	closed  bool
 	reason  string // why it was closed
 }
 
-func newOutbox(conn net.Conn, limit int) *outbox {
-	return &outbox{conn: conn, limit: limit, wake: make(chan struct{}, 1), gone: make(chan struct{})}
+// A buffer holds lines for one client until they are written.
+type buffer struct{ lines []byte }
+
+// buffers are those that no client uses.
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+const (
+	// keptBuffer is how large a buffer may be that is used again.
+	keptBuffer = 64 << 10
+	// worthWriting is how much is written at once. More does not wait for the
+	// end of a burst.
+	worthWriting = 16 << 10
+	// lastWrite is how long a client that is disconnected may take to read why.
+	lastWrite = time.Second
+)
+
+func newOutbox(conn net.Conn, limits Limits) *outbox {
+	return &outbox{conn: conn, limit: limits.SendQueue, timeout: limits.Write, gone: make(chan struct{}), written: make(chan struct{})}
 }
 
-// push queues a line. It never blocks.
+// push queues a line and has it written. It never blocks.
 func (o *outbox) push(line []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
-		return
+	if o.addLocked(line) {
+		o.startLocked()
 	}
-	if len(o.pending)+len(line) > o.limit {
+}
+
+// hold queues a line that is written by release at the latest. It reports
+// whether that has to be called: not where somebody does already.
+func (o *outbox) hold(line []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.addLocked(line) || o.writing {
+		return false
+	}
+	if len(o.pending.lines) >= worthWriting {
+		o.startLocked()
+		return false
+	}
+	first := !o.held
+	o.held = true
+	return first
+}
+
+// release has the lines written that were held.
+func (o *outbox) release() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.held = false
+	if o.pending != nil {
+		o.startLocked()
+	}
+}
+
+// addLocked reports whether there is something to write now.
+func (o *outbox) addLocked(line []byte) bool {
+	if o.closed {
+		return false
+	}
+	if o.pending != nil && len(o.pending.lines)+len(line) > o.limit {
 		o.pending = nil
 		o.closeLocked("SendQ exceeded")
-		return
+		return false
 	}
-	o.pending = append(o.pending, line...)
-	o.wakeLocked()
+	o.appendLocked(line)
+	return true
+}
+
+func (o *outbox) appendLocked(line []byte) {
+	if o.pending == nil {
+		o.pending = buffers.Get().(*buffer)
+	}
+	o.pending.lines = append(o.pending.lines, line...)
 }
 
 // close ends the connection after what is queued and the reason are sent. The
@@ -53,15 +115,8 @@ func (o *outbox) closeLocked(reason string) {
 	o.closed, o.reason = true, reason
 	close(o.gone)
 	o.conn.SetWriteDeadline(time.Now().Add(lastWrite)) // Best effort: also of a write that is under way.
-	o.pending = append(o.pending, "ERROR :Closing link: "+reason+"\r\n"...)
-	o.wakeLocked()
-}
-
-func (o *outbox) wakeLocked() {
-	select {
-	case o.wake <- struct{}{}:
-	default: // it is awake
-	}
+	o.appendLocked([]byte("ERROR :Closing link: " + reason + "\r\n"))
+	o.startLocked()
 }
 
 // why returns the reason of the close, or "" if it is open.
@@ -71,40 +126,57 @@ func (o *outbox) why() string {
 	return o.reason
 }
 
-// take returns what is queued and whether nothing comes after it. It sets the
-// time limit for writing it, unless the close has.
-func (o *outbox) take(free []byte, timeout time.Duration) (lines []byte, last bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.closed {
-		o.conn.SetWriteDeadline(time.Now().Add(timeout)) // Best effort: the write reports a closed connection.
+// startLocked starts the goroutine that writes, unless it runs. Whoever closes
+// the outbox waits for the last one by written.
+func (o *outbox) startLocked() {
+	if !o.writing {
+		o.writing = true
+		go o.write()
 	}
-	lines, o.pending = o.pending, free[:0]
-	return lines, o.closed
 }
 
-// keptBuffer is how large a buffer may be that an idle client keeps.
-const keptBuffer = 4 << 10
-
-// lastWrite is how long a client that is disconnected may take to read why.
-const lastWrite = time.Second
-
-// run writes the queue to the connection until the outbox is closed or a write
-// fails, then closes the connection, which ends its reader.
-func (o *outbox) run(timeout time.Duration) {
-	defer o.conn.Close() // Best effort: everything was written, or cannot be.
-	var free []byte
-	for range o.wake {
-		lines, last := o.take(free, timeout)
-		if _, err := o.conn.Write(lines); err != nil {
+// write writes the queue to the connection until it is empty. After the close,
+// or when a write fails, it closes the connection, which ends its reader.
+func (o *outbox) write() {
+	for {
+		b, last := o.take()
+		if b == nil {
+			return
+		}
+		_, err := o.conn.Write(b.lines)
+		b.reuse()
+		if err != nil {
 			o.close("Write error")
+		}
+		if last || err != nil {
+			o.conn.Close() // Best effort: everything was written, or cannot be.
+			close(o.written)
 			return
 		}
-		if last {
-			return
-		}
-		if free = lines; cap(free) > keptBuffer {
-			free = nil
-		}
+	}
+}
+
+// take returns what is queued and whether nothing comes after it, or nil if
+// nothing is queued: then the goroutine ends. It sets the time limit for
+// writing it, unless the close has.
+func (o *outbox) take() (b *buffer, last bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	b, o.pending = o.pending, nil
+	if b == nil {
+		o.writing = false
+		return nil, false
+	}
+	if !o.closed {
+		o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // Best effort: the write reports a closed connection.
+	}
+	return b, o.closed
+}
+
+// reuse gives a buffer to the next client that needs one.
+func (b *buffer) reuse() {
+	if cap(b.lines) <= keptBuffer {
+		b.lines = b.lines[:0]
+		buffers.Put(b)
 	}
 }

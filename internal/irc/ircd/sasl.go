@@ -32,6 +32,7 @@ func (s *Server) authenticate(c *client, m irc.Message) {
 	if !complete {
 		return
 	}
+	c.burst.release()
 	s.logins <- struct{}{}
 	account, err := s.checkCredentials(credentials)
 	<-s.logins

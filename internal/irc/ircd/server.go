@@ -26,6 +26,7 @@ type Server struct {
 	nicks          map[string]*client // registered clients, by folded nick
 	residents      map[string]string  // see SetResidents; folded to written nick
 	channels       map[string]*channel
+	burst          *burst // of the client whose line is handled, or nil
 	batches        uint64
 	ids            uint64 // of messages that are not stored
 	address        net.Addr
