@@ -13,6 +13,7 @@ const defaultRead = 50
 
 // handle answers a request on the socket.
 func (h *Harness) handle(ctx context.Context, r ipc.Request, c *ipc.Client) (any, []string, error) {
+	h.active.Note()
 	if command, ok := chatCommands[r.Type]; ok {
 		if h.chat == nil {
 			return nil, nil, fault.Hintf(fault.Errorf(fault.Unsupported, "agent '%s' is in no channels", h.config.Agent), "give it channels in the workspace file")

@@ -82,9 +82,13 @@ func answerText(m outbox.Message) string {
 // listener is what the harness does with what its agent does.
 type listener Harness
 
-func (l *listener) TurnBegan(p runner.Prompt, attempt int) { l.screen.turnBegan(p, attempt) }
+func (l *listener) TurnBegan(p runner.Prompt, attempt int) {
+	l.active.Note()
+	l.screen.turnBegan(p, attempt)
+}
 
 func (l *listener) Happened(p runner.Prompt, e runner.Event) {
+	l.active.Note()
 	if e.Kind == runner.Spoke {
 		if text := e.Message.Text(); text != "" {
 			l.mu.Lock()
@@ -98,6 +102,7 @@ func (l *listener) Happened(p runner.Prompt, e runner.Event) {
 
 func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	h := (*Harness)(l)
+	h.active.Note()
 	h.screen.turnEnded(o)
 	h.endOfTurn(o)
 	h.mu.Lock()

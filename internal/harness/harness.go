@@ -20,6 +20,7 @@ import (
 	"den/internal/permission"
 	"den/internal/rpc"
 	"den/internal/runner"
+	"den/internal/supervise"
 	"den/internal/supervisor"
 )
 
@@ -60,6 +61,7 @@ type Harness struct {
 	rooms  gathering
 	work   *workload // nil where nobody is told of its end
 	server *ipc.Server
+	active *supervise.Activity
 
 	end        context.CancelFunc
 	background sync.WaitGroup // messages that nobody waits for
@@ -91,7 +93,7 @@ func Run(ctx context.Context, o Options) error {
 	defer end()
 	h := &Harness{
 		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
-		joined: make(chan struct{}), delivered: make(chan struct{}, 1), turns: map[string][]chan runner.Outcome{},
+		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: supervise.NewActivity(), turns: map[string][]chan runner.Outcome{},
 		rooms: newGathering(),
 	}
 	return h.run(ctx)
@@ -142,6 +144,7 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	parts.Go(func() { h.watchOver(ctx) })
+	parts.Go(func() { h.active.Rest(ctx.Done(), restAfter, nil) })
 	parts.Go(func() { h.deliverAnswers(ctx) })
 	if h.chat != nil {
 		parts.Go(func() { h.gather(ctx) })
@@ -153,6 +156,11 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	<-ctx.Done()
 	return nil
 }
+
+// restAfter is how long nobody must talk to the agent, nor it to anybody,
+// before the harness gives memory back. Most agents wait most of the time; in
+// a channel that is in use they all hear what is said.
+const restAfter = 10 * time.Second
 
 // firstPrompt is that of a first start: an agent that is resumed knows it.
 func (h *Harness) firstPrompt() string {

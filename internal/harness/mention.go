@@ -44,6 +44,7 @@ func safeID(id string) string {
 // hear takes a message from the server: it is kept for readers and, where it
 // is for the agent, becomes a prompt.
 func (h *Harness) hear(m Incoming) {
+	h.active.Note()
 	key := m.Target
 	direct := !h.chat.IsChannel(m.Target)
 	if direct && !m.Own {

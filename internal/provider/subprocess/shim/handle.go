@@ -11,7 +11,7 @@ import (
 
 // handle answers one request. Nothing that is asked ends with its caller.
 func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
-	s.activity.note() // answering needs memory too
+	s.activity.Note() // answering needs memory too
 	switch req.Method {
 	case MethodPeek:
 		var p Peek

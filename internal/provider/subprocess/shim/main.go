@@ -58,7 +58,7 @@ func boot(version string, stdin io.Reader) (*shim, error) {
 		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, BootstrapVersion)
 	}
 	unix.CloseOnExec(LockFD)
-	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: newActivity(), closed: make(chan struct{})}
+	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: supervise.NewActivity(), closed: make(chan struct{})}
 	// From now on, not when serve gets to it: one that comes early waits.
 	s.asked = supervise.CatchSignals()
 	if err := supervise.BecomeSubreaper(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/atomicfile"
+	"den/internal/supervise"
 )
 
 // logLimit bounds a log file. A full one is kept as the older half and the
@@ -23,7 +24,7 @@ const chunk = 32 << 10
 // in a file.
 type output struct {
 	dir      Dir
-	activity *activity
+	activity *supervise.Activity
 
 	mu     sync.Mutex // guards the fields below
 	kept   ring
@@ -32,7 +33,7 @@ type output struct {
 	size   int64     // of log
 }
 
-func openOutput(dir Dir, a *activity) (*output, error) {
+func openOutput(dir Dir, a *supervise.Activity) (*output, error) {
 	f, err := createLog(dir)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (o *output) read(pipe *os.File) {
 }
 
 func (o *output) take(p []byte) {
-	o.activity.note()
+	o.activity.Note()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.active = time.Now()

@@ -17,6 +17,10 @@ import (
 // the tree holds open.
 const drainLimit = time.Second
 
+// restAfter is how long a session must be silent before its shim gives memory
+// back. Most sessions are silent most of the time.
+const restAfter = 2 * time.Second
+
 // shim is one session's process.
 type shim struct {
 	version  string
@@ -28,7 +32,7 @@ type shim struct {
 	input    *input
 	output   *output
 	out      *os.File // the shim's end of the command's output
-	activity *activity
+	activity *supervise.Activity
 	asked    <-chan os.Signal // SIGTERM and SIGINT
 	closed   chan struct{}    // closed when all about the end is on disk
 }
@@ -42,7 +46,7 @@ func (s *shim) serve(ctx context.Context) error {
 	workers.Go(s.input.run)
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.endOnSignal(stop) })
-	workers.Go(func() { s.activity.rest(stop, s.endIfDeleted) })
+	workers.Go(func() { s.activity.Rest(stop, restAfter, s.endIfDeleted) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.tree.Ended()
