@@ -250,7 +250,7 @@ func (b *bench) rawFleet(n int) error {
 	of, who := fmt.Sprintf("%d agents", n), "tmux by hand"
 	name := func(i int) string { return fmt.Sprintf("a%d", i) }
 	b.calm.await()
-	seconds, err := atOnce(b.ctx, n, func(i int) error { return t.do("new-session", "-d", "-s", name(i), "bash", "--norc") })
+	seconds, err := atOnce(b.ctx, n, 4, func(i int) error { return t.do("new-session", "-d", "-s", name(i), "bash", "--norc") })
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -80,19 +82,21 @@ func dialIRC(address, prefix string) (*ircConn, error) {
 	return c, nil
 }
 
-// joinIRC connects clients and has them join a channel.
+// joinIRC connects clients and has them join a channel, many at once: some
+// servers take a second to greet one.
 func joinIRC(address, channel, prefix string, n int) ([]*ircConn, error) {
-	var all []*ircConn
-	for range n {
+	all := make([]*ircConn, n)
+	_, err := atOnce(context.Background(), n, 50, func(i int) error {
 		c, err := dialIRC(address, prefix)
 		if err == nil {
-			all = append(all, c)
+			all[i] = c
 			err = c.join(channel)
 		}
-		if err != nil {
-			closeIRC(all)
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		closeIRC(slices.DeleteFunc(all, func(c *ircConn) bool { return c == nil }))
+		return nil, err
 	}
 	return all, nil
 }

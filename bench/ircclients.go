@@ -72,12 +72,15 @@ type ircCrowd struct {
 
 func (c *ircCrowd) grow(to int) error {
 	for len(c.idle) < to {
-		all, err := joinIRC(c.server.address, "#idle", "idle", 1)
+		// Few at a time, so that those who joined read what servers send.
+		all, err := joinIRC(c.server.address, "#idle", "idle", min(to-len(c.idle), 100))
 		if err != nil {
 			return err
 		}
-		c.idle = append(c.idle, all[0])
-		go all[0].until(func(irc.Message) bool { return false }) // reads until it is closed
+		for _, conn := range all {
+			go conn.until(func(irc.Message) bool { return false }) // reads until it is closed
+		}
+		c.idle = append(c.idle, all...)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func many(b *bench) (err error) {
 	of := fmt.Sprintf("%d sessions", n)
 	name := func(i int) string { return fmt.Sprintf("s%d", i) }
 
-	seconds, err := atOnce(b.ctx, n, func(i int) error { return home.do("new", name(i), "sleep", "1000") })
+	seconds, err := atOnce(b.ctx, n, 4, func(i int) error { return home.do("new", name(i), "sleep", "1000") })
 	if err != nil {
 		return err
 	}
@@ -74,14 +74,14 @@ func many(b *bench) (err error) {
 		compare(denLs, tmuxLs)
 		b.within(of+", ls", denLs, tmuxLs, "tmux", 2)
 	}
-	seconds, err = atOnce(b.ctx, n, func(i int) error { return home.do("kill", name(i)) })
+	seconds, err = atOnce(b.ctx, n, 4, func(i int) error { return home.do("kill", name(i)) })
 	if err != nil {
 		return err
 	}
 	denKill := b.out.one(of+", kill", "den", "s", seconds)
 	b.nothingLeft(home, pids)
 	if tmux != nil {
-		seconds, err = atOnce(b.ctx, n, func(i int) error { return tmux.do("kill-session", "-t", "="+name(i)) })
+		seconds, err = atOnce(b.ctx, n, 4, func(i int) error { return tmux.do("kill-session", "-t", "="+name(i)) })
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func many(b *bench) (err error) {
 }
 
 func (b *bench) manyTmux(of string, n int, tmux *tmuxServer, denNew, denPSS *series) (*series, error) {
-	seconds, err := atOnce(b.ctx, n, func(i int) error {
+	seconds, err := atOnce(b.ctx, n, 4, func(i int) error {
 		return tmux.do("new-session", "-d", "-s", fmt.Sprintf("s%d", i), "sleep", "1000")
 	})
 	if err != nil {
@@ -134,8 +134,8 @@ func (b *bench) nothingLeft(home *denHome, pids []int) {
 	b.out.aim("nothing is left after kill", left == 0 && files == 0, "%d of %d processes, %d sockets", left, len(pids), files)
 }
 
-// atOnce calls do for 0 to n-1, four at a time, and returns the seconds.
-func atOnce(ctx context.Context, n int, do func(int) error) (float64, error) {
+// atOnce calls do for 0 to n-1, some at a time, and returns the seconds.
+func atOnce(ctx context.Context, n, atATime int, do func(int) error) (float64, error) {
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex
@@ -143,7 +143,7 @@ func atOnce(ctx context.Context, n int, do func(int) error) (float64, error) {
 		next = make(chan int)
 	)
 	begun := time.Now()
-	for range 4 {
+	for range atATime {
 		wg.Go(func() {
 			for i := range next {
 				if err := do(i); err != nil {

@@ -56,7 +56,7 @@ func (b *bench) teamAtRest(t *team) error {
 	if err != nil {
 		return err
 	}
-	time.Sleep(15 * time.Second) // longer than a harness waits before it returns memory
+	time.Sleep(25 * time.Second) // longer than a harness waits before it returns memory
 	of := fmt.Sprintf("%d harnesses at rest", t.n)
 	b.memory(of, "den, each", pids)
 	var rss []float64

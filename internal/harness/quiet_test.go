@@ -23,7 +23,9 @@ func TestQuietHoursKeepMentions(t *testing.T) {
 	say(t, bob, "#general", "@echo say good morning")
 	say(t, bob, "#general", "@echo say again")
 	status := func() (s ipc.AgentStatus) {
-		if _, err := w.dial("echo").Call(t.Context(), ipc.Request{Type: ipc.Status}, &s); err != nil {
+		conn := w.dial("echo")
+		defer conn.Close() // Best effort: it was answered.
+		if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Status}, &s); err != nil {
 			t.Fatal(err)
 		}
 		return s
