@@ -149,8 +149,8 @@ func (h *Host) run(ctx context.Context) error {
 	h.beginEnd()
 	close(h.ending)
 	h.cells.work.Wait()
-	h.closeRecord(exit)
 	h.cgroup().Remove() // what outlives the program keeps it: see home.Dir.Sweep
+	h.closeRecord(exit) // and a kill is answered
 	h.core.awaitLogReaders()
 	end()
 	return h.tty.Close()
