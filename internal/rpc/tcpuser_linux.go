@@ -19,22 +19,50 @@ import (
 // connection within this machine. The kernel tells in its table of
 // connections.
 func LoopbackUser(conn net.Conn) (int, error) {
+	s, err := peerSocket(conn)
+	return s.uid, err
+}
+
+// LoopbackProcesses returns the processes that hold the other end of a TCP
+// connection within this machine: one, or several that share it. Those that
+// this process may not inspect are not found; where none is, it is
+// fault.NotFound.
+func LoopbackProcesses(conn net.Conn) ([]int, error) {
+	s, err := peerSocket(conn)
+	if err != nil {
+		return nil, err
+	}
+	holders, err := socketHolders(s.inode)
+	if err == nil && len(holders) == 0 {
+		err = fault.Errorf(fault.NotFound, "no process that may be inspected holds the connection from %v", conn.RemoteAddr())
+	}
+	return holders, err
+}
+
+// kernelSocket is a line of the kernel's table of connections.
+type kernelSocket struct {
+	uid   int
+	inode string
+}
+
+// peerSocket finds the other end of a connection.
+func peerSocket(conn net.Conn) (kernelSocket, error) {
 	theirs, err := addrPort(conn.RemoteAddr())
 	if err != nil {
-		return 0, err
+		return kernelSocket{}, err
 	}
 	ours, err := addrPort(conn.LocalAddr())
 	if err != nil {
-		return 0, err
+		return kernelSocket{}, err
 	}
 	// An IPv4 connection of an IPv6 socket is in the table for IPv6.
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		uid, found, err := findUser(table, theirs, ours)
+		s, found, err := findSocket(table, theirs, ours)
 		if found || err != nil {
-			return uid, err
+			return s, err
 		}
 	}
-	return 0, fault.Errorf(fault.NotFound, "the connection from %v is not one within this machine", theirs)
+	return kernelSocket{}, fault.Errorf(fault.NotFound, "the connection from %v is not one within this machine", theirs)
 }
 
 func addrPort(a net.Addr) (netip.AddrPort, error) {
@@ -46,21 +74,21 @@ func addrPort(a net.Addr) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
 }
 
-// findUser looks for the socket whose own end is theirs and whose other end is
-// ours.
-func findUser(table string, theirs, ours netip.AddrPort) (uid int, found bool, err error) {
+// findSocket looks for the socket whose own end is theirs and whose other end
+// is ours.
+func findSocket(table string, theirs, ours netip.AddrPort) (s kernelSocket, found bool, err error) {
 	f, err := os.Open(table)
 	if os.IsNotExist(err) {
-		return 0, false, nil // no IPv6
+		return s, false, nil // no IPv6
 	}
 	if err != nil {
-		return 0, false, err
+		return s, false, err
 	}
 	defer f.Close() // Best effort: it was only read.
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 8 || !strings.Contains(fields[1], ":") {
+		if len(fields) < 10 || !strings.Contains(fields[1], ":") {
 			continue
 		}
 		local, err := parseEntry(fields[1])
@@ -71,9 +99,42 @@ func findUser(table string, theirs, ours netip.AddrPort) (uid int, found bool, e
 			continue
 		}
 		uid, err := strconv.Atoi(fields[7])
-		return uid, err == nil, err
+		return kernelSocket{uid: uid, inode: fields[9]}, err == nil, err
 	}
-	return 0, false, lines.Err()
+	return s, false, lines.Err()
+}
+
+// socketHolders returns the processes that have a socket open. A socket whose
+// process has ended has the inode 0, which is nobody's.
+func socketHolders(inode string) ([]int, error) {
+	processes, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var holders []int
+	for _, p := range processes {
+		pid, err := strconv.Atoi(p.Name())
+		if err == nil && holdsSocket(pid, "socket:["+inode+"]") {
+			holders = append(holders, pid)
+		}
+	}
+	return holders, nil
+}
+
+// holdsSocket reports whether a process has the link among its descriptors. It
+// is false for a process that has ended or may not be inspected.
+func holdsSocket(pid int, link string) bool {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	descriptors, err := os.ReadDir(dir)
+	if err != nil {
+		return false
+	}
+	for _, d := range descriptors {
+		if to, err := os.Readlink(dir + "/" + d.Name()); err == nil && to == link {
+			return true
+		}
+	}
+	return false
 }
 
 // parseEntry reads "0100007F:1A0B": words of the address in this machine's

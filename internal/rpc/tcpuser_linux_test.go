@@ -4,10 +4,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
 
+	"den/internal/fault"
 	"den/internal/rpc"
 )
 
@@ -62,5 +64,44 @@ func TestLoopbackUserOfAnother(t *testing.T) {
 	defer conn.Close()
 	if uid, err := rpc.LoopbackUser(conn); err != nil || uid != 65534 {
 		t.Errorf("user %d, %v", uid, err)
+	}
+}
+
+// The process at the other end is known, also where two share the connection,
+// and nobody is found once it has ended.
+func TestLoopbackProcesses(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	// The shell and cat both hold the connection.
+	other := exec.Command("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/"+port+"; cat <&3 >/dev/null; exit 0")
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	var holders []int
+	for len(holders) < 2 { // until cat runs
+		if holders, err = rpc.LoopbackProcesses(conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Contains(holders, other.Process.Pid) || len(holders) != 2 {
+		t.Errorf("holders %v, started %d", holders, other.Process.Pid)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil { // cat ends, and bash
+		t.Fatal(err)
+	}
+	if err := other.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if holders, err := rpc.LoopbackProcesses(conn); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("holders %v of a connection whose process has ended: %v", holders, err)
 	}
 }
