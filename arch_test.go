@@ -144,7 +144,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
+		"internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
@@ -154,7 +154,7 @@ var allowed = map[string][]string{
 	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard"},
 	"internal/dashboard/web": {
 		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard",
-		"internal/render", "internal/render/film", "internal/keeper",
+		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc",
 	},
 	"internal/dashboard/web/browser":   {"internal/fault"},                // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/home", "internal/pty"}, // for tests

@@ -25,6 +25,10 @@ const (
 	MetaDrained     = "den.drained" // set by the agent: it has
 )
 
+// NameEnv is the environment variable that holds the agent's name in its
+// session.
+const NameEnv = "DEN_AGENT"
+
 // Options makes a Managed.
 type Options struct {
 	Workspace     string // its name
@@ -204,7 +208,7 @@ func (m *Managed) environ(ctx context.Context) (map[string]string, error) {
 		m.mu.Unlock()
 	}
 	env := maps.Clone(values)
-	env["DEN_AGENT"] = m.name
+	env[NameEnv] = m.name
 	env["DEN_WORKSPACE"] = m.workspaceFile
 	env["DEN_WORKSPACE_NAME"] = m.workspace
 	if m.config.Index > 0 {

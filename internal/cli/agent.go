@@ -22,7 +22,7 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agent",
-		Short:   "Manage one agent: start, stop, nudge, peek, attach, logs, explain",
+		Short:   "Manage one agent: start, stop, nudge, answer, peek, attach, logs, explain",
 		Example: "  den agent nudge greeter 'echo hello'\n  den agent peek greeter\n  den agent logs greeter",
 		GroupID: groupAgent,
 		Args:    unknownVerb,
@@ -39,7 +39,7 @@ func (a *app) agentCmd() *cobra.Command {
 	for _, o := range orders {
 		cmd.AddCommand(a.orderCmd(o.order, o.short))
 	}
-	cmd.AddCommand(a.askCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
+	cmd.AddCommand(a.askCmd(), a.agentAnswerCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
 	return cmd
 }
 

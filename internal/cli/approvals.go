@@ -73,10 +73,23 @@ func (a *app) answerQuestionCmd() *cobra.Command {
 // decide tells the keeper what this user decides.
 func (a *app) decide(ctx context.Context, file string, d keeper.Decision) error {
 	d.By = userName()
-	if err := a.keep(ctx, file, keeper.MethodDecide, d, nil); err != nil {
+	var decided keeper.Decided
+	if err := a.keep(ctx, file, keeper.MethodDecide, d, &decided); err != nil {
 		return err
 	}
-	return a.answer(map[string]string{"id": d.ID, "decision": d.Option}, nil)
+	return a.answer(approvalDecision{ID: d.ID, Decision: d.Option, Always: decided.Always, Note: decided.Note}, func(w io.Writer) {
+		if decided.Note != "" {
+			fmt.Fprintln(w, decided.Note)
+		}
+	})
+}
+
+// approvalDecision is what was decided.
+type approvalDecision struct {
+	ID       string `json:"id"`
+	Decision string `json:"decision"`
+	Always   bool   `json:"always,omitempty"`
+	Note     string `json:"note,omitempty"` // why the like is asked for again
 }
 
 // userName is who decides, for the audit log.

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) dashboardCmd() *cobra.Command {
-	var all, web bool
+	var all, web, actions bool
 	var file string
 	cmd := &cobra.Command{
 		Use:   "dashboard [SESSION] | dashboard --web [ADDR]",
@@ -28,13 +28,18 @@ works for sessions that are over. The arrow keys select a session and move throu
 instead.
 
 With --web a page for browsers is served, on this machine only and behind a token; its
-address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
-		Example: "  den dashboard\n  den dashboard work --all\n  den dashboard --web",
+address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1. The page shows what
+waits for a person; with --allow-actions it has buttons that approve and deny what agents ask
+for, and ADDR has to be on this machine.`,
+		Example: "  den dashboard\n  den dashboard work --all\n  den dashboard --web --allow-actions",
 		GroupID: groupSession,
 		Args:    args(0, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if web {
-				return a.serveDashboard(file, args)
+				return a.serveDashboard(file, actions, args)
+			}
+			if actions {
+				return fault.Errorf(fault.Usage, "--allow-actions is for the page: it needs --web")
 			}
 			ref := a.getenv("DEN_SESSION")
 			if len(args) > 0 {
@@ -46,12 +51,13 @@ address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show sessions that are over")
 	cmd.Flags().BoolVar(&web, "web", false, "serve a page for browsers instead")
+	cmd.Flags().BoolVar(&actions, "allow-actions", false, "with --web: let the page approve and deny what agents ask for")
 	return fileFlag(cmd, &file)
 }
 
 // serveDashboard executes the binary that serves the page: it is separate, so
 // that this one links no HTTP.
-func (a *app) serveDashboard(file string, addr []string) error {
+func (a *app) serveDashboard(file string, actions bool, addr []string) error {
 	root, err := a.home()
 	if err != nil {
 		return err
@@ -70,6 +76,9 @@ func (a *app) serveDashboard(file string, addr []string) error {
 	}
 	if a.json {
 		argv = append(argv, "-j")
+	}
+	if actions {
+		argv = append(argv, "--allow-actions")
 	}
 	return fmt.Errorf("run %s: %w", binary, syscall.Exec(binary, append(argv, addr...), a.environ))
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent"
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
@@ -24,54 +25,85 @@ import (
 const harnessLimit = 5 * time.Second
 
 // approvals lists what agents ask permission for, the oldest first.
-func (d *daemon) approvals(ctx context.Context) (keeper.Approvals, error) {
+func (d *daemon) approvals(ctx context.Context) keeper.Approvals {
+	all := keeper.Approvals{Approvals: []keeper.Approval{}}
+	var mu sync.Mutex // guards all
+	unreachable := d.eachHarness(ctx, func(ctx context.Context, _ string, conn *ipc.Conn) error {
+		one, err := approvalsOf(ctx, conn)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all.Approvals = append(all.Approvals, one.Approvals...)
+		all.Recent = append(all.Recent, one.Recent...)
+		return nil
+	})
+	all.Unreachable = unreachable
+	sortApprovals(&all)
+	return all
+}
+
+func sortApprovals(all *keeper.Approvals) {
+	slices.SortFunc(all.Approvals, func(a, b keeper.Approval) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(all.Recent, func(a, b keeper.Approval) int { return b.Decided.Compare(a.Decided) })
+}
+
+// approvalsOf asks one harness.
+func approvalsOf(ctx context.Context, conn *ipc.Conn) (keeper.Approvals, error) {
+	var told struct {
+		Approvals []json.RawMessage `json:"approvals"`
+		Recent    []keeper.Approval `json:"recent"`
+	}
+	if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Approvals}, &told); err != nil {
+		return keeper.Approvals{}, err
+	}
+	all := keeper.Approvals{Recent: told.Recent}
+	for _, raw := range told.Approvals {
+		var a keeper.Approval
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return all, fault.Errorf(fault.Protocol, "read an approval: %w", err)
+		}
+		a.Detail = raw
+		all.Approvals = append(all.Approvals, a)
+	}
+	return all, nil
+}
+
+// eachHarness connects to all harnesses at once, for a bounded time, and
+// returns the agents whose harness did not answer. One that does not run is
+// none of them. ask is called concurrently.
+func (d *daemon) eachHarness(ctx context.Context, ask func(ctx context.Context, agent string, conn *ipc.Conn) error) (unreachable []string) {
 	ctx, cancel := context.WithTimeout(ctx, harnessLimit)
 	defer cancel()
-	var mu sync.Mutex
-	all := keeper.Approvals{Approvals: []keeper.Approval{}}
+	var mu sync.Mutex // guards unreachable
 	var asked sync.WaitGroup
 	for name, socket := range d.sockets() {
 		asked.Go(func() {
-			var one struct {
-				Approvals []json.RawMessage `json:"approvals"`
-			}
-			err := callHarness(ctx, socket, ipc.Request{Type: ipc.Approvals}, &one)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil && fault.KindOf(err) != fault.NotRunning {
-				all.Unreachable = append(all.Unreachable, name)
-			}
-			for _, raw := range one.Approvals {
-				var a keeper.Approval
-				if err := json.Unmarshal(raw, &a); err == nil {
-					a.Detail = raw
-					all.Approvals = append(all.Approvals, a)
-				}
+			if err := askHarness(ctx, socket, func(conn *ipc.Conn) error { return ask(ctx, name, conn) }); err != nil && fault.KindOf(err) != fault.NotRunning {
+				mu.Lock()
+				defer mu.Unlock()
+				unreachable = append(unreachable, name)
 			}
 		})
 	}
 	asked.Wait()
-	slices.SortFunc(all.Approvals, func(a, b keeper.Approval) int { return a.Created.Compare(b.Created) })
-	slices.Sort(all.Unreachable)
-	return all, nil
+	slices.Sort(unreachable)
+	return unreachable
 }
 
 // decide approves or denies what an agent asks for. Ids differ within an
 // agent, most often between agents too: where two have the same, the name
 // tells them apart.
-func (d *daemon) decide(ctx context.Context, req keeper.Decision) (any, error) {
-	open, err := d.approvals(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (d *daemon) decide(ctx context.Context, req keeper.Decision) (keeper.Decided, error) {
 	var names []string
-	for _, a := range open.Approvals {
+	for _, a := range d.approvals(ctx).Approvals {
 		if strings.EqualFold(a.ID, req.ID) && (req.Agent == "" || a.Agent == req.Agent) {
 			names = append(names, a.Agent)
 		}
 	}
 	if len(names) > 1 {
-		return nil, fault.Hintf(fault.Errorf(fault.Usage, "%d agents ask for something with the id '%s'", len(names), req.ID), "say which: --agent %s", strings.Join(names, " or --agent "))
+		return keeper.Decided{}, fault.Hintf(fault.Errorf(fault.Usage, "%d agents ask for something with the id '%s'", len(names), req.ID), "say which: --agent %s", strings.Join(names, " or --agent "))
 	}
 	sockets := d.sockets()
 	if len(names) == 0 && req.Agent == "" {
@@ -83,26 +115,39 @@ func (d *daemon) decide(ctx context.Context, req keeper.Decision) (any, error) {
 	}
 	socket, ok := sockets[name]
 	if !ok {
-		return nil, fault.Errorf(fault.NotFound, "no agent '%s' with a harness", name)
+		return keeper.Decided{}, fault.Errorf(fault.NotFound, "no agent '%s' with a harness", name)
 	}
-	return struct{}{}, callHarness(ctx, socket, decideRequest(req), nil)
+	return decideAt(ctx, socket, req)
 }
 
 // decideClosed finds out why there is nothing to decide: somebody may have
 // been faster.
-func (d *daemon) decideClosed(ctx context.Context, req keeper.Decision, sockets map[string]string) (any, error) {
+func (d *daemon) decideClosed(ctx context.Context, req keeper.Decision, sockets map[string]string) (keeper.Decided, error) {
 	for _, socket := range sockets {
-		err := callHarness(ctx, socket, decideRequest(req), nil)
+		decided, err := decideAt(ctx, socket, req)
 		if err == nil || fault.KindOf(err) == fault.Busy {
-			return struct{}{}, err
+			return decided, err
 		}
 	}
-	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "nothing with the id '%s' waits for a decision", req.ID), "'den approvals' lists what does")
+	return keeper.Decided{}, fault.Hintf(fault.Errorf(fault.NotFound, "nothing with the id '%s' waits for a decision", req.ID), "'den approvals' lists what does")
+}
+
+// decideAt has a harness decide.
+func decideAt(ctx context.Context, socket string, req keeper.Decision) (keeper.Decided, error) {
+	ctx, cancel := context.WithTimeout(ctx, harnessLimit)
+	defer cancel()
+	var decided keeper.Decided
+	err := askHarness(ctx, socket, func(conn *ipc.Conn) error {
+		_, err := conn.Call(ctx, ipc.Request{Type: ipc.Decide, Question: req.ID, Option: req.Option, Message: req.Text, Always: req.Always, By: req.By, Why: req.Why}, &decided)
+		return err
+	})
+	return decided, err
 }
 
 // notByAgent refuses a decision that comes from a process of an agent's
-// session: agents do not decide what agents may do.
-func (d *daemon) notByAgent(ctx context.Context, call *rpc.Call) error {
+// session, or that the caller makes for one: agents do not decide what agents
+// may do.
+func (d *daemon) notByAgent(ctx context.Context, call *rpc.Call, callsFor []int) error {
 	pid, err := call.Process()
 	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
 		return nil // nobody can tell there
@@ -110,7 +155,12 @@ func (d *daemon) notByAgent(ctx context.Context, call *rpc.Call) error {
 	if err != nil {
 		return fault.Errorf(fault.Denied, "decide: who asks is not known: %w", err)
 	}
-	if pty.HasEnv(pid, supervise.RunnerMark) {
+	return d.notOfAgents(ctx, append([]int{pid}, callsFor...))
+}
+
+// notOfAgents refuses processes of agents.
+func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
+	if slices.ContainsFunc(pids, func(pid int) bool { return pty.HasEnv(pid, supervise.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
 		return fault.Errorf(fault.Denied, "an agent does not decide what agents may do")
 	}
 	for _, m := range d.minds() {
@@ -122,11 +172,11 @@ func (d *daemon) notByAgent(ctx context.Context, call *rpc.Call) error {
 		if !ok {
 			continue
 		}
-		pids, err := lister.Processes(ctx, m.SessionName())
+		own, err := lister.Processes(ctx, m.SessionName())
 		if err != nil {
 			return fault.Errorf(fault.Denied, "decide: the processes of '%s' are not known: %w", m.Name(), err)
 		}
-		if slices.Contains(pids, pid) {
+		if slices.ContainsFunc(pids, func(pid int) bool { return slices.Contains(own, pid) }) {
 			return fault.Errorf(fault.Denied, "'%s' is an agent: it does not decide what agents may do", m.Name())
 		}
 	}
@@ -141,10 +191,6 @@ func (d *daemon) minds() []member {
 	return slices.DeleteFunc(members, func(m member) bool { return d.socketOf(m) == "" })
 }
 
-func decideRequest(req keeper.Decision) ipc.Request {
-	return ipc.Request{Type: ipc.Decide, Question: req.ID, Option: req.Option, Message: req.Text, Always: req.Always, By: req.By, Why: req.Why}
-}
-
 // sockets returns where the harnesses listen, by agent.
 func (d *daemon) sockets() map[string]string {
 	all := map[string]string{}
@@ -154,13 +200,14 @@ func (d *daemon) sockets() map[string]string {
 	return all
 }
 
-func callHarness(ctx context.Context, socket string, r ipc.Request, data any) error {
+// askHarness connects to a harness for one exchange.
+func askHarness(ctx context.Context, socket string, ask func(*ipc.Conn) error) error {
 	conn, err := ipc.Dial(ctx, socket)
 	if err != nil {
 		return err
 	}
 	defer conn.Close() // Best effort: it was answered.
-	_, err = conn.Call(ctx, r, data)
+	err = ask(conn)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.Errorf(fault.Unreachable, "a harness does not answer: %w", err)
 	}

@@ -19,21 +19,22 @@ type handler struct {
 
 // Handle answers one request.
 func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
-	d, method := h.d, call.Method
-	var req keeper.Agent
-	var from keeper.EventsFrom
-	target := any(&req)
-	var decision keeper.Decision
-	switch method {
+	switch call.Method {
 	case keeper.MethodEvents:
-		target = &from
+		return h.events(ctx, call)
+	case keeper.MethodAttention:
+		return h.attention(ctx, call)
 	case keeper.MethodDecide:
-		target = &decision
+		return h.decide(ctx, call)
+	case keeper.MethodAnswer:
+		return h.answer(ctx, call)
 	}
-	if err := call.Decode(target); err != nil {
+	var req keeper.Agent
+	if err := call.Decode(&req); err != nil {
 		return nil, err
 	}
-	switch method {
+	d := h.d
+	switch call.Method {
 	case keeper.MethodPs:
 		if req.Wait {
 			if err := d.controller.Await(ctx); err != nil {
@@ -53,19 +54,53 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	case keeper.MethodNudges:
 		return d.nudgesOf(req.Name)
 	case keeper.MethodApprovals:
-		return d.approvals(ctx)
-	case keeper.MethodDecide:
-		if err := d.notByAgent(ctx, call); err != nil {
-			return nil, err
-		}
-		return d.decide(ctx, decision)
-	case keeper.MethodEvents:
-		if m, err := d.find(from.Agent); err == nil {
-			from.Agent = m.Name() // what is not known may have been: its events are there
-		}
-		return struct{}{}, d.controller.Events(ctx, from.After, from.Agent, from.Follow, func(e keeper.Event) error { return call.Send(e) })
+		return d.approvals(ctx), nil
 	}
-	return h.one(ctx, method, req)
+	return h.one(ctx, call.Method, req)
+}
+
+func (h *handler) events(ctx context.Context, call *rpc.Call) (any, error) {
+	var from keeper.EventsFrom
+	if err := call.Decode(&from); err != nil {
+		return nil, err
+	}
+	if m, err := h.d.find(from.Agent); err == nil {
+		from.Agent = m.Name() // what is not known may have been: its events are there
+	}
+	return struct{}{}, h.d.controller.Events(ctx, from.After, from.Agent, from.Follow, func(e keeper.Event) error { return call.Send(e) })
+}
+
+func (h *handler) attention(ctx context.Context, call *rpc.Call) (any, error) {
+	var from keeper.AttentionFrom
+	if err := call.Decode(&from); err != nil {
+		return nil, err
+	}
+	if from.Follow {
+		return struct{}{}, h.d.followAttention(ctx, from.File, func(a keeper.Attention) error { return call.Send(a) })
+	}
+	return h.d.attention(ctx, from.File), nil
+}
+
+func (h *handler) decide(ctx context.Context, call *rpc.Call) (any, error) {
+	var decision keeper.Decision
+	if err := call.Decode(&decision); err != nil {
+		return nil, err
+	}
+	if err := h.d.notByAgent(ctx, call, decision.For); err != nil {
+		return nil, err
+	}
+	return h.d.decide(ctx, decision)
+}
+
+func (h *handler) answer(ctx context.Context, call *rpc.Call) (any, error) {
+	var answer keeper.Answer
+	if err := call.Decode(&answer); err != nil {
+		return nil, err
+	}
+	if err := h.d.notByAgent(ctx, call, nil); err != nil {
+		return nil, err
+	}
+	return h.d.answer(ctx, answer)
 }
 
 // one answers what is about one agent.

@@ -63,12 +63,31 @@ func agentsOf(config string) func(context.Context) (*tui.Workspace, error) {
 		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
 			return nil, err
 		}
+		attention, err := c.Attention(ctx)
+		if err != nil {
+			return nil, err
+		}
 		w := &tui.Workspace{Name: ps.Workspace, Problem: ps.Problem}
 		for _, a := range ps.Agents {
 			w.Agents = append(w.Agents, tui.Agent{
 				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since,
 			})
 		}
+		if attention != nil {
+			w.Waiting = waitingForTUI(attention.Waiting)
+		}
 		return w, nil
 	}
+}
+
+func waitingForTUI(all []keeper.Waiting) []tui.Waiting {
+	var out []tui.Waiting
+	for _, w := range all {
+		x := tui.Waiting{ID: w.ID, Agent: w.Agent, Session: w.Session, What: w.What, Since: w.Since}
+		if len(w.Actions) > 0 {
+			x.Command = w.Actions[0].Command
+		}
+		out = append(out, x)
+	}
+	return out
 }

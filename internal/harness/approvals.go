@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"den/internal/conversation"
 	"den/internal/fault"
@@ -287,10 +288,31 @@ func isOutside(pid int) bool {
 // Approvals answers approvals.
 type Approvals struct {
 	Approvals []permission.Approval `json:"approvals"`
+	Recent    []permission.Approval `json:"recent,omitempty"` // that ended a short while ago, the newest first
 }
 
 func (h *Harness) approvals(context.Context, ipc.Request, *ipc.Client) (any, error) {
-	return Approvals{Approvals: h.openApprovals()}, nil
+	return Approvals{Approvals: h.openApprovals(), Recent: recentlyEnded(h.broker.Approvals(), time.Now())}, nil
+}
+
+// What is told of approvals that ended: who watches a list sees what became of
+// those that leave it.
+const (
+	recentTime = 15 * time.Minute
+	recentMost = 20
+)
+
+// recentlyEnded returns the approvals that ended a short while ago, the newest
+// first.
+func recentlyEnded(all []permission.Approval, now time.Time) []permission.Approval {
+	var ended []permission.Approval
+	for _, a := range all {
+		if a.State != permission.Open && now.Sub(a.Decided) < recentTime {
+			ended = append(ended, a)
+		}
+	}
+	slices.SortFunc(ended, func(a, b permission.Approval) int { return b.Decided.Compare(a.Decided) })
+	return ended[:min(len(ended), recentMost)]
 }
 
 func (h *Harness) decide(_ context.Context, r ipc.Request, c *ipc.Client) (any, error) {

@@ -147,3 +147,21 @@ func TestApprovalExpires(t *testing.T) {
 		t.Errorf("%q", e.Text)
 	}
 }
+
+// What ended a short while ago is told beside what is open: who watches the
+// list learns what became of it.
+func TestEndedApprovalsAreTold(t *testing.T) {
+	w := newWorld(t)
+	w.start("worker", sayer, asks(false), func(o *harness.Options) { o.Config.ApprovalExpiry = 50 * time.Millisecond })
+	eve := w.person("eve")
+	defer eve.Close()
+	say(t, eve, "#general", "@worker run make install")
+	hears(t, eve, "worker", 1) // it is told that it expired
+	var told harness.Approvals
+	if _, err := w.dial("worker").Call(t.Context(), ipc.Request{Type: ipc.Approvals}, &told); err != nil {
+		t.Fatal(err)
+	}
+	if len(told.Approvals) != 0 || len(told.Recent) != 1 || told.Recent[0].State != permission.Expired || told.Recent[0].Request.Command != "make install" {
+		t.Errorf("%+v", told)
+	}
+}

@@ -80,9 +80,12 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 		s.Activity = "idle"
 	}
 	spent := h.over.ledger.Check(h.clock())
-	s.Budget = spent.String()
+	s.Budget, s.BudgetUntil = spent.String(), spent.Until
 	if s.Budget != "" {
 		s.BudgetLevel = string(spent.Level)
+	}
+	if s.CircuitOpen {
+		s.CircuitSince = h.runner.CircuitSince()
 	}
 	s.Supervisor = string(h.over.supervisor.Status().State)
 	if s.Description == "" {

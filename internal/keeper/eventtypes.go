@@ -27,7 +27,8 @@ const (
 	EventUnknown        = "agent.unknown"
 	EventScaled         = "pool.scaled"
 	EventScaleFailed    = "pool.check_failed"
-	EventNudged         = "agent.nudged" // a nudge came to its end, or one that was sent was taken later
-	EventAsking         = "agent.asking" // a coding agent waits for a decision
-	EventState          = "agent.state"  // a coding agent is ready, busy or has failed
+	EventNudged         = "agent.nudged"   // a nudge came to its end, or one that was sent was taken later
+	EventAsking         = "agent.asking"   // a coding agent waits for a decision
+	EventAnswered       = "agent.answered" // a person answered what it asks
+	EventState          = "agent.state"    // a coding agent is ready, busy or has failed
 )

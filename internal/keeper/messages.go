@@ -1,10 +1,6 @@
 package keeper
 
-import (
-	"encoding/json"
-	"strings"
-	"time"
-)
+import "time"
 
 // Version is that of the socket's messages.
 const Version = 1
@@ -22,6 +18,10 @@ const (
 	// decides it.
 	MethodApprovals = "approvals"
 	MethodDecide    = "decide"
+	// MethodAttention lists everything that waits for a person; MethodAnswer
+	// answers the question of an agent that is driven by its screen.
+	MethodAttention = "attention"
+	MethodAnswer    = "answer"
 	MethodPeek      = "peek"
 	MethodEvents    = "events"
 	MethodDrained   = "drained"
@@ -151,57 +151,6 @@ type Nudge struct {
 // Nudges answers a question for nudges, the oldest first.
 type Nudges struct {
 	Nudges []Nudge `json:"nudges"`
-}
-
-// Approvals answers what agents ask permission for.
-type Approvals struct {
-	Approvals   []Approval `json:"approvals"`
-	Unreachable []string   `json:"unreachable,omitempty"` // agents whose harness did not answer
-}
-
-// Approval is something that an agent asks permission for.
-type Approval struct {
-	ID      string          `json:"id"`
-	Agent   string          `json:"agent"`
-	Request ApprovalRequest `json:"request"`
-	Asked   string          `json:"asked"` // why it is asked for
-	Created time.Time       `json:"created"`
-	Expires time.Time       `json:"expires"`
-	Detail  json.RawMessage `json:"detail,omitempty"` // all that is known
-}
-
-// ApprovalRequest is what the agent wants to do.
-type ApprovalRequest struct {
-	Tool    string   `json:"tool"`
-	Kind    string   `json:"kind"`
-	Command string   `json:"command,omitempty"`
-	Paths   []string `json:"paths,omitempty"`
-	URL     string   `json:"url,omitempty"`
-	Text    string   `json:"text,omitempty"`
-	Choices []string `json:"choices,omitempty"` // that a question offers
-}
-
-// What says it on one line.
-func (r ApprovalRequest) What() string {
-	words := []string{r.Tool, r.Command, strings.Join(r.Paths, " "), r.URL}
-	if r.Command == "" && len(r.Paths) == 0 && r.URL == "" {
-		words = append(words, r.Text)
-	}
-	if len(r.Choices) > 0 {
-		words = append(words, "("+strings.Join(r.Choices, " | ")+")")
-	}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
-}
-
-// Decision decides what an agent asks for.
-type Decision struct {
-	ID     string `json:"id"`
-	Agent  string `json:"agent,omitempty"` // or "" where the id is enough
-	Option string `json:"option"`          // approve, deny or answer
-	Text   string `json:"text,omitempty"`  // of answer
-	Always bool   `json:"always,omitempty"`
-	By     string `json:"by"`
-	Why    string `json:"why,omitempty"`
 }
 
 // Draining answers whether an agent was asked to finish, and why.

@@ -61,6 +61,9 @@ func (b *Breaker) Try(now time.Time) bool {
 	return true
 }
 
+// Since is when the breaker opened, zero while it is closed.
+func (b *Breaker) Since() time.Time { return b.opened }
+
 // Until is when an open breaker lets a try through.
 func (b *Breaker) Until() time.Time {
 	if b.opened.IsZero() {

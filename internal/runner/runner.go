@@ -241,6 +241,13 @@ func (r *Runner) CircuitOpen() bool {
 	return r.breaker.Open(r.config.Clock())
 }
 
+// CircuitSince is when the agent was last given up, zero if it was not.
+func (r *Runner) CircuitSince() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.breaker.Since()
+}
+
 // SetQuestion says which decision the agent waits for, nil for none.
 func (r *Runner) SetQuestion(q *conversation.Question) {
 	r.mu.Lock()

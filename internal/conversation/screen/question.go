@@ -42,6 +42,16 @@ func (p *profile) question(screen string) *conversation.Question {
 	return q
 }
 
+// ScreenQuestion returns what the agent's screen asks, or nil. Some sources
+// tell that an agent asks, but not what.
+func (c *Conversation) ScreenQuestion(ctx context.Context) (*conversation.Question, error) {
+	screen, err := c.peek(ctx, peekLines)
+	if err != nil {
+		return nil, err
+	}
+	return c.profile.question(screen), nil
+}
+
 // options returns the labels of the menu at the end of a screen and the row
 // where it begins.
 func (p *profile) options(rows []row) (top int, labels []string) {

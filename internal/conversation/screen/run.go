@@ -83,6 +83,9 @@ func (c *Conversation) watchState(ctx context.Context) error {
 				c.noteBudget(s.Budget)
 			}
 			if err == nil && !sameState(s, last) && ctx.Err() == nil {
+				if s.Since.IsZero() {
+					s.Since = c.clock()
+				}
 				if err := errors.Join(late.checkSource(ctx), c.stateChanged(last, s)); err != nil {
 					return err
 				}

@@ -78,8 +78,10 @@ type AgentStatus struct {
 	Connected bool      `json:"connected"`        // to the server
 	Budget    string    `json:"budget,omitempty"` // how much of the tightest limit is used, for people
 
-	BudgetLevel string `json:"budget_level,omitempty"` // ok, warned or exceeded
-	Supervisor  string `json:"supervisor"`             // watching, or paused after it has called a person
+	BudgetLevel  string    `json:"budget_level,omitempty"` // ok, warned or exceeded
+	BudgetUntil  time.Time `json:"budget_until,omitzero"`  // when turns begin again, where it is exceeded
+	CircuitSince time.Time `json:"circuit_since,omitzero"` // when it opened, while CircuitOpen
+	Supervisor   string    `json:"supervisor"`             // watching, or paused after it has called a person
 }
 
 // StateLine is what Watch sends with every change.

@@ -1,0 +1,84 @@
+package keeper
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Approvals answers what agents ask permission for.
+type Approvals struct {
+	Approvals []Approval `json:"approvals"`
+	// Recent are those that were decided, expired or withdrawn a short while
+	// ago, the newest first.
+	Recent      []Approval `json:"recent,omitempty"`
+	Unreachable []string   `json:"unreachable,omitempty"` // agents whose harness did not answer
+}
+
+// Approval is something that an agent asks permission for.
+type Approval struct {
+	ID      string          `json:"id"`
+	Agent   string          `json:"agent"`
+	Request ApprovalRequest `json:"request"`
+	Asked   string          `json:"asked"` // why it is asked for
+	Created time.Time       `json:"created"`
+	Expires time.Time       `json:"expires"`
+	Detail  json.RawMessage `json:"detail,omitempty"` // all that is known
+
+	// State is open, or how it ended: approved, denied, expired or withdrawn.
+	// By and Why say by whom and why. Always is that rules were added; Note
+	// says why none were, although the decider wanted it.
+	State   string    `json:"state,omitempty"`
+	By      string    `json:"by,omitempty"`
+	Why     string    `json:"why,omitempty"`
+	Decided time.Time `json:"decided,omitzero"`
+	Always  bool      `json:"always,omitempty"`
+	Note    string    `json:"note,omitempty"`
+}
+
+// ApprovalRequest is what the agent wants to do.
+type ApprovalRequest struct {
+	Tool    string   `json:"tool"`
+	Kind    string   `json:"kind"`
+	Command string   `json:"command,omitempty"`
+	Dir     string   `json:"dir,omitempty"` // where it would run, or "" for the agent's own
+	Paths   []string `json:"paths,omitempty"`
+	URL     string   `json:"url,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	Choices []string `json:"choices,omitempty"` // that a question offers
+}
+
+// What says it on one line.
+func (r ApprovalRequest) What() string {
+	words := []string{r.Tool, r.Command, strings.Join(r.Paths, " "), r.URL}
+	if r.Command == "" && len(r.Paths) == 0 && r.URL == "" {
+		words = append(words, r.Text)
+	}
+	if len(r.Choices) > 0 {
+		words = append(words, "("+strings.Join(r.Choices, " | ")+")")
+	}
+	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+}
+
+// Decision decides what an agent asks for.
+type Decision struct {
+	ID     string `json:"id"`
+	Agent  string `json:"agent,omitempty"` // or "" where the id is enough
+	Option string `json:"option"`          // approve, deny or answer
+	Text   string `json:"text,omitempty"`  // of answer
+	Always bool   `json:"always,omitempty"`
+	By     string `json:"by"`
+	Why    string `json:"why,omitempty"`
+	// For are the processes that the caller decides for, such as the browser
+	// that shows a page of the caller's. They must not be an agent's either.
+	For []int `json:"for,omitempty"`
+}
+
+// Decided answers a decision.
+type Decided struct {
+	ID     string `json:"id"`
+	Agent  string `json:"agent"`
+	State  string `json:"state"` // approved or denied
+	Always bool   `json:"always,omitempty"`
+	Note   string `json:"note,omitempty"` // why the like is asked for again
+}
