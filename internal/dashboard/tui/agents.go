@@ -18,6 +18,7 @@ type agents struct {
 	open    bool       // it is shown instead of the sessions
 	chosen  string     // the name of the selected one
 	top     int        // the first row in view
+	visited string     // the id of what waits and was gone to last, or empty
 }
 
 func (a *agents) take(msg agentsMsg) {
@@ -80,6 +81,8 @@ func (u *ui) agentsKey(name string) {
 		a.move(len(a.all()))
 	case "enter":
 		u.visitAgent()
+	case "n":
+		u.visitWaiting()
 	case "?", "f1":
 		u.help = true
 	}
@@ -87,24 +90,34 @@ func (u *ui) agentsKey(name string) {
 
 // visitAgent goes to the selected agent's session, if it is listed.
 func (u *ui) visitAgent() {
-	all := u.agents.all()
-	if len(all) == 0 || u.list == nil {
-		return
-	}
-	ref := all[u.agents.at()].Session
-	for _, h := range u.list.Homes {
-		for _, s := range h.Sessions {
-			if ref != "" && (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
-				u.agents.open, u.selectNext, u.filter = false, s.ID, ""
-				u.refresh()
-				return
-			}
-		}
+	if all := u.agents.all(); len(all) > 0 {
+		u.visitSession(all[u.agents.at()].Session)
 	}
 }
 
-// agentSign is how an agent's state looks.
-func agentSign(x Agent) (string, lipgloss.Style) {
+// visitSession goes to a session by its name or id. It is false where that is
+// not listed.
+func (u *ui) visitSession(ref string) bool {
+	if ref == "" || u.list == nil {
+		return false
+	}
+	for _, h := range u.list.Homes {
+		for _, s := range h.Sessions {
+			if (s.Name == ref || s.ID == ref) && (s.Status.Active() || u.all) {
+				u.agents.open, u.selectNext, u.filter = false, s.ID, ""
+				u.refresh()
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sign is how an agent's state looks.
+func (a *agents) sign(x Agent) (string, lipgloss.Style) {
+	if a.waitsFor(x.Name) != nil {
+		return "!", warn
+	}
 	switch x.Actual {
 	case "running":
 		return "●", good
@@ -170,7 +183,7 @@ func (u *ui) agentsProblem() string {
 }
 
 func (u *ui) agentsFooter() string {
-	return ends("", faint.Render(" ↑↓ agent  Enter its session  w back  ? help  q quit "), u.width)
+	return ends("", faint.Render(" ↑↓ agent  Enter its session  n what waits  w back  ? help  q quit "), u.width)
 }
 
 // drawWhy says in full why the selected agent is as it is, below a rule.
@@ -181,7 +194,11 @@ func (u *ui) drawWhy(width, most int) []string {
 	}
 	x := all[u.agents.at()]
 	lines := []string{faint.Render(strings.Repeat("─", width))}
-	for _, l := range strings.Split(ansi.Wrap(plain(x.Name+": "+x.Why), width-2, ""), "\n") {
+	text := plain(x.Name + ": " + x.Why)
+	if w := u.agents.waitsFor(x.Name); w != nil {
+		text = plain(x.Name) + " " + w.text(u.now())
+	}
+	for _, l := range strings.Split(ansi.Wrap(text, width-2, ""), "\n") {
 		if len(lines) < most {
 			lines = append(lines, fit(" "+l, width))
 		}
@@ -199,7 +216,7 @@ func columnWidths(all []Agent, width int) (name, state int) {
 }
 
 func (u *ui) drawAgent(x Agent, chosen bool, name, state, width int) string {
-	mark, style := agentSign(x)
+	mark, style := u.agents.sign(x)
 	since, restarts := "", ""
 	if !x.Since.IsZero() {
 		since = age(max(0, u.now().Sub(x.Since)))

@@ -105,3 +105,47 @@ func TestAskAgents(t *testing.T) {
 		t.Errorf("asked %d times, told %d times", asked, told)
 	}
 }
+
+// What waits for a person is counted, and one key goes to it.
+func TestWaitingIsCountedAndVisited(t *testing.T) {
+	u := newSample(100, 24)
+	u.Update(listMsg{sample()})
+	w := crew()
+	u.Update(agentsMsg{workspace: w})
+	if text := ansi.Strip(u.draw()); strings.Contains(text, "for you") {
+		t.Errorf("nothing waits:\n%s", text)
+	}
+	press(u, "n")
+	if u.agents.open || u.agents.visited != "" {
+		t.Error("went to what does not wait")
+	}
+	w.Waiting = []Waiting{
+		{ID: "a", Agent: "tester", Session: "id-begins", What: "Bash make \x1b[2J install", Command: "den approvals approve k3f", Since: noon.Add(-time.Minute)},
+		{ID: "b", Agent: w.Agents[2].Name, What: "it ended 5 times", Command: "den agent reset far"},
+	}
+	u.Update(agentsMsg{workspace: w})
+	checkLines(t, u, "what waits")
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "2 wait for you (n)") {
+		t.Errorf("not counted:\n%s", text)
+	}
+	press(u, "n")
+	text := ansi.Strip(u.draw())
+	if u.chosen != "id-begins" || !strings.Contains(text, "! waits for 1m: Bash make") || strings.Contains(u.draw(), "\x1b[2J") {
+		t.Errorf("chosen %q:\n%s", u.chosen, text)
+	}
+	press(u, "n") // it has no session: its agent is shown
+	text = ansi.Strip(u.draw())
+	if !u.agents.open || u.agents.chosen != w.Agents[2].Name || !strings.Contains(text, "agent reset far") || !strings.Contains(text, "!") {
+		t.Errorf("open %v, chosen %q:\n%s", u.agents.open, u.agents.chosen, text)
+	}
+	press(u, "n") // and round
+	if u.agents.open || u.chosen != "id-begins" {
+		t.Errorf("open %v, chosen %q", u.agents.open, u.chosen)
+	}
+	w.Waiting = nil
+	u.Update(agentsMsg{workspace: w})
+	press(u, "n")
+	if text := ansi.Strip(u.draw()); strings.Contains(text, "waits") {
+		t.Errorf("still shown:\n%s", text)
+	}
+}

@@ -67,7 +67,7 @@ func (u *ui) drawHeader() string {
 	if u.filter != "" {
 		scope += ", filter: " + u.filter
 	}
-	return bar.Render(ends(left, scope+" ", u.width))
+	return bar.Render(ends(left, u.agents.waitingCount()+scope+" ", u.width))
 }
 
 // drawBody is the list and the view side by side, or the view alone.
@@ -182,12 +182,17 @@ func (u *ui) drawFooter() string {
 	left := " " + u.moment()
 	if u.problem != "" {
 		left = " " + bad.Render(plain(u.problem))
+	} else if w := u.waitingHere(); w != nil {
+		left = " " + warn.Render("! "+w.text(u.now()))
 	} else if f := u.frame(); f != nil && len(f.Missing) > 0 {
 		left = " " + warn.Render(plain(f.Missing[len(f.Missing)-1]))
 	}
 	hints := " ↑↓ session  ←→ time  / filter  ? help  q quit "
 	if u.agents.there() {
 		hints = " ↑↓ session  ←→ time  w agents  / filter  ? help  q quit "
+	}
+	if u.waitingHere() != nil {
+		hints = " n next  w agents  ? help  q quit " // what waits needs the room
 	}
 	if u.past != nil {
 		hints = " ←→ step  ,. skip  [] cells  Esc live  ? help "

@@ -34,6 +34,8 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case "a":
 		u.all = !u.all
 		u.refresh()
+	case "n":
+		u.visitWaiting()
 	case "w":
 		u.agents.open = u.agents.there()
 	case "enter", "f":

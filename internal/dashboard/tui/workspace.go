@@ -13,6 +13,7 @@ type Workspace struct {
 	Name    string
 	Problem string // why its newest configuration is not in force, or empty
 	Agents  []Agent
+	Waiting []Waiting // for a person, what waits longest first
 }
 
 // Agent is one agent: what it should be, what it is, and why.
