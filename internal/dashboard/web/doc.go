@@ -2,7 +2,8 @@
 // and back in time.
 //
 // It reads files through [dashboard.Model] and asks a workspace's keeper for
-// its agents. It sends no session anything.
+// its agents. It sends no session anything. Where [Options.AllowActions] is
+// set, pages can decide what agents ask permission for: the keeper does it.
 //
 // # Ownership
 //

@@ -42,9 +42,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			http.Error(w, "den does not answer to this name: use the address that it printed", http.StatusMisdirectedRequest)
 		case !sameOrigin(r):
 			http.Error(w, "den does not answer to other pages", http.StatusForbidden)
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			http.Error(w, "den's dashboard can only be read", http.StatusMethodNotAllowed)
-		case r.URL.Path == "/" && r.URL.Query().Has("token"):
+		case r.URL.Path == "/" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 			g.admit(w, r)
 		case !g.admitted(r):
 			http.Error(w, "den: open the address with the token that 'den dashboard --web' printed", http.StatusUnauthorized)
@@ -75,15 +73,20 @@ func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []by
 // knowsHost refuses names that others could point at this machine: only
 // addresses, localhost, and the name that the server was started with.
 func (g *guard) knowsHost(hostport string) bool {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	host := hostOf(hostport)
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
 	return strings.EqualFold(host, "localhost") || g.name != "" && strings.EqualFold(host, g.name)
+}
+
+// hostOf returns the name or address in a Host header.
+func hostOf(hostport string) string {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
 // sameOrigin refuses what another page asks for. A link that leads here is

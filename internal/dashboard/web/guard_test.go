@@ -27,6 +27,21 @@ func visitor(t *testing.T) *http.Client {
 	return c
 }
 
+// do makes a request, and returns the status and the body of the answer.
+func do(t *testing.T, c *http.Client, r *http.Request) (int, string) {
+	t.Helper()
+	answer, err := c.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, string(body)
+}
+
 func get(t *testing.T, c *http.Client, address string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(within(t), http.MethodGet, address, nil)

@@ -58,7 +58,7 @@ func (s *safeBuffer) String() string {
 var _ io.Writer = (*safeBuffer)(nil)
 
 // newWorld serves a Home; with a workspace, its agents too.
-func newWorld(t *testing.T, workspace string) *world {
+func newWorld(t *testing.T, workspace string, change ...func(*web.Options)) *world {
 	t.Helper()
 	w := &world{World: dashboardtest.New(t), words: &safeBuffer{}}
 	m := dashboard.New(dashboard.Options{Home: w.Home})
@@ -69,6 +69,9 @@ func newWorld(t *testing.T, workspace string) *world {
 			t.Fatal(err)
 		}
 		o.Workspace = &p
+	}
+	for _, c := range change {
+		c(&o)
 	}
 	var err error
 	if w.server, err = web.Listen(t.Context(), o); err != nil {

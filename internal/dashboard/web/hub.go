@@ -23,6 +23,7 @@ const (
 type hub struct {
 	place   *keeper.StateDir // or nil
 	version string
+	stale   chan struct{} // one token: the keeper is to be asked at once
 
 	mu      sync.Mutex // guards the fields below
 	listing *dashboard.Listing
@@ -33,7 +34,7 @@ type hub struct {
 }
 
 func newHub(o Options) *hub {
-	return &hub{place: o.Workspace, version: o.Version, listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
+	return &hub{place: o.Workspace, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
 }
 
 // watch keeps the listing up to date until ctx ends.
@@ -94,14 +95,19 @@ func (h *hub) ask(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-h.stale:
 		}
 	}
 }
 
+// refresh has the keeper asked at once.
+func (h *hub) refresh() { wakeUp(h.stale) }
+
 // workspace is what a page shows of the keeper.
 type workspace struct {
 	keeper.Ps
-	Unknown string `json:"unknown,omitempty"` // why nothing is known of the agents
+	Unknown   string     `json:"unknown,omitempty"` // why nothing is known of the agents
+	Attention *attention `json:"attention,omitempty"`
 }
 
 func (h *hub) ps(ctx context.Context) json.RawMessage {
@@ -110,7 +116,9 @@ func (h *hub) ps(ctx context.Context) json.RawMessage {
 	w := workspace{Ps: keeper.Ps{Config: h.place.Config, Agents: []keeper.AgentStatus{}}}
 	c, err := h.place.Dial(ctx, h.version)
 	if err == nil {
-		err = c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &w.Ps)
+		if err = c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &w.Ps); err == nil {
+			w.Attention, err = askAttention(ctx, c)
+		}
 		c.Close() // Best effort: it was read, or not.
 	}
 	if err != nil {

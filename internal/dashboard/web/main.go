@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -26,6 +28,7 @@ type options struct {
 	home string
 	file string
 	json bool
+	act  bool
 }
 
 // Main runs 'dend web' with the arguments after that word. It serves until it
@@ -50,6 +53,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.home, "home", "", "the own Home, a `DIR` (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.file, "f", "den.toml", "the `FILE` of the workspace whose agents are shown")
 	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
+	f.BoolVar(&o.act, "allow-actions", false, "let the page approve and deny what agents ask for")
 	err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -78,7 +82,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Workspace: &place, Version: Version, Addr: o.addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Workspace: &place, Version: Version, AllowActions: o.act, User: userName(), Addr: o.addr, Words: stderr})
 	if err != nil {
 		return err
 	}
@@ -89,6 +93,15 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 		return err
 	}
 	return s.Serve(ctx)
+}
+
+// userName is who uses the page, for audit logs.
+func userName() string {
+	u, err := user.Current()
+	if err != nil {
+		return "user " + strconv.Itoa(os.Getuid())
+	}
+	return u.Username
 }
 
 // announce prints the page's URL. This is the only place where the token is

@@ -34,6 +34,8 @@ var statuses = map[fault.Kind]int{
 	fault.Unsupported: http.StatusNotImplemented,
 	fault.Export:      http.StatusUnprocessableEntity,
 	fault.Denied:      http.StatusForbidden,
+	fault.NotRunning:  http.StatusServiceUnavailable,
+	fault.Unreachable: http.StatusServiceUnavailable,
 }
 
 func writeError(w http.ResponseWriter, err error) {
@@ -41,6 +43,11 @@ func writeError(w http.ResponseWriter, err error) {
 	if !ok {
 		status = http.StatusInternalServerError
 	}
+	writeRefusal(w, status, err)
+}
+
+// writeRefusal says why there is no answer.
+func writeRefusal(w http.ResponseWriter, status int, err error) {
 	w.Header().Del("Content-Disposition")
 	writeJSON(w, status, map[string]any{"error": map[string]string{
 		"kind": string(fault.KindOf(err)), "message": err.Error(), "hint": fault.HintOf(err),

@@ -28,8 +28,12 @@ type Options struct {
 	// Workspace is where the agents' keeper is, or nil: no agents are shown.
 	Workspace *keeper.StateDir
 	Version   string
-	Addr      string    // to listen on; "" = any port of the loopback interface
-	Words     io.Writer // takes what goes wrong in the server itself; or nil
+	// AllowActions lets pages decide what agents ask for. The server must then
+	// listen on a loopback address.
+	AllowActions bool
+	User         string    // who uses the pages, for audit logs
+	Addr         string    // to listen on; "" = any port of the loopback interface
+	Words        io.Writer // takes what goes wrong in the server itself; or nil
 }
 
 // Server shows a model to browsers.
@@ -41,6 +45,7 @@ type Server struct {
 	words    *log.Logger
 	pages    chan struct{} // a token for each page that may still connect
 	films    chan struct{} // a token for each recording that may still be made
+	actions  *actions      // or nil: pages decide nothing
 	work     sync.WaitGroup
 
 	mu     sync.Mutex // guards the field below
@@ -63,11 +68,19 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("serve the dashboard: %w", err), l.Close())
 	}
-	return &Server{
+	s := &Server{
 		model: o.Model, hub: newHub(o), guard: newGuard(o.Addr, port), listener: l,
 		words: log.New(o.Words, "den web: ", log.LstdFlags|log.LUTC|log.Lmsgprefix),
 		pages: tokens(maxPages), films: tokens(maxFilms),
-	}, nil
+	}
+	if o.AllowActions {
+		if !s.Loopback() {
+			err := fault.Errorf(fault.Usage, "serve the dashboard on %s: pages may act only where no other machine reaches them", o.Addr)
+			return nil, errors.Join(fault.Hintf(err, "leave out --allow-actions, or the address"), l.Close())
+		}
+		s.actions = newActions(o, s.hub)
+	}
+	return s, nil
 }
 
 func tokens(n int) chan struct{} {
@@ -108,8 +121,11 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.work.Go(func() { s.hub.watch(ctx, s.model) })
 	s.work.Go(func() { s.hub.ask(ctx) })
 	h := &http.Server{
-		Handler:           s.awaited(s.guard.wrap(s.routes())),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
+		Handler:     s.awaited(s.guard.wrap(s.routes())),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    32 << 10,
@@ -149,7 +165,7 @@ func (s *Server) end() {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
+	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
 	mux.HandleFunc("GET /live", s.live)
 	mux.HandleFunc("GET /api/sessions/{id}/timeline", s.of(s.timeline))
@@ -157,5 +173,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /api/sessions/{id}/step", s.of(s.step))
 	mux.HandleFunc("GET /api/sessions/{id}/screenshot", s.of(s.screenshot))
 	mux.HandleFunc("GET /api/sessions/{id}/recording", s.of(s.recording))
+	if s.actions != nil {
+		mux.HandleFunc("POST /api/decisions", s.actions.decide)
+	}
 	return mux
 }

@@ -1,6 +1,7 @@
 // The page: what is shown where, and the keys.
 
 import { Agents } from "./agents.js";
+import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
 import { Stage } from "./stage.js";
 import { Wire } from "./wire.js";
@@ -20,6 +21,7 @@ const fleet = new Fleet((ids) => {
   wire?.show({ thumbs: ids });
 });
 const agents = new Agents((name) => fleet.named(name));
+const attention = new Attention((name) => fleet.named(name), () => fleet.now());
 const stage = new Stage();
 
 function heard(m) {
@@ -27,7 +29,9 @@ function heard(m) {
     fleet.skew = Date.parse(m.now) - Date.now();
     fleet.list(m.homes.homes, m.homes.problem);
     agents.list(m.agents ?? null);
+    attention.list(m.agents?.attention ?? null);
     route();
+    retitle();
   }
   for (const p of m.paints ?? []) {
     if (!p.large) fleet.paint(p);
@@ -41,7 +45,7 @@ function route() {
   const id = location.hash.slice(2);
   const s = id ? fleet.find(id) : null;
   if (s && opened === id) {
-    stage.describe(s, fleet.now(), agents.of(s));
+    describe(s);
     return;
   }
   if (s) return open(s);
@@ -53,21 +57,33 @@ function open(s) {
   fleet.last = s.id;
   document.body.dataset.view = "session";
   document.body.dataset.session = s.id;
-  document.title = `${shortName(s)} · den`;
   $("stage").hidden = false;
   fleet.render();
   for (const [id, card] of fleet.cards) card.root.toggleAttribute("aria-current", id === s.id);
   wire.show({ large: s.id });
   stage.open(s);
-  stage.describe(s, fleet.now(), agents.of(s));
+  describe(s);
+  retitle();
   fleet.cards.get(s.id)?.root.scrollIntoView({ block: "nearest" });
+}
+
+function describe(s) {
+  const agent = agents.of(s);
+  stage.describe(s, fleet.now(), agent, attention.of(agent));
+}
+
+// retitle says what the page shows, and how much waits: a tab may be hidden.
+function retitle() {
+  const waits = attention.count ? `(${attention.count}) ` : "";
+  const shown = opened && stage.session ? `${shortName(stage.session)} · ` : "";
+  document.title = `${waits}${shown}den`;
 }
 
 function shut() {
   opened = "";
   document.body.dataset.view = "fleet";
   document.body.dataset.session = "";
-  document.title = "den";
+  retitle();
   $("stage").hidden = true;
   wire.show({ large: "" });
   stage.close();
@@ -85,6 +101,12 @@ function showAll(all) {
 $("show-active").onclick = () => showAll(false);
 $("show-all").onclick = () => showAll(true);
 $("filter").oninput = (e) => fleet.show({ filter: e.target.value });
+$("waits").onclick = (e) => {
+  e.preventDefault();
+  location.hash = "#/";
+  if (opened) shut();
+  $("attention").scrollIntoView({ block: "start" });
+};
 $("theme").onclick = () => switchTheme();
 $("help-open").onclick = () => $("help").showModal();
 addEventListener("hashchange", route);
@@ -93,7 +115,8 @@ addEventListener("click", (e) => {
 });
 setInterval(() => {
   fleet.tick();
-  if (stage.session) stage.describe(stage.session, fleet.now(), agents.of(stage.session));
+  attention.tick();
+  if (stage.session) describe(stage.session);
 }, 1000);
 
 // other opens the session before or after the one on the stage.
@@ -138,6 +161,7 @@ const inSession = {
 
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
+  if (e.target.closest?.(".request")) return; // keys there press its buttons, and nothing else
   const field = e.target.matches?.("input");
   if (field) {
     if (e.key === "Escape" || e.key === "Enter" || e.key === "ArrowDown") {

@@ -3,7 +3,7 @@
 
 import { Easel, cellRatio } from "./easel.js";
 import { Screen } from "./screen.js";
-import { $, age, el, ending, isActive, lived, shortName, tone } from "./words.js";
+import { $, age, el, ending, isActive, lived, place, shortName, tone } from "./words.js";
 
 export class Fleet {
   cards = new Map(); // by id
@@ -170,18 +170,6 @@ function neighbour(from, key) {
     if (far < least) [best, least] = [c, far];
   }
   return best;
-}
-
-// place makes children those of an element, touching only what differs, so
-// that focus and canvases stay.
-function place(parent, children) {
-  const keep = new Set(children);
-  for (const c of [...parent.childNodes]) if (!keep.has(c)) c.remove();
-  let at = parent.firstChild;
-  for (const c of children) {
-    if (c === at) at = at.nextSibling;
-    else parent.insertBefore(c, at);
-  }
 }
 
 class Card {

@@ -4,7 +4,7 @@ import { Cells } from "./cells.js";
 import { Easel, cellRatio, fontSize } from "./easel.js";
 import { Screen } from "./screen.js";
 import { Timeline } from "./timeline.js";
-import { $, clock, el, ending, isActive, lived, shortName, span, tone, wall } from "./words.js";
+import { $, clock, el, ending, isActive, lived, shortName, span, tone, waitsForYou, wall } from "./words.js";
 import { Latest, ask, save } from "./wire.js";
 
 const speeds = [1, 2, 4, 8, 16];
@@ -60,9 +60,9 @@ export class Stage {
 
   get shown() { return this.past ?? this.#live; }
 
-  describe(s, now, agent) {
+  describe(s, now, agent, waits) {
     this.session = s;
-    this.described = [s, now, agent];
+    this.described = [s, now, agent, waits];
     $("stage-name").textContent = shortName(s);
     $("stage-dot").dataset.tone = tone(s);
     $("stage-what").textContent = s.problem ?? s.command?.join(" ") ?? "";
@@ -71,7 +71,8 @@ export class Stage {
     $("facts").replaceChildren(...facts.map(([k, v]) => el("div", {}, el("dt", { textContent: k }), el("dd", { textContent: v }))));
     const box = $("stage-agent");
     box.hidden = !agent;
-    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: `wanted ${agent.wanted}, ${agent.actual}` }), el("span.why", { textContent: agent.why }));
+    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: `wanted ${agent.wanted}, ${agent.actual}` }), el("span.why", { textContent: agent.why }),
+      ...(waits ? [el("a.asks", { href: "#/", textContent: waitsForYou(waits) })] : []));
     this.#links();
   }
 

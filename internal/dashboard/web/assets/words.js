@@ -80,4 +80,38 @@ export function el(what, props = {}, ...children) {
   return e;
 }
 
+// waitsForYou says how much waits for a person.
+export const waitsForYou = (n) => (n === 1 ? "1 waits for you" : `${n} wait for you`);
+
+// place makes children those of an element, touching only what differs, so
+// that focus and canvases stay.
+export function place(parent, children) {
+  const keep = new Set(children);
+  for (const c of [...parent.childNodes]) if (!keep.has(c)) c.remove();
+  let at = parent.firstChild;
+  for (const c of children) {
+    if (c === at) at = at.nextSibling;
+    else parent.insertBefore(c, at);
+  }
+}
+
+// Characters that draw nothing or change the order of others: with them a
+// command could look like another one.
+const hidden = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u2800\u3164\uffa0]/u;
+
+// visible is text in which nothing is hidden: each hidden character is shown
+// by its number. Newlines and tabs are as they are.
+export function visible(text) {
+  const out = document.createDocumentFragment();
+  let run = "";
+  const flush = () => { if (run) out.append(run); run = ""; };
+  for (const c of text) {
+    if (c === "\n" || c === "\t" || !hidden.test(c)) { run += c; continue; }
+    flush();
+    out.append(el("span.hidden", { textContent: `\\u{${c.codePointAt(0).toString(16)}}`, title: "a character that is not visible" }));
+  }
+  flush();
+  return out;
+}
+
 export const $ = (id) => document.getElementById(id);
