@@ -55,8 +55,10 @@ export class Request {
     this.why = el("input", { type: "text", maxLength: 500, placeholder: "Reason (optional)", autocomplete: "off", "aria-label": "Reason" });
     const approve = [button("Approve", "approve", "approve", false), button("Always approve", "quiet", "approve", true)];
     const deny = [button("Deny", "deny", "deny", false), button("Always deny", "quiet", "deny", true)];
+    const question = w.approval.request.kind === "question"; // it needs words, not a yes
+    if (question) this.say("It is answered with ‘den approvals answer’.", "over");
     if (w.cut) this.say("It is too long to be shown here whole. To approve it, read it with ‘den approvals -j’.", "bad");
-    this.foot.replaceChildren(...(w.cut ? [] : [approve[0]]), deny[0], this.why, el("span.always", {}, ...(w.cut ? [] : [approve[1]]), deny[1]));
+    this.foot.replaceChildren(...(w.cut || question ? [] : [approve[0]]), deny[0], this.why, el("span.always", {}, ...(w.cut || question ? [] : [approve[1]]), deny[1]));
   }
 
   async #decide(option, always) {
