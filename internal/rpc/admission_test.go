@@ -99,7 +99,7 @@ func TestBufferedBytesAreGivenBack(t *testing.T) {
 		r.waitForClients(1)
 	}
 	holder, answer := r.begin("hold") // the answer is awaited: the next ones are kept
-	go func() { // the server stops reading in the middle of the second
+	go func() {                       // the server stops reading in the middle of the second
 		for range 2 {
 			holder.Send("length", long) // Best effort: it is refused, and the connection ends.
 		}
