@@ -124,6 +124,7 @@ func (c *client) answer(ctx context.Context, req Request) error {
 	s := c.server
 	if !c.begin() && (s.Urgent == nil || !s.Urgent(req.Method)) {
 		full := s.full()
+		s.leave(c) // before it is told, so that it finds its place free when it comes back
 		return errors.Join(full, c.frames.write(answer{Error: FromError(full)}))
 	}
 	defer c.end()

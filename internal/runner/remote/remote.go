@@ -94,7 +94,7 @@ func (p *process) start(ctx context.Context, c holder.Command) error {
 		return fmt.Errorf("encode the command: %w", err)
 	}
 	if err := p.send(holder.FrameCommand, content); err != nil {
-		return err
+		return errNoAnswer // it ended before it read the command: how it ended says why
 	}
 	type answer struct {
 		line []byte

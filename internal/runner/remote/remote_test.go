@@ -158,8 +158,11 @@ func TestNoDenThere(t *testing.T) {
 	s.Exec = func(context.Context, provider.ExecSpec) (int, error) {
 		return 0, fault.Errorf(fault.NotRunning, "its container is not running")
 	}
-	if _, err := s.Spawn(t.Context(), runner.Command{Argv: []string{"true"}}); err == nil || !strings.Contains(err.Error(), "its container is not running") {
-		t.Errorf("%v", err)
+	// The long one cannot be written before the end is noticed.
+	for _, arg := range []string{"short", strings.Repeat("long", 1<<16)} {
+		if _, err := s.Spawn(t.Context(), runner.Command{Argv: []string{"true", arg}}); err == nil || !strings.Contains(err.Error(), "its container is not running") {
+			t.Errorf("%v", err)
+		}
 	}
 }
 
