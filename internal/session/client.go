@@ -56,7 +56,13 @@ func dial(ctx context.Context, d home.Dir, o Options) (*Client, error) {
 			return nil, fmt.Errorf("reach the host of session '%s': %w", m.Name, err)
 		}
 	}
-	c, err := rpc.Dial(ctx, func(ctx context.Context) (net.Conn, error) { return o.Dial(ctx, m) }, rpc.Target{
+	reached := ctx
+	if !o.Remote {
+		var end func()
+		reached, end = untilStopped(ctx, m.HostPID)
+		defer end()
+	}
+	c, err := rpc.Dial(reached, func(ctx context.Context) (net.Conn, error) { return o.Dial(ctx, m) }, rpc.Target{
 		Version: wire.Version, Den: o.Version, ID: d.ID,
 		Name: fmt.Sprintf("the host of session '%s'", m.Name),
 		Hint: fmt.Sprintf("'den host upgrade %s' with the newer den brings the host up to date", m.Name),
@@ -66,6 +72,9 @@ func dial(ctx context.Context, d home.Dir, o Options) (*Client, error) {
 		return &Client{Client: c, dir: d, name: m.Name}, nil
 	case fault.Protocol, fault.Denied, fault.Busy: // the host's own words
 		return nil, err
+	}
+	if reached.Err() != nil && ctx.Err() == nil {
+		return nil, frozen(m)
 	}
 	return nil, dialError(d, m, err)
 }

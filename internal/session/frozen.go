@@ -26,6 +26,12 @@ func (s *Session) callWithin(ctx context.Context, limit time.Duration, method st
 	}
 	limited, cancel := context.WithTimeout(ctx, limit+answerGrace)
 	defer cancel()
+	passed := time.AfterFunc(limit, func() {
+		if m, err := s.Dir.Inspect(); !s.options.Remote && err == nil && isStopped(m.HostPID) {
+			cancel() // it will not use the grace
+		}
+	})
+	defer passed.Stop()
 	err := s.call(limited, method, params, result)
 	if err == nil || ctx.Err() != nil || limited.Err() == nil {
 		return err
@@ -35,6 +41,38 @@ func (s *Session) callWithin(ctx context.Context, limit time.Duration, method st
 		return fault.Errorf(fault.Unreachable, "the host of session '%s' does not answer", s.Dir.ID)
 	}
 	return frozen(m)
+}
+
+// stoppedLooks is how many times in a row, stoppedInterval apart, a process is
+// seen stopped before nobody waits for it any more. A debugger that attaches
+// stops it for a moment.
+const (
+	stoppedLooks    = 4
+	stoppedInterval = 250 * time.Millisecond
+)
+
+// untilStopped returns a context that ends when a process was stopped and is
+// not continued at once. The caller calls end.
+func untilStopped(ctx context.Context, pid int) (watched context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer cancel()
+		ticker := time.NewTicker(stoppedInterval)
+		defer ticker.Stop()
+		for seen := 0; seen < stoppedLooks; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if seen++; !isStopped(pid) {
+				seen = 0
+			}
+		}
+	}()
+	return ctx, func() { cancel(); <-done }
 }
 
 // frozen is the error about a host that runs and does not answer.
