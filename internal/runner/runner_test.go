@@ -177,8 +177,8 @@ func TestResumeAfterStop(t *testing.T) {
 // Silence ends a turn; work does not, however long it takes.
 func TestSilence(t *testing.T) {
 	h := newHeard()
-	c := config(t, t.TempDir(), `x=$(cat); case $x in *quiet*) sleep 1000;; esac; for i in 1 2 3 4 5; do echo .; sleep 0.05; done`, h)
-	c.Silence, c.Grace = 200*time.Millisecond, 50*time.Millisecond
+	c := config(t, t.TempDir(), `x=$(cat); case $x in *quiet*) sleep 1000;; esac; for i in $(seq 50); do echo .; sleep 0.05; done`, h)
+	c.Silence, c.Grace = 2*time.Second, 50*time.Millisecond
 	r := start(t, c)
 	if _, err := r.SendPrompt(runner.Prompt{ID: "w", Text: "work"}); err != nil {
 		t.Fatal(err)

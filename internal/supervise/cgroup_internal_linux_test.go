@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestBelongs(t *testing.T) {
 // Whatever a process does to its parents and its environment, it is ended with
 // its cgroup, and the cgroup is removed.
 func TestCgroupSweep(t *testing.T) {
-	c := NewCgroup("supervise-test")
+	c := NewCgroup("supervise-test-" + strconv.Itoa(os.Getpid()))
 	if c.Path == "" {
 		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}
@@ -92,11 +93,11 @@ func TestCgroupSweep(t *testing.T) {
 // Empty cgroups of sessions are removed once they are old enough. One with
 // processes stays, and so does one that is not a session's.
 func TestRemoveEmptyCgroups(t *testing.T) {
-	base := NewCgroup("remove-empty-test").Path
+	base := NewCgroup("remove-empty-test-" + strconv.Itoa(os.Getpid())).Path
 	if base == "" {
 		need.Feature(t, "this user cannot create cgroups of version 2 here")
 	}
-	defer syscall.Rmdir(base)
+	t.Cleanup(func() { syscall.Rmdir(base) }) // behind those of what is in it
 	create := func(name string) string {
 		path := filepath.Join(base, name)
 		if err := os.Mkdir(path, 0o755); err != nil {

@@ -43,6 +43,9 @@ type Harness struct {
 	// Break makes p's place one that cannot be asked, and mend undoes that.
 	// Nil where nothing can come between.
 	Break func(t *testing.T, p provider.Provider) (mend func())
+	// Impatient is Reopen with a provider that gives up soon where its place
+	// cannot be asked. Nil if all do.
+	Impatient func(t *testing.T, p provider.Provider) provider.Provider
 
 	// Unsupported lists what the provider cannot do, by the constants above.
 	Unsupported []string

@@ -152,6 +152,10 @@ func couldNotAsk(w *world) {
 		w.Skip("the harness has no Break: nothing can come between this provider and its sessions")
 	}
 	w.start("w", "idle")
+	asked := w.p
+	if w.h.Impatient != nil {
+		asked = w.h.Impatient(w.T, w.p)
+	}
 	mend := w.h.Break(w.T, w.p)
 	defer mend()
 	ctx := w.Context()
@@ -161,22 +165,22 @@ func couldNotAsk(w *world) {
 			w.Errorf("%s at a place that cannot be asked = %v", what, err)
 		}
 	}
-	_, err := w.p.IsRunning(ctx, "w")
+	_, err := asked.IsRunning(ctx, "w")
 	failed("IsRunning", err)
-	_, err = w.p.ProcessAlive(ctx, "w", nil)
+	_, err = asked.ProcessAlive(ctx, "w", nil)
 	failed("ProcessAlive", err)
-	_, err = w.p.ListRunning(ctx, "")
+	_, err = asked.ListRunning(ctx, "")
 	failed("ListRunning", err)
-	if observer, ok := w.p.(provider.Observer); ok {
+	if observer, ok := asked.(provider.Observer); ok {
 		_, err = observer.Observe(ctx, "")
 		failed("Observe", err)
 	}
-	failed("Stop", w.p.Stop(ctx, "w"))
-	_, err = w.p.GetMeta(ctx, "w", "k")
+	failed("Stop", asked.Stop(ctx, "w"))
+	_, err = asked.GetMeta(ctx, "w", "k")
 	failed("GetMeta", err)
-	failed("SetMeta", w.p.SetMeta(ctx, "w", "k", "v"))
+	failed("SetMeta", asked.SetMeta(ctx, "w", "k", "v"))
 	c, _ := w.config("idle")
-	failed("Start", w.p.Start(ctx, "w", c))
+	failed("Start", asked.Start(ctx, "w", c))
 	mend()
 	if !w.running(w.p, "w") {
 		w.Error("the session does not run when it can be asked again")

@@ -29,6 +29,7 @@ const (
 type client struct {
 	cmd    *exec.Cmd
 	in     *os.File
+	out    io.ReadCloser
 	notify func(line string) // called by the reader, must not block; or nil
 	joined chan struct{}     // closed when the client stands in the keeper's session
 	ended  chan struct{}     // closed when the process has ended
@@ -55,12 +56,10 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 	c.turn <- struct{}{}
 	c.cmd = p.tmux("-N", "-C", "attach-session", "-f", "no-output,ignore-size", "-t", "="+keeper)
 	c.cmd.SysProcAttr = childAttr()
-	in, out, err := c.launch()
-	if err != nil {
+	if err := c.launch(); err != nil {
 		return nil, fmt.Errorf("start a tmux client: %w", err)
 	}
-	c.in = in
-	go c.read(out)
+	go c.read(c.out)
 	select {
 	case <-c.joined:
 		return c, nil
@@ -75,21 +74,20 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 
 // launch starts the process with a pipe for each direction. The one that we
 // write to takes deadlines.
-func (c *client) launch() (in *os.File, out io.ReadCloser, err error) {
+func (c *client) launch() error {
 	theirs, in, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer theirs.Close() // Best effort: the process has its own.
-	c.cmd.Stdin = theirs
-	if out, err = c.cmd.StdoutPipe(); err == nil {
+	c.cmd.Stdin, c.in = theirs, in
+	if c.out, err = c.cmd.StdoutPipe(); err == nil {
 		err = c.cmd.Start()
 	}
 	if err != nil {
 		in.Close() // Best effort: nothing was written.
-		return nil, nil, err
 	}
-	return in, out, nil
+	return err
 }
 
 // ask sends a line and returns what came back up to its sentinel. It may be
@@ -245,13 +243,15 @@ func (c *client) finish(current *question) {
 	}
 }
 
-// close ends the client and waits for it.
+// close ends the client and waits for it. A client sends its files to the
+// server, so a server that hangs holds its output open behind its end.
 func (c *client) close() {
 	c.in.Close() // Best effort: the end of its input ends it.
 	select {
 	case <-c.ended:
 	case <-time.After(leaveLimit):
 		c.cmd.Process.Kill() // Best effort: it may have ended just now.
+		c.out.Close()        // Best effort: it only ends the reader.
 		<-c.ended
 	}
 }

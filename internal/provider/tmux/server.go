@@ -30,6 +30,7 @@ func (p *Provider) tmux(args ...string) *exec.Cmd {
 	cmd.Env = serverEnv(os.Environ())
 	cmd.Dir = "/"
 	cmd.Stderr = &bytes.Buffer{}
+	cmd.WaitDelay = leaveLimit // a server that hangs holds it open: see client.close
 	return cmd
 }
 

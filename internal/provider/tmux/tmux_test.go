@@ -22,6 +22,9 @@ func TestProvider(t *testing.T) {
 		Reopen: func(t *testing.T, p provider.Provider) provider.Provider { return open(t, socketOf(t, p), "city") },
 		Owner2: func(t *testing.T, p provider.Provider) provider.Provider { return open(t, socketOf(t, p), "town") },
 		Break:  silence,
+		Impatient: func(t *testing.T, p provider.Provider) provider.Provider {
+			return openWith(t, tmux.Options{Socket: socketOf(t, p), Owner: "city", Patience: time.Second})
+		},
 		Enter:  "\r",
 		Detach: "\x02d",
 	})
@@ -61,7 +64,12 @@ func newSocket(t testing.TB) string {
 
 func open(t testing.TB, socket, owner string) place {
 	t.Helper()
-	p, err := tmux.Open(tmux.Options{Socket: socket, Owner: owner, Patience: patience})
+	return openWith(t, tmux.Options{Socket: socket, Owner: owner, Patience: time.Minute})
+}
+
+func openWith(t testing.TB, o tmux.Options) place {
+	t.Helper()
+	p, err := tmux.Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +78,7 @@ func open(t testing.TB, socket, owner string) place {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	return place{p, socket}
+	return place{p, o.Socket}
 }
 
 // raw runs tmux as a person would, and returns what it printed.
@@ -83,7 +91,3 @@ func raw(t testing.TB, socket string, args ...string) (string, error) {
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
-
-// patience is how long a server may take here. The test that silences one
-// waits it out several times.
-const patience = 1 * time.Second
