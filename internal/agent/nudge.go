@@ -18,7 +18,12 @@ func (m *Managed) Nudge(ctx context.Context, id, text string) (outbox.Message, e
 	if err != nil {
 		return n, err
 	}
-	n, err = m.talk.Deliver(ctx, n.ID)
+	return m.DeliverNudge(ctx, n.ID)
+}
+
+// DeliverNudge is Nudge of one that is kept.
+func (m *Managed) DeliverNudge(ctx context.Context, id string) (outbox.Message, error) {
+	n, err := m.talk.Deliver(ctx, id)
 	switch {
 	case err == nil:
 		return n, nil

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -57,18 +56,18 @@ func (a *app) orderCmd(order, short string) *cobra.Command {
 		Example: "  den agent " + order + " greeter",
 		Args:    args(least, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
-			defer cancel()
 			req := keeper.Agent{Order: order, Wait: !noWait}
 			if len(args) > 0 {
 				req.Name = args[0]
 			}
-			var ps keeper.Ps
-			err := a.keep(ctx, file, keeper.MethodOrder, req, &ps)
-			if errors.Is(err, context.DeadlineExceeded) {
-				return fault.Hintf(fault.Errorf(fault.Timeout, "'%s' is not done within %s", order, limit.String()), "the order holds all the same; 'den ps' tells what it waits for")
+			carryOut := task{
+				method: keeper.MethodOrder, params: req,
+				reach: patience(limit), unknown: fmt.Sprintf("whether the order '%s' holds", order),
+				limit: time.Duration(limit),
+				late:  fault.Hintf(fault.Errorf(fault.Timeout, "'%s' is not done within %s", order, limit.String()), "the order holds all the same; 'den ps' tells what it waits for"),
 			}
-			if err != nil {
+			var ps keeper.Ps
+			if err := a.perform(cmd.Context(), file, carryOut, &ps); err != nil {
 				return err
 			}
 			return a.answer(ps, func(io.Writer) { printPs(a.sheet(), ps, time.Now()) })

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/ident"
 	"den/internal/keeper"
@@ -45,19 +42,17 @@ it is 11. The message stays in both cases: the same --id with the same text wait
 			if id == "" {
 				id = "ask-" + ident.New(time.Now())
 			}
-			// The keeper ends the wait, and says how far the message has come.
-			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit)+keeperGrace)
-			defer cancel()
 			req := keeper.Agent{
 				Name: args[0], NudgeID: id, Text: strings.TrimRight(text, "\n"), Caller: a.getenv("DEN_AGENT"),
 				TimeoutMs: max(1, time.Duration(limit).Milliseconds()),
 			}
-			var answer ipc.Answer
-			err = a.keep(ctx, file, keeper.MethodAsk, req, &answer)
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fault.Hintf(fault.Errorf(fault.Timeout, "'%s' has not answered within %s", args[0], limit.String()), "it goes on: 'den agent ask --id %s' with the same text waits again", id)
+			// The keeper ends the wait, and says how far the message has come.
+			ask := task{
+				method: keeper.MethodAsk, params: req,
+				reach: patience(limit + duration(keeperGrace)), unknown: "how far the message " + id + " has come",
 			}
-			if err != nil {
+			var answer ipc.Answer
+			if err := a.perform(cmd.Context(), file, ask, &answer); err != nil {
 				return err
 			}
 			return a.answer(answer, func(w io.Writer) { fmt.Fprintln(w, answer.Text) })

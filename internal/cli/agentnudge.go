@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -40,14 +38,14 @@ and no more is known), "taken" (the agent itself took it), "answered" (its turn 
 			if id == "" {
 				id = ident.New(time.Now())
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), time.Duration(limit))
-			defer cancel()
-			var n keeper.Nudged
-			err = a.keep(ctx, file, keeper.MethodNudge, keeper.Agent{Name: args[0], NudgeID: id, Text: strings.TrimRight(text, "\n"), Wait: !noWait}, &n)
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does")
+			nudge := task{
+				method: keeper.MethodNudge, params: keeper.Agent{Name: args[0], NudgeID: id, Text: strings.TrimRight(text, "\n"), Wait: !noWait},
+				reach: patience(limit), unknown: "whether it keeps the message",
+				limit: time.Duration(limit),
+				late:  fault.Hintf(fault.Errorf(fault.Timeout, "the nudge to '%s' has not gone in within %s", args[0], limit.String()), "it is kept, and typed as soon as the agent takes input; 'den ps' tells what it does"),
 			}
-			if err != nil {
+			var n keeper.Nudged
+			if err := a.perform(cmd.Context(), file, nudge, &n); err != nil {
 				return withID(id, err)
 			}
 			return a.answer(n, func(w io.Writer) { fmt.Fprintln(w, n.Status) })

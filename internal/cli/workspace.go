@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -248,7 +247,7 @@ func (a *app) runDown(ctx context.Context, file string, limit duration) error {
 			return nil // it never was up
 		}
 		// Busy: a keeper came, or one is still on its way out.
-		ctx, cancel := context.WithTimeout(ctx, max(time.Duration(limit), reachLimit))
+		ctx, cancel := context.WithTimeout(ctx, patience(limit))
 		defer cancel()
 		if err := a.endWithoutKeeper(ctx, p); fault.KindOf(err) != fault.Busy {
 			return err
@@ -259,41 +258,23 @@ func (a *app) runDown(ctx context.Context, file string, limit duration) error {
 	}
 }
 
-// reachLimit is how long a keeper may take to answer that it goes down.
-const reachLimit = 30 * time.Second
-
 // askDown asks a keeper to go down, and waits for its agents and for itself to
 // end.
 func (a *app) askDown(ctx context.Context, p keeper.StateDir, limit duration) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	noAnswer := fault.Hintf(fault.Errorf(fault.Timeout, "the keeper of %s does not answer", p.Config), "its log is %s", p.Log())
-	reaching := time.AfterFunc(reachLimit, func() { cancel(noAnswer) })
-	defer reaching.Stop()
-	late := fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for")
-	var waiting *time.Timer
-	c, err := p.Dial(ctx, Version)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
+	c, err := reachKeeper(ctx, p, reachLimit)
+	if err != nil {
 		return err
 	}
-	defer c.Close()
-	err = c.Stream(ctx, keeper.MethodDown, nil, func(json.RawMessage) error { // it has begun
-		reaching.Stop()
-		waiting = time.AfterFunc(time.Duration(limit), func() { cancel(late) })
-		return nil
-	})
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
-		return err
-	case waiting != nil:
-		waiting.Stop()
+	defer c.Close() // Best effort: it was answered, or nobody waits any more.
+	down := task{
+		method: keeper.MethodDown, reach: reachLimit, unknown: "whether it goes down", limit: time.Duration(limit),
+		late: fault.Hintf(fault.Errorf(fault.Timeout, "not all agents have ended within %s", limit.String()), "the keeper goes on ending them; 'den ps' tells which it waits for"),
 	}
-	reaching.Reset(reachLimit)
+	if err := down.ask(ctx, p, c, nil); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachLimit)
+	defer cancel()
 	return c.AwaitEnd(ctx)
 }
 

@@ -264,25 +264,20 @@ func (c *Controller) Status() []keeper.AgentStatus {
 }
 
 // Order gives one agent, or with an empty key the whole workspace, a user's
-// word. With wait it returns when the agent is where it is wanted, or cannot be.
-func (c *Controller) Order(ctx context.Context, key, order string, wait bool) error {
+// word, which then holds. settled waits until the agent is where it is wanted,
+// or cannot be.
+func (c *Controller) Order(key, order string) (settled func(context.Context) error, err error) {
 	if key == "" {
-		return c.orderAll(ctx, order, wait)
+		return c.Await, c.orderAll(order)
 	}
 	w, err := c.find(key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := w.order(order); err != nil {
-		return err
-	}
-	if !wait {
-		return nil
-	}
-	return w.await(ctx)
+	return w.await, w.order(order)
 }
 
-func (c *Controller) orderAll(ctx context.Context, order string, wait bool) error {
+func (c *Controller) orderAll(order string) error {
 	switch order {
 	case keeper.OrderSuspend, keeper.OrderResume:
 	default:
@@ -297,9 +292,6 @@ func (c *Controller) orderAll(ctx context.Context, order string, wait bool) erro
 		c.assignLocked(m)
 	}
 	c.mu.Unlock()
-	if wait {
-		return c.Await(ctx)
-	}
 	return nil
 }
 

@@ -120,7 +120,7 @@ func TestCrashLoopIsQuarantinedAndRecovers(t *testing.T) {
 	}
 	// A start that works after a reset forgives.
 	p.set(func() { p.fail = nil })
-	if err := c.Order(t.Context(), "a", keeper.OrderReset, true); err != nil {
+	if err := obey(t.Context(), c, "a", keeper.OrderReset); err != nil {
 		t.Fatal(err)
 	}
 	until(t, c, "a", is(keeper.Running))
@@ -219,7 +219,7 @@ func TestOrders(t *testing.T) {
 	c, end := keep(t, dir, p, member(p, "a", "1"), member(p, "b", "1"))
 	order := func(name, order string) {
 		t.Helper()
-		if err := c.Order(t.Context(), name, order, true); err != nil {
+		if err := obey(t.Context(), c, name, order); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,10 +248,10 @@ func TestOrders(t *testing.T) {
 			t.Errorf("resumed workspace: %+v", s)
 		}
 	}
-	if err := c.Order(t.Context(), "nobody", keeper.OrderStart, false); fault.KindOf(err) != fault.NotFound {
+	if _, err := c.Order("nobody", keeper.OrderStart); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("unknown agent: %v", err)
 	}
-	if err := c.Order(t.Context(), "a", "dance", false); fault.KindOf(err) != fault.Usage {
+	if _, err := c.Order("a", "dance"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("unknown order: %v", err)
 	}
 }
@@ -320,7 +320,7 @@ func TestEventsAreNumberedWithoutAGap(t *testing.T) {
 // A start is ended by whoever does not want it any more, and is no failure.
 func TestStartIsCancelled(t *testing.T) {
 	for name, end := range map[string]func(context.Context, *Controller) error{
-		"stop": func(ctx context.Context, c *Controller) error { return c.Order(ctx, "a", keeper.OrderStop, true) },
+		"stop": func(ctx context.Context, c *Controller) error { return obey(ctx, c, "a", keeper.OrderStop) },
 		"down": func(ctx context.Context, c *Controller) error { return c.Down(ctx) },
 		"gone": func(ctx context.Context, c *Controller) error { c.Apply(nil); return c.Await(ctx) },
 	} {

@@ -248,6 +248,15 @@ func is(actual string) func(keeper.AgentStatus) bool {
 	return func(s keeper.AgentStatus) bool { return s.Actual == actual }
 }
 
+// obey gives an order and waits until it is carried out.
+func obey(ctx context.Context, c *Controller, key, order string) error {
+	settled, err := c.Order(key, order)
+	if err != nil {
+		return err
+	}
+	return settled(ctx)
+}
+
 // types returns the types of an agent's events, and checks that the numbers
 // of all have no gap.
 func types(t *testing.T, c *Controller, agent string) []string {

@@ -50,7 +50,7 @@ func TestMovedAgentIsTheSame(t *testing.T) {
 			t.Errorf("running: %v", p.running)
 		}
 	})
-	if err := c.Order(t.Context(), "a", keeper.OrderStop, true); err != nil {
+	if err := obey(t.Context(), c, "a", keeper.OrderStop); err != nil {
 		t.Fatal(err)
 	}
 	c.Apply([]Member{member(p, "z/a", "1")})

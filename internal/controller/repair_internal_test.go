@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -58,7 +57,8 @@ func TestOrderDuringForensics(t *testing.T) {
 	p.set(func() {
 		p.peeked = func() {
 			p.set(func() { p.peeked = nil })
-			ordered <- c.Order(context.Background(), "a", keeper.OrderStop, false)
+			_, err := c.Order("a", keeper.OrderStop)
+			ordered <- err
 		}
 	})
 	p.die("s-a", 1)

@@ -34,6 +34,7 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return nil, err
 	}
 	d := h.d
+	begun := func() error { return call.Send(struct{}{}) }
 	switch call.Method {
 	case keeper.MethodPs:
 		if req.Wait {
@@ -48,15 +49,15 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		}
 		return struct{}{}, nil
 	case keeper.MethodDown:
-		return struct{}{}, d.goDown(ctx, func() error { return call.Send(struct{}{}) })
+		return struct{}{}, d.goDown(ctx, begun)
 	case keeper.MethodOrder:
-		return d.order(ctx, req)
+		return d.order(ctx, req, begun)
 	case keeper.MethodNudges:
 		return d.nudgesOf(req.Name)
 	case keeper.MethodApprovals:
 		return d.approvals(ctx), nil
 	}
-	return h.one(ctx, call.Method, req)
+	return h.one(ctx, call.Method, req, begun)
 }
 
 func (h *handler) events(ctx context.Context, call *rpc.Call) (any, error) {
@@ -103,8 +104,9 @@ func (h *handler) answer(ctx context.Context, call *rpc.Call) (any, error) {
 	return h.d.answer(ctx, answer)
 }
 
-// one answers what is about one agent.
-func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any, error) {
+// one answers what is about one agent. begun tells who waits that what they
+// asked for will be done.
+func (h *handler) one(ctx context.Context, method string, req keeper.Agent, begun func() error) (any, error) {
 	m, err := h.d.find(req.Name)
 	if err != nil {
 		return nil, err
@@ -114,7 +116,7 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 		text, err := m.Peek(ctx, req.Lines)
 		return keeper.Peeked{Text: text}, err
 	case keeper.MethodNudge:
-		return h.d.nudge(ctx, m, req.NudgeID, req.Text, req.Wait)
+		return h.d.nudge(ctx, m, req, begun)
 	case keeper.MethodAsk:
 		return h.d.ask(ctx, m, req)
 	case keeper.MethodDraining:
@@ -130,22 +132,33 @@ func (h *handler) one(ctx context.Context, method string, req keeper.Agent) (any
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the keeper knows no '%s'", method), "it may be older than this den: 'den down' and 'den up'")
 }
 
-// order is a user's word about one agent, or without a name about all.
-func (d *daemon) order(ctx context.Context, req keeper.Agent) (any, error) {
+// order is a user's word about one agent, or without a name about all. taken
+// tells who waits that it holds.
+func (d *daemon) order(ctx context.Context, req keeper.Agent, taken func() error) (any, error) {
+	key := ""
 	if req.Name != "" {
 		m, err := d.find(req.Name)
 		if err != nil {
 			return nil, err
 		}
-		if err := d.controller.Order(ctx, m.key, req.Order, req.Wait); err != nil {
-			return nil, err
-		}
-		return d.ps(d.nameOf(m.key)), nil
+		key = m.key
 	}
-	if err := d.controller.Order(ctx, "", req.Order, req.Wait); err != nil {
+	settled, err := d.controller.Order(key, req.Order)
+	if err != nil {
 		return nil, err
 	}
-	return d.ps(""), nil
+	if req.Wait {
+		if err := taken(); err != nil {
+			return nil, err
+		}
+		if err := settled(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if key == "" {
+		return d.ps(""), nil
+	}
+	return d.ps(d.nameOf(key)), nil
 }
 
 // find returns an agent by its qualified name, or the only one whose last part

@@ -20,10 +20,10 @@ func TestMovedAgentKeepsNudgesAndOrders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.nudge(t.Context(), m, "", "hello", false); err != nil {
+	if _, err := d.nudge(t.Context(), m, keeper.Agent{Text: "hello"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.order(t.Context(), keeper.Agent{Name: "a", Order: keeper.OrderStop}); err != nil {
+	if _, err := d.order(t.Context(), keeper.Agent{Name: "a", Order: keeper.OrderStop}, nil); err != nil {
 		t.Fatal(err)
 	}
 	check := func(d *daemon, name string) {

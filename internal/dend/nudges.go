@@ -60,13 +60,15 @@ func (d *daemon) nameOfLocked(key string) string {
 }
 
 // nudge gives an agent a message. Once it is kept it is not lost, whoever
-// stops waiting.
-func (d *daemon) nudge(ctx context.Context, m member, id, text string, wait bool) (keeper.Nudged, error) {
-	if wait {
-		n, err := m.Nudge(ctx, id, text)
-		return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
+// stops waiting: kept tells them.
+func (d *daemon) nudge(ctx context.Context, m member, req keeper.Agent, kept func() error) (keeper.Nudged, error) {
+	n, err := m.KeepNudge(req.NudgeID, req.Text)
+	if err == nil && req.Wait {
+		if err := kept(); err != nil {
+			return keeper.Nudged{}, err
+		}
+		n, err = m.DeliverNudge(ctx, n.ID)
 	}
-	n, err := m.KeepNudge(id, text)
 	return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
 }
 

@@ -97,6 +97,25 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return c.explain(method, c.Client.Call(ctx, method, params, result))
 }
 
+// Perform is Call of something that the keeper finishes whoever waits for it.
+// begun is called when the keeper tells that it has begun, which one of an older
+// den does not for every method.
+func (c *Client) Perform(ctx context.Context, method string, params, result any, begun func()) error {
+	return c.explain(method, c.Client.Stream(ctx, method, params, func(part json.RawMessage, last bool) error {
+		switch {
+		case !last:
+			begun()
+			return nil
+		case result == nil:
+			return nil
+		}
+		if err := json.Unmarshal(part, result); err != nil {
+			return fault.Errorf(fault.Protocol, "answer to %s is not understood: %w", method, err)
+		}
+		return nil
+	}))
+}
+
 // Stream asks for one thing and calls each with every part of the answer but
 // the last, which only says that there are no more.
 func (c *Client) Stream(ctx context.Context, method string, params any, each func(json.RawMessage) error) error {
