@@ -2,7 +2,6 @@ package harness
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -179,38 +178,24 @@ func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (a
 		if o.Failure != nil {
 			return nil, fault.Hintf(fault.Errorf(fault.Internal, "the agent could not answer: %w", o.Failure), "%s", o.Failure.Advice())
 		}
-		return ipc.Answer{
+		return h.withTools(ipc.Answer{
 			ID: r.MessageID, Text: o.Result.Text, DurationMs: o.Duration.Milliseconds(), Usage: ipc.Usage(o.Result.Usage), Cancelled: o.Result.Cancelled,
-			Attempts: o.Attempts, Source: h.config.Backend + " protocol", Certainty: string(conversation.Exact), Tools: h.toolsOf(ctx, r.MessageID),
-		}, nil
+			Attempts: o.Attempts,
+		}), nil
 	case <-ctx.Done():
 		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "the agent has not answered yet"), "the message stays: ask again with --id %s", r.MessageID)
 	}
 }
 
-// toolsLimit bounds how long the events of a turn are looked for.
-const toolsLimit = time.Second
-
-// toolsOf lists the tools that were used in a turn that is over, as far back as
-// events are kept.
-func (h *Harness) toolsOf(ctx context.Context, id string) []ipc.ToolUse {
-	ctx, cancel := context.WithTimeout(ctx, toolsLimit)
-	defer cancel()
-	var tools []ipc.ToolUse
-	over := errors.New("the turn is over")
-	// Best effort: the answer is the text. It ends at the turn's end, which was
-	// told before, or with the time if that is no longer kept.
-	_ = h.runner.Events(ctx, 0, func(e conversation.Event) error {
-		switch {
-		case e.Turn != id:
-		case e.Kind == conversation.ToolUsed:
-			tools = append(tools, ipc.Used(e.Tool.Name, e.Tool.Input))
-		case e.Kind == conversation.TurnEnded:
-			return over
-		}
-		return nil
-	})
-	return tools
+// withTools adds to an answer how it is known and which tools were used for it.
+func (h *Harness) withTools(a ipc.Answer) ipc.Answer {
+	a.Source, a.Certainty = h.config.Backend+" protocol", string(conversation.Exact)
+	uses, complete := h.runner.ToolsOf(a.ID)
+	a.ToolsIncomplete = !complete
+	for _, u := range uses {
+		a.Tools = append(a.Tools, ipc.Used(u.Name, u.Input))
+	}
+	return a
 }
 
 // awaitTurn returns a channel that receives how the turn of a message ended.
@@ -254,7 +239,7 @@ func (h *Harness) earlierAnswer(id string) (any, error) {
 	if m.Answer == "" && m.Reason != "" {
 		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", m.Reason)
 	}
-	return ipc.Answer{ID: id, Text: m.Answer, Attempts: m.Attempts, Source: h.config.Backend + " protocol", Certainty: string(conversation.Exact)}, nil
+	return h.withTools(ipc.Answer{ID: id, Text: m.Answer, Attempts: m.Attempts}), nil
 }
 
 func (h *Harness) cancel(context.Context, ipc.Request, *ipc.Client) (any, error) {

@@ -80,7 +80,9 @@ func (r *Runner) tellMessage(p Prompt, m *Message) {
 		case BlockText:
 			r.tell(conversation.Event{Kind: conversation.Said, Turn: p.ID, Text: b.Text})
 		case BlockToolUse:
-			r.tell(conversation.Event{Kind: conversation.ToolUsed, Turn: p.ID, Tool: &conversation.ToolUse{Name: b.Name, Input: string(b.Input)}})
+			use := &conversation.ToolUse{Name: b.Name, Input: string(b.Input)}
+			r.tools.add(p.ID, use)
+			r.tell(conversation.Event{Kind: conversation.ToolUsed, Turn: p.ID, Tool: use})
 		}
 	}
 }

@@ -70,6 +70,7 @@ type Runner struct {
 	config   Config
 	queue    *outbox.Queue
 	ring     *conversation.Ring
+	tools    toolLog
 	activity *activity
 	wake     chan struct{} // room for one token: something changed that the loop waits for
 

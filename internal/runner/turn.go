@@ -46,6 +46,9 @@ func (r *Runner) take(ctx context.Context, m outbox.Message) {
 		r.holdFor(&Failure{Class: Overload}, attempt)
 		return
 	}
+	if attempt == 1 {
+		r.tools.begin(m.ID)
+	}
 	o := r.runTurn(ctx, promptOf(m), text, attempt)
 	if ctx.Err() != nil && (o.Failure != nil || o.Result.Cancelled) {
 		return // it is told to the agent at the next start

@@ -106,10 +106,14 @@ type Answer struct {
 	DurationMs int64     `json:"duration_ms"`
 	Usage      Usage     `json:"usage"`
 	Tools      []ToolUse `json:"tools,omitempty"`
-	Cancelled  bool      `json:"cancelled,omitempty"`
-	Attempts   int       `json:"attempts"`
-	Source     string    `json:"source"`              // how the answer is known
-	Certainty  string    `json:"certainty,omitempty"` // how surely it is the one to the message: exact, matched, likely or unsure
+	// ToolsIncomplete means that Tools may lack some: the turn used more than
+	// are kept, was long ago, or began before the harness was restarted.
+	ToolsIncomplete bool `json:"tools_incomplete,omitempty"`
+
+	Cancelled bool   `json:"cancelled,omitempty"`
+	Attempts  int    `json:"attempts"`
+	Source    string `json:"source"`              // how the answer is known
+	Certainty string `json:"certainty,omitempty"` // how surely it is the one to the message: exact, matched, likely or unsure
 }
 
 // Usage counts what a turn used.
