@@ -78,6 +78,7 @@ func (a fakeAgent) Key() string { return path.Base(a.name) }
 func (a fakeAgent) Name() string     { return a.name }
 func (a fakeAgent) Session() string  { return "s-" + a.name }
 func (a fakeAgent) Provider() string { return "fake" }
+func (a fakeAgent) Place() string    { return fmt.Sprintf("%p", a.place) }
 
 func (a fakeAgent) Identity() string { return a.print }
 

@@ -54,7 +54,7 @@ func (w *worker) observe(ctx context.Context) observed {
 // drift also sees an agent that should run in another place.
 func drift(ctx context.Context, sub, next Subject) ([]string, error) {
 	switch {
-	case next.Provider() != sub.Provider():
+	case next.Place() != sub.Place():
 		return []string{"provider"}, nil
 	case next.Session() != sub.Session():
 		return []string{"session name"}, nil

@@ -16,7 +16,10 @@ type Subject interface {
 	Key() string
 	Name() string     // qualified, for people
 	Session() string  // its session's name
-	Provider() string // the kind of place where it runs
+	Provider() string // the kind of provider where it runs, for people
+	// Place differs where a session of the same name is another session:
+	// nothing of it is found there that was started elsewhere.
+	Place() string
 	// Identity differs where anything of the configuration does: one that
 	// failed and was changed is another one.
 	Identity() string

@@ -110,7 +110,7 @@ func (w *worker) tellLocked() {
 
 // samePlace reports whether two subjects mean one session.
 func samePlace(a, b Subject) bool {
-	return a.Provider() == b.Provider() && a.Session() == b.Session()
+	return a.Place() == b.Place() && a.Session() == b.Session()
 }
 
 // name is what people call the agent now.

@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,11 @@ func (m member) kinds() []string {
 // Key is what the agent is known by on disk.
 func (m member) Key() string { return m.key }
 
-// Session and Provider make a member a controller's subject.
+// Session, Provider and Place make a member a controller's subject. An agent
+// with a box lives there, whatever its harness runs in.
 func (m member) Session() string  { return m.SessionName() }
-func (m member) Provider() string { return m.kind }
+func (m member) Provider() string { return cmp.Or(m.box, m.kind) }
+func (m member) Place() string    { return strings.Join(m.kinds(), "+") }
 
 // Start is the agent's, with a slot of the controller's.
 func (m member) Start(ctx context.Context, slot *controller.Slot) error {

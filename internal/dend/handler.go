@@ -222,7 +222,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 		if m, ok := named[s.Name]; ok {
 			s.Nudges = m.PendingNudges()
 			showState(&s, m.LastState())
-			if s.Session == m.SessionName() && s.Provider == m.kind {
+			if s.Session == m.SessionName() && s.Provider == m.Provider() {
 				s.DenSession = m.DenSession()
 			}
 		}
