@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -33,6 +34,46 @@ func TestAssignKeys(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An agent that moves to another place under the same name ends where it was,
+// with all that it left there, before it starts where it should be.
+func TestAgentLeavesItsPlace(t *testing.T) {
+	here, there := newPlace(), newPlace()
+	c, _ := keep(t, t.TempDir(), here, member(here, "a", "1"))
+	until(t, c, "a", is(keeper.Running))
+	c.Apply([]Member{member(there, "a", "1")})
+	if err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	here.set(func() {
+		if here.running["s-a"] != 0 {
+			t.Error("it still runs where it was")
+		}
+	})
+	there.set(func() {
+		if there.running["s-a"] != 1 {
+			t.Error("it does not run where it should")
+		}
+		there.fail = errors.New("it cannot start here any more")
+	})
+	there.die("s-a", 1)
+	c.Ended("s-a")
+	until(t, c, "a", func(s keeper.AgentStatus) bool { return s.Actual != keeper.Running })
+	c.Apply([]Member{member(here, "a", "2")})
+	if err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	there.set(func() {
+		if there.left["s-a"] {
+			t.Error("what it left is still there")
+		}
+	})
+	here.set(func() {
+		if here.running["s-a"] != 1 {
+			t.Error("it is not back")
+		}
+	})
 }
 
 // An agent that moves ends where it was before it starts where it should be,

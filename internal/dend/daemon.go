@@ -40,7 +40,6 @@ type daemon struct {
 	end        ending
 	chat       *chatServer
 	asks       asks
-	boxes      sync.WaitGroup // containers that are ended because their agents left them
 
 	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
@@ -148,7 +147,6 @@ func (d *daemon) serve(announce func(error)) error {
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Go(func() { d.endWhenRemoved(ctx, down) })
 	loops.Wait()
-	d.boxes.Wait()
 	d.closeSources()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	if d.end.begun() {
@@ -225,12 +223,8 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Lock()
 	maps.DeleteFunc(d.leaving, func(key string, _ member) bool { return !d.controller.Keeps(key) || members[key] != member{} })
 	for key, m := range d.members {
-		next, stays := members[key]
-		if !stays {
+		if _, stays := members[key]; !stays {
 			d.leaving[key] = m
-		}
-		if stays && m.box != "" && next.box == "" {
-			d.boxes.Go(func() { d.endBox(m.box, m.SessionName()) })
 		}
 	}
 	d.workspace, d.counts, d.members = ws, counts, members
