@@ -19,6 +19,8 @@ type handler struct {
 
 // Handle answers one request.
 func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
+	d := h.d
+	begun := func() error { return call.Send(struct{}{}) }
 	switch call.Method {
 	case keeper.MethodEvents:
 		return h.events(ctx, call)
@@ -28,36 +30,77 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return h.decide(ctx, call)
 	case keeper.MethodAnswer:
 		return h.answer(ctx, call)
+	case keeper.MethodApprovals:
+		return d.approvals(ctx), nil
+	case keeper.MethodDown:
+		return struct{}{}, d.goDown(ctx, begun)
+	case keeper.MethodPs:
+		return of(call, func(req keeper.Agent) (any, error) { return h.ps(ctx, req.Wait) })
+	case keeper.MethodReload:
+		return of(call, func(req keeper.Agent) (any, error) { return struct{}{}, d.load(req.Yes) })
+	case keeper.MethodOrder:
+		return of(call, func(req keeper.Agent) (any, error) { return d.order(ctx, req, begun) })
+	case keeper.MethodNudges:
+		return of(call, func(req keeper.Agent) (any, error) { return d.nudgesOf(req.Name) })
+	case keeper.MethodPeek:
+		return h.one(call, func(m member, req keeper.Agent) (any, error) { return peek(ctx, m, req.Lines) })
+	case keeper.MethodNudge:
+		return h.one(call, func(m member, req keeper.Agent) (any, error) { return d.nudge(ctx, m, req, begun) })
+	case keeper.MethodAsk:
+		return h.one(call, func(m member, req keeper.Agent) (any, error) { return d.ask(ctx, m, req) })
+	case keeper.MethodDraining:
+		return h.one(call, func(m member, _ keeper.Agent) (any, error) { return draining(ctx, m) })
+	case keeper.MethodDrained:
+		return h.one(call, func(m member, _ keeper.Agent) (any, error) { return h.drained(ctx, m) })
 	}
+	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the keeper (den %s) does not know the method %q of den %s", Version, call.Method, call.Den), "'den down' and 'den up' with one den")
+}
+
+// of answers a request about one agent or about all.
+func of(call *rpc.Call, answer func(keeper.Agent) (any, error)) (any, error) {
 	var req keeper.Agent
 	if err := call.Decode(&req); err != nil {
 		return nil, err
 	}
-	d := h.d
-	begun := func() error { return call.Send(struct{}{}) }
-	switch call.Method {
-	case keeper.MethodPs:
-		if req.Wait {
-			if err := d.controller.Await(ctx); err != nil {
-				return nil, err
-			}
-		}
-		return d.ps(""), nil
-	case keeper.MethodReload:
-		if err := d.load(req.Yes); err != nil {
+	return answer(req)
+}
+
+// one answers a request about one agent.
+func (h *handler) one(call *rpc.Call, answer func(member, keeper.Agent) (any, error)) (any, error) {
+	return of(call, func(req keeper.Agent) (any, error) {
+		m, err := h.d.find(req.Name)
+		if err != nil {
 			return nil, err
 		}
-		return struct{}{}, nil
-	case keeper.MethodDown:
-		return struct{}{}, d.goDown(ctx, begun)
-	case keeper.MethodOrder:
-		return d.order(ctx, req, begun)
-	case keeper.MethodNudges:
-		return d.nudgesOf(req.Name)
-	case keeper.MethodApprovals:
-		return d.approvals(ctx), nil
+		return answer(m, req)
+	})
+}
+
+func (h *handler) ps(ctx context.Context, wait bool) (any, error) {
+	if wait {
+		if err := h.d.controller.Await(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return h.one(ctx, call.Method, req, begun)
+	return h.d.ps(""), nil
+}
+
+func peek(ctx context.Context, m member, lines int) (any, error) {
+	text, err := m.Peek(ctx, lines)
+	return keeper.Peeked{Text: text}, err
+}
+
+func draining(ctx context.Context, m member) (any, error) {
+	why, err := m.Draining(ctx)
+	return keeper.Draining{Draining: why != "", Why: why}, err
+}
+
+func (h *handler) drained(ctx context.Context, m member) (any, error) {
+	if err := m.SayDrained(ctx); err != nil {
+		return nil, err
+	}
+	h.d.controller.Refresh()
+	return struct{}{}, nil
 }
 
 func (h *handler) events(ctx context.Context, call *rpc.Call) (any, error) {
@@ -102,34 +145,6 @@ func (h *handler) answer(ctx context.Context, call *rpc.Call) (any, error) {
 		return nil, err
 	}
 	return h.d.answer(ctx, answer)
-}
-
-// one answers what is about one agent. begun tells who waits that what they
-// asked for will be done.
-func (h *handler) one(ctx context.Context, method string, req keeper.Agent, begun func() error) (any, error) {
-	m, err := h.d.find(req.Name)
-	if err != nil {
-		return nil, err
-	}
-	switch method {
-	case keeper.MethodPeek:
-		text, err := m.Peek(ctx, req.Lines)
-		return keeper.Peeked{Text: text}, err
-	case keeper.MethodNudge:
-		return h.d.nudge(ctx, m, req, begun)
-	case keeper.MethodAsk:
-		return h.d.ask(ctx, m, req)
-	case keeper.MethodDraining:
-		why, err := m.Draining(ctx)
-		return keeper.Draining{Draining: why != "", Why: why}, err
-	case keeper.MethodDrained:
-		if err := m.SayDrained(ctx); err != nil {
-			return nil, err
-		}
-		h.d.controller.Refresh()
-		return struct{}{}, nil
-	}
-	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the keeper knows no '%s'", method), "it may be older than this den: 'den down' and 'den up'")
 }
 
 // order is a user's word about one agent, or without a name about all. taken

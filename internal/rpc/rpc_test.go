@@ -63,6 +63,8 @@ func (r *rig) handle(ctx context.Context, call *rpc.Call) (any, error) {
 	switch call.Method {
 	case "echo", "end":
 		return call.Params, nil
+	case "who":
+		return call.Den, nil
 	case "length":
 		return len(call.Params), nil
 	case "count":
@@ -114,7 +116,7 @@ func (r *rig) handle(ctx context.Context, call *rpc.Call) (any, error) {
 	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "no %s", call.Method), "ask for something else")
 }
 
-var target = rpc.Target{Version: 1, Den: "test", ID: "id", Name: "the rig", Hint: "take another"}
+var target = rpc.Target{Version: 1, Den: "client", ID: "id", Name: "the rig", Hint: "take another"}
 
 func (r *rig) dial() *rpc.Client {
 	r.t.Helper()
@@ -189,8 +191,9 @@ func TestCallAndStream(t *testing.T) {
 	if fi, err := os.Stat(r.path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", fi, err)
 	}
-	if c.Den() != "test" {
-		t.Errorf("the server is den %s", c.Den())
+	var who string
+	if err := c.Call(t.Context(), "who", nil, &who); err != nil || who != "client" || c.Den() != "test" {
+		t.Errorf("the client is den %s (%v), the server den %s", who, err, c.Den())
 	}
 }
 

@@ -19,6 +19,7 @@ type client struct {
 	raw      *net.UnixConn
 	frames   *frames
 	requests chan Request // read and not yet answered; at the bound the client is not read from
+	den      string       // its build; set by its hello
 
 	// The fields below are guarded by server.mu.
 	reserved  bool      // only urgent requests are answered
@@ -69,7 +70,7 @@ func (c *client) welcome() error {
 	if theirs.V != s.Version {
 		return fault.Errorf(fault.Protocol, "client speaks protocol %d, this %s speaks %d", theirs.V, s.Kind, s.Version)
 	}
-	c.frames.lineLimit = s.Limits.Line
+	c.den, c.frames.lineLimit = theirs.Den, s.Limits.Line
 	return c.raw.SetReadDeadline(time.Time{})
 }
 
@@ -128,7 +129,7 @@ func (c *client) answer(ctx context.Context, req Request) error {
 		return errors.Join(full, c.frames.write(answer{Error: FromError(full)}))
 	}
 	defer c.end()
-	call := &Call{Request: req, More: c.requests, frames: c.frames, conn: c.raw}
+	call := &Call{Request: req, Den: c.den, More: c.requests, frames: c.frames, conn: c.raw}
 	result, err := s.Handler(ctx, call)
 	c.giveBack(req.number) // before the client can send the next
 	if err != nil {

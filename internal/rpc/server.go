@@ -17,6 +17,7 @@ type Handler func(ctx context.Context, call *Call) (result any, err error)
 // Call is one request that is being answered.
 type Call struct {
 	Request
+	Den string // the client's build, for people
 	// More are the requests that the client sends meanwhile. A handler may
 	// take them; those that it leaves are answered after this one. It is closed
 	// when no more will come.
