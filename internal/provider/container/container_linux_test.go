@@ -19,7 +19,12 @@ import (
 // opened is a provider of its own Home on the shared engine.
 func opened(t *testing.T, e *podman, owner string) *container.Provider {
 	t.Helper()
-	root := filepath.Join(e.dir, "home-"+filepath.Base(t.TempDir())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
+	// A new one, also where a test runs again: a Home keeps the records of
+	// sessions that are over.
+	root, err := os.MkdirTemp(e.dir, "home-"+strings.ReplaceAll(t.Name(), "/", "_")+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return openedAt(t, e, owner, root)
 }
 
