@@ -33,7 +33,7 @@ func following(t *testing.T, m *agent.Managed) {
 func awaitKept(t *testing.T, dir, what string, holds func(outbox.Message) bool) {
 	t.Helper()
 	var last []outbox.Message
-	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(20 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(20 * time.Millisecond) {
 		if last = queue(t, dir).List(); len(last) == 1 && holds(last[0]) {
 			return
 		}

@@ -28,7 +28,7 @@ func realIn(t *testing.T, p provider.Provider, dir string, command ...string) *a
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
 		if err := m.Stop(ctx); err != nil {
 			t.Error(err)
@@ -103,7 +103,7 @@ func TestLongLines(t *testing.T) {
 
 func awaitFile(t *testing.T, path string) string {
 	t.Helper()
-	for begun := time.Now(); time.Since(begun) < 20*time.Second; time.Sleep(5 * time.Millisecond) {
+	for begun := time.Now(); time.Since(begun) < 2*time.Minute; time.Sleep(5 * time.Millisecond) {
 		if data, err := os.ReadFile(path); err == nil && len(data) > 0 {
 			return strings.TrimSpace(string(data))
 		}

@@ -203,7 +203,7 @@ func TestRemovedAgentDrainsAndIsForgotten(t *testing.T) {
 	until(t, c, "a", func(s keeper.AgentStatus) bool { return strings.Contains(s.Why, "may finish first") })
 	p.set(func() { p.drained = true })
 	c.Refresh()
-	for end := time.Now().Add(20 * time.Second); len(c.Status()) != 1; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); len(c.Status()) != 1; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("still there: %+v", c.Status())
 		}

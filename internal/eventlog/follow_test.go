@@ -23,7 +23,7 @@ func noLeak(t *testing.T) {
 	t.Cleanup(func() {
 		// One that has said its last word may need a moment to be gone.
 		left := leaked()
-		for end := time.Now().Add(5 * time.Second); left != "" && time.Now().Before(end); left = leaked() {
+		for end := time.Now().Add(2 * time.Minute); left != "" && time.Now().Before(end); left = leaked() {
 			runtime.Gosched()
 		}
 		if left != "" {

@@ -217,7 +217,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	left := children(os.Getpid())
-	for end := time.Now().Add(5 * time.Second); len(left) > 0 && time.Now().Before(end); left = children(os.Getpid()) {
+	for end := time.Now().Add(2 * time.Minute); len(left) > 0 && time.Now().Before(end); left = children(os.Getpid()) {
 		if pid, _ := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 {
 			time.Sleep(10 * time.Millisecond)
 		}

@@ -169,7 +169,7 @@ func tmuxScreen(t *testing.T, file, expected string) string {
 	t.Cleanup(func() { tmux("kill-server") }) // Best effort.
 
 	last, same := "", 0
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for time.Now().Before(deadline) {
 		out, err := tmux("capture-pane", "-p", "-e")
 		if err != nil {

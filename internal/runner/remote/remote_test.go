@@ -109,7 +109,7 @@ func TestSpawnerKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	spawner.Wait() // it was killed
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		left := pty.Marked(supervise.RunnerMark + "=" + mark)
 		if len(left) == 0 {
 			return
