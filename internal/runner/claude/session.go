@@ -3,10 +3,7 @@ package claude
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -92,15 +89,8 @@ func (s *session) beginPrompt(id string) {
 	s.busy = s.busy || id != ""
 }
 
-// gone is the error of a turn that cannot go on. Where the agent's output has
-// ended, so must the agent.
-func (s *session) gone(err error) error {
-	var failure *runner.Failure
-	if errors.Is(err, io.EOF) || errors.As(err, &failure) {
-		return turn.Gone(s.conn.Close())
-	}
-	return err
-}
+// gone is the error of a turn that cannot go on.
+func (s *session) gone(err error) error { return turn.WhyNot(err, s.conn.Close) }
 
 // Interrupt asks the agent to end its turn. Without a turn it does nothing.
 func (s *session) Interrupt(ctx context.Context) error {
@@ -192,21 +182,7 @@ func (s *session) interruptBeforeEnd() {
 func (s *session) readAll() {
 	defer close(s.read)
 	defer s.relay.Close()
-	for {
-		line, err := s.conn.Read()
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				s.log(fmt.Sprintf("read the agent's output: %v", err))
-			}
-			return
-		}
-		m := &message{}
-		if err := json.Unmarshal(line, m); err != nil {
-			s.skipped.Add("malformed: " + err.Error())
-			continue
-		}
-		s.dispatch(m)
-	}
+	stdio.ReadAll(s.conn, s.dispatch, s.skipped.Malformed)
 }
 
 func (s *session) dispatch(m *message) {

@@ -3,9 +3,6 @@ package codex
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -150,15 +147,8 @@ func (r *running) start(id string) {
 
 func (r *running) is(id string) bool { return id != "" && id == r.id }
 
-// gone is the error of a turn that cannot go on. Where the agent's output has
-// ended, so must the agent.
-func (s *session) gone(err error) error {
-	var failure *runner.Failure
-	if errors.Is(err, io.EOF) || errors.As(err, &failure) {
-		return turn.Gone(s.conn.Close())
-	}
-	return err
-}
+// gone is the error of a turn that cannot go on.
+func (s *session) gone(err error) error { return turn.WhyNot(err, s.conn.Close) }
 
 // Interrupt asks codex to end the turn, as soon as it has begun: codex ignores
 // the interrupt of a turn that it has named but not begun. Without a turn it
@@ -198,21 +188,7 @@ func (s *session) Close() runner.Exit {
 func (s *session) readAll() {
 	defer close(s.read)
 	defer s.relay.Close()
-	for {
-		line, err := s.conn.Read()
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				s.log(fmt.Sprintf("read the agent's output: %v", err))
-			}
-			return
-		}
-		m := &message{}
-		if err := json.Unmarshal(line, m); err != nil {
-			s.skipped.Add("malformed: " + err.Error())
-			continue
-		}
-		s.dispatch(m)
-	}
+	stdio.ReadAll(s.conn, s.dispatch, s.skipped.Malformed)
 }
 
 func (s *session) dispatch(m *message) {

@@ -138,6 +138,26 @@ func (c *Conn) Read() (json.RawMessage, error) {
 	}
 }
 
+// ReadAll calls take with each message of the agent, and malformed with what is
+// wrong with one that is no M, until the agent's output ends.
+func ReadAll[M any](c *Conn, take func(*M), malformed func(error)) {
+	for {
+		line, err := c.Read()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				c.log(fmt.Sprintf("read the agent's output: %v", err))
+			}
+			return
+		}
+		m := new(M)
+		if err := json.Unmarshal(line, m); err != nil {
+			malformed(err)
+			continue
+		}
+		take(m)
+	}
+}
+
 func (c *Conn) next() ([]byte, error) {
 	if c.framed {
 		return c.readFrame()

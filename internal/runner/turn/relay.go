@@ -102,6 +102,16 @@ func Gone(exit runner.Exit) *runner.Failure {
 	return &runner.Failure{Class: runner.Gone, Message: fmt.Sprintf("the agent ended with exit code %d", exit.Code)}
 }
 
+// WhyNot is the error of a turn that cannot go on. Where the agent's output has
+// ended, or its input is closed, so must the agent: end ends it.
+func WhyNot(err error, end func() runner.Exit) error {
+	var failure *runner.Failure
+	if errors.Is(err, io.EOF) || errors.As(err, &failure) {
+		return Gone(end())
+	}
+	return err
+}
+
 // OpenError is the error of a session that could not be opened, and was closed:
 // of an agent that is gone it tells why.
 func OpenError(err error, exit runner.Exit) error {

@@ -37,6 +37,9 @@ func (s *Skipped) Add(kind string) {
 	}
 }
 
+// Malformed counts a message that cannot be read.
+func (s *Skipped) Malformed(err error) { s.Add("malformed: " + err.Error()) }
+
 // Total logs how many were skipped, if any were.
 func (s *Skipped) Total() {
 	s.mu.Lock()
