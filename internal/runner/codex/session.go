@@ -28,7 +28,6 @@ type session struct {
 
 	mu       sync.Mutex // guards the fields below
 	requests int
-	running  *running  // the turn, or nil
 	resets   time.Time // when a limit that was reached is lifted; zero if none was
 
 	closing sync.Once
@@ -37,9 +36,9 @@ type session struct {
 
 // running is a turn that codex may not have begun yet.
 type running struct {
-	id    string        // "" until codex has named it; Turn's
-	begun chan struct{} // closed when id is set and codex has begun with it
-	over  chan struct{} // closed when Turn returns
+	turn  *turn.Turn[*message]
+	id    string // "" until codex has named it
+	begun bool   // codex works on it
 }
 
 func (s *session) ID() string            { return s.thread }
@@ -70,8 +69,7 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 	}
 	defer t.End()
 	defer s.questions.WithdrawAll()
-	r := s.begin()
-	defer s.end(r)
+	r := &running{turn: t}
 	id := s.nextID()
 	if err := s.start(ctx, id, prompt); err != nil {
 		return runner.Result{}, s.gone(err)
@@ -111,23 +109,7 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 // codex starts have threads of their own.
 func (s *session) isOurs(m *message) bool { return m.about.ThreadID == s.thread }
 
-func (s *session) begin() *running {
-	r := &running{begun: make(chan struct{}), over: make(chan struct{})}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = r
-	return r
-}
-
-func (s *session) end(r *running) {
-	close(r.over)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running = nil
-}
-
-// name keeps the first name only: later ones are of other turns, and Interrupt
-// may read it.
+// name keeps the first name only: later ones are of other turns.
 func (r *running) name(id string) {
 	if r.id == "" {
 		r.id = id
@@ -135,14 +117,11 @@ func (r *running) name(id string) {
 }
 
 func (r *running) start(id string) {
-	if r.name(id); r.id != id {
-		return // another turn
+	if r.name(id); r.id != id || r.begun {
+		return // another turn, or told before
 	}
-	select {
-	case <-r.begun:
-	default:
-		close(r.begun)
-	}
+	r.begun = true
+	r.turn.Begun(id)
 }
 
 func (r *running) is(id string) bool { return id != "" && id == r.id }
@@ -154,20 +133,11 @@ func (s *session) gone(err error) error { return turn.WhyNot(err, s.conn.Close) 
 // the interrupt of a turn that it has named but not begun. Without a turn it
 // does nothing.
 func (s *session) Interrupt(ctx context.Context) error {
-	s.mu.Lock()
-	r := s.running
-	s.mu.Unlock()
-	if r == nil {
-		return nil
+	t, err := s.relay.Begun(ctx)
+	if t == nil {
+		return err
 	}
-	select {
-	case <-r.begun:
-	case <-r.over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	return s.conn.Write(ctx, request{ID: s.nextID(), Method: "turn/interrupt", Params: interruptParams{ThreadID: s.thread, TurnID: r.id}})
+	return s.conn.Write(ctx, request{ID: s.nextID(), Method: "turn/interrupt", Params: interruptParams{ThreadID: s.thread, TurnID: t.Name()}})
 }
 
 // Close ends the agent.

@@ -32,18 +32,9 @@ type session struct {
 	skipped   turn.Skipped
 	closeOnce func() runner.Exit
 
-	mu      sync.Mutex // guards the fields below
-	id      string     // set once, by open; the reader runs already
-	current *running   // or nil
-}
-
-// running is a prompt that the agent works on.
-type running struct {
-	sent chan struct{} // closed when the prompt was written
-	over chan struct{} // closed when Turn returns
-
-	mu          sync.Mutex // guards interrupted
-	interrupted bool
+	mu          sync.Mutex        // guards the fields below
+	id          string            // set once, by open; the reader runs already
+	interrupted *turn.Turn[event] // the last that was; or nil
 }
 
 func newSession(conn *stdio.Conn, o runner.Options) *session {
@@ -111,8 +102,6 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 	}
 	defer t.End()
 	defer s.questions.WithdrawAll()
-	r := s.begin()
-	defer s.end(r)
 	id, err := s.peer.Send(ctx, "session.send", map[string]string{"sessionId": s.ID(), "prompt": prompt}, func(_ jsonrpc.Message, err error) {
 		if err != nil {
 			s.relay.Pass(event{refused: err})
@@ -122,44 +111,29 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 		return runner.Result{}, s.peer.WhyNot(err)
 	}
 	defer s.peer.Forget(id)
-	close(r.sent)
+	t.Begun("") // the agent does not name it
 	c := &collector{each: each, skip: s.skipped.Add, model: s.model, tools: map[string]*toolUse{}}
-	err = s.listen(ctx, t, r, c)
+	err = s.listen(ctx, t, c)
 	s.model = c.model
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return runner.Result{}, err
 	}
 	c.end()
-	result := runner.Result{Text: c.said, Usage: c.usage, Cancelled: c.aborted || r.wasInterrupted()}
+	result := runner.Result{Text: c.said, Usage: c.usage, Cancelled: c.aborted || s.wasInterrupted(t)}
 	if err == nil && c.failure != nil && !result.Cancelled {
 		err = c.failure
 	}
 	return result, err
 }
 
-func (s *session) begin() *running {
-	r := &running{sent: make(chan struct{}), over: make(chan struct{})}
+func (s *session) wasInterrupted(t *turn.Turn[event]) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = r
-	return r
-}
-
-func (s *session) end(r *running) {
-	close(r.over)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current = nil
-}
-
-func (r *running) wasInterrupted() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.interrupted
+	return s.interrupted == t
 }
 
 // listen takes the turn's events until the agent is idle.
-func (s *session) listen(ctx context.Context, t *turn.Turn[event], r *running, c *collector) error {
+func (s *session) listen(ctx context.Context, t *turn.Turn[event], c *collector) error {
 	for {
 		e, err := t.Next(ctx)
 		switch {
@@ -180,7 +154,7 @@ func (s *session) listen(ctx context.Context, t *turn.Turn[event], r *running, c
 		case "permission.completed": // perhaps by somebody else
 			s.questions.Withdraw(e.Data.RequestID)
 		}
-		if c.accepted && !wasAccepted && r.wasInterrupted() {
+		if c.accepted && !wasAccepted && s.wasInterrupted(t) {
 			// It was interrupted before it had the prompt: it may not have noticed.
 			if err := s.abort(ctx); err != nil {
 				return err
@@ -200,22 +174,13 @@ func refusal(err error) error {
 
 // Interrupt asks the agent to end its turn.
 func (s *session) Interrupt(ctx context.Context) error {
+	t, err := s.relay.Begun(ctx)
+	if t == nil {
+		return err // nil: the turn has ended by itself
+	}
 	s.mu.Lock()
-	r := s.current
+	s.interrupted = t
 	s.mu.Unlock()
-	if r == nil {
-		return nil // the turn has ended by itself
-	}
-	select {
-	case <-r.sent:
-	case <-r.over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	r.mu.Lock()
-	r.interrupted = true
-	r.mu.Unlock()
 	s.questions.WithdrawAll()
 	return s.abort(ctx)
 }

@@ -26,6 +26,8 @@ type Relay[M any] struct {
 type Turn[M any] struct {
 	relay    *Relay[M]
 	messages chan M        // unbuffered
+	name     string        // set by Begun
+	begun    chan struct{} // closed by Begun
 	over     chan struct{} // closed by End
 	eof      chan struct{} // closed by Close, when nothing comes any more
 }
@@ -37,12 +39,30 @@ func (r *Relay[M]) Begin() (*Turn[M], error) {
 	if r.current != nil {
 		return nil, errors.New("begin a turn: another one is running")
 	}
-	t := &Turn[M]{relay: r, messages: make(chan M), over: make(chan struct{}), eof: make(chan struct{})}
+	t := &Turn[M]{relay: r, messages: make(chan M), begun: make(chan struct{}), over: make(chan struct{}), eof: make(chan struct{})}
 	if r.ended {
 		close(t.eof)
 	}
 	r.current = t
 	return t, nil
+}
+
+// Begun returns the running turn once it has begun, or nil where none runs.
+func (r *Relay[M]) Begun(ctx context.Context) (*Turn[M], error) {
+	r.mu.Lock()
+	t := r.current
+	r.mu.Unlock()
+	if t == nil {
+		return nil, nil
+	}
+	select {
+	case <-t.begun:
+		return t, nil
+	case <-t.over:
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Pass hands a message to the running turn and reports whether it took it.
@@ -71,6 +91,16 @@ func (r *Relay[M]) Close() {
 	}
 	r.ended = true
 }
+
+// Begun notes, once, that the agent has the turn, and what it calls it: from now
+// on it can be interrupted.
+func (t *Turn[M]) Begun(name string) {
+	t.name = name
+	close(t.begun)
+}
+
+// Name is what the agent calls a turn that has begun.
+func (t *Turn[M]) Name() string { return t.name }
 
 // Next returns the next message; io.EOF is the end of the agent's output.
 func (t *Turn[M]) Next(ctx context.Context) (M, error) {

@@ -60,6 +60,47 @@ func TestRelay(t *testing.T) {
 	}
 }
 
+// Who waits for a turn to begin gets that turn, or hears that there is none.
+func TestRelayTellsOfTheBegin(t *testing.T) {
+	var r turn.Relay[int]
+	if running, err := r.Begun(t.Context()); running != nil || err != nil {
+		t.Errorf("without a turn: %v, %v", running, err)
+	}
+	type answer struct {
+		running *turn.Turn[int]
+		err     error
+	}
+	begun := make(chan answer)
+	wait := func(ctx context.Context) {
+		running, err := r.Begun(ctx)
+		begun <- answer{running, err}
+	}
+	first, err := r.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go wait(t.Context())
+	first.Begun("t1")
+	if got := <-begun; got.running != first || got.err != nil || got.running.Name() != "t1" {
+		t.Errorf("a turn that begins: %+v", got)
+	}
+	first.End()
+	second, err := r.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if running, err := r.Begun(ctx); running != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody waits any more: %v, %v", running, err)
+	}
+	go wait(t.Context())
+	second.End()
+	if got := <-begun; got != (answer{}) {
+		t.Errorf("a turn that ends before it begins: %+v", got)
+	}
+}
+
 func TestQuestions(t *testing.T) {
 	ended := make(chan string, 100)
 	q := turn.NewQuestions(func(ctx context.Context, r permission.Request) permission.Decision {
