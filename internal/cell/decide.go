@@ -106,7 +106,7 @@ func decideGiven(given string, o *Observed, s State) (Action, State) {
 	switch {
 	case o.Probe.State == pty.Busy || !o.Answered:
 		return Action{Do: Wait}, s
-	case strings.HasSuffix(shown, given) && (o.Ready || o.Quiet > promptRest):
+	case strings.HasSuffix(shown, given) && (o.Ready || o.stands()):
 		s.Prompt = wholePrompt(given, o, &s)
 		if len(s.Lines) == 0 {
 			return end(o, s, ByPrompt)
@@ -212,9 +212,9 @@ func decideOther(o *Observed, s State) (Action, State) {
 		return tell(s, ForInput)
 	case o.Probe.State != pty.Unknown || o.AltScreen:
 		return tell(s, "")
-	case s.promptBack(o) && o.Quiet > promptRest:
+	case s.promptBack(o) && o.stands():
 		return decideRested(o, s, ByLearned)
-	case len(s.Lines) > 0 && o.Quiet > promptRest && IsContinuation(o.Left.Text, prompt):
+	case len(s.Lines) > 0 && o.stands() && IsContinuation(o.Left.Text, prompt):
 		return decideRested(o, s, ByLearned)
 	case o.Quiet > quietRest && IsQuestion(o.Left.Text, prompt):
 		return tell(s, ForInput)

@@ -60,7 +60,7 @@ func (d *draw) observed() Observed {
 		Standing: pick(d, 0, timerRest, timerRest+1), Left: d.prompt(), Line: int64(d.n(20)),
 		Quiet:    pick(d, 0, promptRest, promptRest+1, clearRest+1, 2*promptRest+1, quietRest/3+1, quietRest+1, 2*quietRest+1, goneRest+1),
 		Answered: d.bool(), Foreign: d.bool(), Bracket: d.bool(), AltScreen: d.bool(),
-		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(), CursorHidden: d.bool(),
+		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(), CursorHidden: d.bool(), Heard: d.bool(),
 	}
 }
 
@@ -202,6 +202,9 @@ func checkEnd(t *testing.T, p Program, o Observed, s State, a Action) {
 	}
 	if busy := o.Probe.State == pty.Busy && !o.Ready; busy && (a.By == ByQuiet || a.By == ByPrompt) {
 		t.Errorf("ends by %s while the kernel says that the program works", a.By)
+	}
+	if asked := o.Ready || o.Standing > timerRest; (a.By == ByPrompt || a.By == ByLearned) && !asked && !o.Heard {
+		t.Errorf("ends by %s that stood before the last line was heard of", a.By)
 	}
 	if (a.By == ByQuiet) != (a.Status == Unsure) {
 		t.Errorf("ends as %s by %s", a.Status, a.By)

@@ -33,7 +33,7 @@ const longer = time.Millisecond // than a pause that must have passed
 
 // sent is an observation of a cell whose code was sent, on line 9.
 func sent(left Prompt, change ...func(*Observed)) Observed {
-	o := Observed{Sent: true, Answered: true, Left: left, Line: 9}
+	o := Observed{Sent: true, Answered: true, Heard: true, Left: left, Line: 9}
 	for _, f := range change {
 		f(&o)
 	}
@@ -68,7 +68,8 @@ func own(o *Observed)         { o.Own = true }
 func asking(o *Observed)      { o.Asking = true }
 func hidden(o *Observed)      { o.CursorHidden = true }
 func altScreen(o *Observed)   { o.AltScreen = true }
-func notAnswered(o *Observed) { o.Answered = false }
+func notAnswered(o *Observed) { o.Answered, o.Heard = false, false }
+func notHeard(o *Observed)    { o.Heard = false }
 func standing(o *Observed)    { o.Probe, o.Standing = onlyTimers, timerRest+1 }
 
 // to takes the output before a column of line 9.
@@ -283,6 +284,8 @@ func TestDecide(t *testing.T) {
 		{"go on: a hook's program works", hook, sent(python, kernel(busy)), lines(inUnknown, "b"), wait},
 		{"go on: the given prompt is in the output of a program that works", given, sent(db, kernel(busy), quiet(time.Hour)), inUnknown, wait},
 		{"go on: the given prompt is the one from before", given, sent(db, kernel(ready), notAnswered), inUnknown, wait},
+		{"go on: the given prompt is the one from before the last line, and the kernel cannot tell", given, sent(db, kernel(unknown), notHeard, quiet(time.Hour)), inUnknown, wait},
+		{"go on: the given prompt is the one from before a line that is not written yet", given, sent(db, quiet(promptRest+longer)), inUnknown, wait},
 		{"go on: the given prompt has not stood long enough", given, sent(db, kernel(unknown), quiet(promptRest)), inUnknown, wait},
 		{"go on: the given prompt did not come, and silence says nothing", given, sent(Prompt{}, kernel(unknown), quiet(time.Hour)), inUnknown, wait},
 		{"go on: the command ended, and another program than the shell reads", plain, sent(Prompt{}, shellEnded(ended), kernel(ready), quiet(time.Hour)), inShell, wait},
@@ -297,6 +300,8 @@ func TestDecide(t *testing.T) {
 		{"go on: the program went, which is about to be told", plain, sent(python, kernel(gone), quiet(quietRest+longer)), inPython, wait},
 		{"go on: the program works at its prompt", plain, sent(python, kernel(busy), quiet(time.Hour)), inPython, tells("")},
 		{"go on: a full-screen program", plain, sent(Prompt{}, kernel(unknown), altScreen, quiet(time.Hour)), inPython, tells("")},
+		{"go on: the learned prompt is the one from before, and the echo is late", plain, sent(python, kernel(unknown), notHeard, quiet(time.Hour)), inPython, wait},
+		{"go on: the continuation prompt is the one from before, and the echo is late", plain, sent(more, kernel(unknown), notHeard, quiet(time.Hour)), lines(inPy(inPython, "def f():"), " b"), wait},
 		{"go on: the learned prompt has not stood long enough", plain, sent(python, kernel(unknown), quiet(promptRest)), inPython, wait},
 		{"go on: a command is silent in a silent shell inside another program", plain, sent(Prompt{}, shell(ShellMarks{Token: "t", Silent: true, Inner: true, Last: inputPending}), kernel(unknown), quiet(quietRest+longer)), inShell, wait},
 		{"go on: a REPL pauses and shows nothing to answer (await in Node)", plain, sent(Prompt{}, kernel(onlyTimers), asking), inPython, wait},

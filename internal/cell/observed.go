@@ -49,6 +49,7 @@ type Observed struct {
 	Line      int64  // of the cursor, counted from the start
 	Quiet     time.Duration
 	Answered  bool // output came since the code was sent
+	Heard     bool // output came since the last line of it was typed
 	Foreign   bool // there was input that no cell typed, and the program was not seen at rest since
 	Stray     StrayInput
 	Inputs    int  // counts inputs that no cell typed
@@ -96,6 +97,13 @@ func IsAsking(standing, ticking time.Duration) bool {
 // terminal meanwhile, but shows nothing to answer: the cursor stands at the
 // margin.
 func (o *Observed) asks() bool { return o.Asking && (o.Left.Text != "" || o.CursorHidden) }
+
+// stands reports whether what the terminal shows has stood for a while, of a
+// program of which the kernel cannot tell. What stood before the program heard
+// of the last line says nothing: an echo may come late (ssh).
+func (o *Observed) stands() bool {
+	return o.Probe.State == pty.Unknown && o.Heard && o.Quiet > promptRest
+}
 
 // Told reports whether the shell's marks suffice to decide without a probe.
 func (o *Observed) Told() bool {

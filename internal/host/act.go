@@ -118,6 +118,7 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	if a.First {
 		c.cell, t.SentSeq = t, c.OutputSeq
 	}
+	t.LineSeq = c.OutputSeq
 	if a.Input.Whole {
 		t.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
 		return

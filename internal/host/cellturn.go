@@ -21,6 +21,7 @@ type cellTurn struct {
 // turnState is the state of a cellTurn that survives an upgrade.
 type turnState struct {
 	SentSeq uint64   `json:"sent_seq"`           // of the last output when the code was sent
+	LineSeq uint64   `json:"line_seq,omitempty"` // and when the last line of it was typed
 	Ends    int      `json:"ends"`               // that the shell told before
 	Over    bool     `json:"over"`               // the shell said that the command ended
 	TypedAt *typedAt `json:"typed_at,omitempty"` // or nil: where the code was typed, for a shell

@@ -17,7 +17,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	defer c.mu.Unlock()
 	cursor, modes := c.term.Cursor(), c.term.Modes()
 	o.Shell, o.ShellEnded = c.shell, r.turn.Over
-	o.Answered = c.OutputSeq != r.turn.SentSeq
+	o.Answered, o.Heard = c.OutputSeq != r.turn.SentSeq, c.OutputSeq != r.turn.LineSeq
 	o.Quiet = c.clock() - max(c.LastOutput, c.LastInput)
 	o.Left = cell.Prompt{Text: cell.PromptAt(c.term), Col: cursor.Col}
 	o.Line = c.term.ScreenLine() + int64(cursor.Row)
