@@ -93,7 +93,7 @@ func dialError(d home.Dir, m *home.Manifest, err error) error {
 	}
 	if errors.Is(err, syscall.ENOENT) {
 		return fault.Hintf(fault.Errorf(fault.Unreachable, "reach the host of session '%s': its socket %s is gone", m.Name, m.Socket),
-			"the host (pid %d) still runs; 'den kill %s' ends it", m.HostPID, m.Name)
+			"the host (pid %d) still runs; 'den kill --force %s' ends it", m.HostPID, m.Name)
 	}
 	return fault.Hintf(fault.Errorf(fault.Unreachable, "reach the host of session '%s': %w", m.Name, err), "'den doctor' looks for the cause")
 }
