@@ -13,7 +13,7 @@ func TestChangedAgentIsForgiven(t *testing.T) {
 	p := newPlace()
 	p.fail = errors.New("no such command")
 	broken := member(p, "a", "broken")
-	broken.Policy.Quarantine = DefaultPolicy.Quarantine
+	broken.Policy.Quarantine, broken.Policy.QuarantineMax = DefaultPolicy.Quarantine, DefaultPolicy.QuarantineMax
 	c, _ := keep(t, t.TempDir(), p, broken)
 	until(t, c, "a", is(keeper.Quarantined))
 	p.set(func() { p.fail = nil })
@@ -28,7 +28,7 @@ func TestChangedAgentIsForgiven(t *testing.T) {
 func TestLeftoversAreEnded(t *testing.T) {
 	p := newPlace()
 	a := member(p, "a", "1")
-	a.Policy.MaxRestarts, a.Policy.Quarantine = 1, DefaultPolicy.Quarantine
+	a.Policy.MaxRestarts, a.Policy.Quarantine, a.Policy.QuarantineMax = 1, DefaultPolicy.Quarantine, DefaultPolicy.QuarantineMax
 	c, _ := keep(t, t.TempDir(), p, a)
 	until(t, c, "a", is(keeper.Running))
 	p.die("s-a", 3)
