@@ -157,7 +157,7 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 	}
 	for {
 		res, changed := r.progress()
-		if res.Final() || questions && res.WaitingFor != "" {
+		if res.Final() || questions && res.Asks() {
 			return res, nil
 		}
 		select {

@@ -30,8 +30,12 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 		return h.status(), nil
 	case wire.MethodInput:
 		return call(req, h.typeFor)
+	case wire.MethodInputIf:
+		return call(req, h.typeIf)
 	case wire.MethodInputState:
 		return h.inputState()
+	case wire.MethodForeground:
+		return h.foreground()
 	case wire.MethodResize:
 		return call(req, h.resize)
 	case wire.MethodSignal:
@@ -89,16 +93,25 @@ type typist struct {
 	foreign bool // no cell, which would watch what becomes of it
 	clears  bool // a cell that discards what stands in the shell's input
 	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
+
+	after   *uint64       // refuse if there was output after this event; or nil
+	program *wire.Program // refuse unless it is in the foreground; or nil
 }
 
 // typeIn is typeFor for any source.
 func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
+	r, err := h.send([]wire.Input{in}, by)
+	return wire.Seq{Seq: r.Seq}, err
+}
+
+// send logs inputs and queues them for the program, all or none.
+func (h *Host) send(ins []wire.Input, by typist) (wire.InputIfResult, error) {
 	if err := h.requireRunning(); err != nil {
-		return wire.Seq{}, err
+		return wire.InputIfResult{}, err
 	}
-	pieces, recorded, err := encode(in, h.core.modes())
+	pieces, recorded, err := encodeAll(ins, h.core.modes())
 	if err != nil {
-		return wire.Seq{}, err
+		return wire.InputIfResult{}, err
 	}
 	h.typing.Lock() // what the log says came first is written first
 	defer h.typing.Unlock()
@@ -107,17 +120,20 @@ func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 		mode = ttyMode{echo, canonical}
 	}
 	if err := h.input.announce(len(recorded)); err != nil {
-		return wire.Seq{}, err
+		return wire.InputIfResult{}, err
 	}
 	defer h.input.announced()
-	seq := h.core.recordInput(h.manifest().RecordInput, mode, recorded, by)
+	if refused := h.refuses(by); refused != "" {
+		return wire.InputIfResult{Seq: h.core.position().Seq, Refused: refused}, nil
+	}
+	seq, ok := h.core.recordInput(h.manifest().RecordInput, mode, recorded, by)
+	if !ok {
+		return wire.InputIfResult{Seq: seq, Refused: wire.RefusedOutput}, nil
+	}
 	for i := range pieces {
 		pieces[i].brisk = by.brisk
 	}
-	if err := h.input.push(pieces...); err != nil {
-		return wire.Seq{}, err
-	}
-	return wire.Seq{Seq: seq}, nil
+	return wire.InputIfResult{Seq: seq}, h.input.push(pieces...)
 }
 
 // resize sets the size that a caller asks for; attached terminals may override

@@ -216,6 +216,25 @@ func (q *inputQueue) awaitRead(last piece, stop <-chan struct{}) {
 	}
 }
 
+// encodeAll is encode for inputs that follow one another. The program should
+// read each before the next one comes.
+func encodeAll(ins []wire.Input, m vt.Modes) (pieces []piece, recorded []byte, err error) {
+	if len(ins) == 0 {
+		return nil, nil, fault.Errorf(fault.Usage, "nothing to send")
+	}
+	for i, in := range ins {
+		next, bytes, err := encode(in, m)
+		if err != nil {
+			return nil, nil, err
+		}
+		if i < len(ins)-1 {
+			next[len(next)-1].apart = true
+		}
+		pieces, recorded = append(pieces, next...), append(recorded, bytes...)
+	}
+	return pieces, recorded, nil
+}
+
 // encode converts a request into writes, according to the terminal's modes,
 // and into the bytes that may be logged.
 func encode(in wire.Input, m vt.Modes) (pieces []piece, recorded []byte, err error) {
@@ -283,10 +302,15 @@ func (c *core) atRest(activity uint64) {
 
 // recordInput logs input before the program gets it. Input typed while echo is
 // off may be a password: only its length is logged. Input that no cell typed
-// is foreign: see coreState.
-func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) uint64 {
+// is foreign: see coreState. If there was output after the event that its
+// sender has seen, nothing is logged, and the result is false with the number
+// of that output.
+func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) (seq uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if by.after != nil && c.OutputSeq > *by.after {
+		return c.OutputSeq, false
+	}
 	c.LastInput = c.clock()
 	c.shell.Typed()
 	c.Foreign = c.Foreign || by.foreign || by.clears
@@ -296,9 +320,9 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 		c.Stray.Add(c.Line.entered(data), c.shell.Ends)
 	}
 	c.happenedLocked()
-	seq := c.appendInputLocked(policy, mode, data)
+	seq = c.appendInputLocked(policy, mode, data)
 	c.Echo.typed(data, seq, mode, c.term)
-	return seq
+	return seq, true
 }
 
 func (c *core) appendInputLocked(policy string, mode ttyMode, data []byte) uint64 {

@@ -22,7 +22,8 @@ func (h *Host) status() wire.Status {
 		s.LastOutput = &s.LastOutputTime
 	}
 	probe := h.tty.Probe()
-	s.Ready = &wire.Readiness{State: string(probe.State), Why: probe.Why}
+	ready := readiness(probe)
+	s.Ready = &ready
 	if probe.PID > 0 { // the very process, where the kernel told
 		s.Foreground = &wire.Process{PID: probe.PID, Command: probe.Command}
 	} else if pgid, err := h.tty.ForegroundGroup(); err == nil && pgid > 0 {
@@ -31,6 +32,10 @@ func (h *Host) status() wire.Status {
 	s.Clients, s.Attached = h.server.Clients(), h.sizes.count()
 	s.LastTyped = h.sizes.lastTyped()
 	return s
+}
+
+func readiness(probe pty.Readiness) wire.Readiness {
+	return wire.Readiness{State: string(probe.State), Why: probe.Why, Outside: probe.Outside}
 }
 
 func (c *core) status() wire.Status {

@@ -116,7 +116,7 @@ func TestWaitBaseline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newTestHost(t)
 		h.core.output([]byte("$ "))
-		seq := h.core.recordInput(home.RecordAll, ttyMode{echo: true, canonical: true}, []byte("make\r"), typist{foreign: true})
+		seq, _ := h.core.recordInput(home.RecordAll, ttyMode{echo: true, canonical: true}, []byte("make\r"), typist{foreign: true})
 		out := begin(t, h, wire.Wait{Text: str("$ "), After: seq})
 		pending(t, out)
 		h.core.append(eventlog.Mark, []byte("no output"))

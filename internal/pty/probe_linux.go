@@ -55,7 +55,7 @@ func (p *PTY) Probe() Readiness {
 		return r
 	}
 	w.id, w.group = p.id, r.Group
-	roots := p.probeRoots()
+	roots := p.processRoots()
 	by, running := w.findMembers(roots)
 	if len(w.members) == 0 {
 		r.State, r.Why, r.Gone = Unknown, fmt.Sprintf("process group %d has no process below this host", r.Group), true
@@ -93,6 +93,7 @@ func (p *PTY) Probe() Readiness {
 		r.Command = CommandLine(one.pid)
 	}
 	if r.State == Busy {
+		r.Outside = one.kind == foreign
 		return r
 	}
 	r.Fingerprint = before
@@ -156,6 +157,13 @@ func (p *PTY) Drained() bool {
 	return !input && !output
 }
 
+// OutputPending reports whether something was written to the terminal that the
+// host has not read and handled.
+func (p *PTY) OutputPending() bool {
+	_, output := p.pending()
+	return output
+}
+
 // pending reports whether the program has unread input and the host unread
 // output. Polling a terminal first makes the kernel deliver what was written
 // at the other end, so no byte is missed.
@@ -180,15 +188,6 @@ func (p *PTY) pending() (input, output bool) {
 		return true, true // Not known to be empty.
 	}
 	return input, output || p.chunk.taken.Load() > 0
-}
-
-func (p *PTY) probeRoots() []int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.roots == nil {
-		return []int{os.Getpid()}
-	}
-	return p.roots
 }
 
 // findMembers fills walk and members. It stops at the first running member,

@@ -8,6 +8,9 @@ type probing struct{}
 // Drained returns false: the terminal's queues are not known.
 func (p *PTY) Drained() bool { return false }
 
+// OutputPending returns false: the terminal's queues are not known.
+func (p *PTY) OutputPending() bool { return false }
+
 // Probe returns Unknown. Only Linux reports what a process waits for, and only
 // on processors whose system call numbers den knows.
 func (p *PTY) Probe() Readiness {

@@ -49,6 +49,11 @@ type Readiness struct {
 	// is conclusive.
 	Quiet time.Duration
 
+	// Outside qualifies Busy: the group waits for something from outside, such
+	// as a socket or a file, that may come at any time or never. A server
+	// between two requests is Busy for as long as it runs.
+	Outside bool
+
 	// Set only if the processes give no other reason to be Busy.
 	InputPending  bool // the program has not read all that was typed
 	OutputPending bool // the master has output that is not read or not handled yet

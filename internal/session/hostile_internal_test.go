@@ -38,7 +38,7 @@ func TestOutputIsKeptInTheSessionOnly(t *testing.T) {
 	if err := os.Symlink(outside, s.Cells().OutputPath(id)); err != nil {
 		t.Fatal(err)
 	}
-	if r, err = s.cut(r, 1); err != nil || r.OutputFile != s.Cells().OutputPath(id) {
+	if r, err = s.cut(r, Run{MaxLines: 1}); err != nil || r.OutputFile != s.Cells().OutputPath(id) {
 		t.Fatalf("cut: %+v, %v", r, err)
 	}
 	if raw, err := os.ReadFile(outside); err != nil || string(raw) != "keep" {

@@ -14,6 +14,20 @@ func (s *Session) Input(ctx context.Context, in wire.Input) (uint64, error) {
 	return s.callSeq(ctx, wire.MethodInput, in)
 }
 
+// InputIf is Input under conditions, which the host checks in the step that
+// sends. A host that is too old to check them is fault.Protocol.
+func (s *Session) InputIf(ctx context.Context, in wire.InputIf) (r wire.InputIfResult, err error) {
+	err = s.call(ctx, wire.MethodInputIf, in, &r)
+	return r, err
+}
+
+// Foreground tells which programs are in the terminal's foreground, and whether
+// they wait for input. Where the system does not tell it is fault.Unsupported.
+func (s *Session) Foreground(ctx context.Context) (f wire.Foreground, err error) {
+	err = s.call(ctx, wire.MethodForeground, nil, &f)
+	return f, err
+}
+
 // InputState tells what became of input. A host that is too old to tell is
 // fault.Protocol.
 func (s *Session) InputState(ctx context.Context) (state wire.InputState, err error) {

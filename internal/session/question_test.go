@@ -125,6 +125,39 @@ func TestAnswerNothing(t *testing.T) {
 	}
 }
 
+// TestAwaitCodeThatIsNotSentYet waits again for a cell whose first caller went
+// while the shell still ran its start-up file.
+func TestAwaitCodeThatIsNotSentYet(t *testing.T) {
+	gate := fifo(t)
+	rc := filepath.Join(t.TempDir(), "rc")
+	if err := os.WriteFile(rc, []byte("read x < "+gate+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := start(t, session.Options{}, "bash", "--rcfile", rc)
+	r, err := s.Run(t.Context(), session.Run{Code: "echo sent", Timeout: time.Millisecond})
+	if err != nil || r.Status != cell.TimedOut || r.WaitingFor != cell.ForProgram {
+		t.Fatalf("the first caller: %+v, %v", r, err)
+	}
+	for _, id := range []string{r.CellID, ""} {
+		again, err := s.Await(t.Context(), id, session.Run{Timeout: 50 * time.Millisecond})
+		if err != nil || again.CellID != r.CellID || again.Status != cell.TimedOut || again.WaitingFor != cell.ForProgram {
+			t.Fatalf("a wait that was to end by its limit: %+v, %v", again, err)
+		}
+	}
+	release(t, gate)
+	for range 2 { // the second time it is over
+		if r, err = s.Await(t.Context(), r.CellID, session.Run{Timeout: patience}); err != nil || r.Status != cell.Done || r.Output != "sent" {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+	if _, err := s.Kill(t.Context(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = s.Await(t.Context(), r.CellID, session.Run{Timeout: patience}); err != nil || r.Output != "sent" {
+		t.Errorf("in a session that is over: %+v, %v", r, err)
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // TestNodeAwaits checks that a REPL which pauses, and reads the terminal

@@ -24,6 +24,8 @@ type Run struct {
 	// MaxLines, when not 0, keeps only the first and the last lines of a longer
 	// output; the whole is in the result's OutputFile.
 	MaxLines int
+	// MaxBytes, when not 0, does the same by size.
+	MaxBytes int
 }
 
 // Run gives code to the program and waits until it is done, asks something,
@@ -51,7 +53,27 @@ func (s *Session) awaitCell(ctx context.Context, r cell.Result, run Run, begun t
 			return r, err
 		}
 	}
-	return s.cut(r, run.MaxLines)
+	return s.cut(r, run)
+}
+
+// Await goes on waiting for a cell, the last one without an id, as Run does. Of
+// a cell that is over it returns the result. The Code of run is not used.
+func (s *Session) Await(ctx context.Context, id string, run Run) (cell.Result, error) {
+	if id == "" {
+		last, err := s.Poll("")
+		if err != nil {
+			return last, err
+		}
+		id = last.CellID
+	}
+	// As a client goes on whose host was replaced.
+	r, err := s.awaitCell(ctx, cell.Result{CellID: id, WaitingFor: cell.ForHost}, run, time.Now())
+	if fault.KindOf(err) == fault.NotRunning && !s.options.Remote {
+		if r, err = s.Poll(id); err == nil {
+			return s.cut(r, run)
+		}
+	}
+	return r, err
 }
 
 // Answer types the answer to what the active cell asks, and waits as Run does:
@@ -163,18 +185,30 @@ func cellBytes(log *eventlog.Log, rec cell.Record) iter.Seq2[[]byte, error] {
 }
 
 // cut keeps the two ends of a long output.
-func (s *Session) cut(r cell.Result, lines int) (cell.Result, error) {
-	if r.Truncated && r.OutputFile != "" && lines > 0 && !s.options.Remote { // the answer is not whole
-		text, cut, err := cell.CutFile(r.OutputFile, lines)
+func (s *Session) cut(r cell.Result, run Run) (cell.Result, error) {
+	r, err := s.shorten(r, run.MaxLines, cell.Cut, cell.CutFile)
+	if err != nil || len(r.Output) <= run.MaxBytes {
+		return r, err
+	}
+	return s.shorten(r, run.MaxBytes, cell.CutBytes, cell.CutBytesFile)
+}
+
+// shorten cuts an output to a limit, if there is one. The answer of a host may
+// not be whole: then the file is.
+func (s *Session) shorten(
+	r cell.Result, limit int, cut func(string, int) (string, bool), cutFile func(string, int) (string, bool, error),
+) (cell.Result, error) {
+	if r.Truncated && r.OutputFile != "" && limit > 0 && !s.options.Remote {
+		text, shortened, err := cutFile(r.OutputFile, limit)
 		if err != nil {
 			return r, fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
 		}
-		if cut {
+		if shortened {
 			r.Output = text
 		}
 		return r, nil
 	}
-	if text, cut := cell.Cut(r.Output, lines); cut {
+	if text, shortened := cut(r.Output, limit); shortened {
 		if r.OutputFile == "" && !s.options.Remote {
 			r.OutputFile = s.keepOutput(r)
 		}

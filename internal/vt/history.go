@@ -30,6 +30,9 @@ func (h *history) at(i int, into *line) *line {
 
 // histLine returns row i of the scrollback, 0 being the oldest.
 func (t *Terminal) histLine(i int) *line {
+	if i >= t.hist.cold.n {
+		return t.hist.at(i, nil) // not packed: nothing to make room for
+	}
 	return t.hist.at(i, &line{cells: make([]cell, t.cols)})
 }
 

@@ -27,6 +27,11 @@ const (
 	MethodClear    = "clear" // the scrollback
 	// MethodInputState asks what became of input.
 	MethodInputState = "input_state"
+	// MethodForeground asks which programs are in the terminal's foreground.
+	MethodForeground = "foreground"
+	// MethodInputIf sends input under conditions. It is a method of its own, so
+	// that a host which does not know them refuses it.
+	MethodInputIf = "input_if"
 )
 
 // Input is text, a paste or chords for the program. One of the three is set.
@@ -37,6 +42,52 @@ type Input struct {
 	Keys  []string `json:"keys,omitempty"`
 	// Raw is bytes of a person's terminal, passed on as they are.
 	Raw []byte `json:"raw,omitempty"`
+}
+
+// InputIf is input that is sent only while its conditions hold: the host checks
+// them and sends in one step.
+type InputIf struct {
+	Inputs []Input `json:"inputs"` // in order, all or none
+	// After, when set, is the last event that the caller has seen: if the
+	// program printed anything later, nothing is sent.
+	After *uint64 `json:"after,omitempty"`
+	// Program, when set, must be in the terminal's foreground.
+	Program *Program `json:"program,omitempty"`
+}
+
+// InputIfResult says whether the input was sent.
+type InputIfResult struct {
+	Seq uint64 `json:"seq"` // of the input; of the last output, if that was the reason to refuse it
+	// Refused says why nothing was sent: RefusedOutput or RefusedProgram. It is
+	// empty if all was sent.
+	Refused string `json:"refused,omitempty"`
+}
+
+// The values of InputIfResult.Refused.
+const (
+	RefusedOutput  = "output"  // the program printed something after After
+	RefusedProgram = "program" // Program is not in the foreground, or no longer
+)
+
+// Program is one process of the terminal's foreground group.
+type Program struct {
+	PID     int      `json:"pid"`
+	Started int      `json:"started"` // with PID it names one process for ever
+	Parent  int      `json:"parent,omitempty"`
+	Name    string   `json:"name"` // by which the kernel knows it, at most 15 bytes
+	Argv    []string `json:"argv,omitempty"`
+}
+
+// Foreground is what runs in the terminal's foreground.
+type Foreground struct {
+	PID      int       `json:"pid"` // of the session's own program, whatever is in the foreground
+	Group    int       `json:"group"`
+	Programs []Program `json:"programs,omitempty"`
+	// Reader is the process that waits for the terminal, or 0 where none does
+	// or the kernel does not tell.
+	Reader int       `json:"reader,omitempty"`
+	Ready  Readiness `json:"ready"`
+	Seq    uint64    `json:"seq"` // of the log's last event before the look
 }
 
 // InputState is what is known of the terminal's input.
@@ -239,6 +290,9 @@ type Process struct {
 type Readiness struct {
 	State string `json:"state"` // ready, busy or unknown
 	Why   string `json:"why"`
+	// Outside qualifies busy: it waits for something from outside that may never
+	// come, as a server does.
+	Outside bool `json:"outside,omitempty"`
 }
 
 // LogStatus is how the recording goes.

@@ -15,6 +15,9 @@ func TestAliases(t *testing.T) {
 		"bun run agent.ts":                            "bun agent.ts agent",
 		"bun run /home/x/agent":                       "bun agent agent",
 		"/bin/sh /usr/local/bin/gemini --quick":       "sh gemini gemini",
+		"bash --rcfile /home/x/den.bash":              "bash",
+		"bash --rcfile rc -o vi ./setup.sh -x":        "bash setup.sh setup",
+		"python3 -W ignore -X dev agent.py":           "python3 agent.py agent",
 		"-bash":                                       "bash",
 		"-zsh":                                        "zsh",
 		"bash -c codex":                               "bash",
@@ -43,6 +46,21 @@ func TestBears(t *testing.T) {
 	} {
 		if got := Bears(c.comm, strings.Fields(c.argv), []string{c.name}); got != c.want {
 			t.Errorf("Bears(%q, %q, %q) = %v", c.comm, c.argv, c.name, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ comm, argv, want string }{
+		{"python3", "/usr/bin/python3 ./agent.py", "agent.py agent python3"},
+		{"bash", "-bash", "bash"},
+		{"MainThread", "python3 -m aider", "aider python3 MainThread"},
+		{"vim", "/usr/bin/vim file", "vim"},
+		{"kworker", "", "kworker"},
+		{"", "", ""},
+	} {
+		if got := strings.Join(Names(c.comm, strings.Fields(c.argv)), " "); got != c.want {
+			t.Errorf("Names(%q, %q) = %s, want %s", c.comm, c.argv, got, c.want)
 		}
 	}
 }

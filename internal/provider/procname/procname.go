@@ -20,6 +20,23 @@ func Bears(comm string, argv, names []string) bool {
 	})
 }
 
+// Names are the names under which people know a process: what it does first,
+// which is the script that an interpreter runs, or else its program; then its
+// program; then its command name. Each is there once.
+func Names(comm string, argv []string) []string {
+	is := aliases(argv)
+	if len(is) > 1 { // an interpreter with a script
+		is = append(is[1:], is[0])
+	}
+	var names []string
+	for _, name := range append(is, comm) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // interpreters run what people call the program. Their versions, as in
 // python3.12, do not count.
 var interpreters = []string{
@@ -48,19 +65,28 @@ func aliases(argv []string) []string {
 	return names
 }
 
+// valued are options of interpreters whose value is the next argument.
+var valued = []string{
+	"--rcfile", "--init-file", "-o", "-O", "+o", "+O", // shells
+	"-W", "-X", // python
+	"-r", "--require", "--import", "--loader", // node
+}
+
 // scriptOf returns the first argument that is no option, or the module that
 // -m names. Code on the command line has no name.
 func scriptOf(args []string) string {
-	for i, arg := range args {
-		switch {
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i]; {
 		case arg == "-c" || arg == "-e" || arg == "":
 			return ""
 		case arg == "-m" && i+1 < len(args):
 			return args[i+1]
+		case slices.Contains(valued, arg):
+			i++
 		case strings.HasPrefix(arg, "-") || slices.Contains(wrappers, arg):
-			continue
+		default:
+			return arg
 		}
-		return arg
 	}
 	return ""
 }
