@@ -8,14 +8,12 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"os"
 	"runtime"
-	"strings"
 	"time"
 
 	"den/internal/fault"
+	"den/internal/httpguard"
 	"den/internal/keeper"
 	"den/internal/rpc"
 )
@@ -39,7 +37,7 @@ type actions struct {
 type connKey struct{}
 
 func newActions(o Options, h *hub) *actions {
-	return &actions{token: randomToken(), by: "web page of " + o.User, hub: h}
+	return &actions{token: httpguard.NewToken(), by: "web page of " + o.User, hub: h}
 }
 
 // refusal is why a request is not carried out.
@@ -51,35 +49,16 @@ type refusal struct {
 // check refuses all requests but those of den's own page.
 func (a *actions) check(r *http.Request) *refusal {
 	switch {
-	case !isLoopbackName(r.Host):
+	case !httpguard.IsLoopbackName(r.Host):
 		return &refusal{http.StatusMisdirectedRequest, "den acts only under a name of this machine: use the address that it printed"}
-	case !fromOwnPage(r):
+	case !httpguard.FromOwnPage(r):
 		return &refusal{http.StatusForbidden, "den acts only for its own page"}
 	case !isJSON(r.Header.Get("Content-Type")):
 		return &refusal{http.StatusUnsupportedMediaType, "a decision is JSON"}
-	case !equal(r.Header.Get(actionHeader), a.token):
+	case !httpguard.Equal(r.Header.Get(actionHeader), a.token):
 		return &refusal{http.StatusForbidden, "the page is from an earlier start of the dashboard: load it again"}
 	}
 	return nil
-}
-
-// isLoopbackName reports whether a Host header names this machine in a way
-// that nobody else can point elsewhere.
-func isLoopbackName(hostport string) bool {
-	host := hostOf(hostport)
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
-}
-
-// fromOwnPage reports whether a browser says that the request was made by a
-// page of this server. Browsers always say so for a POST.
-func fromOwnPage(r *http.Request) bool {
-	u, err := url.Parse(r.Header.Get("Origin"))
-	if err != nil || u.Scheme != "http" || !strings.EqualFold(u.Host, r.Host) {
-		return false
-	}
-	site := r.Header.Get("Sec-Fetch-Site") // older browsers do not say it
-	return site == "" || site == "same-origin"
 }
 
 func isJSON(contentType string) bool {

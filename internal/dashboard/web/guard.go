@@ -1,14 +1,11 @@
 package web
 
 import (
-	"crypto/rand"
-	"crypto/subtle"
-	"encoding/base64"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
+
+	"den/internal/httpguard"
 )
 
 // guard admits only requests with the token, and none made by other pages.
@@ -20,17 +17,11 @@ type guard struct {
 }
 
 func newGuard(listenOn string, port string) *guard {
-	g := &guard{token: randomToken(), secret: randomToken(), cookie: "den-web-" + port}
+	g := &guard{token: httpguard.NewToken(), secret: httpguard.NewToken(), cookie: "den-web-" + port}
 	if host, _, err := net.SplitHostPort(listenOn); err == nil {
 		g.name = host
 	}
 	return g
-}
-
-func randomToken() string {
-	b := make([]byte, 32)
-	rand.Read(b) // It never fails.
-	return base64.RawURLEncoding.EncodeToString(b)
 }
 
 // wrap puts the checks before a handler, the cheapest first.
@@ -38,9 +29,9 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		harden(w.Header(), r.Host)
 		switch {
-		case !g.knowsHost(r.Host):
+		case !httpguard.KnowsHost(r.Host, g.name):
 			http.Error(w, "den does not answer to this name: use the address that it printed", http.StatusMisdirectedRequest)
-		case !sameOrigin(r):
+		case fromElsewhere(r):
 			http.Error(w, "den does not answer to other pages", http.StatusForbidden)
 		case r.URL.Path == "/" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 			g.admit(w, r)
@@ -55,7 +46,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 // admit turns the token of the address into a cookie, so that the token stays
 // neither in the address bar nor in links.
 func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
-	if !equal(r.URL.Query().Get("token"), g.token) {
+	if !httpguard.Equal(r.URL.Query().Get("token"), g.token) {
 		http.Error(w, "den: this token is not (or no longer) valid: each start of the dashboard makes a new one", http.StatusUnauthorized)
 		return
 	}
@@ -65,42 +56,14 @@ func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
 
 func (g *guard) admitted(r *http.Request) bool {
 	c, err := r.Cookie(g.cookie)
-	return err == nil && equal(c.Value, g.secret)
+	return err == nil && httpguard.Equal(c.Value, g.secret)
 }
 
-func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
-
-// knowsHost refuses names that others could point at this machine: only
-// addresses, localhost, and the name that the server was started with.
-func (g *guard) knowsHost(hostport string) bool {
-	host := hostOf(hostport)
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
-	}
-	return strings.EqualFold(host, "localhost") || g.name != "" && strings.EqualFold(host, g.name)
-}
-
-// hostOf returns the name or address in a Host header.
-func hostOf(hostport string) string {
-	host := hostport
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		host = h
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
-
-// sameOrigin refuses what another page asks for. A link that leads here is
-// fine: it needs the token.
-func sameOrigin(r *http.Request) bool {
-	if origin := r.Header.Get("Origin"); origin != "" {
-		u, err := url.Parse(origin)
-		return err == nil && u.Scheme == "http" && strings.EqualFold(u.Host, r.Host)
-	}
-	switch r.Header.Get("Sec-Fetch-Site") {
-	case "", "same-origin", "none":
-		return true
-	}
-	return r.URL.Path == "/" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+// fromElsewhere reports whether another page asks. A link that leads to the
+// page is fine: it needs the token.
+func fromElsewhere(r *http.Request) bool {
+	link := r.URL.Path == "/" && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
+	return !link && !httpguard.SameOrigin(r)
 }
 
 // harden sets headers that restrict the page to its own files and this server.

@@ -14,6 +14,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/fault"
+	"den/internal/httpguard"
 	"den/internal/keeper"
 )
 
@@ -54,15 +55,12 @@ type Server struct {
 
 // Listen opens the listener. Requests are served by Serve.
 func Listen(ctx context.Context, o Options) (*Server, error) {
-	if o.Addr == "" {
-		o.Addr = "127.0.0.1:0"
-	}
 	if o.Words == nil {
 		o.Words = io.Discard
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
+	l, err := httpguard.Listen(ctx, "the dashboard", o.Addr)
 	if err != nil {
-		return nil, fault.Hintf(fault.Errorf(fault.Usage, "serve the dashboard on %s: %w", o.Addr, err), "ADDR is HOST:PORT; port 0 takes any that is free")
+		return nil, err
 	}
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	if err != nil {
@@ -94,22 +92,11 @@ func tokens(n int) chan struct{} {
 // URL returns the address for a person. It contains the token: whoever has it
 // sees all that the dashboard shows.
 func (s *Server) URL() string {
-	return "http://" + s.host() + "/?" + url.Values{"token": {s.guard.token}}.Encode()
-}
-
-// host returns an address at which a browser on this machine reaches the
-// server.
-func (s *Server) host() string {
-	a := s.listener.Addr().(*net.TCPAddr)
-	host := a.IP.String()
-	if a.IP.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, fmt.Sprint(a.Port))
+	return "http://" + httpguard.HostPort(s.listener) + "/?" + url.Values{"token": {s.guard.token}}.Encode()
 }
 
 // Loopback reports whether only this machine can connect.
-func (s *Server) Loopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
+func (s *Server) Loopback() bool { return httpguard.IsLoopback(s.listener) }
 
 // Serve serves until ctx is done, and returns when all its goroutines have
 // ended.
