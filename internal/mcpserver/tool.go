@@ -1,0 +1,98 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"den/internal/fault"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Tool is something that clients can call.
+type Tool[C Client] struct {
+	Name        string
+	Description string // for the model
+	Schema      string // a JSON schema of the arguments, which are an object
+	ReadOnly    bool   // it changes nothing
+	// Call does it. An error is what the model is told: what happened, and by
+	// its hint what to do.
+	Call func(ctx context.Context, client C, call Call) (Answer, error)
+}
+
+// Call is one use of a tool.
+type Call struct {
+	Arguments json.RawMessage // an object, or empty
+	// Report, or nil, tells the client how a long call goes.
+	Report func(message string)
+}
+
+// Answer is what a tool returns.
+type Answer struct {
+	Text  string // for the model
+	PNG   []byte // or nil: a picture beside the text
+	Value any    // or nil: the same for programs, an object
+}
+
+func (t Tool[C]) declared() *sdk.Tool {
+	d := &sdk.Tool{Name: t.Name, Description: t.Description, InputSchema: json.RawMessage(t.Schema)}
+	if t.ReadOnly {
+		d.Annotations = &sdk.ToolAnnotations{ReadOnlyHint: true}
+	}
+	return d
+}
+
+func (s *Server[C]) handler(t Tool[C]) sdk.ToolHandler {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		c, err := s.connect(req.Session)
+		if err != nil {
+			return failed(err), nil
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stop := context.AfterFunc(c.ctx, cancel)
+		defer stop()
+		a, err := t.Call(ctx, c.client, Call{Arguments: req.Params.Arguments, Report: reporter(ctx, req)})
+		if err != nil {
+			return failed(err), nil
+		}
+		return answered(a), nil
+	}
+}
+
+// reporter returns what sends progress to the client, or nil if it did not ask
+// for that.
+func reporter(ctx context.Context, req *sdk.CallToolRequest) func(string) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return nil
+	}
+	begun := time.Now()
+	return func(message string) {
+		// Best effort: the answer is what counts.
+		_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: token, Message: message, Progress: time.Since(begun).Seconds(),
+		})
+	}
+}
+
+func answered(a Answer) *sdk.CallToolResult {
+	r := &sdk.CallToolResult{StructuredContent: a.Value}
+	if a.Text != "" || a.PNG == nil {
+		r.Content = append(r.Content, &sdk.TextContent{Text: a.Text})
+	}
+	if a.PNG != nil {
+		r.Content = append(r.Content, &sdk.ImageContent{Data: a.PNG, MIMEType: "image/png"})
+	}
+	return r
+}
+
+// failed is an error as the model is told.
+func failed(err error) *sdk.CallToolResult {
+	text := err.Error()
+	if hint := fault.HintOf(err); hint != "" {
+		text += "\nhint: " + hint
+	}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}, StructuredContent: fault.ObjectOf(err)}
+}

@@ -1,0 +1,6 @@
+// Package mcp offers a client's terminals as tools of the Model Context
+// Protocol.
+//
+// Every client has its own [terminals.Client]. What goes wrong is an answer of
+// a tool, in words for a model: what happened, and which tool helps.
+package mcp

@@ -1,0 +1,471 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"den/internal/home"
+	"den/internal/pty"
+	"den/internal/session"
+	"den/internal/terminals"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// den is the binary whose hosts the tests run.
+var den string
+
+func TestMain(m *testing.M) { os.Exit(runTests(m)) }
+
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("/tmp", "den-tm-") // short: sockets go here
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir) // Best effort: a temporary directory.
+	for name, value := range map[string]string{
+		"DEN_RUN_DIR": filepath.Join(dir, "run"), "HOME": dir, "XDG_STATE_HOME": filepath.Join(dir, "state"), "PS1": "$ ", "LC_ALL": "C.UTF-8",
+	} {
+		os.Setenv(name, value)
+	}
+	den = filepath.Join(dir, "den")
+	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// world is a server on pipes and a client of it.
+type world struct {
+	t      *testing.T
+	home   home.Home
+	client *sdk.ClientSession
+	heard  chan string   // progress
+	served func() error  // waits for the server's end
+	words  *bytes.Buffer // what the server logged; read it when it has ended
+}
+
+func newWorld(t *testing.T, change ...func(*options)) *world {
+	t.Helper()
+	w := &world{t: t, home: home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, heard: make(chan string, 1000), words: &bytes.Buffer{}}
+	o := options{home: w.home.Path, den: den, dir: t.TempDir(), shell: "bash", limits: terminals.DefaultLimits()}
+	for _, c := range change {
+		c(&o)
+	}
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	served := make(chan error, 1)
+	go func() {
+		err := serve(context.Background(), o, "test", append(os.Environ(), TokenVariable+"=must-not-reach-programs"), fromClient, toClient, w.words)
+		toClient.Close()
+		served <- err
+	}()
+	w.served = sync.OnceValue(func() error { return <-served })
+	var err error
+	w.client, err = sdk.NewClient(&sdk.Implementation{Name: "test client", Version: "9"}, &sdk.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { w.heard <- r.Params.Message },
+	}).Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.end)
+	return w
+}
+
+// end closes the connection: nothing of the client may be left.
+func (w *world) end() {
+	w.t.Helper()
+	if err := w.client.Close(); err != nil {
+		w.t.Log(err)
+	}
+	if err := w.served(); err != nil {
+		w.t.Error(err)
+	}
+	if w.words.Len() > 0 {
+		w.t.Errorf("the server said:\n%s", w.words)
+	}
+	dirs, err := w.home.All()
+	if err != nil {
+		w.t.Error(err)
+	}
+	for _, d := range dirs {
+		if m, err := d.Inspect(); err == nil && m.Status.Active() && m.Labels[terminals.ClientLabel] != "" && m.Labels[terminals.KeptLabel] == "" {
+			w.t.Errorf("session %s is left", m.Name)
+		}
+		if _, err := session.In(d, session.Options{}).Kill(context.Background(), time.Second); err != nil {
+			w.t.Error(err)
+		}
+		if left := pty.Marked(home.ProgramMark + "=" + d.ID); len(left) > 0 {
+			w.t.Errorf("session %s left processes %v", d.ID, left)
+		}
+	}
+}
+
+// values is the arguments of a tool, or its structured answer.
+type values = map[string]any
+
+// try calls a tool and returns its text and its structured answer.
+func (w *world) try(name string, arguments values) (text string, value values, isError bool) {
+	w.t.Helper()
+	r, err := w.client.CallTool(w.t.Context(), &sdk.CallToolParams{Name: name, Arguments: arguments})
+	if err != nil {
+		w.t.Fatalf("%s %v: %v", name, arguments, err)
+	}
+	return textOf(r), valueOf(w.t, r), r.IsError
+}
+
+// call is try that must succeed.
+func (w *world) call(name string, arguments values) (string, values) {
+	w.t.Helper()
+	text, value, isError := w.try(name, arguments)
+	if isError {
+		w.t.Fatalf("%s %v: %s", name, arguments, text)
+	}
+	return text, value
+}
+
+// refuse is try that must fail with these words.
+func (w *world) refuse(name string, arguments values, words ...string) {
+	w.t.Helper()
+	text, value, isError := w.try(name, arguments)
+	if !isError || value["status"] != "error" {
+		w.t.Errorf("%s %v: %s, %v", name, arguments, text, value)
+	}
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			w.t.Errorf("%s %v: %q has no %q", name, arguments, text, word)
+		}
+	}
+}
+
+func textOf(r *sdk.CallToolResult) string {
+	var texts []string
+	for _, c := range r.Content {
+		if c, ok := c.(*sdk.TextContent); ok {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+func valueOf(t *testing.T, r *sdk.CallToolResult) values {
+	t.Helper()
+	raw, err := json.Marshal(r.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := values{}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Every tool, as a model uses it.
+func TestEveryTool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	text, v := w.call("run", values{"code": "echo hi; env | grep -c DEN_MCP_TOKEN"})
+	if text != "hi\n0\n[exit code 1]" || v["output"] != "hi\n0" || v["exit_code"] != 1.0 || v["status"] != "done" {
+		t.Errorf("run: %q, %v", text, v)
+	}
+	shell := v["session"].(string)
+
+	text, v = w.call("run", values{"code": `read -sp "password? " p; echo; echo ${#p}`})
+	if v["status"] != "asking" || v["question"] != "password?" || !strings.Contains(text, `asking "password?"`) || !strings.Contains(text, "use") && !strings.Contains(text, "answer") {
+		t.Errorf("a question: %q, %v", text, v)
+	}
+	w.refuse("run", values{"code": "true"}, `asks "password?"`, "answer")
+	if text, v = w.call("answer", values{"text": "geheim"}); v["status"] != "done" || !strings.HasSuffix(text, "6\n[exit code 0]") {
+		t.Errorf("answer: %q, %v", text, v)
+	}
+	w.refuse("answer", values{"text": "x"}, "no active cell", "run")
+
+	if text, v = w.call("open", values{"name": "ed", "command": []string{"sh", "-c", "printf 'ready> '; read a; echo got $a; read b"}, "cols": 60, "rows": 10}); v["session"] != "ed" || v["cols"] != 60.0 {
+		t.Errorf("open: %q, %v", text, v)
+	}
+	w.call("wait", values{"session": "ed", "text": "ready>"})
+	_, v = w.call("type", values{"session": "ed", "text": "this", "enter": true})
+	if text, v = w.call("wait", values{"session": "ed", "regex": "got t...", "after": v["seq"]}); v["matched"] != true || v["text"] != "got this" {
+		t.Errorf("wait: %q, %v", text, v)
+	}
+	if text, v = w.call("wait", values{"session": "ed", "text": "never", "timeout": 0.05}); v["status"] != "timeout" || !strings.Contains(text, "not met: text") || !strings.Contains(text, "got this") {
+		t.Errorf("an unmet wait: %q, %v", text, v)
+	}
+	if text, v = w.call("snapshot", values{"session": "ed"}); !strings.Contains(text, "got this") || !strings.Contains(text, "60x10") || v["cursor"].(values)["row"] != 2.0 {
+		t.Errorf("snapshot: %q, %v", text, v)
+	}
+	w.expectPicture("ed")
+	w.call("keys", values{"session": "ed", "keys": []string{"C-c"}})
+	if _, v = w.call("wait", values{"session": "ed", "exit": true}); v["matched"] != true {
+		t.Errorf("wait for the end: %v", v)
+	}
+
+	w.call("run", values{"code": "seq 200"})
+	if text, v = w.call("history", values{"lines": 5}); !strings.Contains(text, "199\n200\n") || len(v["lines"].([]any)) != 5 {
+		t.Errorf("history: %q, %v", text, v)
+	}
+	text, v = w.call("list", nil)
+	if all := v["terminals"].([]any); len(all) != 2 || !strings.Contains(text, shell+": your shell") || !strings.Contains(text, "ed: yours, exited") {
+		t.Errorf("list: %q, %v", text, v)
+	}
+	w.expectResources(shell)
+	w.call("close", values{"session": shell})
+	w.call("close", values{"session": "ed"})
+	if text, _ = w.call("list", nil); !strings.Contains(text, "no terminals") {
+		t.Errorf("list: %q", text)
+	}
+}
+
+func (w *world) expectPicture(session string) {
+	w.t.Helper()
+	r, err := w.client.CallTool(w.t.Context(), &sdk.CallToolParams{Name: "screenshot", Arguments: values{"session": session}})
+	if err != nil || len(r.Content) != 2 || !strings.Contains(textOf(r), "60x10") || r.StructuredContent != nil {
+		w.t.Fatalf("%+v, %v", r, err)
+	}
+	picture, ok := r.Content[1].(*sdk.ImageContent)
+	if !ok || picture.MIMEType != "image/png" {
+		w.t.Fatalf("%+v", r.Content[1])
+	}
+	if _, err := png.Decode(bytes.NewReader(picture.Data)); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) expectResources(shell string) {
+	w.t.Helper()
+	templates, err := w.client.ListResourceTemplates(w.t.Context(), nil)
+	if err != nil || len(templates.ResourceTemplates) != 2 {
+		w.t.Errorf("%+v, %v", templates, err)
+	}
+	list, err := w.client.ListResources(w.t.Context(), nil)
+	if err != nil || len(list.Resources) != 4 {
+		w.t.Errorf("%+v, %v", list, err)
+	}
+	for part, want := range map[string]string{partScreen: "200", partRecording: `{"version":2`} {
+		r, err := w.client.ReadResource(w.t.Context(), &sdk.ReadResourceParams{URI: uriPrefix + shell + "/" + part})
+		if err != nil || len(r.Contents) != 1 || !strings.Contains(strings.ReplaceAll(r.Contents[0].Text, `": `, `":`), want) {
+			w.t.Errorf("%s: %+v, %v", part, r, err)
+		}
+	}
+	for _, uri := range []string{uriPrefix + "nobody/screen", uriPrefix + shell + "/secrets", "file:///etc/passwd"} {
+		if _, err := w.client.ReadResource(w.t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
+			w.t.Errorf("%s was read", uri)
+		}
+	}
+}
+
+// What is wrong is an answer of the tool, in words for a model.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.refuse("snapshot", nil, "no terminal yet", "run")
+	w.refuse("wait", nil, "no terminal yet")
+	w.refuse("run", nil, "code is missing")
+	w.refuse("run", values{"code": "true", "session": "nobody"}, "nobody", "list")
+	w.refuse("run", values{"code": "true", "timeout": "1m"}, "argument 'timeout' is a string; want a number")
+	w.refuse("run", values{"code": "true", "timeout": 0}, "more than 0")
+	w.refuse("run", values{"code": "true", "timeout": 1e9}, "timeout")
+	w.refuse("run", values{"command": "true"}, `unknown field "command"`)
+	w.refuse("run", values{"code": "echo \x1b[A"}, "control character")
+	w.refuse("keys", values{"keys": []string{"NoSuchKey"}}, "NoSuchKey")
+	w.refuse("keys", nil, "keys are missing")
+	w.refuse("type", nil, "text is missing")
+	w.refuse("answer", nil, "keys are missing")
+	w.refuse("answer", values{"text": "a", "keys": []string{"b"}}, "not both")
+	w.refuse("wait", values{"regex": "("}, "regex")
+	w.refuse("wait", nil, "no code was run", "condition")
+	w.refuse("open", values{"command": "python3"}, "want a list of strings")
+	w.refuse("open", values{"command": []string{"/nonexistent"}}, "/nonexistent")
+	w.refuse("open", values{"dir": "/nonexistent"}, "not a directory")
+	w.refuse("history", values{"lines": 0}, "from 1 to")
+	w.refuse("close", nil, "session is missing")
+	w.call("keys", values{"keys": "a b Enter"}) // a model's way to say it
+}
+
+// A terminal of somebody else can be seen, and used only where that is allowed.
+func TestTerminalsOfOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.den("new", "people", "bash", "--norc")
+	w.den("run", "people", "echo theirs")
+	if text, _ := w.call("snapshot", values{"session": "people"}); !strings.Contains(text, "theirs") {
+		t.Errorf("snapshot: %q", text)
+	}
+	if text, _ := w.call("list", nil); !strings.Contains(text, "people: another's, running") {
+		t.Errorf("list: %q", text)
+	}
+	for name, arguments := range map[string]values{
+		"run": {"code": "true"}, "answer": {"text": "x"}, "type": {"text": "x"}, "keys": {"keys": []string{"x"}}, "close": {},
+	} {
+		arguments["session"] = "people"
+		w.refuse(name, arguments, "not yours", "--use-others")
+	}
+	second := newWorld(t, func(o *options) { o.home, o.useOthers = w.home.Path, true })
+	second.home = w.home
+	if text, _ := second.call("run", values{"session": "people", "code": "echo used"}); text != "used\n[exit code 0]" {
+		t.Errorf("run: %q", text)
+	}
+}
+
+// den runs a command line in the world's Home, and returns what it printed
+// whatever its exit code.
+func (w *world) den(args ...string) string {
+	w.t.Helper()
+	cmd := exec.CommandContext(w.t.Context(), den, append([]string{"--home", w.home.Path}, args...)...)
+	out, err := cmd.Output()
+	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+		w.t.Fatal(err)
+	}
+	return string(out)
+}
+
+// What run and answer return is what 'den run -j' and 'den answer -j' print for
+// the same code.
+func TestRunEqualsDenRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.den("new", "there", "bash", "--norc")
+	w.call("open", values{"name": "here", "command": []string{"bash", "--norc"}})
+	w.den("new", "there-py", "python3", "-q")
+	w.call("open", values{"name": "here-py", "command": []string{"python3", "-q"}})
+	for _, c := range []struct {
+		in, code string
+		answers  []string
+	}{
+		{"", "true", nil},
+		{"", "false", nil},
+		{"", "(exit 3)", nil},
+		{"", "echo hello; echo there", nil},
+		{"", "printf 'no newline'", nil},
+		{"", "printf '\\033[31mred\\033[0m é 漢字\\n'", nil},
+		{"", "for i in 1 2 3; do\n  echo $i\ndone", nil},
+		{"", "echo 'a  b'   'c '; echo; echo d", nil},
+		{"", "printf 'x%.0s' {1..500}; echo", nil},
+		{"", "nosuchcommand-den", nil},
+		{"", "cd /tmp && pwd", nil},
+		{"", `read -p "one? " a; read -p "two? " b; echo "$a-$b"`, []string{"1", "2"}},
+		{"", "echo 'open", []string{"end'"}},
+		{"-py", "print(6*7)", nil},
+		{"-py", "1/0", nil},
+		{"-py", "for i in range(3):\n    print(i)\n", nil},
+		{"-py", "x = input('name? '); print(x)", []string{"bob"}},
+		{"", "exit 5", nil},
+	} {
+		_, here := w.call("run", values{"session": "here" + c.in, "code": c.code})
+		expectEqual(t, c.code, here, w.den("run", "there"+c.in, c.code, "-j"))
+		for _, answer := range c.answers {
+			_, here = w.call("answer", values{"session": "here" + c.in, "text": answer})
+			expectEqual(t, c.code+", answered "+answer, here, w.den("answer", "there"+c.in, answer, "-j"))
+		}
+	}
+}
+
+func expectEqual(t *testing.T, what string, here values, printed string) {
+	t.Helper()
+	there := values{}
+	if err := json.Unmarshal([]byte(printed), &there); err != nil {
+		t.Fatalf("%s: %v\n%s", what, err, printed)
+	}
+	if there["waiting_for"] == "input" || there["waiting_for"] == "continuation" {
+		there["status"] = terminals.Asking // what den's events call it
+	}
+	for _, own := range []string{"session", "note", "cell_id", "duration_ms"} { // no two calls have the same
+		delete(here, own)
+		delete(there, own)
+	}
+	a, _ := json.Marshal(here) // of what was decoded: it cannot fail
+	b, _ := json.Marshal(there)
+	if string(a) != string(b) {
+		t.Errorf("%s:\nhere  %s\nthere %s", what, a, b)
+	}
+}
+
+// A cancelled call leaves its code running, and the next call says so. Before,
+// the client heard how it went.
+func TestCancelledCall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate := filepath.Join(t.TempDir(), "gate")
+	w.call("run", values{"code": "mkfifo " + gate})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := w.client.CallTool(ctx, &sdk.CallToolParams{
+			Meta: sdk.Meta{"progressToken": "p"}, Name: "run", Arguments: values{"code": "echo begun; cat " + gate, "timeout": 600},
+		})
+		ended <- err
+	}()
+	for line := range w.heard {
+		if line == "begun" {
+			break
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("the cancelled call succeeded")
+	}
+	w.refuse("run", values{"code": "true"}, "still running", "wait")
+	if err := os.WriteFile(gate, []byte("done\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := w.call("wait", nil); text != "begun\ndone\n[exit code 0]" {
+		t.Errorf("wait: %q", text)
+	}
+}
+
+// A program that no prompt was seen of, and that the kernel cannot tell about,
+// ends by silence: the model is told that it is not certain.
+func TestUnsure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	// It waits for a timer beside its terminal, as an event loop does, and shows
+	// no prompt.
+	loop := `import select, sys
+while True:
+    if select.select([0], [], [], 0.05)[0]:
+        line = sys.stdin.readline()
+        if not line: break
+        print("got", line.strip(), flush=True)
+`
+	w.call("open", values{"name": "loop", "command": []string{"python3", "-c", loop}})
+	text, v := w.call("run", values{"session": "loop", "code": "hello"})
+	if v["status"] != "unsure" || v["certainty"] != "guess" || !strings.Contains(text, "not certain") || !strings.Contains(text, "got hello") {
+		t.Errorf("%q, %v", text, v)
+	}
+}
+
+// The list of tools is read by a model in every conversation: it stays small.
+func TestToolListIsSmall(t *testing.T) {
+	const most = 5000 // bytes
+	w := newWorld(t)
+	list, err := w.client.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(list.Tools)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := len(raw) + len(instructions)
+	t.Logf("%d tools, %d bytes with the instructions", len(list.Tools), size)
+	if size > most || len(list.Tools) != 11 {
+		t.Errorf("%d tools take %d bytes, want at most %d", len(list.Tools), size, most)
+	}
+	if got := w.client.InitializeResult().Instructions; got != instructions {
+		t.Errorf("instructions: %q", got)
+	}
+}
