@@ -142,7 +142,7 @@ func (h *Harness) endOfTurn(o runner.Outcome) {
 // judges what the agent does, and would have it think about an outage.
 func ownFault(f *runner.Failure) error {
 	switch f.Class {
-	case runner.Auth, runner.Quota, runner.Overload, runner.NoSession:
+	case runner.Auth, runner.Billing, runner.Quota, runner.Overload, runner.NoSession:
 		return nil
 	}
 	return f

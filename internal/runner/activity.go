@@ -17,10 +17,13 @@ type activity struct {
 func (a *activity) touch()                { a.at.Store(a.clock().UnixNano()) }
 func (a *activity) silent() time.Duration { return a.clock().Sub(time.Unix(0, a.at.Load())) }
 
-// watchedSpawner notes the activity of what it spawns.
+// Watched returns a Spawner that calls touch whenever something that it spawned
+// writes, whatever it is. touch returns at once; it is called concurrently.
+func Watched(s Spawner, touch func()) Spawner { return watchedSpawner{Spawner: s, touch: touch} }
+
 type watchedSpawner struct {
 	Spawner
-	activity *activity
+	touch func()
 }
 
 func (w watchedSpawner) Spawn(ctx context.Context, c Command) (Process, error) {
@@ -28,26 +31,26 @@ func (w watchedSpawner) Spawn(ctx context.Context, c Command) (Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return watchedProcess{Process: p, activity: w.activity}, nil
+	return watchedProcess{Process: p, touch: w.touch}, nil
 }
 
 type watchedProcess struct {
 	Process
-	activity *activity
+	touch func()
 }
 
-func (p watchedProcess) Stdout() io.Reader { return touchingReader{p.Process.Stdout(), p.activity} }
-func (p watchedProcess) Stderr() io.Reader { return touchingReader{p.Process.Stderr(), p.activity} }
+func (p watchedProcess) Stdout() io.Reader { return touchingReader{p.Process.Stdout(), p.touch} }
+func (p watchedProcess) Stderr() io.Reader { return touchingReader{p.Process.Stderr(), p.touch} }
 
 type touchingReader struct {
-	r        io.Reader
-	activity *activity
+	r     io.Reader
+	touch func()
 }
 
 func (t touchingReader) Read(b []byte) (int, error) {
 	n, err := t.r.Read(b)
 	if n > 0 {
-		t.activity.touch()
+		t.touch()
 	}
 	return n, err
 }

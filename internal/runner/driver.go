@@ -36,6 +36,20 @@ type Options struct {
 	SystemPrompt string            // added to the agent's own; drivers without a way put it before the first prompt
 	Extra        map[string]string // of the vendor, from the workspace file's options
 
+	// Servers are tools that the agent gets beside its own, by the Model Context
+	// Protocol. With them it gets none that its own settings name, where it can
+	// be told so.
+	Servers []ToolServer
+	// Without are kinds of tools that the agent must not have, where it can be
+	// told so. What is left of them is asked for.
+	Without []permission.Kind
+	// OnlyPrompt has SystemPrompt replace the agent's own, where the protocol
+	// can do that.
+	OnlyPrompt bool
+	// KeepWhole has the agent not shorten the conversation by itself, where it
+	// can be told so. It tells Compacting when it is about to.
+	KeepWhole bool
+
 	// Resume is the id of the session to go on with, "" for a new one. A
 	// session that the agent no longer has is a Failure with NoSession.
 	Resume string
@@ -48,6 +62,15 @@ type Options struct {
 	// Log takes what is worth a line in a log: lines of stderr, things that
 	// the protocol sent and nobody knows. Never nil; never blocks.
 	Log func(line string)
+}
+
+// A ToolServer is a process that offers tools by the Model Context Protocol on
+// its standard input and output. The agent starts it. Everybody on the machine
+// may see how: it has no secrets.
+type ToolServer struct {
+	Name    string
+	Command []string
+	Env     map[string]string
 }
 
 // A Session is an open conversation with a running agent. One goroutine at a
@@ -82,6 +105,7 @@ type Event struct {
 	Message *Message  // of Spoke: what the agent said, thought or used
 	Result  *ToolDone // of ToolFinished
 	Usage   *Usage    // of Used
+	Size    *Size     // of Sized
 	Failure *Failure  // of Retrying: why the agent tries again by itself
 	Text    string    // of Partial: a piece of text that a later Spoke repeats whole; of Noted
 }
@@ -98,6 +122,8 @@ const (
 	Used         EventKind = "usage"
 	Retrying     EventKind = "retrying"
 	Noted        EventKind = "note" // worth a line to a person: compaction, model fallback
+	Sized        EventKind = "context"
+	Compacting   EventKind = "compacting" // the agent is about to shorten the conversation
 )
 
 // Result is how a turn ended.
@@ -120,6 +146,12 @@ type Usage struct {
 	InputTokens  int64   `json:"input_tokens,omitempty"` // cached ones included
 	OutputTokens int64   `json:"output_tokens,omitempty"`
 	CostUSD      float64 `json:"cost_usd,omitempty"` // 0 where it is not known
+}
+
+// Size is how much of the model's context is in use, as far as it is told.
+type Size struct {
+	Tokens int64 `json:"tokens,omitempty"` // now; 0 where it is not told
+	Window int64 `json:"window,omitempty"` // that fit; 0 where it is not told
 }
 
 // Exit is how an agent's process ended.

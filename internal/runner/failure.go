@@ -21,6 +21,7 @@ type Class string
 const (
 	Auth      Class = "auth"       // a person must log in or give a key
 	Quota     Class = "quota"      // used up for a while
+	Billing   Class = "billing"    // a person must pay, or choose another account
 	Overload  Class = "overload"   // the vendor is busy or its network is: try again
 	Context   Class = "context"    // the conversation is too long
 	NoSession Class = "no_session" // the session to resume is not there
@@ -44,6 +45,8 @@ func (f *Failure) Advice() string {
 	switch f.Class {
 	case Auth:
 		return "log the agent in, or set its key, and restart it"
+	case Billing:
+		return "see to the account's payment or plan, or use another account"
 	case Quota:
 		return "wait, raise the plan's limit, or use another model"
 	case Overload:

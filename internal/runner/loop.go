@@ -16,7 +16,7 @@ const openLimit = 2 * time.Minute
 
 // maxAttempts of one message, by why they failed. A message that is given up
 // is answered by the failure.
-var maxAttempts = map[Class]int{Gone: 3, Silent: 2, Overload: 8, Quota: 50, Auth: 50}
+var maxAttempts = map[Class]int{Gone: 3, Silent: 2, Overload: 8, Quota: 50, Auth: 50, Billing: 50}
 
 // loop gives the agent its messages until it is stopped.
 func (r *Runner) loop(ctx context.Context) {
@@ -150,7 +150,7 @@ func (r *Runner) open(ctx context.Context, resume string) (Session, error) {
 	defer cancel()
 	o := r.config.Options
 	o.Resume, o.Ask = resume, r.ask
-	o.Spawn = watchedSpawner{Spawner: o.Spawn, activity: r.activity}
+	o.Spawn = Watched(o.Spawn, r.activity.touch)
 	return r.config.Driver.Open(ctx, o)
 }
 

@@ -72,7 +72,11 @@ func (c *collector) update(u update) bool {
 	case "plan":
 		c.accept()
 		c.each(runner.Event{Kind: runner.Noted, Text: planText(u)})
-	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "usage_update":
+	case "usage_update":
+		if u.Used > 0 || u.Size > 0 {
+			c.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: u.Used, Window: u.Size}})
+		}
+	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
 		// Nothing of these is an event of a turn.
 	default:
 		return false

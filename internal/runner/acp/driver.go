@@ -137,11 +137,11 @@ func (s *session) begin(ctx context.Context, h hello) (opened, error) {
 	id, dir := sdk.SessionId(s.options.Resume), s.options.Dir
 	if id == "" {
 		s.introduce = s.options.SystemPrompt
-		err := s.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: dir, McpServers: []sdk.McpServer{}}, &got)
+		err := s.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: dir, McpServers: s.servers()}, &got)
 		return got, err
 	}
 	if hasObject(h.AgentCapabilities.SessionCapabilities.Resume) {
-		err := s.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}}, &got)
+		err := s.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: s.servers()}, &got)
 		if !isMethodNotFound(err) {
 			return got, asNoSession(failureOf(err, s.login))
 		}
@@ -149,11 +149,25 @@ func (s *session) begin(ctx context.Context, h hello) (opened, error) {
 	if !h.AgentCapabilities.LoadSession {
 		return got, &runner.Failure{Class: runner.NoSession, Message: fmt.Sprintf("%s cannot resume sessions", firstOf(h.AgentInfo.Name, "the agent"))}
 	}
-	err := s.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: []sdk.McpServer{}}, &got)
+	err := s.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: s.servers()}, &got)
 	if err != nil {
 		return got, asNoSession(failureOf(err, s.login))
 	}
 	return got, s.awaitHistory(ctx)
+}
+
+// servers are the tools that the agent gets beside its own. Every agent can
+// start those that are processes.
+func (s *session) servers() []sdk.McpServer {
+	all := []sdk.McpServer{} // not null, which agents refuse
+	for _, t := range s.options.Servers {
+		server := &sdk.McpServerStdio{Name: t.Name, Command: t.Command[0], Args: t.Command[1:], Env: []sdk.EnvVariable{}}
+		for _, key := range slices.Sorted(maps.Keys(t.Env)) {
+			server.Env = append(server.Env, sdk.EnvVariable{Name: key, Value: t.Env[key]})
+		}
+		all = append(all, sdk.McpServer{Stdio: server})
+	}
+	return all
 }
 
 const (

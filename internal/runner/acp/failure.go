@@ -71,7 +71,9 @@ func classOfStatus(status int) (runner.Class, bool) {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return runner.Auth, true
-	case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired:
+	case status == http.StatusPaymentRequired:
+		return runner.Billing, true
+	case status == http.StatusTooManyRequests:
 		return runner.Quota, true
 	case status == http.StatusRequestEntityTooLarge:
 		return runner.Context, true

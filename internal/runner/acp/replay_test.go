@@ -52,6 +52,8 @@ func tell(e runner.Event) string {
 		return fmt.Sprintf("uses %s %s %s", b.Name, b.ID, b.Input)
 	case e.Result != nil:
 		return fmt.Sprintf("tool %s ended: failed %v, denied %v, %q", e.Result.ID, e.Result.Failed, e.Result.Denied, e.Result.Output)
+	case e.Size != nil:
+		return fmt.Sprintf("context %+v", *e.Size)
 	case e.Usage != nil:
 		return fmt.Sprintf("used %+v", *e.Usage)
 	}

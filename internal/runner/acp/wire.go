@@ -88,6 +88,8 @@ type update struct {
 		Currency string  `json:"currency"`
 	} `json:"cost"`
 	ConfigOptions []configOption `json:"configOptions"`
+	Used          int64          `json:"used"` // of usage_update: tokens in the context
+	Size          int64          `json:"size"` // of usage_update: tokens that fit
 }
 
 // toolCall is the use of a tool. Updates of it have what changed.

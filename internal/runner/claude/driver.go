@@ -82,6 +82,11 @@ func commandOf(o runner.Options) (runner.Command, error) {
 	if o.Resume != "" {
 		argv = append(argv, "--resume="+o.Resume) // one word: an id cannot be taken for a flag
 	}
+	tools, err := toolFlags(o)
+	if err != nil {
+		return runner.Command{}, err
+	}
+	argv = append(argv, tools...)
 	env := map[string]string{"CLAUDECODE": ""} // it refuses to run within itself
 	for key, value := range o.Env {
 		env[key] = value
@@ -98,28 +103,58 @@ func (s *session) initialize(ctx context.Context, o runner.Options) error {
 	}
 	defer t.End()
 	request := map[string]any{"subtype": "initialize"}
-	if o.SystemPrompt != "" {
+	if o.SystemPrompt != "" && o.OnlyPrompt {
+		request["systemPrompt"] = o.SystemPrompt
+	} else if o.SystemPrompt != "" {
 		request["appendSystemPrompt"] = o.SystemPrompt
 	}
+	if o.KeepWhole {
+		request["hooks"] = compactionHook
+	}
+	answer, err := s.control(ctx, t, request, o.Resume != "")
+	if err != nil {
+		return err
+	}
+	if answer.Subtype != "success" {
+		return &runner.Failure{Class: runner.Bug, Message: "initialize: " + answer.Error}
+	}
+	if o.KeepWhole {
+		return s.askWindow(ctx, t)
+	}
+	return nil
+}
+
+// control makes a request of the control protocol and waits for its answer.
+func (s *session) control(ctx context.Context, t *turn.Turn[*message], request map[string]any, resuming bool) (controlResponse, error) {
 	id := s.nextID()
 	if err := s.conn.Write(ctx, controlRequest{Type: "control_request", RequestID: id, Request: request}); err != nil {
-		return s.gone(err)
+		return controlResponse{}, s.gone(err)
 	}
 	for {
 		m, err := t.Next(ctx)
-		if err != nil {
-			return s.gone(err)
-		}
 		switch {
+		case err != nil:
+			return controlResponse{}, s.gone(err)
 		case m.Type == "result": // before any prompt: it could not load the session
-			return openFailure(m, o.Resume != "")
+			return controlResponse{}, openFailure(m, resuming)
 		case m.Type == "control_response" && m.Response.RequestID == id:
-			if m.Response.Subtype != "success" {
-				return &runner.Failure{Class: runner.Bug, Message: "initialize: " + m.Response.Error}
-			}
-			return nil
+			return m.Response, nil
 		}
 	}
+}
+
+// askWindow learns how large the model's context is, which is otherwise told at
+// the end of the first turn only. An agent that does not know the request says
+// so.
+func (s *session) askWindow(ctx context.Context, t *turn.Turn[*message]) error {
+	answer, err := s.control(ctx, t, map[string]any{"subtype": "get_context_usage", "detail": "summary"}, false)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window = max(answer.Response.RawWindow, answer.Response.Window)
+	return nil
 }
 
 func openFailure(m *message, resuming bool) *runner.Failure {

@@ -39,7 +39,9 @@ func classOf(status int, word string) runner.Class {
 	switch status {
 	case 401, 403:
 		return runner.Auth
-	case 402, 429:
+	case 402:
+		return runner.Billing
+	case 429:
 		return runner.Quota
 	case 413:
 		return runner.Context
@@ -47,7 +49,9 @@ func classOf(status int, word string) runner.Class {
 	switch word {
 	case "authentication_failed", "oauth_org_not_allowed":
 		return runner.Auth
-	case "rate_limit", "billing_error":
+	case "billing_error":
+		return runner.Billing
+	case "rate_limit":
 		return runner.Quota
 	case "overloaded", "server_error":
 		return runner.Overload

@@ -15,6 +15,7 @@ type listener struct {
 	each     func(runner.Event)
 	accepted bool
 	last     string        // the last text of the agent
+	model    string        // that answered last
 	apiError *message      // the message that stands for an API error, or nil
 	retry    time.Duration // how long the vendor said to wait, or 0
 }
@@ -39,6 +40,8 @@ func (l *listener) take(m *message) {
 		}
 	case "system":
 		l.system(m)
+	case "control_request":
+		l.each(runner.Event{Kind: runner.Compacting})
 	case "rate_limit_event":
 		if m.RateLimit != nil && m.RateLimit.Status == "rejected" && m.RateLimit.ResetsAt > 0 {
 			l.retry = max(0, time.Until(time.Unix(m.RateLimit.ResetsAt, 0)))
@@ -94,6 +97,7 @@ func (l *listener) assistant(m *message) {
 	if m.Message == nil {
 		return
 	}
+	l.sized(m)
 	said := &runner.Message{Type: "assistant", Model: m.Message.Model}
 	for _, b := range m.Message.Content {
 		switch {
@@ -112,6 +116,31 @@ func (l *listener) assistant(m *message) {
 	}
 }
 
+// sized tells how large the agent's context is. That of a subagent is its own.
+func (l *listener) sized(m *message) {
+	if m.ParentToolUseID != "" || m.Message.Usage == nil || m.Message.Usage.context() == 0 {
+		return
+	}
+	l.model = m.Message.Model
+	l.session.mu.Lock()
+	window := l.session.window
+	l.session.mu.Unlock()
+	l.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: m.Message.Usage.context(), Window: window}})
+}
+
+// learnWindow keeps the size of the model's context, which comes with the
+// turn's end.
+func (l *listener) learnWindow(m *message) {
+	window := m.ModelUsage[l.model].Window
+	if window <= 0 {
+		return
+	}
+	l.session.mu.Lock()
+	l.session.window = window
+	l.session.mu.Unlock()
+	l.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Window: window}})
+}
+
 func (l *listener) system(m *message) {
 	switch m.Subtype {
 	case "api_retry":
@@ -122,6 +151,10 @@ func (l *listener) system(m *message) {
 		l.each(runner.Event{Kind: runner.Retrying, Failure: &runner.Failure{
 			Class: classOf(m.ErrorStatus, m.errorWord()), Message: m.errorWord(), RetryAfter: pause,
 		}})
+	case "status":
+		if string(m.Status) == `"compacting"` {
+			l.each(runner.Event{Kind: runner.Compacting})
+		}
 	case "compact_boundary":
 		l.each(runner.Event{Kind: runner.Noted, Text: "the conversation was compacted"})
 	}
@@ -130,6 +163,7 @@ func (l *listener) system(m *message) {
 // end makes the turn's result of the agent's.
 func (l *listener) end(m *message) (runner.Result, error) {
 	l.accept()
+	l.learnWindow(m)
 	result := runner.Result{Text: m.Result, Usage: l.session.turnUsage(m)}
 	if result.Usage != (runner.Usage{}) {
 		l.each(runner.Event{Kind: runner.Used, Usage: &result.Usage})

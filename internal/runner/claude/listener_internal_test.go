@@ -16,7 +16,7 @@ func TestClassOf(t *testing.T) {
 		want   runner.Class
 	}{
 		{401, "", runner.Auth}, {403, "unknown", runner.Auth}, {0, "authentication_failed", runner.Auth},
-		{429, "rate_limit", runner.Quota}, {402, "", runner.Quota}, {0, "billing_error", runner.Quota},
+		{429, "rate_limit", runner.Quota}, {402, "", runner.Billing}, {0, "billing_error", runner.Billing},
 		{529, "server_error", runner.Overload}, {500, "", runner.Overload}, {0, "overloaded", runner.Overload},
 		{413, "", runner.Context}, {400, "invalid_request", runner.Bug}, {404, "", runner.Bug}, {0, "", runner.Bug},
 	} {

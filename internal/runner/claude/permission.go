@@ -15,6 +15,10 @@ const askUserQuestion = "AskUserQuestion"
 
 // asked handles a control request of the agent.
 func (s *session) asked(m *message) {
+	if m.compacts() {
+		s.compacting(m)
+		return
+	}
 	if m.Request == nil || m.Request.Subtype != "can_use_tool" {
 		what := "a request without content"
 		if m.Request != nil {

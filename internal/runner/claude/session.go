@@ -33,7 +33,8 @@ type session struct {
 	busy      bool   // a prompt was sent, and its result did not come
 	failed    bool   // the last turn ended with an error
 	lastCost  float64
-	costKnown bool // lastCost is what the session had cost before the running turn
+	costKnown bool  // lastCost is what the session had cost before the running turn
+	window    int64 // the model's context, as it was told last; or 0
 
 	closing sync.Once
 	exit    runner.Exit // set by closing

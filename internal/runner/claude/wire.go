@@ -29,12 +29,14 @@ type message struct {
 	Usage          *tokenUsage           `json:"usage"`
 	TotalCost      float64               `json:"total_cost_usd"` // of the session, not of the turn
 	TurnUsage      map[string]modelUsage `json:"model_usage_since_last_result"`
+	ModelUsage     map[string]modelUsage `json:"modelUsage"` // of the session
 
 	// Of system.
-	Model        string `json:"model"`           // of init
-	ErrorStatus  int    `json:"error_status"`    // of api_retry
-	RetryDelayMS int64  `json:"retry_delay_ms"`  // of api_retry
-	RateLimit    *limit `json:"rate_limit_info"` // of rate_limit_event
+	Model        string          `json:"model"`           // of init
+	ErrorStatus  int             `json:"error_status"`    // of api_retry
+	RetryDelayMS int64           `json:"retry_delay_ms"`  // of api_retry
+	Status       json.RawMessage `json:"status"`          // of status: a word
+	RateLimit    *limit          `json:"rate_limit_info"` // of rate_limit_event
 
 	// Of the control protocol.
 	RequestID string          `json:"request_id"`
@@ -54,6 +56,7 @@ func (m *message) errorWord() string {
 type apiMessage struct {
 	Model   string      `json:"model"`
 	Content contentList `json:"content"`
+	Usage   *tokenUsage `json:"usage"`
 }
 
 // UnmarshalJSON takes anything: system messages have a text in this place.
@@ -118,12 +121,16 @@ type tokenUsage struct {
 	Output      int64 `json:"output_tokens"`
 }
 
+// context is how much of the model's context they take.
+func (u tokenUsage) context() int64 { return u.Input + u.CacheWrites + u.CacheReads + u.Output }
+
 type modelUsage struct {
 	Input       int64   `json:"inputTokens"`
 	CacheWrites int64   `json:"cacheCreationInputTokens"`
 	CacheReads  int64   `json:"cacheReadInputTokens"`
 	Output      int64   `json:"outputTokens"`
 	Cost        float64 `json:"costUSD"`
+	Window      int64   `json:"contextWindow"`
 }
 
 // limit is the state of a plan's limit.
@@ -141,6 +148,13 @@ type toolRequest struct {
 	Description string            `json:"description"`
 	BlockedPath string            `json:"blocked_path"`
 	Suggestions []json.RawMessage `json:"permission_suggestions"`
+	CallbackID  string            `json:"callback_id"` // of hook_callback
+}
+
+// compacts reports whether this is the agent's question whether it may shorten
+// the conversation.
+func (m *message) compacts() bool {
+	return m.Type == "control_request" && m.Request != nil && m.Request.Subtype == "hook_callback" && m.Request.CallbackID == hookID
 }
 
 type controlResponse struct {
@@ -149,6 +163,8 @@ type controlResponse struct {
 	Error     string `json:"error,omitempty"`
 	Response  struct {
 		StillQueued []string `json:"still_queued"` // of interrupt
+		Window      int64    `json:"maxTokens"`    // of get_context_usage
+		RawWindow   int64    `json:"rawMaxTokens"` // of get_context_usage: with what the agent keeps free
 	} `json:"response"`
 }
 

@@ -99,7 +99,7 @@ func TestListener(t *testing.T) {
 		l.take(m)
 	}
 	result, err := l.end(&turnInfo{Status: "completed"})
-	want := []runner.EventKind{runner.Accepted, runner.Spoke, runner.Retrying, runner.Used, runner.Spoke, runner.ToolFinished, runner.Spoke, runner.Spoke}
+	want := []runner.EventKind{runner.Accepted, runner.Spoke, runner.Retrying, runner.Used, runner.Sized, runner.Spoke, runner.ToolFinished, runner.Spoke, runner.Spoke}
 	if err != nil || result.Text != "two" || result.Usage != (runner.Usage{InputTokens: 3, OutputTokens: 2}) || !reflect.DeepEqual(kinds, want) {
 		t.Errorf("%+v, %v, %v", result, err, kinds)
 	}

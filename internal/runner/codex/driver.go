@@ -60,7 +60,10 @@ func (Driver) Open(ctx context.Context, o runner.Options) (runner.Session, error
 func threadParamsOf(o runner.Options) (threadParams, error) {
 	p := threadParams{
 		ThreadID: o.Resume, Dir: o.Dir, Model: o.Model, Approval: "untrusted", Sandbox: "workspace-write",
-		Instructions: o.SystemPrompt, ExcludeTurns: o.Resume != "",
+		Instructions: o.SystemPrompt, ExcludeTurns: o.Resume != "", Config: configOf(o),
+	}
+	if o.OnlyPrompt {
+		p.Base, p.Instructions = o.SystemPrompt, ""
 	}
 	for key, value := range o.Extra {
 		switch key {

@@ -48,6 +48,8 @@ func classOf(info json.RawMessage) runner.Class {
 		switch {
 		case detail.Status == 401 || detail.Status == 403:
 			return runner.Auth
+		case detail.Status == 402:
+			return runner.Billing
 		case detail.Status == 429:
 			return runner.Quota
 		case detail.Status >= 500:

@@ -61,11 +61,16 @@ func (l *listener) count(u *threadUsage) {
 	l.usage.OutputTokens += u.Last.Output
 	usage := l.usage
 	l.each(runner.Event{Kind: runner.Used, Usage: &usage})
+	l.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: u.Last.Input + u.Last.Output, Window: u.Window}})
 }
 
 func (l *listener) started(it *item) {
-	if it.Type == "userMessage" {
+	switch it.Type {
+	case "userMessage":
 		l.accept()
+		return
+	case "contextCompaction":
+		l.each(runner.Event{Kind: runner.Compacting})
 		return
 	}
 	l.use(it)

@@ -145,6 +145,8 @@ func (a *anyTexts) UnmarshalJSON(data []byte) error {
 type threadUsage struct {
 	Total tokenCount `json:"total"`
 	Last  tokenCount `json:"last"`
+	// Window is the size of the model's context.
+	Window int64 `json:"modelContextWindow"`
 }
 
 type tokenCount struct {
@@ -197,7 +199,10 @@ type threadParams struct {
 	Approval     string `json:"approvalPolicy"`
 	Sandbox      string `json:"sandbox"`
 	Instructions string `json:"developerInstructions,omitempty"`
+	Base         string `json:"baseInstructions,omitempty"` // replaces codex' own
 	ExcludeTurns bool   `json:"excludeTurns,omitempty"`
+	// Config is on top of the user's configuration file.
+	Config map[string]any `json:"config,omitempty"`
 }
 
 type threadResult struct {

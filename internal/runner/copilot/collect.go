@@ -86,7 +86,10 @@ func (c *collector) takeState(e event) bool {
 		if e.Data.Message != "" {
 			c.each(runner.Event{Kind: runner.Noted, Text: e.Data.Message})
 		}
+	case "session.usage_info":
+		c.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: e.Data.CurrentTokens, Window: e.Data.TokenLimit}})
 	case "session.compaction_start":
+		c.each(runner.Event{Kind: runner.Compacting})
 		c.each(runner.Event{Kind: runner.Noted, Text: "the agent shortens its conversation"})
 	case "session.idle":
 		c.aborted = e.Data.Aborted

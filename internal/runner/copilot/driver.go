@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"den/internal/fault"
+	"den/internal/permission"
 	"den/internal/runner"
 	"den/internal/runner/jsonrpc"
 	"den/internal/runner/stdio"
@@ -61,6 +62,46 @@ type sessionParams struct {
 	WorkingDirectory  string         `json:"workingDirectory"`
 	Streaming         bool           `json:"streaming"`
 	RequestPermission bool           `json:"requestPermission"`
+
+	Servers          map[string]toolServer `json:"mcpServers,omitempty"`
+	ExcludedTools    []string              `json:"excludedTools,omitempty"`
+	InfiniteSessions *infiniteSessions     `json:"infiniteSessions,omitempty"`
+}
+
+// infiniteSessions is whether the agent shortens the conversation by itself.
+type infiniteSessions struct {
+	Enabled bool `json:"enabled"`
+}
+
+type toolServer struct {
+	Type    string            `json:"type"` // "local"
+	Command string            `json:"command"`
+	Args    []string          `json:"args"`
+	Env     map[string]string `json:"env,omitempty"`
+	Tools   []string          `json:"tools"`
+}
+
+// toolsOf are the agent's own tools by what they can do.
+var toolsOf = map[permission.Kind][]string{
+	permission.Execute:  {"bash", "write_bash", "read_bash", "stop_bash", "list_bash", "powershell", "task"},
+	permission.Fetch:    {"web_fetch", "web_search"},
+	permission.Question: {"ask_user"},
+}
+
+// setTools says which tools the agent has and has not.
+func (p *sessionParams) setTools(o runner.Options) {
+	for _, s := range o.Servers {
+		if p.Servers == nil {
+			p.Servers = map[string]toolServer{}
+		}
+		p.Servers[s.Name] = toolServer{Type: "local", Command: s.Command[0], Args: s.Command[1:], Env: s.Env, Tools: []string{"*"}}
+	}
+	for _, kind := range o.Without {
+		p.ExcludedTools = append(p.ExcludedTools, toolsOf[kind]...)
+	}
+	if o.KeepWhole {
+		p.InfiniteSessions = &infiniteSessions{}
+	}
 }
 
 type systemMessage struct {
@@ -92,7 +133,11 @@ func (s *session) open(ctx context.Context) error {
 	}
 	if s.options.SystemPrompt != "" {
 		params.SystemMessage = &systemMessage{Mode: "append", Content: s.options.SystemPrompt}
+		if s.options.OnlyPrompt {
+			params.SystemMessage.Mode = "replace"
+		}
 	}
+	params.setTools(s.options)
 	method := "session.create"
 	if s.options.Resume != "" {
 		method, params.SessionID = "session.resume", s.options.Resume

@@ -41,6 +41,9 @@ type event struct {
 		InputTokens  int64 `json:"inputTokens"`
 		OutputTokens int64 `json:"outputTokens"`
 
+		TokenLimit    int64 `json:"tokenLimit"`    // of session.usage_info
+		CurrentTokens int64 `json:"currentTokens"` // of session.usage_info
+
 		ErrorType  string `json:"errorType"`
 		StatusCode int    `json:"statusCode"`
 		Reason     string `json:"reason"` // of a retry
@@ -70,7 +73,9 @@ func classOf(kind string, status int) runner.Class {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return runner.Auth
-	case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired:
+	case status == http.StatusPaymentRequired:
+		return runner.Billing
+	case status == http.StatusTooManyRequests:
 		return runner.Quota
 	case status == http.StatusRequestEntityTooLarge:
 		return runner.Context
