@@ -39,13 +39,38 @@ func write(path string, data []byte, sync bool) error {
 // ReplaceIn is Replace for a file below root. A symbolic link never leads out
 // of root, whoever can write there.
 func ReplaceIn(root *os.Root, path string, data []byte) error {
+	return replaceIn(root, path, 0o600, func(f *os.File) error { return fill(f, data, false) })
+}
+
+// WriteIn is Write for a file below root. A file that is replaced keeps its
+// permissions; a new one has perm less the umask. If ready is not nil, it is
+// called when the new content is on the disk, immediately before it takes the
+// place of the old one; its error keeps the old.
+func WriteIn(root *os.Root, path string, data []byte, perm os.FileMode, ready func() error) error {
+	return replaceIn(root, path, perm, func(f *os.File) error {
+		if old, err := root.Lstat(path); err == nil && old.Mode().IsRegular() {
+			if err := f.Chmod(old.Mode().Perm()); err != nil {
+				f.Close() // Best effort: the write has failed already.
+				return err
+			}
+		}
+		if err := fill(f, data, true); err != nil || ready == nil {
+			return err
+		}
+		return ready()
+	})
+}
+
+// replaceIn makes a temporary file, has it filled and closed, and renames it to
+// path.
+func replaceIn(root *os.Root, path string, perm os.FileMode, fill func(*os.File) error) error {
 	dir, base := filepath.Split(path)
 	tmp := filepath.Join(dir, "."+base+".tmp-"+rand.Text())
-	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if err = fill(f, data, false); err == nil {
+	if err = fill(f); err == nil {
 		err = root.Rename(tmp, path)
 	}
 	if err != nil {

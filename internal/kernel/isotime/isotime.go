@@ -1,0 +1,60 @@
+// Package isotime reads and writes times as Python's isoformat does: agents'
+// tools are often written in it.
+package isotime
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The forms of a time, without its zone. Seconds may have a fraction.
+var clocks = []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02T15", "20060102T150405", "20060102T1504"}
+
+// The forms of a zone. "" is a time without one.
+var zones = []string{"", "Z07:00", "Z0700", "Z07", "Z07:00:00"}
+
+// Parse reads a date and a time. One without a zone is local to loc; a date
+// alone is its midnight.
+func Parse(s string, loc *time.Location) (time.Time, error) {
+	text := strings.TrimSpace(s)
+	if len(text) > 10 && (text[10] == ' ' || text[10] == 't') {
+		text = text[:10] + "T" + text[11:]
+	}
+	if before, ok := strings.CutSuffix(text, "z"); ok {
+		text = before + "Z"
+	}
+	for _, clock := range clocks {
+		for _, zone := range zones {
+			if t, err := time.ParseInLocation(clock+zone, text, loc); err == nil {
+				return t, nil
+			}
+		}
+	}
+	if t, err := time.ParseInLocation("2006-01-02", text, loc); err == nil {
+		return t, nil
+	}
+	return time.Time{}, fmt.Errorf("%.80q is no time such as 2026-02-01T09:30 or 2026-02-01T09:30:00+01:00", s)
+}
+
+// Naive writes t as a local time of loc without its zone, to the microsecond.
+func Naive(t time.Time, loc *time.Location) string {
+	t = t.In(loc)
+	if t.Nanosecond()/1000 == 0 {
+		return t.Format("2006-01-02T15:04:05")
+	}
+	return t.Format("2006-01-02T15:04:05.000000")
+}
+
+// Exact writes t as Naive does where that reads as t again, else with its zone:
+// an hour of local time comes twice when summer time ends.
+func Exact(t time.Time, loc *time.Location) string {
+	text := Naive(t, loc)
+	if read, err := Parse(text, loc); err == nil && read.Equal(t.Truncate(time.Microsecond)) {
+		return text
+	}
+	if _, offset := t.In(loc).Zone(); offset%60 != 0 { // as before there were time zones
+		return t.In(loc).Format("2006-01-02T15:04:05.000000-07:00:00")
+	}
+	return t.In(loc).Format("2006-01-02T15:04:05.000000-07:00")
+}

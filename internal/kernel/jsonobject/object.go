@@ -1,0 +1,185 @@
+// Package jsonobject reads and writes JSON objects without losing the keys that
+// the reader does not know, their order, or the way their values are written.
+package jsonobject
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// An Object is a JSON object in the order in which it was written. Where a key
+// is there twice, the last one counts.
+type Object struct {
+	doc     *document
+	members []member
+}
+
+type member struct {
+	key   string
+	name  []byte // the key as it is written, in quotes
+	value Value
+}
+
+// New returns an empty object.
+func New() *Object { return &Object{doc: &document{}} }
+
+// Parse reads an object. file names the data in errors, which are all of type
+// *Error.
+func Parse(file string, data []byte) (*Object, error) {
+	doc := &document{file: file, data: data}
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		return nil, doc.syntaxError(err)
+	}
+	start := skip(data, 0, "")
+	return Value{doc: doc, Raw: bytes.TrimSpace(data), offset: start}.Object()
+}
+
+// Get returns the value of a key. A null is no value.
+func (o *Object) Get(key string) (Value, bool) {
+	i := o.index(key)
+	if i < 0 || o.members[i].value.kind() == null {
+		return Value{}, false
+	}
+	return o.members[i].value, true
+}
+
+// index is of the last member with the key, or -1.
+func (o *Object) index(key string) int {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		if o.members[i].key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// Keys returns the keys in their order, each once.
+func (o *Object) Keys() []string {
+	var keys []string
+	for _, m := range o.members {
+		if !slices.Contains(keys, m.key) {
+			keys = append(keys, m.key)
+		}
+	}
+	return keys
+}
+
+// Set gives a key a value: at its place where it is there, else at the end.
+func (o *Object) Set(key string, v any) error {
+	raw, err := encode(v)
+	if err != nil {
+		return fmt.Errorf("encode %q: %w", key, err)
+	}
+	value := Value{doc: o.doc, Raw: raw, offset: -1}
+	if i := o.index(key); i >= 0 {
+		o.members[i].value = value
+		return nil
+	}
+	name, err := encode(key)
+	if err != nil {
+		return fmt.Errorf("encode %q: %w", key, err)
+	}
+	o.members = append(o.members, member{key, name, value})
+	return nil
+}
+
+// Clone returns a copy, which can be changed without changing the original.
+func (o *Object) Clone() *Object { return &Object{doc: o.doc, members: slices.Clone(o.members)} }
+
+// Delete removes a key.
+func (o *Object) Delete(key string) {
+	o.members = slices.DeleteFunc(o.members, func(m member) bool { return m.key == key })
+}
+
+// encode is json.Marshal that leaves '<', '>' and '&' as they are.
+func encode(v any) (json.RawMessage, error) {
+	if o, ok := v.(*Object); ok {
+		return o.compact(), nil
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+func (o *Object) compact() json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o.members {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(m.name)
+		b.WriteByte(':')
+		b.Write(m.value.Raw)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// Raw is the object's JSON, to be a part of another.
+func (o *Object) Raw() json.RawMessage { return o.compact() }
+
+// File is the object as a file: indented, with a newline at the end.
+func (o *Object) File() []byte {
+	var b bytes.Buffer
+	if err := json.Indent(&b, o.compact(), "", "  "); err != nil {
+		panic("jsonobject: an object with a value that is no JSON: " + err.Error()) // values were parsed or encoded
+	}
+	b.WriteByte('\n')
+	return b.Bytes()
+}
+
+// parseMembers reads the members of data, which is valid JSON and begins with
+// a brace. Offsets are counted from base.
+func parseMembers(doc *document, data []byte, base int64) ([]member, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if _, err := dec.Token(); err != nil {
+		return nil, doc.errorf(base, "%w", err)
+	}
+	var members []member
+	for dec.More() {
+		nameStart := skip(data, dec.InputOffset(), ",")
+		token, err := dec.Token()
+		if err != nil {
+			return nil, doc.errorf(base+nameStart, "%w", err)
+		}
+		key, ok := token.(string)
+		if !ok {
+			return nil, doc.errorf(base+nameStart, "%v is no key", token)
+		}
+		name := data[nameStart:dec.InputOffset()]
+		start := skip(data, dec.InputOffset(), ":")
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return nil, doc.errorf(base+start, "%w", err)
+		}
+		members = append(members, member{key, name, Value{doc: doc, Raw: raw, offset: base + start}})
+	}
+	return members, nil
+}
+
+// skip returns the offset of the first byte from offset on that is no white
+// space and none of separators.
+func skip(data []byte, offset int64, separators string) int64 {
+	for offset < int64(len(data)) && (bytes.IndexByte([]byte(" \t\r\n"), data[offset]) >= 0 || bytes.IndexByte([]byte(separators), data[offset]) >= 0) {
+		offset++
+	}
+	return offset
+}
+
+// syntaxError locates an error of the JSON parser, which counts the bytes that
+// it has read, the wrong one among them.
+func (d *document) syntaxError(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		return d.errorf(max(0, syntax.Offset-1), "%w", err)
+	}
+	return d.errorf(0, "%w", err)
+}
