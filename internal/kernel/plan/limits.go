@@ -1,0 +1,76 @@
+package plan
+
+import "time"
+
+// Limits bound a tick. A zero is the default's value; of CostUSD and Turns it
+// is no limit.
+type Limits struct {
+	Wall    time.Duration `json:"wall_ns"`
+	Silence time.Duration `json:"silence_ns"` // within a turn
+	Turns   int           `json:"turns,omitempty"`
+	CostUSD float64       `json:"cost_usd,omitempty"`
+	Rounds  int           `json:"rounds"`  // of end conditions that are not met
+	Retries int           `json:"retries"` // in a row
+	// Window is the model's, where its runner does not tell; 0 where nobody
+	// does.
+	Window int64 `json:"window,omitempty"`
+	// WarnAt and EndAt are parts of the window: at the first the agent is told
+	// to finish, at the second the tick is ended. Where the window is not known
+	// neither happens, and the tick ends when the agent is about to shorten its
+	// context, or cannot.
+	WarnAt float64 `json:"warn_at"`
+	EndAt  float64 `json:"end_at"`
+	// FirstPause and LongestPause are between attempts of what failed, where
+	// the vendor does not say how long to wait.
+	FirstPause   time.Duration `json:"first_pause_ns"`
+	LongestPause time.Duration `json:"longest_pause_ns"`
+}
+
+// DefaultLimits are used where nothing else is configured.
+var DefaultLimits = Limits{
+	Wall: 4 * time.Hour, Silence: 10 * time.Minute, Rounds: 10, Retries: 10,
+	WarnAt: 0.7, EndAt: 0.9,
+	FirstPause: 10 * time.Second, LongestPause: 10 * time.Minute,
+}
+
+// wallWarning is the part of the time after which the agent is told to finish,
+// and costWarning that of the money.
+const (
+	wallWarning = 0.9
+	costWarning = 0.9
+)
+
+// orDefault fills in what is not set.
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits
+	fill(&l.Wall, d.Wall)
+	fill(&l.Silence, d.Silence)
+	fill(&l.Rounds, d.Rounds)
+	fill(&l.Retries, d.Retries)
+	fill(&l.WarnAt, d.WarnAt)
+	fill(&l.EndAt, d.EndAt)
+	fill(&l.FirstPause, d.FirstPause)
+	fill(&l.LongestPause, d.LongestPause)
+	if l.EndAt < l.WarnAt {
+		l.EndAt = l.WarnAt
+	}
+	return l
+}
+
+func fill[T int | int64 | float64 | time.Duration](value *T, byDefault T) {
+	if *value <= 0 {
+		*value = byDefault
+	}
+}
+
+// pause is how long to wait before attempt n, from 1.
+func (l Limits) pause(n int) time.Duration {
+	d := l.FirstPause
+	for range min(n-1, 40) {
+		if d >= l.LongestPause {
+			break
+		}
+		d *= 2
+	}
+	return min(d, l.LongestPause)
+}
