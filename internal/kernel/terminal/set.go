@@ -1,0 +1,229 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+)
+
+// A Set is the terminals of one agent during one tick.
+type Set struct {
+	config Config
+	files  *files
+	known  *registry
+
+	running   context.Context // ends with Detach
+	stop      context.CancelFunc
+	followers sync.WaitGroup
+	writing   sync.Once
+	detach    sync.Once
+	detached  error         // of it
+	dirty     chan struct{} // room for one token: files are stale
+
+	mu       sync.Mutex // guards the fields below
+	loggedIn bool
+	ttys     map[int]*tty // by number; nil while one is being opened or closed
+	watchers map[chan struct{}]struct{}
+}
+
+// New returns the terminals of a tick. Nothing is started or read before Login.
+func New(c Config) (*Set, error) {
+	if c.Warn == nil {
+		c.Warn = func(error) {}
+	}
+	f, err := openFiles(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	known, err := openRegistry(c.State, f)
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	s := &Set{
+		config: c, files: f, known: known, dirty: make(chan struct{}, 1),
+		ttys: map[int]*tty{}, watchers: map[chan struct{}]struct{}{},
+	}
+	s.running, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Detach ends following and leaves the sessions running. The next tick's login
+// finds them. No tool works after it.
+func (s *Set) Detach() error {
+	s.detach.Do(func() {
+		s.stop()
+		s.followers.Wait()
+		s.flushAll()
+		s.saveRegistry()
+		s.detached = s.files.close()
+	})
+	return s.detached
+}
+
+// LoggedIn reports whether Login was called.
+func (s *Set) LoggedIn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.loggedIn
+}
+
+// Live lists the terminals whose programs run: they must be closed before a
+// tick ends.
+func (s *Set) Live() []int {
+	var live []int
+	for _, t := range s.open() {
+		if t.isLive() {
+			live = append(live, t.number)
+		}
+	}
+	return live
+}
+
+// CloseAll closes every terminal, as at the end of a tick.
+func (s *Set) CloseAll(ctx context.Context) error {
+	var errs []error
+	for _, t := range s.open() {
+		if _, err := s.close(ctx, t); err != nil && fault.KindOf(err) != fault.NotFound {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Set) requireLogin() error {
+	if !s.LoggedIn() {
+		return fault.Hintf(fault.Errorf(fault.Usage, "you are not logged in"), "call login() first")
+	}
+	return nil
+}
+
+// open returns the terminals that are open, by number.
+func (s *Set) open() []*tty {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []*tty
+	for _, n := range slices.Sorted(maps.Keys(s.ttys)) {
+		if t := s.ttys[n]; t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// find returns one open terminal.
+func (s *Set) find(number int) (*tty, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.ttys[number]; t != nil {
+		return t, nil
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.NotFound, "terminal %d does not exist", number), "open() makes a new one, and wait() lists those that are there")
+}
+
+// reserve takes the lowest free number, or the one that is wanted if want is
+// not negative.
+func (s *Set) reserve(want int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range Max {
+		if want >= 0 && n != want {
+			continue
+		}
+		if _, taken := s.ttys[n]; !taken {
+			s.ttys[n] = nil
+			return n, nil
+		}
+	}
+	if want >= 0 {
+		return 0, fault.Errorf(fault.Busy, "terminal %d is not free: terminals are numbered from 0 to %d, and each number is used once", want, Max-1)
+	}
+	return 0, fault.Hintf(fault.Errorf(fault.Busy, "all %d terminals are open", Max), "close() one that you no longer need")
+}
+
+// put makes a terminal that was started available.
+func (s *Set) put(t *tty) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ttys[t.number] = t
+}
+
+// claim takes a terminal out for closing: only one caller gets it, and its
+// number stays taken.
+func (s *Set) claim(t *tty) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ttys[t.number] != t {
+		return false
+	}
+	s.ttys[t.number] = nil
+	return true
+}
+
+// release frees a number.
+func (s *Set) release(number int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ttys, number)
+}
+
+// free counts the numbers that are not taken.
+func (s *Set) free() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Max - len(s.ttys)
+}
+
+// watch returns a channel that gets a token when something happens.
+func (s *Set) watch() (news chan struct{}, unwatch func()) {
+	news = make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers[news] = struct{}{}
+	return news, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, news)
+	}
+}
+
+// happened wakes whoever waits, and the writer of files.
+func (s *Set) happened() {
+	poke(s.dirty)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for news := range s.watchers {
+		poke(news)
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // a token lies there already
+	}
+}
+
+// begin follows a terminal.
+func (s *Set) begin(t *tty) {
+	ctx, stop := context.WithCancel(s.running)
+	t.stop, t.done = stop, make(chan struct{})
+	s.followers.Go(func() { t.follow(ctx) })
+	s.writing.Do(func() { s.followers.Go(s.writeFiles) })
+}
+
+// sleep waits for a time, or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,328 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/wire"
+)
+
+// WaitArgs are those of wait.
+type WaitArgs struct {
+	Timeout *int `json:"timeout,omitempty"` // seconds, at most 60; nil: 30
+	Number  *int `json:"tty,omitempty"`     // wait for this terminal alone; nil: for all
+	// Until is a regular expression. The wait ends when a line that the agent
+	// has not seen matches it.
+	Until string `json:"until,omitempty"`
+	// Interrupt, or nil, ends the wait when it can be received from: a
+	// notification came.
+	Interrupt <-chan struct{} `json:"-"`
+}
+
+// Waited is the answer of wait.
+type Waited struct {
+	Reason string `json:"reason"`
+	// Match is the line that matched.
+	Match    string   `json:"match,omitempty"`
+	Reports  []Report `json:"terminals"`
+	Others   []int    `json:"others,omitempty"` // terminals with something new that were not waited for
+	Duration int64    `json:"duration_ms"`
+	until    string
+}
+
+// Text is the answer as the agent reads it.
+func (w Waited) Text() string {
+	var parts []string
+	for i := range w.Reports {
+		parts = append(parts, w.Reports[i].Text())
+	}
+	if len(w.Reports) == 0 {
+		parts = append(parts, "No terminals are open.")
+	}
+	if end := w.ending(); end != "" {
+		parts = append(parts, end)
+	}
+	if len(w.Others) > 0 {
+		parts = append(parts, fmt.Sprintf("(something new in %s)", terminals(w.Others)))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// ending says why the wait ended, where the reports do not.
+func (w Waited) ending() string {
+	took := (time.Duration(w.Duration) * time.Millisecond).Round(100 * time.Millisecond)
+	switch {
+	case w.Reason == ReasonInterrupted:
+		return "(interrupted: a notification came)"
+	case w.Reason == ReasonMatch:
+		return fmt.Sprintf("(matched: %s)", shorten(w.Match))
+	case w.until != "":
+		return fmt.Sprintf("(nothing matched %q in %v)", w.until, took)
+	case w.Reason == ReasonTimeout && !slices.ContainsFunc(w.Reports, func(r Report) bool { return r.IsNews() }):
+		return fmt.Sprintf("(nothing new in %v)", took)
+	}
+	return ""
+}
+
+// terminals is a list of terminals for people.
+func terminals(numbers []int) string {
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = fmt.Sprint(n)
+	}
+	return plural(len(numbers), "terminal") + " " + strings.Join(words, ", ")
+}
+
+// Wait waits until a program waits for input, ends, or has printed what is
+// waited for, and returns what the agent has not seen. It does not wait if that
+// is so already.
+func (s *Set) Wait(ctx context.Context, a WaitArgs) (Waited, error) {
+	if err := s.requireLogin(); err != nil {
+		return Waited{}, err
+	}
+	w := waiter{set: s, interrupt: a.Interrupt, rule: waitRule{begun: time.Now(), limit: a.limit(), until: a.Until != "", begins: true}}
+	if a.Number != nil {
+		t, err := s.find(*a.Number)
+		if err != nil {
+			return Waited{}, err
+		}
+		w.only = t
+	}
+	if a.Until != "" {
+		var err error
+		if w.until, err = regexp.Compile(a.Until); err != nil {
+			return Waited{}, fault.Hintf(fault.Errorf(fault.Usage, "until: %w", err), `it is a regular expression: write \. and \( for a plain dot and parenthesis`)
+		}
+	}
+	reason, err := w.wait(ctx)
+	if err != nil {
+		return Waited{}, err
+	}
+	return s.answer(ctx, w, reason, a.Until), nil
+}
+
+func (a WaitArgs) limit() time.Duration {
+	if a.Timeout == nil {
+		return defaultWait
+	}
+	return time.Duration(min(max(*a.Timeout, 0), int(maxWait/time.Second))) * time.Second
+}
+
+// answer reports what is new, closes terminals that ended, and makes all of it
+// seen.
+func (s *Set) answer(ctx context.Context, w waiter, reason, until string) Waited {
+	r := Waited{Reason: reason, Match: w.match, until: until, Duration: time.Since(w.rule.begun).Milliseconds()}
+	shown := w.targets()
+	r.Reports = s.report(ctx, shown, false)
+	s.closeDead(ctx, r.Reports)
+	for _, t := range s.open() {
+		if !slices.Contains(shown, t) && t.isNew() {
+			r.Others = append(r.Others, t.number)
+		}
+	}
+	s.saveRegistry()
+	return r
+}
+
+// found returns the line that was waited for, or "".
+func (t *tty) found() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.view.lines.found
+}
+
+// report takes what is new of terminals. Those with news, or whose program may
+// have changed, are asked what runs in them, at the same time.
+func (s *Set) report(ctx context.Context, all []*tty, whole bool) []Report {
+	var asking sync.WaitGroup
+	for _, t := range all {
+		if t.isLive() && (t.isNew() || t.observe(nil).rest == working) {
+			asking.Go(func() { t.ask(ctx) })
+		}
+	}
+	asking.Wait()
+	reports := make([]Report, len(all))
+	for i, t := range all {
+		r, err := t.take(whole && t.number == 0)
+		if err != nil {
+			s.config.Warn(err)
+		}
+		if len(r.Rows) > 0 {
+			r.Screen = s.files.path(dirOf(t.number) + "/screen")
+		}
+		if t.isStale() {
+			if err := s.flush(t); err != nil {
+				s.config.Warn(err)
+				r.Notes = append(r.Notes, err.Error())
+			}
+		}
+		reports[i] = r
+	}
+	return reports
+}
+
+// waiter is one call that waits.
+type waiter struct {
+	set       *Set
+	only      *tty // or nil: all terminals
+	until     *regexp.Regexp
+	interrupt <-chan struct{}
+	rule      waitRule
+	match     string // the line that was waited for
+}
+
+// targets are the terminals that are waited for and still open.
+func (w *waiter) targets() []*tty {
+	all := w.set.open()
+	if w.only == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(t *tty) bool { return t != w.only })
+}
+
+// wait returns why it ended.
+func (w *waiter) wait(ctx context.Context) (string, error) {
+	news, unwatch := w.set.watch()
+	defer unwatch()
+	var probing probers
+	probed, stop := context.WithCancel(ctx)
+	defer func() { stop(); probing.all.Wait() }()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	expecting := map[*tty]bool{}
+	for {
+		targets := w.targets()
+		if len(targets) == 0 {
+			return ReasonTimeout, nil // nothing can come
+		}
+		seen := make([]observed, len(targets))
+		for i, t := range targets {
+			if w.until != nil && !expecting[t] {
+				expecting[t] = true
+				if err := t.expect(w.until); err != nil {
+					return "", err
+				}
+				defer t.expect(nil) // Best effort: forgetting reads nothing.
+			}
+			if seen[i] = t.observe(w.until); seen[i].matched {
+				w.match = t.found()
+			}
+		}
+		why, again := w.rule.decide(time.Now(), seen)
+		if why != "" {
+			return why, nil
+		}
+		for i, t := range targets {
+			if seen[i].due && seen[i].rest == working && !seen[i].ended {
+				probing.start(probed, t)
+			}
+		}
+		timer.Reset(again)
+		select {
+		case <-news:
+		case <-timer.C:
+		case <-w.interrupt:
+			return ReasonInterrupted, nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// probers watch programs that work, until they are at rest.
+type probers struct {
+	all sync.WaitGroup
+
+	mu     sync.Mutex // guards active
+	active map[*tty]bool
+}
+
+// start begins to watch a terminal, unless it is watched.
+func (p *probers) start(ctx context.Context, t *tty) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.active[t] {
+		return
+	}
+	if p.active == nil {
+		p.active = map[*tty]bool{}
+	}
+	p.active[t] = true
+	p.all.Go(func() {
+		t.awaitRest(ctx)
+		p.mu.Lock()
+		delete(p.active, t)
+		p.mu.Unlock()
+		t.changed()
+	})
+}
+
+// recheck is how often a program that works in silence is asked for.
+const recheck = 500 * time.Millisecond
+
+// awaitRest waits until the program waits for input. Where the kernel does not
+// tell, or the program waits for something that may never come, silence counts.
+func (t *tty) awaitRest(ctx context.Context) {
+	for ctx.Err() == nil {
+		quiet, last := t.quiet()
+		wait := max(silence-quiet, 0)
+		if wait == 0 {
+			if t.isSilent(ctx, last) {
+				return
+			}
+			wait = recheck
+		}
+		done, err := t.awaitReady(ctx, wait)
+		if done {
+			return
+		}
+		if err != nil && sleep(ctx, recheck) != nil {
+			return
+		}
+	}
+}
+
+// awaitReady waits for the program to wait for input, at most for a time. It
+// reports whether nothing is left to wait for.
+func (t *tty) awaitReady(ctx context.Context, limit time.Duration) (done bool, err error) {
+	r, err := t.session.Wait(ctx, wire.Wait{Ready: true, Timeout: limit})
+	switch {
+	case err != nil:
+		return fault.KindOf(err) == fault.NotRunning || errors.Is(err, context.Canceled), err
+	case r.Matched:
+		t.rests(r.Seq, waiting)
+		return true, nil
+	}
+	return r.Status == wire.WaitEnded, nil
+}
+
+// isSilent notes that the program is silent, if that is all that can be known
+// of it: nothing happened since an event, and the kernel does not say what it
+// does, or that it waits for something from outside.
+func (t *tty) isSilent(ctx context.Context, last uint64) bool {
+	limited, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	f, err := t.session.Foreground(limited)
+	switch {
+	case fault.KindOf(err) == fault.Unsupported || fault.KindOf(err) == fault.Protocol:
+		t.rests(last, silent)
+		return true
+	case err != nil:
+		return false
+	}
+	t.learn(f)
+	if f.Ready.State == "unknown" || f.Ready.Outside {
+		if quiet, now := t.quiet(); now == last && quiet >= silence {
+			t.rests(last, silent)
+			return true
+		}
+	}
+	return false
+}
