@@ -136,10 +136,10 @@ func (a *app) verbs() map[string]func() *cobra.Command {
 	return map[string]func() *cobra.Command{
 		"new": a.newCmd, "ls": a.lsCmd, "status": a.statusCmd, "kill": a.killCmd,
 		"type": a.typeCmd, "paste": a.pasteCmd, "keys": a.keysCmd, "resize": a.resizeCmd, "signal": a.signalCmd, "mark": a.markCmd,
-		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "history": a.historyCmd,
+		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd,
 		"screenshot": a.screenshotCmd, "export": a.exportCmd,
 		"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd, "notify": a.notifyCmd, "events": a.eventsCmd, "batch": a.batchCmd,
-		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd, "attention": a.attentionCmd,
+		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd, "attention": a.attentionCmd, "kernel": a.kernelCmd,
 		"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
 	}
 }

@@ -88,6 +88,7 @@ const environmentHelp = `Read:
   XDG_STATE_HOME   where the registry of Homes is kept (den/homes.json)
   SHELL            what 'den new' starts when no command is given
   NO_COLOR, TERM   whether text on a terminal is coloured
+  DEN_KERNEL       the instance of 'den kernel' verbs without a NAME; set in its terminals
 
 Set inside every session:
   DEN_SESSION      the session's name

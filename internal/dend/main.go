@@ -22,6 +22,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/rpc"
 	"den/internal/supervise"
+	"den/internal/terminals/mcp"
 	"den/internal/workspace"
 )
 
@@ -47,8 +48,14 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		web.Version = Version
 		return web.Main(args[2:], environ, stdout, stderr)
 	}
+	if len(args) > 1 && args[1] == "mcp" {
+		return mcp.Main(Version, args[2:], environ, os.Stdin, stdout, stderr)
+	}
 	if len(args) > 1 && args[1] == "harness" {
 		return runHarness(args[2:], environ, stdout, stderr)
+	}
+	if len(args) > 1 && args[1] == "kernel" {
+		return runKernel(args[2:], environ, stdout, stderr)
 	}
 	if len(args) > 1 && args[1] == "tui" {
 		return fault.Printer{Program: "den", Stderr: stderr}.Print(showDashboard(args[2:], environ, stdout, stderr))

@@ -1,0 +1,372 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/ident"
+	"den/internal/kernel/example"
+	"den/internal/kernel/instance"
+	"den/internal/kernel/registry"
+
+	"github.com/spf13/cobra"
+)
+
+// kernelVariable has an instance's name in its terminals.
+const kernelVariable = "DEN_KERNEL"
+
+func (a *app) kernelCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "kernel",
+		Short: "Agents that sleep and wake: init, tick, watch, wake, notify, status",
+		Long: `Run agents that live in a data repository and wake up for a tick: on a schedule, when they
+are notified or triggered. In a tick an agent works in numbered terminals, and then sleeps
+again; what it remembers is in its files.
+
+NAME may be omitted in a terminal of the agent itself.`,
+		Example: "  den kernel init demo --example && den kernel tick demo\n  den kernel watch demo",
+		GroupID: groupAgent,
+		Args:    unknownVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		a.kernelInitCmd(), a.kernelListCmd(), a.kernelRemoveCmd(), a.kernelRunCmd("tick"), a.kernelRunCmd("watch"),
+		a.kernelTriggerCmd(), a.kernelWakeCmd(), a.kernelNotifyCmd(), a.kernelPauseCmd(), a.kernelResumeCmd(),
+		a.kernelStatusCmd(), a.kernelLogsCmd(), a.kernelReplayCmd(), a.kernelInstallCmd(), a.kernelUninstallCmd(), a.kernelToolCmd(),
+	)
+	return cmd
+}
+
+func (a *app) completeInstance(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	r, err := registry.New(a.getenv)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	all, err := r.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var names []string
+	for _, known := range all {
+		names = append(names, known.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// onInstance makes cmd a verb for one instance, whose name may be omitted in
+// its terminals, followed by at most a number of words.
+func (a *app) onInstance(cmd *cobra.Command, words int, run func(ctx context.Context, in *instance.Instance, words []string) error) *cobra.Command {
+	cmd.Args = args(0, words+1)
+	cmd.ValidArgsFunction = a.completeInstance
+	cmd.RunE = func(cmd *cobra.Command, given []string) error {
+		known, rest, err := a.leadingInstance(given, words)
+		if err != nil {
+			return err
+		}
+		in, err := instance.Open(known, a.getenv)
+		if err != nil {
+			return err
+		}
+		defer in.Close() // Best effort: it is a directory that is open.
+		return run(cmd.Context(), in, rest)
+	}
+	return cmd
+}
+
+// leadingInstance splits the arguments of a verb whose NAME may be omitted. In
+// a terminal of an agent the first word is a name only if an instance has it.
+func (a *app) leadingInstance(given []string, words int) (registry.Instance, []string, error) {
+	r, err := registry.New(a.getenv)
+	if err != nil {
+		return registry.Instance{}, nil, err
+	}
+	own := a.getenv(kernelVariable)
+	switch {
+	case len(given) == 0 && own == "":
+		return registry.Instance{}, nil, fault.Hintf(fault.Errorf(fault.Usage, "no instance is named"), "'den kernel list' lists them")
+	case len(given) == 0:
+		known, err := r.Get(own)
+		return known, nil, err
+	}
+	known, err := r.Get(given[0])
+	if err != nil && own != "" && len(given) <= words {
+		known, err = r.Get(own)
+		return known, given, err
+	}
+	return known, given[1:], err
+}
+
+func (a *app) kernelInitCmd() *cobra.Command {
+	var dir, branch string
+	var script bool
+	cmd := &cobra.Command{
+		Use:   "init NAME [URL]",
+		Short: "Make, clone or register a data repository",
+		Long: `Register an agent under NAME. With a URL its data repository is cloned; with --path an
+existing directory is registered as it is, or a new one is made there. Without, a new one is
+made in ~/.local/share/den/kernel. With --example its mind is a script: a whole tick without a
+model.`,
+		Example: "  den kernel init demo --example\n  den kernel init ada https://example.org/ada.git\n  den kernel init ada --path ~/ada",
+		Args:    args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n := newInstance{Instance: registry.Instance{Name: args[0], Path: dir}, branch: branch, kind: example.Model}
+			if script {
+				n.kind = example.Script
+			}
+			if len(args) > 1 {
+				n.Remote = args[1]
+			}
+			return a.initInstance(cmd.Context(), n, script)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&dir, "path", "p", "", "the `DIR` of the data repository")
+	f.StringVarP(&branch, "branch", "b", "", "the `BRANCH` to clone")
+	f.BoolVar(&script, "example", false, "write an example whose mind is a script")
+	return cmd
+}
+
+// newInstance is one that is to be registered.
+type newInstance struct {
+	registry.Instance
+	branch string
+	kind   example.Kind
+}
+
+func (a *app) initInstance(ctx context.Context, n newInstance, script bool) error {
+	r, err := registry.New(a.getenv)
+	if err != nil {
+		return err
+	}
+	if err := ident.Check("instance", n.Name); err != nil {
+		return err
+	}
+	if known, err := r.Get(n.Name); err == nil { // before anything is cloned
+		return fault.Hintf(fault.Errorf(fault.Busy, "an instance is named '%s' already: %s", n.Name, known.Path), "choose another name, or run 'den kernel remove %s' first", n.Name)
+	} else if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	if n.Path, err = a.dataDir(n.Name, n.Path); err != nil {
+		return err
+	}
+	switch empty := isEmpty(n.Path); {
+	case n.Remote != "" && script:
+		return fault.Errorf(fault.Usage, "a repository that is cloned is no example: leave out the URL or --example")
+	case n.Remote != "" && !empty:
+		return fault.Errorf(fault.Busy, "clone into %s: it is not empty", n.Path)
+	case n.Remote != "":
+		err = cloneRepository(ctx, n.Remote, n.branch, n.Path, a.stderr)
+	case empty || script:
+		if err = example.Write(n.Path, n.kind); err == nil {
+			err = gitInit(ctx, n.Path)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	n.Created = time.Now()
+	known, err := r.Add(ctx, n.Instance)
+	if err != nil {
+		return err
+	}
+	return a.answer(map[string]any{"name": known.Name, "path": known.Path, "remote": known.Remote}, func(w io.Writer) {
+		fmt.Fprintf(w, "%s is %s\n'den kernel tick %[1]s' runs one tick; 'den kernel watch %[1]s' has it wake by itself\n", known.Name, known.Path)
+	})
+}
+
+// dataDir is where the repository of an instance is, absolute.
+func (a *app) dataDir(name, given string) (string, error) {
+	if given != "" {
+		abs, err := filepath.Abs(given)
+		if err != nil {
+			return "", fault.Errorf(fault.Usage, "init %s: %w", given, err)
+		}
+		return abs, nil
+	}
+	data := a.getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(a.getenv("HOME"), ".local", "share")
+	}
+	if !filepath.IsAbs(data) {
+		return "", fault.Errorf(fault.Usage, "init: neither XDG_DATA_HOME nor HOME is an absolute path; use --path")
+	}
+	return filepath.Join(data, "den", "kernel", name), nil
+}
+
+func isEmpty(dir string) bool {
+	there, err := os.ReadDir(dir)
+	return err != nil && os.IsNotExist(err) || err == nil && len(there) == 0
+}
+
+// cloneRepository asks nobody for a password: a person sees what is missing.
+func cloneRepository(ctx context.Context, url, branch, dir string, stderr io.Writer) error {
+	argv := []string{"clone", "--quiet"}
+	if branch != "" {
+		argv = append(argv, "--branch="+branch)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(argv, "--", url, dir)...)
+	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
+	cmd.Stderr = stderr
+	if err := cmd.Run(); err != nil {
+		return fault.Errorf(fault.Internal, "clone %s: git: %w", url, err)
+	}
+	return nil
+}
+
+// gitInit puts a new repository under version control, where there is git.
+func gitInit(ctx context.Context, dir string) error {
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil // it works without
+	}
+	out, err := exec.CommandContext(ctx, "git", "-C", dir, "init", "--quiet").CombinedOutput()
+	if err != nil {
+		return fault.Errorf(fault.Internal, "git init %s: %w: %s", dir, err, out)
+	}
+	return nil
+}
+
+func (a *app) kernelListCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the instances", Example: "  den kernel list -j", Args: args(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := registry.New(a.getenv)
+			if err != nil {
+				return err
+			}
+			all, err := r.List()
+			if err != nil {
+				return err
+			}
+			listed := make([]listedInstance, len(all))
+			for i, known := range all {
+				listed[i] = a.listInstance(cmd.Context(), known)
+			}
+			return a.answer(map[string]any{"instances": listed}, func(w io.Writer) { printInstances(w, listed) })
+		},
+	}
+}
+
+// listedInstance is one of a list.
+type listedInstance struct {
+	Name    string         `json:"name"`
+	Path    string         `json:"path"`
+	Remote  string         `json:"remote,omitempty"`
+	Created time.Time      `json:"created"`
+	State   instance.State `json:"state"` // "missing" where there is no repository
+	Tick    int            `json:"tick,omitempty"`
+	Why     string         `json:"why,omitempty"`
+}
+
+func (a *app) listInstance(ctx context.Context, known registry.Instance) listedInstance {
+	l := listedInstance{Name: known.Name, Path: known.Path, Remote: known.Remote, Created: known.Created, State: "missing"}
+	in, err := instance.Open(known, a.getenv)
+	if err != nil {
+		l.Why = err.Error()
+		return l
+	}
+	defer in.Close() // Best effort: it is a directory that is open.
+	s, err := in.Status(ctx, time.Now())
+	if err != nil {
+		l.State, l.Why = instance.Unknown, err.Error()
+		return l
+	}
+	l.State, l.Why, l.Tick = s.State, s.Why, s.Tick
+	return l
+}
+
+func printInstances(w io.Writer, all []listedInstance) {
+	if len(all) == 0 {
+		fmt.Fprintln(w, "no instances; 'den kernel init demo --example' makes one")
+		return
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "NAME\tSTATE\tTICK\tPATH\tWHY")
+	for _, l := range all {
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Name, l.State, l.Tick, l.Path, l.Why)
+	}
+	tw.Flush() // Best effort, as all of this is.
+}
+
+func (a *app) kernelRemoveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Forget an instance; its data repository stays", Example: "  den kernel remove demo",
+		Args: args(1, 1), ValidArgsFunction: a.completeInstance,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := registry.New(a.getenv)
+			if err != nil {
+				return err
+			}
+			if path, err := a.kernelUnit(args[0]); err == nil {
+				if _, err := os.Stat(path); err == nil {
+					return fault.Hintf(fault.Errorf(fault.Busy, "'%s' is installed as a service: %s", args[0], path), "run 'den kernel uninstall %s' first", args[0])
+				}
+			}
+			known, err := r.Remove(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"name": known.Name, "path": known.Path}, func(w io.Writer) {
+				fmt.Fprintf(w, "forgot %s; its data is still in %s\n", known.Name, known.Path)
+			})
+		},
+	}
+}
+
+// kernelRunCmd is a verb that dend runs: this binary links no runners.
+func (a *app) kernelRunCmd(verb string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "tick NAME", Short: "Run one tick now, and wait for its end", Example: "  den kernel tick demo -j",
+		Long: "Run one tick and print how it ended. What is due anyway, such as a trigger, is answered by it.\nThe exit code is 1 if the tick did not end normally.",
+	}
+	if verb == "watch" {
+		cmd = &cobra.Command{
+			Use: "watch NAME", Short: "Run ticks whenever there is a reason, until it is interrupted", Example: "  den kernel watch demo",
+			Long: "Wait for wakes, triggers and notifications, and run a tick when there are some. After ticks that fail it waits, longer and\nlonger. Only one process watches an instance. 'den kernel install' makes a service of it.",
+		}
+	}
+	cmd.Args, cmd.ValidArgsFunction = args(0, 1), a.completeInstance
+	cmd.RunE = func(_ *cobra.Command, given []string) error {
+		known, _, err := a.leadingInstance(given, 0)
+		if err != nil {
+			return err
+		}
+		argv, err := a.kernelArgv(verb, known.Name)
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
+	}
+	return cmd
+}
+
+// kernelArgv is the command line of the process that runs ticks.
+func (a *app) kernelArgv(verb, name string) ([]string, error) {
+	root, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	binary, err := a.dend()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %w", err)
+	}
+	argv := []string{binary, "kernel"}
+	if a.json {
+		argv = append(argv, "-j")
+	}
+	return append(argv, "--home", root.Path, "--den", self, verb, name), nil
+}

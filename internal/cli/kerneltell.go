@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/kernel/datarepo"
+	"den/internal/kernel/instance"
+	"den/internal/kernel/wake"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) kernelTriggerCmd() *cobra.Command {
+	return a.onInstance(&cobra.Command{
+		Use: "trigger [NAME] [REASON]", Short: "Have the watcher run a tick", Example: "  den kernel trigger demo 'the build is done'",
+	}, 1, func(_ context.Context, in *instance.Instance, words []string) error {
+		reason := strings.Join(words, " ")
+		if err := in.Repo.RequestTick(reason); err != nil {
+			return err
+		}
+		return a.told(in, map[string]any{"reason": reason}, "a tick is asked for")
+	})
+}
+
+func (a *app) kernelNotifyCmd() *cobra.Command {
+	return a.onInstance(&cobra.Command{
+		Use: "notify [NAME] TEXT|-", Short: "Leave a message for the agent; it wakes a sleeper", Example: "  den kernel notify demo 'the mail is here'",
+		Long: "Leave a message. An agent in a tick gets it with the next answer of a tool, or when its turn ends; one that sleeps is woken.",
+	}, 1, func(ctx context.Context, in *instance.Instance, words []string) error {
+		if len(words) == 0 {
+			return fault.Errorf(fault.Usage, "notify: the text is missing; - reads it from stdin")
+		}
+		text, err := a.textOrStdin(ctx, words)
+		if err != nil {
+			return err
+		}
+		file, err := in.Repo.Notify(time.Now(), text)
+		if err != nil {
+			return err
+		}
+		return a.told(in, map[string]any{"file": file}, "the message waits for the agent")
+	})
+}
+
+// told answers a verb that left something for an agent, and says if nobody is
+// there to act on it.
+func (a *app) told(in *instance.Instance, v map[string]any, text string) error {
+	v["name"] = in.Name
+	watched, err := in.Watched()
+	if err != nil {
+		return err
+	}
+	v["watched"] = watched
+	return a.answer(v, func(w io.Writer) {
+		fmt.Fprintln(w, text)
+		if !watched {
+			fmt.Fprintf(w, "nobody watches '%s': 'den kernel watch %[1]s', or 'den kernel tick %[1]s' for one tick\n", in.Name)
+		}
+	})
+}
+
+func (a *app) kernelPauseCmd() *cobra.Command {
+	return a.onInstance(&cobra.Command{
+		Use: "pause [NAME] [WHY]", Short: "Begin no ticks until they are resumed; nothing is lost", Example: "  den kernel pause demo 'the disk is being moved'",
+	}, 1, func(_ context.Context, in *instance.Instance, words []string) error {
+		why := strings.Join(words, " ")
+		if why == "" {
+			why = "by " + userName()
+		}
+		if err := in.Repo.Pause(datarepo.Pause{When: time.Now(), Why: why}); err != nil {
+			return err
+		}
+		return a.answer(map[string]any{"name": in.Name, "paused": true, "why": why}, func(w io.Writer) {
+			fmt.Fprintf(w, "%s is paused; a tick that runs goes on\n", in.Name)
+		})
+	})
+}
+
+func (a *app) kernelResumeCmd() *cobra.Command {
+	return a.onInstance(&cobra.Command{
+		Use: "resume [NAME]", Short: "Begin ticks again, at once also after failures", Example: "  den kernel resume demo",
+	}, 0, func(_ context.Context, in *instance.Instance, _ []string) error {
+		was, err := in.Repo.Resume()
+		if err == nil {
+			err = in.Dir.Forgive()
+		}
+		if err != nil {
+			return err
+		}
+		return a.answer(map[string]any{"name": in.Name, "was_paused": was}, func(w io.Writer) {
+			if was {
+				fmt.Fprintf(w, "%s has ticks again\n", in.Name)
+			} else {
+				fmt.Fprintf(w, "%s was not paused\n", in.Name)
+			}
+		})
+	})
+}
+
+func (a *app) kernelWakeCmd() *cobra.Command {
+	var spec wake.Spec
+	var list bool
+	var cancel string
+	cmd := a.onInstance(&cobra.Command{
+		Use: "wake [NAME] [REASON]", Short: "Schedule a wake, list them, or cancel one",
+		Long: `Schedule a tick: once (--at), every so often (--every) or by a cron expression (--cron). Times
+without a zone are of this machine. Wakes that are due at the same time are one tick.`,
+		Example: "  den kernel wake demo --at 2026-12-24T18:00 'light the tree'\n  den kernel wake demo --cron '0 9 * * 1-5' 'read the mail'\n  den kernel wake demo --list",
+	}, 1, func(ctx context.Context, in *instance.Instance, words []string) error {
+		spec.Reason = strings.Join(words, " ")
+		switch {
+		case list && cancel != "" || (list || cancel != "") && spec != (wake.Spec{}):
+			return fault.Errorf(fault.Usage, "--list and --cancel stand alone")
+		case list:
+			return a.listWakes(ctx, in)
+		case cancel != "":
+			if err := in.Wakes.Cancel(ctx, cancel); err != nil {
+				return err
+			}
+			return a.answer(map[string]any{"name": in.Name, "cancelled": cancel}, func(w io.Writer) { fmt.Fprintf(w, "cancelled %s\n", cancel) })
+		}
+		id, err := in.Wakes.Add(ctx, time.Now(), spec)
+		if err != nil {
+			return err
+		}
+		return a.told(in, map[string]any{"id": id}, "scheduled "+id)
+	})
+	f := cmd.Flags()
+	f.StringVar(&spec.Time, "at", "", "once, at a `TIME` such as 2026-12-24T18:00")
+	f.StringVar(&spec.Every, "every", "", "every `DURATION`, such as 6h")
+	f.StringVar(&spec.Cron, "cron", "", "by a cron `EXPRESSION` of five fields")
+	f.StringVar(&spec.Zone, "zone", "", "the time `ZONE` of --at and --cron, such as Europe/Berlin")
+	f.BoolVar(&list, "list", false, "list the wakes")
+	f.StringVar(&cancel, "cancel", "", "cancel the wake with an `ID`")
+	return cmd
+}
+
+// listedWake is one of a list.
+type listedWake struct {
+	ID        string    `json:"id,omitempty"`
+	Time      string    `json:"time,omitempty"`
+	Every     string    `json:"every,omitempty"`
+	Cron      string    `json:"cron,omitempty"`
+	Zone      string    `json:"zone,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+	Next      time.Time `json:"next,omitzero"`
+	Due       bool      `json:"due,omitempty"`
+	Fulfilled bool      `json:"fulfilled,omitempty"`
+}
+
+func (a *app) listWakes(ctx context.Context, in *instance.Instance) error {
+	look, err := in.Wakes.Look(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	listed := []listedWake{}
+	for _, w := range look.Wakes {
+		listed = append(listed, listedWake{ID: w.ID, Time: w.Time, Every: w.Every, Cron: w.Cron, Zone: w.Zone, Reason: w.Reason, Next: w.Next, Due: w.Due, Fulfilled: w.Fulfilled})
+	}
+	problems := []string{}
+	for _, p := range look.Problems {
+		problems = append(problems, p.Error())
+	}
+	return a.answer(map[string]any{"name": in.Name, "wakes": listed, "problems": problems}, func(w io.Writer) { printWakes(w, listed, problems) })
+}
+
+func printWakes(w io.Writer, all []listedWake, problems []string) {
+	if len(all) == 0 {
+		fmt.Fprintln(w, "no wakes")
+	} else {
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "ID\tNEXT\tWHEN\tREASON")
+		for _, one := range all {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", one.ID, one.nextText(), one.rule(), one.Reason)
+		}
+		tw.Flush() // Best effort, as all of this is.
+	}
+	for _, p := range problems {
+		fmt.Fprintln(w, "not understood:", p)
+	}
+}
+
+func (l listedWake) nextText() string {
+	switch {
+	case l.Due:
+		return "now"
+	case l.Fulfilled || l.Next.IsZero():
+		return "-"
+	}
+	return l.Next.Local().Format(time.DateTime)
+}
+
+// rule is when the wake comes, as it is written.
+func (l listedWake) rule() string {
+	var parts []string
+	for _, p := range []struct{ name, value string }{{"at", l.Time}, {"every", l.Every}, {"cron", l.Cron}, {"zone", l.Zone}} {
+		if p.value != "" {
+			parts = append(parts, p.name+" "+p.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
