@@ -97,9 +97,13 @@ test-irc: ## den's chat client against ngircd and inspircd with atheme; its serv
 	@sh scripts/setup $(IRC_PACKAGES)
 	DEN_IRC_FRAMEWORK="$$(sh scripts/irc-framework)" DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -v ./internal/irc/irctest/
 
+.PHONY: test-mcp
+test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP (installs a pinned inspector from npm)
+	DEN_MCP_INSPECTOR="$$(sh scripts/mcp-inspector)" $(GO) test -count 1 -timeout 10m -run TestMCPInspector -v ./acceptance/
+
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
-	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers|TestAgentSkill" -v ./acceptance/
+	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run "TestRealAgents|TestAgentStates|TestAgentAnswers|TestAgentSkill|TestAgentKernel|TestAgentMCP" -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealMinds -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/claude/ ./internal/runner/codex/

@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"internal/keys":      {"internal/fault", "internal/vt"},
 	"internal/pty":       {"internal/fault"},
 	"internal/rpc":       {"internal/fault"},
+	"internal/httpguard": {"internal/fault"},
 	"internal/eventlog":  {"internal/fault", "internal/atomicfile"},
 	"internal/supervise": {"internal/fault", "internal/pty"},
 	"internal/screen":    {"internal/fault", "internal/vt"},
@@ -41,6 +42,15 @@ var allowed = map[string][]string{
 
 	"internal/session": {
 		"internal/fault", "internal/atomicfile", "internal/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay", "internal/pty",
+	},
+
+	"internal/mcpserver": {"internal/fault", "internal/httpguard"},
+	"internal/terminals": {
+		"internal/fault", "internal/ident", "internal/filelock", "internal/wire", "internal/home", "internal/cell", "internal/session",
+	},
+	"internal/terminals/mcp": {
+		"internal/fault", "internal/atomicfile", "internal/keys", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/session",
+		"internal/render", "internal/httpguard", "internal/mcpserver", "internal/terminals",
 	},
 
 	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},
@@ -120,10 +130,36 @@ var allowed = map[string][]string{
 	"internal/harness/onirc": {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
 	"internal/harness":       {"internal/fault", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
 
+	"internal/kernel/plan":       {"internal/fault"},
+	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},
+	"internal/kernel/toolsocket": {"internal/fault", "internal/rpc"},
+	"internal/kernel/example":    {"internal/fault"},
+	"internal/kernel/instance": {
+		"internal/fault", "internal/atomicfile", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
+	},
+	"internal/kernel/tick": {
+		"internal/fault", "internal/poll", "internal/home", "internal/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",
+		"internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
+	},
+	"internal/kernel/terminal": {
+		"internal/fault", "internal/atomicfile", "internal/vt", "internal/keys", "internal/eventlog", "internal/screen", "internal/wire", "internal/home",
+		"internal/session", "internal/provider/procname",
+	},
+
 	"internal/irc":              {"internal/fault"},
 	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
 	"internal/irc/ircd":         {"internal/fault", "internal/atomicfile", "internal/irc", "internal/irc/ircd/history"},
 	"internal/irc/irctest":      {"internal/fault", "internal/irc"}, // for tests
+
+	"internal/kernel/jsonobject": {},
+	"internal/kernel/isotime":    {},
+	"internal/kernel/registry":   {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/kernel/jsonobject"},
+	"internal/kernel/datarepo":   {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/kernel/isotime", "internal/kernel/jsonobject"},
+	"internal/kernel/wake":       {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/kernel/datarepo", "internal/kernel/isotime", "internal/kernel/jsonobject"},
+	"internal/kernel/command":    {"internal/runner"},
+	"internal/kernel/hook":       {"internal/runner", "internal/kernel/command"},
+	"internal/kernel/rotate":     {"internal/atomicfile"},
+	"internal/kernel/gitpush":    {"internal/atomicfile", "internal/runner", "internal/kernel/command"},
 
 	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
@@ -147,14 +183,15 @@ var allowed = map[string][]string{
 		"internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
-		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web",
+		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/mcpserver",
+		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
 	},
 
 	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
 	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard"},
 	"internal/dashboard/web": {
 		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard",
-		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc",
+		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard",
 	},
 	"internal/dashboard/web/browser":   {"internal/fault"},                // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/home", "internal/pty"}, // for tests
@@ -172,7 +209,7 @@ var allowed = map[string][]string{
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent", "internal/conversation",
-		"internal/dashboard",
+		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
 	},
 	// For tests only.
 	"internal/need":                    {},
@@ -195,6 +232,7 @@ var outside = map[string][]string{
 	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container"},
+	"github.com/netresearch/go-cron":  {"internal/kernel/wake"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":          {"internal/cli"},
@@ -209,6 +247,8 @@ var outside = map[string][]string{
 	"charm.land/lipgloss/v2":          {"internal/dashboard/tui"},
 	"mvdan.cc/sh/v3":                  {"internal/permission/commandline"},
 	"github.com/rogpeppe/go-internal": {}, // tests only
+
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver"},
 }
 
 // unlinked must not be in the den binary: it starts in milliseconds and a

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 		},
 		"fake-claude": fakeClaude,
 		"fake-codex":  fakeCodex,
+		"mcp-client":  mcpClient,
 	})
 }
 

@@ -39,6 +39,7 @@ var suites = []struct {
 	{"dashboard", dashboards},
 	{"chat", chats},
 	{"minds", minds},
+	{"mcp", mcpServers},
 }
 
 // bench is what a suite needs to know.
