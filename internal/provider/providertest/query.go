@@ -155,6 +155,9 @@ func couldNotAsk(w *world) {
 	asked := w.p
 	if w.h.Impatient != nil {
 		asked = w.h.Impatient(w.T, w.p)
+		if !w.running(asked, "w") { // connected, as one that has run for a while
+			w.Fatal("it does not run")
+		}
 	}
 	mend := w.h.Break(w.T, w.p)
 	defer mend()
