@@ -58,7 +58,7 @@ func (d *draw) observed() Observed {
 		Sent: d.bool(), Pressed: d.bool(), Interrupted: d.bool(), HookEnded: d.n(8) == 7, Exited: d.n(8) == 7, ExitCode: d.n(3),
 		Shell: marks, ShellEnded: d.bool(), Ready: d.bool(), Probe: probe, Own: d.bool(), Asking: d.bool(),
 		Standing: pick(d, 0, timerRest, timerRest+1), Left: d.prompt(), Line: int64(d.n(20)),
-		Quiet:    pick(d, 0, promptRest, promptRest+1, clearRest+1, 2*promptRest+1, quietRest/3+1, quietRest+1, 2*quietRest+1, goneRest+1),
+		Quiet:    pick(d, 0, promptRest, promptRest+1, clearRest+1, 2*promptRest+1, quietRest/3+1, quietRest+1, 2*quietRest+1, goneRest+1, beginRest+1),
 		Answered: d.bool(), Foreign: d.bool(), Bracket: d.bool(), AltScreen: d.bool(),
 		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(), CursorHidden: d.bool(), Heard: d.bool(),
 	}

@@ -57,6 +57,8 @@ func shellEnded(m ShellMarks) func(*Observed) {
 func stray(count int, entered bool, ends int) func(*Observed) {
 	return func(o *Observed) { o.Stray = StrayInput{Count: count, Pending: true, Entered: entered, Ends: ends} }
 }
+func printedNothing(o *Observed) { o.Line = 0 }
+
 func quiet(d time.Duration) func(*Observed) { return func(o *Observed) { o.Quiet = d } }
 
 func pressed(o *Observed)     { o.Pressed = true }
@@ -229,6 +231,8 @@ func TestDecide(t *testing.T) {
 		{"send: a program that waits for timers too", plain, unsent(python, standing), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: the kernel cannot tell, and it is silent at a prompt", plain, unsent(python, kernel(unknown), quiet(promptRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: the kernel cannot tell, and it is silent for long without a prompt", plain, unsent(Prompt{}, kernel(unknown), quiet(2*quietRest+longer)), begin("a"), first(types("a", ThenEnter, Take{}))},
+		{"wait: the kernel cannot tell, and it has printed nothing yet", plain, unsent(Prompt{}, kernel(unknown), quiet(beginRest), printedNothing), begin("a"), Action{Do: Wait}},
+		{"send: the kernel cannot tell, and it prints nothing at all", plain, unsent(Prompt{}, kernel(unknown), quiet(beginRest+longer), printedNothing), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: with a given prompt the shell's marks do not count", given, unsent(db, shell(atPrompt), brackets), begin("a"), first(types("a", ThenEnter, Take{}))},
 		{"send: with a hook the shell's marks do not count", hook, unsent(dollar, shell(atPrompt), brackets), begin("a\nb"), first(types("a", ThenEnter, Take{}))},
 		{"send: the shell dropped what stood there", plain, unsent(dollar, shell(ShellMarks{Token: "t", Last: 'B', Ends: 1, Shown: "$ "})), cleared(begin("a"), 1, 1), first(whole(types("a", AtOnce, Take{})))},

@@ -65,6 +65,7 @@ type Observed struct {
 const (
 	promptRest = 100 * time.Millisecond  // at a prompt that is known
 	quietRest  = 1500 * time.Millisecond // when nothing is known
+	beginRest  = 10 * time.Second        // before it printed anything
 	// goneRest bounds the time between a program's exit and the hang-up of its
 	// terminal. A program that is not found for longer still runs, but is
 	// hidden from den.
@@ -139,7 +140,9 @@ func (o *Observed) takesCode(cleared bool) bool {
 		return true
 	case o.Shell.atPrompt(): // about to change
 		return false
-	case o.Left.Text == "": // it may not have begun (ssh that connects)
+	case o.Left.Text == "" && o.Line == 0: // nothing was printed ever: it may be about to begin (ssh that connects)
+		return unknown && o.Quiet > beginRest
+	case o.Left.Text == "":
 		return unknown && o.Quiet > 2*quietRest
 	case o.Standing > timerRest && !o.Probe.Canonical:
 		return true

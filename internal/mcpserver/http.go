@@ -80,21 +80,8 @@ func (s *Server[C]) HTTP(ctx context.Context, l net.Listener, token string) erro
 // streams is the protocol's own part. Every client has a session: what belongs
 // to it is found by that.
 func (s *Server[C]) streams() http.Handler {
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
-		if s.isFull() {
-			s.logf("a client was refused: there are %d", s.o.MaxClients)
-			return nil
-		}
-		return s.sdk
-	}, &sdk.StreamableHTTPOptions{SessionTimeout: s.o.SessionIdle})
-}
-
-func (s *Server[C]) isFull() bool {
-	n := 0
-	for range s.sdk.Sessions() {
-		n++
-	}
-	return s.o.MaxClients > 0 && n >= s.o.MaxClients
+	same := func(*http.Request) *sdk.Server { return s.sdk }
+	return sdk.NewStreamableHTTPHandler(same, &sdk.StreamableHTTPOptions{SessionTimeout: s.o.SessionIdle})
 }
 
 // dismiss ends the session of a client that is gone.

@@ -72,6 +72,9 @@ func New[C Client](o Options[C]) *Server[C] {
 	if o.Resources != nil {
 		s.addResources(*o.Resources)
 	}
+	if o.MaxClients > 0 {
+		s.sdk.AddReceivingMiddleware((&seats{server: s.sdk, limit: o.MaxClients}).middleware)
+	}
 	return s
 }
 

@@ -226,7 +226,7 @@ func TestLogStreamToSlowReader(t *testing.T) {
 // doubles nothing.
 func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
 	gate := fifo(t)
-	s, _ := startLimited(t, session.Options{}, 4<<20, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read x < "+gate)
+	s, _ := startLimited(t, session.Options{}, 4<<20, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read word; echo heard $word; read x < "+gate)
 	var got said
 	begun := make(chan struct{}, 1)
 	whole := make(chan struct{}, 1) // the last line came
@@ -239,7 +239,7 @@ func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
 			for _, e := range part.Events {
 				printed = append(printed, session.LogEvent(e).Data...)
 			}
-			if bytes.Contains(printed, []byte("line 2999")) {
+			if bytes.Contains(printed, []byte("heard of it")) {
 				tell(whole)
 			}
 			return err
@@ -249,7 +249,12 @@ func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
 	for range 3 {
 		upgrade(t, s)
 	}
-	// A stream that is between two hosts when the session ends cannot go on.
+	// A stream that is between two hosts when the session ends cannot go on:
+	// what the last host alone has printed tells that it is not.
+	word := "of it"
+	if _, err := s.Input(t.Context(), wire.Input{Text: &word, Enter: true}); err != nil {
+		t.Fatal(err)
+	}
 	select {
 	case <-whole:
 	case err := <-done:

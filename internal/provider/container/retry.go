@@ -32,7 +32,10 @@ func RetryWhileRemoving(ctx context.Context, ask func() error) error {
 // removing reports whether the engine stumbled over something that goes away.
 func removing(err error) bool {
 	text := err.Error()
-	for _, words := range []string{"container not known", "image not known", "no such container", "no such process", "layer not known"} {
+	for _, words := range []string{
+		"container not known", "image not known", "no such container", "no such process", "layer not known",
+		`locating item named "manifest" for image`, // its files go before its entry
+	} {
 		if strings.Contains(text, words) {
 			return true
 		}
