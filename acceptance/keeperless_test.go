@@ -131,7 +131,7 @@ func TestDownWithoutKeeper(t *testing.T) {
 func TestUpAfterDown(t *testing.T) {
 	t.Parallel()
 	c := newChaos(t, "native", 1)
-	for range 40 {
+	for range 12 {
 		c.must("up", "-t", "60s")
 		c.must("down", "-t", "60s")
 	}

@@ -25,7 +25,7 @@ import (
 // DEN_SOAK sets how often; 'make soak' does it 500 times.
 func TestKilledHosts(t *testing.T) {
 	t.Parallel()
-	rounds := 12
+	rounds := 8
 	if s := os.Getenv("DEN_SOAK"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {

@@ -30,7 +30,7 @@ func TestCellStress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes ten seconds")
 	}
-	many, long := 8, 8*time.Second
+	many, long := 8, 4*time.Second
 	if s := os.Getenv("DEN_STRESS"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {

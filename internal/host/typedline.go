@@ -34,6 +34,13 @@ func (l *typedLine) typed(data []byte) {
 			l.Pasting, data = false, data[len(pasteEnds):]
 		case data[0] == 0x1b:
 			data = data[escapeLength(data):]
+		case isText(data[0]): // a long paste in one piece
+			n := 1
+			for n < len(data) && isText(data[n]) {
+				n++
+			}
+			l.Text = append(l.Text, data[max(0, n-maxTypedLine):n]...)
+			data = data[n:]
 		default:
 			l.key(data[0])
 			data = data[1:]
@@ -49,9 +56,12 @@ func (l *typedLine) entered(data []byte) bool {
 	return !l.Pasting && len(data) > 0 && (data[len(data)-1] == '\r' || data[len(data)-1] == '\n')
 }
 
+// isText reports whether a byte is text for every program.
+func isText(b byte) bool { return b >= ' ' && b != 0x7f || b == '\t' }
+
 func (l *typedLine) key(b byte) {
 	switch {
-	case l.Pasting || b >= ' ' && b != 0x7f || b == '\t':
+	case l.Pasting || isText(b):
 		l.Text = append(l.Text, b)
 	case b == 0x7f || b == 0x08: // Backspace
 		_, n := utf8.DecodeLastRune(l.Text)

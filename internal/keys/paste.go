@@ -29,6 +29,11 @@ func clean(text []byte) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
+		case ' ' <= r && r < 0x7f: // most of it, in one piece
+			for size < len(text) && ' ' <= text[size] && text[size] < 0x7f {
+				size++
+			}
+			out = append(out, text[:size]...)
 		case r == '\r' && bytes.HasPrefix(text, []byte("\r\n")):
 			size = 2
 			out = append(out, '\r')

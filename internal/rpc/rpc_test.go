@@ -26,6 +26,7 @@ type rig struct {
 	waiting  chan struct{} // a "wait" has begun
 	left     chan struct{} // the client of a "wait" has left
 	release  chan struct{} // closed, "hold" answers
+	over     chan struct{} // closed when the test is over, which a failed one may be too early
 	cancel   context.CancelFunc
 	served   chan struct{} // closed when Serve has returned
 }
@@ -38,7 +39,7 @@ func start(t testing.TB, limits rpc.Limits) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r := &rig{t: t, path: filepath.Join(dir, "s"), waiting: make(chan struct{}, 1000), left: make(chan struct{}, 1000), release: make(chan struct{})}
+	r := &rig{t: t, path: filepath.Join(dir, "s"), waiting: make(chan struct{}, 1000), left: make(chan struct{}, 1000), release: make(chan struct{}), over: make(chan struct{})}
 	r.server = rpc.NewServer(rpc.Config{
 		Version: 1, Den: "test", ID: "id", Kind: "rig", Name: "the rig",
 		Handler: r.handle, Urgent: func(method string) bool { return method == "end" }, Limits: limits,
@@ -48,6 +49,7 @@ func start(t testing.TB, limits rpc.Limits) *rig {
 	}
 	r.serve()
 	t.Cleanup(r.stop)
+	t.Cleanup(func() { close(r.over) })
 	return r
 }
 
@@ -88,7 +90,10 @@ func (r *rig) handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return nil, ctx.Err()
 	case "hold":
 		r.waiting <- struct{}{}
-		<-r.release
+		select {
+		case <-r.release:
+		case <-r.over:
+		}
 		return "held", nil
 	case "collect": // sums what comes until "last"
 		sum := 0
@@ -213,9 +218,10 @@ func TestRequestsWithinStream(t *testing.T) {
 	}()
 	sums, final := 0, 0
 	c.Send("collect", nil)
-	close(asking)
 	err := c.Stream(t.Context(), "next", 0, func(part json.RawMessage, last bool) error {
-		sums++
+		if sums++; sums == 1 { // its own request is the first
+			close(asking)
+		}
 		if last {
 			return json.Unmarshal(part, &final)
 		}

@@ -95,7 +95,9 @@ func (s *Set) archive(ctx context.Context, t *tty) Closed {
 	var err error
 	c.Last, err = t.take(false)
 	note(err)
+	t.writing.Lock()
 	note(s.flush(t))
+	t.writing.Unlock()
 	recorded := s.files.record(t)
 	note(recorded)
 	c.Archive, err = s.files.archive(t.number, t.tick)

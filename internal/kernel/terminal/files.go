@@ -373,21 +373,41 @@ func (t *tty) wordLocked() string {
 	return "idle"
 }
 
-// flush writes the files of a terminal.
+// flushStale writes the files of a terminal that shows something else.
+func (s *Set) flushStale(t *tty) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
+	if !t.isStale() {
+		return nil
+	}
+	return s.flush(t)
+}
+
+// flush writes the files of a terminal. The caller holds t.writing.
 func (s *Set) flush(t *tty) error {
 	s.files.mu.Lock()
 	written := s.files.written[t.number].history
 	s.files.mu.Unlock()
-	return s.files.write(t.number, t.image(written))
+	i := t.image(written)
+	err := s.files.write(t.number, i)
+	if err != nil {
+		t.unwritten(i)
+	}
+	return err
+}
+
+// unwritten takes back what could not be written: the next one to look tries
+// again, and is told.
+func (t *tty) unwritten(i image) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.raw, t.stale = appendRaw(i.raw, t.raw), true
 }
 
 // flushAll writes the files of all terminals that show something else.
 func (s *Set) flushAll() {
 	for _, t := range s.open() {
-		if !t.isStale() {
-			continue
-		}
-		if err := s.flush(t); err != nil {
+		if err := s.flushStale(t); err != nil {
 			s.config.Warn(err)
 		}
 	}

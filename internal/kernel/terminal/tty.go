@@ -27,7 +27,8 @@ type tty struct {
 	session *session.Session
 	changed func() // called when something happened; set once
 
-	typing sync.Mutex // one call types at a time, from its checks to its answer
+	typing  sync.Mutex // one call types at a time, from its checks to its answer
+	writing sync.Mutex // one writes the files at a time, from what is stale to how it went
 
 	stop context.CancelFunc // ends the follower
 	done chan struct{}      // closed when it has ended

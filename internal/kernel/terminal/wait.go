@@ -157,11 +157,9 @@ func (s *Set) report(ctx context.Context, all []*tty, whole bool) []Report {
 		if len(r.Rows) > 0 {
 			r.Screen = s.files.path(dirOf(t.number) + "/screen")
 		}
-		if t.isStale() {
-			if err := s.flush(t); err != nil {
-				s.config.Warn(err)
-				r.Notes = append(r.Notes, err.Error())
-			}
+		if err := s.flushStale(t); err != nil {
+			s.config.Warn(err)
+			r.Notes = append(r.Notes, err.Error())
 		}
 		reports[i] = r
 	}
