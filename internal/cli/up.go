@@ -97,7 +97,11 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 		return err
 	}
 	return a.answer(ps, func(w io.Writer) {
-		fmt.Fprintf(w, "the keeper of %s runs, with %d agents\n", ps.Workspace, len(ps.Agents))
+		agents := "agents"
+		if len(ps.Agents) == 1 {
+			agents = "agent"
+		}
+		fmt.Fprintf(w, "the keeper of %s runs, with %d %s\n", ps.Workspace, len(ps.Agents), agents)
 	})
 }
 

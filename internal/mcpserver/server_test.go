@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -196,6 +197,26 @@ func TestStdioEndsInACall(t *testing.T) {
 	}
 	await(t, "the visitor's end", await(t, "the visitor", h.visitors).closed)
 	if err := served(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that was killed reads nothing any more, which is no fault of the
+// server.
+func TestStdioClientIsKilled(t *testing.T) {
+	h := newHouse(t)
+	ours, theirs, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Close(); err != nil {
+		t.Fatal(err)
+	}
+	defer theirs.Close()
+	fromClient, toServer := io.Pipe()
+	defer toServer.Close()
+	go io.WriteString(toServer, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`+"\n")
+	if err := h.server.Stdio(t.Context(), fromClient, theirs); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
+	"syscall"
 
 	"den/internal/fault"
 
@@ -16,8 +18,9 @@ func (s *Server[C]) Stdio(ctx context.Context, in io.ReadCloser, out io.Writer) 
 	defer s.end()
 	stop := context.AfterFunc(ctx, func() { s.hangUp("") })
 	defer stop()
-	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: &untilEnd{in, func() { s.hangUp("") }}, Writer: unclosed{out}})
-	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
+	answers := &toReader{Writer: out}
+	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: &untilEnd{in, func() { s.hangUp("") }}, Writer: answers})
+	if err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil || answers.unread.Load() {
 		return nil
 	}
 	return fault.Errorf(fault.Protocol, "serve an MCP client on stdio: %w", err)
@@ -38,7 +41,19 @@ func (u *untilEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unclosed is a writer that is not the transport's to close.
-type unclosed struct{ io.Writer }
+// toReader is a writer that is not the transport's to close, and knows whether
+// somebody reads: a client that was killed takes no answer that is under way.
+type toReader struct {
+	io.Writer
+	unread atomic.Bool
+}
 
-func (unclosed) Close() error { return nil }
+func (w *toReader) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		w.unread.Store(true)
+	}
+	return n, err
+}
+
+func (*toReader) Close() error { return nil }
