@@ -35,12 +35,12 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
-	os.Setenv("HOME", dir)
 	den = filepath.Join(dir, "den")
 	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
 		return 1
 	}
+	os.Setenv("HOME", dir) // only now: the build's cache is below it
 	return m.Run()
 }
 

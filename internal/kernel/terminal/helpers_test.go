@@ -37,7 +37,6 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
-	os.Setenv("HOME", dir)
 	if err := os.WriteFile(filepath.Join(dir, ".bashrc"), []byte("PS1='$ '\n"), 0o600); err != nil { // behind the system's own
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -47,6 +46,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
 		return 1
 	}
+	os.Setenv("HOME", dir) // only now: the build's cache is below it
 	return m.Run()
 }
 

@@ -35,15 +35,16 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
-	for name, value := range map[string]string{
-		"DEN_RUN_DIR": filepath.Join(dir, "run"), "HOME": dir, "XDG_STATE_HOME": filepath.Join(dir, "state"), "PS1": "$ ", "LC_ALL": "C.UTF-8",
-	} {
-		os.Setenv(name, value)
-	}
 	den = filepath.Join(dir, "den")
 	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
 		return 1
+	}
+	// Only now: the build's cache is below HOME.
+	for name, value := range map[string]string{
+		"DEN_RUN_DIR": filepath.Join(dir, "run"), "HOME": dir, "XDG_STATE_HOME": filepath.Join(dir, "state"), "PS1": "$ ", "LC_ALL": "C.UTF-8",
+	} {
+		os.Setenv(name, value)
 	}
 	return m.Run()
 }
