@@ -38,6 +38,7 @@ func record(t testing.TB, segment int64) *recording {
 	if err := os.MkdirAll(r.dir.Log(), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	r.now = 3 * time.Millisecond // a log begins a little after its session
 	w, err := eventlog.Create(r.dir.Log(), eventlog.Options{
 		Header:       eventlog.Header{Cols: 60, Rows: 10, Term: "xterm-256color"},
 		SegmentBytes: segment,
@@ -49,7 +50,7 @@ func record(t testing.TB, segment int64) *recording {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Close() })
-	r.log = w
+	r.log, r.now = w, 0
 	return r
 }
 
@@ -149,6 +150,9 @@ func TestTimeline(t *testing.T) {
 	first, err := m.Timeline(ctx, rec.dir)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if first.First != (eventlog.Position{}) {
+		t.Errorf("it begins with %+v", first.First)
 	}
 	kept := fmt.Sprintf("%+v", *first)
 	rec.turn("r", "90x20")

@@ -99,6 +99,9 @@ func (r *reading) first(log *eventlog.Log, d home.Dir) error {
 		return err
 	}
 	r.line.First = eventlog.Position{Seq: segs[0].Seq, Elapsed: segs[0].Elapsed}
+	if segs[0].Seq == 0 { // all is there: what was before the log was empty
+		r.line.First.Elapsed = 0
+	}
 	if r.line.Start.IsZero() {
 		r.line.Start = segs[0].Header.Timestamp.Add(-segs[0].Elapsed)
 		if m, err := d.Load(); err == nil { // to the millisecond; the header has seconds

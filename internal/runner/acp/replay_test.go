@@ -32,6 +32,14 @@ func (l *lines) add(text string) {
 	l.all = append(l.all, text)
 }
 
+func (l *lines) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.all
+	l.all = nil
+	return all
+}
+
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,6 +105,7 @@ func TestRecordings(t *testing.T) {
 func playRecording(t *testing.T, file string, d acp.Driver, mode string) string {
 	t.Helper()
 	var happened, logged lines
+	var asked lines  // on their own: agents go on while they ask
 	denying := false // set between turns
 	path, err := filepath.Abs(file)
 	if err != nil {
@@ -106,7 +115,7 @@ func playRecording(t *testing.T, file string, d acp.Driver, mode string) string 
 		Spawn: local.Spawner{Mark: t.Name()}, Command: []string{os.Args[0]}, Dir: t.TempDir(),
 		Env: map[string]string{"ACP_TEST_REPLAY": path}, Extra: map[string]string{},
 		Ask: func(_ context.Context, r permission.Request) permission.Decision {
-			happened.add(fmt.Sprintf("asks %s %s, command %q, dir %q, paths %q: %s", r.Kind, r.Tool, r.Command, r.Dir, r.Paths, r.Text))
+			asked.add(fmt.Sprintf("asks %s %s, command %q, dir %q, paths %q: %s", r.Kind, r.Tool, r.Command, r.Dir, r.Paths, r.Text))
 			return permission.Decision{Allow: !denying}
 		},
 		Log: logged.add,
@@ -137,6 +146,9 @@ func playRecording(t *testing.T, file string, d acp.Driver, mode string) string 
 				}
 			}
 		})
+		for _, question := range asked.take() {
+			happened.add(question)
+		}
 		happened.add(fmt.Sprintf("result %q, cancelled %v, %v", result.Text, result.Cancelled, err))
 		var failure *runner.Failure
 		if errors.As(err, &failure) && failure.Class == runner.Gone {
