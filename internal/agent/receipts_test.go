@@ -131,7 +131,7 @@ func TestNudgeIsNotGluedToADraft(t *testing.T) {
 				}
 				shows(t, m, "ready> half")
 				m = realIn(t, p, t.TempDir(), command...) // as one that another configuration makes
-				short, cancel := context.WithTimeout(t.Context(), time.Second)
+				short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
 				n, err := m.Nudge(short, "", "echo whole-$((1+1))")
 				if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(err.Error(), "half") {

@@ -347,7 +347,7 @@ func TestStartStopsWithItsCaller(t *testing.T) {
 func TestEndInTheNudgeStep(t *testing.T) {
 	p := newFake()
 	p.busy = true
-	m := managed(t, p, agent.SessionConfig{Nudge: "go on", StartupTimeout: 4 * time.Second})
+	m := managed(t, p, agent.SessionConfig{Nudge: "go on", StartupTimeout: time.Minute})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

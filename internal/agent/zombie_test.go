@@ -51,7 +51,7 @@ func TestRealSessionWithoutItsAgent(t *testing.T) {
 // A start whose named process never comes is a failed one, and says so.
 func TestRealProcessThatNeverComes(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
-		c := agent.SessionConfig{Command: []string{"cat"}, WorkDir: t.TempDir(), StartupTimeout: time.Second,
+		c := agent.SessionConfig{Command: []string{"cat"}, WorkDir: t.TempDir(), StartupTimeout: 10 * time.Second,
 			Hints: workspace.Hints{ProcessNames: []string{"worker"}}}
 		m, err := agent.New(agent.Options{Workspace: "w", WorkspaceFile: filepath.Join(c.WorkDir, "den.toml"), Name: "a", Session: "den-w-a", Provider: p, Config: c, Nudges: queue(t, t.TempDir()), Timing: quick})
 		if err != nil {
