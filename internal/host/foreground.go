@@ -22,6 +22,9 @@ func (h *Host) foreground() (wire.Foreground, error) {
 	}
 	probe := h.tty.Probe()
 	f.Ready = readiness(probe)
+	if probe.State == pty.Ready && h.tty.OutputPending() {
+		f.Ready.State = string(pty.Busy) // for whoever reads its output
+	}
 	if probe.State != pty.Busy {
 		f.Reader = probe.PID
 	}

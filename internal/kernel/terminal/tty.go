@@ -295,6 +295,9 @@ func (t *tty) learn(f wire.Foreground) {
 		t.program = name
 	}
 	t.state = stateOf(f.Ready)
+	if t.state == StateReady && f.Seq > t.seq {
+		t.state = StateRunning // what it printed before it waited is still to come
+	}
 }
 
 // ask asks the host what is in the foreground. A host that cannot tell is no
