@@ -247,7 +247,7 @@ func TestNudgeWaits(t *testing.T) {
 			p := composing()
 			m := started(t, p, t.TempDir())
 			c.hinder(p)
-			short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+			short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			n, err := m.Nudge(short, "", "hello")
 			if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
@@ -282,7 +282,7 @@ func TestNothingIsTypedWhileTheLineIsNotKnown(t *testing.T) {
 	p.mu.Lock()
 	p.deaf = fault.Errorf(fault.Unreachable, "the host does not answer")
 	p.mu.Unlock()
-	short, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
+	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	n, err := m.Nudge(short, "", "hello")
 	if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "does not answer") {

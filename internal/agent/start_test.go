@@ -306,7 +306,7 @@ func TestFailedStepsTellAll(t *testing.T) {
 
 	// Before there is a session, there is nothing to end.
 	p = newFake()
-	m = managed(t, p, agent.SessionConfig{StartupTimeout: 100 * time.Millisecond, Hints: workspace.Hints{PreStart: []string{"echo begun; sleep 60"}}})
+	m = managed(t, p, agent.SessionConfig{StartupTimeout: 5 * time.Second, Hints: workspace.Hints{PreStart: []string{"echo begun; sleep 600"}}})
 	err = m.Start(t.Context(), nil)
 	if !errors.As(err, &failed) || fault.KindOf(err) != fault.Timeout || failed.Step().Output != "begun\n" || p.called() != "" {
 		t.Errorf("%v, %s", err, p.called())
@@ -317,7 +317,7 @@ func TestALateAgentIsNoFailure(t *testing.T) {
 	p := newFake()
 	p.busy = true
 	p.onStart = func(s *fakeSession) { s.screen = "loading" }
-	m := managed(t, p, agent.SessionConfig{StartupTimeout: 300 * time.Millisecond, Nudge: "hello", Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
+	m := managed(t, p, agent.SessionConfig{StartupTimeout: 3 * time.Second, Nudge: "hello", Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
 	if err := m.Start(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -70,10 +70,12 @@ func TestSlowReader(t *testing.T) {
 }
 
 func TestTimeouts(t *testing.T) {
-	_, address := start(t, ircd.Config{Limits: ircd.Limits{Register: 50 * time.Millisecond, PingInterval: 50 * time.Millisecond, PingTimeout: 50 * time.Millisecond}})
+	const short = 50 * time.Millisecond
+	_, address := start(t, ircd.Config{Limits: ircd.Limits{Register: short}})
 	if got := dial(t, address).gone(); got != "Closing link: Registration timed out" {
 		t.Errorf("%q", got)
 	}
+	_, address = start(t, ircd.Config{Limits: ircd.Limits{PingInterval: short, PingTimeout: short}})
 	p := dial(t, address)
 	p.send("NICK p\r\nUSER p 0 * :p")
 	p.expect("PING :irc.den.local")
