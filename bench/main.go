@@ -40,6 +40,8 @@ var suites = []struct {
 	{"chat", chats},
 	{"minds", minds},
 	{"mcp", mcpServers},
+	{"terminals", terminals},
+	{"tasks", tasks},
 }
 
 // bench is what a suite needs to know.
@@ -50,8 +52,10 @@ type bench struct {
 	self  string // this binary, to be started again as a child
 	tmp   string // everything is below it, and it goes at the end
 	quick bool
-	calm  *calm
-	out   *report
+	// transcripts is a directory for what agents did in tasks, or empty.
+	transcripts string
+	calm        *calm
+	out         *report
 }
 
 func main() {
@@ -72,13 +76,14 @@ func run() (err error) {
 	only := flag.String("only", "", "run only these suites, by name, separated by commas")
 	quick := flag.Bool("quick", false, "fewer samples, smaller inputs")
 	jsonFile := flag.String("json", "", "also write all figures to this file")
+	transcripts := flag.String("transcripts", "", "write each task's calls and answers into this directory")
 	patience := flag.Duration("calm", time.Minute, "how long each suite may wait for moments in which the machine is calm")
 	flag.Parse()
 
 	// A second signal kills at once; the first one lets the suites clean up.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	b := &bench{ctx: ctx, quick: *quick, out: newReport()}
+	b := &bench{ctx: ctx, quick: *quick, transcripts: *transcripts, out: newReport()}
 	if b.den, err = filepath.Abs(*den); err != nil {
 		return err
 	}

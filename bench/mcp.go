@@ -51,7 +51,7 @@ func mcpServers(b *bench) (err error) {
 func (b *bench) startCommander() (*mcpClient, error) {
 	bin := os.Getenv(commanderVariable)
 	if bin == "" {
-		b.out.note("%s is not set: Desktop Commander is not measured; 'sh scripts/desktop-commander' installs it", commanderVariable)
+		b.noCommander()
 		return nil, nil
 	}
 	dir := filepath.Join(b.tmp, "commander")
@@ -59,6 +59,10 @@ func (b *bench) startCommander() (*mcpClient, error) {
 		return nil, err
 	}
 	return startMCP(cleanEnv("HOME="+dir, "SHELL=/bin/bash"), dir, bin, "--no-onboarding")
+}
+
+func (b *bench) noCommander() {
+	b.out.note("%s is not set: Desktop Commander is not measured; 'sh scripts/desktop-commander' installs it", commanderVariable)
 }
 
 const (

@@ -24,9 +24,16 @@ type suiteReport struct {
 	Load    string    `json:"load"`
 	Seconds float64   `json:"seconds"`
 	Series  []*series `json:"series"`
+	Table   *table    `json:"table,omitempty"` // or nil
 	Aims    []aim     `json:"aims,omitempty"`
 	Notes   []string  `json:"notes,omitempty"`
 	begun   time.Time
+}
+
+// table is what is not a list of samples.
+type table struct {
+	Head []string   `json:"head"`
+	Rows [][]string `json:"rows"`
 }
 
 // aim is a bound that den should keep. Missing it is news, not an error.
@@ -65,6 +72,14 @@ func (r *report) add(of, who, unit string, values []float64) *series {
 	return s
 }
 
+// table starts a table of the suite's own.
+func (r *report) table(head ...string) { r.current.Table = &table{Head: head} }
+
+// row adds a line to the table.
+func (r *report) row(cells ...string) {
+	r.current.Table.Rows = append(r.current.Table.Rows, cells)
+}
+
 // compare notes how den does against each peer.
 func compare(den *series, peers ...*series) {
 	for _, p := range peers {
@@ -87,6 +102,22 @@ func (r *report) end(load string) {
 	s := r.current
 	s.Load = load
 	s.Seconds = time.Since(s.begun).Seconds()
+	if len(s.Series) > 0 {
+		s.printSeries()
+	}
+	if s.Table != nil {
+		s.Table.print()
+	}
+	for _, n := range s.Notes {
+		fmt.Println("  " + n)
+	}
+	for _, a := range s.Aims {
+		fmt.Println("  " + a.String())
+	}
+	fmt.Printf("  %.0f s; %s\n", s.Seconds, s.Load)
+}
+
+func (s *suiteReport) printSeries() {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "case\twho\tmedian\tp10 .. p90\tn\tden is\t")
 	last := ""
@@ -107,13 +138,20 @@ func (r *report) end(load string) {
 		fmt.Fprintf(w, "%s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", of, f.Who, number(f.median()), f.Unit, spread, n, ratio(f.Ratio), f.Note)
 	}
 	w.Flush()
-	for _, n := range s.Notes {
-		fmt.Println("  " + n)
+}
+
+func (t *table) print() {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	last := ""
+	for _, row := range append([][]string{t.Head}, t.Rows...) {
+		first := row[0]
+		if first == last {
+			first = ""
+		}
+		last = row[0]
+		fmt.Fprintln(w, strings.Join(append([]string{first}, row[1:]...), "\t"))
 	}
-	for _, a := range s.Aims {
-		fmt.Println("  " + a.String())
-	}
-	fmt.Printf("  %.0f s; %s\n", s.Seconds, s.Load)
+	w.Flush() // Best effort, as all of this is.
 }
 
 // byCase puts the lines of one case together, in the order of the first ones.

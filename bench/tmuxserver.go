@@ -14,8 +14,9 @@ type tmuxServer struct {
 }
 
 // newTmux starts a server with one idle session, or returns nil where tmux is
-// missing. The socket lives in a directory of its own, so nothing is left.
-func (b *bench) newTmux() (*tmuxServer, error) {
+// missing. Its programs get the extra variables. The socket lives in a directory
+// of its own, so nothing is left.
+func (b *bench) newTmux(extra ...string) (*tmuxServer, error) {
 	if b.tmux == "" {
 		return nil, nil
 	}
@@ -23,7 +24,7 @@ func (b *bench) newTmux() (*tmuxServer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tmuxServer{bin: b.tmux, env: cleanEnv("TMUX_TMPDIR="+dir, "HOME="+b.tmp)}
+	t := &tmuxServer{bin: b.tmux, env: cleanEnv(append([]string{"TMUX_TMPDIR=" + dir, "HOME=" + b.tmp}, extra...)...)}
 	// exec'ed without a shell, because there are two words.
 	if err := t.do("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "100000"); err != nil {
 		return nil, err
