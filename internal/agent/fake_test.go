@@ -22,6 +22,7 @@ type fake struct {
 	onKey   func(s *fakeSession, key string)
 	onNudge func(s *fakeSession, text string) error
 	onType  func(s *fakeSession, text string) error
+	onInput func()
 	input   provider.Input // what Input answers
 	deaf    error          // Input fails with it
 	typed   time.Time      // when a person last typed; attached if not zero
@@ -136,7 +137,13 @@ func (f *fake) Type(_ context.Context, name, text string) error {
 }
 
 func (f *fake) Input(_ context.Context, name string) (in provider.Input, err error) {
-	err = f.with(name, func(*fakeSession) error { in = f.input; return f.deaf })
+	err = f.with(name, func(*fakeSession) error {
+		if f.onInput != nil {
+			f.onInput()
+		}
+		in = f.input
+		return f.deaf
+	})
 	return in, err
 }
 

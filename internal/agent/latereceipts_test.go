@@ -52,7 +52,7 @@ func sentOnly(t *testing.T, m *agent.Managed) {
 func TestReadLaterIsTaken(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		dir, goOn, got := t.TempDir(), filepath.Join(t.TempDir(), "go"), filepath.Join(t.TempDir(), "got")
-		m := realIn(t, p, dir, "sh", "-c", "until [ -e "+goOn+" ]; do sleep 0.02; done; read -r line; echo \"$line\" >"+got+"; exec cat")
+		m := hastyIn(t, p, dir, "sh", "-c", "until [ -e "+goOn+" ]; do sleep 0.02; done; read -r line; echo \"$line\" >"+got+"; exec cat")
 		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestReadLaterIsTaken(t *testing.T) {
 func TestUnreadAtTheEndStaysSent(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
 		dir, goOn := t.TempDir(), filepath.Join(t.TempDir(), "go")
-		m := realIn(t, p, dir, "sh", "-c", "[ -e "+goOn+" ] && exec cat; while :; do sleep 0.1; done")
+		m := hastyIn(t, p, dir, "sh", "-c", "[ -e "+goOn+" ] && exec cat; while :; do sleep 0.1; done")
 		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"den/internal/agent"
@@ -18,11 +19,23 @@ import (
 	"den/internal/workspace"
 )
 
-// realIn is real with a queue of its own choosing and quick waits.
+// realIn is real with a queue of its own choosing and quick waits, except for
+// evidence: that comes when the machine has the time.
 func realIn(t *testing.T, p provider.Provider, dir string, command ...string) *agent.Managed {
 	t.Helper()
+	return realWithin(t, time.Minute, p, dir, command...)
+}
+
+// hastyIn is one for which no evidence will come.
+func hastyIn(t *testing.T, p provider.Provider, dir string, command ...string) *agent.Managed {
+	t.Helper()
+	return realWithin(t, 2*time.Second, p, dir, command...)
+}
+
+func realWithin(t *testing.T, confirm time.Duration, p provider.Provider, dir string, command ...string) *agent.Managed {
+	t.Helper()
 	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "den-w-a", Provider: p, Nudges: queue(t, dir),
-		Timing: screen.Timing{Quiet: 100 * time.Millisecond, Patience: 300 * time.Millisecond, Confirm: 2 * time.Second},
+		Timing: screen.Timing{Quiet: 100 * time.Millisecond, Patience: 300 * time.Millisecond, Confirm: confirm},
 		Config: agent.SessionConfig{Command: command, WorkDir: t.TempDir(), StartupTimeout: 20 * time.Second, Env: values(map[string]string{"PS1": "ready> "})}})
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +54,7 @@ func realIn(t *testing.T, p provider.Provider, dir string, command ...string) *a
 // evidence.
 func TestEchoIsNoEvidence(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
-		m := realIn(t, p, t.TempDir(), "sh", "-c", "while :; do echo tick; sleep 0.1; done")
+		m := hastyIn(t, p, t.TempDir(), "sh", "-c", "while :; do echo tick; sleep 0.1; done")
 		if err := m.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -97,6 +110,31 @@ func TestLongLines(t *testing.T) {
 		}
 		if got := awaitFile(t, file); got != fmt.Sprint(len(long)) {
 			t.Errorf("%s bytes arrived", got)
+		}
+	})
+}
+
+// A program that reads slowly, but reads, takes what it is told.
+func TestSlowReaderTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newFake()
+		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty,
+			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		p.onKey = func(*fakeSession, string) { p.input.Unread = 20 }
+		p.onInput = func() {
+			if p.input.Unread > 0 {
+				time.Sleep(hasty.Confirm / 2)
+				p.input.Unread--
+			}
+		}
+		if n, err := m.Nudge(t.Context(), "", "a long text"); err != nil || n.Status != conversation.Taken {
+			t.Errorf("%s (%s), %v", n.Status, n.Reason, err)
 		}
 	})
 }

@@ -105,10 +105,17 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	defer func() {
 		os.Remove(tmp.Name()) // Best effort: it is renamed, or not wanted.
 	}()
+	// A frame that is drawn when the signal comes can outlast the process.
+	keep := context.AfterFunc(ctx, func() {
+		os.Remove(tmp.Name()) // Best effort, as above.
+	})
 	bar := a.progressBar()
 	fo.Progress = bar.show
 	res, err := film.Write(ctx, tmp, log, fo)
 	bar.clear()
+	if !keep() && err == nil {
+		err = ctx.Err()
+	}
 	if err == nil {
 		err = a.putExport(ctx, s, m, o, fo, tmp, res)
 	}

@@ -26,7 +26,7 @@ const (
 // the frames.
 type feed struct {
 	dir    home.Dir
-	budget *budget
+	budget spender
 	cancel context.CancelFunc
 	begin  chan struct{}  // of the model: a token for each log whose end may be looked for
 	views  map[*View]bool // guarded by Model.mu

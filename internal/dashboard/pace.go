@@ -42,10 +42,16 @@ func (b *budget) spend(n int, now time.Time) time.Duration {
 	return max(0, b.paid.Sub(now))
 }
 
+// A spender is charged for what a feed reads. It is the model's budget, except
+// in tests.
+type spender interface {
+	spend(n int, now time.Time) (pause time.Duration)
+}
+
 // pace controls the rate of one feed, and how often it wakes. It belongs to
 // the feed's goroutine.
 type pace struct {
-	budget  *budget
+	budget  spender
 	owed    int
 	idle    time.Time // since when the feed waits for an event
 	woken   time.Time // when it last had to wait for one

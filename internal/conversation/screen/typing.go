@@ -165,11 +165,17 @@ func (c *Conversation) submitUnseen(ctx context.Context, text string) outcome {
 // awaitRead waits until the kernel says that the program has read all of its
 // input. What the terminal echoes is no evidence: it only shows that the kernel
 // has the text, so that an empty queue means that it was read.
+//
+// Confirm bounds the time in which it reads nothing: a long text takes a shell
+// seconds.
 func (c *Conversation) awaitRead(ctx context.Context, text, before string) outcome {
-	limited, cancel := context.WithTimeout(ctx, c.timing.Confirm)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	idle := time.AfterFunc(c.timing.Confirm, cancel)
+	defer idle.Stop()
 	shown := newTextSearch(text, before)
 	var since time.Time // when the queue was first seen empty
+	unread := 0
 	err := poll.Until(limited, func() (bool, error) {
 		screen, err := c.peek(ctx, messageLines)
 		if err != nil && !unsupported(err) {
@@ -178,6 +184,10 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) outco
 		in, err := c.input(ctx) // after the screen: see above
 		if err != nil {
 			return false, err
+		}
+		if in.Unread != unread {
+			unread = in.Unread
+			idle.Reset(c.timing.Confirm)
 		}
 		if in.Unread > 0 {
 			since = time.Time{}
@@ -191,7 +201,7 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) outco
 	switch {
 	case err == nil:
 		return taken(byKernel)
-	case limited.Err() != nil && ctx.Err() == nil:
+	case limited.Err() != nil: // the caller has no part in it: see hand
 		return later("the program has not read it", outbox.ExpectRead)
 	case unsupported(err):
 		return sent("nobody can tell here what the program reads")
