@@ -626,7 +626,9 @@ func TestEndlessOutput(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	a.login()
-	a.enter(0, "bash", "while :; do echo x; done")
+	// No faster than a slow machine reads: all of it is looked at before the
+	// prompt.
+	a.enter(0, "bash", "exec 9<> <(:); while :; do echo x; read -rt 0.001 -u 9; done")
 	a.wait(terminal.WaitArgs{Timeout: seconds(1)})
 	w := a.wait(terminal.WaitArgs{Timeout: seconds(60)})
 	if r := w.Reports[0]; w.Reason != terminal.ReasonOutput || r.Lines.Total < 1000 || r.State == terminal.StateReady {
