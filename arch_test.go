@@ -173,7 +173,8 @@ var allowed = map[string][]string{
 	"internal/provider/container": {
 		"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session", "internal/workspace",
 	},
-	"internal/provider/boxed": {"internal/fault", "internal/provider", "internal/provider/native"},
+	"internal/provider/container/podmantest": {"internal/need"}, // for tests
+	"internal/provider/boxed":                {"internal/fault", "internal/provider", "internal/provider/native"},
 	"internal/provider/factory": {
 		"internal/fault", "internal/home", "internal/workspace", "internal/provider",
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
@@ -231,7 +232,7 @@ var outside = map[string][]string{
 	"github.com/coder/acp-go-sdk":     {"internal/runner/acp"},
 	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
-	"github.com/moby/moby":            {"internal/provider/container"},
+	"github.com/moby/moby":            {"internal/provider/container", "internal/provider/container/podmantest"},
 	"github.com/netresearch/go-cron":  {"internal/kernel/wake"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},

@@ -9,6 +9,7 @@ import (
 	"den/internal/provider"
 	"den/internal/provider/boxed"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 	"den/internal/provider/native"
 	"den/internal/runner/remote/holder"
 
@@ -16,10 +17,10 @@ import (
 )
 
 // boxedProvider is one of den's own sessions beside containers.
-func boxedProvider(t *testing.T, e *podman) (*boxed.Provider, *native.Provider, *container.Provider) {
+func boxedProvider(t *testing.T, e *podmantest.Engine) (*boxed.Provider, *native.Provider, *container.Provider) {
 	t.Helper()
 	box := opened(t, e, "city")
-	harnesses, err := native.Open(native.Options{Home: box.Home, Owner: "city", Binary: e.den, Version: "test", Grace: 300 * time.Millisecond})
+	harnesses, err := native.Open(native.Options{Home: box.Home, Owner: "city", Binary: e.Den, Version: "test", Grace: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func boxedProvider(t *testing.T, e *podman) (*boxed.Provider, *native.Provider, 
 // A session with a box runs while both parts do, and ends with both.
 func TestBoxed(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p, harnesses, box := boxedProvider(t, e)
 	c := shell(t, `echo here; cat`)
 	c.Env = map[string]string{"TOKEN": "for-nobody-else"}
@@ -77,7 +78,7 @@ func TestBoxed(t *testing.T) {
 
 	// A box that ends by itself takes the session with it.
 	for _, one := range containers(t, e, box) {
-		if _, err := e.api.ContainerKill(t.Context(), one.ID, client.ContainerKillOptions{Signal: "KILL"}); err != nil {
+		if _, err := e.API.ContainerKill(t.Context(), one.ID, client.ContainerKillOptions{Signal: "KILL"}); err != nil {
 			t.Fatal(err)
 		}
 	}

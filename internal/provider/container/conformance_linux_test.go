@@ -7,12 +7,13 @@ import (
 
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 	"den/internal/provider/providertest"
 	"den/internal/workspace"
 )
 
 func TestConformance(t *testing.T) {
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	home := func(p provider.Provider) string { return p.(*container.Provider).Home.Path }
 	providertest.Run(t, providertest.Harness{
 		New:    func(t *testing.T) provider.Provider { return opened(t, e, "city") },
@@ -29,7 +30,7 @@ func TestConformance(t *testing.T) {
 				}
 			}
 		},
-		Base: provider.Config{Options: container.Spec{Image: baseImage, Network: "none"}},
+		Base: provider.Config{Options: container.Spec{Image: podmantest.BaseImage, Network: "none"}},
 		Share: func(c *provider.Config, dirs ...string) {
 			spec := c.Options.(container.Spec)
 			spec.Mounts = slices.Clone(spec.Mounts)

@@ -12,27 +12,28 @@ import (
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 
 	"github.com/moby/moby/client"
 )
 
 // opened is a provider of its own Home on the shared engine.
-func opened(t *testing.T, e *podman, owner string) *container.Provider {
+func opened(t *testing.T, e *podmantest.Engine, owner string) *container.Provider {
 	t.Helper()
 	// A new one, also where a test runs again: a Home keeps the records of
 	// sessions that are over.
-	root, err := os.MkdirTemp(e.dir, "home-"+strings.ReplaceAll(t.Name(), "/", "_")+"-")
+	root, err := os.MkdirTemp(e.Dir, "home-"+strings.ReplaceAll(t.Name(), "/", "_")+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return openedAt(t, e, owner, root)
 }
 
-func openedAt(t *testing.T, e *podman, owner, root string) *container.Provider {
+func openedAt(t *testing.T, e *podmantest.Engine, owner, root string) *container.Provider {
 	t.Helper()
 	p, err := container.Open(container.Options{
-		Home: home.Home{Path: root, Explicit: true}, Owner: owner, Binary: e.den, Version: "test",
-		Grace: 300 * time.Millisecond, Engine: "unix://" + e.socket, Getenv: os.Getenv,
+		Home: home.Home{Path: root, Explicit: true}, Owner: owner, Binary: e.Den, Version: "test",
+		Grace: 300 * time.Millisecond, Engine: "unix://" + e.Socket, Getenv: os.Getenv,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func shell(t *testing.T, script string) provider.Config {
 	t.Helper()
 	return provider.Config{
 		Argv: []string{"sh", "-c", script}, WorkDir: t.TempDir(),
-		Options: container.Spec{Image: baseImage, Network: "none"},
+		Options: container.Spec{Image: podmantest.BaseImage, Network: "none"},
 	}
 }
 
@@ -110,7 +111,7 @@ func ended(t *testing.T, p provider.Provider, name string) {
 
 func TestSessionInAContainer(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	c := shell(t, `echo "in $PWD as $(cat /proc/1/cmdline | tr '\0' ' ')"; echo "${#TOKEN} secret characters"; read line; echo "got $line"; exit 7`)
 	c.Env = map[string]string{"TOKEN": "for-nobody-else"}
@@ -135,10 +136,10 @@ func TestSessionInAContainer(t *testing.T) {
 
 // isNowhere looks for a secret where it would outlive its session: with the
 // engine, and in the files of the Home.
-func isNowhere(t *testing.T, e *podman, p *container.Provider, secret string) {
+func isNowhere(t *testing.T, e *podmantest.Engine, p *container.Provider, secret string) {
 	t.Helper()
 	for _, c := range containers(t, e, p) {
-		inspected, err := e.api.ContainerInspect(t.Context(), c.ID, client.ContainerInspectOptions{})
+		inspected, err := e.API.ContainerInspect(t.Context(), c.ID, client.ContainerInspectOptions{})
 		if err != nil || strings.Contains(string(inspected.Raw), secret) || len(inspected.Raw) == 0 {
 			t.Errorf("the engine tells the secret: %s, %v", inspected.Raw, err)
 		}

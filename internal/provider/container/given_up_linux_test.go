@@ -16,6 +16,7 @@ import (
 
 	"den/internal/home"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 )
 
 // slowCreate is an engine that has not begun to create a container when its
@@ -62,14 +63,14 @@ func (s *slowCreate) holdCreate(client context.Context) {
 	}
 }
 
-func slowEngine(t *testing.T, e *podman) (*slowCreate, string) {
+func slowEngine(t *testing.T, e *podmantest.Engine) (*slowCreate, string) {
 	t.Helper()
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "engine"})
 	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", e.socket)
+		return new(net.Dialer).DialContext(ctx, "unix", e.Socket)
 	}}
 	s := &slowCreate{engine: proxy, asked: make(chan struct{}), removed: make(chan struct{}), created: make(chan struct{})}
-	socket := filepath.Join(e.dir, "slow.sock")
+	socket := filepath.Join(e.Dir, "slow.sock")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
@@ -88,11 +89,11 @@ func slowEngine(t *testing.T, e *podman) (*slowCreate, string) {
 // however late the engine is.
 func TestStartGivenUpDuringCreateLeavesNothing(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	slow, socket := slowEngine(t, e)
 	direct := opened(t, e, "city")
 	p, err := container.Open(container.Options{
-		Home: home.Home{Path: direct.Home.Path}, Owner: "city", Binary: e.den, Version: "test", Engine: socket,
+		Home: home.Home{Path: direct.Home.Path}, Owner: "city", Binary: e.Den, Version: "test", Engine: socket,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 	"den/internal/workspace"
 
 	"github.com/moby/moby/client"
@@ -34,11 +35,11 @@ func write(t *testing.T, dir string, files map[string]string) {
 }
 
 // images counts the built images of a provider's owner.
-func images(t *testing.T, e *podman, p *container.Provider) int {
+func images(t *testing.T, e *podmantest.Engine, p *container.Provider) int {
 	t.Helper()
 	var list client.ImageListResult
 	err := container.RetryWhileRemoving(t.Context(), func() (err error) {
-		list, err = e.api.ImageList(t.Context(), client.ImageListOptions{Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
+		list, err = e.API.ImageList(t.Context(), client.ImageListOptions{Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
 		return err
 	})
 	if err != nil {
@@ -49,10 +50,10 @@ func images(t *testing.T, e *podman, p *container.Provider) int {
 
 func TestImageIsBuiltWhenItsContextIsNew(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	dir := contextOf(t, map[string]string{
-		"Containerfile": "FROM " + baseImage + "\nENV FLAVOUR=built\nCOPY word /word\nRUN cat /word > /made\n", "word": "first",
+		"Containerfile": "FROM " + podmantest.BaseImage + "\nENV FLAVOUR=built\nCOPY word /word\nRUN cat /word > /made\n", "word": "first",
 	})
 	c := shell(t, `echo "$FLAVOUR $(cat /made)."; sleep 1000`)
 	c.Options = container.Spec{Context: workspace.Path(dir), Network: "none"}
@@ -91,16 +92,16 @@ func TestImageIsBuiltWhenItsContextIsNew(t *testing.T) {
 
 func TestBuildThatFailsChangesNothing(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
-	dir := contextOf(t, map[string]string{"Containerfile": "FROM " + baseImage + "\n"})
+	dir := contextOf(t, map[string]string{"Containerfile": "FROM " + podmantest.BaseImage + "\n"})
 	c := shell(t, "echo old; exit 3")
 	c.Options = container.Spec{Context: workspace.Path(dir), Network: "none"}
 	if err := p.Start(t.Context(), "w", c); err != nil {
 		t.Fatal(err)
 	}
 	ended(t, p, "w")
-	write(t, dir, map[string]string{"Containerfile": "FROM " + baseImage + "\nRUN echo to-stdout; echo to-stderr >&2; exit 9\n"})
+	write(t, dir, map[string]string{"Containerfile": "FROM " + podmantest.BaseImage + "\nRUN echo to-stdout; echo to-stderr >&2; exit 9\n"})
 	err := p.Start(t.Context(), "w", c)
 	if fault.KindOf(err) != fault.Usage {
 		t.Fatalf("%v, want usage", err)
@@ -124,7 +125,7 @@ func TestBuildThatFailsChangesNothing(t *testing.T) {
 
 func TestImageOfOneProgram(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	dir := contextOf(t, map[string]string{"Containerfile": "FROM scratch\nCOPY only /only\nUSER 1234\nWORKDIR /nowhere\nENTRYPOINT [\"/only\"]\n"})
 	source := contextOf(t, map[string]string{"main.go": `package main
@@ -164,10 +165,10 @@ func main() {
 
 func TestImageThatIsNone(t *testing.T) {
 	t.Parallel()
-	p := opened(t, enginePodman(t), "city")
+	p := opened(t, podmantest.Shared(t), "city")
 	for what, c := range map[string]container.Spec{
 		"nothing":       {},
-		"both":          {Image: baseImage, Context: "/x"},
+		"both":          {Image: podmantest.BaseImage, Context: "/x"},
 		"no context":    {Context: workspace.Path(filepath.Join(t.TempDir(), "none"))},
 		"no such image": {Image: "localhost/den-test-no-such-image:1"},
 		"no reference":  {Image: "::"},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 
 	"github.com/moby/moby/client"
 )
@@ -19,10 +20,10 @@ echo; echo shown.; sleep 1000`
 
 func TestLimitsHold(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	c := shell(t, showLimits)
-	c.Options = container.Spec{Image: baseImage, Network: "none", Memory: "64m", PIDs: 50, CPUs: 0.5}
+	c.Options = container.Spec{Image: podmantest.BaseImage, Network: "none", Memory: "64m", PIDs: 50, CPUs: 0.5}
 	if err := p.Start(t.Context(), "w", c); err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +50,14 @@ func TestLimitsHold(t *testing.T) {
 }
 
 // noDefault says why the engine has no default network, or "".
-func noDefault(t *testing.T, e *podman) string {
+func noDefault(t *testing.T, e *podmantest.Engine) string {
 	t.Helper()
 	if _, err := exec.LookPath("iptables"); err != nil {
-		return "it is made with iptables, which is not installed; " + howToGet
+		return "it is made with iptables, which is not installed; " + podmantest.HowToGet
 	}
 	var list client.NetworkListResult
 	err := container.RetryWhileRemoving(t.Context(), func() (err error) {
-		list, err = e.api.NetworkList(t.Context(), client.NetworkListOptions{})
+		list, err = e.API.NetworkList(t.Context(), client.NetworkListOptions{})
 		return err
 	})
 	if err != nil {
@@ -72,7 +73,7 @@ func noDefault(t *testing.T, e *podman) string {
 
 func TestNetworks(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	without := noDefault(t, e)
 	for network, want := range map[string]func(devices string) bool{
@@ -86,7 +87,7 @@ func TestNetworks(t *testing.T) {
 			continue
 		}
 		c := shell(t, `echo "devices:" $(ls /sys/class/net)"."; sleep 1000`)
-		c.Options = container.Spec{Image: baseImage, Network: network}
+		c.Options = container.Spec{Image: podmantest.BaseImage, Network: network}
 		name := "on-" + network
 		if err := p.Start(t.Context(), name, c); err != nil {
 			t.Errorf("network %q: %v", network, err)
@@ -100,7 +101,7 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	c := shell(t, "true")
-	c.Options = container.Spec{Image: baseImage, Network: "bridge"}
+	c.Options = container.Spec{Image: podmantest.BaseImage, Network: "bridge"}
 	if err := p.Start(t.Context(), "w", c); err == nil {
 		t.Error("network bridge: no error")
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 )
 
 // registry serves one image, as little as an engine needs to pull it.
@@ -81,8 +82,8 @@ func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 
 func TestImageIsPulledWhenItIsMissing(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
-	rootfs, err := busyboxRoot()
+	e := podmantest.Shared(t)
+	rootfs, err := podmantest.BusyboxRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

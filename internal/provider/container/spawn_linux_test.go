@@ -7,6 +7,7 @@ import (
 
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 	"den/internal/runner"
 	"den/internal/runner/remote"
 	"den/internal/runner/remote/holder"
@@ -34,7 +35,7 @@ func openBox(t *testing.T, p *container.Provider) (spawner func(mark string) rem
 
 // Processes that are spawned in a container behave as those of this machine.
 func TestSpawnConformance(t *testing.T) {
-	p := opened(t, enginePodman(t), "city")
+	p := opened(t, podmantest.Shared(t), "city")
 	spawner, c := openBox(t, p)
 	spawntest.Run(t, spawntest.Place{
 		Spawner:      func(t *testing.T) runner.Spawner { return spawner(t.Name()) },
@@ -47,7 +48,7 @@ func TestSpawnConformance(t *testing.T) {
 // engine, nor in the Home.
 func TestSpawnKeepsSecrets(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	spawner, _ := openBox(t, p)
 	s := spawner("m")
@@ -74,7 +75,7 @@ func TestSpawnKeepsSecrets(t *testing.T) {
 // With its container a process ends, and who waits for it learns of it.
 func TestSpawnedEndsWithItsContainer(t *testing.T) {
 	t.Parallel()
-	p := opened(t, enginePodman(t), "city")
+	p := opened(t, podmantest.Shared(t), "city")
 	spawner, _ := openBox(t, p)
 	process, err := spawner("m").Spawn(t.Context(), runner.Command{Argv: []string{"sh", "-c", `echo up; exec sleep 1000`}})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"den/internal/home"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 
 	"github.com/moby/moby/client"
 )
@@ -13,18 +14,18 @@ import (
 // host, and gives it ten seconds: the record is final, whatever runs there.
 func TestStoppedContainerLeavesAFinalRecord(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
-	rootfs, err := busyboxRoot()
+	e := podmantest.Shared(t)
+	rootfs, err := podmantest.BusyboxRoot()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const quits = "localhost/den-test-quits:1"
-	if err := e.load(rootfs, quits, "STOPSIGNAL SIGQUIT"); err != nil {
+	if err := e.Load(rootfs, quits, "STOPSIGNAL SIGQUIT"); err != nil {
 		t.Fatal(err)
 	}
 	for what, c := range map[string]struct{ image, script string }{
-		"an obedient program":               {baseImage, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done`},
-		"a stubborn program":                {baseImage, `trap '' HUP INT TERM; (setsid sh -c 'trap "" HUP INT TERM; while :; do sleep 1; done' &); echo up; while :; do sleep 1; done`},
+		"an obedient program":               {podmantest.BaseImage, `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done`},
+		"a stubborn program":                {podmantest.BaseImage, `trap '' HUP INT TERM; (setsid sh -c 'trap "" HUP INT TERM; while :; do sleep 1; done' &); echo up; while :; do sleep 1; done`},
 		"an image with a signal of its own": {quits, `echo up; sleep 1000`},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -49,9 +50,9 @@ func TestStoppedContainerLeavesAFinalRecord(t *testing.T) {
 }
 
 // stopContainer stops as "podman stop" does, and returns when it has ended.
-func stopContainer(t *testing.T, e *podman, id string) {
+func stopContainer(t *testing.T, e *podmantest.Engine, id string) {
 	t.Helper()
-	if _, err := e.api.ContainerStop(t.Context(), id, client.ContainerStopOptions{}); err != nil {
+	if _, err := e.API.ContainerStop(t.Context(), id, client.ContainerStopOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider/container"
+	"den/internal/provider/container/podmantest"
 
 	"den/internal/provider/providertest"
 	api "github.com/moby/moby/api/types/container"
@@ -20,11 +21,11 @@ import (
 )
 
 // containers lists those of a provider's Home, of all owners.
-func containers(t *testing.T, e *podman, p *container.Provider) []api.Summary {
+func containers(t *testing.T, e *podmantest.Engine, p *container.Provider) []api.Summary {
 	t.Helper()
 	var list client.ContainerListResult
 	err := container.RetryWhileRemoving(context.Background(), func() (err error) {
-		list, err = e.api.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
+		list, err = e.API.ContainerList(context.Background(), client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", "den.home="+p.Home.Path)})
 		return err
 	})
 	if err != nil {
@@ -42,19 +43,19 @@ func start(t *testing.T, p *container.Provider, name, script string) {
 
 func TestContainerThatIsGoneDoesNotRun(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	for what, end := range map[string]func(id string) error{
 		"removed": func(id string) error { // docker kills it; podman stops it first
-			_, err := e.api.ContainerRemove(context.Background(), id, client.ContainerRemoveOptions{Force: true})
+			_, err := e.API.ContainerRemove(context.Background(), id, client.ContainerRemoveOptions{Force: true})
 			return err
 		},
 		"killed": func(id string) error {
-			_, err := e.api.ContainerKill(context.Background(), id, client.ContainerKillOptions{Signal: "KILL"})
+			_, err := e.API.ContainerKill(context.Background(), id, client.ContainerKillOptions{Signal: "KILL"})
 			return err
 		},
 		"stopped": func(id string) error {
 			now := 0
-			_, err := e.api.ContainerStop(context.Background(), id, client.ContainerStopOptions{Timeout: &now})
+			_, err := e.API.ContainerStop(context.Background(), id, client.ContainerStopOptions{Timeout: &now})
 			return err
 		},
 	} {
@@ -97,18 +98,18 @@ func TestContainerThatIsGoneDoesNotRun(t *testing.T) {
 
 func TestEngineThatIsAway(t *testing.T) {
 	t.Parallel()
-	enginePodman(t) // or a skip
+	podmantest.Shared(t) // or a skip
 	if os.Getenv("DEN_TEST_ENGINE") != "" {
 		t.Skip("the engine is somebody else's, and not ours to end; unset DEN_TEST_ENGINE")
 	}
-	e, err := startPodman() // its own: it goes away
+	e, err := podmantest.Start() // its own: it goes away
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(e.stop)
+	t.Cleanup(e.Stop)
 	p := opened(t, e, "city")
 	start(t, p, "w", "cat")
-	e.endService()
+	e.EndService()
 	// The lock is the truth, and needs no engine.
 	if running, err := p.IsRunning(t.Context(), "w"); err != nil || !running {
 		t.Errorf("running %v, %v", running, err)
@@ -127,7 +128,7 @@ func TestEngineThatIsAway(t *testing.T) {
 	if running, err := p.IsRunning(t.Context(), "w"); err != nil || running {
 		t.Errorf("after Stop: running %v, %v", running, err)
 	}
-	if err := e.serve(); err != nil {
+	if err := e.Serve(); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Stop(t.Context(), "w"); err != nil {
@@ -140,10 +141,10 @@ func TestEngineThatIsAway(t *testing.T) {
 
 func TestStopOfAHostThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	start(t, p, "w", "sleep 1000")
-	if _, err := e.api.ContainerPause(t.Context(), containers(t, e, p)[0].ID, client.ContainerPauseOptions{}); err != nil {
+	if _, err := e.API.ContainerPause(t.Context(), containers(t, e, p)[0].ID, client.ContainerPauseOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if running, err := p.IsRunning(t.Context(), "w"); err != nil || !running {
@@ -162,20 +163,20 @@ func TestStopOfAHostThatDoesNotAnswer(t *testing.T) {
 
 func TestOnlyOurOwnIsTouched(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	other := openedAt(t, e, "village", p.Home.Path)
 	foreign := func(name string, labels map[string]string) string {
 		t.Helper()
-		made, err := e.api.ContainerCreate(t.Context(), client.ContainerCreateOptions{
+		made, err := e.API.ContainerCreate(t.Context(), client.ContainerCreateOptions{
 			Name:   name,
-			Config: &api.Config{Image: baseImage, Cmd: []string{"sleep", "1000"}, Labels: labels},
+			Config: &api.Config{Image: podmantest.BaseImage, Cmd: []string{"sleep", "1000"}, Labels: labels},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			e.api.ContainerRemove(context.Background(), made.ID, client.ContainerRemoveOptions{Force: true})
+			e.API.ContainerRemove(context.Background(), made.ID, client.ContainerRemoveOptions{Force: true})
 		})
 		return made.ID
 	}
@@ -194,7 +195,7 @@ func TestOnlyOurOwnIsTouched(t *testing.T) {
 	}
 	start(t, p, "w", "sleep 1000")
 	gone := func(id string) bool {
-		_, err := e.api.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
+		_, err := e.API.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
 		return err != nil
 	}
 	if !gone(orphan) {
@@ -218,7 +219,7 @@ func TestOnlyOurOwnIsTouched(t *testing.T) {
 
 func TestStartThatIsGivenUpLeavesNothing(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -250,12 +251,12 @@ func TestStartThatIsGivenUpLeavesNothing(t *testing.T) {
 
 func TestAContainerSeesItsOwnSessionOnly(t *testing.T) {
 	t.Parallel()
-	e := enginePodman(t)
+	e := podmantest.Shared(t)
 	p := opened(t, e, "city")
 	start(t, p, "other", "sleep 1000")
 	start(t, p, "w", `echo "$(find "$DEN_HOME" -name session.json | wc -l) records, $(find / -type s 2>/dev/null | wc -l) sockets."; sleep 1000`)
 	sees(t, p, "w", "1 records, 1 sockets.")
-	out, err := exec.Command(e.den, "--home", p.Home.Path, "ls", "--json").Output()
+	out, err := exec.Command(e.Den, "--home", p.Home.Path, "ls", "--json").Output()
 	if err != nil || strings.Count(string(out), `"status":"running"`) != 2 {
 		t.Errorf("den ls outside: %s, %v", out, err)
 	}

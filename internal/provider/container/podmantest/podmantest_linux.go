@@ -1,4 +1,4 @@
-package container_test
+package podmantest
 
 import (
 	"archive/tar"
@@ -23,54 +23,71 @@ import (
 	"den/internal/need"
 )
 
-const howToGet = "'sh scripts/container-setup' installs what these tests need"
+// HowToGet says how to get what is missing.
+const HowToGet = "'sh scripts/container-setup' installs what these tests need"
 
-// baseImage has a static busybox and nothing else.
-const baseImage = "localhost/den-test-base:1"
+// BaseImage has a static busybox and nothing else.
+const BaseImage = "localhost/den-test-base:1"
 
-// podman is an engine of the tests' own: nothing of the machine's containers
-// is seen or touched.
-type podman struct {
-	dir    string // state; also of others that must outlive one test
-	socket string
-	den    string // a static den
-	cmd    *exec.Cmd
-	api    *client.Client
+// Engine is podman.
+type Engine struct {
+	Dir    string // state; also of others that must outlive one test
+	Socket string
+	Den    string // a static den
+	API    *client.Client
+
+	cmd *exec.Cmd // or nil: it runs already, or was ended
 }
 
 var shared struct {
 	once sync.Once
-	*podman
+	*Engine
 	missing string // why there is none, or ""
 	err     error
 }
 
-func TestMain(m *testing.M) {
+// Main runs a package's tests and ends the engine that they share.
+func Main(m *testing.M) int {
 	for _, key := range []string{"DOCKER_HOST", "CONTAINER_HOST"} {
 		os.Unsetenv(key) // not to meet an engine of people by mistake
 	}
 	code := m.Run()
-	if shared.podman != nil {
-		shared.stop()
+	if shared.Engine != nil {
+		shared.Stop()
 	}
-	os.Exit(code)
+	return code
 }
 
-// enginePodman returns the engine that all tests share.
-func enginePodman(t *testing.T) *podman {
+// Shared returns the engine that all tests of a package share, whose TestMain
+// calls Main.
+func Shared(t testing.TB) *Engine {
 	t.Helper()
 	shared.once.Do(func() {
 		if shared.missing = whatIsMissing(); shared.missing == "" {
-			shared.podman, shared.err = startPodman()
+			shared.Engine, shared.err = Start()
 		}
 	})
 	if shared.missing != "" {
-		need.Missing(t, "%s (%s)", shared.missing, howToGet)
+		need.Missing(t, "%s (%s)", shared.missing, HowToGet)
 	}
 	if shared.err != nil {
 		t.Fatal(shared.err)
 	}
-	return shared.podman
+	return shared.Engine
+}
+
+// Own returns an engine that ends with the test.
+func Own(t testing.TB) *Engine {
+	t.Helper()
+	if missing := whatIsMissing(); missing != "" {
+		need.Missing(t, "%s (%s)", missing, HowToGet)
+	}
+	e, err := Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Stop)
+	return e
 }
 
 func whatIsMissing() string {
@@ -88,42 +105,43 @@ func whatIsMissing() string {
 	return ""
 }
 
-func startPodman() (_ *podman, err error) {
+// Start starts an engine. Its caller stops it.
+func Start() (_ *Engine, err error) {
 	dir, err := os.MkdirTemp("", "denc")
 	if err != nil {
 		return nil, err
 	}
-	p := &podman{dir: dir, socket: filepath.Join(dir, "sock"), den: filepath.Join(dir, "den")}
+	p := &Engine{Dir: dir, Socket: filepath.Join(dir, "sock"), Den: filepath.Join(dir, "den")}
 	defer func() {
 		if err != nil {
-			p.stop()
+			p.Stop()
 		}
 	}()
-	build := exec.Command("go", "build", "-o", p.den, "den/cmd/den")
+	build := exec.Command("go", "build", "-o", p.Den, "den/cmd/den")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build den: %w\n%s", err, out)
 	}
 	if other := os.Getenv("DEN_TEST_ENGINE"); other != "" {
-		p.socket = other
+		p.Socket = other
 	} else if err := p.configure(); err != nil {
 		return nil, err
-	} else if err := p.serve(); err != nil {
+	} else if err := p.Serve(); err != nil {
 		return nil, err
 	}
-	if p.api, err = client.New(client.WithHost("unix://" + p.socket)); err != nil {
+	if p.API, err = client.New(client.WithHost("unix://" + p.Socket)); err != nil {
 		return nil, err
 	}
-	rootfs, err := busyboxRoot()
+	rootfs, err := BusyboxRoot()
 	if err != nil {
 		return nil, err
 	}
-	return p, p.load(rootfs, baseImage)
+	return p, p.Load(rootfs, BaseImage)
 }
 
 // configure writes settings with which podman also works in a sandbox: limits
 // that are ours already, no systemd, and a runtime for any cgroup layout.
-func (p *podman) configure() error {
+func (p *Engine) configure() error {
 	conf := fmt.Sprintf("[containers]\ndefault_ulimits = [%q, %q]\n[network]\nnetwork_backend = \"netavark\"\n[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"file\"\n",
 		limit("nofile", syscall.RLIMIT_NOFILE), limit("nproc", 6))
 	if _, err := exec.LookPath("runc"); err == nil {
@@ -132,8 +150,8 @@ func (p *podman) configure() error {
 	// The registry of a test speaks no TLS.
 	registries := "[[registry]]\nprefix = \"127.0.0.1\"\nlocation = \"127.0.0.1\"\ninsecure = true\n"
 	return errors.Join(
-		os.WriteFile(filepath.Join(p.dir, "containers.conf"), []byte(conf), 0o600),
-		os.WriteFile(filepath.Join(p.dir, "registries.conf"), []byte(registries), 0o600),
+		os.WriteFile(filepath.Join(p.Dir, "containers.conf"), []byte(conf), 0o600),
+		os.WriteFile(filepath.Join(p.Dir, "registries.conf"), []byte(registries), 0o600),
 	)
 }
 
@@ -146,56 +164,57 @@ func limit(name string, resource int) string {
 }
 
 // command is podman on this storage.
-func (p *podman) command(args ...string) *exec.Cmd {
-	cmd := exec.Command("podman", append([]string{"--root", p.dir + "/root", "--runroot", p.dir + "/run"}, args...)...)
-	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+p.dir+"/containers.conf", "CONTAINERS_REGISTRIES_CONF="+p.dir+"/registries.conf")
+func (p *Engine) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("podman", append([]string{"--root", p.Dir + "/root", "--runroot", p.Dir + "/run"}, args...)...)
+	cmd.Env = append(os.Environ(), "CONTAINERS_CONF="+p.Dir+"/containers.conf", "CONTAINERS_REGISTRIES_CONF="+p.Dir+"/registries.conf")
 	return cmd
 }
 
-// serve starts the engine and waits until it listens.
-func (p *podman) serve() error {
+// Serve starts the engine and waits until it listens.
+func (p *Engine) Serve() error {
 	var said bytes.Buffer
-	p.cmd = p.command("system", "service", "--time=0", "unix://"+p.socket)
+	p.cmd = p.command("system", "service", "--time=0", "unix://"+p.Socket)
 	p.cmd.Stdout, p.cmd.Stderr = &said, &said
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
-		if conn, err := net.Dial("unix", p.socket); err == nil {
+		if conn, err := net.Dial("unix", p.Socket); err == nil {
 			return conn.Close()
 		}
 		if time.Now().After(deadline) {
-			p.endService() // its buffer is ours from here
+			p.EndService() // its buffer is ours from here
 			return fmt.Errorf("podman does not listen: %s", said.String())
 		}
 	}
 }
 
-func (p *podman) endService() {
+// EndService kills the engine's service. Containers go on.
+func (p *Engine) EndService() {
 	if p.cmd != nil && p.cmd.Process != nil {
 		p.cmd.Process.Kill()
 		p.cmd.Wait()
 		p.cmd = nil
-		os.Remove(p.socket)
+		os.Remove(p.Socket)
 	}
 }
 
-// stop ends the engine with all its containers and removes what it kept.
-func (p *podman) stop() {
-	if p.api != nil {
-		p.api.Close()
+// Stop ends the engine with all its containers and removes what it kept.
+func (p *Engine) Stop() {
+	if p.API != nil {
+		p.API.Close()
 	}
 	if p.cmd != nil {
-		p.endService()
+		p.EndService()
 		p.command("rm", "--all", "--force", "--time", "0").Run()
-		syscall.Unmount(p.dir+"/root/overlay", syscall.MNT_DETACH)
+		syscall.Unmount(p.Dir+"/root/overlay", syscall.MNT_DETACH)
 	}
-	os.RemoveAll(p.dir)
+	os.RemoveAll(p.Dir)
 }
 
-// load imports a root file system as an image, with lines of a Dockerfile.
-func (p *podman) load(rootfs io.Reader, ref string, lines ...string) error {
-	result, err := p.api.ImageImport(context.Background(), client.ImageImportSource{Source: rootfs, SourceName: "-"}, ref, client.ImageImportOptions{Changes: lines})
+// Load imports a root file system as an image, with lines of a Dockerfile.
+func (p *Engine) Load(rootfs io.Reader, ref string, lines ...string) error {
+	result, err := p.API.ImageImport(context.Background(), client.ImageImportSource{Source: rootfs, SourceName: "-"}, ref, client.ImageImportOptions{Changes: lines})
 	if err != nil {
 		return fmt.Errorf("import image: %w", err)
 	}
@@ -207,8 +226,8 @@ func (p *podman) load(rootfs io.Reader, ref string, lines ...string) error {
 	return nil
 }
 
-// busyboxRoot is a root file system with busybox under all its names.
-func busyboxRoot() (io.Reader, error) {
+// BusyboxRoot is a root file system with busybox under all its names.
+func BusyboxRoot() (io.Reader, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
 		return nil, err
@@ -218,7 +237,7 @@ func busyboxRoot() (io.Reader, error) {
 	} else {
 		defer f.Close()
 		if libs, err := f.ImportedLibraries(); err != nil || len(libs) > 0 {
-			return nil, fmt.Errorf("busybox is not static (%v, %v); %s", libs, err, howToGet)
+			return nil, fmt.Errorf("busybox is not static (%v, %v); %s", libs, err, HowToGet)
 		}
 	}
 	content, err := os.ReadFile(path)
