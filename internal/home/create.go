@@ -33,6 +33,10 @@ type Spec struct {
 
 	// Files are put into the session's directory before it is started, by name.
 	Files map[string][]byte
+	// Sockets is a directory of this user's alone that a host elsewhere sees
+	// too, for the sockets that find no room in the session's own; or "": a run
+	// directory, which the place then must share. For CreateElsewhere alone.
+	Sockets string
 }
 
 // The values of record_input.

@@ -51,7 +51,10 @@ const FromFlag = "--from"
 // CreateElsewhere is Create for a host that e runs. The program's environment
 // is that of den there, with spec.Env added.
 func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir, *Manifest, error) {
-	return h.create(spec, ownSocketPath, func(d Dir, socket string, boot Bootstrap, lock *os.File) error {
+	place := func(home Home, id string, getenv func(string) string) (string, error) {
+		return ownSocketPath(home.Dir(id), spec.Sockets, getenv)
+	}
+	return h.create(spec, place, func(d Dir, socket string, boot Bootstrap, lock *os.File) error {
 		boot.Inherit = true
 		p := Place{
 			Dir: d, RunDir: filepath.Dir(socket), Env: []string{HostMark + "=" + d.ID},
@@ -63,7 +66,7 @@ func (h Home) CreateElsewhere(ctx context.Context, spec Spec, e Elsewhere) (Dir,
 			}
 		}
 		if err := d.launchElsewhere(ctx, p, e, boot, lock); err != nil {
-			return errors.Join(err, e.Discard(p), d.RemoveRunDir())
+			return errors.Join(err, e.Discard(p), d.RemoveRunDir(), d.RemoveSockets(spec.Sockets))
 		}
 		return nil
 	})
@@ -77,19 +80,40 @@ const (
 	bootSocket = "boot"
 )
 
-func ownSocketPath(home Home, id string, getenv func(string) string) (string, error) {
-	if dir := home.Dir(id).Path; len(filepath.Join(dir, bootSocket)) < maxSocketPath {
-		return filepath.Join(dir, hostSocket), nil
+func ownSocketPath(d Dir, shared string, getenv func(string) string) (string, error) {
+	if len(filepath.Join(d.Path, bootSocket)) < maxSocketPath {
+		return filepath.Join(d.Path, hostSocket), nil
 	}
-	dir, err := socketPath(home, id, getenv)
-	if err != nil {
-		return "", err
+	dir := d.socketsIn(shared)
+	if shared == "" {
+		var err error
+		if dir, err = socketPath(d.Home, d.ID, getenv); err != nil {
+			return "", err
+		}
 	}
 	if longest := filepath.Join(dir, bootSocket); len(longest) >= maxSocketPath {
 		return "", fault.Hintf(fault.Errorf(fault.Usage, "socket path %s is %d bytes long; the system's limit is %d", longest, len(longest), maxSocketPath-1),
 			"name a short directory of your own with DEN_RUN_DIR")
 	}
 	return filepath.Join(dir, hostSocket), nil
+}
+
+// socketsIn is the directory of the session's sockets in one that its place
+// shares. Its name is as those in a run directory: see CheckRunPath.
+func (d Dir) socketsIn(shared string) string {
+	return filepath.Join(shared, RunName(socketKey(d.Home, d.ID)))
+}
+
+// RemoveSockets removes what a session that is over has in the directory that
+// its Spec named as Sockets, if any.
+func (d Dir) RemoveSockets(shared string) error {
+	if shared == "" {
+		return nil
+	}
+	if err := os.RemoveAll(d.socketsIn(shared)); err != nil {
+		return fault.Errorf(fault.KindOf(err), "remove the directory of its sockets: %w", err)
+	}
+	return nil
 }
 
 // RemoveRunDir removes the run directory, if any, of a session that ran

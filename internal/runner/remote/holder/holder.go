@@ -45,6 +45,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 		stay(stdout)
 	case len(args) == 2 && args[0] == ModeClean:
 		err = clean(args[1], stdout)
+	case len(args) > 2 && args[0] == ModeHost:
+		var code int
+		if code, err = startHost(args, stderr); err == nil {
+			return code
+		}
 	default:
 		err = fault.Errorf(fault.Usage, "'den %s' is for den itself", Verb)
 	}
@@ -58,7 +63,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr *os.File) int {
 func stay(stdout io.Writer) {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	fmt.Fprintln(stdout, "An agent's processes run in this container. Its conversation is in the session of its harness: see 'den ps'.")
+	fmt.Fprintln(stdout, "An agent's processes run in this container. 'den ps' and 'den kernel list' tell what the agent does.")
 	<-told
 }
 

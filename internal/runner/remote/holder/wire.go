@@ -16,6 +16,7 @@ const Verb = "hold"
 const (
 	ModePlace = "place" // stay, so that the place stays
 	ModeClean = "clean" // MARK: kill the processes that an earlier spawner left
+	ModeHost  = "host"  // NAME ID ARGS: start the host of a session, and leave it running
 )
 
 // What whoever spawns sends on the holder's standard input: frames of a kind, a
