@@ -65,6 +65,14 @@ type Preparer interface {
 	Prepare(ctx context.Context, name string, c Config, progress func(line string)) error
 }
 
+// Imager is a Preparer whose sessions are made from images.
+type Imager interface {
+	// Image is Prepare, and returns the reference of the image from which a
+	// session would be started now. Config.Options can name it: then later
+	// changes of what it was built from do not matter.
+	Image(ctx context.Context, name string, c Config, progress func(line string)) (ref string, err error)
+}
+
 // Stager puts files where a session will run. The order is Prepare, Stage and
 // Exec, Start.
 type Stager interface {

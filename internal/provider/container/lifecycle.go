@@ -31,10 +31,18 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 
 // Prepare pulls or builds the image.
 func (p *Provider) Prepare(ctx context.Context, name string, c provider.Config, progress func(line string)) error {
-	if _, err := p.recipe(ctx, name, c, progress); err != nil {
-		return fmt.Errorf("prepare session '%s': %w", name, err)
+	_, err := p.Image(ctx, name, c, progress)
+	return err
+}
+
+// Image is Prepare, and returns the image's reference: a session that was
+// started from another one is out of date.
+func (p *Provider) Image(ctx context.Context, name string, c provider.Config, progress func(line string)) (ref string, err error) {
+	r, err := p.recipe(ctx, name, c, progress)
+	if err != nil {
+		return "", fmt.Errorf("prepare session '%s': %w", name, err)
 	}
-	return nil
+	return r.image, nil
 }
 
 // recipe checks what is asked for and sees to the image. It tells progress,

@@ -55,6 +55,7 @@ var (
 	_ provider.Pruner     = (*Provider)(nil)
 	_ provider.Observer   = (*Provider)(nil)
 	_ provider.Preparer   = (*Provider)(nil)
+	_ provider.Imager     = (*Provider)(nil)
 	_ provider.Stager     = (*Provider)(nil)
 	_ provider.Execer     = (*Provider)(nil)
 )
