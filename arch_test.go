@@ -135,7 +135,7 @@ var allowed = map[string][]string{
 	"internal/kernel/toolsocket": {"internal/fault", "internal/rpc"},
 	"internal/kernel/example":    {"internal/fault"},
 	"internal/kernel/instance": {
-		"internal/fault", "internal/atomicfile", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
+		"internal/fault", "internal/atomicfile", "internal/home", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
 	},
 	"internal/kernel/tick": {
 		"internal/fault", "internal/poll", "internal/home", "internal/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",
@@ -144,6 +144,11 @@ var allowed = map[string][]string{
 	"internal/kernel/terminal": {
 		"internal/fault", "internal/atomicfile", "internal/vt", "internal/keys", "internal/eventlog", "internal/screen", "internal/wire", "internal/home",
 		"internal/session", "internal/provider/procname",
+	},
+
+	"internal/kernel/box": {
+		"internal/fault", "internal/home", "internal/session", "internal/supervise", "internal/workspace", "internal/provider", "internal/provider/container",
+		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
 	"internal/irc":              {"internal/fault"},
@@ -184,7 +189,7 @@ var allowed = map[string][]string{
 		"internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
-		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/mcpserver",
+		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
 	},
 

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -87,6 +91,9 @@ func (a *app) onInstance(cmd *cobra.Command, words int, run func(ctx context.Con
 // leadingInstance splits the arguments of a verb whose NAME may be omitted. In
 // a terminal of an agent the first word is a name only if an instance has it.
 func (a *app) leadingInstance(given []string, words int) (registry.Instance, []string, error) {
+	if a.inKernelBox() {
+		return a.ownInstance(given, words)
+	}
 	r, err := registry.New(a.getenv)
 	if err != nil {
 		return registry.Instance{}, nil, err
@@ -105,6 +112,35 @@ func (a *app) leadingInstance(given []string, words int) (registry.Instance, []s
 		return known, given, err
 	}
 	return known, given[1:], err
+}
+
+// kernelBoxVariable is set in an agent's container.
+const kernelBoxVariable = "DEN_KERNEL_BOX"
+
+// inKernelBox reports whether this is the container of an agent: nothing is
+// known of instances there but the data of its own.
+func (a *app) inKernelBox() bool {
+	return a.getenv(kernelBoxVariable) != "" && a.getenv(kernelVariable) != "" && filepath.IsAbs(a.getenv("DATA_DIR"))
+}
+
+// ownInstance is leadingInstance in an agent's container.
+func (a *app) ownInstance(given []string, words int) (registry.Instance, []string, error) {
+	own := registry.Instance{Name: a.getenv(kernelVariable), Path: a.getenv("DATA_DIR")}
+	if len(given) > 0 && (given[0] == own.Name || len(given) > words) {
+		if given[0] != own.Name {
+			return own, nil, fault.Errorf(fault.NotFound, "no instance is named '%s' here: this is the container of '%s'", given[0], own.Name)
+		}
+		given = given[1:]
+	}
+	return own, given, nil
+}
+
+// outsideBox refuses what cannot be told or done in an agent's container.
+func (a *app) outsideBox(what string) error {
+	if !a.inKernelBox() {
+		return nil
+	}
+	return fault.Hintf(fault.Errorf(fault.Unsupported, "%s in the agent's container", what), "wake, trigger and notify can be used here; ask outside for the rest")
 }
 
 func (a *app) kernelInitCmd() *cobra.Command {
@@ -312,8 +348,14 @@ func (a *app) kernelRemoveCmd() *cobra.Command {
 					return fault.Hintf(fault.Errorf(fault.Busy, "'%s' is installed as a service: %s", args[0], path), "run 'den kernel uninstall %s' first", args[0])
 				}
 			}
-			known, err := r.Remove(cmd.Context(), args[0])
+			known, err := r.Get(args[0])
+			if err == nil {
+				err = a.leaveContainer(cmd.Context(), known)
+			}
 			if err != nil {
+				return err
+			}
+			if known, err = r.Remove(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			return a.answer(map[string]any{"name": known.Name, "path": known.Path}, func(w io.Writer) {
@@ -321,6 +363,34 @@ func (a *app) kernelRemoveCmd() *cobra.Command {
 			})
 		},
 	}
+}
+
+// leaveContainer ends the container of an instance that is going to be
+// forgotten, and removes its images. One whose data is gone may have had none.
+func (a *app) leaveContainer(ctx context.Context, known registry.Instance) error {
+	dir, err := instance.At(known.Path, a.getenv)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	box, err := dir.LoadBox()
+	if err != nil || box.Image == "" {
+		return err
+	}
+	argv, err := a.kernelArgv("leave", known.Name)
+	if err != nil {
+		return err
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = a.environ, &said, &said
+	if err := cmd.Run(); err != nil {
+		return fault.Hintf(fault.Errorf(fault.Internal, "end the container of '%s': %w: %s", known.Name, err, strings.TrimSpace(said.String())),
+			"start its engine and try again, or remove the container by hand and then %s", filepath.Join(dir.Path, "box.json"))
+	}
+	return nil
 }
 
 // kernelRunCmd is a verb that dend runs: this binary links no runners.

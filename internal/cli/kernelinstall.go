@@ -17,6 +17,7 @@ import (
 
 // kernelUnitText is a systemd user unit. Only the watcher is told to end, which
 // ends a tick that runs in order; what that takes is bounded by hooks' limits.
+// Then the agent's container ends, if it has one.
 const kernelUnitText = `[Unit]
 Description=den watches the agent %[1]s
 StartLimitIntervalSec=300
@@ -25,6 +26,7 @@ StartLimitBurst=5
 [Service]
 Type=exec
 ExecStart=%[2]s
+ExecStopPost=-%[4]s
 Restart=on-failure
 RestartSec=10
 KillMode=mixed
@@ -63,15 +65,15 @@ func (a *app) kernelInstallCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			argv, err := a.kernelArgv("watch", known.Name)
+			watch, err := a.kernelUnitCommand("watch", known.Name)
 			if err != nil {
 				return err
 			}
-			words := make([]string, len(argv))
-			for i, w := range argv {
-				words[i] = systemdQuote(w)
+			stop, err := a.kernelUnitCommand("stop", known.Name)
+			if err != nil {
+				return err
 			}
-			text := fmt.Sprintf(kernelUnitText, systemdEscape(known.Name), strings.Join(words, " "), systemdEscape(a.getenv("PATH")))
+			text := fmt.Sprintf(kernelUnitText, systemdEscape(known.Name), watch, systemdEscape(a.getenv("PATH")), stop)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				return fault.Errorf(fault.KindOf(err), "install: %w", err)
 			}
@@ -85,6 +87,19 @@ func (a *app) kernelInstallCmd() *cobra.Command {
 			})
 		},
 	}
+}
+
+// kernelUnitCommand is a verb of dend's as a command line in a unit.
+func (a *app) kernelUnitCommand(verb, name string) (string, error) {
+	argv, err := a.kernelArgv(verb, name)
+	if err != nil {
+		return "", err
+	}
+	words := make([]string, len(argv))
+	for i, w := range argv {
+		words[i] = systemdQuote(w)
+	}
+	return strings.Join(words, " "), nil
 }
 
 func (a *app) kernelUninstallCmd() *cobra.Command {

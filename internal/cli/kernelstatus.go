@@ -25,6 +25,9 @@ func (a *app) kernelStatusCmd() *cobra.Command {
 	return a.onInstance(&cobra.Command{
 		Use: "status [NAME]", Short: "Tell what an agent does, and what it waits for", Example: "  den kernel status demo -j",
 	}, 0, func(ctx context.Context, in *instance.Instance, _ []string) error {
+		if err := a.outsideBox("it is not known what runs"); err != nil {
+			return err
+		}
 		s, err := in.Status(ctx, time.Now())
 		if err != nil {
 			return err
@@ -44,6 +47,13 @@ func printInstance(w io.Writer, s instance.Status) {
 	}
 	if s.Last != nil {
 		fmt.Fprintf(w, "  last tick %d, %s, began %s\n", s.Last.Tick, lastText(s.Last), s.Last.Began.Local().Format(time.DateTime))
+	}
+	if c := s.Container; c != nil {
+		fmt.Fprintf(w, "  container %s, started %s from %s\n", c.State, c.Since.Local().Format(time.DateTime), c.Image)
+		if c.Problem != "" {
+			fmt.Fprintf(w, "            an older one: %s\n", strings.ReplaceAll(c.Problem, "\n", "\n            "))
+		}
+		fmt.Fprintf(w, "  terminals den ls --home %s\n", c.Home)
 	}
 	if !s.NextLook.IsZero() {
 		fmt.Fprintf(w, "  next      %s\n", s.NextLook.Local().Format(time.DateTime))

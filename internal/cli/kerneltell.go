@@ -52,6 +52,9 @@ func (a *app) kernelNotifyCmd() *cobra.Command {
 // there to act on it.
 func (a *app) told(in *instance.Instance, v map[string]any, text string) error {
 	v["name"] = in.Name
+	if a.inKernelBox() { // who watches cannot be seen from here
+		return a.answer(v, func(w io.Writer) { fmt.Fprintln(w, text) })
+	}
 	watched, err := in.Watched()
 	if err != nil {
 		return err
@@ -86,6 +89,9 @@ func (a *app) kernelResumeCmd() *cobra.Command {
 	return a.onInstance(&cobra.Command{
 		Use: "resume [NAME]", Short: "Begin ticks again, at once also after failures", Example: "  den kernel resume demo",
 	}, 0, func(_ context.Context, in *instance.Instance, _ []string) error {
+		if err := a.outsideBox("an agent does not resume itself"); err != nil {
+			return err
+		}
 		was, err := in.Repo.Resume()
 		if err == nil {
 			err = in.Dir.Forgive()

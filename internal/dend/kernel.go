@@ -17,6 +17,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/gitpush"
 	"den/internal/kernel/instance"
@@ -39,7 +40,8 @@ type kernelFlags struct {
 }
 
 // runKernel is the process of ticks: 'dend kernel tick NAME', 'dend kernel
-// watch NAME', and 'dend kernel tools', the server of a tick's tools.
+// watch NAME', and 'dend kernel tools', the server of a tick's tools. 'dend
+// kernel stop NAME' and 'dend kernel leave NAME' end the agent's container.
 func runKernel(args, environ []string, stdout, stderr io.Writer) int {
 	f, err := parseKernel(args, stderr)
 	if err == nil {
@@ -83,15 +85,17 @@ func (f kernelFlags) run(ctx context.Context, environ []string, stdout, stderr i
 	case len(f.words) == 1 && f.words[0] == "tools":
 		return serveTools(ctx, environ)
 	case len(f.words) == 2 && f.words[0] == "tick":
-		return f.withInstance(f.words[1], "tick", environ, stderr, func(o tick.Options) error { return f.tick(ctx, o, stdout) })
+		return f.withInstance(f.words[1], "tick", environ, stderr, func(o tick.Options, _ *lodgings) error { return f.tick(ctx, o, stdout) })
 	case len(f.words) == 2 && f.words[0] == "watch":
-		return f.withInstance(f.words[1], "watch", environ, stderr, func(o tick.Options) error { return f.watch(ctx, o, stdout) })
+		return f.withInstance(f.words[1], "watch", environ, stderr, func(o tick.Options, _ *lodgings) error { return f.watch(ctx, o, stdout) })
+	case len(f.words) == 2 && (f.words[0] == "stop" || f.words[0] == "leave"):
+		return f.withInstance(f.words[1], "tick", environ, stderr, func(_ tick.Options, l *lodgings) error { return l.leave(ctx, f.words[0] == "leave") })
 	}
 	return fault.Errorf(fault.Usage, "dend kernel knows no %q", strings.Join(f.words, " "))
 }
 
 // withInstance calls do with all that ticks of an instance need.
-func (f kernelFlags) withInstance(name, who string, environ []string, stderr io.Writer, do func(tick.Options) error) error {
+func (f kernelFlags) withInstance(name, who string, environ []string, stderr io.Writer, do func(tick.Options, *lodgings) error) error {
 	getenv := lookup(environ)
 	reg, err := registry.New(getenv)
 	if err != nil {
@@ -113,54 +117,55 @@ func (f kernelFlags) withInstance(name, who string, environ []string, stderr io.
 	defer logs.Close() // Best effort, as above.
 	written := rotate.Open(logs, map[string]string{"tick": "agent", "watch": "watcher"}[who], stderr)
 	defer written.Close()
-	o, err := f.options(in, slog.New(written.Handler()), environ)
+	o, lodgings, err := f.options(in, slog.New(written.Handler()), environ)
 	if err != nil {
 		return err
 	}
+	defer lodgings.close() // Best effort: connections that nobody uses.
 	o.Who = who
-	return do(o)
+	return do(o, lodgings)
 }
 
-func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []string) (tick.Options, error) {
+func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []string) (tick.Options, *lodgings, error) {
 	getenv := lookup(environ)
 	root, err := home.ResolveHome(f.home, getenv)
 	if err != nil {
-		return tick.Options{}, err
+		return tick.Options{}, nil, err
 	}
 	mark, err := supervise.Mark("kernel", in.Dir.Path)
 	if err != nil {
-		return tick.Options{}, err
+		return tick.Options{}, nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return tick.Options{}, fmt.Errorf("find this binary: %w", err)
+		return tick.Options{}, nil, fmt.Errorf("find this binary: %w", err)
 	}
 	spawn := local.Spawner{Mark: mark, Env: environ}
-	return tick.Options{
-		Instance: in, Drivers: drivers, Spawn: spawn,
-		Place: terminal.Native{
+	l := &lodgings{
+		in: in, spawn: spawn, den: f.den, getenv: getenv, log: log,
+		here: terminal.Native{
 			Home: root, Options: session.Options{Version: Version, Binary: f.den, Registry: home.NewRegistry(getenv)},
 			Dir: filepath.Join(in.Repo.Path(), datarepo.Sandbox), Env: terminalEnv(environ, in.Name, in.Repo.Path(), f.den), Shell: session.Shell(getenv),
 		},
+	}
+	return tick.Options{
+		Instance: in, Drivers: drivers, Spawn: spawn, Lodge: l.lodge,
 		Tools: []string{self, "kernel", "tools"}, Den: f.den, Version: Version, Getenv: getenv, Log: log, Clock: time.Now,
-		Push: func(ctx context.Context) string {
-			r := gitpush.Pusher{Spawn: spawn, Dir: in.Repo.Path(), Remote: in.Remote, Getenv: getenv}.Push(ctx)
+		Push: func(ctx context.Context, confined bool) string {
+			r := gitpush.Pusher{Spawn: spawn, Dir: in.Repo.Path(), Confined: confined, Remote: in.Remote, Getenv: getenv}.Push(ctx)
 			if r.Status == gitpush.Skipped {
 				return ""
 			}
 			return "git push: " + r.String()
 		},
-	}, nil
+	}, l, nil
 }
-
-// nameVariable has the instance's name in terminals, where verbs need none.
-const nameVariable = "DEN_KERNEL"
 
 // terminalEnv is the environment of programs in terminals: that of this
 // process, with what tools of the agent look for.
 func terminalEnv(environ []string, name, data, den string) []string {
 	path := filepath.Dir(den) + string(os.PathListSeparator) + lookup(environ)("PATH")
-	return append(append([]string{}, environ...), "DATA_DIR="+data, nameVariable+"="+name, "PATH="+path)
+	return append(append([]string{}, environ...), "DATA_DIR="+data, box.NameVariable+"="+name, "PATH="+path)
 }
 
 // kernelResult is a tick as it is printed.

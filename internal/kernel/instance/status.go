@@ -27,6 +27,8 @@ type Status struct {
 	NextLook time.Time    `json:"next,omitzero"` // when something may be due
 	Failures int          `json:"failures,omitempty"`
 	Problem  string       `json:"problem,omitempty"` // what could not be read
+
+	Container *Container `json:"container,omitempty"` // or nil: it lives on this machine
 }
 
 // Last is the last tick that was recorded.
@@ -90,6 +92,9 @@ func (i *Instance) Status(ctx context.Context, now time.Time) (Status, error) {
 		s.Problem = err.Error()
 	}
 	s.Failures = m.Failures
+	if s.Container, err = i.container(); err != nil {
+		s.Problem = err.Error()
+	}
 	if s.Held != nil {
 		if live, err := i.Repo.LiveStatus(); err == nil && live != nil {
 			s.Doing = live.Status

@@ -21,8 +21,9 @@ type event struct {
 
 // tick is one tick that runs.
 type tick struct {
-	o      Options
-	config datarepo.Config
+	o       Options
+	config  datarepo.Config
+	lodging Lodging
 
 	number  int           // of the tick
 	began   time.Time     // for people
@@ -48,8 +49,8 @@ type tick struct {
 }
 
 // open makes a tick that is in a state. It starts nothing that runs.
-func open(o Options, s plan.State, config datarepo.Config) *tick {
-	t := &tick{o: o, config: config, s: s, number: s.Tick, began: s.Began, events: make(chan event, maxEvents), done: make(chan struct{})}
+func open(o Options, s plan.State, config datarepo.Config, lodging Lodging) *tick {
+	t := &tick{o: o, config: config, lodging: lodging, s: s, number: s.Tick, began: s.Began, events: make(chan event, maxEvents), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.transcript = newTranscript(o.Repo, s.Tick, o.Clock, o.Log)
 	t.inbox = newInbox(t)

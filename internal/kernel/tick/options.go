@@ -18,11 +18,12 @@ type Options struct {
 
 	// Drivers are the backends, by their names in the configuration.
 	Drivers map[string]runner.Driver
-	// Spawn starts the runner and the hooks. What it started can be ended
+	// Spawn starts the runner, on this machine. What it started can be ended
 	// after a kill, too.
 	Spawn Spawner
-	// Place is where the terminals are.
-	Place terminal.Place
+	// Lodge tells where the agent lives, by its configuration. It is asked for
+	// each tick, and starts nothing.
+	Lodge func(c datarepo.Config) (Lodging, error)
 	// Tools is the program that offers the tools by the Model Context Protocol.
 	// The socket is in its environment.
 	Tools []string
@@ -33,12 +34,20 @@ type Options struct {
 
 	Log   *slog.Logger
 	Clock func() time.Time // for people: records and files
-	// Prepare makes the container ready. The warning is why it is not as it
-	// should be, and an error that there is none; or nil.
-	Prepare func(ctx context.Context) (warning string, err error)
-	// Push hands the repository's commits on, and says what happened.
-	Push func(ctx context.Context) string
+	// Push hands the repository's commits on, and says what happened. Those of
+	// an agent that is confined must not have it run anything.
+	Push func(ctx context.Context, confined bool) string
 	Who  string // for the lock: "tick", "watch"
+}
+
+// Lodging is where an agent lives: its terminals and its hooks are there.
+type Lodging struct {
+	Place terminal.Place
+	Hooks Spawner // or nil: Options.Spawn
+	// Prepare makes it ready for a tick. The warning is why it is not as it
+	// should be, and an error that there is none; or nil.
+	Prepare  func(ctx context.Context) (warning string, err error)
+	Confined bool // it is a container
 }
 
 // Spawner is a runner.Spawner that can clean up behind a process that was

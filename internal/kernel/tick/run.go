@@ -30,7 +30,11 @@ func Run(ctx context.Context, o Options, causes []plan.Cause) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	t := open(o, s, config)
+	lodging, err := o.Lodge(config)
+	if err != nil {
+		return Result{}, err
+	}
+	t := open(o, s, config, lodging)
 	if err := t.tools.listen(); err != nil {
 		return Result{}, err
 	}
@@ -71,14 +75,30 @@ func complete(o Options) (plan.State, error) {
 	}
 	next, actions := plan.Recover(s)
 	o.Log.Warn("completing a tick that was cut off", "tick", s.Tick, "stage", s.Stage, "outcome", next.Outcome.String())
-	config, err := o.Repo.Config()
-	if err != nil { // its hooks run with the defaults' names
-		o.Log.Error("read the configuration", "error", err)
-		config = datarepo.DefaultConfig()
+	config, lodging, err := o.lodgingOfLast()
+	if err != nil {
+		return s, err
 	}
-	t := open(o, next, config)
+	t := open(o, next, config, lodging)
 	t.base = s.Elapsed
 	return t.run(context.Background(), func() { t.performAll(actions) }), nil
+}
+
+// lodgingOfLast is where the agent of a tick that was cut off lives. A
+// configuration that has been broken meanwhile must not keep it from being
+// completed: then its hooks run with the defaults' names.
+func (o Options) lodgingOfLast() (datarepo.Config, Lodging, error) {
+	config, err := o.Repo.Config()
+	if err == nil {
+		var lodging Lodging
+		if lodging, err = o.Lodge(config); err == nil {
+			return config, lodging, nil
+		}
+	}
+	o.Log.Error("the configuration cannot be used", "error", err)
+	config = datarepo.DefaultConfig()
+	lodging, err := o.Lodge(config)
+	return config, lodging, err
 }
 
 // Remember keeps how a tick ended, for the rests of watchers.

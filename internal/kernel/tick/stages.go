@@ -31,12 +31,16 @@ func (t *tick) count(ctx context.Context) plan.Event {
 
 // prepare makes the place ready in which the agent's terminals and hooks run.
 func (t *tick) prepare(ctx context.Context) plan.Event {
-	if t.o.Prepare == nil {
+	if t.lodging.Prepare == nil {
 		return plan.Event{Kind: plan.Prepared}
 	}
-	warning, err := t.o.Prepare(ctx)
+	t.live("prepare the container")
+	warning, err := t.lodging.Prepare(ctx)
 	if err != nil {
-		return plan.Event{Kind: plan.Prepared, Problem: err.Error(), Unusable: true}
+		return plan.Event{Kind: plan.Prepared, Problem: withHint(err), Unusable: true}
+	}
+	if warning != "" {
+		t.o.Log.Warn("the container is not as it should be", "why", warning)
 	}
 	t.tools.notice(warning)
 	return plan.Event{Kind: plan.Prepared, Problem: warning}
@@ -84,13 +88,21 @@ func (t *tick) close() plan.Event {
 	if err := t.tools.close(ctx); err != nil {
 		t.o.Log.Error("close the terminals", "error", err)
 	}
-	n, err := t.o.Spawn.Clean(ctx)
-	if err != nil {
-		t.o.Log.Error("end what the runner left", "error", err)
-	} else if n > 0 {
-		t.o.Log.Warn("ended processes that the runner left", "count", n)
+	t.sweep(ctx, "the runner", t.o.Spawn)
+	if t.lodging.Hooks != nil {
+		t.sweep(ctx, "hooks", t.lodging.Hooks)
 	}
 	return plan.Event{Kind: plan.Closed}
+}
+
+// sweep ends what was started and is left.
+func (t *tick) sweep(ctx context.Context, whose string, s Spawner) {
+	n, err := s.Clean(ctx)
+	if err != nil {
+		t.o.Log.Error("end what "+whose+" left", "error", err)
+	} else if n > 0 {
+		t.o.Log.Warn("ended processes that "+whose+" left", "count", n)
+	}
 }
 
 // closeLimit bounds the end of all terminals.
@@ -129,7 +141,7 @@ func (t *tick) report(what string, err error) {
 // push hands the repository's commits on.
 func (t *tick) push() plan.Event {
 	if t.o.Push != nil {
-		if told := t.o.Push(context.Background()); told != "" {
+		if told := t.o.Push(context.Background(), t.lodging.Confined); told != "" {
 			t.o.Log.Info(told)
 		}
 	}

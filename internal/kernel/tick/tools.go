@@ -160,7 +160,7 @@ func (w *tools) newSet() (*terminal.Set, error) {
 		startup[i] = terminal.Startup(l)
 	}
 	return terminal.New(terminal.Config{
-		Name: t.o.Name, Data: t.o.Repo.Path(), State: t.o.Dir.Path, Tick: t.number, Startup: startup, Place: t.o.Place, Notices: w.notices,
+		Name: t.o.Name, Data: t.o.Repo.Path(), State: t.o.Dir.Path, Tick: t.number, Startup: startup, Place: t.lodging.Place, Notices: w.notices,
 		Warn: func(err error) { t.o.Log.Warn("terminals", "error", err) },
 	})
 }

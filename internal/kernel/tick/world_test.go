@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"den/internal/home"
+	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/registry"
@@ -122,9 +123,11 @@ func (w *world) open(root string, mind runner.Driver, log *lines) error {
 	}
 	w.o = tick.Options{
 		Instance: in, Drivers: map[string]runner.Driver{"puppet": mind}, Spawn: local.Spawner{Mark: mark},
-		Place: terminal.Native{
-			Home: home.Home{Path: filepath.Join(root, "home"), Explicit: true}, Options: session.Options{Version: "test", Binary: den},
-			Dir: filepath.Join(root, "data", "sandbox"), Env: append(os.Environ(), "PS1=$ ", "DATA_DIR="+filepath.Join(root, "data")),
+		Lodge: func(datarepo.Config) (tick.Lodging, error) {
+			return tick.Lodging{Place: terminal.Native{
+				Home: home.Home{Path: filepath.Join(root, "home"), Explicit: true}, Options: session.Options{Version: "test", Binary: den},
+				Dir: filepath.Join(root, "data", "sandbox"), Env: append(os.Environ(), "PS1=$ ", "DATA_DIR="+filepath.Join(root, "data")),
+			}}, nil
 		},
 		Tools: []string{"true"}, Den: den, Version: "test", Getenv: getenv, Clock: time.Now, Who: "tick",
 		Log: slog.New(slog.NewTextHandler(log, nil)),
