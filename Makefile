@@ -86,8 +86,8 @@ load: build ## 50 agents in a channel, 5,000 mentions, kills of harnesses and of
 	DEN_LOAD=1 $(GO) test -count 1 -timeout 30m -run TestTeamUnderLoad -v ./acceptance/
 
 .PHONY: test-podman
-test-podman: setup ## in containers of podman: shell marks, agents that talk, and agents that move
-	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestMindInAContainer|TestAgentsLeaveContainers' -v ./acceptance/
+test-podman: setup ## in containers of podman: shell marks, agents that talk, agents that move, and agents that sleep and wake
+	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestMindInAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/
 
 # Chat servers and clients that den's own are tested with.
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux

@@ -1,0 +1,190 @@
+package acceptance
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/filelock"
+	"den/internal/provider/container/podmantest"
+
+	"github.com/moby/moby/client"
+)
+
+// kernelBox is the example with a container, and den as it is installed.
+type kernelBox struct {
+	*world
+	engine *podmantest.Engine
+	data   string
+}
+
+func newKernelBox(t *testing.T) *kernelBox {
+	t.Helper()
+	e := podmantest.Own(t)
+	w := newWorld(t)
+	w.den = staticDen(t)
+	dir := t.TempDir()
+	w.env = append(w.env, "CONTAINER_HOST=unix://"+e.Socket, "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"))
+	b := &kernelBox{world: w, engine: e, data: filepath.Join(dir, "data/den/kernel/demo")}
+	w.do("kernel", "init", "demo", "--example")
+	return b
+}
+
+// put writes a file of the repository.
+func (b *kernelBox) put(name, text string) {
+	b.t.Helper()
+	path := filepath.Join(b.data, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *kernelBox) read(name string) string {
+	b.t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.data, name))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// container is what status says of it, nil if there is none.
+func (b *kernelBox) container() map[string]any {
+	b.t.Helper()
+	c, _ := b.ask("kernel", "status", "demo")["container"].(map[string]any)
+	return c
+}
+
+// left counts the containers and images that den made.
+func (b *kernelBox) left() (containers, images int) {
+	b.t.Helper()
+	all := client.Filters{}.Add("label", "den.owner=kernel")
+	list, err := b.engine.API.ContainerList(b.t.Context(), client.ContainerListOptions{All: true, Filters: all})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	made, err := b.engine.API.ImageList(b.t.Context(), client.ImageListOptions{Filters: all})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return len(list.Items), len(made.Items)
+}
+
+// The example's ticks run on this machine until its repository has a
+// Containerfile: then its terminals and hooks are in a container of podman.
+// What goes wrong is told, and 'den kernel remove' leaves nothing. make
+// test-podman runs it.
+func TestKernelInAContainer(t *testing.T) {
+	if os.Getenv("DEN_TEST_PODMAN") == "" {
+		t.Skip("make test-podman runs it")
+	}
+	b := newKernelBox(t)
+	b.do("kernel", "tick", "demo")
+	if c := b.container(); c != nil {
+		t.Errorf("the example has a container: %v", c)
+	}
+	b.put("system/agent_config.json", `{"runner": "script", "command": ["system/mind"], "container": {"engine": "podman", "network": "none"}}`)
+	if _, said, code := b.try("kernel", "tick", "demo"); code != 2 || !strings.Contains(said, "there is no system/container/Containerfile") {
+		t.Errorf("without a Containerfile: exit %d: %s", code, said)
+	}
+	b.put("system/container/Containerfile", "FROM "+podmantest.BaseImage+"\nCOPY word /inside\n")
+	b.put("system/container/word", "the box\n")
+	b.put("system/hooks/post-tick/10-where", "#!/bin/sh\ncat /inside >\"$DATA_DIR/notes/where\"\n")
+
+	began := time.Now()
+	out := b.do("kernel", "tick", "demo", "-j")
+	t.Logf("a tick with a build took %s", time.Since(began).Round(time.Millisecond))
+	if !strings.Contains(out, `"tick":2,"status":"normal"`) || !strings.Contains(out, "I have written it down.") {
+		t.Error(out)
+	}
+	if got := b.read("notes/where"); got != "the box\n" {
+		t.Errorf("the hook was in %q", got)
+	}
+	if !strings.Contains(b.read("notes/journal.md"), "- tick 2: looked at the clock") {
+		t.Errorf("what was typed in the container: %s", b.read("notes/journal.md"))
+	}
+	if c := b.container(); c["state"] != "running" {
+		t.Errorf("status: %v", c)
+	}
+	since := b.container()["since"]
+	began = time.Now()
+	b.do("kernel", "tick", "demo")
+	t.Logf("a tick in the container took %s", time.Since(began).Round(time.Millisecond))
+	if now := b.container()["since"]; now != since {
+		t.Errorf("nothing has changed, and the container is of %v, not of %v", now, since)
+	}
+
+	// dend is killed in the middle of a tick.
+	script := b.read("system/mind")
+	b.put("system/mind", "#!/bin/sh\ncat >/dev/null\nden kernel tool login\n: >sandbox/ready\nsleep 1000\n")
+	ended := make(chan int, 1) // room for the one
+	go func() {
+		_, _, code := b.try("kernel", "tick", "demo")
+		ended <- code
+	}()
+	awaitFile(t, filepath.Join(b.data, "sandbox/ready"))
+	lock := b.tickLock()
+	for _, pid := range openedBy(t, lock) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+	<-ended
+	released, err := filelock.Released(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-released
+	if s := b.do("kernel", "status", "demo"); !strings.HasPrefix(s, "demo: cut off") || !strings.Contains(s, "container running") {
+		t.Errorf("after the kill: %s", s)
+	}
+	b.put("system/mind", script)
+	if out := b.do("kernel", "tick", "demo"); !strings.HasPrefix(out, "tick 5: normal") {
+		t.Errorf("the next tick: %s", out)
+	}
+	if logs := b.do("kernel", "logs", "demo"); !strings.Contains(logs, "completing a tick that was cut off") || b.container()["since"] != since {
+		t.Errorf("the container is of %v, not of %v; the log:\n%s", b.container()["since"], since, logs)
+	}
+
+	// The engine is away.
+	with := b.env
+	b.env = append(b.env, "CONTAINER_HOST=unix:///nowhere.sock")
+	if out, _, code := b.try("kernel", "tick", "demo"); code != 1 || !strings.HasPrefix(out, "tick 6: unprepared: ") {
+		t.Errorf("without an engine: exit %d: %s", code, out)
+	}
+	if s := b.do("kernel", "status", "demo"); !strings.Contains(s, "last tick 6, unprepared: ") {
+		t.Errorf("without an engine: %s", s)
+	}
+	if _, said, code := b.try("kernel", "remove", "demo"); code != 1 || !strings.Contains(said, "end the container of 'demo'") {
+		t.Errorf("without an engine: remove: exit %d: %s", code, said)
+	}
+	b.env = with
+
+	// It moves out, back in, and is forgotten.
+	config := b.read("system/agent_config.json")
+	b.put("system/agent_config.json", `{"runner": "script", "command": ["system/mind"], "container": "none"}`)
+	b.do("kernel", "tick", "demo")
+	if containers, images := b.left(); containers != 0 || images != 0 || b.container() != nil {
+		t.Errorf("it lives on this machine, and %d containers and %d images are left; status: %v", containers, images, b.container())
+	}
+	b.put("system/agent_config.json", config)
+	b.do("kernel", "tick", "demo")
+	b.do("kernel", "remove", "demo")
+	if containers, images := b.left(); containers != 0 || images != 0 {
+		t.Errorf("%d containers and %d images are left", containers, images)
+	}
+}
+
+// tickLock is the lock of the only instance.
+func (b *kernelBox) tickLock() string {
+	b.t.Helper()
+	locks, err := filepath.Glob(filepath.Join(variable(b.env, "XDG_STATE_HOME"), "den/kernel/*/tick.lock"))
+	if err != nil || len(locks) != 1 {
+		b.t.Fatalf("%v, %v", locks, err)
+	}
+	return locks[0]
+}
