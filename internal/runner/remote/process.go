@@ -132,8 +132,11 @@ func (p *process) giveUp() {
 // abandon ends a process that did not start as it should, and returns what it
 // said of it. Without its input the holder ends it, and else the end of Exec.
 func (p *process) abandon() (told string) {
-	p.frames.Close()             // Best effort: it may be closed.
-	p.out.Close()                // Best effort: nobody reads it; what is still written must not hold up the end.
+	p.frames.Close() // Best effort: it may be closed.
+	// What is still written must not hold up the end; nor may it fail, because
+	// Exec would then kill the holder before that has ended the command. It ends
+	// with the process.
+	go io.Copy(io.Discard, p.out)
 	read := make(chan string, 1) // room for the one
 	go func() {                  // ends with the process
 		begin, _ := io.ReadAll(io.LimitReader(p.stderr, 4096)) // Best effort: what there is helps.
@@ -145,6 +148,7 @@ func (p *process) abandon() (told string) {
 	p.Wait()
 	told = <-read
 	p.stderr.Close() // Best effort: it was read to its end.
+	p.out.Close()    // Best effort, as above.
 	return told
 }
 
