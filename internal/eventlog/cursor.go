@@ -37,8 +37,12 @@ type cursor struct {
 
 // openCursor opens a segment and reads its header. The error is
 // io.ErrUnexpectedEOF if the header is incomplete.
-func openCursor(dir string, e entry) (*cursor, error) {
-	f, err := atomicfile.Open(filepath.Join(dir, e.name))
+func (l *Log) openCursor(e entry) (*cursor, error) {
+	open := l.file
+	if open == nil {
+		open = func() (*os.File, error) { return atomicfile.Open(filepath.Join(l.dir, e.name)) }
+	}
+	f, err := open()
 	if err != nil {
 		return nil, err
 	}

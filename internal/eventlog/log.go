@@ -16,10 +16,11 @@ import (
 
 const suffix = ".cast"
 
-// A Log reads the segments in a directory. It keeps no file open, needs no
-// write permission, and sees what a writer appends.
+// A Log reads the segments in a directory, or one recording. It keeps no file
+// open, needs no write permission, and sees what a writer appends.
 type Log struct {
-	dir string
+	dir  string
+	file func() (*os.File, error) // the only segment, called dir; or nil: those in the directory
 }
 
 // A Segment is one file of a log, as its header describes it.
@@ -53,6 +54,29 @@ func Open(dir string) (*Log, error) {
 	return l, nil
 }
 
+// OpenFile returns a recording, one asciicast v3 file, as a log of one segment.
+// name is for errors; open opens the file, once for each reading. A file that
+// cannot be opened, or has no header, is an error.
+func OpenFile(name string, open func() (*os.File, error)) (*Log, error) {
+	l := &Log{dir: name, file: open}
+	if _, err := l.segment(entry{name, 1}); err != nil {
+		return nil, recordingError(name, err)
+	}
+	return l, nil
+}
+
+func recordingError(name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.Errorf(fault.NotFound, "read the recording %s: %w", name, err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fault.Errorf(fault.Storage, "read the recording %s: it ends within its header", name)
+	case fault.KindOf(err) == fault.Protocol:
+		return err
+	}
+	return fault.Errorf(fault.Storage, "read the recording %s: %w", name, err)
+}
+
 func noSegments(dir string) error {
 	return fault.Errorf(fault.NotFound, "no event log in %s: it has no segment (000001%s)", dir, suffix)
 }
@@ -72,6 +96,9 @@ type entry struct {
 
 // list returns the segments' files in order.
 func (l *Log) list() ([]entry, error) {
+	if l.file != nil {
+		return []entry{{l.dir, 1}}, nil
+	}
 	d, err := os.Open(l.dir)
 	if err != nil {
 		return nil, notFound(err)
@@ -126,7 +153,7 @@ func (l *Log) Segments() ([]Segment, error) {
 // segment reads one header. The error is io.ErrUnexpectedEOF if it is
 // incomplete.
 func (l *Log) segment(e entry) (Segment, error) {
-	c, err := openCursor(l.dir, e)
+	c, err := l.openCursor(e)
 	if err != nil {
 		return Segment{}, err
 	}
@@ -155,7 +182,7 @@ func (l *Log) Last() (Position, error) {
 		return Position{}, err
 	}
 	for _, e := range slices.Backward(entries) {
-		c, err := openCursor(l.dir, e)
+		c, err := l.openCursor(e)
 		if fault.KindOf(err) == fault.Protocol {
 			return Position{}, err
 		}

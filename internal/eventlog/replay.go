@@ -81,7 +81,7 @@ func (l *Log) replay(seq uint64, d time.Duration) (*Replay, error) {
 // an earlier state was reached.
 func (r *Replay) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		c, err := openCursor(r.log.dir, entry{r.Segment.Name, r.Segment.Index})
+		c, err := r.log.openCursor(entry{r.Segment.Name, r.Segment.Index})
 		if err != nil {
 			yield(Event{}, notFound(err))
 			return

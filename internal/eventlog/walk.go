@@ -17,10 +17,11 @@ type walker struct {
 	seq     uint64  // the last event passed
 	known   bool    // seq is a number, not "wherever the log begins"
 	us      int64
-	skip    bool // the rest of cur is damaged
-	sealed  bool // a later segment exists, so cur will not grow
-	den     bool // the log is den's own: each segment says where it begins
-	damaged bool // a *Damage already stands for what is missing before the next segment
+	passed  uint64 // events of segments without den's key before the next one
+	skip    bool   // the rest of cur is damaged
+	sealed  bool   // a later segment exists, so cur will not grow
+	den     bool   // the log is den's own: each segment says where it begins
+	damaged bool   // a *Damage already stands for what is missing before the next segment
 }
 
 func (w *walker) close() {
@@ -78,7 +79,7 @@ func (w *walker) next(ev *Event) error {
 			return err
 		case w.sealed:
 			// Read to its end after a later one was seen: all of it.
-			w.us = max(w.us, w.cur.us)
+			w.us, w.passed = max(w.us, w.cur.us), w.cur.seq
 			w.cur.close()
 			w.cur = nil
 		default:
@@ -115,7 +116,7 @@ func (w *walker) open() error {
 	}
 	for i, e := range entries {
 		last := i == len(entries)-1
-		c, err := openCursor(w.log.dir, e)
+		c, err := w.log.openCursor(e)
 		if err == nil && !c.seg.numbered && w.den {
 			c.close()
 			err = errNoPlace
@@ -133,7 +134,7 @@ func (w *walker) open() error {
 			return &Damage{Segment: e.name, Line: 1, Seq: w.seq + 1, Err: err}
 		}
 		if !c.seg.numbered {
-			c.seq, c.us = w.seq, w.us
+			c.seq, c.us = w.passed, w.us // whatever the caller has read before
 			c.seg.Seq, c.seg.Elapsed = c.seq, c.time()
 		}
 		w.cur, w.index, w.skip, w.sealed = c, e.index, false, !last
