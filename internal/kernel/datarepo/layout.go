@@ -162,10 +162,23 @@ func (r *Repo) OpenLogs() (*os.Root, error) {
 // TickLog is the name of a tick's transcript.
 func TickLog(tick int) string { return fmt.Sprintf("%s/tick-%03d.jsonl", Logs, tick) }
 
-// The names by which a tick is known in the logs: its transcript, perhaps
-// compressed, and the archives of its terminals.
+// TickIndex is the name of a tick's index, which lists what belongs to it.
+func TickIndex(tick int) string { return fmt.Sprintf("%s/tick-%03d.json", Logs, tick) }
+
+// TerminalArchive is the name of the directory that has the files of a terminal
+// after a tick. again counts terminals of one number in one tick, from 0.
+func TerminalArchive(number, tick, again int) string {
+	name := fmt.Sprintf("%s/tty_%d-tick-%03d", SessionLogs, number, tick)
+	if again > 0 {
+		name += "-" + strconv.Itoa(again)
+	}
+	return name
+}
+
+// The names by which a tick is known in the logs: its index, its transcript,
+// perhaps compressed, and the archives of its terminals.
 var (
-	tickLogName = regexp.MustCompile(`^tick-([0-9]{3,9})\.jsonl`)
+	tickLogName = regexp.MustCompile(`^tick-([0-9]{3,9})\.json`)
 	archiveName = regexp.MustCompile(`^tty_[0-9]+-tick-([0-9]{3,9})(-[0-9]+)?$`)
 )
 

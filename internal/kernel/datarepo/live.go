@@ -29,7 +29,7 @@ func (r *Repo) SetLiveStatus(s LiveStatus) error {
 	if err != nil {
 		return err
 	}
-	return r.replace(liveFile, o.File())
+	return r.Replace(liveFile, o.File())
 }
 
 // LiveStatus returns what the agent did last, nil if there is nothing.

@@ -60,5 +60,18 @@ func (r *Repo) Paused() (text string, paused bool, err error) {
 	return clean(data), true, nil
 }
 
+// PausedSince is when the agent was paused, as far as the file tells: the zero
+// time if it is not paused.
+func (r *Repo) PausedSince() (time.Time, error) {
+	fi, err := r.root.Lstat(pausedFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return time.Time{}, nil
+	}
+	if err != nil {
+		return time.Time{}, r.failed("look at", pausedFile, err)
+	}
+	return fi.ModTime(), nil
+}
+
 // Resume lets the agent have ticks, and reports whether it was paused.
 func (r *Repo) Resume() (bool, error) { return r.Remove(pausedFile) }

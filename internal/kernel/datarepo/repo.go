@@ -136,8 +136,27 @@ func (r *Repo) write(name string, data []byte, ready func() error) error {
 	return nil
 }
 
-// replace is write without the wait for the disk.
-func (r *Repo) replace(name string, data []byte) error {
+// Open opens a regular file for reading. It never blocks.
+func (r *Repo) Open(name string) (*os.File, error) {
+	f, err := atomicfile.OpenIn(r.root, name)
+	if err != nil {
+		return nil, r.failed("open", name, err)
+	}
+	return f, nil
+}
+
+// Stat describes what has a name. A link is not followed.
+func (r *Repo) Stat(name string) (fs.FileInfo, error) {
+	fi, err := r.root.Lstat(name)
+	if err != nil {
+		return nil, r.failed("look at", name, err)
+	}
+	return fi, nil
+}
+
+// Replace is Write without the wait for the disk: for what survives a crash of
+// programs, and need not survive one of the machine.
+func (r *Repo) Replace(name string, data []byte) error {
 	if err := r.root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return r.failed("write", name, err)
 	}

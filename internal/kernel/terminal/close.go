@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"den/internal/fault"
 )
@@ -108,8 +109,25 @@ func (s *Set) archive(ctx context.Context, t *tty) Closed {
 	c.Last.Lines.Whole = s.files.moved(c.Last.Lines.Whole, t.number, c.Archive)
 	s.release(t.number)
 	s.saveRegistry()
+	r := t.record()
+	r.Closed, r.Archive, r.Notes = time.Now(), c.Archive, c.Notes
+	if recorded == nil && c.Archive != "" {
+		r.Recording = c.Archive + "/" + recordingFile
+	}
+	s.config.Record(r)
 	s.happened()
 	return c
+}
+
+// record is what is kept of a terminal, as long as it is open.
+func (t *tty) record() Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := Record{Number: t.number, Command: t.command, Label: t.label, Session: t.session.Dir.ID, Tick: t.tick, Opened: t.created}
+	if t.end != nil {
+		r.Status = t.wordLocked()
+	}
+	return r
 }
 
 // closeDead closes the terminals whose end is told by reports, and puts into

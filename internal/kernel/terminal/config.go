@@ -43,6 +43,26 @@ type Config struct {
 	Adopt   bool
 	Notices []string    // told at login, such as why an image was not built
 	Warn    func(error) // or nil; told what could not be written or read
+	// Record is told when a terminal was opened, and when it was archived or
+	// found lost; or nil. It may be called by several goroutines.
+	Record func(Record)
+}
+
+// Record is what is kept of a terminal.
+type Record struct {
+	Number  int
+	Command string
+	Label   string // or ""
+	Session string // den's id of it
+	Tick    int    // in which it was opened
+	Opened  time.Time
+	Closed  time.Time // zero while it is open
+	Status  string    // how its program ended, as in the status file
+	// Archive and Recording are below the data repository: "" while it is open,
+	// and where there is none.
+	Archive   string
+	Recording string
+	Notes     []string // what could not be kept
 }
 
 // Startup is a terminal that login opens.

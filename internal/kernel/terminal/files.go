@@ -26,6 +26,9 @@ const (
 	archiveDir  = "system/logs/sessions"
 )
 
+// recordingFile is the recording of a closed terminal, among its files.
+const recordingFile = "recording.cast"
+
 // maxRaw bounds the file of a terminal's bytes. Of more the newest half is kept.
 const maxRaw = 2_000_000
 
@@ -229,7 +232,7 @@ func (f *files) record(t *tty) error {
 	if err != nil {
 		return fmt.Errorf("archive the recording of terminal %d: %w", t.number, err)
 	}
-	name := dirOf(t.number) + "/recording.cast"
+	name := dirOf(t.number) + "/" + recordingFile
 	file, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "archive the recording of terminal %d: %w", t.number, err)

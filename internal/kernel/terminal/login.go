@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -194,7 +195,24 @@ func (s *Set) addUnlisted(ctx context.Context, known map[int]entry) {
 		if err != nil || !m.Status.Active() || known[n].Session == m.ID {
 			continue
 		}
-		known[n] = entry{Command: strings.Join(m.Command, " "), Created: m.Created, Session: m.ID, Tick: max(s.config.Tick-1, 0)}
+		known[n] = entry{Command: strings.Join(m.Command, " "), Created: m.Created, Session: m.ID, Tick: s.tickOf(m)}
+	}
+}
+
+// tickOf is the tick in which a session was started that nobody listed. One
+// without the label is of a den that wrote none, and of the tick before.
+func (s *Set) tickOf(m *home.Manifest) int {
+	if n, err := strconv.Atoi(m.Labels[TickLabel]); err == nil && n > 0 && n <= s.config.Tick {
+		return n
+	}
+	return max(s.config.Tick-1, 0)
+}
+
+// lostRecord is what is kept of a terminal whose session is not there any more.
+func lostRecord(number int, e entry) Record {
+	return Record{
+		Number: number, Command: e.Command, Label: e.Label, Session: e.Session, Tick: e.Tick, Opened: e.Created, Closed: time.Now(), Status: "lost",
+		Notes: []string{"its session is gone, and its recording with it"},
 	}
 }
 
@@ -211,6 +229,7 @@ func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (
 		s.release(number)
 		if fault.KindOf(err) == fault.NotFound {
 			err = nil
+			s.config.Record(lostRecord(number, e))
 		}
 		return l, err
 	}

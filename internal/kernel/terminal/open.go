@@ -70,6 +70,7 @@ func (s *Set) start(ctx context.Context, w Startup, hold bool) (*tty, error) {
 	s.put(t)
 	s.begin(t)
 	s.saveRegistry()
+	s.config.Record(t.record())
 	return t, nil
 }
 
@@ -86,7 +87,7 @@ func (s *Set) create(ctx context.Context, w Startup, hold bool) (*tty, error) {
 	t.hold = hold && command != "" && !isShell(command)
 	t.session, err = s.config.Place.Start(ctx, Spec{
 		Name: sessionName(s.config.Name, w.Number), Command: command, Hold: t.hold,
-		Labels: map[string]string{Label: s.config.Name + "/" + strconv.Itoa(w.Number)}, Warn: t.warn,
+		Labels: map[string]string{Label: s.config.Name + "/" + strconv.Itoa(w.Number), TickLabel: strconv.Itoa(s.config.Tick)}, Warn: t.warn,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open terminal %d: %w", w.Number, err)

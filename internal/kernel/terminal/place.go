@@ -36,6 +36,9 @@ type Spec struct {
 // Label marks a session as the terminal of a kernel's agent.
 const Label = "den.kernel-terminal"
 
+// TickLabel has the number of the tick in which the terminal was opened.
+const TickLabel = "den.kernel-tick"
+
 // Native runs terminals on this machine.
 type Native struct {
 	Home    home.Home

@@ -36,6 +36,9 @@ func New(c Config) (*Set, error) {
 	if c.Warn == nil {
 		c.Warn = func(error) {}
 	}
+	if c.Record == nil {
+		c.Record = func(Record) {}
+	}
 	f, err := openFiles(c.Data)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"den/internal/filelock"
 	"den/internal/kernel/plan"
@@ -51,13 +52,16 @@ func (k killer) Handle(ctx context.Context, r slog.Record) error {
 func child() int {
 	den = os.Getenv(denVar)
 	w := &world{}
-	mind := &puppet{turns: []func(*turn) (runner.Result, error){childTurn}}
-	if err := w.open(os.Getenv(childVar), mind, &lines{}); err != nil {
+	at, err := strconv.Atoi(os.Getenv(killVar))
+	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	at, err := strconv.Atoi(os.Getenv(killVar))
-	if err != nil {
+	mind := &puppet{turns: []func(*turn) (runner.Result, error){childTurn}}
+	if at == killedInTurn {
+		mind.turns[0] = killedTurn
+	}
+	if err := w.open(os.Getenv(childVar), mind, &lines{}); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -82,6 +86,19 @@ func childTurn(t *turn) (runner.Result, error) {
 		}
 	}
 	return t.say("done")
+}
+
+// killedInTurn has a child killed while the agent works in two terminals.
+const killedInTurn = -1
+
+func killedTurn(t *turn) (runner.Result, error) {
+	for _, c := range []struct{ tool, arguments string }{{"login", ""}, {"open", `{"command":"echo hello; sleep 1000"}`}, {"wait", `{"until":"hello"}`}} {
+		if _, err := t.use(c.tool, c.arguments); err != nil {
+			return runner.Result{}, err
+		}
+	}
+	syscall.Kill(os.Getpid(), syscall.SIGKILL) // it cannot fail
+	select {}
 }
 
 // runChild runs a tick in another process. It returns what it printed, "" if
@@ -173,6 +190,7 @@ func (w *world) completed(at, number int) {
 		w.Errorf("killed at step %d: the transcript ends with %s", at, lines[len(lines)-1])
 	}
 	w.noSessions()
+	w.indexedAfterKill(at, number, time.Now())
 	if s, _, err := w.o.Dir.PeekTick(); err != nil || s.Stage != plan.Done {
 		w.Errorf("killed at step %d: %s, %v", at, s.Stage, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"den/internal/kernel/datarepo"
+	"den/internal/kernel/history"
 	"den/internal/kernel/plan"
 )
 
@@ -41,6 +42,8 @@ type tick struct {
 	tools      *tools
 	inbox      *inbox
 	transcript *transcript
+	index      *history.Writer
+	seen       time.Time // zero, or when a tick that is recovered was last known to live
 
 	// The loop's own.
 	s        plan.State
@@ -53,6 +56,7 @@ func open(o Options, s plan.State, config datarepo.Config, lodging Lodging) *tic
 	t := &tick{o: o, config: config, lodging: lodging, s: s, number: s.Tick, began: s.Began, events: make(chan event, maxEvents), done: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	t.transcript = newTranscript(o.Repo, s.Tick, o.Clock, o.Log)
+	t.index = newIndex(o.Repo, s, config)
 	t.inbox = newInbox(t)
 	t.mind.tick = t
 	t.tools = newTools(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/permission"
 	"den/internal/runner"
@@ -271,6 +272,14 @@ func (m *mind) close() runner.Exit {
 	return session.Close()
 }
 
+// modelOf is the model that the backend is told to use, "" where it chooses.
+func modelOf(c datarepo.Config) string {
+	if _, chosen := c.Extra("model"); chosen || c.Runner == "claude" {
+		return c.Model
+	}
+	return ""
+}
+
 // runnerOptions is how the agent's program is started.
 func (t *tick) runnerOptions(context.Context) (runner.Options, runner.Driver, error) {
 	c := t.config
@@ -291,9 +300,7 @@ func (t *tick) runnerOptions(context.Context) (runner.Options, runner.Driver, er
 		Servers: t.tools.servers(), Without: []permission.Kind{permission.Execute, permission.Fetch, permission.Question},
 		Ask: ask, Log: func(line string) { t.o.Log.Info("runner", "line", line) },
 	}
-	if _, chosen := c.Extra("model"); chosen || c.Runner == "claude" {
-		o.Model = c.Model
-	}
+	o.Model = modelOf(c)
 	if c.Runner == "claude" {
 		o.Extra = map[string]string{"setting_sources": "project"}
 		o.Env["MAX_THINKING_TOKENS"] = fmt.Sprint(c.MaxThinkingTokens)

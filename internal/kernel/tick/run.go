@@ -8,6 +8,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/kernel/datarepo"
+	"den/internal/kernel/history"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"
 )
@@ -81,6 +82,7 @@ func complete(o Options) (plan.State, error) {
 	}
 	t := open(o, next, config, lodging)
 	t.base = s.Elapsed
+	t.seen = history.LastSign(o.Repo, s.Tick, s.Began.Add(s.Elapsed))
 	return t.run(context.Background(), func() { t.performAll(actions) }), nil
 }
 

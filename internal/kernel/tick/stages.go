@@ -25,6 +25,7 @@ func (t *tick) count(ctx context.Context) plan.Event {
 	if err != nil {
 		return plan.Event{Kind: plan.Broken, Problem: err.Error()}
 	}
+	t.report("index the tick", t.index.Begin())
 	t.transcript.begin()
 	return plan.Event{Kind: plan.Begun}
 }
@@ -115,6 +116,7 @@ func (t *tick) finish(s plan.State) plan.Event {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	t.transcript.end(s)
+	t.report("index the tick", t.indexEnd(s, now))
 	if s.Outcome.Pauses() {
 		p := datarepo.Pause{When: now, Why: s.Outcome.Why, Tick: s.Tick, Todo: s.Outcome.Advice}
 		t.report("pause the agent", t.o.Repo.Pause(p))

@@ -161,7 +161,7 @@ func (w *tools) newSet() (*terminal.Set, error) {
 	}
 	return terminal.New(terminal.Config{
 		Name: t.o.Name, Data: t.o.Repo.Path(), State: t.o.Dir.Path, Tick: t.number, Startup: startup, Place: t.lodging.Place, Notices: w.notices,
-		Warn: func(err error) { t.o.Log.Warn("terminals", "error", err) },
+		Warn: func(err error) { t.o.Log.Warn("terminals", "error", err) }, Record: t.indexTerminal,
 	})
 }
 
