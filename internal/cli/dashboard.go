@@ -24,8 +24,8 @@ func (a *app) dashboardCmd() *cobra.Command {
 		Long: `Show the sessions of all Homes known on this machine, and the screen of one, live or in
 the past. The dashboard reads the event logs: it never disturbs or resizes a session, and
 works for sessions that are over. The arrow keys select a session and move through time;
-? lists the keys. With a workspace, w shows its agents. With -j the sessions are printed
-instead.
+? lists the keys. With a workspace, w shows its agents; t shows the agents that sleep and
+wake, and their ticks. With -j the sessions are printed instead.
 
 With --web a page for browsers is served, on this machine only and behind a token; its
 address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1. The page shows what

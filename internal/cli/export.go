@@ -51,6 +51,12 @@ to stdout. An interrupted export leaves no file.
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
 		return a.runExport(ctx, s, o)
 	})
+	o.addFlags(cmd)
+	return cmd
+}
+
+// addFlags adds those that say what becomes of a recording.
+func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
 	f.StringVar(&o.format, "format", "", "cast, cast2, gif, webm, mp4 or text (default: by the name of FILE, else cast)")
@@ -62,7 +68,6 @@ to stdout. An interrupted export leaves no file.
 	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark; see 'den screenshot --help')")
 	f.Float64Var(&o.scale, "scale", 1, "size of pictures: 2 is twice as large")
 	o.redactOptions.addFlags(cmd)
-	return cmd
 }
 
 // exportAnswer is what the caller gets.
@@ -85,12 +90,19 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	if err != nil {
 		return err
 	}
-	if o.out == "-" && a.json {
-		return fault.Hintf(fault.Errorf(fault.Usage, "-o - and --json both want stdout"), "leave one of them out")
-	}
 	log, err := eventlog.Open(s.Dir.Log())
 	if err != nil {
 		return err
+	}
+	keep := func(tmp string) (string, error) { return keepExport(ctx, s, fo, tmp) }
+	return a.export(ctx, log, "session '"+m.Name+"'", o, fo, keep)
+}
+
+// export makes a film of a log, puts it where the options say, and prints the
+// result. keep takes one that they name no place for.
+func (a *app) export(ctx context.Context, log *eventlog.Log, what string, o exportOptions, fo film.Options, keep func(tmp string) (path string, err error)) error {
+	if o.out == "-" && a.json {
+		return fault.Hintf(fault.Errorf(fault.Usage, "-o - and --json both want stdout"), "leave one of them out")
 	}
 	// In the destination directory, if there is one, so that it can be
 	// renamed.
@@ -100,7 +112,7 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	}
 	tmp, err := os.CreateTemp(dir, ".den-export-*") // mode 0600
 	if err != nil {
-		return fault.Hintf(notMade(fmt.Errorf("export session '%s': %w", m.Name, err)), "-o FILE names a place that can be written")
+		return fault.Hintf(notMade(fmt.Errorf("export %s: %w", what, err)), "-o FILE names a place that can be written")
 	}
 	defer func() {
 		os.Remove(tmp.Name()) // Best effort: it is renamed, or not wanted.
@@ -117,22 +129,22 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = a.putExport(ctx, s, m, o, fo, tmp, res)
+		err = a.putExport(o, fo, tmp, res, keep)
 	}
 	err = errors.Join(err, tmp.Close())
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return notMade(fmt.Errorf("export session '%s': %w", m.Name, err))
+		return notMade(fmt.Errorf("export %s: %w", what, err))
 	}
 	return err
 }
 
 // putExport moves the recording to its destination and prints the result.
-func (a *app) putExport(ctx context.Context, s *session.Session, m *home.Manifest, o exportOptions, fo film.Options, tmp *os.File, res *film.Result) error {
+func (a *app) putExport(o exportOptions, fo film.Options, tmp *os.File, res *film.Result, keep func(tmp string) (string, error)) error {
 	size, err := tmp.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
-	ans := exportAnswer{Session: m.Name, Path: o.out, Format: string(fo.Format), Bytes: size, DurationMS: res.Duration.Milliseconds(), Frames: res.Frames}
+	ans := exportAnswer{Session: fo.Title, Path: o.out, Format: string(fo.Format), Bytes: size, DurationMS: res.Duration.Milliseconds(), Frames: res.Frames}
 	for _, missing := range res.Missing {
 		ans.Missing = append(ans.Missing, missing.Error())
 		fmt.Fprintf(a.stderr, "den: not in the recording: %v\n", missing)
@@ -145,7 +157,7 @@ func (a *app) putExport(ctx context.Context, s *session.Session, m *home.Manifes
 		_, err := io.Copy(a.stdout, tmp)
 		return err
 	case "":
-		if ans.Path, err = keepExport(ctx, s, fo, tmp.Name()); err != nil {
+		if ans.Path, err = keep(tmp.Name()); err != nil {
 			return fault.Hintf(err, "-o FILE writes it elsewhere")
 		}
 	default:

@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -131,129 +128,4 @@ func lastLines(path string, n int) ([]string, error) {
 		}
 	}
 	return records[max(0, len(records)-n):], nil
-}
-
-func (a *app) kernelReplayCmd() *cobra.Command {
-	return a.onInstance(&cobra.Command{
-		Use: "replay [NAME] [TICK]", Short: "Tell what was said and done in a tick", Example: "  den kernel replay demo\n  den kernel replay demo 12 -j",
-		Long: "Print the transcript of a tick, by default of the last one: prompts, answers, uses of tools and how it ended. With -j the\nlines are printed as they were written.",
-	}, 1, func(ctx context.Context, in *instance.Instance, words []string) error {
-		number, err := a.tickNumber(in, words)
-		if err != nil {
-			return err
-		}
-		f, err := atomicfile.Open(filepath.Join(in.Repo.Path(), datarepo.TickLog(number)))
-		if os.IsNotExist(err) {
-			return fault.Errorf(fault.NotFound, "tick %d of '%s' has no transcript", number, in.Name)
-		}
-		if err != nil {
-			return fault.Errorf(fault.KindOf(err), "read the transcript: %w", err)
-		}
-		defer f.Close() // Best effort: it was only read.
-		return a.replay(ctx, f)
-	})
-}
-
-func (a *app) tickNumber(in *instance.Instance, words []string) (int, error) {
-	if len(words) == 0 {
-		return in.Repo.HighestTick()
-	}
-	n, err := strconv.Atoi(words[0])
-	if err != nil || n < 1 {
-		return 0, fault.Errorf(fault.Usage, "'%s' is not the number of a tick", words[0])
-	}
-	return n, nil
-}
-
-// maxTranscriptLine bounds one line.
-const maxTranscriptLine = 16 << 20
-
-func (a *app) replay(ctx context.Context, r io.Reader) error {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxTranscriptLine)
-	for lines.Scan() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		var err error
-		if a.json {
-			_, err = fmt.Fprintf(a.stdout, "%s\n", lines.Bytes())
-		} else {
-			_, err = io.WriteString(a.text, replayLine(lines.Bytes()))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fault.Errorf(fault.Storage, "read the transcript: %w", err)
-	}
-	return nil
-}
-
-// transcriptLine is a line of a transcript, as far as it is shown.
-type transcriptLine struct {
-	Type      string    `json:"type"`
-	Subtype   string    `json:"subtype"`
-	Timestamp time.Time `json:"timestamp"`
-	Message   struct {
-		Content json.RawMessage `json:"content"`
-	} `json:"message"`
-	Detail map[string]any `json:"detail"`
-}
-
-type transcriptBlock struct {
-	Type    string          `json:"type"`
-	Text    string          `json:"text"`
-	Name    string          `json:"name"`
-	Input   json.RawMessage `json:"input"`
-	Content json.RawMessage `json:"content"`
-	Failed  bool            `json:"is_error"`
-}
-
-// replayLine is a line for people, "" for one that tells them nothing.
-func replayLine(raw []byte) string {
-	var l transcriptLine
-	if json.Unmarshal(raw, &l) != nil {
-		return "(a line that cannot be read)\n"
-	}
-	at := l.Timestamp.Local().Format(time.TimeOnly)
-	var text string
-	var blocks []transcriptBlock
-	switch {
-	case l.Type == "system" && (l.Subtype == "tick_begun" || l.Subtype == "tick_ended" || l.Subtype == "retrying" || l.Subtype == "note" || l.Subtype == "compacting"):
-		detail, err := json.Marshal(l.Detail)
-		if err != nil || len(l.Detail) == 0 {
-			detail = nil
-		}
-		return fmt.Sprintf("%s -- %s %s\n", at, strings.ReplaceAll(l.Subtype, "_", " "), detail)
-	case l.Type == "system":
-		return ""
-	case json.Unmarshal(l.Message.Content, &text) == nil:
-		return indented(at+" > ", text)
-	case json.Unmarshal(l.Message.Content, &blocks) != nil:
-		return ""
-	}
-	var b strings.Builder
-	for _, block := range blocks {
-		switch block.Type {
-		case "text":
-			b.WriteString(indented(at+" < ", block.Text))
-		case "tool_use":
-			b.WriteString(indented(at+" * ", block.Name+" "+string(block.Input)))
-		case "tool_result":
-			var out string
-			if json.Unmarshal(block.Content, &out) != nil {
-				out = string(block.Content)
-			}
-			b.WriteString(indented(at+"   ", out))
-		}
-	}
-	return b.String()
-}
-
-// indented puts a margin before a text, and blanks below it.
-func indented(margin, text string) string {
-	text = strings.TrimRight(text, "\n")
-	return margin + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len(margin))) + "\n"
 }

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/kernel/history"
+	"den/internal/kernel/instance"
+	"den/internal/kernel/plan"
+	"den/internal/kernel/transcript"
+)
+
+// What is not known of a tick is said to be so.
+func TestPrintTicks(t *testing.T) {
+	began := time.Date(2026, 11, 16, 2, 0, 0, 0, time.Local)
+	page := instance.TickPage{Before: 3, Ticks: []instance.Tick{
+		{State: instance.TickRuns, Tick: history.Tick{Number: 9, Began: began, Runner: "claude"}},
+		{State: instance.TickCutOff, Tick: history.Tick{Number: 8, Began: began, Seen: began.Add(70 * time.Second), Runner: "claude"}},
+		{State: instance.TickEnded, Tick: history.Tick{Number: 7, Began: began, Seen: began.Add(time.Second), Completed: began.Add(time.Hour), Outcome: plan.Outcome{Reason: plan.Crashed, Why: "its process was killed"}}},
+		{State: instance.TickEnded, Tick: history.Tick{Number: 6, Began: began, Ended: began.Add(90 * time.Second), Runner: "codex", Turns: 3, CostUSD: 0.125, Outcome: plan.Outcome{Reason: plan.Normal}, Last: "one\ntwo", Terminals: make([]history.Terminal, 2)}},
+		{State: instance.TickLost, Tick: history.Tick{Number: 5, Seen: began}},
+	}}
+	var b strings.Builder
+	printTicks(&b, "demo", page, began.Add(time.Minute))
+	for _, want := range []string{
+		`(?m)^9 +2026-11-16 02:00:00 +1m0s +running +\? +0 +claude`,
+		`(?m)^8 +2026-11-16 02:00:00 +≥1m10s +cut off +\? +0 +claude`,
+		`(?m)^7 +2026-11-16 02:00:00 +≥1s +crashed +0 +0 +\? +its process was killed$`,
+		`(?m)^6 +2026-11-16 02:00:00 +1m30s +normal +3 +\$0\.12 +2 +codex +one …$`,
+		`(?m)^5 +\? +\? +unknown +\? +0 +\?`,
+		`(?m)^older: den kernel replay demo --before 3$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(b.String()) {
+			t.Errorf("%s is not in\n%s", want, b.String())
+		}
+	}
+}
+
+func TestEntryText(t *testing.T) {
+	at := time.Date(2026, 11, 16, 2, 3, 4, 0, time.Local)
+	for want, e := range map[string]transcript.Entry{
+		"02:03:04 > one\n           two\n":            {At: at, Kind: transcript.Prompt, Text: "one\ntwo\n"},
+		"02:03:04 < done\n":                           {At: at, Kind: transcript.Said, Text: "done"},
+		"02:03:04 ~ hm\n":                             {At: at, Kind: transcript.Thought, Text: "hm"},
+		"02:03:04 * type {\"tty\":0}\n":               {At: at, Kind: transcript.Use, Tool: "type", Input: []byte(`{"tty":0}`)},
+		"02:03:04   ok\n":                             {At: at, Kind: transcript.Result, Text: "ok"},
+		"02:03:04 ! no\n":                             {At: at, Kind: transcript.Result, Text: "no", Failed: true},
+		"02:03:04 -- tick begun\n":                    {At: at, Kind: transcript.Note, Text: "tick begun"},
+		"--:--:-- -- tick ended {\"reason\":\"x\"}\n": {Kind: transcript.Note, Text: "tick ended", Detail: []byte(`{"reason":"x"}`)},
+	} {
+		if got := entryText(e); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
