@@ -15,7 +15,7 @@ const (
 
 // checkpoint is a dump of the terminal somewhere within a segment.
 type checkpoint struct {
-	log        string // the session's directory
+	log        string // the recording's key
 	segment    uint64 // the last event before its segment
 	at         eventlog.Position
 	cols, rows int

@@ -83,10 +83,10 @@ func TestLiveDoesNotTouchTheSession(t *testing.T) {
 	if s, ok := w.model.List().Find(d.ID); !ok || s.Status != home.Running {
 		t.Errorf("listed as %+v", s)
 	}
-	if _, err := w.model.Timeline(ctx, d); err != nil {
+	if _, err := w.model.Timeline(ctx, dashboard.Of(d)); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.model.AtSeq(ctx, d, 1); err != nil {
+	if _, err := w.model.AtSeq(ctx, dashboard.Of(d), 1); err != nil {
 		t.Error(err)
 	}
 }

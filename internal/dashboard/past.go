@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"den/internal/eventlog"
-	"den/internal/home"
 	"den/internal/replay"
 	"den/internal/vt"
 )
@@ -23,20 +22,20 @@ const (
 // AtSeq returns the screen after event seq, or at the end of the log if seq is
 // beyond it. If the moment is no longer in the log, the error is
 // fault.NotFound.
-func (m *Model) AtSeq(ctx context.Context, d home.Dir, seq uint64) (*Frame, error) {
-	if f := m.past.frame(d.Path, seq); f != nil {
+func (m *Model) AtSeq(ctx context.Context, rec Recording, seq uint64) (*Frame, error) {
+	if f := m.past.frame(rec.key, seq); f != nil {
 		return f, nil
 	}
-	return m.at(ctx, d, seq, math.MaxInt64)
+	return m.at(ctx, rec, seq, math.MaxInt64)
 }
 
 // AtTime returns the screen t after the session's start.
-func (m *Model) AtTime(ctx context.Context, d home.Dir, t time.Duration) (*Frame, error) {
-	return m.at(ctx, d, math.MaxUint64, max(0, t))
+func (m *Model) AtTime(ctx context.Context, rec Recording, t time.Duration) (*Frame, error) {
+	return m.at(ctx, rec, math.MaxUint64, max(0, t))
 }
 
-func (m *Model) at(ctx context.Context, d home.Dir, seq uint64, t time.Duration) (*Frame, error) {
-	log, err := eventlog.Open(d.Log())
+func (m *Model) at(ctx context.Context, rec Recording, seq uint64, t time.Duration) (*Frame, error) {
+	log, err := rec.open()
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +48,8 @@ func (m *Model) at(ctx context.Context, d home.Dir, seq uint64, t time.Duration)
 	if err != nil {
 		return nil, err
 	}
-	from := m.past.nearest(d.Path, r.Segment.Seq, seq, t)
-	w := &winder{past: &m.past, log: d.Path, from: from, missing: r.Missing}
+	from := m.past.nearest(rec.key, r.Segment.Seq, seq, t)
+	w := &winder{past: &m.past, log: rec.key, from: from, missing: r.Missing}
 	if err := w.run(ctx, r); err != nil {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (m *Model) at(ctx context.Context, d home.Dir, seq uint64, t time.Duration)
 		f.Missing = append(f.Missing, err.Error())
 	}
 	if f.Seq == seq { // or the log may still grow towards it
-		m.past.keepFrame(d.Path, f)
+		m.past.keepFrame(rec.key, f)
 	}
 	return f, nil
 }
@@ -68,7 +67,7 @@ func (m *Model) at(ctx context.Context, d home.Dir, seq uint64, t time.Duration)
 // winder replays a log to one point, and keeps checkpoints on the way.
 type winder struct {
 	past *past
-	log  string      // the session's directory
+	log  string      // the recording's key
 	from *checkpoint // or nil: the segment's beginning
 
 	term    *vt.Terminal
@@ -128,8 +127,8 @@ const stepGrain = 50 * time.Millisecond
 
 // Step returns the next moment at which the screen may have changed, or the
 // previous one if direction is negative. At either end it stays.
-func (m *Model) Step(ctx context.Context, d home.Dir, from eventlog.Position, direction int) (eventlog.Position, error) {
-	log, err := eventlog.Open(d.Log())
+func (m *Model) Step(ctx context.Context, rec Recording, from eventlog.Position, direction int) (eventlog.Position, error) {
+	log, err := rec.open()
 	if err != nil {
 		return from, err
 	}

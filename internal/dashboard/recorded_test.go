@@ -112,14 +112,14 @@ func scrub(t *testing.T, seed uint64) {
 	m, ctx := model(t), within(t)
 	for range 10 {
 		seq := uint64(r.IntN(events + 1))
-		f, err := m.AtSeq(ctx, rec.dir, seq)
+		f, err := m.AtSeq(ctx, dashboard.Of(rec.dir), seq)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if f.Seq != seq || f.Screen.Text != want[seq] {
 			t.Fatalf("at %d: %d\n%s\nwant\n%s", seq, f.Seq, f.Screen.Text, want[seq])
 		}
-		byTime, err := m.AtTime(ctx, rec.dir, f.Elapsed+50*time.Millisecond)
+		byTime, err := m.AtTime(ctx, dashboard.Of(rec.dir), f.Elapsed+50*time.Millisecond)
 		if err != nil || byTime.Seq != seq || byTime.Screen.Hash != f.Screen.Hash {
 			t.Fatalf("at %v: %+v %v, want event %d", f.Elapsed, byTime, err, seq)
 		}
@@ -131,7 +131,7 @@ func scrub(t *testing.T, seed uint64) {
 		from, want uint64
 		direction  int
 	}{{events, events - 1, -1}, {events - 1, events, 1}, {70, 69, -1}, {69, 70, 1}, {1, 0, -1}, {0, 0, -1}, {events, events, 1}} {
-		if at, err := m.Step(ctx, rec.dir, place(c.from), c.direction); err != nil || at != place(c.want) {
+		if at, err := m.Step(ctx, dashboard.Of(rec.dir), place(c.from), c.direction); err != nil || at != place(c.want) {
 			t.Errorf("from %d by %d: %v %v, want %d", c.from, c.direction, at, err, c.want)
 		}
 	}
@@ -147,7 +147,7 @@ func TestTimeline(t *testing.T) {
 	rec.turn("m", "half way")
 	rec.turn("c", `{"cell_id":"`+ids[0]+`","status":"done","by":"shell","exit_code":2}`)
 	m, ctx := model(t), within(t)
-	first, err := m.Timeline(ctx, rec.dir)
+	first, err := m.Timeline(ctx, dashboard.Of(rec.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,14 +166,14 @@ func TestTimeline(t *testing.T) {
 	rec.turn("o", lines(r, 20<<10))
 	rec.turn("x", "0")
 
-	line, err := m.Timeline(ctx, rec.dir)
+	line, err := m.Timeline(ctx, dashboard.Of(rec.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := fmt.Sprintf("%+v", *first); got != kept {
 		t.Errorf("a timeline that was handed out has changed:\n%s\n%s", kept, got)
 	}
-	fresh, err := model(t).Timeline(ctx, rec.dir)
+	fresh, err := model(t).Timeline(ctx, dashboard.Of(rec.dir))
 	if err != nil || !reflect.DeepEqual(line, fresh) {
 		t.Errorf("read in two parts: %+v\nread at once:      %+v (%v)", line, fresh, err)
 	}
@@ -207,7 +207,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		rec.now += time.Minute
 		rec.turn("o", "x")
 	}
-	line, err := model(t).Timeline(within(t), rec.dir)
+	line, err := model(t).Timeline(within(t), dashboard.Of(rec.dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestDiffTurnsOneFrameIntoTheNext(t *testing.T) {
 	m, ctx := model(t), within(t)
 	var frames []*dashboard.Frame
 	for seq := range uint64(4) {
-		f, err := m.AtSeq(ctx, rec.dir, seq)
+		f, err := m.AtSeq(ctx, dashboard.Of(rec.dir), seq)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +354,7 @@ func TestEndsOfModelsAndViews(t *testing.T) {
 	}
 	late.Close()
 	m.Close()
-	if _, err := m.AtSeq(within(t), rec.dir.Home.Dir("none"), 1); fault.KindOf(err) != fault.NotFound {
+	if _, err := m.AtSeq(within(t), dashboard.Of(rec.dir.Home.Dir("none")), 1); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("a session that is not there: %v", err)
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/home"
 )
 
 // maxTimelines bounds the cached timelines; the least recently used are
@@ -23,33 +21,35 @@ type timelines struct {
 
 // reading is a timeline that grows.
 type reading struct {
-	log  string        // the session's directory
+	log  string        // the recording's key
 	turn chan struct{} // holds a token while nobody reads; guards the timeline
 	line Timeline
 	read uint64 // the last event read
 }
 
 // Timeline returns what happened in a session until now.
-func (m *Model) Timeline(ctx context.Context, d home.Dir) (*Timeline, error) {
-	r := m.timelines.of(d)
+func (m *Model) Timeline(ctx context.Context, rec Recording) (*Timeline, error) {
+	r := m.timelines.of(rec)
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-r.turn:
 	}
 	defer func() { r.turn <- struct{}{} }()
-	if err := r.catchUp(ctx, d); err != nil {
+	if err := r.catchUp(ctx, rec); err != nil {
 		return nil, err
 	}
 	line := r.line.clone()
-	line.finish(cell.Store{Dir: d.Cells()})
+	if store, ok := rec.cellStore(); ok {
+		line.finish(store)
+	}
 	return line, nil
 }
 
-func (ts *timelines) of(d home.Dir) *reading {
+func (ts *timelines) of(rec Recording) *reading {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	i := slices.IndexFunc(ts.all, func(r *reading) bool { return r.log == d.Path })
+	i := slices.IndexFunc(ts.all, func(r *reading) bool { return r.log == rec.key })
 	if i >= 0 {
 		r := ts.all[i]
 		ts.all = append(slices.Delete(ts.all, i, i+1), r)
@@ -58,18 +58,18 @@ func (ts *timelines) of(d home.Dir) *reading {
 	if len(ts.all) >= maxTimelines {
 		ts.all = slices.Delete(ts.all, 0, 1)
 	}
-	r := &reading{log: d.Path, turn: make(chan struct{}, 1)}
+	r := &reading{log: rec.key, turn: make(chan struct{}, 1)}
 	r.turn <- struct{}{}
 	ts.all = append(ts.all, r)
 	return r
 }
 
-func (r *reading) catchUp(ctx context.Context, d home.Dir) error {
-	log, err := eventlog.Open(d.Log())
+func (r *reading) catchUp(ctx context.Context, rec Recording) error {
+	log, err := rec.open()
 	if err != nil {
 		return err
 	}
-	if err := r.first(log, d); err != nil {
+	if err := r.first(log, rec); err != nil {
 		return err
 	}
 	n := 0
@@ -93,7 +93,7 @@ func (r *reading) catchUp(ctx context.Context, d home.Dir) error {
 }
 
 // first records the begin of the log and of the session.
-func (r *reading) first(log *eventlog.Log, d home.Dir) error {
+func (r *reading) first(log *eventlog.Log, rec Recording) error {
 	segs, err := log.Segments()
 	if err != nil || len(segs) == 0 {
 		return err
@@ -104,8 +104,8 @@ func (r *reading) first(log *eventlog.Log, d home.Dir) error {
 	}
 	if r.line.Start.IsZero() {
 		r.line.Start = segs[0].Header.Timestamp.Add(-segs[0].Elapsed)
-		if m, err := d.Load(); err == nil { // to the millisecond; the header has seconds
-			r.line.Start = m.Created
+		if start, err := rec.start(); err == nil && !start.IsZero() { // to the millisecond; the header has seconds
+			r.line.Start = start
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/dashboard"
+	"den/internal/dashboard/nights"
 	"den/internal/dashboard/tui"
 	"den/internal/fault"
 	"den/internal/home"
@@ -40,7 +41,44 @@ func showDashboard(args, environ []string, stdout, stderr io.Writer) error {
 	defer stop()
 	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
 	defer model.Close()
-	return tui.Run(ctx, tui.Options{Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Agents: agentsOf(getenv("DEN_WORKSPACE"))})
+	return tui.Run(ctx, tui.Options{
+		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref,
+		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv),
+	})
+}
+
+// shownTicks is how many ticks of an agent the dashboard lists.
+const shownTicks = 200
+
+// nightsOf asks for the agents that sleep and wake. Their ticks are read again
+// when an agent has begun or ended one.
+func nightsOf(getenv func(string) string) func(context.Context) ([]tui.Night, error) {
+	model, err := nights.New(getenv)
+	if err != nil {
+		return func(context.Context) ([]tui.Night, error) { return nil, err }
+	}
+	known := map[string]tui.Night{}
+	return func(ctx context.Context) ([]tui.Night, error) {
+		agents, problem := model.Agents(ctx, time.Now())
+		if problem != "" && len(agents) == 0 {
+			return nil, fault.Errorf(fault.Storage, "%s", problem)
+		}
+		var all []tui.Night
+		for _, a := range agents {
+			n := known[a.Name]
+			if a.State != nights.Missing && (n.Ticks == nil || n.State != a.State || n.Tick != a.Tick) {
+				page, err := model.Ticks(a.Name, 0, shownTicks)
+				if err != nil && a.Problem == "" {
+					a.Problem = err.Error()
+				}
+				n.Ticks = page.Ticks
+			}
+			n.Agent = a
+			known[a.Name] = n
+			all = append(all, n)
+		}
+		return all, nil
+	}
 }
 
 // agentsOf asks the keeper of a workspace, which 'den dashboard' has named, for

@@ -63,12 +63,24 @@ func New(t *testing.T) *World {
 	}
 	w := &World{T: t, Den: den, Home: home.Home{Path: filepath.Join(t.TempDir(), "home")}, State: t.TempDir()}
 	w.Env = append(os.Environ(), "DEN_HOME="+w.Home.Path, "DEN_RUN_DIR="+run, "HOME="+t.TempDir(), "XDG_STATE_HOME="+w.State,
+		"XDG_CONFIG_HOME="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir(),
 		"SHELL=/bin/bash", "PS1=$ ", "DEN_SESSION=", "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	t.Cleanup(func() {
 		w.EndAll(w.Home)
 		os.RemoveAll(run) // Best effort: a temporary directory.
 	})
 	return w
+}
+
+// Getenv is the environment of den.
+func (w *World) Getenv(key string) string {
+	value := ""
+	for _, kv := range w.Env {
+		if k, v, _ := strings.Cut(kv, "="); k == key {
+			value = v // the last counts
+		}
+	}
+	return value
 }
 
 // EndAll ends the sessions of a Home.

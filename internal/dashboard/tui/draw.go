@@ -36,6 +36,10 @@ func (u *ui) draw() string {
 		lines := append([]string{u.drawHeader()}, u.drawAgents(u.width, u.height-2)...)
 		return strings.Join(append(lines, u.drawFooter()), "\n")
 	}
+	if u.sleepers.open {
+		lines := append([]string{u.drawHeader()}, u.drawNights(u.width, u.height-2)...)
+		return strings.Join(append(lines, u.drawFooter()), "\n")
+	}
 	lines := make([]string, 0, u.height)
 	lines = append(lines, u.drawHeader())
 	lines = append(lines, u.drawBody(u.height-4)...)
@@ -179,6 +183,9 @@ func (u *ui) drawFooter() string {
 	if u.agents.open {
 		return u.agentsFooter()
 	}
+	if u.sleepers.open {
+		return u.nightsFooter()
+	}
 	left := " " + u.moment()
 	if u.problem != "" {
 		left = " " + bad.Render(plain(u.problem))
@@ -190,6 +197,9 @@ func (u *ui) drawFooter() string {
 	hints := " ↑↓ session  ←→ time  / filter  ? help  q quit "
 	if u.agents.there() {
 		hints = " ↑↓ session  ←→ time  w agents  / filter  ? help  q quit "
+	}
+	if u.sleepers.there() {
+		hints = strings.Replace(hints, "  / filter", "  t ticks  / filter", 1)
 	}
 	if u.waitingHere() != nil {
 		hints = " n next  w agents  ? help  q quit " // what waits needs the room

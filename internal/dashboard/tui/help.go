@@ -11,6 +11,7 @@ var helpText = []string{
 	" a               also sessions that are over",
 	" /               filter by name, status, command, label, Home",
 	" w               the agents of the workspace; Enter: to its session",
+	" t               the agents that sleep and wake, and their ticks",
 	" n               to what waits for you next, and the command that decides it",
 	"",
 	" ← →             one moment back or on: what the agent saw then",

@@ -23,6 +23,9 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case u.agents.open && name != "q":
 		u.agentsKey(name)
 		return nil
+	case u.sleepers.open && name != "q":
+		u.nightsKey(name)
+		return nil
 	}
 	switch name {
 	case "q":
@@ -38,6 +41,8 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 		u.visitWaiting()
 	case "w":
 		u.agents.open = u.agents.there()
+	case "t":
+		u.sleepers.open = u.sleepers.there()
 	case "enter", "f":
 		u.wide = !u.wide
 	case "esc":

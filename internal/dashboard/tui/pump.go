@@ -115,7 +115,7 @@ func (p *pump) readTimelines(ctx context.Context, send func(tea.Msg)) {
 			return
 		}
 		begun := time.Now()
-		line, err := p.model.Timeline(ctx, d)
+		line, err := p.model.Timeline(ctx, dashboard.Of(d))
 		if errors.Is(err, context.Canceled) {
 			return
 		}

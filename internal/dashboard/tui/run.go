@@ -32,6 +32,8 @@ type Options struct {
 	// Agents asks for the workspace's agents: nil without an error where there
 	// is no workspace. Or nil: none are shown.
 	Agents func(context.Context) (*Workspace, error)
+	// Nights asks for the agents that sleep and wake, or is nil: none are shown.
+	Nights func(context.Context) ([]Night, error)
 }
 
 // Run shows the dashboard until its user quits or ctx ends. It leaves the
@@ -46,6 +48,9 @@ func Run(ctx context.Context, o Options) error {
 	p.start(work, program.Send)
 	if o.Agents != nil {
 		p.work.Go(func() { p.askAgents(work, o.Agents, program.Send) })
+	}
+	if o.Nights != nil {
+		p.work.Go(func() { p.askNights(work, o.Nights, program.Send) })
 	}
 	_, err := program.Run()
 	stop()

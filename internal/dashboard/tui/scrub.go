@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"den/internal/dashboard"
 	"den/internal/eventlog"
 	"den/internal/home"
 
@@ -73,7 +74,7 @@ func (p *pump) scrub(ctx context.Context, send func(tea.Msg)) {
 			}
 		}
 		if answer.frame == nil && answer.err == nil {
-			answer.frame, answer.err = p.model.AtSeq(ctx, m.dir, at.Seq)
+			answer.frame, answer.err = p.model.AtSeq(ctx, dashboard.Of(m.dir), at.Seq)
 		}
 		if errors.Is(answer.err, context.Canceled) {
 			return
@@ -90,14 +91,14 @@ func (p *pump) move(ctx context.Context, m scrub, at *eventlog.Position, answer 
 	switch m.kind {
 	case byStep:
 		var to eventlog.Position
-		if to, answer.err = p.model.Step(ctx, m.dir, *at, m.step); answer.err == nil {
+		if to, answer.err = p.model.Step(ctx, dashboard.Of(m.dir), *at, m.step); answer.err == nil {
 			*at = to
 		}
 		return
 	case byTime:
-		answer.frame, answer.err = p.model.AtTime(ctx, m.dir, m.time)
+		answer.frame, answer.err = p.model.AtTime(ctx, dashboard.Of(m.dir), m.time)
 	default:
-		answer.frame, answer.err = p.model.AtSeq(ctx, m.dir, m.seq)
+		answer.frame, answer.err = p.model.AtSeq(ctx, dashboard.Of(m.dir), m.seq)
 	}
 	if answer.err == nil {
 		*at = eventlog.Position{Seq: answer.frame.Seq, Elapsed: answer.frame.Elapsed}

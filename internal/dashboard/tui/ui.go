@@ -35,7 +35,8 @@ type ui struct {
 	line    *dashboard.Timeline // or nil: not read yet
 	lineAt  uint64              // the event up to which it was asked for
 
-	agents agents
+	agents   agents
+	sleepers sleepers
 
 	past     *visit   // or nil: live
 	count    int      // visits so far
@@ -92,6 +93,8 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.takePast(msg)
 	case agentsMsg:
 		u.agents.take(msg)
+	case nightsMsg:
+		u.sleepers.take(msg)
 	}
 	return u, nil
 }

@@ -104,7 +104,7 @@ func TestLinesFillTheTerminal(t *testing.T) {
 		"plain text ", "\r\n", "\x1b[31mred\x1b[0m", "日本語", "👩‍👩‍👧", "🇩🇪", "e\u0301", "\x1b[7m inverse ", "\x1b[44m  \x1b[0m", "\x1b[H", "\x1b[?25l", "\x1b[?25h",
 		"\x1b[?1049h", "\x1b[?1049l", "\x1b[8mhidden\x1b[m", "❤️", "☺", "\u200b", "ﷺ", "\t", "├──┤", "\x1b[4:3mcurly\x1b[m", "\ue0b0",
 	}
-	keys := []string{"up", "down", "left", "right", "a", "z", "0", "H", "J", "K", "L", "enter", "?", "[", "]", ",", ".", "home", "G", "/", "w", "backspace", "esc"}
+	keys := []string{"up", "down", "left", "right", "a", "z", "0", "H", "J", "K", "L", "enter", "?", "[", "]", ",", ".", "home", "G", "/", "w", "t", "backspace", "esc"}
 	for range 100 {
 		u := newSample(1+r.IntN(150), 1+r.IntN(50))
 		checkLines(t, u, "nothing")
@@ -113,6 +113,10 @@ func TestLinesFillTheTerminal(t *testing.T) {
 		if r.IntN(2) == 0 {
 			u.Update(agentsMsg{workspace: crew()})
 			checkLines(t, u, "agents")
+		}
+		if r.IntN(2) == 0 {
+			u.Update(nightsMsg{all: sleepy(r.IntN(6), r.IntN(30))})
+			checkLines(t, u, "nights")
 		}
 		var out strings.Builder
 		for range r.IntN(200) {

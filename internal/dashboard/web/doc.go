@@ -8,7 +8,8 @@
 // # Ownership
 //
 // [Server.Serve] owns the listener, one goroutine that looks at the Homes, one
-// that asks the keeper, and the connections. A connection to a page owns its
+// that asks the keeper, one that looks at the agents that sleep and wake, and
+// the connections. A connection to a page owns its
 // reader and one goroutine for each screen that the page shows. All have ended
 // when Serve returns.
 //

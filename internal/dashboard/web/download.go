@@ -8,15 +8,13 @@ import (
 	"os"
 	"time"
 
-	"den/internal/dashboard"
-	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/render"
 	"den/internal/render/film"
 )
 
 // screenshot draws the screen as 'den screenshot' does.
-func (s *Server) screenshot(w http.ResponseWriter, r *http.Request, found *dashboard.Session) error {
+func (s *Server) screenshot(w http.ResponseWriter, r *http.Request, found playable) error {
 	format, kind := "png", "image/png"
 	switch r.URL.Query().Get("format") {
 	case "", "png":
@@ -54,7 +52,7 @@ var filmTypes = map[film.Format]string{
 
 // recording makes a film as 'den export' does, in a file that nobody else
 // sees and that is gone when it was sent.
-func (s *Server) recording(w http.ResponseWriter, r *http.Request, found *dashboard.Session) (err error) {
+func (s *Server) recording(w http.ResponseWriter, r *http.Request, found playable) (err error) {
 	o, err := filmOptions(r, found)
 	if err != nil {
 		return err
@@ -65,7 +63,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, found *dashbo
 	default:
 		return fault.Hintf(fault.Errorf(fault.Busy, "%d recordings are being made already", maxFilms), "try again in a moment")
 	}
-	l, err := eventlog.Open(found.Dir.Log())
+	l, err := found.Open()
 	if err != nil {
 		return err
 	}
@@ -82,7 +80,7 @@ func (s *Server) recording(w http.ResponseWriter, r *http.Request, found *dashbo
 	return nil
 }
 
-func filmOptions(r *http.Request, found *dashboard.Session) (film.Options, error) {
+func filmOptions(r *http.Request, found playable) (film.Options, error) {
 	q := r.URL.Query()
 	o := film.Options{Format: film.Format(q.Get("format")), Title: found.Name, Render: render.Options{Cursor: render.CursorAsSet}}
 	if o.Format == "" {

@@ -14,6 +14,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/dashboard/dashboardtest"
+	"den/internal/dashboard/nights"
 	"den/internal/dashboard/web"
 	"den/internal/dashboard/web/browser"
 	"den/internal/keeper"
@@ -62,7 +63,11 @@ func newWorld(t *testing.T, workspace string, change ...func(*web.Options)) *wor
 	t.Helper()
 	w := &world{World: dashboardtest.New(t), words: &safeBuffer{}}
 	m := dashboard.New(dashboard.Options{Home: w.Home})
-	o := web.Options{Model: m, Words: w.words}
+	agents, err := nights.New(w.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := web.Options{Model: m, Nights: agents, Words: w.words}
 	if workspace != "" {
 		p, err := keeper.At(workspace)
 		if err != nil {
@@ -73,7 +78,6 @@ func newWorld(t *testing.T, workspace string, change ...func(*web.Options)) *wor
 	for _, c := range change {
 		c(&o)
 	}
-	var err error
 	if w.server, err = web.Listen(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

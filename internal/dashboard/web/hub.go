@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"den/internal/dashboard"
+	"den/internal/dashboard/nights"
 	"den/internal/fault"
 	"den/internal/keeper"
 )
@@ -22,6 +23,7 @@ const (
 // hub holds what all pages show: the listing, and the workspace's agents.
 type hub struct {
 	place   *keeper.StateDir // or nil
+	nights  *nights.Model    // or nil
 	version string
 	stale   chan struct{} // one token: the keeper is to be asked at once
 
@@ -29,12 +31,13 @@ type hub struct {
 	listing *dashboard.Listing
 	homes   json.RawMessage // the listing for pages
 	agents  json.RawMessage // or nil: there is no workspace
+	kernels json.RawMessage // or nil: there are no agents that sleep and wake
 	rev     uint64          // counts the changes
 	pages   map[chan<- struct{}]bool
 }
 
 func newHub(o Options) *hub {
-	return &hub{place: o.Workspace, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
+	return &hub{place: o.Workspace, nights: o.Nights, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
 }
 
 // watch keeps the listing up to date until ctx ends.
@@ -164,13 +167,13 @@ func (h *hub) leave(wake chan<- struct{}) {
 }
 
 // since returns the current state, unless the page has it already.
-func (h *hub) since(rev uint64) (homes, agents json.RawMessage, now uint64) {
+func (h *hub) since(rev uint64) (homes, agents, kernels json.RawMessage, now uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.rev == rev {
-		return nil, nil, rev
+		return nil, nil, nil, rev
 	}
-	return h.homes, h.agents, h.rev
+	return h.homes, h.agents, h.kernels, h.rev
 }
 
 // find returns a listed session by id. Requests never name a path.

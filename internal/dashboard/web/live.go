@@ -32,7 +32,9 @@ type told struct {
 	Now    time.Time       `json:"now"` // ages are counted by this clock
 	Homes  json.RawMessage `json:"homes,omitempty"`
 	Agents json.RawMessage `json:"agents,omitempty"`
-	Paints []toldPaint     `json:"paints,omitempty"`
+	// Kernels are the agents that sleep and wake.
+	Kernels json.RawMessage `json:"kernels,omitempty"`
+	Paints  []toldPaint     `json:"paints,omitempty"`
 }
 
 type toldPaint struct {
@@ -153,7 +155,7 @@ func (p *page) gather() *told {
 		return nil // the ack rouses
 	}
 	m := &told{N: p.n + 1, Now: time.Now()}
-	m.Homes, m.Agents, p.seen = p.server.hub.since(p.seen)
+	m.Homes, m.Agents, m.Kernels, p.seen = p.server.hub.since(p.seen)
 	for key, s := range p.slots {
 		if !s.dirty {
 			continue

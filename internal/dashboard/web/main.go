@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"den/internal/dashboard"
+	"den/internal/dashboard/nights"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
@@ -80,9 +81,13 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	if err != nil {
 		return err
 	}
+	agents, err := nights.New(getenv)
+	if err != nil {
+		fmt.Fprintln(stderr, "den: agents that sleep and wake are not shown:", err)
+	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Workspace: &place, Version: Version, AllowActions: o.act, User: userName(), Addr: o.addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: &place, Version: Version, AllowActions: o.act, User: userName(), Addr: o.addr, Words: stderr})
 	if err != nil {
 		return err
 	}

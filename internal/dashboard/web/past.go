@@ -13,14 +13,34 @@ import (
 	"den/internal/fault"
 )
 
-// of wraps a handler for one session and maps its errors to responses.
-func (s *Server) of(answer func(http.ResponseWriter, *http.Request, *dashboard.Session) error) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+// playable is what a page plays: a session, or a terminal of an earlier tick.
+type playable struct {
+	dashboard.Recording
+	Name string // for downloads
+}
+
+// playing are the answers for what is played, by the end of their address.
+func (s *Server) playing() map[string]func(http.ResponseWriter, *http.Request, playable) error {
+	return map[string]func(http.ResponseWriter, *http.Request, playable) error{
+		"timeline": s.timeline, "at": s.at, "step": s.step, "screenshot": s.screenshot, "recording": s.recording,
+	}
+}
+
+// of wraps a handler for one session.
+func (s *Server) of(answer func(http.ResponseWriter, *http.Request, playable) error) http.HandlerFunc {
+	return answered(func(w http.ResponseWriter, r *http.Request) error {
 		found, err := s.hub.find(r.PathValue("id"))
-		if err == nil {
-			err = answer(w, r, found)
+		if err != nil {
+			return err
 		}
-		if err != nil && r.Context().Err() == nil {
+		return answer(w, r, playable{dashboard.Of(found.Dir), found.Name})
+	})
+}
+
+// answered maps a handler's errors to responses.
+func answered(answer func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := answer(w, r); err != nil && r.Context().Err() == nil {
 			writeError(w, err)
 		}
 	}
@@ -60,8 +80,8 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v) // Best effort: a browser that went away needs none.
 }
 
-func (s *Server) timeline(w http.ResponseWriter, r *http.Request, found *dashboard.Session) error {
-	t, err := s.model.Timeline(r.Context(), found.Dir)
+func (s *Server) timeline(w http.ResponseWriter, r *http.Request, found playable) error {
+	t, err := s.model.Timeline(r.Context(), found.Recording)
 	if err != nil {
 		return err
 	}
@@ -71,7 +91,7 @@ func (s *Server) timeline(w http.ResponseWriter, r *http.Request, found *dashboa
 
 // at answers with the screen after an event (seq) or at a time (t, in
 // nanoseconds since the start).
-func (s *Server) at(w http.ResponseWriter, r *http.Request, found *dashboard.Session) error {
+func (s *Server) at(w http.ResponseWriter, r *http.Request, found playable) error {
 	f, err := s.frame(r, found)
 	if err != nil {
 		return err
@@ -80,25 +100,25 @@ func (s *Server) at(w http.ResponseWriter, r *http.Request, found *dashboard.Ses
 	return nil
 }
 
-func (s *Server) frame(r *http.Request, found *dashboard.Session) (*dashboard.Frame, error) {
+func (s *Server) frame(r *http.Request, found playable) (*dashboard.Frame, error) {
 	q := r.URL.Query()
 	if q.Has("t") {
 		t, err := number(q, "t", math.MaxInt64)
 		if err != nil {
 			return nil, err
 		}
-		return s.model.AtTime(r.Context(), found.Dir, time.Duration(t))
+		return s.model.AtTime(r.Context(), found.Recording, time.Duration(t))
 	}
 	seq, err := number(q, "seq", math.MaxUint64)
 	if err != nil {
 		return nil, err
 	}
-	return s.model.AtSeq(r.Context(), found.Dir, seq)
+	return s.model.AtSeq(r.Context(), found.Recording, seq)
 }
 
 // step answers with the screen that comes next after a position, or, with a
 // negative dir, before it.
-func (s *Server) step(w http.ResponseWriter, r *http.Request, found *dashboard.Session) error {
+func (s *Server) step(w http.ResponseWriter, r *http.Request, found playable) error {
 	q := r.URL.Query()
 	seq, err := number(q, "seq", math.MaxUint64)
 	if err != nil {
@@ -112,11 +132,11 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request, found *dashboard.S
 	if q.Get("dir") == "-1" {
 		direction = -1
 	}
-	to, err := s.model.Step(r.Context(), found.Dir, eventlog.Position{Seq: seq, Elapsed: time.Duration(t)}, direction)
+	to, err := s.model.Step(r.Context(), found.Recording, eventlog.Position{Seq: seq, Elapsed: time.Duration(t)}, direction)
 	if err != nil {
 		return err
 	}
-	f, err := s.model.AtSeq(r.Context(), found.Dir, to.Seq)
+	f, err := s.model.AtSeq(r.Context(), found.Recording, to.Seq)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/dashboard"
+	"den/internal/dashboard/nights"
 	"den/internal/fault"
 	"den/internal/httpguard"
 	"den/internal/keeper"
@@ -28,7 +29,9 @@ type Options struct {
 	Model *dashboard.Model
 	// Workspace is where the agents' keeper is, or nil: no agents are shown.
 	Workspace *keeper.StateDir
-	Version   string
+	// Nights has the agents that sleep and wake, or nil: none are shown.
+	Nights  *nights.Model
+	Version string
 	// AllowActions lets pages decide what agents ask for. The server must then
 	// listen on a loopback address.
 	AllowActions bool
@@ -40,6 +43,7 @@ type Options struct {
 // Server shows a model to browsers.
 type Server struct {
 	model    *dashboard.Model
+	nights   *nights.Model // or nil
 	hub      *hub
 	guard    *guard
 	listener net.Listener
@@ -67,7 +71,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.Join(fmt.Errorf("serve the dashboard: %w", err), l.Close())
 	}
 	s := &Server{
-		model: o.Model, hub: newHub(o), guard: newGuard(o.Addr, port), listener: l,
+		model: o.Model, nights: o.Nights, hub: newHub(o), guard: newGuard(o.Addr, port), listener: l,
 		words: log.New(o.Words, "den web: ", log.LstdFlags|log.LUTC|log.Lmsgprefix),
 		pages: tokens(maxPages), films: tokens(maxFilms),
 	}
@@ -107,6 +111,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	defer cancel()
 	s.work.Go(func() { s.hub.watch(ctx, s.model) })
 	s.work.Go(func() { s.hub.ask(ctx) })
+	s.work.Go(func() { s.hub.watchNights(ctx) })
 	h := &http.Server{
 		Handler:     s.awaited(s.guard.wrap(s.routes())),
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -155,11 +160,12 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
 	mux.HandleFunc("GET /live", s.live)
-	mux.HandleFunc("GET /api/sessions/{id}/timeline", s.of(s.timeline))
-	mux.HandleFunc("GET /api/sessions/{id}/at", s.of(s.at))
-	mux.HandleFunc("GET /api/sessions/{id}/step", s.of(s.step))
-	mux.HandleFunc("GET /api/sessions/{id}/screenshot", s.of(s.screenshot))
-	mux.HandleFunc("GET /api/sessions/{id}/recording", s.of(s.recording))
+	for what, answer := range s.playing() {
+		mux.HandleFunc("GET /api/sessions/{id}/"+what, s.of(answer))
+	}
+	if s.nights != nil {
+		s.routeNights(mux)
+	}
 	if s.actions != nil {
 		mux.HandleFunc("POST /api/decisions", s.actions.decide)
 	}

@@ -3,13 +3,15 @@
 import { Agents } from "./agents.js";
 import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
+import { Nights } from "./nights.js";
 import { Stage } from "./stage.js";
+import { Tick } from "./tick.js";
 import { Wire } from "./wire.js";
 import { $, shortName } from "./words.js";
 
 let wire = null;
 let told = "";
-let opened = ""; // the session that the stage shows
+let opened = ""; // the session that the stage shows, or "tick"
 
 // What was drawn, for measurements.
 const drawn = globalThis.denDrawn = { large: 0, thumbs: 0, first: 0 };
@@ -22,7 +24,9 @@ const fleet = new Fleet((ids) => {
 });
 const agents = new Agents((name) => fleet.named(name));
 const attention = new Attention((name) => fleet.named(name), () => fleet.now());
-const stage = new Stage();
+const stage = new Stage((at, clock) => tick.moved(clock));
+const nights = new Nights(() => fleet.now());
+const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 
 function heard(m) {
   if (m.homes) {
@@ -30,6 +34,7 @@ function heard(m) {
     fleet.list(m.homes.homes, m.homes.problem);
     agents.list(m.agents ?? null);
     attention.list(m.agents?.attention ?? null);
+    nights.list(m.kernels ?? null);
     route();
     retitle();
   }
@@ -42,6 +47,9 @@ function heard(m) {
 }
 
 function route() {
+  const [what, name, number, terminal = ""] = location.hash.slice(2).split("/").map(decoded);
+  if (what === "kernel" && Number(number) > 0) return openTick(name, Number(number), terminal);
+  if (opened === "tick") shut();
   const id = location.hash.slice(2);
   const s = id ? fleet.find(id) : null;
   if (s && opened === id) {
@@ -67,7 +75,25 @@ function open(s) {
   fleet.cards.get(s.id)?.root.scrollIntoView({ block: "nearest" });
 }
 
+// decoded is a part of an address; one that makes no sense stays as it is.
+function decoded(part) {
+  try { return decodeURIComponent(part); } catch { return part; }
+}
+
+function openTick(name, number, terminal) {
+  if (opened !== "tick") {
+    if (opened) shut();
+    opened = "tick";
+    document.body.dataset.view = "tick";
+    document.body.dataset.session = "";
+    $("stage").hidden = false;
+  }
+  tick.open(name, number, terminal);
+  retitle();
+}
+
 function describe(s) {
+  if (opened === "tick") return tick.describe();
   const agent = agents.of(s);
   stage.describe(s, fleet.now(), agent, attention.of(agent));
 }
@@ -75,11 +101,12 @@ function describe(s) {
 // retitle says what the page shows, and how much waits: a tab may be hidden.
 function retitle() {
   const waits = attention.count ? `(${attention.count}) ` : "";
-  const shown = opened && stage.session ? `${shortName(stage.session)} · ` : "";
+  const shown = opened === "tick" ? `${tick.title} · ` : opened && stage.session ? `${shortName(stage.session)} · ` : "";
   document.title = `${waits}${shown}den`;
 }
 
 function shut() {
+  if (opened === "tick") tick.close();
   opened = "";
   document.body.dataset.view = "fleet";
   document.body.dataset.session = "";
@@ -116,6 +143,7 @@ addEventListener("click", (e) => {
 setInterval(() => {
   fleet.tick();
   attention.tick();
+  nights.tick();
   if (stage.session) describe(stage.session);
 }, 1000);
 
@@ -137,6 +165,7 @@ const everywhere = {
   "/": () => $("filter").focus(),
   "?": () => $("help").showModal(),
   a: () => showAll(!fleet.all),
+  n: () => { if (opened) location.hash = "#/"; nights.focus(); },
   t: () => switchTheme(),
   Escape: back,
 };
@@ -159,6 +188,14 @@ const inSession = {
   z: () => stage.zoom(),
 };
 
+const inTick = {
+  ...inSession,
+  ArrowUp: () => tick.other(-1),
+  ArrowDown: () => tick.other(1),
+  "[": () => tick.next(-1),
+  "]": () => tick.next(1),
+};
+
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
   if (e.target.closest?.(".request")) return; // keys there press its buttons, and nothing else
@@ -172,7 +209,7 @@ addEventListener("keydown", (e) => {
     return;
   }
   if (e.key === " " && e.target.matches?.("button, summary, a")) return; // it presses that
-  const act = (opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
+  const act = (opened === "tick" ? inTick : opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
   if (!act) return;
   e.preventDefault();
   act(e);

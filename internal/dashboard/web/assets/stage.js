@@ -22,7 +22,10 @@ export class Stage {
   #poll = 0;
   #asked = 0; // what was asked for before this number was raised is not shown
 
-  constructor() {
+  // moved takes the moment that is shown: its place in nanoseconds and the
+  // clock then, or nulls for the newest.
+  constructor(moved = () => {}) {
+    this.moved = moved;
     this.easel = new Easel($("large"));
     this.timeline = new Timeline((ns) => this.seek(ns));
     this.cells = new Cells((c) => this.seek(c.end?.seq ? c.end.elapsed_ns : c.start.elapsed_ns));
@@ -45,6 +48,7 @@ export class Stage {
     $("note").hidden = true;
     this.easel.ctx.clearRect(0, 0, this.easel.canvas.width, this.easel.canvas.height);
     this.#follow(++this.#poll);
+    if (session.base) this.#still(this.#poll);
     this.#moment();
     $("screen").focus({ preventScroll: true });
   }
@@ -58,16 +62,38 @@ export class Stage {
     $("text").replaceChildren();
   }
 
+  // base is where den answers about what is shown: a session, or a recording
+  // that says where.
+  get base() { return this.session.base ?? `/api/sessions/${this.session.id}`; }
+
+  // still shows the end of a recording, of which nothing new is sent.
+  async #still(poll) {
+    try {
+      const p = await ask(`${this.base}/at`);
+      if (poll === this.#poll) this.paint(p);
+    } catch (err) {
+      if (poll === this.#poll) this.#say(err.message);
+    }
+  }
+
+  // none says why there is no screen.
+  none(why) {
+    this.close();
+    $("paper").hidden = true;
+    this.#say(why, "busy");
+    this.#moment();
+  }
+
   get shown() { return this.past ?? this.#live; }
 
   describe(s, now, agent, waits) {
     this.session = s;
     this.described = [s, now, agent, waits];
-    $("stage-name").textContent = shortName(s);
-    $("stage-dot").dataset.tone = tone(s);
-    $("stage-what").textContent = s.problem ?? s.command?.join(" ") ?? "";
+    $("stage-name").textContent = s.title ?? shortName(s);
+    $("stage-dot").dataset.tone = s.tone ?? tone(s);
+    $("stage-what").textContent = s.what ?? s.problem ?? s.command?.join(" ") ?? "";
     const size = this.shown ? `${this.shown.cols}×${this.shown.rows}` : `${s.cols}×${s.rows}`;
-    const facts = [["status", ending(s)], [isActive(s) ? "runs for" : "ran for", span(lived(s, now))], ["size", size], ["event", this.shown?.seq ?? ""]];
+    const facts = s.facts ?? [["status", ending(s)], [isActive(s) ? "runs for" : "ran for", span(lived(s, now))], ["size", size], ["event", this.shown?.seq ?? ""]];
     $("facts").replaceChildren(...facts.map(([k, v]) => el("div", {}, el("dt", { textContent: k }), el("dd", { textContent: v }))));
     const box = $("stage-agent");
     box.hidden = !agent;
@@ -77,7 +103,7 @@ export class Stage {
   }
 
   #links() {
-    const base = `/api/sessions/${this.session.id}`;
+    const { base } = this;
     const seq = this.past ? `&seq=${this.past.seq}` : "";
     for (const a of document.querySelectorAll("[data-shot]")) a.href = `${base}/screenshot?format=${a.dataset.shot}${seq}`;
     for (const a of document.querySelectorAll("[data-film]")) a.href = `${base}/recording?format=${a.dataset.film}`;
@@ -137,6 +163,7 @@ export class Stage {
       $("text").style.fontSize = `${fontSize(cw / dpr)}px`;
       $("text").style.lineHeight = `${this.easel.ch / dpr}px`;
     }
+    $("paper").hidden = false;
     $("paper").style.background = s.bg;
     this.easel.paint(s, rows);
     this.#words();
@@ -176,11 +203,11 @@ export class Stage {
   // follow reads the timeline again and again, at rest seldom, and never for
   // more than a tenth of the time.
   async #follow(poll) {
-    const id = this.session.id;
+    const { base } = this;
     while (poll === this.#poll) {
       const begun = performance.now();
       try {
-        const line = await ask(`/api/sessions/${id}/timeline`);
+        const line = await ask(`${base}/timeline`);
         if (poll !== this.#poll) return;
         this.timeline.show(line);
         this.cells.show(line.cells, this.timeline.at);
@@ -214,12 +241,12 @@ export class Stage {
   // load shows an earlier moment. Of many that are asked for at once, only
   // the last is fetched.
   #load(what, at) {
-    const { id } = this.session, asked = this.#asked;
+    const { id } = this.session, { base } = this, asked = this.#asked;
     const wanted = () => this.session?.id === id && asked === this.#asked;
     return new Promise((done) => {
       this.#latest.run(async () => {
         try {
-          const p = wanted() ? await ask(`/api/sessions/${id}/${what}`) : null;
+          const p = wanted() ? await ask(`${base}/${what}`) : null;
           if (p && wanted()) this.#show(p, at);
         } catch (err) {
           if (wanted()) this.#say(err.message);
@@ -290,6 +317,7 @@ export class Stage {
     $("play").dataset.playing = this.#playing !== 0;
     const shown = live ? this.timeline.last : at;
     $("moment").textContent = line ? `${clock(shown)}${live ? "" : ` · ${wall(this.timeline.start, at)}`}` : "";
+    this.moved(live ? null : at, live || !line ? null : this.timeline.start + at / 1e6);
     $("now").setAttribute("aria-pressed", live);
     $("now").lastChild.textContent = this.session && !isActive(this.session) ? "End" : "Live";
   }
