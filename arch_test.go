@@ -134,12 +134,14 @@ var allowed = map[string][]string{
 	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},
 	"internal/kernel/toolsocket": {"internal/fault", "internal/rpc"},
 	"internal/kernel/example":    {"internal/fault"},
+	"internal/kernel/transcript": {},
+	"internal/kernel/history":    {"internal/fault", "internal/kernel/plan", "internal/kernel/datarepo"},
 	"internal/kernel/instance": {
-		"internal/fault", "internal/atomicfile", "internal/home", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
+		"internal/fault", "internal/atomicfile", "internal/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
 	},
 	"internal/kernel/tick": {
 		"internal/fault", "internal/poll", "internal/home", "internal/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",
-		"internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
+		"internal/kernel/plan", "internal/kernel/history", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
 	},
 	"internal/kernel/terminal": {
 		"internal/fault", "internal/atomicfile", "internal/vt", "internal/keys", "internal/eventlog", "internal/screen", "internal/wire", "internal/home",
@@ -190,13 +192,20 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
-		"internal/dashboard", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
+		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
 	},
 
-	"internal/dashboard":     {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
-	"internal/dashboard/tui": {"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard"},
+	"internal/dashboard": {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
+	"internal/dashboard/nights": {
+		"internal/fault", "internal/eventlog", "internal/dashboard",
+		"internal/kernel/plan", "internal/kernel/registry", "internal/kernel/history", "internal/kernel/instance", "internal/kernel/transcript",
+	},
+	"internal/dashboard/tui": {
+		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard",
+		"internal/dashboard/nights", "internal/kernel/plan", "internal/kernel/instance",
+	},
 	"internal/dashboard/web": {
-		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard",
+		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard",
 	},
 	"internal/dashboard/web/browser":   {"internal/fault"},                // for tests and measurements
@@ -216,6 +225,7 @@ var allowed = map[string][]string{
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent", "internal/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
+		"internal/kernel/history", "internal/kernel/transcript",
 	},
 	// For tests only.
 	"internal/need":                    {},

@@ -91,7 +91,7 @@ func TestAgentKernel(t *testing.T) {
 				t.Errorf("exit %d\n%s", code, out)
 			}
 			m.check(stub)
-			story := w.do("kernel", "replay", "demo")
+			story := w.do("kernel", "replay", "demo", "last")
 			if !strings.Contains(story, "login") || !strings.Contains(story, "42 in the terminal") || !strings.Contains(story, kernelWords) {
 				t.Errorf("the transcript:\n%s", story)
 			}
