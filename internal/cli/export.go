@@ -118,14 +118,14 @@ func (a *app) export(ctx context.Context, log *eventlog.Log, what string, o expo
 		os.Remove(tmp.Name()) // Best effort: it is renamed, or not wanted.
 	}()
 	// A frame that is drawn when the signal comes can outlast the process.
-	keep := context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(ctx, func() {
 		os.Remove(tmp.Name()) // Best effort, as above.
 	})
 	bar := a.progressBar()
 	fo.Progress = bar.show
 	res, err := film.Write(ctx, tmp, log, fo)
 	bar.clear()
-	if !keep() && err == nil {
+	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
