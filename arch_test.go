@@ -137,7 +137,7 @@ var allowed = map[string][]string{
 	"internal/kernel/transcript": {},
 	"internal/kernel/history":    {"internal/fault", "internal/kernel/plan", "internal/kernel/datarepo"},
 	"internal/kernel/instance": {
-		"internal/fault", "internal/atomicfile", "internal/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
+		"internal/fault", "internal/atomicfile", "internal/filelock", "internal/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
 	},
 	"internal/kernel/tick": {
 		"internal/fault", "internal/poll", "internal/home", "internal/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",

@@ -64,6 +64,12 @@ func (a *app) install(p keeper.StateDir, argv []string) error {
 // systemdEscape escapes percent signs, which systemd would interpret.
 func systemdEscape(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 
+// systemdValue escapes what is between double quotes in a value that is not a
+// command line: there a dollar sign means itself.
+func systemdValue(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(systemdEscape(s))
+}
+
 func systemdQuote(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", "$$").Replace(systemdEscape(s))
 	return `"` + s + `"`

@@ -31,8 +31,7 @@ Restart=on-failure
 RestartSec=10
 KillMode=mixed
 TimeoutStopSec=600
-Environment=PATH=%[3]s
-
+%[3]s
 [Install]
 WantedBy=default.target
 `
@@ -73,7 +72,7 @@ func (a *app) kernelInstallCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			text := fmt.Sprintf(kernelUnitText, systemdEscape(known.Name), watch, systemdEscape(a.getenv("PATH")), stop)
+			text := fmt.Sprintf(kernelUnitText, systemdEscape(known.Name), watch, a.kernelUnitEnvironment(), stop)
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				return fault.Errorf(fault.KindOf(err), "install: %w", err)
 			}
@@ -87,6 +86,23 @@ func (a *app) kernelInstallCmd() *cobra.Command {
 			})
 		},
 	}
+}
+
+// kernelUnitVariables say where den and the agent's engine find their things. A
+// shell's profile may set them, and the service manager does not read it: a
+// watcher without them would have other locks and another list of instances
+// than the verbs that a person uses.
+var kernelUnitVariables = []string{"PATH", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "DEN_RUN_DIR", "DOCKER_HOST", "CONTAINER_HOST"}
+
+// kernelUnitEnvironment has a line for each of them that is set.
+func (a *app) kernelUnitEnvironment() string {
+	var lines strings.Builder
+	for _, key := range kernelUnitVariables {
+		if value := a.getenv(key); value != "" {
+			fmt.Fprintf(&lines, "Environment=\"%s=%s\"\n", key, systemdValue(value))
+		}
+	}
+	return lines.String()
 }
 
 // kernelUnitCommand is a verb of dend's as a command line in a unit.

@@ -43,6 +43,9 @@ func play(role, path string) error {
 	case "hold-byte-7":
 		_, err := filelock.WaitAt(context.Background(), path, 7)
 		return err
+	case "hold-dir":
+		_, err := filelock.WaitDir(context.Background(), path)
+		return err
 	case "inherit": // the lock is on descriptor 3
 		return nil
 	case "exec": // takes the lock and becomes another program with it

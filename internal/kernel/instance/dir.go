@@ -18,6 +18,8 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/filelock"
+	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"
 )
@@ -66,25 +68,64 @@ func (d Dir) WatchLock() string { return filepath.Join(d.Path, "watch.lock") }
 func (d Dir) tick() string   { return filepath.Join(d.Path, "tick.json") }
 func (d Dir) memory() string { return filepath.Join(d.Path, "watch.json") }
 
-// LockTick is watch.Acquire for the instance's tick, LockWatch for its watcher.
+// LockTick takes the lock of the instance's tick. The file says who has it; the
+// repository's own directory is locked after it, because a process with another
+// state directory has another file.
 func (d Dir) LockTick(h watch.Holder) (*watch.Lock, error) {
-	return d.lock(d.TickLock(), "a tick of "+d.Repo, h)
+	return d.lock(d.TickLock(), d.Repo, "a tick of "+d.Repo, h)
 }
 
-// LockWatch takes the lock of the instance's watcher.
+// LockWatch takes the lock of the instance's watcher, and that of the directory
+// system: ticks by hand are possible beside a watcher.
 func (d Dir) LockWatch(h watch.Holder) (*watch.Lock, error) {
-	return d.lock(d.WatchLock(), "watching "+d.Repo, h)
+	if err := os.MkdirAll(d.system(), 0o755); err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "watch %s: %w", d.Repo, err)
+	}
+	return d.lock(d.WatchLock(), d.system(), "watching "+d.Repo, h)
 }
 
-func (d Dir) lock(path, what string, h watch.Holder) (*watch.Lock, error) {
+func (d Dir) system() string { return filepath.Join(d.Repo, datarepo.System) }
+
+func (d Dir) lock(file, dir, what string, h watch.Holder) (*watch.Lock, error) {
 	if err := d.Make(); err != nil {
 		return nil, err
 	}
-	l, err := watch.Acquire(path, h)
+	l, err := watch.Acquire(file, h)
 	if fault.KindOf(err) == fault.Busy {
 		return nil, fault.Hintf(fault.Errorf(fault.Busy, "%s: %w", what, err), "'den kernel status' shows what it does")
 	}
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	err = l.AlsoDir(dir)
+	if err == nil {
+		return l, nil
+	}
+	l.Close() // Best effort: the lock on the directory is what is told of.
+	if fault.KindOf(err) == fault.Busy {
+		return nil, fault.Hintf(fault.Errorf(fault.Busy, "%s: %w, and its state is not in %s", what, err, d.Path), "run both with the same XDG_STATE_HOME; 'den kernel install' writes it into the unit")
+	}
+	return nil, err
+}
+
+// TickHolder returns who runs a tick of the instance; held is false if nobody
+// does. Of a process with another state directory only that it does is known.
+func (d Dir) TickHolder() (h watch.Holder, held bool, err error) {
+	return holder(d.TickLock(), d.Repo)
+}
+
+// WatchHolder is TickHolder for who watches the instance.
+func (d Dir) WatchHolder() (h watch.Holder, held bool, err error) {
+	return holder(d.WatchLock(), d.system())
+}
+
+func holder(file, dir string) (watch.Holder, bool, error) {
+	h, held, err := watch.Held(file)
+	if err != nil || held {
+		return h, held, err
+	}
+	held, err = filelock.HeldDir(dir)
+	return watch.Holder{}, held, err
 }
 
 // maxFile bounds what is read.

@@ -73,6 +73,59 @@ func TestLocksSayWhoHoldsThem(t *testing.T) {
 	tick.Close()
 }
 
+// A process with another state directory has other lock files. It must not tick
+// the same repository, and is seen.
+func TestLocksOfAnotherStateDirectory(t *testing.T) {
+	t.Parallel()
+	repo := t.TempDir()
+	at := func() instance.Dir {
+		state := t.TempDir()
+		d, err := instance.At(repo, func(key string) string { return map[string]string{"XDG_STATE_HOME": state}[key] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	one, other := at(), at()
+	for what, lock := range map[string]struct {
+		take func(instance.Dir, watch.Holder) (*watch.Lock, error)
+		held func(instance.Dir) (watch.Holder, bool, error)
+	}{
+		"tick":  {instance.Dir.LockTick, instance.Dir.TickHolder},
+		"watch": {instance.Dir.LockWatch, instance.Dir.WatchHolder},
+	} {
+		t.Run(what, func(t *testing.T) {
+			l, err := lock.take(one, watch.Holder{PID: 4711, What: what + " demo", Since: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h, held, err := lock.held(one); err != nil || !held || h.PID != 4711 {
+				t.Errorf("its own holder: %v, %v, %v", h, held, err)
+			}
+			if h, held, err := lock.held(other); err != nil || !held || h.String() != "another process" {
+				t.Errorf("the other's holder: %v, %v, %v", h, held, err)
+			}
+			_, err = lock.take(other, watch.Holder{PID: 4712, What: what + " demo", Since: now})
+			if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), repo) || !strings.Contains(fault.HintOf(err), "XDG_STATE_HOME") {
+				t.Errorf("with another state directory: %v (%s)", err, fault.HintOf(err))
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			if _, held, err := lock.held(other); err != nil || held {
+				t.Errorf("after the end: %v, %v", held, err)
+			}
+			if l, err = lock.take(other, watch.Holder{PID: 4712, What: what + " demo", Since: now}); err != nil {
+				t.Fatal(err)
+			}
+			l.Close()
+		})
+	}
+	if there, err := filepath.Glob(filepath.Join(repo, "*")); err != nil || len(there) != 1 {
+		t.Errorf("the repository has %v, %v", there, err) // system
+	}
+}
+
 func TestRecords(t *testing.T) {
 	d := dirOf(t)
 	if _, found, err := d.LoadTick(now); found || err != nil {

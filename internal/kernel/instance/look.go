@@ -25,7 +25,7 @@ func (i *Instance) Look(ctx context.Context, now time.Time) (watch.Observed, err
 		}
 	}
 	problems := []error{i.lookForTrigger(now, &seen), i.lookForWakes(ctx, now, &seen), i.lookForNotifications(now, &seen)}
-	holder, held, err := watch.Held(i.Dir.TickLock())
+	holder, held, err := i.Dir.TickHolder()
 	if held {
 		seen.Held = holder.String()
 	}

@@ -67,10 +67,10 @@ func (i *Instance) Status(ctx context.Context, now time.Time) (Status, error) {
 	}
 	s.Paused, s.Waiting, s.NextLook = seen.Paused, seen.Causes, seen.NextWake
 	var err error
-	if s.Held, err = holderOf(i.Dir.TickLock()); err != nil {
+	if s.Held, err = holderOf(i.Dir.TickHolder()); err != nil {
 		return s, err
 	}
-	if s.Watch, err = holderOf(i.Dir.WatchLock()); err != nil {
+	if s.Watch, err = holderOf(i.Dir.WatchHolder()); err != nil {
 		return s, err
 	}
 	last, found, err := i.Dir.PeekTick()
@@ -128,12 +128,11 @@ func stateOf(s Status, d watch.Decision) (State, string) {
 
 // Watched reports whether a process has the instance wake by itself.
 func (i *Instance) Watched() (bool, error) {
-	_, held, err := watch.Held(i.Dir.WatchLock())
+	_, held, err := i.Dir.WatchHolder()
 	return held, err
 }
 
-func holderOf(path string) (*watch.Holder, error) {
-	h, held, err := watch.Held(path)
+func holderOf(h watch.Holder, held bool, err error) (*watch.Holder, error) {
 	if err != nil || !held {
 		return nil, err
 	}

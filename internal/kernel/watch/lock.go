@@ -2,6 +2,7 @@ package watch
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,7 +29,10 @@ func (h Holder) String() string {
 }
 
 // A Lock is held until it is closed, or its process ends.
-type Lock struct{ file *os.File }
+type Lock struct {
+	file *os.File
+	dir  *os.File // or nil
+}
 
 // Acquire takes a lock without waiting. If somebody holds it, the error is
 // fault.Busy and says who.
@@ -61,8 +65,38 @@ func (l *Lock) say(h Holder) error {
 	return err
 }
 
+// dirGrace is how long the lock of a directory is waited for: who is killed
+// lets go of its locks one after the other, and who looks at one has it for a
+// moment.
+const dirGrace = time.Second
+
+// AlsoDir takes the lock of a directory, too: processes that do not agree on
+// where the file is agree on the directory. If another one holds it, the error
+// is fault.Busy. Where the file system has no such locks, the file alone counts.
+func (l *Lock) AlsoDir(dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), dirGrace)
+	defer cancel()
+	f, err := filelock.WaitDir(ctx, dir)
+	switch {
+	case errors.Is(err, filelock.ErrNoLocks):
+		return nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Errorf(fault.Busy, "another process has a lock on %s", dir)
+	case err != nil:
+		return fault.Errorf(fault.KindOf(err), "lock: %w", err)
+	}
+	l.dir = f
+	return nil
+}
+
 // Close releases the lock.
-func (l *Lock) Close() error { return l.file.Close() }
+func (l *Lock) Close() error {
+	var err error
+	if l.dir != nil {
+		err = l.dir.Close()
+	}
+	return errors.Join(err, l.file.Close())
+}
 
 // Held returns who holds a lock; held is false if nobody does.
 func Held(path string) (h Holder, held bool, err error) {
