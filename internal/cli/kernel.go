@@ -395,6 +395,7 @@ func (a *app) leaveContainer(ctx context.Context, known registry.Instance) error
 
 // kernelRunCmd is a verb that dend runs: this binary links no runners.
 func (a *app) kernelRunCmd(verb string) *cobra.Command {
+	var wait bool
 	cmd := &cobra.Command{
 		Use: "tick NAME", Short: "Run one tick now, and wait for its end", Example: "  den kernel tick demo -j",
 		Long: "Run one tick and print how it ended. What is due anyway, such as a trigger, is answered by it.\nThe exit code is 1 if the tick did not end normally.",
@@ -402,8 +403,9 @@ func (a *app) kernelRunCmd(verb string) *cobra.Command {
 	if verb == "watch" {
 		cmd = &cobra.Command{
 			Use: "watch NAME", Short: "Run ticks whenever there is a reason, until it is interrupted", Example: "  den kernel watch demo",
-			Long: "Wait for wakes, triggers and notifications, and run a tick when there are some. After ticks that fail it waits, longer and\nlonger. Only one process watches an instance. 'den kernel install' makes a service of it.",
+			Long: "Wait for wakes, triggers and notifications, and run a tick when there are some. After ticks that fail it waits, longer and\nlonger. Only one process watches an instance: with --wait a second one takes over when the first ends. 'den kernel install'\nmakes a service of it.",
 		}
+		cmd.Flags().BoolVar(&wait, "wait", false, "if another process watches it, wait for its end")
 	}
 	cmd.Args, cmd.ValidArgsFunction = args(0, 1), a.completeInstance
 	cmd.RunE = func(_ *cobra.Command, given []string) error {
@@ -411,7 +413,14 @@ func (a *app) kernelRunCmd(verb string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		argv, err := a.kernelArgv(verb, known.Name)
+		var flags []string
+		if a.json {
+			flags = append(flags, "-j")
+		}
+		if wait {
+			flags = append(flags, "--wait")
+		}
+		argv, err := a.kernelArgv(verb, known.Name, flags...)
 		if err != nil {
 			return err
 		}
@@ -421,7 +430,7 @@ func (a *app) kernelRunCmd(verb string) *cobra.Command {
 }
 
 // kernelArgv is the command line of the process that runs ticks.
-func (a *app) kernelArgv(verb, name string) ([]string, error) {
+func (a *app) kernelArgv(verb, name string, flags ...string) ([]string, error) {
 	root, err := a.home()
 	if err != nil {
 		return nil, err
@@ -434,9 +443,6 @@ func (a *app) kernelArgv(verb, name string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this binary: %w", err)
 	}
-	argv := []string{binary, "kernel"}
-	if a.json {
-		argv = append(argv, "-j")
-	}
+	argv := append([]string{binary, "kernel"}, flags...)
 	return append(argv, "--home", root.Path, "--den", self, verb, name), nil
 }

@@ -17,7 +17,9 @@ import (
 
 // kernelUnitText is a systemd user unit. Only the watcher is told to end, which
 // ends a tick that runs in order; what that takes is bounded by hooks' limits.
-// Then the agent's container ends, if it has one.
+// Then the agent's container ends, if it has one. It waits for a watcher that
+// somebody runs by hand: it would be started in vain until systemd gives up. One
+// that cannot start for another reason is not retried for ever.
 const kernelUnitText = `[Unit]
 Description=den watches the agent %[1]s
 StartLimitIntervalSec=300
@@ -64,7 +66,7 @@ func (a *app) kernelInstallCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			watch, err := a.kernelUnitCommand("watch", known.Name)
+			watch, err := a.kernelUnitCommand("watch", known.Name, "--wait")
 			if err != nil {
 				return err
 			}
@@ -106,8 +108,8 @@ func (a *app) kernelUnitEnvironment() string {
 }
 
 // kernelUnitCommand is a verb of dend's as a command line in a unit.
-func (a *app) kernelUnitCommand(verb, name string) (string, error) {
-	argv, err := a.kernelArgv(verb, name)
+func (a *app) kernelUnitCommand(verb, name string, flags ...string) (string, error) {
+	argv, err := a.kernelArgv(verb, name, flags...)
 	if err != nil {
 		return "", err
 	}

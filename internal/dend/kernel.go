@@ -36,6 +36,7 @@ import (
 type kernelFlags struct {
 	home, den string
 	json      bool
+	wait      bool // for the end of another watcher
 	words     []string
 }
 
@@ -66,6 +67,7 @@ func parseKernel(args []string, stderr io.Writer) (kernelFlags, error) {
 	set.StringVar(&f.home, "home", "", "the Home `DIR` of the terminals (default $DEN_HOME, else ~/.den)")
 	set.StringVar(&f.den, "den", "", "the den `BINARY` (default: beside dend)")
 	set.BoolVar(&f.json, "j", false, "print JSON")
+	set.BoolVar(&f.wait, "wait", false, "watch: if another process watches the instance, wait for its end")
 	if err := set.Parse(args); err != nil {
 		return f, reportedUsage{err}
 	}
@@ -232,11 +234,20 @@ func (f kernelFlags) tick(ctx context.Context, o tick.Options, stdout io.Writer)
 
 func (f kernelFlags) watch(ctx context.Context, o tick.Options, stdout io.Writer) error {
 	var printing error
-	err := tick.Watch(ctx, o, watch.DefaultPolicy, func(r tick.Result) {
+	ended := func(r tick.Result) {
 		if err := f.print(stdout, o.Name, r); err != nil && printing == nil {
 			printing = err // who read it has gone; the watch stays
 			o.Log.Warn("print how a tick ended", "error", err)
 		}
-	})
-	return err
+	}
+	for {
+		err := tick.Watch(ctx, o, watch.DefaultPolicy, ended)
+		if !f.wait || fault.KindOf(err) != fault.Busy {
+			return err
+		}
+		o.Log.Info("watch: waits for its turn: " + err.Error())
+		if err := o.Dir.AwaitWatcher(ctx); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }

@@ -7,6 +7,7 @@
 package instance
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -117,6 +118,26 @@ func (d Dir) TickHolder() (h watch.Holder, held bool, err error) {
 // WatchHolder is TickHolder for who watches the instance.
 func (d Dir) WatchHolder() (h watch.Holder, held bool, err error) {
 	return holder(d.WatchLock(), d.system())
+}
+
+// holderPoll is how often the end of a holder is looked for: the lock of a
+// directory tells nobody that it is free.
+const holderPoll = time.Second
+
+// AwaitWatcher returns when nobody watches the instance, or when ctx ends.
+func (d Dir) AwaitWatcher(ctx context.Context) error {
+	again := time.NewTicker(holderPoll)
+	defer again.Stop()
+	for {
+		if _, held, err := d.WatchHolder(); err != nil || !held {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func holder(file, dir string) (watch.Holder, bool, error) {
