@@ -152,11 +152,14 @@ func (a *app) kernelInitCmd() *cobra.Command {
 		Long: `Register an agent under NAME. With a URL its data repository is cloned; with --path an
 existing directory is registered as it is, or a new one is made there. Without, a new one is
 made in ~/.local/share/den/kernel. With --example its mind is a script: a whole tick without a
-model.`,
+model.
+
+Of an existing git repository the URL of its remote 'origin' is recorded, or the one given: if
+the agent lives in a container, its commits are pushed there and nowhere else.`,
 		Example: "  den kernel init demo --example\n  den kernel init ada https://example.org/ada.git\n  den kernel init ada --path ~/ada",
 		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n := newInstance{Instance: registry.Instance{Name: args[0], Path: dir}, branch: branch, kind: example.Model}
+			n := newInstance{Instance: registry.Instance{Name: args[0], Path: dir}, branch: branch, chosen: dir != "", kind: example.Model}
 			if script {
 				n.kind = example.Script
 			}
@@ -177,6 +180,7 @@ model.`,
 type newInstance struct {
 	registry.Instance
 	branch string
+	chosen bool // a person named its path
 	kind   example.Kind
 }
 
@@ -196,19 +200,7 @@ func (a *app) initInstance(ctx context.Context, n newInstance, script bool) erro
 	if n.Path, err = a.dataDir(n.Name, n.Path); err != nil {
 		return err
 	}
-	switch empty := isEmpty(n.Path); {
-	case n.Remote != "" && script:
-		return fault.Errorf(fault.Usage, "a repository that is cloned is no example: leave out the URL or --example")
-	case n.Remote != "" && !empty:
-		return fault.Errorf(fault.Busy, "clone into %s: it is not empty", n.Path)
-	case n.Remote != "":
-		err = cloneRepository(ctx, n.Remote, n.branch, n.Path, a.stderr)
-	case empty || script:
-		if err = example.Write(n.Path, n.kind); err == nil {
-			err = gitInit(ctx, n.Path)
-		}
-	}
-	if err != nil {
+	if err := n.provide(ctx, script, a.stderr); err != nil {
 		return err
 	}
 	n.Created = time.Now()
@@ -217,8 +209,37 @@ func (a *app) initInstance(ctx context.Context, n newInstance, script bool) erro
 		return err
 	}
 	return a.answer(map[string]any{"name": known.Name, "path": known.Path, "remote": known.Remote}, func(w io.Writer) {
-		fmt.Fprintf(w, "%s is %s\n'den kernel tick %[1]s' runs one tick; 'den kernel watch %[1]s' has it wake by itself\n", known.Name, known.Path)
+		fmt.Fprintf(w, "%s is %s\n", known.Name, known.Path)
+		if known.Remote != "" {
+			fmt.Fprintf(w, "its remote is %s\n", withoutPassword(known.Remote))
+		}
+		fmt.Fprintf(w, "'den kernel tick %s' runs one tick; 'den kernel watch %[1]s' has it wake by itself\n", known.Name)
 	})
+}
+
+// provide has the repository be there: cloned, made, or as it is.
+func (n *newInstance) provide(ctx context.Context, script bool, stderr io.Writer) error {
+	empty := isEmpty(n.Path)
+	switch {
+	case n.Remote != "" && script:
+		return fault.Errorf(fault.Usage, "a repository that is cloned is no example: leave out the URL or --example")
+	case n.Remote != "" && !empty && (!n.chosen || !isRepository(n.Path)):
+		return fault.Hintf(fault.Errorf(fault.Busy, "clone into %s: it is not empty", n.Path), "choose another directory with --path; one that is a git repository is registered as it is")
+	case n.branch != "" && (n.Remote == "" || !empty):
+		return fault.Errorf(fault.Usage, "--branch is for a repository that is cloned")
+	case n.Remote != "" && !empty:
+		return nil
+	case n.Remote != "":
+		return cloneRepository(ctx, n.Remote, n.branch, n.Path, stderr)
+	case empty || script:
+		if err := example.Write(n.Path, n.kind); err != nil {
+			return err
+		}
+		return gitInit(ctx, n.Path)
+	}
+	var err error
+	n.Remote, err = originOf(ctx, n.Path)
+	return err
 }
 
 // dataDir is where the repository of an instance is, absolute.

@@ -154,13 +154,19 @@ func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []
 		Instance: in, Drivers: drivers, Spawn: spawn, Lodge: l.lodge,
 		Tools: []string{self, "kernel", "tools"}, Den: f.den, Version: Version, Getenv: getenv, Log: log, Clock: time.Now,
 		Push: func(ctx context.Context, confined bool) string {
-			r := gitpush.Pusher{Spawn: spawn, Dir: in.Repo.Path(), Confined: confined, Remote: in.Remote, Getenv: getenv}.Push(ctx)
-			if r.Status == gitpush.Skipped {
-				return ""
-			}
-			return "git push: " + r.String()
+			return pushTold(gitpush.Pusher{Spawn: spawn, Dir: in.Repo.Path(), Confined: confined, Remote: in.Remote, Getenv: getenv}.Push(ctx), confined)
 		},
 	}, l, nil
+}
+
+// pushTold is what is logged of a push. Where there is nowhere to push to, the
+// user has not asked for it; of an agent in a container the repository may have
+// a remote that is not used.
+func pushTold(r gitpush.Result, confined bool) string {
+	if r.Status == gitpush.Skipped && !confined {
+		return ""
+	}
+	return "git push: " + r.String()
 }
 
 // terminalEnv is the environment of programs in terminals: that of this

@@ -25,7 +25,7 @@ var noHooks = []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=f
 func (p Pusher) pushConfined(ctx context.Context, dotGit fs.FileInfo) Result {
 	switch {
 	case p.Remote == "":
-		return Result{Skipped, "no remote is registered for it, and what an agent in a container has configured is not used"}
+		return Result{Skipped, "no remote is registered for it, and what an agent in a container has configured is not used; remove the instance and register it with one: den kernel init NAME --path " + p.Dir + " URL"}
 	case !allowedURL(p.Remote):
 		return Result{Refused, "for an agent in a container the remote must be an https or ssh URL"}
 	case !dotGit.IsDir():
