@@ -116,7 +116,8 @@ func (a *app) kernelWakeCmd() *cobra.Command {
 	cmd := a.onInstance(&cobra.Command{
 		Use: "wake [NAME] [REASON]", Short: "Schedule a wake, list them, or cancel one",
 		Long: `Schedule a tick: once (--at), every so often (--every) or by a cron expression (--cron). Times
-without a zone are of this machine. Wakes that are due at the same time are one tick.`,
+without a zone are of this machine, and a time of day alone is the next one. Wakes that are due
+at the same time are one tick.`,
 		Example: "  den kernel wake demo --at 2026-12-24T18:00 'light the tree'\n  den kernel wake demo --cron '0 9 * * 1-5' 'read the mail'\n  den kernel wake demo --list",
 	}, 1, func(ctx context.Context, in *instance.Instance, words []string) error {
 		spec.Reason = strings.Join(words, " ")
@@ -138,7 +139,7 @@ without a zone are of this machine. Wakes that are due at the same time are one 
 		return a.told(in, map[string]any{"id": id}, "scheduled "+id)
 	})
 	f := cmd.Flags()
-	f.StringVar(&spec.Time, "at", "", "once, at a `TIME` such as 2026-12-24T18:00")
+	f.StringVar(&spec.Time, "at", "", "once, at a `TIME` such as 2026-12-24T18:00, or at the next 09:00")
 	f.StringVar(&spec.Every, "every", "", "every `DURATION`, such as 6h")
 	f.StringVar(&spec.Cron, "cron", "", "by a cron `EXPRESSION` of five fields")
 	f.StringVar(&spec.Zone, "zone", "", "the time `ZONE` of --at and --cron, such as Europe/Berlin")

@@ -37,6 +37,25 @@ func Parse(s string, loc *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%.80q is no time such as 2026-02-01T09:30 or 2026-02-01T09:30:00+01:00", s)
 }
 
+// Next returns when a clock of loc shows a time of day such as 09:30 next after
+// now, as Naive writes it; ok is false if s is no such time.
+func Next(s string, now time.Time, loc *time.Location) (text string, ok bool) {
+	clock, err := time.Parse("15:04", strings.TrimSpace(s))
+	if err != nil {
+		return "", false
+	}
+	today := now.In(loc)
+	day := time.Date(today.Year(), today.Month(), today.Day(), 0, 0, 0, 0, time.UTC) // where every day has every hour
+	for range 2 {
+		text = day.Format("2006-01-02") + clock.Format("T15:04:05")
+		if at, err := Parse(text, loc); err == nil && at.After(now) {
+			break
+		}
+		day = day.AddDate(0, 0, 1)
+	}
+	return text, true
+}
+
 // Naive writes t as a local time of loc without its zone, to the microsecond.
 func Naive(t time.Time, loc *time.Location) string {
 	t = t.In(loc)

@@ -44,6 +44,32 @@ func TestParse(t *testing.T) {
 	}
 }
 
+func TestNext(t *testing.T) {
+	loc := berlin(t)
+	for _, test := range []struct {
+		now, clock, want string
+	}{
+		{"2026-02-01T08:59:59", "09:00", "2026-02-01T09:00:00"},
+		{"2026-02-01T09:00:00", "09:00", "2026-02-02T09:00:00"},
+		{"2026-12-31T23:00:00", " 9:05", "2027-01-01T09:05:00"},
+		{"2026-02-01T23:30:00", "00:00", "2026-02-02T00:00:00"},
+		{"2026-03-28T12:00:00", "02:30", "2026-03-29T02:30:00"}, // which no clock shows: it is read as an hour from it
+	} {
+		now, err := isotime.Parse(test.now, loc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := isotime.Next(test.clock, now, loc); !ok || got != test.want {
+			t.Errorf("%s after %s: %q, %v; want %s", test.clock, test.now, got, ok, test.want)
+		}
+	}
+	for _, text := range []string{"", "9", "25:00", "09:60", "2026-02-01T09:30", "09:00Z", "soon"} {
+		if got, ok := isotime.Next(text, time.Now(), loc); ok {
+			t.Errorf("%q: %s", text, got)
+		}
+	}
+}
+
 // A local time that comes twice is written with its zone.
 func TestExactOverTheEndOfSummerTime(t *testing.T) {
 	loc := berlin(t)

@@ -512,3 +512,28 @@ func TestStore(t *testing.T) {
 		t.Errorf("a newer ledger: %+v", l)
 	}
 }
+
+// A time of day is the next one in the zone of the wake, and stays that.
+func TestTimeOfDay(t *testing.T) {
+	repo, err := datarepo.Open(t.TempDir(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer repo.Close()
+	s := New(repo, filepath.Join(t.TempDir(), "wakes.json"), time.UTC)
+	now := time.Date(2026, 2, 1, 8, 30, 0, 0, time.UTC)
+	for _, w := range []Spec{{Time: "09:00"}, {Time: "09:00", Zone: "Europe/Berlin"}, {Time: "08:00", Every: "6h"}} {
+		if _, err := s.Add(t.Context(), now, w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := s.Look(t.Context(), now)
+	if err != nil || len(l.Wakes) != 3 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	for i, want := range []string{"2026-02-01T09:00:00", "2026-02-02T09:00:00", "2026-02-02T08:00:00"} {
+		if got := l.Wakes[i].Time; got != want {
+			t.Errorf("wake %d is at %s, want %s", i, got, want)
+		}
+	}
+}

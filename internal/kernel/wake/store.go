@@ -41,7 +41,7 @@ func New(files Files, ledger string, loc *time.Location) *Store {
 // Spec is a wake as it is written: a time, or every so often from a time on, or
 // by a cron expression.
 type Spec struct {
-	Time   string // such as 2026-02-01T09:30; local where it has no zone
+	Time   string // such as 2026-02-01T09:30, and for Add 09:30; local where it has no zone
 	Every  string // such as "6h"
 	Cron   string // such as "0 9 * * 1-5"
 	Zone   string // such as "Europe/Berlin", for Time and Cron; or ""
@@ -185,8 +185,10 @@ func (s *Store) rewrite(ctx context.Context, change func(*schedule) (bool, error
 	})
 }
 
-// Add adds a wake and returns its ID.
+// Add adds a wake and returns its ID. A time of day alone, such as 09:00, is
+// the next one.
 func (s *Store) Add(ctx context.Context, now time.Time, w Spec) (string, error) {
+	w.Time = s.dated(w, now)
 	id := ident.New(now)
 	o := jsonobject.New()
 	err := o.Set("id", id)
@@ -208,6 +210,19 @@ func (s *Store) Add(ctx context.Context, now time.Time, w Spec) (string, error) 
 		sched.entries = append(sched.entries, entry{object: o})
 		return true, nil
 	})
+}
+
+// dated is the time of a wake with its date. In the schedule there is none
+// without one: it would be another each time that it is read.
+func (s *Store) dated(w Spec, now time.Time) string {
+	loc := s.loc
+	if zone, err := time.LoadLocation(w.Zone); w.Zone != "" && err == nil { // one that is wrong is told by check
+		loc = zone
+	}
+	if text, ok := isotime.Next(w.Time, now, loc); ok {
+		return text
+	}
+	return w.Time
 }
 
 // check parses a wake that is to be added.
