@@ -4,15 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 
 	"github.com/spf13/cobra"
@@ -71,61 +65,4 @@ func lastText(l *instance.Last) string {
 		return "in stage " + string(l.Stage)
 	}
 	return l.Outcome.String()
-}
-
-func (a *app) kernelLogsCmd() *cobra.Command {
-	lines := 100
-	cmd := a.onInstance(&cobra.Command{
-		Use: "logs [NAME]", Short: "Print the end of the log", Example: "  den kernel logs demo -n 20",
-		Long: "Print the last lines that ticks and the watcher logged. 'den kernel replay' tells what an agent said and did.",
-	}, 0, func(_ context.Context, in *instance.Instance, _ []string) error {
-		var all []string
-		for _, name := range []string{"agent-current.log", "watcher-current.log"} {
-			read, err := lastLines(filepath.Join(in.Repo.Path(), datarepo.Logs, name), lines)
-			if err != nil {
-				return err
-			}
-			all = append(all, read...)
-		}
-		slices.SortStableFunc(all, func(x, y string) int { return strings.Compare(stampOf(x), stampOf(y)) })
-		all = all[max(0, len(all)-lines):]
-		return a.answer(map[string]any{"name": in.Name, "lines": all}, func(w io.Writer) {
-			for _, line := range all {
-				fmt.Fprintln(w, line)
-			}
-		})
-	})
-	cmd.Flags().IntVarP(&lines, "lines", "n", lines, "how many")
-	return cmd
-}
-
-// stampOf is the time that a record begins with: "[2026-11-16 09:00:00]".
-func stampOf(record string) string {
-	const length = len("[2026-11-16 09:00:00]")
-	return record[:min(length, len(record))]
-}
-
-// maxLog is more than a log of this name grows to.
-const maxLog = 16 << 20
-
-// lastLines returns the last records of a log; lines that continue one are
-// part of it. A missing log has none.
-func lastLines(path string, n int) ([]string, error) {
-	data, err := atomicfile.Read(path, maxLog)
-	if os.IsNotExist(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.Errorf(fault.KindOf(err), "read the log: %w", err)
-	}
-	var records []string
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "[") || len(records) == 0 {
-			records = append(records, line)
-		} else {
-			records[len(records)-1] += "\n" + line
-		}
-	}
-	return records[max(0, len(records)-n):], nil
 }
