@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/ident"
+	"den/internal/kernel/instance"
 
 	"github.com/spf13/cobra"
 )
@@ -54,40 +56,72 @@ func (a *app) kernelUnit(name string) (string, error) {
 }
 
 func (a *app) kernelInstallCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "install NAME", Short: "Write a systemd user unit that watches the agent", Example: "  den kernel install demo",
-		Args: args(1, 1), ValidArgsFunction: a.completeInstance,
-		RunE: func(_ *cobra.Command, given []string) error {
-			known, _, err := a.leadingInstance(given, 0)
-			if err != nil {
-				return err
-			}
-			path, err := a.kernelUnit(known.Name)
-			if err != nil {
-				return err
-			}
-			watch, err := a.kernelUnitCommand("watch", known.Name, "--wait")
-			if err != nil {
-				return err
-			}
-			stop, err := a.kernelUnitCommand("stop", known.Name)
-			if err != nil {
-				return err
-			}
-			text := fmt.Sprintf(kernelUnitText, systemdEscape(known.Name), watch, a.kernelUnitEnvironment(), stop)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				return fault.Errorf(fault.KindOf(err), "install: %w", err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				return fault.Errorf(fault.KindOf(err), "install: %w", err)
-			}
-			unit := filepath.Base(path)
-			next := "systemctl --user daemon-reload && systemctl --user enable --now " + unit
-			return a.answer(map[string]any{"path": path, "unit": unit, "next": next}, func(w io.Writer) {
-				fmt.Fprintf(w, "wrote %s\nswitch it on with: %s\n", path, next)
-			})
-		},
+	var now bool
+	cmd := a.onInstance(&cobra.Command{
+		Use: "install NAME", Short: "Write a systemd user unit that watches the agent", Example: "  den kernel install demo --now",
+		Long: "Write a systemd user unit that watches the agent, if systemd takes it. With --now it is switched on, and the verb returns when\nthe agent is watched. A service of a user who is not logged in runs after 'loginctl enable-linger'.",
+	}, 0, func(ctx context.Context, in *instance.Instance, _ []string) error {
+		return a.installKernel(ctx, in, now)
+	})
+	cmd.Args = args(1, 1)
+	cmd.Flags().BoolVar(&now, "now", false, "switch it on, and wait until it watches")
+	return cmd
+}
+
+func (a *app) installKernel(ctx context.Context, in *instance.Instance, now bool) error {
+	path, err := a.kernelUnit(in.Name)
+	if err != nil {
+		return err
 	}
+	text, err := a.kernelUnitFor(in.Name)
+	if err != nil {
+		return err
+	}
+	unit := filepath.Base(path)
+	unchecked, err := a.checkUnit(ctx, unit, text)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fault.Errorf(fault.KindOf(err), "install: %w", err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		return fault.Errorf(fault.KindOf(err), "install: %w", err)
+	}
+	if now {
+		if err := a.switchOn(ctx, unit, in); err != nil {
+			return err
+		}
+	}
+	next := "systemctl --user daemon-reload && systemctl --user enable --now " + unit
+	answer := map[string]any{"path": path, "unit": unit, "verified": unchecked == ""}
+	if !now {
+		answer["next"] = next
+	}
+	return a.answer(answer, func(w io.Writer) {
+		fmt.Fprintf(w, "wrote %s\n", path)
+		if unchecked != "" {
+			fmt.Fprintf(w, "it was not verified: %s\n", unchecked)
+		}
+		if now {
+			fmt.Fprintf(w, "it is switched on, and '%s' is watched\n", in.Name)
+		} else {
+			fmt.Fprintf(w, "switch it on with: %s\n", next)
+		}
+	})
+}
+
+// kernelUnitFor is the text of an instance's unit.
+func (a *app) kernelUnitFor(name string) (string, error) {
+	watch, err := a.kernelUnitCommand("watch", name, "--wait")
+	if err != nil {
+		return "", err
+	}
+	stop, err := a.kernelUnitCommand("stop", name)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(kernelUnitText, systemdEscape(name), watch, a.kernelUnitEnvironment(), stop), nil
 }
 
 // kernelUnitVariables say where den and the agent's engine find their things. A
@@ -121,25 +155,45 @@ func (a *app) kernelUnitCommand(verb, name string, flags ...string) (string, err
 }
 
 func (a *app) kernelUninstallCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "uninstall NAME", Short: "Remove the systemd user unit of an agent", Example: "  den kernel uninstall demo",
+	var now bool
+	cmd := &cobra.Command{
+		Use: "uninstall NAME", Short: "Remove the systemd user unit of an agent", Example: "  den kernel uninstall demo --now",
 		Args: args(1, 1), ValidArgsFunction: a.completeInstance,
-		RunE: func(_ *cobra.Command, given []string) error {
+		RunE: func(cmd *cobra.Command, given []string) error {
 			path, err := a.kernelUnit(given[0])
 			if err != nil {
 				return err
 			}
-			err = os.Remove(path)
-			if errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 				return fault.Errorf(fault.NotFound, "'%s' is not installed as a service: there is no %s", given[0], path)
 			}
-			if err != nil {
-				return fault.Errorf(fault.KindOf(err), "uninstall: %w", err)
-			}
-			next := "systemctl --user disable --now " + filepath.Base(path) + "; systemctl --user daemon-reload"
-			return a.answer(map[string]any{"path": path, "next": next}, func(w io.Writer) {
-				fmt.Fprintf(w, "removed %s\nif it runs, stop it with: %s\n", path, next)
-			})
+			return a.uninstallKernel(cmd.Context(), path, now)
 		},
 	}
+	cmd.Flags().BoolVar(&now, "now", false, "stop it first; a tick that runs ends in order")
+	return cmd
+}
+
+func (a *app) uninstallKernel(ctx context.Context, path string, now bool) error {
+	unit := filepath.Base(path)
+	if now {
+		if _, err := a.systemctl(ctx, "disable", "--now", unit); err != nil {
+			return err
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		return fault.Errorf(fault.KindOf(err), "uninstall: %w", err)
+	}
+	answer := map[string]any{"path": path}
+	if now {
+		if _, err := a.systemctl(ctx, "daemon-reload"); err != nil {
+			return err
+		}
+		return a.answer(answer, func(w io.Writer) { fmt.Fprintf(w, "stopped it, and removed %s\n", path) })
+	}
+	next := "systemctl --user disable --now " + unit + "; systemctl --user daemon-reload"
+	answer["next"] = next
+	return a.answer(answer, func(w io.Writer) {
+		fmt.Fprintf(w, "removed %s\nif it runs, stop it with: %s\n", path, next)
+	})
 }
