@@ -20,7 +20,6 @@ import (
 	"den/internal/kernel/history"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/transcript"
-	"den/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -421,14 +420,17 @@ func (a *app) recordingOf(in *instance.Instance, t instance.Tick, one history.Te
 	if err != nil {
 		return nil, err
 	}
-	s, err := session.Open(root, one.Session, a.options())
-	if fault.KindOf(err) == fault.NotFound {
-		return nil, fault.Hintf(none, "its session %s is not in the Home %s: if the agent's terminals are in another one, name it with --home", one.Session, root.Path)
+	// Terminals in a container are in a Home of the instance's own.
+	for _, h := range []home.Home{root, in.Dir.TerminalHome()} {
+		d, err := h.Find(one.Session)
+		if err == nil {
+			return eventlog.Open(d.Log())
+		}
+		if fault.KindOf(err) != fault.NotFound {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return eventlog.Open(s.Dir.Log())
+	return nil, fault.Hintf(none, "its session %s is not in the Home %s: if the agent's terminals are in another one, name it with --home", one.Session, root.Path)
 }
 
 // replayTerminal plays or exports the recording of one terminal.
