@@ -3,6 +3,7 @@ package acceptance
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -10,9 +11,11 @@ import (
 	"time"
 
 	"den/internal/filelock"
+	"den/internal/need"
 	"den/internal/provider/container/podmantest"
 
 	"github.com/moby/moby/client"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // kernelBox is the example with a container, and den as it is installed.
@@ -24,14 +27,20 @@ type kernelBox struct {
 
 func newKernelBox(t *testing.T) *kernelBox {
 	t.Helper()
+	b := newKernelPodman(t)
+	b.do("kernel", "init", "demo", "--example")
+	return b
+}
+
+// newKernelPodman is podman, and no instance yet.
+func newKernelPodman(t *testing.T) *kernelBox {
+	t.Helper()
 	e := podmantest.Own(t)
 	w := newWorld(t)
 	w.den = staticDen(t)
 	dir := t.TempDir()
 	w.env = append(w.env, "CONTAINER_HOST=unix://"+e.Socket, "XDG_CONFIG_HOME="+filepath.Join(dir, "config"), "XDG_DATA_HOME="+filepath.Join(dir, "data"))
-	b := &kernelBox{world: w, engine: e, data: filepath.Join(dir, "data/den/kernel/demo")}
-	w.do("kernel", "init", "demo", "--example")
-	return b
+	return &kernelBox{world: w, engine: e, data: filepath.Join(dir, "data/den/kernel/demo")}
 }
 
 // put writes a file of the repository.
@@ -177,6 +186,90 @@ func TestKernelInAContainer(t *testing.T) {
 	if containers, images := b.left(); containers != 0 || images != 0 {
 		t.Errorf("%d containers and %d images are left", containers, images)
 	}
+}
+
+// A data repository of agent-kernel with a Containerfile lives in a container as
+// it is, and its commits go to the remote that it had when it was registered.
+// make test-podman runs it.
+func TestKernelInAContainerOfOthers(t *testing.T) {
+	if os.Getenv("DEN_TEST_PODMAN") == "" {
+		t.Skip("make test-podman runs it")
+	}
+	need.Program(t, "git")
+	b := newKernelPodman(t)
+	dir := t.TempDir()
+	b.data = filepath.Join(dir, "data")
+	archive, err := txtar.ParseFile("testdata/kernel-foreign.txtar")
+	if err == nil {
+		err = txtar.Write(archive, dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range archive.Files {
+		if strings.HasPrefix(string(f.Data), "#!") {
+			if err := os.Chmod(filepath.Join(dir, f.Name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	b.put("system/container/Containerfile", "FROM "+podmantest.BaseImage+"\n")
+	remote := filepath.Join(dir, "remote.git")
+	ssh := filepath.Join(dir, "bin/ssh") // as far as git knows, to another machine
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\nfor last; do :; done\nexec sh -c \"$last\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.env = append(b.env, "WORK="+dir, "PATH="+filepath.Join(dir, "bin")+":"+variable(b.env, "PATH"), "GIT_SSH_COMMAND="+ssh)
+	b.git("init", "--quiet", "--bare", "-b", "main", remote)
+	b.git("init", "--quiet", "-b", "main")
+	b.git("remote", "add", "origin", "me@example:"+remote)
+	b.git("add", "-A")
+	b.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "work")
+	b.do("kernel", "init", "scout", "--path", b.data)
+
+	if out := b.do("kernel", "tick", "scout", "-j"); !strings.Contains(out, `"tick":113,"status":"normal"`) {
+		t.Error(out)
+	}
+	if got, want := b.read("notes/hooks"), textOf(archive, "hooks"); got != want {
+		t.Errorf("the hooks wrote\n%swant\n%s", got, want)
+	}
+	if got := b.read("../told"); !strings.Contains(got, "Open terminals: 0 (main), 1 (notes)") || !strings.Contains(got, "113 in sandbox") {
+		t.Errorf("the agent was told %s", got)
+	}
+	for _, name := range []string{"data/system/agent_config.json", "data/system/startup.json", "data/system/prompt.md", "data/notes/diary.md"} {
+		if got, want := b.read("../"+name), textOf(archive, name); got != want {
+			t.Errorf("%s is %q, and was %q", name, got, want)
+		}
+	}
+	if logs := b.do("kernel", "logs", "scout"); !strings.Contains(logs, "git push: pushed: main") {
+		t.Errorf("the log:\n%s", logs)
+	}
+	if got, want := b.git("--git-dir="+remote, "rev-parse", "main"), b.git("rev-parse", "main"); got != want {
+		t.Errorf("the remote has %s, want %s", got, want)
+	}
+	b.do("kernel", "remove", "scout")
+}
+
+// git runs git in the repository.
+func (b *kernelBox) git(args ...string) string {
+	b.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = b.data, b.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// textOf is a file of an archive.
+func textOf(a *txtar.Archive, name string) string {
+	for _, f := range a.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
 }
 
 // tickLock is the lock of the only instance.
