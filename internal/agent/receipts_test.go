@@ -352,14 +352,7 @@ func (s *sender) Send(_ context.Context, m conversation.Message) (conversation.R
 // the message itself where it can.
 func TestSourceComesFirst(t *testing.T) {
 	p := composing()
-	open := func(s conversation.Source) *agent.Managed {
-		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty, Source: s,
-			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
+	open := func(s conversation.Source) *agent.Managed { return fromSource(t, p, s) }
 	asking := &source{state: conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}}
 	m := open(asking)
 	if err := m.Start(t.Context(), nil); err != nil {
@@ -377,5 +370,74 @@ func TestSourceComesFirst(t *testing.T) {
 	n, err := open(server).Nudge(t.Context(), "", "hello")
 	if err != nil || n.Status != conversation.Taken || n.Reason != "the server has it" || p.called() != "" || len(server.sent) != 1 {
 		t.Errorf("%+v, %v, %s, %q", n, err, p.called(), server.sent)
+	}
+}
+
+func fromSource(t *testing.T, p *fake, s conversation.Source) *agent.Managed {
+	t.Helper()
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty, Source: s,
+		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// withSource is fromSource, started.
+func withSource(t *testing.T, p *fake, s conversation.Source) *agent.Managed {
+	t.Helper()
+	m := fromSource(t, p, s)
+	if err := m.Start(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// unable is a source that can send only when its server is there.
+type unable struct {
+	sender
+	err error // or nil: it sends
+}
+
+func (s *unable) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
+	if s.err != nil {
+		return conversation.Receipt{ID: m.ID, Progress: conversation.Failed}, s.err
+	}
+	return s.sender.Send(ctx, m)
+}
+
+// Where a source cannot send after all the text is typed, but not behind a text
+// that somebody left in the composer.
+func TestSourceThatCannotSendKeepsDraftsApart(t *testing.T) {
+	p := composing()
+	s := &unable{sender{source{state: conversation.State{Activity: conversation.Ready}}}, fault.Errorf(fault.Unsupported, "its server is away")}
+	m := withSource(t, p, s)
+	p.change("s", func(s *fakeSession) { s.draft, s.screen = "half", composerWith("half") })
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	n, err := m.Nudge(short, "", "whole")
+	if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "half") || p.called() != "" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
+	}
+	p.change("s", func(s *fakeSession) { s.draft, s.screen = "", composerWith("") })
+	deliverAll(t, m)
+	if p.called() != "type Enter" {
+		t.Errorf("it called %s", p.called())
+	}
+	s.err = nil
+	if n, err := m.Nudge(t.Context(), "", "more"); err != nil || n.Status != conversation.Taken || len(s.sent) != 1 {
+		t.Errorf("%+v, %v, %q", n, err, s.sent)
+	}
+}
+
+// What a source refused was not sent: it is offered again, and failed in the
+// end.
+func TestRefusedBySource(t *testing.T) {
+	p := composing()
+	s := &unable{sender{source{state: conversation.State{Activity: conversation.Ready}}}, fault.Errorf(fault.Protocol, "it said no")}
+	m := withSource(t, p, s)
+	n, err := m.Nudge(t.Context(), "", "hello")
+	if err == nil || n.Status != conversation.Failed || n.Attempts != 3 || !strings.Contains(err.Error(), "it said no") || p.called() != "" {
+		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 }

@@ -78,7 +78,7 @@ func (a *ask) check(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	if m.Status == conversation.Failed {
-		return false, cannotBeTyped(m)
+		return false, cannotBeSent(m)
 	}
 	a.message = m
 	a.observe(ctx)

@@ -154,10 +154,11 @@ func (c *Conversation) draft(ctx context.Context, screen string) string {
 	return at.text
 }
 
-// sendsBySource reports whether messages go in without being typed.
+// sendsBySource reports whether messages go in without being typed, as far as
+// that is known before one is sent.
 func (c *Conversation) sendsBySource() bool {
 	_, ok := c.source.(conversation.Sender)
-	return ok
+	return ok && !c.mustType.Load()
 }
 
 // lineObstacle says why the agent's line cannot take the text now. Where it

@@ -90,6 +90,7 @@ type Conversation struct {
 	up          chan struct{} // room for one token: a start is over
 	asking      chan struct{} // holds one token: whoever has it waits for a reply
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
+	mustType    atomic.Bool   // the source could not send the last message
 
 	mu sync.Mutex // guards the fields below
 	// composerHints are what the program wrote into its empty composer.

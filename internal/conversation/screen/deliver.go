@@ -31,16 +31,16 @@ func (c *Conversation) Deliver(ctx context.Context, id string) (outbox.Message, 
 	case gerr != nil:
 		return outbox.Message{ID: id}, gerr
 	case m.Status == conversation.Failed:
-		return m, cannotBeTyped(m)
+		return m, cannotBeSent(m)
 	case m.Status.Final():
 		return m, nil
 	}
 	return m, err
 }
 
-// cannotBeTyped is the error of a message that failed.
-func cannotBeTyped(m outbox.Message) error {
-	return fault.Hintf(fault.Errorf(fault.Usage, "it cannot be typed: %s", m.Reason), "change the text, or put it into a file and name that")
+// cannotBeSent is the error of a message that failed.
+func cannotBeSent(m outbox.Message) error {
+	return fault.Hintf(fault.Errorf(fault.Usage, "it cannot be sent: %s", m.Reason), "change the text, or put it into a file and name that")
 }
 
 // deliver sends what is queued, in order, until the message with the id has
@@ -138,6 +138,9 @@ func (c *Conversation) hand(ctx context.Context, m outbox.Message, before string
 		// Nothing was typed, or what it was typed at is gone.
 		return true, c.queue.Update(m.ID, func(m *outbox.Message) { m.Status, m.Reason = conversation.Queued, err.Error() })
 	}
+	if err != nil && o.progress == conversation.Failed { // its source knows that it does not have it
+		return c.refused(m.ID, err)
+	}
 	if err != nil {
 		o.progress, o.evidence = conversation.Sent, err.Error()
 	}
@@ -147,17 +150,38 @@ func (c *Conversation) hand(ctx context.Context, m outbox.Message, before string
 	return false, c.finish(m.ID, o, life)
 }
 
+// maxRefusals bounds how often a message is offered to a source that refuses it.
+const maxRefusals = 3
+
+// refused is what becomes of a message that the agent's source did not take: it
+// is offered again a few times.
+func (c *Conversation) refused(id string, why error) (again bool, err error) {
+	m, err := c.queue.Get(id)
+	switch {
+	case err != nil:
+		return false, err
+	case m.Attempts >= maxRefusals:
+		return false, c.finish(id, outcome{progress: conversation.Failed, evidence: why.Error()}, "")
+	}
+	return true, c.queue.Update(id, func(m *outbox.Message) { m.Status, m.Reason = conversation.Queued, why.Error() })
+}
+
 // transmit sends the message in the way that tells most of what becomes of it.
 // An error of a kind that hand knows means that nothing was sent.
 func (c *Conversation) transmit(ctx context.Context, m outbox.Message, before string) (outcome, error) {
 	if s, ok := c.source.(conversation.Sender); ok {
 		r, err := s.Send(ctx, conversation.Message{ID: m.ID, Text: m.Text})
 		if fault.KindOf(err) != fault.Unsupported {
+			c.mustType.Store(false)
 			o := outcome{progress: r.Progress, evidence: r.Evidence}
 			if r.Progress == conversation.Sent {
 				o.expect = outbox.ExpectSource
 			}
 			return o, err
+		}
+		if !c.mustType.Swap(true) {
+			// Its line was not looked at: somebody's text may stand there.
+			return outcome{}, fault.Errorf(fault.Busy, "it is typed, because %w", err)
 		}
 	}
 	if c.hasComposer() {
