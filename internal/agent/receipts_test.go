@@ -441,3 +441,44 @@ func TestRefusedBySource(t *testing.T) {
 		t.Errorf("%+v, %v, %s", n, err, p.called())
 	}
 }
+
+// A source tells that something is asked, the screen what; and a question of the
+// program itself after a turn is on the screen only.
+func TestScreenCompletesTheSource(t *testing.T) {
+	const menu = "\n ❯ 1. Yes\n   2. No\n\n Esc to cancel"
+	asking := conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "p", Text: "permission prompt"}}
+	for name, c := range map[string]struct {
+		state  conversation.State
+		screen string
+		want   string // activity, question, number of options, source
+	}{
+		"vague question":           {asking, "Do you want to proceed?" + menu, "asking Do you want to proceed? 2 a state file"},
+		"not drawn yet":            {asking, "working", "asking permission prompt 0 a state file"},
+		"a plan":                   {conversation.State{Activity: conversation.Ready}, "Implement this plan?" + menu, "asking Implement this plan? 2 screen"},
+		"a text about a plan":      {conversation.State{Activity: conversation.Ready}, "Implement this plan?" + menu + "\n" + composerWith(""), "ready a state file"},
+		"another menu when ready":  {conversation.State{Activity: conversation.Ready}, "Which one?" + menu, "ready a state file"},
+		"a menu while it is busy":  {conversation.State{Activity: conversation.Busy}, "Implement this plan?" + menu, "busy a state file"},
+		"its own question is kept": {conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?", Options: []conversation.Option{{ID: "y", Label: "Yes"}}}}, "Do you want to?" + menu, "asking May I? 1 a state file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := composing()
+			m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty, Source: &source{state: c.state},
+				Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Vendor: "codex", Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.Start(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			p.change("s", func(s *fakeSession) { s.screen = c.screen })
+			s, err := m.State(t.Context())
+			got := string(s.Activity)
+			if s.Question != nil {
+				got += fmt.Sprintf(" %s %d", s.Question.Text, len(s.Question.Options))
+			}
+			if got += " " + s.Source; err != nil || got != c.want {
+				t.Errorf("%s, %v; want %s", got, err, c.want)
+			}
+		})
+	}
+}
