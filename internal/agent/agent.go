@@ -67,6 +67,7 @@ type Managed struct {
 	last   []Step            // of the last start
 	now    string            // the step of a start that is under way, or ""
 	values map[string]string // the user's variables, secrets read, while a start runs; or nil
+	known  map[string]string // as values, of the last time they were read; or nil
 }
 
 // New makes an agent. It starts nothing.
@@ -204,7 +205,7 @@ func (m *Managed) environ(ctx context.Context) (map[string]string, error) {
 			return nil, err
 		}
 		m.mu.Lock()
-		m.values = values
+		m.values, m.known = values, values
 		m.mu.Unlock()
 	}
 	env := maps.Clone(values)
@@ -217,16 +218,37 @@ func (m *Managed) environ(ctx context.Context) (map[string]string, error) {
 	return env, nil
 }
 
-// forgetSecrets drops what a start has read, and hidden takes it out of text
-// that the start leaves behind.
+// forgetSecrets lets the next start read them anew.
 func (m *Managed) forgetSecrets() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.values = nil
 }
 
+// hidden takes the secrets that were read last out of text that is kept.
 func (m *Managed) hidden(text string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return hideSecrets(text, m.config.Env, m.values)
+	return hideSecrets(text, m.config.Env, m.known)
+}
+
+// LastText is Peek for records: without the agent's secrets. Where these cannot
+// be read, its text is not told.
+func (m *Managed) LastText(ctx context.Context, n int) (string, error) {
+	text, err := m.Peek(ctx, n)
+	if err != nil || len(m.config.Env.Secrets) == 0 {
+		return text, err
+	}
+	m.mu.Lock()
+	known := m.known
+	m.mu.Unlock()
+	if known == nil { // another process started it
+		if known, err = ResolveEnv(ctx, m.config.Env, m.config.secretsDir()); err != nil {
+			return "", fmt.Errorf("the text may hold secrets, and these could not be read: %w", err)
+		}
+		m.mu.Lock()
+		m.known = known
+		m.mu.Unlock()
+	}
+	return m.hidden(text), nil
 }

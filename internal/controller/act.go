@@ -34,9 +34,9 @@ func (w *worker) act(ctx context.Context, d decision) {
 func (w *worker) screen(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	text, err := w.sub().Peek(ctx, forensicLines)
+	text, err := w.sub().LastText(ctx, forensicLines)
 	if err != nil {
-		return "not to be had: " + err.Error()
+		return "(not known: " + err.Error() + ")"
 	}
 	return text
 }

@@ -112,8 +112,10 @@ func (w *worker) forensics(ctx context.Context) (detail map[string]any, code *in
 			detail["signal"] = exit.Signal
 		}
 	}
-	if screen, err := sub.Peek(ctx, forensicLines); err == nil {
+	if screen, err := sub.LastText(ctx, forensicLines); err == nil {
 		detail["screen"] = screen
+	} else {
+		detail["screen_missing"] = err.Error()
 	}
 	return detail, code
 }

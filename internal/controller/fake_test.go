@@ -175,7 +175,7 @@ func (a fakeAgent) Exit(context.Context) (*provider.Exit, error) {
 	defer a.mu.Unlock()
 	return &provider.Exit{Code: a.exits[a.Session()]}, nil
 }
-func (a fakeAgent) Peek(context.Context, int) (string, error) {
+func (a fakeAgent) LastText(context.Context, int) (string, error) {
 	a.mu.Lock()
 	peeked := a.peeked
 	a.mu.Unlock()

@@ -56,8 +56,8 @@ type Subject interface {
 	Ready(ctx context.Context) bool
 	// Exit is how it ended, nil if that is not known.
 	Exit(ctx context.Context) (*provider.Exit, error)
-	// Peek is the end of its text.
-	Peek(ctx context.Context, lines int) (string, error)
+	// LastText is the end of its text, for records: without its secrets.
+	LastText(ctx context.Context, lines int) (string, error)
 }
 
 // Reporter is a subject that can tell how its last start went, step by step.
