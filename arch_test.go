@@ -3,9 +3,13 @@
 package den_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -365,6 +369,30 @@ func TestDenStaysSmall(t *testing.T) {
 			if dep == no || strings.HasPrefix(dep, no+"/") {
 				t.Errorf("den links %s", dep)
 			}
+		}
+		if dir, ok := strings.CutPrefix(dep, "den/"); ok {
+			compilesAtStart(t, dir)
+		}
+	}
+}
+
+var patternAtStart = regexp.MustCompile(`(?m)^(var )?\t?\w+ *= regexp\.MustCompile`)
+
+// compilesAtStart complains about regular expressions that are compiled before
+// main: every call of den would pay for them.
+func compilesAtStart(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := patternAtStart.Find(data); at != nil && !strings.HasSuffix(file, "_test.go") {
+			t.Errorf("%s compiles a pattern before main (%s): wrap it in sync.OnceValue", file, bytes.TrimSpace(at))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"regexp"
+	"sync"
 	"time"
 
 	"den/internal/cell"
@@ -17,14 +18,14 @@ func (c *core) inputBlankLocked() bool {
 }
 
 // cursorReport is the reply to a question where the cursor is.
-var cursorReport = regexp.MustCompile(`^\x1b\[[0-9]+;[0-9]+R$`)
+var cursorReport = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\x1b\[[0-9]+;[0-9]+R$`) })
 
 // askedByEditorLocked reports whether the terminal replied to the line editor
 // of sh, which takes the reply: that of busybox asks once behind each prompt
 // where the cursor is. No other shell of this kind has an editor, and the
 // terminal shows a reply that no editor takes.
 func (c *core) askedByEditorLocked(replies []byte) bool {
-	if !c.shell.Silent || c.shell.Last != 'B' || c.editorAsked || !c.inputBlankLocked() || !cursorReport.Match(replies) {
+	if !c.shell.Silent || c.shell.Last != 'B' || c.editorAsked || !c.inputBlankLocked() || !cursorReport().Match(replies) {
 		return false
 	}
 	c.editorAsked = true

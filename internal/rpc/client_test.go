@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"den/internal/fault"
+	"den/internal/need"
 	"den/internal/rpc"
 )
 
@@ -66,9 +67,7 @@ func TestDialEndsWithContext(t *testing.T) {
 
 // The server can be reached through a program, as in a container or a pod.
 func TestDialThroughProgram(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("python3 is not installed: make setup installs it")
-	}
+	need.Program(t, "python3")
 	r := start(t, rpc.Limits{})
 	c, err := rpc.Dial(t.Context(), throughProgram(r.path), target)
 	if err != nil {

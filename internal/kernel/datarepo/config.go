@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"den/internal/fault"
@@ -157,11 +158,11 @@ func count(v jsonobject.Value) (int, error) {
 	return n, err
 }
 
-var variableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`) })
 
 func readPrefix(c *Config, v jsonobject.Value) error {
 	s, err := v.Text()
-	if err == nil && (!variableName.MatchString(s) || len(s) > 100) {
+	if err == nil && (!variableName().MatchString(s) || len(s) > 100) {
 		err = v.Errorf("%.40q cannot begin the name of a variable: use letters, digits and '_'", s)
 	}
 	c.HookEnvPrefix = s

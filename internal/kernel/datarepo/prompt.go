@@ -7,23 +7,26 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // placeholder is a name in the initial query, with the width of a number:
 // {tick}, {tick:03d}, {data_dir}. Doubled braces stand for one.
-var placeholder = regexp.MustCompile(`\{\{|\}\}|\{tick(?::(0?)([0-9]{1,2})d?|:d)?\}|\{data_dir\}`)
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{|\}\}|\{tick(?::(0?)([0-9]{1,2})d?|:d)?\}|\{data_dir\}`)
+})
 
 // Query is the initial query of a tick. Braces that are no placeholder stay as
 // they are.
 func (c Config) Query(tick int, dataDir string) string {
-	return placeholder.ReplaceAllStringFunc(c.InitialQuery, func(s string) string {
+	return placeholder().ReplaceAllStringFunc(c.InitialQuery, func(s string) string {
 		switch {
 		case s == "{{" || s == "}}":
 			return s[:1]
 		case s == "{data_dir}":
 			return dataDir
 		}
-		parts := placeholder.FindStringSubmatch(s)
+		parts := placeholder().FindStringSubmatch(s)
 		if parts[2] == "" {
 			return strconv.Itoa(tick)
 		}

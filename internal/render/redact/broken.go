@@ -1,12 +1,17 @@
 package redact
 
-import "regexp"
+import (
+	"regexp"
+	"sync"
+)
 
 // A program may break a token into lines, at the width of a window or of a box
 // that it draws. The first part is known by its form. What follows is taken for
 // the rest if it is the first word of the next line, long or of letters and
 // digits, and the token is not complete.
-var nextLine = regexp.MustCompile(`^[ \t|\\\x{2500}-\x{257f}]*\r?\n[ \t|>\x{2500}-\x{257f}]*([A-Za-z0-9_+.~-][A-Za-z0-9_+/.~-]*={0,2})(?:["'` + "`" + `,;)\]}\s|\\\x{2500}-\x{257f}]|$)`)
+var nextLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t|\\\x{2500}-\x{257f}]*\r?\n[ \t|>\x{2500}-\x{257f}]*([A-Za-z0-9_+.~-][A-Za-z0-9_+/.~-]*={0,2})(?:["'` + "`" + `,;)\]}\s|\\\x{2500}-\x{257f}]|$)`)
+})
 
 // Bounds of a rest.
 const (
@@ -24,7 +29,7 @@ func rest(text []byte, end, n, full int) []Span {
 		if full > 0 && n >= full {
 			break
 		}
-		m := nextLine.FindSubmatchIndex(text[end:])
+		m := nextLine().FindSubmatchIndex(text[end:])
 		if m == nil {
 			break
 		}
