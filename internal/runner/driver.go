@@ -108,6 +108,9 @@ type Event struct {
 	Size    *Size     // of Sized
 	Failure *Failure  // of Retrying: why the agent tries again by itself
 	Text    string    // of Partial: a piece of text that a later Spoke repeats whole; of Noted
+	// Reply, of Spoke, is the same for all parts of one reply of the agent's own
+	// model, and of no other; "" where the backend does not tell.
+	Reply string
 }
 
 // EventKind is what an Event tells.

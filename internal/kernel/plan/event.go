@@ -22,8 +22,11 @@ type Event struct {
 	Gone     bool     // of TurnFailed: the session is over
 	Notices  []Notice // of Notified
 	Call     string   // of Answering: the call of a tool
-	Check    Check    // of Checked
-	Failure  *Failure
+	// Certain, of Replied, is that this is no further part of the reply before:
+	// the model has all that tools had answered to that one.
+	Certain bool
+	Check   Check // of Checked
+	Failure *Failure
 }
 
 // EventKind says what happened.
@@ -48,6 +51,7 @@ const (
 
 	HookStarted EventKind = "hook-started" // comes before the script is
 	Accepted    EventKind = "accepted"     // the agent's program has the prompt
+	Replied     EventKind = "replied"      // the model began another reply, of which the next two are parts
 	Spoke       EventKind = "spoke"        // or thought
 	Worked      EventKind = "worked"       // used a tool
 	Active      EventKind = "active"       // wrote something, whatever it is

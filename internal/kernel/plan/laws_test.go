@@ -23,8 +23,10 @@ func (w *world) chance(notices *int) {
 		w.notify(fmt.Sprintf("n%03d", *notices))
 	case 3:
 		w.within(plan.Event{Kind: plan.Answering, Call: "c"})
-	case 4, 5:
+	case 4:
 		w.within(plan.Event{Kind: plan.Worked})
+	case 5:
+		w.replies()
 	case 6:
 		w.within(plan.Event{Kind: plan.Spoke, Text: "something"})
 	case 7:
@@ -47,6 +49,24 @@ func (w *world) chance(notices *int) {
 		}
 	default:
 		w.one()
+	}
+}
+
+// replies has the model begin a reply, if a turn runs. The loop may hear of it
+// when its first tool has answered, or may not know that it is another one.
+func (w *world) replies() {
+	if !w.turn {
+		return
+	}
+	switch w.rng.IntN(4) {
+	case 0:
+		w.within(plan.Event{Kind: plan.Replied})
+	case 1:
+		w.learn()
+		w.within(plan.Event{Kind: plan.Answering, Call: "early"})
+		w.within(plan.Event{Kind: plan.Replied, Certain: true})
+	default:
+		w.reply()
 	}
 }
 
@@ -80,12 +100,15 @@ func (w *world) one() {
 
 // Whatever happens, and wherever the process is killed: the tick ends; each
 // hook after the tick is started exactly once; no prompt follows the decision
-// to end; prompts stay below the limit; what was acknowledged had been told.
+// to end; prompts stay below the limit; what was acknowledged had been told,
+// and the model had seen it; the causes are acknowledged if the model did
+// something, and not before.
 func TestLaws(t *testing.T) {
 	const ticks = 1500
 	reasons := map[plan.Reason]int{}
 	for seed := range uint64(ticks) {
 		w := newWorld(t, seed, plan.Limits{Turns: 12, Rounds: 3, Wall: 2 * time.Hour})
+		w.mortal = true
 		notices := 0
 		w.begin()
 		for range 400 {
@@ -98,6 +121,9 @@ func TestLaws(t *testing.T) {
 		reasons[w.s.Outcome.Reason]++
 		if got := w.hooks[string(plan.HookPostTick)]; !slices.Equal(got, w.scripts) {
 			t.Fatalf("seed %d: hooks after the tick %v; killed at %v", seed, got, w.killed)
+		}
+		if w.acked != w.acted {
+			t.Fatalf("seed %d: the causes were acknowledged: %v; the model did something: %v", seed, w.acked, w.acted)
 		}
 		if w.prompts > 12 {
 			t.Fatalf("seed %d: %d prompts", seed, w.prompts)
@@ -168,7 +194,7 @@ func TestRecoverIsRepeatable(t *testing.T) {
 var kinds = []plan.EventKind{
 	plan.Start, plan.Begun, plan.Prepared, plan.HooksEnded, plan.Opened, plan.OpenFailed, plan.TurnEnded, plan.TurnFailed, plan.Checked, plan.Closed,
 	plan.Finished, plan.Pushed, plan.Cleaned, plan.HookStarted, plan.Accepted, plan.Spoke, plan.Worked, plan.Active, plan.Used, plan.Compacting,
-	plan.SessionGone, plan.Notified, plan.Answering, plan.Passed, plan.Stop, plan.Broken, "unheard-of",
+	plan.SessionGone, plan.Notified, plan.Answering, plan.Passed, plan.Stop, plan.Broken, plan.Replied, "unheard-of",
 }
 
 // FuzzNext gives events in any order, also those that nobody would send. The
@@ -182,7 +208,7 @@ func FuzzNext(f *testing.F) {
 			e := plan.Event{
 				Kind: kinds[int(b)%len(kinds)], Elapsed: time.Duration(i) * time.Minute, Turn: s.Turn.Number - int(b>>7), Text: "t", Tokens: int64(b) << 12, Window: 1 << 20,
 				Hook: []plan.Hook{plan.HookPreTick, plan.HookPostTick}[int(b>>6)%2], Name: "h", Notices: []plan.Notice{{ID: string(rune(b)), Text: "n"}},
-				Check: plan.Check{LoggedIn: b&32 != 0}, Gone: b&64 != 0,
+				Check: plan.Check{LoggedIn: b&32 != 0}, Gone: b&64 != 0, Certain: b&32 != 0,
 			}
 			if b&16 != 0 {
 				e.Failure = &plan.Failure{Class: classes[int(b)%len(classes)]}

@@ -11,7 +11,11 @@ type Notice struct {
 	// acknowledged when a turn has ended: an agent that fails before may not
 	// have seen it.
 	Turn int `json:"turn,omitempty"`
-	// Seen says that the agent went on after it was told.
+	// Heard says that the model began a reply since. What a tool's answer told
+	// it may still not have: the reply that used the tool can be heard of late,
+	// and a reply can use several tools, one after the other.
+	Heard bool `json:"heard,omitempty"`
+	// Seen says that the model began a reply with it.
 	Seen bool `json:"seen,omitempty"`
 }
 
@@ -30,7 +34,7 @@ func (p *step) notified(news []Notice) {
 		if known {
 			continue
 		}
-		n.Turn, n.Seen = 0, false
+		n.Turn, n.Heard, n.Seen = 0, false, false
 		p.s.Notices = append(p.s.Notices, n)
 		fresh = true
 	}
@@ -64,10 +68,21 @@ func (p *step) takeNotices(turn int) []Notice {
 	return taken
 }
 
-// seen notes that the agent goes on, and has what it was told.
+// heard notes of all that was told that the next reply is one to it.
+func (p *step) heard() {
+	for i := range p.s.Notices {
+		n := &p.s.Notices[i]
+		n.Heard = n.Turn > 0
+	}
+}
+
+// seen notes that the model began a reply, and has what it was told before the
+// last one.
 func (p *step) seen() {
 	for i := range p.s.Notices {
-		p.s.Notices[i].Seen = p.s.Notices[i].Turn > 0
+		if n := &p.s.Notices[i]; n.Turn > 0 {
+			n.Heard, n.Seen = true, n.Heard
+		}
 	}
 }
 
@@ -93,7 +108,7 @@ func (p *step) acknowledge(which func(Notice) bool) {
 func (p *step) forgetTold(but func(Notice) bool) {
 	for i := range p.s.Notices {
 		if n := &p.s.Notices[i]; !but(*n) {
-			n.Turn, n.Seen = 0, false
+			n.Turn, n.Heard, n.Seen = 0, false, false
 		}
 	}
 }

@@ -343,7 +343,8 @@ func TestNoticesOfTurnThatIsCutOff(t *testing.T) {
 	w.until(plan.Prompt)
 	w.notify("seen")
 	w.within(plan.Event{Kind: plan.Answering, Call: "1"})
-	w.within(plan.Event{Kind: plan.Worked})
+	w.reply()
+	w.reply()
 	w.notify("unseen")
 	w.within(plan.Event{Kind: plan.Answering, Call: "2"})
 	w.give(plan.Event{Kind: plan.Stop})
@@ -353,6 +354,57 @@ func TestNoticesOfTurnThatIsCutOff(t *testing.T) {
 	}
 	if _, there := w.inbox["unseen"]; !there {
 		t.Error("a notice that the agent may not have seen is gone")
+	}
+}
+
+// A reply of the model may use several tools, which run one after the other. It
+// has seen the answer of none of them before its next reply.
+func TestNoticesOfToolsThatOneReplyUses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after func(*world) // the first tool has answered
+		stays bool
+	}{
+		"the second tool is used": {func(w *world) { w.within(plan.Event{Kind: plan.Worked}) }, true},
+		"all tools have answered": {func(w *world) {
+			w.within(plan.Event{Kind: plan.Worked})
+			w.within(plan.Event{Kind: plan.Answering, Call: "2"})
+		}, true},
+		"the reply is heard of late":       {func(w *world) { w.within(plan.Event{Kind: plan.Replied, Certain: true}) }, true},
+		"a further part of it, or another": {func(w *world) { w.reply(); w.within(plan.Event{Kind: plan.Replied}) }, true},
+		"two more replies":                 {func(w *world) { w.reply(); w.reply() }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, plan.Limits{})
+			w.begin()
+			w.until(plan.Prompt)
+			w.within(plan.Event{Kind: plan.Worked})
+			w.notify("n")
+			w.within(plan.Event{Kind: plan.Answering, Call: "1"})
+			tt.after(w)
+			w.give(plan.Event{Kind: plan.Stop})
+			w.finish()
+			if _, there := w.inbox["n"]; there != tt.stays {
+				t.Errorf("the notification stays: %v", there)
+			}
+		})
+	}
+}
+
+// What stands in the prompt has been seen by a model that replies to it.
+func TestNoticesOfPromptThatIsCutOff(t *testing.T) {
+	for _, replies := range []int{0, 1} {
+		w := newWorld(t, 1, plan.Limits{})
+		w.begin()
+		w.notify("n")
+		w.until(plan.Prompt)
+		for range replies {
+			w.reply()
+		}
+		w.give(plan.Event{Kind: plan.Stop})
+		w.finish()
+		if _, there := w.inbox["n"]; there != (replies == 0) {
+			t.Errorf("after %d replies the notification stays: %v", replies, there)
+		}
 	}
 }
 

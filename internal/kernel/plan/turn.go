@@ -46,6 +46,7 @@ func (p *step) promptText(next prompt) string {
 		text = queryText(p.s.Query, p.s.Causes)
 	}
 	notices := p.takeNotices(p.s.Turn.Number)
+	p.heard() // whatever the model replies, it replies to these
 	switch {
 	case len(notices) == 0:
 		return text
@@ -81,9 +82,10 @@ func (p *step) turning(e Event) {
 	p.s.Turn.Active = p.s.Elapsed
 	p.note(e)
 	switch e.Kind {
+	case Replied:
+		p.replied(e)
 	case Spoke, Worked:
 		p.delivered()
-		p.seen()
 		p.s.Turn.Worked = true
 	case Compacting:
 		p.end(Outcome{Reason: ContextFull, Why: "the agent was about to shorten its context"})
@@ -91,6 +93,14 @@ func (p *step) turning(e Event) {
 		p.turnEnded(e)
 	case TurnFailed:
 		p.turnFailed(e)
+	}
+}
+
+// replied notes that the model has begun a reply.
+func (p *step) replied(e Event) {
+	p.delivered()
+	if e.Certain {
+		p.seen()
 	}
 }
 

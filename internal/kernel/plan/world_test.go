@@ -25,10 +25,14 @@ type world struct {
 	recorded plan.State          // as it is on the disk
 	inbox    map[string]string   // notifications that were not acknowledged
 	told     map[string]bool     // that the agent was told of
+	known    map[string]bool     // that the model has replied to
+	acted    bool                // the model did something
+	acked    bool                // the causes were acknowledged
 	done     []plan.ActionKind   // in order
 	hooks    map[string][]string // scripts that were started, by directory
 	prompts  int
 	turn     bool // one runs
+	mortal   bool // it is killed at times between the record and the actions
 	killed   []string
 	outcome  plan.Outcome
 }
@@ -36,7 +40,7 @@ type world struct {
 func newWorld(t *testing.T, seed uint64, limits plan.Limits) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 7)), scripts: []string{"10-a", "20-b", "30-c"},
-		inbox: map[string]string{}, told: map[string]bool{}, hooks: map[string][]string{},
+		inbox: map[string]string{}, told: map[string]bool{}, known: map[string]bool{}, hooks: map[string][]string{},
 	}
 	w.s = plan.First(7, time.Unix(1_800_000_000, 0), "Tick 7 starting.", []plan.Cause{{Kind: plan.ByTrigger, ID: "t", Reason: "because"}}, limits)
 	return w
@@ -46,6 +50,12 @@ func newWorld(t *testing.T, seed uint64, limits plan.Limits) *world {
 func (w *world) give(e plan.Event) {
 	w.t.Helper()
 	e.Elapsed = w.now
+	if w.acts(e) {
+		w.acted = true
+		if e.Kind == plan.TurnEnded { // with all that tools answered
+			w.learn()
+		}
+	}
 	var before []byte
 	if w.given++; w.given%16 == 0 {
 		before = w.encode(w.s)
@@ -59,9 +69,29 @@ func (w *world) give(e plan.Event) {
 	}
 	w.s, w.recorded = next, next
 	w.outcome = next.Outcome
+	// A hook that was recorded, and not started, is never started: the law of
+	// hooks is about those that are.
+	if w.mortal && e.Kind != plan.HookStarted && w.rng.IntN(300) == 0 {
+		w.kill()
+		return
+	}
 	for _, a := range actions {
 		w.perform(a)
 	}
+}
+
+// acts reports whether an event shows that the model has the prompt.
+func (w *world) acts(e plan.Event) bool {
+	if e.Turn != w.s.Turn.Number {
+		return false
+	}
+	switch e.Kind {
+	case plan.Replied, plan.Spoke, plan.Worked:
+		return w.s.Stage == plan.Turning || w.s.Stage == plan.Stopping
+	case plan.TurnEnded: // by itself
+		return w.s.Stage == plan.Turning && !w.s.Turn.Silent
+	}
+	return false
 }
 
 func (w *world) encode(s plan.State) []byte {
@@ -78,13 +108,24 @@ func (w *world) perform(a plan.Action) {
 	w.t.Helper()
 	w.done = append(w.done, a.Kind)
 	switch a.Kind {
-	case plan.Interrupt, plan.DropSession, plan.RouseWait, plan.AckCauses:
+	case plan.Interrupt, plan.DropSession, plan.RouseWait:
+	case plan.AckCauses:
+		if len(a.Causes) != 1 || a.Causes[0].ID != "t" {
+			w.t.Errorf("causes %v were acknowledged", a.Causes)
+		}
+		if !w.acted {
+			w.t.Error("the causes were acknowledged before the agent did anything")
+		}
+		w.acked = true
 	case plan.Tell:
 		w.tell(a.Notices)
 	case plan.AckNotices:
 		for _, n := range a.Notices {
 			if !w.told[n.ID] {
 				w.t.Errorf("notice %s was acknowledged before the agent was told", n.ID)
+			}
+			if w.outcome.Reason != "" && !w.known[n.ID] {
+				w.t.Errorf("notice %s was acknowledged, and the model has not seen it", n.ID)
 			}
 			if _, there := w.inbox[n.ID]; !there {
 				w.t.Errorf("notice %s was acknowledged twice", n.ID)
@@ -114,6 +155,20 @@ func (w *world) perform(a plan.Action) {
 		w.pending = []plan.Action{a} // it ends whatever runs
 	default:
 		w.pending = append(w.pending, a)
+	}
+}
+
+// reply has the model begin another reply: it has all that it was told before.
+func (w *world) reply() {
+	w.t.Helper()
+	w.learn()
+	w.within(plan.Event{Kind: plan.Replied, Certain: true})
+}
+
+// learn has the model see all that it was told.
+func (w *world) learn() {
+	for id := range w.told {
+		w.known[id] = true
 	}
 }
 

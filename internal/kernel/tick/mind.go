@@ -13,6 +13,7 @@ import (
 	"den/internal/kernel/plan"
 	"den/internal/permission"
 	"den/internal/runner"
+	"den/internal/runner/script"
 )
 
 const (
@@ -116,15 +117,23 @@ func (m *mind) touch() {
 }
 
 // worked notes that the agent uses a tool of the tick's, which not every runner
-// tells.
+// tells. A script has what the last tool answered when it uses the next.
 func (m *mind) worked() {
 	m.mu.Lock()
 	number := m.number
 	m.mu.Unlock()
-	if number > 0 {
-		m.tick.send(plan.Event{Kind: plan.Worked, Turn: number})
+	if number == 0 {
+		return
 	}
+	if m.tick.isScript() {
+		m.tick.send(plan.Event{Kind: plan.Replied, Certain: true, Turn: number})
+	}
+	m.tick.send(plan.Event{Kind: plan.Worked, Turn: number})
 }
+
+// isScript reports whether the agent is a program that uses tools one by one,
+// and of which nobody else tells.
+func (t *tick) isScript() bool { return t.config.Runner == (script.Driver{}).Name() }
 
 // turn gives the agent a prompt and returns how the turn ended.
 func (m *mind) turn(number int, text string) plan.Event {
@@ -140,7 +149,8 @@ func (m *mind) turn(number int, text string) plan.Event {
 		return plan.Event{Kind: plan.TurnFailed, Turn: number, Failure: &plan.Failure{Class: plan.GoneClass}, Gone: true}
 	}
 	t.transcript.prompt(session.ID(), text)
-	result, err := session.Turn(ctx, text, func(e runner.Event) { m.happened(session, number, e) })
+	var said replies
+	result, err := session.Turn(ctx, text, func(e runner.Event) { m.happened(session, number, &said, e) })
 	close(ended)
 	m.mu.Lock()
 	pause := m.pause
@@ -169,7 +179,7 @@ func (m *mind) turn(number int, text string) plan.Event {
 }
 
 // happened passes on what happens within a turn.
-func (m *mind) happened(session runner.Session, number int, e runner.Event) {
+func (m *mind) happened(session runner.Session, number int, said *replies, e runner.Event) {
 	t := m.tick
 	t.transcript.event(session.ID(), e)
 	give := func(p plan.Event) {
@@ -180,7 +190,12 @@ func (m *mind) happened(session runner.Session, number int, e runner.Event) {
 	case runner.Accepted:
 		give(plan.Event{Kind: plan.Accepted})
 	case runner.Spoke:
+		if begins, certain := said.spoke(e); begins {
+			give(plan.Event{Kind: plan.Replied, Certain: certain})
+		}
 		m.spoke(e.Message, give)
+	case runner.ToolFinished:
+		said.toolEnded(e.Result.ID)
 	case runner.Sized:
 		give(plan.Event{Kind: plan.Used, Tokens: e.Size.Tokens, Window: e.Size.Window})
 	case runner.Compacting:
@@ -199,6 +214,8 @@ func (m *mind) spoke(said *runner.Message, give func(plan.Event)) {
 		switch b.Type {
 		case runner.BlockText:
 			give(plan.Event{Kind: plan.Spoke, Text: b.Text})
+		case runner.BlockThinking:
+			give(plan.Event{Kind: plan.Spoke})
 		case runner.BlockToolUse:
 			m.tick.live(b.Name)
 			give(plan.Event{Kind: plan.Worked})

@@ -21,7 +21,6 @@ import (
 	"den/internal/poll"
 	"den/internal/rpc"
 	"den/internal/runner"
-	"den/internal/runner/script"
 )
 
 // tools are the agent's, on a socket while the tick runs.
@@ -78,7 +77,7 @@ func (w *tools) call(ctx context.Context, c toolsocket.Call) (toolsocket.Answer,
 	if told := w.carry(ctx); len(told) > 0 {
 		a.Text += "\n\n" + plan.NoticesText(told)
 	}
-	if w.tick.config.Runner == (script.Driver{}).Name() {
+	if w.tick.isScript() {
 		w.tick.transcript.tool(c, a) // nobody else tells
 	}
 	return a, nil

@@ -111,9 +111,14 @@ func (l *listener) assistant(m *message) {
 			said.Content = append(said.Content, runner.Block{Type: runner.BlockThinking, Thinking: b.Thinking})
 		}
 	}
-	if len(said.Content) > 0 {
-		l.each(runner.Event{Kind: runner.Spoke, Message: said})
+	if len(said.Content) == 0 {
+		return
 	}
+	e := runner.Event{Kind: runner.Spoke, Message: said}
+	if m.ParentToolUseID == "" {
+		e.Reply = m.Message.ID
+	}
+	l.each(e)
 }
 
 // sized tells how large the agent's context is. That of a subagent is its own.

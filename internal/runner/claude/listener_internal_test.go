@@ -83,6 +83,29 @@ func TestSubagent(t *testing.T) {
 	}
 }
 
+// The blocks of one reply come one by one, and are told as parts of it. Replies
+// of subagents are others'.
+func TestReplyOfMessages(t *testing.T) {
+	events, _, err := listen(t, &session{},
+		`{"type":"assistant","message":{"id":"r1","model":"m","content":[{"type":"text","text":"I look."}]}}`,
+		`{"type":"assistant","message":{"id":"r1","model":"m","content":[{"type":"tool_use","id":"u","name":"Task","input":{}}]}}`,
+		`{"type":"assistant","parent_tool_use_id":"u","message":{"id":"s1","model":"m","content":[{"type":"tool_use","id":"v","name":"Bash","input":{}}]}}`,
+		`{"type":"assistant","message":{"id":"r2","model":"m","content":[{"type":"text","text":"done"}]}}`,
+		`{"type":"result","subtype":"success"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var replies []string
+	for _, e := range events {
+		if e.Kind == runner.Spoke {
+			replies = append(replies, e.Reply)
+		}
+	}
+	if got := strings.Join(replies, ","); got != "r1,r1,,r2" {
+		t.Errorf("%q", got)
+	}
+}
+
 // An agent that tells only the cost of the whole session is charged by turns,
 // and not for turns of an earlier process.
 func TestCostByGrowth(t *testing.T) {

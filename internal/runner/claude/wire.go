@@ -54,6 +54,7 @@ func (m *message) errorWord() string {
 }
 
 type apiMessage struct {
+	ID      string      `json:"id"` // of the model's reply, of which this may be a part
 	Model   string      `json:"model"`
 	Content contentList `json:"content"`
 	Usage   *tokenUsage `json:"usage"`
