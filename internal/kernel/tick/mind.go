@@ -38,10 +38,20 @@ type mind struct {
 
 	mu      sync.Mutex     // guards the fields below
 	session runner.Session // or nil
-	number  int            // of the running turn; 0 for none
-	abortFn context.CancelFunc
-	ended   chan struct{}   // closed when the running turn has ended
-	pause   *runner.Failure // why the turn was interrupted: a long pause; or nil
+	running *running       // or nil: no turn runs
+}
+
+// running is a turn that runs.
+type running struct {
+	number int
+	ctx    context.Context
+	abort  context.CancelFunc
+	ended  chan struct{} // closed when the turn has ended
+
+	// Guarded by mind.mu.
+	session     runner.Session  // that has the prompt; nil before it is handed over
+	interrupted bool            // it was asked to end
+	pause       *runner.Failure // why: a long pause; or nil
 }
 
 // open starts the runner.
@@ -108,20 +118,25 @@ func (m *mind) touch() {
 	if now-time.Duration(last) < activeEvery || !m.lastActive.CompareAndSwap(last, int64(now)) {
 		return
 	}
-	m.mu.Lock()
-	number := m.number
-	m.mu.Unlock()
-	if number > 0 {
+	if number := m.number(); number > 0 {
 		m.tick.send(plan.Event{Kind: plan.Active, Turn: number})
 	}
+}
+
+// number is that of the turn that runs, 0 for none.
+func (m *mind) number() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.running == nil {
+		return 0
+	}
+	return m.running.number
 }
 
 // worked notes that the agent uses a tool of the tick's, which not every runner
 // tells. A script has what the last tool answered when it uses the next.
 func (m *mind) worked() {
-	m.mu.Lock()
-	number := m.number
-	m.mu.Unlock()
+	number := m.number()
 	if number == 0 {
 		return
 	}
@@ -135,27 +150,52 @@ func (m *mind) worked() {
 // and of which nobody else tells.
 func (t *tick) isScript() bool { return t.config.Runner == (script.Driver{}).Name() }
 
-// turn gives the agent a prompt and returns how the turn ended.
-func (m *mind) turn(number int, text string) plan.Event {
-	ctx, abort := context.WithCancel(context.Background())
-	defer abort()
-	ended := make(chan struct{})
+// begin notes that a turn runs. The loop calls it before anything can interrupt
+// the turn, so no interrupt finds none.
+func (m *mind) begin(number int) *running {
+	r := &running{number: number, ended: make(chan struct{})}
+	r.ctx, r.abort = context.WithCancel(context.Background())
 	m.mu.Lock()
-	session := m.session
-	m.number, m.abortFn, m.ended, m.pause = number, abort, ended, nil
+	m.running = r
 	m.mu.Unlock()
+	return r
+}
+
+// end notes that the turn is over, and returns why it was interrupted, if that
+// was for a pause.
+func (m *mind) end(r *running) *runner.Failure {
+	close(r.ended)
+	r.abort()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.running = nil
+	return r.pause
+}
+
+// handOver returns the session that the turn's prompt goes to, nil if there is
+// none any more, or the turn was interrupted before it could begin.
+func (m *mind) handOver(r *running) runner.Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !r.interrupted {
+		r.session = m.session
+	}
+	return r.session
+}
+
+// turn gives the agent a prompt and returns how the turn ended.
+func (m *mind) turn(r *running, text string) plan.Event {
+	number := r.number
 	t := m.tick
-	if session == nil { // it was closed meanwhile
-		return plan.Event{Kind: plan.TurnFailed, Turn: number, Failure: &plan.Failure{Class: plan.GoneClass}, Gone: true}
+	session := m.handOver(r)
+	if session == nil {
+		m.end(r)
+		return plan.Event{Kind: plan.TurnFailed, Turn: number, Failure: &plan.Failure{Class: plan.GoneClass, Message: "it was ended before it began"}, Gone: !m.isOpen()}
 	}
 	t.transcript.prompt(session.ID(), text)
 	var said replies
-	result, err := session.Turn(ctx, text, func(e runner.Event) { m.happened(session, number, &said, e) })
-	close(ended)
-	m.mu.Lock()
-	pause := m.pause
-	m.number = 0
-	m.mu.Unlock()
+	result, err := session.Turn(r.ctx, text, func(e runner.Event) { m.happened(session, number, &said, e) })
+	pause := m.end(r)
 	e := plan.Event{Kind: plan.TurnEnded, Turn: number, Text: result.Text, CostUSD: result.Usage.CostUSD, Session: session.ID()}
 	switch {
 	case pause != nil && (err != nil || result.Cancelled):
@@ -226,9 +266,10 @@ func (m *mind) spoke(said *runner.Message, give func(plan.Event)) {
 // pauseFor ends a turn whose agent would wait for long.
 func (m *mind) pauseFor(number int, f *runner.Failure) {
 	m.mu.Lock()
-	first := m.number == number && m.pause == nil
+	r := m.running
+	first := r != nil && r.number == number && r.pause == nil
 	if first {
-		m.pause = f
+		r.pause = f
 	}
 	m.mu.Unlock()
 	if first {
@@ -239,10 +280,16 @@ func (m *mind) pauseFor(number int, f *runner.Failure) {
 // interrupt asks the agent to end its turn, and after a grace ends it.
 func (m *mind) interrupt(number int) {
 	m.mu.Lock()
-	session, ended, abort, running := m.session, m.ended, m.abortFn, m.number == number
+	r := m.running
+	if r == nil || r.number != number {
+		m.mu.Unlock()
+		return // it has ended
+	}
+	r.interrupted = true
+	session := r.session
 	m.mu.Unlock()
-	if !running || session == nil {
-		return
+	if session == nil {
+		return // it does not begin
 	}
 	ctx, cancel := context.WithTimeout(m.tick.ctx, grace)
 	defer cancel()
@@ -250,26 +297,28 @@ func (m *mind) interrupt(number int) {
 		m.tick.o.Log.Warn("interrupt the agent", "error", err)
 	} else {
 		select {
-		case <-ended:
+		case <-r.ended:
 			return
 		case <-ctx.Done():
 			m.tick.o.Log.Warn("the agent did not end its turn when it was asked to: its process is ended")
 		}
 	}
-	abort()
+	r.abort()
 }
 
 // abort ends a turn that runs, at once.
 func (m *mind) abort() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.number > 0 {
-		m.abortFn()
+	if m.running != nil {
+		m.running.abort()
 	}
 }
 
 // drop ends the session, and does not wait for it.
 func (m *mind) drop() { m.closing.Go(func() { m.close() }) }
+
+func (m *mind) isOpen() bool { return !m.has(nil) }
 
 func (m *mind) has(session runner.Session) bool {
 	m.mu.Lock()

@@ -19,7 +19,8 @@ func (t *tick) perform(a plan.Action) {
 		t.begin(func(ctx context.Context) plan.Event { return t.mind.open(ctx, a.Resume) })
 	case plan.Prompt:
 		t.tools.calm()
-		t.begin(func(context.Context) plan.Event { return t.mind.turn(a.Turn, a.Text) })
+		r := t.mind.begin(a.Turn)
+		t.begin(func(context.Context) plan.Event { return t.mind.turn(r, a.Text) })
 	case plan.Interrupt:
 		t.work.Go(func() { t.mind.interrupt(a.Turn) })
 	case plan.DropSession:

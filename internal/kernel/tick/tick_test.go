@@ -251,6 +251,44 @@ func TestNotificationsWithinTick(t *testing.T) {
 	}
 }
 
+// A notification that came with the answer of a tool stays if the turn is cut
+// off before the model could read it: the reply used another tool, too.
+func TestNotificationOfReplyThatIsCutOff(t *testing.T) {
+	w := newWorld(t)
+	ctx, stop := context.WithCancelCause(t.Context())
+	var told string
+	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
+		if _, err := t.use("login", ""); err != nil {
+			return runner.Result{}, err
+		}
+		if _, err := w.o.Repo.Notify(time.Now(), "the mail is here"); err != nil {
+			return runner.Result{}, err
+		}
+		for _, id := range []string{"a", "b"} {
+			t.each(runner.Event{Kind: runner.Spoke, Message: runner.UseTool("puppet", id, "wait", nil)})
+		}
+		var err error
+		if told, err = t.use("wait", `{"timeout":60,"until":"never"}`); err != nil {
+			return runner.Result{}, err
+		}
+		if _, err := t.use("wait", `{"timeout":0}`); err != nil {
+			return runner.Result{}, err
+		}
+		stop(errors.New("a test stops it"))
+		<-t.Done()
+		return runner.Result{}, nil
+	}}
+	if r, err := tick.Run(ctx, w.o, nil); err != nil || r.Outcome.Reason != plan.Interrupted {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if !strings.Contains(told, "the mail is here") {
+		t.Errorf("told %q", told)
+	}
+	if in, err := w.o.Repo.Notifications(time.Now().Add(time.Minute)); err != nil || len(in.Ready) != 1 {
+		t.Errorf("left %v, %v", in, err)
+	}
+}
+
 func TestHundredNotifications(t *testing.T) {
 	w := newWorld(t)
 	for i := range 100 {
