@@ -52,7 +52,11 @@ func (l Left) Text() string {
 	case LeftClosed:
 		text += "still ran and was closed."
 	case LeftExited:
-		text += "had ended: " + l.Exit.String() + "."
+		var how Exit
+		if l.Exit != nil {
+			how = *l.Exit
+		}
+		text += "had ended: " + how.String() + "."
 	default:
 		text += "was lost: its program is gone, and how it ended is not known."
 	}
@@ -104,8 +108,8 @@ func (l Login) Text() string {
 func (s *Set) Login(ctx context.Context) (Login, error) {
 	var l Login
 	if first := s.beginLogin(); first {
-		var failed error
-		l.Left, failed = s.recover(ctx, s.config.Adopt)
+		// What is not known for sure is told, too: the agent can look.
+		_, failed := s.recover(ctx, s.config.Adopt, func(one Left, _ error) error { return s.left.keep(one) })
 		if failed != nil {
 			l.Failed = append(l.Failed, failed.Error())
 		}
@@ -116,6 +120,7 @@ func (s *Set) Login(ctx context.Context) (Login, error) {
 	if _, err := w.wait(ctx); err != nil {
 		return l, err // what was printed is not seen: wait shows it
 	}
+	s.tellLeft(&l)
 	l.Reports = s.report(ctx, s.open(), true)
 	s.closeDead(ctx, l.Reports)
 	l.Free = s.free()
@@ -123,10 +128,30 @@ func (s *Set) Login(ctx context.Context) (Login, error) {
 	return l, nil
 }
 
+// tellLeft has an answer tell what became of terminals of earlier ticks, which
+// is told once.
+func (s *Set) tellLeft(l *Login) {
+	left, err := s.left.list()
+	if err != nil {
+		l.Failed = append(l.Failed, err.Error())
+		s.config.Warn(err)
+	}
+	l.Left = left
+	if err := s.left.clear(); err != nil {
+		s.config.Warn(err) // it is told again
+	}
+}
+
 // CloseLeft closes the terminals that earlier ticks left, without a login: for
-// the kernel, when it ends a tick whose process was killed.
+// the kernel, when it ends a tick whose process was killed. The next login
+// tells what became of them.
 func (s *Set) CloseLeft(ctx context.Context) ([]Left, error) {
-	left, err := s.recover(ctx, false)
+	left, err := s.recover(ctx, false, func(one Left, err error) error {
+		if err != nil {
+			return nil // it is found again, by the next call or at login
+		}
+		return s.left.keep(one)
+	})
 	s.saveRegistry()
 	return left, err
 }
@@ -160,10 +185,11 @@ func (s *Set) openStartup(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// recover closes or adopts the terminals of earlier ticks. The error tells what
-// could not be read or closed; what is known of a terminal is there all the
-// same.
-func (s *Set) recover(ctx context.Context, adopt bool) (left []Left, err error) {
+// recover closes or adopts the terminals of earlier ticks, and has keep keep
+// what became of each, with why that is not sure, or nil. The error tells what
+// could not be read, closed or kept; what is known of a terminal is there all
+// the same.
+func (s *Set) recover(ctx context.Context, adopt bool, keep func(Left, error) error) (left []Left, err error) {
 	known, err := s.known.load()
 	errs := []error{err}
 	if known == nil {
@@ -176,6 +202,7 @@ func (s *Set) recover(ctx context.Context, adopt bool) (left []Left, err error) 
 			errs = append(errs, fmt.Errorf("terminal %d of an earlier tick: %w", n, err))
 		}
 		left = append(left, l)
+		errs = append(errs, keep(l, err))
 	}
 	if err = errors.Join(errs...); err != nil {
 		s.config.Warn(err)

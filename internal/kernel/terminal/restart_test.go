@@ -187,7 +187,8 @@ func TestUnlistedTerminals(t *testing.T) {
 	}
 }
 
-// A kernel that ends a tick whose process was killed closes what it left.
+// A kernel that ends a tick whose process was killed closes what it left, and
+// the next login tells, once.
 func TestCloseLeft(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
@@ -202,7 +203,83 @@ func TestCloseLeft(t *testing.T) {
 	if all, err := a.home.All(); err != nil || len(all) != 0 {
 		t.Errorf("sessions that are left: %v, %v", all, err)
 	}
-	if l := a.login(); len(l.Left) != 0 || len(l.Reports) != 1 {
+	a.end()
+	a.config.Tick++
+	a.next()
+	l := a.login()
+	if len(l.Left) != 2 || len(l.Reports) != 1 || len(l.Failed) != 0 {
 		t.Errorf("%+v", l)
+	}
+	if text := l.Text(); !strings.Contains(text, "Terminal 1 (cat), left by tick 1, still ran and was closed. Archived in system/logs/sessions/tty_1-tick-001.") {
+		t.Error(text)
+	}
+	if l := a.login(); len(l.Left) != 0 {
+		t.Errorf("told again: %+v", l.Left)
+	}
+	if err := a.CloseAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.end()
+	a.config.Tick++
+	a.next()
+	if l := a.login(); len(l.Left) != 0 {
+		t.Errorf("told again: %+v", l.Left)
+	}
+}
+
+// A terminal whose host died, and of which a killed tick's end was told first,
+// is told of as lost.
+func TestCloseLeftOfLostTerminals(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.login()
+	n := a.open("echo last words; exec cat")
+	a.untilScreen(n, "last words\n")
+	m, err := a.sessionOf(n).Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := session.In(a.sessionOf(n), session.Options{})
+	a.crash()
+	if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WaitGone(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.CloseLeft(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.end()
+	a.next()
+	l := a.login()
+	if len(l.Left) != 2 || l.Left[1].Became != terminal.LeftLost || !strings.Contains(l.Text(), "Terminal 1 (echo last words; exec cat), left by tick 1, was lost") {
+		t.Fatalf("%+v", l.Left)
+	}
+	if got := a.read(l.Left[1].Archive + "/scrollback"); !strings.Contains(got, "last words\n") {
+		t.Errorf("archived: %q", got)
+	}
+}
+
+// What cannot be read of earlier terminals is kept aside and told, and the
+// agent is logged in.
+func TestLeftThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"damaged": "{", "newer": `{"v": 2, "left": []}`} {
+		a := newAgent(t)
+		var warned []error
+		a.config.Warn = func(err error) { warned = append(warned, err) }
+		a.next()
+		path := filepath.Join(a.config.State, "left.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		l := a.login()
+		if len(l.Failed) != 1 || !strings.Contains(l.Failed[0], "left.json.corrupt-") || len(l.Reports) != 1 {
+			t.Errorf("%s: %+v", name, l)
+		}
+		if l := a.login(); len(l.Failed) != 0 || len(warned) != 1 {
+			t.Errorf("%s: told again: %q, %v", name, l.Failed, warned)
+		}
 	}
 }

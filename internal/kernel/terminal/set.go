@@ -16,6 +16,7 @@ type Set struct {
 	config Config
 	files  *files
 	known  *registry
+	left   *lefts
 
 	running   context.Context // ends with Detach
 	stop      context.CancelFunc
@@ -48,7 +49,7 @@ func New(c Config) (*Set, error) {
 		return nil, errors.Join(err, f.close())
 	}
 	s := &Set{
-		config: c, files: f, known: known, dirty: make(chan struct{}, 1),
+		config: c, files: f, known: known, left: openLefts(c.State), dirty: make(chan struct{}, 1),
 		ttys: map[int]*tty{}, watchers: map[chan struct{}]struct{}{},
 	}
 	s.running, s.stop = context.WithCancel(context.Background())

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,9 +15,11 @@ import (
 	"time"
 
 	"den/internal/filelock"
+	"den/internal/home"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/runner"
+	"den/internal/session"
 )
 
 // The test binary is another process that runs a tick below a root, and kills
@@ -201,4 +204,69 @@ func (w *world) completed(at, number int) {
 func (w *world) wasRunning(int) bool {
 	s, _, err := w.o.Dir.PeekTick()
 	return err == nil && s.Outcome.Reason == plan.Normal
+}
+
+// The agent of the next tick is told what became of the terminals of one that
+// was killed, also if another process completed that one first.
+func TestTerminalsOfAKilledTickAreToldOf(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before func(*world)
+		want   string
+	}{
+		"they ran":                     {func(*world) {}, "Terminal 1 (echo hello; sleep 1000), left by tick 1, still ran and was closed. Archived in system/logs/sessions/tty_1-tick-001."},
+		"their hosts were killed, too": {(*world).killHosts, "Terminal 1 (echo hello; sleep 1000), left by tick 1, was lost: its program is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if said := w.runChild(killedInTurn); said != "" {
+				t.Fatalf("it was not killed: %s", said)
+			}
+			w.released()
+			tt.before(w)
+			if _, found, err := tick.Complete(w.o); err != nil || !found {
+				t.Fatalf("%v, %v", found, err)
+			}
+			var told []string
+			w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
+				text, err := t.use("login", "")
+				if err != nil {
+					return runner.Result{}, err
+				}
+				told = append(told, text)
+				if _, err := t.use("close", `{"tty":0}`); err != nil {
+					return runner.Result{}, err
+				}
+				return t.say("done")
+			}}
+			w.tick(plan.Normal)
+			w.tick(plan.Normal)
+			if !strings.Contains(told[0], tt.want) {
+				t.Errorf("at login it was told %q", told[0])
+			}
+			if strings.Contains(told[1], "left by") {
+				t.Errorf("at the next login it was told %q", told[1])
+			}
+		})
+	}
+}
+
+// killHosts kills the hosts of all sessions.
+func (w *world) killHosts() {
+	w.Helper()
+	dirs, err := home.Home{Path: filepath.Join(w.root, "home")}.All()
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, d := range dirs {
+		m, err := d.Load()
+		if err != nil {
+			w.Fatal(err)
+		}
+		if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil {
+			w.Fatal(err)
+		}
+		if err := session.In(d, session.Options{}).WaitGone(w.Context()); err != nil {
+			w.Fatal(err)
+		}
+	}
 }
