@@ -34,7 +34,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	f.Close()
 	_, nerr := r.Notify(time.Now(), "x")
-	_, cerr := r.NotifyCrash(t.Context(), time.Now(), "x")
+	_, cerr := r.NotifyCrash(t.Context(), time.Now(), datarepo.Crash{Text: "x"})
 	for what, err := range map[string]error{
 		"state": r.SaveState(datarepo.State{TickCount: 8}), "notify": nerr, "crash": cerr,
 		"pause": r.Pause(datarepo.Pause{Why: "x"}), "trigger": r.RequestTick("x"),

@@ -427,10 +427,11 @@ func TestCrashNotes(t *testing.T) {
 		want  bool
 	}{
 		{0, "a", true}, {29 * time.Minute, "a", false}, {30 * time.Minute, "a", true}, {31 * time.Minute, "b", true},
+		{32 * time.Minute, "a", false}, {33 * time.Minute, "b", false}, // each by itself
 		{0, "b", true},                                                  // the clock was set back
 		{time.Minute, long, true}, {2 * time.Minute, long + "x", false}, // the same as far as it is told
 	} {
-		if noted, err := r.NotifyCrash(t.Context(), now.Add(c.after), c.text); noted != c.want || err != nil {
+		if noted, err := r.NotifyCrash(t.Context(), now.Add(c.after), datarepo.Crash{Text: c.text}); noted != c.want || err != nil {
 			t.Errorf("%s %.10s: %v, %v", c.after, c.text, noted, err)
 		}
 	}
@@ -441,11 +442,69 @@ func TestCrashNotes(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	write(t, r, "system/crash_state.json", "{")
-	if noted, err := r.NotifyCrash(t.Context(), now, "a"); !noted || err != nil {
+	if noted, err := r.NotifyCrash(t.Context(), now, datarepo.Crash{Text: "a"}); !noted || err != nil {
 		t.Errorf("a damaged file: %v, %v", noted, err)
 	}
 	if got := read(t, r, "system/crash_state.json"); !strings.Contains(got, `"error_hash": "0cc175b9"`) { // of "a"
 		t.Errorf("%s", got)
+	}
+}
+
+// The same error is one whatever number it has, and others do not hide it.
+func TestCrashNotesOfTheSameError(t *testing.T) {
+	r := open(t)
+	now := time.Date(2026, 2, 1, 9, 30, 0, 0, time.Local)
+	for i := range 10 {
+		tick := datarepo.Crash{Text: fmt.Sprintf("Tick %d: no answer", i), Same: "no answer"}
+		hook := datarepo.Crash{Text: "hook 10-a: exit code 1", Beside: true}
+		if noted, err := r.NotifyCrash(t.Context(), now.Add(time.Duration(i)*time.Minute), tick); noted != (i == 0) || err != nil {
+			t.Errorf("tick %d: %v, %v", i, noted, err)
+		}
+		if noted, err := r.NotifyCrash(t.Context(), now.Add(time.Duration(i)*time.Minute), hook); noted != (i == 0) || err != nil {
+			t.Errorf("hook %d: %v, %v", i, noted, err)
+		}
+	}
+	if got := read(t, r, "system/crash_notify.txt"); got != "Tick 0: no answer\n\nhook 10-a: exit code 1" {
+		t.Errorf("%q", got)
+	}
+	// The tools' keys are about the tick.
+	if got := read(t, r, "system/crash_state.json"); !strings.Contains(got, `"last_notify": "2026-02-01T09:30:00"`) {
+		t.Errorf("%s", got)
+	}
+}
+
+// A note goes beside one that is there and was left a short while ago.
+func TestCrashNotesBeside(t *testing.T) {
+	now := time.Date(2026, 2, 1, 9, 30, 0, 0, time.Local)
+	hook := datarepo.Crash{Text: "hook", Beside: true}
+	for name, tt := range map[string]struct {
+		before func(*datarepo.Repo) error
+		want   string
+	}{
+		"nothing": {func(*datarepo.Repo) error { return nil }, "hook"},
+		"a tick": {func(r *datarepo.Repo) error {
+			_, err := r.NotifyCrash(t.Context(), now.Add(-time.Minute), datarepo.Crash{Text: "tick"})
+			return err
+		}, "tick\n\nhook"},
+		"long ago": {func(r *datarepo.Repo) error {
+			_, err := r.NotifyCrash(t.Context(), now.Add(-time.Hour), datarepo.Crash{Text: "tick"})
+			return err
+		}, "hook"},
+		"taken by a tool": {func(r *datarepo.Repo) error {
+			_, err := r.NotifyCrash(t.Context(), now.Add(-time.Minute), datarepo.Crash{Text: "tick"})
+			return errors.Join(err, os.Remove(filepath.Join(r.Path(), "system/crash_notify.txt")))
+		}, "hook"},
+	} {
+		r := open(t)
+		if err := tt.before(r); err != nil {
+			t.Fatal(err)
+		}
+		if noted, err := r.NotifyCrash(t.Context(), now, hook); !noted || err != nil {
+			t.Errorf("%s: %v, %v", name, noted, err)
+		}
+		if got := read(t, r, "system/crash_notify.txt"); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
 	}
 }
 

@@ -125,7 +125,7 @@ func TestHostileFiles(t *testing.T) {
 			terminals, startupErr := r.Startup()
 			_, stateErr := r.State()
 			_, _, triggerErr := r.Trigger(time.Now())
-			_, crashErr := r.NotifyCrash(t.Context(), time.Now(), "error")
+			_, crashErr := r.NotifyCrash(t.Context(), time.Now(), datarepo.Crash{Text: "error"})
 			in, err := r.Notifications(time.Now())
 			for name, err := range map[string]error{"config": configErr, "prompt": promptErr, "startup": startupErr, "state": stateErr, "trigger": triggerErr, "crash": crashErr} {
 				if err == nil {

@@ -64,6 +64,6 @@ func (t *tick) hookSpawner() Spawner {
 // hookFailed tells people, and the agent's own tools.
 func (t *tick) hookFailed(why string) {
 	t.o.Log.Warn("a hook failed", "why", why)
-	_, err := t.o.Repo.NotifyCrash(context.Background(), t.o.Clock(), why)
+	_, err := t.o.Repo.NotifyCrash(context.Background(), t.o.Clock(), datarepo.Crash{Text: why, Beside: true})
 	t.report("leave a note of a hook that failed", err)
 }

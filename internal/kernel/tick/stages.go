@@ -3,6 +3,7 @@ package tick
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"den/internal/kernel/datarepo"
@@ -122,7 +123,7 @@ func (t *tick) finish(s plan.State) plan.Event {
 		t.report("pause the agent", t.o.Repo.Pause(p))
 	}
 	if s.Outcome.Reason != plan.Normal && s.Outcome.Reason != plan.Interrupted {
-		_, err := t.o.Repo.NotifyCrash(ctx, now, fmt.Sprintf("Tick %d ended: %s", s.Tick, s.Outcome))
+		_, err := t.o.Repo.NotifyCrash(ctx, now, crashOf(s))
 		t.report("leave a note of the failure", err)
 	}
 	t.report("record the end of the tick", t.o.Repo.EditState(ctx, func(known *datarepo.State) error {
@@ -133,6 +134,17 @@ func (t *tick) finish(s plan.State) plan.Event {
 	t.o.Log.Info("tick ended", "tick", s.Tick, "outcome", s.Outcome.String(), "turns", s.Turns, "tokens", s.Context.Tokens, "window", s.Context.Window, "cost_usd", s.CostUSD)
 	return plan.Event{Kind: plan.Finished}
 }
+
+// crashOf is the note of a tick that did not end well. Numbers, as those of the
+// tick and of seconds, make no other failure of one that comes again.
+func crashOf(s plan.State) datarepo.Crash {
+	return datarepo.Crash{
+		Text: fmt.Sprintf("Tick %d ended: %s", s.Tick, s.Outcome),
+		Same: numbers.ReplaceAllString(s.Outcome.String(), "#"),
+	}
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 func (t *tick) report(what string, err error) {
 	if err != nil {

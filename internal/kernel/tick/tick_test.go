@@ -187,6 +187,31 @@ func TestEveryEnding(t *testing.T) {
 	}
 }
 
+// Ticks that fail for the same reason leave one note, and a hook that fails
+// besides does not hide it.
+func TestCrashNotes(t *testing.T) {
+	w := newWorld(t)
+	w.put("system/hooks/post-tick/10-a", "#!/bin/sh\necho oh >&2\nexit 3\n")
+	w.mind.turns = []func(*turn) (runner.Result, error){
+		failing(runner.Failure{Class: runner.Quota, Message: "come back", RetryAfter: 9 * time.Hour}),
+		failing(runner.Failure{Class: runner.Quota, Message: "come back", RetryAfter: 8*time.Hour + time.Minute}),
+		failing(runner.Failure{Class: runner.Auth, Message: "no key"}),
+	}
+	w.tick(plan.Exhausted)
+	first := w.read("system/crash_notify.txt")
+	if !strings.HasPrefix(first, "Tick 1 ended: retries-exhausted: ") || !strings.HasSuffix(first, "\n\nhook 10-a: exit code 3: oh") {
+		t.Errorf("the note is %q", first)
+	}
+	w.tick(plan.Exhausted)
+	if got := w.read("system/crash_notify.txt"); got != first {
+		t.Errorf("the same again: %q", got)
+	}
+	w.tick(plan.Fatal)
+	if got := w.read("system/crash_notify.txt"); !strings.HasPrefix(got, "Tick 3 ended: fatal: ") {
+		t.Errorf("another failure: %q", got)
+	}
+}
+
 func TestStopEndsInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.hooks()

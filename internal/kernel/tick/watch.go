@@ -72,7 +72,7 @@ func (w *watcher) tick(ctx context.Context, causes []plan.Cause) (plan.Outcome, 
 		return plan.Outcome{}, true
 	case err != nil:
 		w.o.Log.Error("no tick could be begun", "error", err)
-		if _, nerr := w.o.Repo.NotifyCrash(ctx, w.o.Clock(), withHint(err)); nerr != nil {
+		if _, nerr := w.o.Repo.NotifyCrash(ctx, w.o.Clock(), datarepo.Crash{Text: withHint(err)}); nerr != nil {
 			w.o.Log.Error("leave a note of the failure", "error", nerr)
 		}
 		return plan.Outcome{Reason: plan.Crashed, Why: withHint(err)}, false
