@@ -101,6 +101,17 @@ func TestHooksRunWhereTheAgentLives(t *testing.T) {
 	}
 }
 
+// lodgeOnlyHere has no place for an agent that wants to live elsewhere.
+func (w *world) lodgeOnlyHere() {
+	inner := w.o.Lodge
+	w.o.Lodge = func(c datarepo.Config) (tick.Lodging, error) {
+		if c.Container.Engine == datarepo.Podman {
+			return tick.Lodging{}, fault.Errorf(fault.Usage, "no such place")
+		}
+		return inner(c)
+	}
+}
+
 // A configuration that says nothing sensible of the place keeps ticks from
 // beginning, and not from being completed.
 func TestPlaceThatIsNotUnderstood(t *testing.T) {
@@ -113,13 +124,7 @@ func TestPlaceThatIsNotUnderstood(t *testing.T) {
 	}
 	w.released()
 	w.put("system/agent_config.json", `{"runner": "puppet", "container": {"engine": "podman"}}`)
-	inner := w.o.Lodge
-	w.o.Lodge = func(c datarepo.Config) (tick.Lodging, error) {
-		if c.Container.Engine == datarepo.Podman {
-			return tick.Lodging{}, fault.Errorf(fault.Usage, "no such place")
-		}
-		return inner(c)
-	}
+	w.lodgeOnlyHere()
 	if _, err := tick.Run(t.Context(), w.o, nil); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a tick began: %v", err)
 	}

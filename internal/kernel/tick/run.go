@@ -39,6 +39,10 @@ func Run(ctx context.Context, o Options, causes []plan.Cause) (Result, error) {
 	if err := t.tools.listen(); err != nil {
 		return Result{}, err
 	}
+	// The agent can correct its schedule, and nobody else may look.
+	if _, err := o.Look(ctx, o.Clock()); err != nil && ctx.Err() == nil {
+		t.tools.notice("Not all that may begin your ticks can be read: " + withHint(err))
+	}
 	t.work.Go(func() { t.tools.serve(t.ctx) })
 	t.work.Go(func() { t.inbox.watch(t.ctx) })
 	s = t.run(ctx, func() { t.take(plan.Event{Kind: plan.Start}) })
