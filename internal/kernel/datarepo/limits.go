@@ -9,8 +9,8 @@ import (
 // Limits bound one tick. 0 means no limit.
 type Limits struct {
 	WallTime       time.Duration
-	Turns          int     // of the model
-	Cost           float64 // in US dollars, where the backend tells it
+	Turns          int     // replies of the model
+	Cost           float64 // in US dollars, where the backend tells it, and when it does
 	Rounds         int     // how often the agent is told that it cannot end yet
 	ContextTokens  int     // the model's window; 0 means what the backend tells
 	ContextPercent int     // of the window: the agent is told to wrap up

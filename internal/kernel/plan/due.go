@@ -50,8 +50,12 @@ func (p *step) passed() {
 	}
 }
 
-// used looks at how full the context is.
+// used looks at what the turn has cost so far, and at how full the context is.
 func (p *step) used(e Event) {
+	if p.s.Stage == Turning || p.s.Stage == Stopping { // later it is in the tick's cost
+		p.s.Turn.CostUSD = max(p.s.Turn.CostUSD, sane(e.CostUSD))
+		p.spent(p.s.CostUSD + p.s.Turn.CostUSD)
+	}
 	c := &p.s.Context
 	c.Tokens, c.Window = cmp.Or(max(0, e.Tokens), c.Tokens), cmp.Or(max(0, e.Window), c.Window)
 	window := cmp.Or(c.Window, p.s.Limits.Window)

@@ -18,7 +18,7 @@ type Event struct {
 	Text     string   // of Spoke and TurnEnded: what the agent said
 	Tokens   int64    // of Used: the size of the context now, 0 where it is not told
 	Window   int64    // of Used: that of the model, 0 where it is not told
-	CostUSD  float64  // of TurnEnded and TurnFailed: of the turn
+	CostUSD  float64  // of TurnEnded and TurnFailed: of the turn; of Used: of the turn so far
 	Gone     bool     // of TurnFailed: the session is over
 	Notices  []Notice // of Notified
 	Call     string   // of Answering: the call of a tool

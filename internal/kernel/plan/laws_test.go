@@ -30,7 +30,7 @@ func (w *world) chance(notices *int) {
 	case 6:
 		w.within(plan.Event{Kind: plan.Spoke, Text: "something"})
 	case 7:
-		w.within(plan.Event{Kind: plan.Used, Tokens: w.rng.Int64N(1_000_000), Window: 1_000_000})
+		w.within(plan.Event{Kind: plan.Used, Tokens: w.rng.Int64N(1_000_000), Window: 1_000_000, CostUSD: w.rng.Float64()})
 	case 8:
 		w.within(plan.Event{Kind: plan.Accepted})
 	case 9:

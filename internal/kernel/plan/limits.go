@@ -6,8 +6,8 @@ import "time"
 // is no limit.
 type Limits struct {
 	Wall    time.Duration `json:"wall_ns"`
-	Silence time.Duration `json:"silence_ns"` // within a turn
-	Turns   int           `json:"turns,omitempty"`
+	Silence time.Duration `json:"silence_ns"`      // within a turn
+	Turns   int           `json:"turns,omitempty"` // of the model: replies, and prompts that it left without one
 	CostUSD float64       `json:"cost_usd,omitempty"`
 	Rounds  int           `json:"rounds"`  // of end conditions that are not met
 	Retries int           `json:"retries"` // in a row
@@ -34,10 +34,11 @@ var DefaultLimits = Limits{
 }
 
 // wallWarning is the part of the time after which the agent is told to finish,
-// and costWarning that of the money.
+// costWarning that of the money, and turnsWarning that of the replies.
 const (
-	wallWarning = 0.9
-	costWarning = 0.9
+	wallWarning  = 0.9
+	costWarning  = 0.9
+	turnsWarning = 0.9
 )
 
 // orDefault fills in what is not set.

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +89,21 @@ func TestEndings(t *testing.T) {
 			w.turn, w.pending = false, nil
 			w.give(plan.Event{Kind: plan.TurnEnded, Turn: a.Turn, Text: "x", CostUSD: 2.5})
 		}, plan.Limit, "2.50", false},
+		{"too expensive within a turn", plan.Limits{CostUSD: 2}, worked(func(w *world) {
+			w.within(plan.Event{Kind: plan.Used, CostUSD: 1.5})
+			w.within(plan.Event{Kind: plan.Used, CostUSD: 2.25})
+		}), plan.Limit, "2.25 USD", false},
+		{"too many replies within a turn", plan.Limits{Turns: 50}, worked(func(w *world) {
+			for range 51 {
+				w.within(plan.Event{Kind: plan.Replied})
+			}
+		}), plan.Limit, "50 turns", false},
+		{"as many replies as it may", plan.Limits{Turns: 50}, worked(func(w *world) {
+			for range 50 {
+				w.within(plan.Event{Kind: plan.Replied})
+			}
+			w.finish()
+		}), plan.Normal, "", false},
 		{"too many turns", plan.Limits{Turns: 1}, func(w *world) { w.until(plan.CheckEnd); w.notify("n"); w.finish() }, plan.Limit, "1 turns", false},
 		{"never met its end conditions", plan.Limits{Rounds: 2}, func(w *world) {
 			for w.s.Outcome.Reason == "" {
@@ -440,6 +456,10 @@ func TestWrapUp(t *testing.T) {
 		"window not known": {plan.Limits{}, plan.Event{Kind: plan.Used, Tokens: 700_000}, false},
 		"window given":     {plan.Limits{Window: 800_000}, plan.Event{Kind: plan.Used, Tokens: 700_000}, true},
 		"told one counts":  {plan.Limits{Window: 800_000}, plan.Event{Kind: plan.Used, Tokens: 700_000, Window: 2_000_000}, false},
+		"cost below":       {plan.Limits{CostUSD: 10}, plan.Event{Kind: plan.Used, CostUSD: 8.9}, false},
+		"cost at 90 %":     {plan.Limits{CostUSD: 10}, plan.Event{Kind: plan.Used, CostUSD: 9}, true},
+		"cost is absurd":   {plan.Limits{CostUSD: 10}, plan.Event{Kind: plan.Used, CostUSD: math.Inf(1)}, false},
+		"replies at 90 %":  {plan.Limits{Turns: 2}, plan.Event{Kind: plan.Replied}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 1, tt.limits)
@@ -471,6 +491,50 @@ func TestWrapUp(t *testing.T) {
 			t.Errorf("wrap up %q", w.s.WrapUp)
 		}
 	})
+}
+
+// What a turn has cost is counted once, however it is told, and also if the
+// turn fails or the process is killed.
+func TestCost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		do   func(*world, plan.Action)
+		want float64
+	}{
+		"at the end": {func(w *world, a plan.Action) {
+			w.give(plan.Event{Kind: plan.TurnEnded, Turn: a.Turn, Text: "x", CostUSD: 2})
+		}, 2},
+		"on the way": {func(w *world, a plan.Action) {
+			w.within(plan.Event{Kind: plan.Used, CostUSD: 1})
+			w.give(plan.Event{Kind: plan.TurnEnded, Turn: a.Turn, Text: "x"})
+		}, 1},
+		"both": {func(w *world, a plan.Action) {
+			w.within(plan.Event{Kind: plan.Used, CostUSD: 1})
+			w.give(plan.Event{Kind: plan.TurnEnded, Turn: a.Turn, Text: "x", CostUSD: 1.5})
+		}, 1.5},
+		"a turn that fails": {func(w *world, a plan.Action) {
+			w.within(plan.Event{Kind: plan.Used, CostUSD: 1})
+			w.give(plan.Event{Kind: plan.TurnFailed, Turn: a.Turn, Failure: &plan.Failure{Class: plan.AuthClass}})
+		}, 1},
+		"told late": {func(w *world, a plan.Action) {
+			w.give(plan.Event{Kind: plan.TurnFailed, Turn: a.Turn, CostUSD: 1, Failure: &plan.Failure{Class: plan.QuotaClass}})
+			w.give(plan.Event{Kind: plan.Used, Turn: a.Turn, CostUSD: 1})
+			w.give(plan.Event{Kind: plan.Stop})
+		}, 1},
+		"a process is killed": {func(w *world, _ plan.Action) { w.within(plan.Event{Kind: plan.Used, CostUSD: 1}); w.kill(); w.kill() }, 1},
+		"no number": {func(w *world, a plan.Action) {
+			w.give(plan.Event{Kind: plan.TurnEnded, Turn: a.Turn, Text: "x", CostUSD: math.NaN()})
+		}, 0},
+	} {
+		w := newWorld(t, 1, plan.Limits{})
+		w.begin()
+		a := w.until(plan.Prompt)
+		w.turn, w.pending = false, nil
+		tt.do(w, a)
+		w.finish()
+		if w.s.CostUSD != tt.want {
+			t.Errorf("%s: %g USD, want %g", name, w.s.CostUSD, tt.want)
+		}
+	}
 }
 
 func TestDecodeRefuses(t *testing.T) {

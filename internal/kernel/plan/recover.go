@@ -20,6 +20,8 @@ func Recover(s State) (State, []Action) {
 	if !p.s.ending() {
 		p.s.Outcome = Outcome{Reason: Crashed, Why: "its process was killed " + when[p.s.Stage]}
 	}
+	p.s.CostUSD += p.s.Turn.CostUSD
+	p.s.Turn.CostUSD = 0
 	switch p.s.Stage {
 	case Finishing:
 		p.do(Action{Kind: Finish, Outcome: p.s.Outcome})

@@ -33,6 +33,7 @@ type State struct {
 	Open    bool   `json:"open,omitempty"`    // a session is open
 	Turn    Turn   `json:"turn,omitzero"`     // the running one, or the last
 	Turns   int    `json:"turns,omitempty"`   // prompts that were sent
+	Replies int    `json:"replies,omitempty"` // of the model
 	Rounds  int    `json:"rounds,omitempty"`  // of end conditions that were not met
 	Retries int    `json:"retries,omitempty"` // in a row
 	// Until is when a failed attempt is made good, in the stage Waiting.
@@ -60,6 +61,9 @@ type Turn struct {
 	Worked bool          `json:"worked,omitempty"`
 	Active time.Duration `json:"active_ns,omitempty"` // when something last came
 	Silent bool          `json:"silent,omitempty"`    // it is interrupted because nothing came
+	// CostUSD is what the turn has cost so far, where that is told. It is in the
+	// tick's cost when the turn is over.
+	CostUSD float64 `json:"cost_usd,omitempty"`
 }
 
 // Context is how much of the model's window is in use.

@@ -25,8 +25,8 @@ const (
 
 // send gives the agent a prompt, once a session is open.
 func (p *step) send(next prompt) {
-	if limit := p.s.Limits.Turns; limit > 0 && p.s.Turns >= limit {
-		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("%d turns were used", p.s.Turns)})
+	if used := max(p.s.Turns, p.s.Replies); p.s.Limits.Turns > 0 && used >= p.s.Limits.Turns {
+		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("%d turns were used", used)})
 		return
 	}
 	p.s.next = next
@@ -96,11 +96,20 @@ func (p *step) turning(e Event) {
 	}
 }
 
-// replied notes that the model has begun a reply.
+// replied notes that the model has begun a reply. One more than the limit ends
+// the tick: an agent that uses tools for ever needs no other prompt.
 func (p *step) replied(e Event) {
 	p.delivered()
 	if e.Certain {
 		p.seen()
+	}
+	p.s.Replies++
+	switch limit := p.s.Limits.Turns; {
+	case limit <= 0:
+	case p.s.Replies > limit:
+		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("%d turns were used", limit)})
+	case float64(p.s.Replies) >= turnsWarning*float64(limit):
+		p.wrapUp(fmt.Sprintf("%d of its %d turns are used", p.s.Replies, limit))
 	}
 }
 
@@ -180,11 +189,34 @@ func (p *step) turnOver(e Event) {
 	if e.Gone {
 		p.s.Open = false
 	}
-	if e.CostUSD > 0 && !math.IsInf(e.CostUSD, 1) { // a NaN is neither
-		p.s.CostUSD += e.CostUSD
-	}
+	p.s.CostUSD += max(p.s.Turn.CostUSD, sane(e.CostUSD))
+	p.s.Turn.CostUSD = 0
 	if limit := p.s.Limits.CostUSD; limit > 0 && p.s.CostUSD >= costWarning*limit {
-		p.wrapUp(fmt.Sprintf("it has cost %.2f of %.2f USD", p.s.CostUSD, limit))
+		p.wrapUp(costText(p.s.CostUSD, limit))
+	}
+}
+
+// sane is an amount that somebody told, 0 where it makes no sense.
+func sane(usd float64) float64 {
+	if usd > 0 && !math.IsInf(usd, 1) { // a NaN is neither
+		return usd
+	}
+	return 0
+}
+
+func costText(usd, limit float64) string {
+	return fmt.Sprintf("it has cost %.2f of %.2f USD", usd, limit)
+}
+
+// spent ends a tick whose turn has cost too much already, or tells the agent to
+// finish.
+func (p *step) spent(usd float64) {
+	switch limit := p.s.Limits.CostUSD; {
+	case limit <= 0:
+	case usd >= limit:
+		p.end(tooExpensive(usd, limit))
+	case usd >= costWarning*limit:
+		p.wrapUp(costText(usd, limit))
 	}
 }
 
@@ -194,6 +226,10 @@ func (p *step) overspent() bool {
 	if limit <= 0 || p.s.CostUSD < limit {
 		return false
 	}
-	p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("it has cost %.2f USD, and %.2f are allowed", p.s.CostUSD, limit)})
+	p.end(tooExpensive(p.s.CostUSD, limit))
 	return true
+}
+
+func tooExpensive(usd, limit float64) Outcome {
+	return Outcome{Reason: Limit, Why: fmt.Sprintf("it has cost %.2f USD, and %.2f are allowed", usd, limit)}
 }

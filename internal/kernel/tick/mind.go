@@ -236,6 +236,10 @@ func (m *mind) happened(session runner.Session, number int, said *replies, e run
 		m.spoke(e.Message, give)
 	case runner.ToolFinished:
 		said.toolEnded(e.Result.ID)
+	case runner.Used:
+		if e.Usage.CostUSD > 0 {
+			give(plan.Event{Kind: plan.Used, CostUSD: e.Usage.CostUSD})
+		}
 	case runner.Sized:
 		give(plan.Event{Kind: plan.Used, Tokens: e.Size.Tokens, Window: e.Size.Window})
 	case runner.Compacting:

@@ -135,6 +135,40 @@ func TestEveryEnding(t *testing.T) {
 				}}
 			}, reason: plan.Limit,
 		},
+		"a limit of turns, in one prompt": {
+			config: `{"runner": "puppet", "limits": {"turns": 50}}`,
+			mind: func(*world) []func(*turn) (runner.Result, error) {
+				return []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
+					if err := login(t); err != nil {
+						return runner.Result{}, err
+					}
+					for i := 0; i < 5000 && t.Err() == nil; i++ {
+						id := fmt.Sprint(i)
+						t.each(runner.Event{Kind: runner.Spoke, Message: runner.UseTool("puppet", id, "Read", nil)})
+						t.each(runner.Event{Kind: runner.ToolFinished, Result: &runner.ToolDone{ID: id}})
+					}
+					if _, err := t.use("close", `{"tty":0}`); err != nil && t.Err() == nil {
+						return runner.Result{}, err
+					}
+					return t.say("all is read")
+				}}
+			}, reason: plan.Limit,
+		},
+		"a limit of cost, in one prompt": {
+			config: `{"runner": "puppet", "limits": {"cost_usd": 2}}`,
+			mind: func(*world) []func(*turn) (runner.Result, error) {
+				return []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
+					if err := login(t); err != nil {
+						return runner.Result{}, err
+					}
+					for _, usd := range []float64{0.5, 1.5, 2.5} {
+						t.each(runner.Event{Kind: runner.Used, Usage: &runner.Usage{CostUSD: usd}})
+					}
+					<-t.Done()
+					return t.say("interrupted")
+				}}
+			}, reason: plan.Limit,
+		},
 		"the context is full": {
 			mind: func(*world) []func(*turn) (runner.Result, error) {
 				return []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {

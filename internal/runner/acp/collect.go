@@ -18,6 +18,7 @@ type collector struct {
 	each  func(runner.Event)
 	model string
 
+	spent    float64 // USD, by the session before the turn
 	accepted bool
 	pieces   pieces
 	said     string // the last whole text
@@ -75,6 +76,9 @@ func (c *collector) update(u update) bool {
 	case "usage_update":
 		if u.Used > 0 || u.Size > 0 {
 			c.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: u.Used, Window: u.Size}})
+		}
+		if usd, ok := u.cost(); ok && usd > c.spent {
+			c.each(runner.Event{Kind: runner.Used, Usage: &runner.Usage{CostUSD: usd - c.spent}})
 		}
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update":
 		// Nothing of these is an event of a turn.

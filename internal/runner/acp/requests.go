@@ -54,8 +54,8 @@ func (s *session) notified(m jsonrpc.Message) {
 func (s *session) updated(u update) {
 	s.mu.Lock()
 	s.updates++
-	if u.Cost != nil && u.Cost.Currency == "USD" {
-		s.spent = u.Cost.Amount
+	if usd, ok := u.cost(); ok {
+		s.spent = usd
 	}
 	if option := optionOf(u.ConfigOptions, "model"); option.ID != "" {
 		s.model = option.current()

@@ -94,6 +94,7 @@ func (s *session) Turn(ctx context.Context, prompt string, each func(runner.Even
 	s.turn = t
 	spentBefore := s.spent
 	c := newCollector(s.model, each)
+	c.spent = spentBefore
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()

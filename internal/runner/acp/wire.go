@@ -92,6 +92,14 @@ type update struct {
 	Size          int64          `json:"size"` // of usage_update: tokens that fit
 }
 
+// cost is what the session has cost in USD, if the update tells.
+func (u *update) cost() (usd float64, ok bool) {
+	if u.Cost == nil || u.Cost.Currency != "USD" {
+		return 0, false
+	}
+	return u.Cost.Amount, true
+}
+
 // toolCall is the use of a tool. Updates of it have what changed.
 type toolCall struct {
 	ID        string `json:"toolCallId"`
