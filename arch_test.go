@@ -149,7 +149,7 @@ var allowed = map[string][]string{
 	},
 	"internal/kernel/terminal": {
 		"internal/fault", "internal/atomicfile", "internal/vt", "internal/keys", "internal/eventlog", "internal/screen", "internal/wire", "internal/home",
-		"internal/session", "internal/provider/procname",
+		"internal/session", "internal/pty", "internal/provider/procname",
 	},
 
 	"internal/kernel/box": {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"den/internal/home"
+	"den/internal/pty"
 	"den/internal/session"
 )
 
@@ -45,13 +46,16 @@ type Native struct {
 	Options session.Options
 	Dir     string   // where programs start, absolute
 	Env     []string // their whole environment, without a terminal's
-	Shell   string   // or "": bash
+	Shell   string   // or "": bash, or sh where there is none
 }
 
 // Start begins a session in the Home.
 func (n Native) Start(ctx context.Context, spec Spec) (*session.Session, error) {
 	o := n.Options
 	o.Warn = spec.Warn
+	if strings.TrimSpace(spec.Command) == "bash" && !n.hasBash() {
+		spec.Command = "" // the shell that there is
+	}
 	env := append(session.WithoutTerminal(n.Env), session.TerminalEnv(n.Home, session.DefaultTerm, n.Dir, o.Version)...)
 	s, _, err := session.Create(ctx, n.Home, home.Spec{
 		Name: spec.Name, Command: Argv(n.shell(), spec), Cwd: n.Dir, Env: env, Term: session.DefaultTerm,
@@ -62,10 +66,19 @@ func (n Native) Start(ctx context.Context, spec Spec) (*session.Session, error) 
 }
 
 func (n Native) shell() string {
-	if n.Shell == "" {
+	switch {
+	case n.Shell != "":
+		return n.Shell
+	case n.hasBash():
 		return "bash"
 	}
-	return n.Shell
+	return "sh"
+}
+
+// hasBash reports whether a terminal would find bash.
+func (n Native) hasBash() bool {
+	_, err := pty.LookPath(pty.Command{Argv: []string{"bash"}, Env: n.Env})
+	return err == nil
 }
 
 // Find looks in the Home.

@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -710,5 +711,44 @@ func TestFilesOfAnAgentThatLies(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(secret))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("files were written there: %v, %v", entries, err)
+	}
+}
+
+// An agent that asks for bash on a machine without it gets the shell that there
+// is.
+func TestMachineWithoutBash(t *testing.T) {
+	t.Parallel()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, startup := range map[string][]terminal.Startup{
+		"by default":   nil,
+		"by its name":  {{Number: 0, Command: "bash"}},
+		"by a command": {{Number: 0, Command: "echo first"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bin := t.TempDir()
+			if err := os.Symlink(sh, filepath.Join(bin, "sh")); err != nil {
+				t.Fatal(err)
+			}
+			a := newAgent(t, startup...)
+			place := a.config.Place.(terminal.Native)
+			place.Env = []string{"PATH=" + bin, "HOME=" + bin, "ENV="}
+			a.config.Place = place
+			a.next()
+			l := a.login()
+			if len(l.Failed) > 0 || len(l.Reports) != 1 {
+				t.Fatalf("%+v", l)
+			}
+			n := a.openReady("")
+			for number, expect := range map[int]string{0: map[bool]string{true: "sh", false: "bash"}[name == "by a command"], n: "bash"} {
+				a.typed(terminal.TypeArgs{Number: number, Expect: expect, Text: "echo it is $((6*7)) in $0", Anyway: true})
+				if w := a.wait(terminal.WaitArgs{Number: &number, Until: "it is 42 in .*sh"}); w.Reason != terminal.ReasonMatch {
+					t.Errorf("terminal %d: %s", number, w.Text())
+				}
+			}
+		})
 	}
 }

@@ -83,3 +83,33 @@ func checkEvent(t *testing.T, open map[string]bool, e runner.Event) {
 		delete(open, e.Result.ID)
 	}
 }
+
+// What a turn has cost is told while it runs: the growth of what the session
+// has.
+func TestCostWithinATurn(t *testing.T) {
+	var told []float64
+	c := newCollector("m", func(e runner.Event) {
+		if e.Kind == runner.Used {
+			told = append(told, e.Usage.CostUSD)
+		}
+	})
+	c.spent = 1
+	for _, text := range []string{
+		`{"sessionUpdate":"usage_update","used":1,"size":9,"cost":{"amount":1,"currency":"USD"}}`,
+		`{"sessionUpdate":"usage_update","used":2,"size":9}`,
+		`{"sessionUpdate":"usage_update","used":3,"size":9,"cost":{"amount":1.5,"currency":"USD"}}`,
+		`{"sessionUpdate":"usage_update","used":3,"size":9,"cost":{"amount":7,"currency":"EUR"}}`,
+		`{"sessionUpdate":"usage_update","used":4,"size":9,"cost":{"amount":3,"currency":"USD"}}`,
+	} {
+		var u update
+		if err := json.Unmarshal([]byte(text), &u); err != nil {
+			t.Fatal(err)
+		}
+		if !c.update(u) {
+			t.Errorf("%s is not known", text)
+		}
+	}
+	if len(told) != 2 || told[0] != 0.5 || told[1] != 2 {
+		t.Errorf("told %v", told)
+	}
+}
