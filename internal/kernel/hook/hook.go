@@ -3,6 +3,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -73,6 +74,7 @@ type Runner struct {
 	Files Files
 	Spawn runner.Spawner // where the agent lives; the repository has the same path there
 	Dir   string         // the working directory; "" means sandbox/ of the repository
+	Limit time.Duration  // of each; 0 means that of the phase
 	// Starting is called with a hook's name before it is started, so that it can
 	// be recorded; its error keeps the hook from being started. Or nil.
 	Starting func(name string) error
@@ -129,7 +131,7 @@ func (r Runner) Run(ctx context.Context, e Event) (results []Result, problems []
 		}
 		result, err := r.one(ctx, name, command.Spec{
 			Argv: []string{filepath.Join(r.Files.Path(), dir, string(e.Phase), name)},
-			Dir:  work, Env: env, Limit: e.Phase.Limit(), Keep: keep,
+			Dir:  work, Env: env, Limit: cmp.Or(r.Limit, e.Phase.Limit()), Keep: keep,
 		})
 		results = append(results, Result{name, result, err})
 	}

@@ -41,7 +41,7 @@ func (t *tick) hookEvent(phase hook.Phase, s plan.State) hook.Event {
 // hooks runs the scripts of a phase. One that fails is told, and does not stop
 // the others. starting is called before each; or nil.
 func (t *tick) hooks(ctx context.Context, e hook.Event, skip []string, starting func(name string) error) []hook.Result {
-	results, problems := hook.Runner{Files: t.o.Repo, Spawn: t.hookSpawner(), Skip: skip, Starting: starting}.Run(ctx, e)
+	results, problems := hook.Runner{Files: t.o.Repo, Spawn: t.hookSpawner(), Limit: t.o.Times.HookLimit, Skip: skip, Starting: starting}.Run(ctx, e)
 	for _, err := range problems {
 		t.hookFailed(err.Error())
 	}

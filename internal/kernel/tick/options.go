@@ -36,8 +36,15 @@ type Options struct {
 	Clock func() time.Time // for people: records and files
 	// Push hands the repository's commits on, and says what happened. Those of
 	// an agent that is confined must not have it run anything.
-	Push func(ctx context.Context, confined bool) string
-	Who  string // for the lock: "tick", "watch"
+	Push  func(ctx context.Context, confined bool) string
+	Who   string // for the lock: "tick", "watch"
+	Times Times
+}
+
+// Times are those that no configuration has. Where one is 0 it is the default.
+type Times struct {
+	HookLimit  time.Duration // of one hook
+	FirstPause time.Duration // before what failed is tried again
 }
 
 // Lodging is where an agent lives: its terminals and its hooks are there.

@@ -139,7 +139,9 @@ func (o Options) first(causes []plan.Cause, last plan.State) (plan.State, datare
 	}
 	number := max(known.TickCount, last.Tick) + 1
 	query := config.Query(number, o.Repo.Path())
-	return plan.First(number, now, query, causes, limitsOf(config.Limits)), config, nil
+	limits := limitsOf(config.Limits)
+	limits.FirstPause = o.Times.FirstPause
+	return plan.First(number, now, query, causes, limits), config, nil
 }
 
 // limitsOf are the configured limits, in which 0 is none.

@@ -131,8 +131,27 @@ func (t *tick) finish(s plan.State) plan.Event {
 		known.LastTickEnd = now
 		return nil
 	}))
-	t.o.Log.Info("tick ended", "tick", s.Tick, "outcome", s.Outcome.String(), "turns", s.Turns, "tokens", s.Context.Tokens, "window", s.Context.Window, "cost_usd", s.CostUSD)
+	t.o.Log.Info("tick ended", ending(s)...)
 	return plan.Event{Kind: plan.Finished}
+}
+
+// ending is what the log says of the end of a tick. What nobody told is left
+// out: it is not 0.
+func ending(s plan.State) []any {
+	told := []any{"tick", s.Tick, "outcome", s.Outcome.String(), "turns", s.Turns}
+	if s.Replies > 0 {
+		told = append(told, "replies", s.Replies)
+	}
+	if s.Context.Tokens > 0 {
+		told = append(told, "tokens", s.Context.Tokens)
+	}
+	if s.Context.Window > 0 {
+		told = append(told, "window", s.Context.Window)
+	}
+	if s.CostUSD > 0 {
+		told = append(told, "cost_usd", s.CostUSD)
+	}
+	return told
 }
 
 // crashOf is the note of a tick that did not end well. Numbers, as those of the

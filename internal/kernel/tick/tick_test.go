@@ -246,6 +246,32 @@ func TestCrashNotes(t *testing.T) {
 	}
 }
 
+// What the backend does not tell is not written down as 0.
+func TestOnlyWhatIsToldIsWrittenDown(t *testing.T) {
+	w := newWorld(t)
+	w.mind.turns = []func(*turn) (runner.Result, error){well, func(t *turn) (runner.Result, error) {
+		t.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: 7000, Window: 200_000}})
+		r, err := well(t)
+		r.Usage.CostUSD = 0.25
+		return r, err
+	}}
+	w.tick(plan.Normal)
+	silent, before := w.logs.String(), len(w.logs.String())
+	end := w.read("system/logs/tick-001.jsonl")
+	for _, word := range []string{"tokens=", "window=", "cost_usd", `"context":`} {
+		if strings.Contains(silent, word) || strings.Contains(end, word) {
+			t.Errorf("%s was written down:\n%s\n%s", word, silent, end)
+		}
+	}
+	w.tick(plan.Normal)
+	if log := w.logs.String()[before:]; !strings.Contains(log, "turns=1 replies=1 tokens=7000 window=200000 cost_usd=0.25") {
+		t.Errorf("the log: %s", log)
+	}
+	if end := w.read("system/logs/tick-002.jsonl"); !strings.Contains(end, `"cost_usd":0.25`) || !strings.Contains(end, `"context":{"tokens":7000,"window":200000}`) {
+		t.Errorf("the transcript: %s", end)
+	}
+}
+
 func TestStopEndsInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.hooks()

@@ -110,10 +110,19 @@ func (t *transcript) turnEnded(session string, r runner.Result, f *plan.Failure)
 
 // end writes how the tick ended, and closes the file.
 func (t *transcript) end(s plan.State) {
-	t.system(s.Session, "tick_ended", map[string]any{
-		"status": s.Outcome.Status(), "reason": s.Outcome.Reason, "why": s.Outcome.Why, "turns": s.Turns, "cost_usd": s.CostUSD,
-		"duration": s.Elapsed.Seconds(), "context": s.Context,
-	})
+	detail := map[string]any{
+		"status": s.Outcome.Status(), "reason": s.Outcome.Reason, "why": s.Outcome.Why, "turns": s.Turns, "duration": s.Elapsed.Seconds(),
+	}
+	if s.Replies > 0 {
+		detail["replies"] = s.Replies
+	}
+	if s.CostUSD > 0 {
+		detail["cost_usd"] = s.CostUSD
+	}
+	if s.Context != (plan.Context{}) {
+		detail["context"] = s.Context
+	}
+	t.system(s.Session, "tick_ended", detail)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.file != nil {
