@@ -417,6 +417,42 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// What stays because it is not acknowledged yet does not hide what comes.
+func TestManyNotifications(t *testing.T) {
+	r := open(t)
+	known := map[string]bool{}
+	later := time.Now().Add(time.Minute)
+	for i := range 250 {
+		write(t, r, fmt.Sprintf("system/notifications/%03d.txt", i), fmt.Sprintf("message %d", i))
+	}
+	var texts []string
+	for range 4 {
+		in, err := r.NewNotifications(later, func(id string) bool { return known[id] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if more := len(texts)+len(in.Ready) < 250; len(in.Ready) > 100 || (in.Again > 0) != more {
+			t.Errorf("%d at once, again after %v", len(in.Ready), in.Again)
+		}
+		for _, n := range in.Ready {
+			known[n.ID] = true
+			texts = append(texts, n.Text)
+		}
+	}
+	for i, text := range texts {
+		if text != fmt.Sprintf("message %d", i) {
+			t.Fatalf("message %d is %q", i, text)
+		}
+	}
+	if len(texts) != 250 {
+		t.Errorf("%d messages", len(texts))
+	}
+	write(t, r, "system/notifications/000.txt", "message 0, and more")
+	if in, err := r.NewNotifications(later, func(id string) bool { return known[id] }); err != nil || len(in.Ready) != 1 {
+		t.Errorf("one that has changed: %+v, %v", in, err)
+	}
+}
+
 func TestCrashNotes(t *testing.T) {
 	r := open(t)
 	now := time.Date(2026, 2, 1, 9, 30, 0, 0, time.Local)

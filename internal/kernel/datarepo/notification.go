@@ -35,6 +35,12 @@ const maxInbox = 100
 // Notifications returns the messages for the agent, which stay until they are
 // acknowledged. An empty file is one that is about to be written.
 func (r *Repo) Notifications(now time.Time) (Inbox, error) {
+	return r.NewNotifications(now, func(string) bool { return false })
+}
+
+// NewNotifications is Notifications without those whose ID is known already:
+// they may stay for long, and do not keep others from being returned.
+func (r *Repo) NewNotifications(now time.Time, known func(id string) bool) (Inbox, error) {
 	names, err := r.List(InboxDir)
 	if err != nil {
 		return Inbox{}, err
@@ -48,13 +54,13 @@ func (r *Repo) Notifications(now time.Time) (Inbox, error) {
 			in.Again = settled
 			break
 		}
-		r.look(name, now, &in)
+		r.look(name, now, known, &in)
 	}
 	return in, nil
 }
 
-// look adds a file to the inbox.
-func (r *Repo) look(name string, now time.Time, in *Inbox) {
+// look adds a file to the inbox, unless it is known.
+func (r *Repo) look(name string, now time.Time, known func(id string) bool, in *Inbox) {
 	data, modified, err := r.Read(path.Join(InboxDir, name), maxNotification)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lerr := r.root.Lstat(path.Join(InboxDir, name)); errors.Is(lerr, fs.ErrNotExist) {
@@ -75,7 +81,9 @@ func (r *Repo) look(name string, now time.Time, in *Inbox) {
 	if text == "" {
 		return
 	}
-	in.Ready = append(in.Ready, Notification{Name: name, Text: text, ID: name + idMark + contentID(data, modified)})
+	if id := name + idMark + contentID(data, modified); !known(id) {
+		in.Ready = append(in.Ready, Notification{Name: name, Text: text, ID: id})
+	}
 }
 
 // idMark is between the name and the content in a notification's ID.

@@ -13,6 +13,7 @@ type Action struct {
 	Text    string   // of Prompt
 	Call    string   // of Tell: whose answer carries the notices
 	Notices []Notice // of Tell and AckNotices
+	More    bool     // of Tell: there is more to tell than one answer carries
 	Causes  []Cause  // of AckCauses
 	Outcome Outcome  // of Finish
 }
@@ -38,7 +39,7 @@ const (
 	// No event answers these.
 	Interrupt   ActionKind = "interrupt"    // end the turn: it is asked to end, and aborted if it does not
 	DropSession ActionKind = "drop-session" // end the runner, not the tick
-	RouseWait   ActionKind = "rouse-wait"   // have a tool that waits return
+	RouseWait   ActionKind = "rouse-wait"   // have a tool that waits return, now or when it begins to, until all is told
 	Tell        ActionKind = "tell"         // let a tool answer, with notices
 	AckNotices  ActionKind = "ack-notices"
 	AckCauses   ActionKind = "ack-causes" // doing it again does nothing

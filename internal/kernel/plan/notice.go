@@ -49,6 +49,11 @@ func (s State) noticesWait() bool {
 	return slices.ContainsFunc(s.Notices, func(n Notice) bool { return n.Turn == 0 && n.ID != "" })
 }
 
+// untold reports whether there is anything that the agent was not told.
+func (s State) untold() bool {
+	return slices.ContainsFunc(s.Notices, func(n Notice) bool { return n.Turn == 0 })
+}
+
 // takeNotices returns what the agent is told next, and notes that it is told in
 // a turn.
 func (p *step) takeNotices(turn int) []Notice {
@@ -119,7 +124,7 @@ func (p *step) answering(call string) {
 	if p.s.Stage == Turning {
 		told = p.takeNotices(p.s.Turn.Number)
 	}
-	p.do(Action{Kind: Tell, Call: call, Notices: told})
+	p.do(Action{Kind: Tell, Call: call, Notices: told, More: p.s.Stage == Turning && p.s.untold()})
 }
 
 // wrapUp tells the agent, once, to come to an end.

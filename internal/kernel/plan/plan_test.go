@@ -444,6 +444,35 @@ func TestManyNotices(t *testing.T) {
 	}
 }
 
+// As long as there is more to tell than an answer or a prompt carries, a tool
+// that waits returns.
+func TestMoreNoticesThanOneAnswerCarries(t *testing.T) {
+	w := newWorld(t, 1, plan.Limits{})
+	w.begin()
+	notify := func(ids ...string) {
+		var all []plan.Notice
+		for _, id := range ids {
+			w.inbox[id] = id + strings.Repeat("x", 40_000)
+			all = append(all, plan.Notice{ID: id, Text: w.inbox[id]})
+		}
+		w.give(plan.Event{Kind: plan.Notified, Notices: all})
+	}
+	notify("a", "b") // 64 KiB are one of them
+	if w.until(plan.Prompt); !w.told["a"] || w.told["b"] || w.count(plan.RouseWait) != 1 {
+		t.Errorf("told %v, roused %d times", w.told, w.count(plan.RouseWait))
+	}
+	notify("c")
+	for _, want := range []struct {
+		told string
+		more bool
+	}{{"b", true}, {"c", false}, {"", false}} {
+		w.within(plan.Event{Kind: plan.Answering, Call: "1"})
+		if w.more != want.more || want.told != "" && !w.told[want.told] {
+			t.Errorf("told %v, more to tell: %v; want %+v", w.told, w.more, want)
+		}
+	}
+}
+
 func TestWrapUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		limits plan.Limits

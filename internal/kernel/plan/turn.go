@@ -37,6 +37,9 @@ func (p *step) send(next prompt) {
 	p.s.Turns++
 	p.s.Turn = Turn{Number: p.s.Turns, Active: p.s.Elapsed}
 	p.enter(Turning, Action{Kind: Prompt, Turn: p.s.Turn.Number, Text: p.promptText(next)})
+	if p.s.untold() { // a prompt does not carry all of it
+		p.do(Action{Kind: RouseWait})
+	}
 }
 
 // promptText is the prompt with the notices that wait.

@@ -26,6 +26,7 @@ type world struct {
 	inbox    map[string]string   // notifications that were not acknowledged
 	told     map[string]bool     // that the agent was told of
 	known    map[string]bool     // that the model has replied to
+	more     bool                // there was more to tell than the last answer carried
 	acted    bool                // the model did something
 	acked    bool                // the causes were acknowledged
 	done     []plan.ActionKind   // in order
@@ -119,6 +120,7 @@ func (w *world) perform(a plan.Action) {
 		w.acked = true
 	case plan.Tell:
 		w.tell(a.Notices)
+		w.more = a.More
 	case plan.AckNotices:
 		for _, n := range a.Notices {
 			if !w.told[n.ID] {

@@ -48,7 +48,7 @@ func (i *inbox) watch(ctx context.Context) {
 
 // read tells the loop what is new, and returns when to read again.
 func (i *inbox) read(told map[string]bool) time.Duration {
-	in, err := i.tick.o.Repo.Notifications(i.tick.o.Clock())
+	in, err := i.tick.o.Repo.NewNotifications(i.tick.o.Clock(), func(id string) bool { return i.known[id] })
 	if err != nil {
 		in.Problems = append(in.Problems, err)
 	}
@@ -70,10 +70,8 @@ func (i *inbox) read(told map[string]bool) time.Duration {
 func (i *inbox) remember(ready []datarepo.Notification) []plan.Notice {
 	var fresh []plan.Notice
 	for _, n := range ready {
-		if !i.known[n.ID] {
-			i.known[n.ID] = true
-			fresh = append(fresh, plan.Notice{ID: n.ID, Text: n.Text})
-		}
+		i.known[n.ID] = true
+		fresh = append(fresh, plan.Notice{ID: n.ID, Text: n.Text})
 	}
 	return fresh
 }

@@ -31,7 +31,7 @@ func (t *tick) perform(a plan.Action) {
 	case plan.RouseWait:
 		t.tools.rouse()
 	case plan.Tell:
-		t.tools.tell(a.Call, a.Notices)
+		t.tools.tell(a.Call, a.Notices, a.More)
 	case plan.AckNotices:
 		t.inbox.acknowledge(a.Notices)
 	case plan.AckCauses:

@@ -401,6 +401,50 @@ func TestHundredNotifications(t *testing.T) {
 	}
 }
 
+// More notifications than are read at once, and than one answer carries, reach
+// an agent that works: each once, and in the turn that runs.
+func TestManyNotificationsWithinATurn(t *testing.T) {
+	w := newWorld(t)
+	const messages = 150
+	long := strings.Repeat("x", 1000) // about two answers full
+	var told string
+	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
+		if _, err := t.use("login", ""); err != nil {
+			return runner.Result{}, err
+		}
+		for i := range messages {
+			if _, err := w.o.Repo.Notify(time.Now(), fmt.Sprintf("message %d. %s", i, long)); err != nil {
+				return runner.Result{}, err
+			}
+		}
+		for strings.Count(told, "[notification]") < messages {
+			text, err := t.use("wait", `{"timeout":60,"until":"never"}`)
+			if err != nil {
+				return runner.Result{}, err
+			}
+			if !strings.Contains(text, "[notification]") {
+				return runner.Result{}, fmt.Errorf("after %d messages a wait was not roused: %s", strings.Count(told, "[notification]"), text)
+			}
+			told += text
+		}
+		if _, err := t.use("close", `{"tty":0}`); err != nil {
+			return runner.Result{}, err
+		}
+		return t.say("read")
+	}}
+	if r := w.tick(plan.Normal); r.Turns != 1 {
+		t.Errorf("%d turns", r.Turns)
+	}
+	for i := range messages {
+		if n := strings.Count(told, fmt.Sprintf("message %d. ", i)); n != 1 {
+			t.Errorf("message %d was told %d times", i, n)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(w.data, "system/notifications/*")); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
 // A trigger and a wake are answered by the tick whose agent was told of them.
 func TestCausesAreAcknowledgedWhenTold(t *testing.T) {
 	w := newWorld(t)

@@ -192,20 +192,23 @@ func (w *tools) carry(ctx context.Context) []plan.Notice {
 	return nil
 }
 
-// tell answers carry.
-func (w *tools) tell(call string, notices []plan.Notice) {
+// tell answers carry. more is that there is more to tell.
+func (w *tools) tell(call string, notices []plan.Notice, more bool) {
 	w.mu.Lock()
 	told := w.asking[call]
 	delete(w.asking, call)
 	w.mu.Unlock()
-	if told != nil {
-		told <- notices
+	if told == nil {
+		return
+	}
+	if !more { // before the answer: a wait that follows it must not return at once
 		w.calm()
 	}
+	told <- notices
 }
 
 // rouse has tools that wait return: there is something to tell. It lasts until
-// it was told, so that a wait that begins later returns, too.
+// all of it was told, so that a wait that begins later returns, too.
 func (w *tools) rouse() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
