@@ -94,23 +94,23 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// indexedAfterKill demands what is known of a tick that was killed at a step and
+// indexedAfterKill demands what is known of a tick that was killed and
 // completed later: its end is not made up, and its terminals are there.
-func (w *world) indexedAfterKill(at, number int, completed time.Time) {
+func (w *world) indexedAfterKill(number int, completed time.Time) {
 	w.Helper()
 	t := w.indexed(number)
 	if t.State != instance.TickEnded || t.Reconstructed {
-		w.Errorf("killed at step %d: %+v", at, t)
+		w.Errorf("tick %d: %+v", number, t)
 	}
 	if t.Ended.IsZero() == t.Completed.IsZero() {
-		w.Errorf("killed at step %d: it ended at %v, and was completed at %v", at, t.Ended, t.Completed)
+		w.Errorf("tick %d: it ended at %v, and was completed at %v", number, t.Ended, t.Completed)
 	}
 	if until, known := t.Until(); known == t.Ended.IsZero() || until.Before(t.Began) || until.After(completed) {
-		w.Errorf("killed at step %d: until %v (%v), began %v, completed at %v", at, until, known, t.Began, completed)
+		w.Errorf("tick %d: until %v (%v), began %v, completed at %v", number, until, known, t.Began, completed)
 	}
 	for _, one := range t.Terminals {
 		if one.Archive == "" || one.Recording == "" {
-			w.Errorf("killed at step %d: %+v", at, one)
+			w.Errorf("tick %d: %+v", number, one)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestIndexOfAKilledTick(t *testing.T) {
 	if _, found, err := tick.Complete(w.o); err != nil || !found {
 		t.Fatalf("%v, %v", found, err)
 	}
-	w.indexedAfterKill(killedInTurn, 1, time.Now())
+	w.indexedAfterKill(1, time.Now())
 	got := w.indexed(1)
 	if len(got.Terminals) != 2 || got.Outcome.Reason != plan.Crashed || !got.Ended.IsZero() {
 		t.Errorf("%+v", got)

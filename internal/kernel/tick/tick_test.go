@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -544,15 +546,41 @@ func TestRecordCannotBeWritten(t *testing.T) {
 	}
 }
 
-// A clock that jumps ends nothing early and nothing late.
+// A clock that is set, as often as it is read, ends nothing early and nothing
+// late, and what is told of times makes sense.
 func TestClockIsSet(t *testing.T) {
-	w := newWorld(t)
-	jumps := []time.Duration{0, -30 * 24 * time.Hour, 100 * 24 * time.Hour, -time.Hour}
-	n := 0
-	w.o.Clock = func() time.Time { n++; return time.Now().Add(jumps[n%len(jumps)]) }
-	w.mind.turns = []func(*turn) (runner.Result, error){well}
-	if r := w.tick(plan.Normal); r.Took < 0 || r.Took > time.Hour {
-		t.Errorf("it took %v", r.Took)
+	for name, tt := range map[string]struct {
+		config string
+		mind   func(*turn) (runner.Result, error)
+		reason plan.Reason
+	}{
+		"nothing early": {`{"runner": "puppet", "limits": {"wall_time": "20m"}}`, well, plan.Normal},
+		"nothing late": {`{"runner": "puppet", "limits": {"wall_time": "1s"}}`, func(t *turn) (runner.Result, error) {
+			<-t.Done()
+			return t.say("I was stopped")
+		}, plan.Limit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.put("system/agent_config.json", tt.config)
+			w.put("system/hooks/post-tick/10-a", "#!/bin/sh\necho \"$AGENT_TICK_DURATION\" >\"$DATA_DIR/notes/took\"\n")
+			jumps := []time.Duration{0, -30 * 24 * time.Hour, 100 * 24 * time.Hour, -time.Hour}
+			var reads atomic.Int64
+			w.o.Clock = func() time.Time { return time.Now().Add(jumps[reads.Add(1)%int64(len(jumps))]) }
+			w.mind.turns = []func(*turn) (runner.Result, error){tt.mind}
+			begun := time.Now()
+			r := w.tick(tt.reason)
+			if took := time.Since(begun); r.Took <= 0 || r.Took > took {
+				t.Errorf("it took %v, of %v", r.Took, took)
+			}
+			seconds, err := strconv.ParseFloat(strings.TrimSpace(w.read("notes/took")), 64)
+			if took := time.Since(begun).Seconds(); err != nil || seconds < 0 || seconds > took {
+				t.Errorf("hooks were told %g seconds, of %g: %v", seconds, took, err)
+			}
+			if reads.Load() < int64(len(jumps)) {
+				t.Errorf("the clock was read %d times", reads.Load())
+			}
+		})
 	}
 }
 

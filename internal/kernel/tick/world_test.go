@@ -26,6 +26,7 @@ import (
 	"den/internal/kernel/toolsocket"
 	"den/internal/runner"
 	"den/internal/runner/local"
+	"den/internal/runner/script"
 	"den/internal/session"
 	"den/internal/supervise"
 )
@@ -86,8 +87,15 @@ func (l *lines) String() string {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldWith(t, func(string) {})
+}
+
+// newWorldWith is newWorld with a root that is prepared.
+func newWorldWith(t *testing.T, prepare func(root string)) *world {
+	t.Helper()
 	w := &world{T: t, root: t.TempDir(), logs: &lines{}, mind: &puppet{}}
 	w.data = filepath.Join(w.root, "data")
+	prepare(w.root)
 	w.put("system/agent_config.json", `{"runner": "puppet"}`)
 	if err := w.open(w.root, w.mind, w.logs); err != nil {
 		t.Fatal(err)
@@ -122,7 +130,7 @@ func (w *world) open(root string, mind runner.Driver, log *lines) error {
 		return err
 	}
 	w.o = tick.Options{
-		Instance: in, Drivers: map[string]runner.Driver{"puppet": mind}, Spawn: local.Spawner{Mark: mark},
+		Instance: in, Drivers: map[string]runner.Driver{"puppet": mind, "script": script.Driver{}}, Spawn: local.Spawner{Mark: mark},
 		Lodge: func(datarepo.Config) (tick.Lodging, error) {
 			return tick.Lodging{Place: terminal.Native{
 				Home: home.Home{Path: filepath.Join(root, "home"), Explicit: true}, Options: session.Options{Version: "test", Binary: den},
