@@ -145,7 +145,12 @@ func child(root string) int {
 		os.Stderr.WriteString(err.Error())
 		return 1
 	}
-	r, err := tick.Run(context.Background(), h.o, nil)
+	seen, err := h.o.Look(context.Background(), time.Now().Add(time.Minute)) // files are whole by then
+	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	r, err := tick.Run(context.Background(), h.o, seen.Causes)
 	if err != nil || r.Outcome.Reason != plan.Normal {
 		os.Stderr.WriteString(h.logs.String())
 		return 1
@@ -155,11 +160,12 @@ func child(root string) int {
 
 // A kernel that is killed in the middle of a tick leaves the container as it
 // is. The next one ends the terminals in there, runs the hooks behind the tick,
-// and goes on in the same container.
+// and goes on in the same container. What the agent was told it is not told
+// again, and what came too late it is.
 func TestKernelIsKilledInATick(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.put("system/mind", waits)
+	w.put("system/mind", strings.Replace(waits, "cat >/dev/null", "cat >sandbox/prompt", 1))
 	if err := w.o.Repo.RequestTick("a test"); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +177,12 @@ func TestKernelIsKilledInATick(t *testing.T) {
 	}
 	w.await("sandbox/ready")
 	before := w.boxes()[0].ID
+	if prompt := w.read("sandbox/prompt"); !strings.Contains(prompt, "trigger: a test") {
+		t.Errorf("the prompt was %q", prompt)
+	}
+	if _, err := w.o.Repo.Notify(time.Now(), "it comes too late"); err != nil {
+		t.Fatal(err)
+	}
 	if err := kernel.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -191,15 +203,23 @@ func TestKernelIsKilledInATick(t *testing.T) {
 	if got := w.read("notes/ran"); strings.Count(got, "post-tick 1 in the box") != 1 {
 		t.Errorf("hooks: %q", got)
 	}
+	seen, err := w.o.Look(t.Context(), time.Now().Add(time.Minute))
+	if err != nil || len(seen.Causes) != 1 || seen.Causes[0].Kind != plan.ByNotification {
+		t.Errorf("what is left is %+v, %v", seen.Causes, err)
+	}
 	w.put("system/mind", mind)
-	if r := w.tick(plan.Normal); r.Tick != 2 || !strings.Contains(r.Last, "the box") {
+	r = w.tick(plan.Normal, seen.Causes...)
+	if r.Tick != 2 || !strings.Contains(r.Last, "the box") || !strings.Contains(r.Last, "Terminal 0 (bash), left by tick 1, still ran and was closed.") {
 		t.Errorf("%+v", r)
+	}
+	if log := w.read("system/logs/tick-002.jsonl"); strings.Count(log, "it comes too late") == 0 {
+		t.Errorf("the agent was not told what came too late: %s", log)
 	}
 	if now := w.boxes(); len(now) != 1 || now[0].ID != before {
 		t.Errorf("the container is another one: %+v", now)
 	}
-	if trigger, _, err := w.o.Repo.Trigger(time.Now().Add(time.Hour)); err != nil || trigger == nil || trigger.Reason != "a test" {
-		t.Errorf("the trigger that no agent was told of: %+v, %v", trigger, err)
+	if left, err := w.o.Look(t.Context(), time.Now().Add(time.Minute)); err != nil || len(left.Causes) != 0 {
+		t.Errorf("in the end %+v is left, %v", left.Causes, err)
 	}
 }
 
