@@ -418,7 +418,7 @@ func TestPause(t *testing.T) {
 }
 
 // What stays because it is not acknowledged yet does not hide what comes.
-func TestManyNotifications(t *testing.T) {
+func TestNotificationsThatStayHideNoOthers(t *testing.T) {
 	r := open(t)
 	known := map[string]bool{}
 	later := time.Now().Add(time.Minute)

@@ -103,6 +103,7 @@ func (p *step) turning(e Event) {
 // the tick: an agent that uses tools for ever needs no other prompt.
 func (p *step) replied(e Event) {
 	p.delivered()
+	p.s.Turn.Worked = true
 	if e.Certain {
 		p.seen()
 	}
