@@ -78,7 +78,7 @@ func newWorldOn(t *testing.T, where string) *world {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m,mode=0700"); err != nil {
 			need.Feature(t, "cannot mount a tmpfs of 4 MB (needs root): %v", err)
 		}
 		mounted = true

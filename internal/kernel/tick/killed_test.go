@@ -329,7 +329,7 @@ func TestTerminalsOfAKilledTickAreToldOf(t *testing.T) {
 		before func(*world)
 		want   string
 	}{
-		"they ran":                     {func(*world) {}, "Terminal 1 (echo hello; sleep 1000), left by tick 1, still ran and was closed. Archived in system/logs/sessions/tty_1-tick-001."},
+		"they ran":                     {func(*world) {}, "Terminal 1 (echo hello; sleep 1000), left by tick 1, still ran and was closed. Archived in system/logs/sessions/tty_1-tick-001"},
 		"their hosts were killed, too": {(*world).killHosts, "Terminal 1 (echo hello; sleep 1000), left by tick 1, was lost: its program is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
