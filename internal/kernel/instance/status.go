@@ -73,6 +73,9 @@ func (i *Instance) Status(ctx context.Context, now time.Time) (Status, error) {
 	if s.Watch, err = holderOf(i.Dir.WatchHolder()); err != nil {
 		return s, err
 	}
+	if _, err := i.Repo.Config(); err != nil && s.Watch != nil && len(seen.Causes) > 0 {
+		seen.Problem, s.Problem = err.Error(), err.Error() // the watcher waits for it to be mended
+	}
 	last, found, err := i.Dir.PeekTick()
 	if err != nil {
 		s.Problem = err.Error()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
@@ -234,6 +235,9 @@ func TestConfigurationIsDamaged(t *testing.T) {
 			}
 			if m, err := w.o.Dir.PeekMemory(); err != nil || m.Failures != 0 || w.read("system/tick_trigger") == "" {
 				t.Errorf("%+v, %v", m, err)
+			}
+			if s, err := w.o.Status(t.Context(), time.Now()); err != nil || name == "not read" && (s.State != instance.Resting || !strings.Contains(s.Why, "wal_time")) {
+				t.Errorf("its status is %s: %s, %v", s.State, s.Why, err)
 			}
 			w.put("system/agent_config.json", `{"runner": "puppet"}`)
 			if r := <-ended; r.Outcome.Reason != plan.Normal || r.Tick != 1 {
