@@ -47,7 +47,8 @@ const (
 type Decision struct {
 	Allow bool
 	// Always is that its owner does not want to be asked for the like again.
-	// The policy remembers it; drivers may also tell the agent.
+	// The policy remembers it. The agent goes on asking: what it would take for
+	// the like is wider.
 	Always bool
 	// Reason is for the agent: why it was denied.
 	Reason string

@@ -117,9 +117,8 @@ func kindOf(tool string) permission.Kind {
 }
 
 type allowed struct {
-	Behavior           string            `json:"behavior"` // "allow"
-	UpdatedInput       json.RawMessage   `json:"updatedInput"`
-	UpdatedPermissions []json.RawMessage `json:"updatedPermissions,omitempty"`
+	Behavior     string          `json:"behavior"` // "allow"
+	UpdatedInput json.RawMessage `json:"updatedInput"`
 }
 
 type denied struct {
@@ -128,6 +127,9 @@ type denied struct {
 	Interrupt bool   `json:"interrupt"`
 }
 
+// answerTo is the agent's answer. It is not told of an "always": the rules that
+// it suggests are wider than what was decided ('touch made *' for 'touch made'),
+// and what they cover is no longer asked for, whatever den's policy denies.
 func answerTo(r *toolRequest, d permission.Decision) any {
 	if r.ToolName == askUserQuestion && d.Allow {
 		return answerQuestion(r, d)
@@ -135,11 +137,7 @@ func answerTo(r *toolRequest, d permission.Decision) any {
 	if !d.Allow {
 		return denied{Behavior: "deny", Message: firstOf(d.Reason, "permission was denied"), Interrupt: d.Interrupt}
 	}
-	out := allowed{Behavior: "allow", UpdatedInput: objectOr(r.Input)}
-	if d.Always {
-		out.UpdatedPermissions = sessionRules(r.Suggestions)
-	}
-	return out
+	return allowed{Behavior: "allow", UpdatedInput: objectOr(r.Input)}
 }
 
 func objectOr(raw json.RawMessage) json.RawMessage {
@@ -170,28 +168,4 @@ func answerQuestion(r *toolRequest, d permission.Decision) any {
 		return denied{Behavior: "deny", Message: fmt.Sprintf("the answer could not be encoded: %v", err)}
 	}
 	return allowed{Behavior: "allow", UpdatedInput: updated}
-}
-
-// sessionRules are the agent's suggestions that allow the like of one tool use,
-// for this session only. It also suggests to write them to the project's
-// settings, to open whole directories, or to accept every edit: that is more
-// than was decided, and den's policy remembers the decision anyway.
-func sessionRules(suggestions []json.RawMessage) []json.RawMessage {
-	var rules []json.RawMessage
-	for _, raw := range suggestions {
-		var s struct {
-			Type     string          `json:"type"`
-			Rules    json.RawMessage `json:"rules"`
-			Behavior string          `json:"behavior"`
-			To       string          `json:"destination"`
-		}
-		if json.Unmarshal(raw, &s) != nil || s.Type != "addRules" || s.Behavior != "allow" {
-			continue
-		}
-		s.To = "session"
-		if out, err := json.Marshal(s); err == nil {
-			rules = append(rules, out)
-		}
-	}
-	return rules
 }

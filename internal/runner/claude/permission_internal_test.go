@@ -37,11 +37,6 @@ func TestRequestOf(t *testing.T) {
 }
 
 func TestAnswerTo(t *testing.T) {
-	suggestions := []json.RawMessage{
-		json.RawMessage(`{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls"}],"behavior":"allow","destination":"localSettings"}`),
-		json.RawMessage(`{"type":"addDirectories","directories":["/"],"destination":"session"}`),
-		json.RawMessage(`{"type":"setMode","mode":"acceptEdits","destination":"session"}`),
-	}
 	question := `{"questions":[{"question":"one?"}]}`
 	for _, c := range []struct {
 		tool, input string
@@ -50,15 +45,14 @@ func TestAnswerTo(t *testing.T) {
 	}{
 		{"Bash", `{"command":"ls"}`, permission.Decision{Allow: true}, `{"behavior":"allow","updatedInput":{"command":"ls"}}`},
 		{"Bash", ``, permission.Decision{Allow: true}, `{"behavior":"allow","updatedInput":{}}`},
-		{"Bash", `{"command":"ls"}`, permission.Decision{Allow: true, Always: true},
-			`{"behavior":"allow","updatedInput":{"command":"ls"},"updatedPermissions":[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"ls"}],"behavior":"allow","destination":"session"}]}`},
+		{"Bash", `{"command":"ls"}`, permission.Decision{Allow: true, Always: true}, `{"behavior":"allow","updatedInput":{"command":"ls"}}`},
 		{"Bash", `{}`, permission.Decision{}, `{"behavior":"deny","message":"permission was denied","interrupt":false}`},
 		{"Bash", `{}`, permission.Decision{Reason: "no", Interrupt: true}, `{"behavior":"deny","message":"no","interrupt":true}`},
 		{"AskUserQuestion", question, permission.Decision{Allow: true, Answer: "yes"}, `{"behavior":"allow","updatedInput":{"answers":{"one?":"yes"},"questions":[{"question":"one?"}]}}`},
 		{"AskUserQuestion", question, permission.Decision{Allow: true}, `{"behavior":"deny","message":"nobody answered: decide by yourself, or ask in your reply","interrupt":false}`},
 		{"AskUserQuestion", question, permission.Decision{Reason: "later"}, `{"behavior":"deny","message":"later","interrupt":false}`},
 	} {
-		got, err := json.Marshal(answerTo(&toolRequest{ToolName: c.tool, Input: json.RawMessage(c.input), Suggestions: suggestions}, c.decision))
+		got, err := json.Marshal(answerTo(&toolRequest{ToolName: c.tool, Input: json.RawMessage(c.input)}, c.decision))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s, %+v: %s, %v, want %s", c.tool, c.decision, got, err, c.want)
 		}

@@ -143,13 +143,12 @@ type limit struct {
 // toolRequest is what the agent asks den. Other subtypes than can_use_tool are
 // refused.
 type toolRequest struct {
-	Subtype     string            `json:"subtype"`
-	ToolName    string            `json:"tool_name"`
-	Input       json.RawMessage   `json:"input"`
-	Description string            `json:"description"`
-	BlockedPath string            `json:"blocked_path"`
-	Suggestions []json.RawMessage `json:"permission_suggestions"`
-	CallbackID  string            `json:"callback_id"` // of hook_callback
+	Subtype     string          `json:"subtype"`
+	ToolName    string          `json:"tool_name"`
+	Input       json.RawMessage `json:"input"`
+	Description string          `json:"description"`
+	BlockedPath string          `json:"blocked_path"`
+	CallbackID  string          `json:"callback_id"` // of hook_callback
 }
 
 // compacts reports whether this is the agent's question whether it may shorten

@@ -77,12 +77,11 @@ type decided struct {
 	Decision string `json:"decision"`
 }
 
-// approval answers a question for approval. codex takes no reason: what was
-// declined, the agent is told by codex itself.
+// approval answers a question for approval, for this time: an "always" stays
+// with den's policy. codex takes no reason: what was declined, the agent is told
+// by codex itself.
 func approval(d permission.Decision) any {
 	switch {
-	case d.Allow && d.Always:
-		return decided{"acceptForSession"}
 	case d.Allow:
 		return decided{"accept"}
 	case d.Interrupt:
@@ -96,14 +95,11 @@ type granted struct {
 	Scope       string          `json:"scope"`
 }
 
-// grant gives what was asked for, or nothing of it.
+// grant gives what was asked for until the turn ends, or nothing of it.
 func grant(asked json.RawMessage, d permission.Decision) any {
 	out := granted{Permissions: json.RawMessage("{}"), Scope: "turn"}
 	if d.Allow && len(asked) > 0 {
 		out.Permissions = asked
-	}
-	if d.Allow && d.Always {
-		out.Scope = "session"
 	}
 	return out
 }

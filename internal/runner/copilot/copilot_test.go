@@ -58,10 +58,9 @@ func backend() runnertest.Backend {
 			`"type":"session.usage_info"`, `"type":"assistant.streaming_delta"`, `"type":"system.message"`, `"type":"session.skills_loaded"`,
 			`"type":"session.tools_updated"`, `"type":"pending_messages.modified"`, `"type":"session.mcp_servers_loaded"`,
 		},
-		Reasons:   true,
-		Partials:  true,
-		AsksAgain: true,
-		Framed:    true,
+		Reasons:  true,
+		Partials: true,
+		Framed:   true,
 	}
 }
 

@@ -46,9 +46,6 @@ type Backend struct {
 	Reasons bool
 	// Partials is that the answer is streamed.
 	Partials bool
-	// AsksAgain is that the agent is not told of an "always": it goes on
-	// asking, and den's policy answers.
-	AsksAgain bool
 	// Noise are parts of messages that no test depends on: they are not recorded.
 	Noise []string
 	// Framed is that messages have a header with their length, and are no lines.
