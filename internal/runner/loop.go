@@ -8,7 +8,6 @@ import (
 
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
 )
 
 // openLimit bounds the start of an agent.
@@ -25,6 +24,7 @@ func (r *Runner) loop(ctx context.Context) {
 		close(r.stopped)
 	}()
 	for ctx.Err() == nil {
+		r.clearIfAsked()
 		m, ready := r.next()
 		if !ready {
 			r.await(ctx)
@@ -115,8 +115,10 @@ func (r *Runner) sessionGone() {
 	r.fail(&Failure{Class: Gone, Message: fmt.Sprintf("the agent ended with exit code %d", exit.Code)})
 }
 
-// openSession opens the session unless it is open.
+// openSession opens the session unless it is open. A Clear that came before the
+// message whose turn is to begin holds for it.
 func (r *Runner) openSession(ctx context.Context) error {
+	r.clearIfAsked()
 	r.mu.Lock()
 	session, resume := r.session, r.state.SessionID
 	allowed := session != nil || r.breaker.Try(r.config.Clock())
@@ -224,17 +226,27 @@ func (r *Runner) keepSessionID(id string) {
 }
 
 // Clear begins a new session: the agent forgets the conversation. A turn that
-// runs is fault.Busy.
+// runs keeps its session; who asks may be the agent itself, within its turn. What
+// was asked for is done after it, also by the Runner of another process.
 func (r *Runner) Clear() error {
-	r.mu.Lock()
-	busy := r.turn != nil
-	r.mu.Unlock()
-	if busy {
-		return fault.Hintf(fault.Errorf(fault.Busy, "a turn runs"), "wait for its end, or cancel it")
-	}
-	if err := r.change(func(s *state) { s.SessionID = "" }); err != nil {
+	if err := r.change(func(s *state) { s.Clear = true }); err != nil {
 		return err
 	}
-	r.closeSession()
+	r.rouse()
 	return nil
+}
+
+// clearIfAsked gives up the session if somebody asked for that. It is called
+// where no turn runs and none is about to: by the loop, and by Start before it.
+func (r *Runner) clearIfAsked() {
+	r.mu.Lock()
+	asked := r.state.Clear
+	r.mu.Unlock()
+	if !asked {
+		return
+	}
+	r.closeSession()
+	if err := r.change(func(s *state) { s.SessionID, s.Clear = "", false }); err != nil {
+		r.config.Options.Log("begin a new session: " + err.Error())
+	}
 }

@@ -21,6 +21,8 @@ type state struct {
 	SessionID string    `json:"session_id,omitempty"`
 	Turns     int       `json:"turns"`
 	LastTurn  time.Time `json:"last_turn,omitzero"`
+	// Clear is that the session is to be given up before the next turn.
+	Clear bool `json:"clear,omitempty"`
 	// Paused is why no turn is begun, "" while turns are.
 	Paused string `json:"paused,omitempty"`
 }
