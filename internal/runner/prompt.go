@@ -17,13 +17,14 @@ type Prompt struct {
 
 func promptOf(m outbox.Message) Prompt { return Prompt{ID: m.ID, Text: m.Text, Route: m.Route} }
 
-// maxQuoted bounds what is repeated of a message that was cut off.
+// maxQuoted bounds what is repeated of a message that the agent has.
 const maxQuoted = 2000
 
 // resumeText tells the agent of a message whose turn was cut off. The message
-// is not sent again: it may have been done in part.
-func resumeText(text, why string) string {
-	if len(text) > maxQuoted {
+// is not sent again: it may have been done in part. An agent whose conversation
+// has it is only reminded of it; one that may never have got it reads all of it.
+func resumeText(text, why string, has bool) string {
+	if has && len(text) > maxQuoted {
 		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 	}
 	quoted := "> " + strings.ReplaceAll(text, "\n", "\n> ")

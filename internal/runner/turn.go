@@ -35,7 +35,7 @@ const longestPause = time.Minute
 func (r *Runner) take(ctx context.Context, m outbox.Message) {
 	text := m.Text
 	if m.Attempts > 0 {
-		text = resumeText(m.Text, whyCutOff(m))
+		text = resumeText(m.Text, whyCutOff(m), r.isOpen(m.TakenIn))
 	}
 	attempt := m.Attempts + 1
 	err := r.queue.Update(m.ID, func(m *outbox.Message) {
@@ -58,6 +58,14 @@ func (r *Runner) take(ctx context.Context, m outbox.Message) {
 		return
 	}
 	r.finish(m, o)
+}
+
+// isOpen reports whether a session, by its id, is the one that is open.
+func (r *Runner) isOpen(id string) bool {
+	r.mu.Lock()
+	session := r.session
+	r.mu.Unlock()
+	return id != "" && session != nil && session.ID() == id
 }
 
 // whyCutOff says why the last attempt of a message did not end: how it failed,
@@ -246,7 +254,7 @@ func (r *Runner) happened(session Session, t *openTurn, e Event) {
 	p := t.prompt
 	r.keepSessionID(session.ID()) // at once: den may be killed before the turn ends
 	if e.Kind == Accepted || e.Kind == Spoke {
-		r.accepted(p)
+		r.accepted(p, session.ID())
 	}
 	switch e.Kind {
 	case ToolFinished:
@@ -270,13 +278,15 @@ func (r *Runner) happened(session Session, t *openTurn, e Event) {
 	r.config.Listener.Happened(p, e)
 }
 
-// accepted notes that the agent has the message.
-func (r *Runner) accepted(p Prompt) {
+// accepted notes that the agent has the message, in a session.
+func (r *Runner) accepted(p Prompt, session string) {
 	m, err := r.queue.Get(p.ID)
 	if err != nil || m.Status != outbox.Sending {
 		return
 	}
-	err = r.queue.Update(p.ID, func(m *outbox.Message) { m.Status, m.Reason = conversation.Taken, "the agent's protocol shows it" })
+	err = r.queue.Update(p.ID, func(m *outbox.Message) {
+		m.Status, m.Reason, m.TakenIn = conversation.Taken, "the agent's protocol shows it", session
+	})
 	if err != nil {
 		r.config.Options.Log("note that a message was taken: " + err.Error())
 		return
