@@ -322,6 +322,7 @@ func (h *Harness) newRunner() (*runner.Runner, error) {
 		Options: runner.Options{
 			Spawn: h.options.Spawn, Command: c.Command, Dir: c.Dir, Env: env, Model: c.Model, Thinking: c.Thinking,
 			SystemPrompt: h.systemPrompt(), Extra: c.Options, Ask: h.ask, Log: h.screen.Log,
+			Check: func(r permission.Request) (permission.Outcome, string) { return h.broker.Check(r) },
 		},
 	})
 }

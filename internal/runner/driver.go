@@ -59,6 +59,12 @@ type Options struct {
 	// turn ends. Never nil.
 	Ask func(ctx context.Context, r permission.Request) permission.Decision
 
+	// Check tells at once whether rules forbid something that the agent would
+	// do without asking: permission.Deny, permission.Ask for what has to be asked
+	// for, or "", and why. Drivers whose agents tell of every use of a tool before
+	// it happens call it for each. Or nil.
+	Check func(r permission.Request) (outcome permission.Outcome, why string)
+
 	// Log takes what is worth a line in a log: lines of stderr, things that
 	// the protocol sent and nobody knows. Never nil; never blocks.
 	Log func(line string)

@@ -2,6 +2,7 @@
 
   loop    calls the same tool five times
   wonder  asks a person, and says the answer
+  read X  tells that it reads the file X, and does so unless it must not
   say X   says X
 
 It loops when its supervisor corrects it, too, if its first argument is
@@ -46,11 +47,27 @@ def wonder():
         return "no answer: " + answer["message"]
 
 
+def read(file):
+    use = {"hook_event_name": "PreToolUse", "tool_name": "Read", "tool_input": {"file_path": file}, "cwd": os.getcwd()}
+    send(type="control_request", request_id="h1", request={"subtype": "hook_callback", "callback_id": "den-tool", "input": use})
+    while True:
+        m = receive()
+        if m["type"] != "control_response":
+            continue
+        answer = m["response"]["response"].get("hookSpecificOutput")
+        if answer:
+            return answer["permissionDecision"] + ": " + answer["permissionDecisionReason"]
+        with open(file) as f:
+            return f.read()
+
+
 def act(text):
     if "[supervisor" in text:
         return loop() if stubborn else "I try another way"
     if "loop" in text:
         return loop()
+    if "read " in text:
+        return read(text.partition("read ")[2])
     if "wonder" in text:
         return wonder()
     return text.partition("say ")[2]

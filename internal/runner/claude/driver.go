@@ -108,8 +108,8 @@ func (s *session) initialize(ctx context.Context, o runner.Options) error {
 	} else if o.SystemPrompt != "" {
 		request["appendSystemPrompt"] = o.SystemPrompt
 	}
-	if o.KeepWhole {
-		request["hooks"] = compactionHook
+	if hooks := hooksOf(o); len(hooks) > 0 {
+		request["hooks"] = hooks
 	}
 	answer, err := s.control(ctx, t, request, o.Resume != "")
 	if err != nil {
@@ -172,7 +172,7 @@ var (
 
 func newSession(conn *stdio.Conn, o runner.Options) *session {
 	s := &session{
-		conn: conn, log: o.Log, resumed: o.Resume != "",
+		conn: conn, log: o.Log, resumed: o.Resume != "", check: o.Check,
 		questions: turn.NewQuestions(o.Ask), replies: turn.NewReplies(conn.Write, o.Log),
 		skipped: turn.Skipped{Log: o.Log}, read: make(chan struct{}), id: o.Resume,
 	}

@@ -15,8 +15,7 @@ const askUserQuestion = "AskUserQuestion"
 
 // asked handles a control request of the agent.
 func (s *session) asked(m *message) {
-	if m.compacts() {
-		s.compacting(m)
+	if s.called(m) {
 		return
 	}
 	if m.Request == nil || m.Request.Subtype != "can_use_tool" {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/permission"
 	"den/internal/runner"
 	"den/internal/runner/stdio"
 	"den/internal/runner/turn"
@@ -18,6 +19,7 @@ type session struct {
 	conn      *stdio.Conn
 	log       func(string)
 	resumed   bool
+	check     func(permission.Request) (permission.Outcome, string) // or nil
 	relay     turn.Relay[*message]
 	questions *turn.Questions
 	replies   *turn.Replies

@@ -67,28 +67,3 @@ func serverConfig(servers []runner.ToolServer) (string, error) {
 	}
 	return string(config), nil
 }
-
-// hookID names den's only hook, in compactionHook and when the agent calls it.
-const hookID = "den-compaction"
-
-// compactionHook has the agent ask before it shortens the conversation.
-var compactionHook = map[string]any{
-	"PreCompact": []map[string]any{{"hookCallbackIds": []string{hookID}}},
-}
-
-// noCompaction is the answer to that question.
-type noCompaction struct {
-	Continue bool   `json:"continue"`
-	Decision string `json:"decision"` // "block"
-	Reason   string `json:"reason"`
-	Stop     string `json:"stopReason"`
-}
-
-// compacting refuses that the agent shortens the conversation, and tells.
-func (s *session) compacting(m *message) {
-	const why = "the conversation is kept whole"
-	s.replies.Send(controlReply{Type: "control_response", Response: replyToTool{
-		Subtype: "success", RequestID: m.RequestID, Response: noCompaction{Decision: "block", Reason: why, Stop: why},
-	}})
-	s.relay.Pass(m) // outside a turn nobody wants to know
-}

@@ -140,8 +140,8 @@ type limit struct {
 	ResetsAt int64  `json:"resetsAt"`
 }
 
-// toolRequest is what the agent asks den. Other subtypes than can_use_tool are
-// refused.
+// toolRequest is what the agent asks den. Other subtypes than can_use_tool, and
+// hook_callback of den's own hooks, are refused.
 type toolRequest struct {
 	Subtype     string          `json:"subtype"`
 	ToolName    string          `json:"tool_name"`
@@ -149,12 +149,6 @@ type toolRequest struct {
 	Description string          `json:"description"`
 	BlockedPath string          `json:"blocked_path"`
 	CallbackID  string          `json:"callback_id"` // of hook_callback
-}
-
-// compacts reports whether this is the agent's question whether it may shorten
-// the conversation.
-func (m *message) compacts() bool {
-	return m.Type == "control_request" && m.Request != nil && m.Request.Subtype == "hook_callback" && m.Request.CallbackID == hookID
 }
 
 type controlResponse struct {

@@ -28,6 +28,12 @@ type Backend struct {
 	// file in the agent's directory.
 	Shell func(command string) modelstub.Reply
 	Write func(file, text string) modelstub.Reply
+	// Read is the model's use of the tool that reads a file, by its absolute path;
+	// nil if it reads by the shell.
+	Read func(file string) modelstub.Reply
+	// ReadsUnasked is that the agent reads in its directory without asking, and
+	// without telling before: rules that deny cannot keep it from that.
+	ReadsUnasked bool
 	// Question is the model's question to a person, whether pears or plums are
 	// better; nil if it has no tool for that.
 	Question *modelstub.Reply
@@ -83,6 +89,8 @@ var laws = []law{
 	{name: "denied", run: denied},
 	{name: "allowed-always", run: allowedAlways},
 	{name: "denied-and-interrupted", run: deniedAndInterrupted},
+	{name: "denied-read", run: deniedRead},
+	{name: "asked-read", run: askedRead},
 	{name: "file-change", run: fileChange},
 	{name: "question", run: question},
 	{name: "interrupted", run: interrupted},
@@ -110,7 +118,8 @@ var laws = []law{
 func lawsOf(b Backend) []law {
 	_, compacts := b.Driver.(runner.Compacter)
 	return slices.DeleteFunc(slices.Clone(laws), func(l law) bool {
-		return l.name == "question" && b.Question == nil || l.name == "compacted" && !compacts
+		isRead := l.name == "denied-read" || l.name == "asked-read"
+		return l.name == "question" && b.Question == nil || l.name == "compacted" && !compacts || isRead && b.ReadsUnasked
 	})
 }
 

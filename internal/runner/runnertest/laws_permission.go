@@ -150,6 +150,78 @@ func deniedAndInterrupted(w *world) {
 	}
 }
 
+// secret is a file that rules in these tests are about.
+const secret = "secret.txt"
+
+// about reports whether a request names a file, in any way.
+func about(r permission.Request, file string) bool {
+	return strings.Contains(r.Command, file) || slices.ContainsFunc(r.Paths, func(p string) bool { return filepath.Base(p) == file })
+}
+
+// deniedRead: what rules deny is denied also where the agent would not ask, as
+// for reading in its own directory, by a command and by a tool.
+func deniedRead(w *world) {
+	w.write(secret, "the word is plum\n")
+	w.model("read by a command", w.b.Shell("cat "+secret), modelstub.Say("I may not run it"))
+	if w.b.Read != nil {
+		w.model("read by a tool", w.b.Read(filepath.Join(w.options.Dir, secret)), modelstub.Say("I may not read it"))
+	}
+	w.decide((&questions{answer: permission.Decision{Reason: "the rules say no"}}).decide)
+	w.options.Check = func(r permission.Request) (permission.Outcome, string) {
+		if about(r, secret) {
+			return permission.Deny, "the rules say no"
+		}
+		return "", ""
+	}
+	s := w.open()
+	check := func(prompt, text string) {
+		if done := checkUse(w, w.good(s, prompt), text); !done.Failed || !done.Denied || strings.Contains(done.Output, "plum") {
+			w.Errorf("%s: %+v", prompt, done)
+		}
+	}
+	check("read by a command", "I may not run it")
+	if w.b.Read != nil {
+		check("read by a tool", "I may not read it")
+	}
+	if w.b.Reasons && w.stub != nil {
+		if _, err := w.stub.Await(w.Context(), modelstub.After("the rules say no")); err != nil {
+			w.Error(err)
+		}
+	}
+}
+
+// askedRead: what rules want a person to decide is asked for, also where the
+// agent would not have asked; what they do not forbid is done.
+func askedRead(w *world) {
+	w.write(secret, "the word is plum\n")
+	w.write("open.txt", "the word is pear\n")
+	w.model("read the secret", w.b.Shell("cat "+secret), modelstub.Say("nobody let me"))
+	w.model("read the other", w.b.Shell("cat open.txt"), modelstub.Say("pear"))
+	q := &questions{answer: permission.Decision{Reason: "the owner said no"}}
+	w.decide(func(ctx context.Context, r permission.Request) permission.Decision {
+		if !about(r, secret) {
+			return permission.Decision{Allow: true}
+		}
+		return q.decide(ctx, r)
+	})
+	w.options.Check = func(r permission.Request) (permission.Outcome, string) {
+		if about(r, secret) {
+			return permission.Ask, "the rules ask"
+		}
+		return "", ""
+	}
+	s := w.open()
+	if done := checkUse(w, w.good(s, "read the secret"), "nobody let me"); !done.Denied || strings.Contains(done.Output, "plum") {
+		w.Errorf("%+v", done)
+	}
+	if all := q.asked(); len(all) != 1 || all[0].Command != "cat "+secret {
+		w.Errorf("asked %+v", all)
+	}
+	if done := checkUse(w, w.good(s, "read the other"), "pear"); done.Failed || !strings.Contains(done.Output, "pear") {
+		w.Errorf("%+v", done)
+	}
+}
+
 // fileChange: a change of a file names the file.
 func fileChange(w *world) {
 	w.model("write the note", w.b.Write("note.txt", "hello\n"), modelstub.Say("it is written"))

@@ -254,6 +254,14 @@ func (w *world) exists(file string, want bool) bool {
 	return err == nil
 }
 
+// write makes a file in the agent's directory.
+func (w *world) write(file, text string) {
+	w.Helper()
+	if err := os.WriteFile(filepath.Join(w.options.Dir, file), []byte(text), 0o600); err != nil {
+		w.Fatal(err)
+	}
+}
+
 // asked demands that the model got a prompt together with something that was
 // said before. Only a real agent has a model.
 func (w *world) asked(prompt, earlier string) {
