@@ -36,8 +36,7 @@ func backend() runnertest.Backend {
 			patch := "*** Begin Patch\n*** Add File: " + file + "\n+" + text + "*** End Patch\n"
 			return script(fmt.Sprintf("text(await tools.apply_patch(%q))", patch))
 		},
-		ReadsUnasked: true,
-		Model:        "gpt-6-sol", Thinking: "low",
+		Model: "gpt-6-sol", Thinking: "low",
 		ContextFull: modelstub.Reply{Damage: modelstub.Error, Code: "context_length_exceeded"},
 		Unknown:     "01a1dc92-e45d-77a0-b952-576d3d9b6845",
 		EndOfTurn:   `"turn/completed"`,

@@ -5,9 +5,8 @@
 // items of each. The agent asks for approvals by requests of its own.
 //
 // By default threads run with the approval policy "untrusted" and the sandbox
-// "workspace-write": codex then asks before it changes a file or runs a command
-// that is not known to only read, and what was approved still runs in the
-// sandbox. When the sandbox refuses it, codex asks again, to run it outside.
+// "workspace-write": codex then asks before it changes a file or runs a command,
+// also one that only reads, and what was approved still runs in the sandbox. When the sandbox refuses it, codex asks again, to run it outside.
 package codex
 
 import (

@@ -41,6 +41,9 @@ func backend() runnertest.Backend {
 		Write: func(file, text string) modelstub.Reply {
 			return use("create", map[string]string{"path": file, "file_text": text})
 		},
+		Read: func(file string) modelstub.Reply {
+			return use("view", map[string]string{"path": file})
+		},
 		Model: "other-model", Thinking: "low",
 		ContextFull: modelstub.Fail(413),
 		Unknown:     "00000000-0000-4000-8000-000000000000",

@@ -31,9 +31,6 @@ type Backend struct {
 	// Read is the model's use of the tool that reads a file, by its absolute path;
 	// nil if it reads by the shell.
 	Read func(file string) modelstub.Reply
-	// ReadsUnasked is that the agent reads in its directory without asking, and
-	// without telling before: rules that deny cannot keep it from that.
-	ReadsUnasked bool
 	// Question is the model's question to a person, whether pears or plums are
 	// better; nil if it has no tool for that.
 	Question *modelstub.Reply
@@ -118,8 +115,7 @@ var laws = []law{
 func lawsOf(b Backend) []law {
 	_, compacts := b.Driver.(runner.Compacter)
 	return slices.DeleteFunc(slices.Clone(laws), func(l law) bool {
-		isRead := l.name == "denied-read" || l.name == "asked-read"
-		return l.name == "question" && b.Question == nil || l.name == "compacted" && !compacts || isRead && b.ReadsUnasked
+		return l.name == "question" && b.Question == nil || l.name == "compacted" && !compacts
 	})
 }
 

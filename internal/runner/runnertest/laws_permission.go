@@ -183,7 +183,7 @@ func deniedRead(w *world) {
 	if w.b.Read != nil {
 		check("read by a tool", "I may not read it")
 	}
-	if w.b.Reasons && w.stub != nil {
+	if w.b.Reasons && w.stub != nil && !w.Failed() {
 		if _, err := w.stub.Await(w.Context(), modelstub.After("the rules say no")); err != nil {
 			w.Error(err)
 		}
