@@ -86,7 +86,7 @@ func agentOf(w keeper.Waiting) string {
 
 func kindStyle(kind string) style {
 	switch kind {
-	case keeper.WaitingQuarantine, keeper.WaitingCircuit, keeper.WaitingConfig:
+	case keeper.WaitingQuarantine, keeper.WaitingCircuit, keeper.WaitingFailure, keeper.WaitingEscalation, keeper.WaitingConfig:
 		return bad
 	}
 	return warning

@@ -12,6 +12,8 @@ import (
 	"den/internal/conversation"
 	"den/internal/keeper"
 	"den/internal/permission"
+	"den/internal/runner"
+	"den/internal/supervisor"
 )
 
 // observedAgent is what is known of an agent that may wait for a person.
@@ -50,6 +52,13 @@ func waitingOf(o observedAgent, c commands) []keeper.Waiting {
 	}
 	if o.harness.status.CircuitOpen {
 		add(waitingCircuit(o, c), "")
+	}
+	switch runner.Class(o.harness.status.Failure) {
+	case runner.Auth, runner.Billing:
+		add(waitingFailure(o, c), "")
+	}
+	if o.harness.status.Supervisor == string(supervisor.Paused) {
+		add(waitingEscalation(o, c), "")
 	}
 	if o.harness.status.BudgetLevel == string(budget.Exceeded) {
 		add(waitingBudget(o, c), "")
@@ -101,6 +110,25 @@ func waitingCircuit(o observedAgent, c commands) keeper.Waiting {
 	return keeper.Waiting{
 		Kind: keeper.WaitingCircuit, Since: s.CircuitSince, What: what, Evidence: "its harness has opened the circuit",
 		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
+	}
+}
+
+// waitingFailure is of what den tries again only from time to time.
+func waitingFailure(o observedAgent, c commands) keeper.Waiting {
+	s := o.harness.status
+	return keeper.Waiting{
+		Kind: keeper.WaitingFailure, What: s.Why, Evidence: fmt.Sprintf("its last turn failed by that; its harness holds %d messages", s.Pending),
+		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
+	}
+}
+
+func waitingEscalation(o observedAgent, c commands) keeper.Waiting {
+	return keeper.Waiting{
+		Kind: keeper.WaitingEscalation, What: "its supervisor sees that corrections do not help", Evidence: "its supervisor has called a person and waits",
+		Actions: []keeper.Action{
+			{Name: "look", Command: c.line("agent", "peek", o.status.Name)},
+			{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))},
+		},
 	}
 }
 

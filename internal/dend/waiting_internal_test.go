@@ -46,6 +46,15 @@ func TestWaitingOf(t *testing.T) {
 			ID: "circuit:crew/coder", Kind: keeper.WaitingCircuit, Session: "w1.coder", Since: noon, What: "its turns failed too often: exit code 1", Evidence: "its harness has opened the circuit",
 			Actions: []keeper.Action{{Name: "resume", Command: "den harness resume coder"}},
 		}}},
+		{"a lost login", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{Failure: "auth", Why: "auth: log in (log the agent in)", Pending: 2}}}, []keeper.Waiting{{
+			ID: "failure:crew/coder", Kind: keeper.WaitingFailure, Session: "w1.coder", What: "auth: log in (log the agent in)", Evidence: "its last turn failed by that; its harness holds 2 messages",
+			Actions: []keeper.Action{{Name: "resume", Command: "den harness resume coder"}},
+		}}},
+		{"a failure that passes", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{Failure: "overload", Supervisor: "watching"}}}, nil},
+		{"an escalation", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{Supervisor: "paused"}}}, []keeper.Waiting{{
+			ID: "escalation:crew/coder", Kind: keeper.WaitingEscalation, Session: "w1.coder", What: "its supervisor sees that corrections do not help", Evidence: "its supervisor has called a person and waits",
+			Actions: []keeper.Action{{Name: "look", Command: "den agent peek crew/coder"}, {Name: "resume", Command: "den harness resume coder"}},
+		}}},
 		{"a budget", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{BudgetLevel: "exceeded", Budget: "3 of 3 turns in the last hour", BudgetUntil: noon.Add(time.Hour), LastActivation: &last, Pending: 2}}}, []keeper.Waiting{{
 			ID: "budget:crew/coder", Kind: keeper.WaitingBudget, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Hour), What: "3 of 3 turns in the last hour", Evidence: "its harness holds 2 messages",
 			Actions: []keeper.Action{{Name: "raise its budget in the workspace file", Command: "den reload"}},

@@ -151,7 +151,27 @@ func ownFault(f *runner.Failure) error {
 func (l *listener) Interrupted(p runner.Prompt, f *runner.Failure, until time.Time) {
 	l.over.collector.End(ownFault(f))
 	l.screen.Notef("the turn failed: %s; den goes on at %s", f.WithAdvice(), until.Format("15:04:05"))
-	(*Harness)(l).tellWaiting(p, f, until)
+	h := (*Harness)(l)
+	h.tellWaiting(p, f, until)
+	h.callPerson(p, f)
+}
+
+// callPerson tells of a failure that no waiting mends, once for each message and
+// kind: den tries again from time to time.
+func (h *Harness) callPerson(p runner.Prompt, f *runner.Failure) {
+	id := p.ID + "-" + string(f.Class)
+	if f.Class.Retried() || h.toldFailure == id {
+		return
+	}
+	h.toldFailure = id
+	h.notify(webhook.AgentError, webhook.Error, "waits", h.config.Nick+" waits for somebody: "+f.WithAdvice())
+}
+
+// GaveUp tells of an agent that is left alone.
+func (l *listener) GaveUp(f *runner.Failure, until time.Time) {
+	l.screen.Notef("the agent failed too often: it is left alone until %s", until.Format("15:04:05"))
+	text := fmt.Sprintf("%s failed too often and is left alone until %s: %s", l.config.Nick, until.Format("15:04"), f.WithAdvice())
+	(*Harness)(l).notify(webhook.AgentError, webhook.Critical, "circuit", text)
 }
 
 // longWait is how long an answer may be put off without a word to who asked.

@@ -72,6 +72,7 @@ type Harness struct {
 	tried   string // the answer that was last sent; the deliverer's own
 
 	toldWaiting string // the wait that somebody was told of last; the listener's own
+	toldFailure string // as well, of a failure that needs a person
 
 	mu     sync.Mutex // guards the fields below
 	said   string     // the first line of the agent's last words

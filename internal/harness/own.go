@@ -67,6 +67,9 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 		at := float64(last.UnixMilli()) / 1000
 		s.LastActivation = &at
 	}
+	if f := h.runner.LastFailure(); f != nil {
+		s.Failure = string(f.Class)
+	}
 	h.mu.Lock()
 	s.Description = h.said
 	h.mu.Unlock()

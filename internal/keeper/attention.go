@@ -61,6 +61,8 @@ const (
 	WaitingQuestion   = "question"   // a TUI asks something on its screen
 	WaitingQuarantine = "quarantine" // an agent failed too often and is not restarted
 	WaitingCircuit    = "circuit"    // an agent's turns failed too often
+	WaitingFailure    = "failure"    // an agent waits for a login, or for a payment
+	WaitingEscalation = "escalation" // an agent's supervisor has called a person
 	WaitingBudget     = "budget"     // an agent has used up its budget
 	WaitingCell       = "cell"       // a cell in an agent's session asks something
 	WaitingConfig     = "config"     // the newest workspace file is not in force

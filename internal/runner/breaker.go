@@ -17,10 +17,14 @@ type Breaker struct {
 // DefaultBreaker opens after three failures in five minutes.
 func DefaultBreaker() Breaker { return Breaker{Limit: 3, Window: 5 * time.Minute} }
 
-// Fail notes a failure and reports whether the breaker opened by it.
+// Fail notes a failure and reports whether the breaker opened by it. Once an open
+// one lets a try through, a failure opens it for another Window, also that of an
+// agent which still ran and needed no start.
 func (b *Breaker) Fail(now time.Time) bool {
-	if b.trying {
-		b.trying, b.opened = false, now
+	if !b.opened.IsZero() {
+		if b.trying || now.Sub(b.opened) >= b.Window {
+			b.trying, b.opened = false, now
+		}
 		return false // it was open before
 	}
 	recent := b.failures[:0]
@@ -30,7 +34,7 @@ func (b *Breaker) Fail(now time.Time) bool {
 		}
 	}
 	b.failures = append(recent, now)
-	if len(b.failures) < b.Limit || !b.opened.IsZero() {
+	if len(b.failures) < b.Limit {
 		return false
 	}
 	b.opened = now
@@ -39,6 +43,10 @@ func (b *Breaker) Fail(now time.Time) bool {
 
 // Succeed notes that the agent works, and closes the breaker.
 func (b *Breaker) Succeed() { b.Reset() }
+
+// Undecided notes that a try told nothing about the agent, as when its login was
+// refused: another may follow.
+func (b *Breaker) Undecided() { b.trying = false }
 
 // Reset closes the breaker and forgets the failures.
 func (b *Breaker) Reset() { b.failures, b.opened, b.trying = nil, time.Time{}, false }

@@ -3,6 +3,8 @@ package runner
 import (
 	"testing"
 	"time"
+
+	"den/internal/conversation"
 )
 
 // The rows are steps in time: what happens, and whether the breaker is open
@@ -44,3 +46,57 @@ func TestBreaker(t *testing.T) {
 		}
 	}
 }
+
+// An agent whose session lives on needs no start: what it fails at after the
+// window opens the breaker again.
+func TestBreakerOfALivingAgent(t *testing.T) {
+	b := DefaultBreaker()
+	begin := time.Unix(1e9, 0)
+	for i := range 3 {
+		b.Fail(begin.Add(time.Duration(i) * time.Second))
+	}
+	later := begin.Add(400 * time.Second)
+	if b.Open(later) {
+		t.Fatal("it is open for longer than its window")
+	}
+	if b.Fail(later) {
+		t.Error("it is told to have opened twice")
+	}
+	if !b.Open(later.Add(299*time.Second)) || b.Open(later.Add(301*time.Second)) || !b.Since().Equal(later) {
+		t.Errorf("open since %v", b.Since())
+	}
+}
+
+// A try that ends in what is not the agent's fault is followed by another.
+func TestTryThatTellsNothing(t *testing.T) {
+	now := time.Unix(1e9, 0)
+	r := &Runner{
+		config: Config{Driver: named{}, Listener: deaf{}, Clock: func() time.Time { return now }, Options: Options{Log: func(string) {}}},
+		ring:   conversation.NewRing(), breaker: Breaker{Limit: 1, Window: time.Minute},
+	}
+	r.fail(&Failure{Class: Gone})
+	if r.breaker.Try(now) {
+		t.Fatal("it is not open")
+	}
+	now = now.Add(2 * time.Minute)
+	for range 3 {
+		if !r.breaker.Try(now) {
+			t.Fatal("no try is let through")
+		}
+		r.fail(&Failure{Class: Auth})
+	}
+	r.breaker.Try(now)
+	r.fail(&Failure{Class: Gone})
+	if !r.breaker.Open(now) {
+		t.Error("a try that failed does not open it")
+	}
+}
+
+type named struct{ Driver }
+
+func (named) Name() string { return "named" }
+
+// deaf is a Listener that takes only what this test needs.
+type deaf struct{ Listener }
+
+func (deaf) GaveUp(*Failure, time.Time) {}

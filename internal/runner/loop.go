@@ -13,8 +13,8 @@ import (
 // openLimit bounds the start of an agent.
 const openLimit = 2 * time.Minute
 
-// maxAttempts of one message, by why they failed. A message that is given up
-// is answered by the failure.
+// maxAttempts of one message that fail for the same reason. A message that is
+// given up is answered by the failure.
 var maxAttempts = map[Class]int{Gone: 3, Silent: 2, Overload: 8, Quota: 50, Auth: 50, Billing: 50}
 
 // loop gives the agent its messages until it is stopped.
@@ -31,7 +31,7 @@ func (r *Runner) loop(ctx context.Context) {
 			continue
 		}
 		if err := r.openSession(ctx); err != nil {
-			r.openFailed(ctx, err)
+			r.openFailed(ctx, m, err)
 			continue
 		}
 		r.take(ctx, m)
@@ -156,7 +156,9 @@ func (r *Runner) open(ctx context.Context, resume string) (Session, error) {
 	return r.config.Driver.Open(ctx, o)
 }
 
-func (r *Runner) openFailed(ctx context.Context, err error) {
+// openFailed notes that the agent could not be started for a message, which
+// waits. Who listens is told as of a turn that failed: nobody else would be.
+func (r *Runner) openFailed(ctx context.Context, m outbox.Message, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -168,9 +170,10 @@ func (r *Runner) openFailed(ctx context.Context, err error) {
 	r.tries++
 	tries := r.tries
 	r.mu.Unlock()
+	until := r.holdFor(failure, tries)
 	r.fail(failure)
-	r.holdFor(failure, tries)
 	r.config.Options.Log("the agent could not be started: " + failure.Error())
+	r.config.Listener.Interrupted(promptOf(m), failure, until)
 }
 
 // fail notes a failure; the breaker counts those that are not the vendor's.
@@ -180,10 +183,14 @@ func (r *Runner) fail(f *Failure) {
 	opened := false
 	if f.Class == Gone || f.Class == Bug || f.Class == Silent {
 		opened = r.breaker.Fail(r.config.Clock())
+	} else {
+		r.breaker.Undecided()
 	}
+	until := r.breaker.Until()
 	r.mu.Unlock()
 	if opened {
 		r.config.Options.Log("the agent failed too often: it is not restarted for a while")
+		r.config.Listener.GaveUp(f, until)
 	}
 	r.tellState()
 }
@@ -205,6 +212,7 @@ func (r *Runner) closeSession() Exit {
 	r.mu.Lock()
 	session := r.session
 	r.session = nil
+	r.breaker.Undecided() // whoever knows better tells it afterwards
 	r.mu.Unlock()
 	if session == nil {
 		return Exit{}

@@ -38,6 +38,13 @@ func (p *puppet) Open(_ context.Context, o runner.Options) (runner.Session, erro
 	return s, nil
 }
 
+// opens counts the sessions that were opened or tried.
+func (p *puppet) opens() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opened
+}
+
 type puppetSession struct {
 	puppet      *puppet
 	id          string

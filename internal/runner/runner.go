@@ -49,8 +49,12 @@ type Listener interface {
 	// delivers the answer calls Runner.Delivered afterwards; until then
 	// Runner.Undelivered has it, also after a crash.
 	TurnEnded(p Prompt, o Outcome)
-	// Interrupted tells of an attempt that failed, and when den goes on.
+	// Interrupted tells of an attempt that failed, or for which the agent could
+	// not be started, and when den goes on.
 	Interrupted(p Prompt, f *Failure, until time.Time)
+	// GaveUp tells that the agent failed too often, at last by f: it is left
+	// alone until then.
+	GaveUp(f *Failure, until time.Time)
 	// Exited tells that the agent's process has ended: 0 where den ended it.
 	Exited(e Exit)
 }
@@ -232,6 +236,13 @@ func (r *Runner) Paused() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state.Paused
+}
+
+// LastFailure is the last one, nil since a turn succeeded.
+func (r *Runner) LastFailure() *Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failure
 }
 
 // CircuitOpen reports whether the agent failed so often that it is not

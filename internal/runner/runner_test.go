@@ -22,6 +22,7 @@ type heard struct {
 	begun  []string
 	ended  []string // "id: text" or "id! failure"
 	exits  []int
+	gaveUp []string
 	change chan struct{}
 }
 
@@ -47,6 +48,9 @@ func (h *heard) TurnEnded(p runner.Prompt, o runner.Outcome) {
 }
 func (h *heard) Interrupted(p runner.Prompt, f *runner.Failure, _ time.Time) {
 	h.note(func() { h.ended = append(h.ended, p.ID+"~ "+f.Error()) })
+}
+func (h *heard) GaveUp(f *runner.Failure, _ time.Time) {
+	h.note(func() { h.gaveUp = append(h.gaveUp, f.Error()) })
 }
 func (h *heard) Exited(e runner.Exit) { h.note(func() { h.exits = append(h.exits, e.Code) }) }
 

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -53,9 +54,11 @@ func (r *Runner) take(ctx context.Context, m outbox.Message) {
 	if ctx.Err() != nil && (o.Failure != nil || o.Result.Cancelled) {
 		return // it is told to the agent at the next start
 	}
-	if o.Failure != nil && attempt < maxAttempts[o.Failure.Class] {
-		r.interrupted(m, o.Failure, attempt)
-		return
+	if f := o.Failure; f != nil {
+		if n := m.Failures[string(f.Class)] + 1; n < maxAttempts[f.Class] {
+			r.interrupted(m, f, n)
+			return
+		}
 	}
 	r.finish(m, o)
 }
@@ -77,10 +80,17 @@ func whyCutOff(m outbox.Message) string {
 	return m.Reason
 }
 
-// interrupted notes an attempt that failed and is made good by another.
-func (r *Runner) interrupted(m outbox.Message, f *Failure, attempt int) {
-	until := r.holdFor(f, attempt)
-	if err := r.queue.Update(m.ID, func(m *outbox.Message) { m.Status, m.Reason = outbox.Sending, f.Error() }); err != nil {
+// interrupted notes an attempt that failed, the nth for this reason, and is made
+// good by another.
+func (r *Runner) interrupted(m outbox.Message, f *Failure, n int) {
+	until := r.holdFor(f, n)
+	err := r.queue.Update(m.ID, func(m *outbox.Message) {
+		failures := map[string]int{}
+		maps.Copy(failures, m.Failures)
+		failures[string(f.Class)] = n
+		m.Status, m.Reason, m.Failures = outbox.Sending, f.Error(), failures
+	})
+	if err != nil {
 		r.config.Options.Log("note a failed turn: " + err.Error())
 	}
 	r.fail(f)

@@ -44,6 +44,8 @@ type Message struct {
 	Route     string `json:"route,omitempty"`
 	Answer    string `json:"answer,omitempty"`
 	Delivered bool   `json:"delivered,omitempty"`
+	// Failures counts the attempts that failed, by why.
+	Failures map[string]int `json:"failures,omitempty"`
 	// TakenIn is the agent's session in which it last took the message.
 	TakenIn string `json:"taken_in,omitempty"`
 }

@@ -72,6 +72,7 @@ type AgentStatus struct {
 	// den's own.
 	State     string    `json:"state"`
 	Why       string    `json:"why,omitempty"`
+	Failure   string    `json:"failure,omitempty"` // the class of the last one, until a turn succeeds
 	Question  *Question `json:"question,omitempty"`
 	Pending   int       `json:"pending"`
 	SessionID string    `json:"session_id,omitempty"`

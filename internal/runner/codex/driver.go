@@ -6,7 +6,8 @@
 //
 // By default threads run with the approval policy "untrusted" and the sandbox
 // "workspace-write": codex then asks before it changes a file or runs a command,
-// also one that only reads, and what was approved still runs in the sandbox. When the sandbox refuses it, codex asks again, to run it outside.
+// also one that only reads, and what was approved still runs in the sandbox.
+// When the sandbox refuses it, codex asks again, to run it outside.
 package codex
 
 import (
