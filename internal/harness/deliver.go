@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/budget"
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
 	"den/internal/runner"
@@ -85,6 +86,8 @@ type listener Harness
 func (l *listener) TurnBegan(p runner.Prompt, attempt int) {
 	l.active.Note()
 	l.screen.turnBegan(p, attempt)
+	l.counted = budget.Usage{}
+	(*Harness)(l).spend(budget.Usage{Turns: 1}) // whatever becomes of it
 }
 
 func (l *listener) Happened(p runner.Prompt, e runner.Event) {
@@ -96,8 +99,23 @@ func (l *listener) Happened(p runner.Prompt, e runner.Event) {
 			l.mu.Unlock()
 		}
 	}
+	if e.Kind == runner.Used {
+		(*Harness)(l).used(*e.Usage)
+	}
 	l.over.collector.Event(e)
 	l.screen.happened(e)
+}
+
+// used counts what an attempt used since it was told last. It is counted at
+// once: an attempt may fail, or be cut off by the end of den.
+func (h *Harness) used(u runner.Usage) {
+	now := budget.Usage{Tokens: u.InputTokens + u.OutputTokens, CostUSD: u.CostUSD}
+	more := budget.Usage{Tokens: max(0, now.Tokens-h.counted.Tokens), CostUSD: max(0, now.CostUSD-h.counted.CostUSD)}
+	if more == (budget.Usage{}) {
+		return
+	}
+	h.counted.Tokens, h.counted.CostUSD = h.counted.Tokens+more.Tokens, h.counted.CostUSD+more.CostUSD
+	h.spend(more)
 }
 
 func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
@@ -118,9 +136,8 @@ func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	}
 }
 
-// endOfTurn counts a turn, and tells of one that failed.
+// endOfTurn tells of a turn that failed.
 func (h *Harness) endOfTurn(o runner.Outcome) {
-	h.spend(o.Result.Usage)
 	if h.work != nil {
 		if err := h.work.turnEnded(h.clock().Add(-o.Duration), o.Failure != nil); err != nil {
 			h.logf("%v", err)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"den/internal/atomicfile"
+	"den/internal/budget"
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/harness/ipc"
@@ -71,8 +72,9 @@ type Harness struct {
 	started time.Time
 	tried   string // the answer that was last sent; the deliverer's own
 
-	toldWaiting string // the wait that somebody was told of last; the listener's own
-	toldFailure string // as well, of a failure that needs a person
+	toldWaiting string       // the wait that somebody was told of last; the listener's own
+	toldFailure string       // as well, of a failure that needs a person
+	counted     budget.Usage // what the running attempt has spent; the listener's own
 
 	mu     sync.Mutex // guards the fields below
 	said   string     // the first line of the agent's last words

@@ -55,11 +55,11 @@ func (h *Harness) gate() (why string, until time.Time) {
 	return "its budget is used up: " + s.String(), s.Until
 }
 
-// spend counts what a turn used.
-func (h *Harness) spend(u runner.Usage) {
-	warn, err := h.over.ledger.Add(h.clock(), budget.Usage{Tokens: u.InputTokens + u.OutputTokens, CostUSD: u.CostUSD, Turns: 1})
+// spend counts what was used.
+func (h *Harness) spend(u budget.Usage) {
+	warn, err := h.over.ledger.Add(h.clock(), u)
 	if err != nil {
-		h.logf("count what the turn used: %v", err)
+		h.logf("count what the agent uses: %v", err)
 	}
 	for _, line := range warn {
 		h.screen.Notef("budget: %s", line)

@@ -110,7 +110,7 @@ type Event struct {
 	Kind    EventKind
 	Message *Message  // of Spoke: what the agent said, thought or used
 	Result  *ToolDone // of ToolFinished
-	Usage   *Usage    // of Used
+	Usage   *Usage    // of Used: of the turn until now
 	Size    *Size     // of Sized
 	Failure *Failure  // of Retrying: why the agent tries again by itself
 	Text    string    // of Partial: a piece of text that a later Spoke repeats whole; of Noted

@@ -23,6 +23,7 @@ type openTurn struct {
 	pausing   atomic.Pointer[Failure] // cancelled because the agent would wait for long; or nil
 	pause     chan *Failure           // room for one: the first long pause that the agent announced
 	denied    atomic.Bool             // something that the agent wanted to do
+	used      Usage                   // as it was told last; of the goroutine that calls Turn
 	abort     context.CancelFunc
 	ended     chan struct{}
 }
@@ -153,6 +154,9 @@ func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int
 		r.watch(ctx, session, t)
 	}()
 	result, err := session.Turn(turnCtx, text, func(e Event) { r.happened(session, t, e) })
+	if result.Usage != (Usage{}) && result.Usage != t.used { // nobody has to ask for it at the end, too
+		r.happened(session, t, Event{Kind: Used, Usage: &result.Usage})
+	}
 	close(t.ended)
 	<-watched
 	r.mu.Lock()
@@ -281,6 +285,7 @@ func (r *Runner) happened(session Session, t *openTurn, e Event) {
 	case Spoke:
 		r.tellMessage(p, e.Message)
 	case Used:
+		t.used = *e.Usage
 		r.tell(conversation.Event{Kind: conversation.UsageReported, Turn: p.ID, Usage: &conversation.Usage{
 			InputTokens: e.Usage.InputTokens, OutputTokens: e.Usage.OutputTokens, CostUSD: e.Usage.CostUSD,
 		}})

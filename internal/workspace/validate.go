@@ -39,6 +39,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		oneOf(a.StateSource, stateSources, "state_source", a.at("state_source"))
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
 		w.Warnings = append(w.Warnings, missingFiles(a)...)
+		w.Warnings = append(w.Warnings, unknownCosts(a)...)
 	}
 	w.Warnings = append(w.Warnings, unread(tree)...)
 	checkNames(w, r)

@@ -18,6 +18,7 @@ type listener struct {
 	model    string        // that answered last
 	apiError *message      // the message that stands for an API error, or nil
 	retry    time.Duration // how long the vendor said to wait, or 0
+	used     runner.Usage  // tokens of the messages that are complete
 }
 
 // longestOwnPause is the longest pause that the agent makes of its own accord
@@ -35,8 +36,8 @@ func (l *listener) take(m *message) {
 	case "assistant":
 		l.assistant(m)
 	case "stream_event":
-		if m.Event != nil && m.ParentToolUseID == "" && m.Event.Delta.Type == "text_delta" {
-			l.each(runner.Event{Kind: runner.Partial, Text: m.Event.Delta.Text})
+		if m.Event != nil {
+			l.stream(m)
 		}
 	case "system":
 		l.system(m)
@@ -46,6 +47,22 @@ func (l *listener) take(m *message) {
 		if m.RateLimit != nil && m.RateLimit.Status == "rejected" && m.RateLimit.ResetsAt > 0 {
 			l.retry = max(0, time.Until(time.Unix(m.RateLimit.ResetsAt, 0)))
 		}
+	}
+}
+
+// stream handles a piece of a message, of the agent or of a subagent. Its tokens
+// are told when it is complete: the turn's result, which tells all with their
+// cost, does not come if the turn is cut off.
+func (l *listener) stream(m *message) {
+	e := m.Event
+	switch {
+	case e.Type == "message_delta" && e.Usage != nil:
+		l.used.InputTokens += e.Usage.Input + e.Usage.CacheReads + e.Usage.CacheWrites
+		l.used.OutputTokens += e.Usage.Output
+		used := l.used
+		l.each(runner.Event{Kind: runner.Used, Usage: &used})
+	case m.ParentToolUseID == "" && e.Delta.Type == "text_delta":
+		l.each(runner.Event{Kind: runner.Partial, Text: e.Delta.Text})
 	}
 }
 

@@ -108,7 +108,8 @@ type resultMeta struct {
 func (r resultMeta) denied() bool { return r.NonExecutionKind != "" || r.Decision.Decision == "reject" }
 
 type streamEvent struct {
-	Type  string `json:"type"`
+	Type  string      `json:"type"`
+	Usage *tokenUsage `json:"usage"` // of message_delta: of the whole message
 	Delta struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
