@@ -105,6 +105,13 @@ type Session interface {
 	Close() Exit
 }
 
+// A Witness is a Session that sees signs of life beside the agent's own output:
+// what the commands print that den runs for it.
+type Witness interface {
+	// Signs is a value that stays the same while there are none.
+	Signs() string
+}
+
 // Event is what happens within a turn.
 type Event struct {
 	Kind    EventKind

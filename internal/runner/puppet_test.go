@@ -14,6 +14,8 @@ type puppet struct {
 	open func(n int, resume string) error
 	// turn is what the agent does with a prompt.
 	turn func(s *puppetSession, prompt string, each func(runner.Event)) (runner.Result, error)
+	// as makes the session what a test needs besides; or nil.
+	as func(*puppetSession) runner.Session
 
 	mu     sync.Mutex // guards opened
 	opened int
@@ -34,6 +36,9 @@ func (p *puppet) Open(_ context.Context, o runner.Options) (runner.Session, erro
 	s := &puppetSession{puppet: p, id: o.Resume, interrupted: make(chan struct{}, 1), done: make(chan struct{})}
 	if s.id == "" {
 		s.id = fmt.Sprint("session ", n)
+	}
+	if p.as != nil {
+		return p.as(s), nil
 	}
 	return s, nil
 }

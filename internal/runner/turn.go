@@ -171,8 +171,8 @@ func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int
 func (r *Runner) judge(session Session, t *openTurn, result *Result, err error) *Failure {
 	var failure *Failure
 	switch {
-	case t.silent.Load():
-		failure = &Failure{Class: Silent, Message: "it wrote nothing for " + r.config.Silence.String()}
+	case t.silent.Load() && (err != nil || result.Cancelled): // an answer that came after all is one
+		failure, result.Cancelled = &Failure{Class: Silent, Message: "it wrote nothing for " + r.config.Silence.String()}, false
 	case t.cancelled.Load():
 		result.Cancelled = true
 	case t.pausing.Load() != nil && (err != nil || result.Cancelled):
@@ -203,6 +203,7 @@ func (r *Runner) judge(session Session, t *openTurn, result *Result, err error) 
 func (r *Runner) watch(ctx context.Context, session Session, t *openTurn) {
 	ticker := time.NewTicker(max(r.config.Silence/20, 10*time.Millisecond))
 	defer ticker.Stop()
+	signs := ""
 	for {
 		select {
 		case <-t.ended:
@@ -211,6 +212,12 @@ func (r *Runner) watch(ctx context.Context, session Session, t *openTurn) {
 			r.cancelTurn(session, t)
 			return
 		case <-ticker.C:
+			if w, ok := session.(Witness); ok {
+				if now := w.Signs(); now != signs {
+					signs = now
+					r.activity.touch()
+				}
+			}
 			if r.activity.silent() < r.config.Silence || r.isAsking() {
 				continue
 			}

@@ -50,6 +50,8 @@ type session struct {
 	counted   tokenUsage                    // of the whole session, where the agent sums
 }
 
+var _ runner.Witness = (*session)(nil)
+
 func (s *session) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

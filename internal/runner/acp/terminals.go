@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ type Terminals interface {
 	Output(ctx context.Context, id string) (TerminalOutput, error)
 	// Wait returns when the command has ended.
 	Wait(ctx context.Context, id string) (TerminalExit, error)
+	// Progress is a value that stays the same while the command prints nothing.
+	Progress(id string) string
 	// Kill ends the command; what it printed can still be read.
 	Kill(ctx context.Context, id string) error
 	// Release ends the command and forgets the terminal.
@@ -208,6 +211,18 @@ func (s *session) releaseTerminal(ctx context.Context, params json.RawMessage) (
 	delete(s.terminals, id)
 	s.mu.Unlock()
 	return sdk.ReleaseTerminalResponse{}, s.driver.Terminals.Release(ctx, id)
+}
+
+// Signs changes when a command of the agent's prints something.
+func (s *session) Signs() string {
+	s.mu.Lock()
+	ids := slices.Sorted(maps.Keys(s.terminals))
+	s.mu.Unlock()
+	var all []string
+	for _, id := range ids {
+		all = append(all, id+" "+s.driver.Terminals.Progress(id))
+	}
+	return strings.Join(all, "\n")
 }
 
 // releaseTerminals ends what an agent left running.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"den/internal/permission"
+	"den/internal/runner"
 	"den/internal/runner/acp"
 )
 
@@ -19,6 +20,8 @@ type noted struct {
 	mu    sync.Mutex
 	calls []string
 	specs []acp.TerminalSpec
+
+	printed int
 }
 
 func (n *noted) note(format string, args ...any) {
@@ -41,6 +44,14 @@ func (n *noted) Output(context.Context, string) (acp.TerminalOutput, error) {
 
 func (n *noted) Wait(context.Context, string) (acp.TerminalExit, error) {
 	return acp.TerminalExit{Code: 3}, nil
+}
+
+// Progress tells that each terminal prints something whenever it is asked.
+func (n *noted) Progress(id string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.printed++
+	return fmt.Sprint(id, n.printed)
 }
 
 func (n *noted) Kill(_ context.Context, id string) error    { n.note("kill %s", id); return nil }
@@ -86,6 +97,10 @@ func TestTerminals(t *testing.T) {
 		if got := answer(t, s, c.ask); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s; want %s", c.ask, got, c.want)
 		}
+	}
+	w := s.(runner.Witness)
+	if before, after := w.Signs(), w.Signs(); before == after || !strings.HasPrefix(after, "term2 term2") {
+		t.Errorf("a command that prints is no sign of life: %q, %q", before, after)
 	}
 	if first := terminals.specs[0]; first.Env["A"] != "1" || first.OutputLimit != 10 {
 		t.Errorf("%+v", first)

@@ -4,6 +4,7 @@ package terminals
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -130,6 +131,16 @@ func (t *Terminals) Wait(ctx context.Context, id string) (acp.TerminalExit, erro
 		return acp.TerminalExit{}, fault.Errorf(fault.Internal, "wait for terminal '%s': its host ended and nobody knows how the command did", id)
 	}
 	return acp.TerminalExit{Code: *r.ExitCode, Signal: r.ExitSignal}, nil
+}
+
+// Progress is where the session's log ends. Where that cannot be told, nothing
+// new was printed.
+func (t *Terminals) Progress(id string) string {
+	segment, size, err := t.Home.Dir(id).LogEnd()
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", segment, size)
 }
 
 // Kill ends the command. Its record stays.

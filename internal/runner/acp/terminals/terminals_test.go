@@ -91,6 +91,36 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+// What a command prints changes its progress, and nothing else does.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	all := newTerminals(t)
+	next := filepath.Join(t.TempDir(), "next")
+	id := create(t, all, acp.TerminalSpec{Argv: []string{"sh", "-c", `echo one; until [ -e ` + next + ` ]; do sleep 0.01; done; echo two; exec sleep 1000`}})
+	printed := func(text string) string {
+		t.Helper()
+		for {
+			out, err := all.Output(t.Context(), id)
+			if err != nil || out.Exit != nil {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			if strings.HasSuffix(out.Text, text) {
+				return all.Progress(id)
+			}
+		}
+	}
+	first := printed("one")
+	if first == "" || all.Progress(id) != first {
+		t.Errorf("%q became %q", first, all.Progress(id))
+	}
+	if err := os.WriteFile(next, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if second := printed("two"); second == first {
+		t.Errorf("still %q", second)
+	}
+}
+
 // A command that goes on is read meanwhile, limited to the end of its output,
 // and ended.
 func TestKill(t *testing.T) {
