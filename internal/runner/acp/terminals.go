@@ -35,7 +35,7 @@ type Terminals interface {
 type TerminalSpec struct {
 	Argv        []string
 	Dir         string            // absolute
-	Env         map[string]string // on top of the agent's
+	Env         map[string]string // on top of that of whoever runs the agent: the agent's own variables, and the command's
 	OutputLimit int               // bytes of output that Output returns at most; 0 means the default
 }
 
@@ -86,6 +86,7 @@ func (s *session) createTerminal(ctx context.Context, params json.RawMessage) (a
 
 func (s *session) terminalSpec(p sdk.CreateTerminalRequest) (TerminalSpec, error) {
 	spec := TerminalSpec{Argv: commandArgv(p.Command, p.Args), Dir: s.options.Dir, Env: map[string]string{}}
+	maps.Copy(spec.Env, s.options.Env)
 	if p.Cwd != nil && *p.Cwd != "" {
 		spec.Dir = *p.Cwd
 	}

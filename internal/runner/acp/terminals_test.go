@@ -102,7 +102,7 @@ func TestTerminals(t *testing.T) {
 	if before, after := w.Signs(), w.Signs(); before == after || !strings.HasPrefix(after, "term2 term2") {
 		t.Errorf("a command that prints is no sign of life: %q, %q", before, after)
 	}
-	if first := terminals.specs[0]; first.Env["A"] != "1" || first.OutputLimit != 10 {
+	if first := terminals.specs[0]; first.Env["A"] != "1" || first.Env["ACP_TEST_AGENT"] != "puppet" || first.OutputLimit != 10 {
 		t.Errorf("%+v", first)
 	}
 	if r := asked[0]; r.Kind != permission.Execute || r.Command != "go test" || r.Dir != "/tmp" {
