@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -94,7 +95,7 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 		return fmt.Errorf("end what the last harness left: %w", err)
 	}
 	getenv := lookup(environ)
-	if driver, err = withTerminals(driver, c, environ); err != nil {
+	if driver, err = withTerminals(ctx, driver, c, mark, environ); err != nil {
 		return err
 	}
 	screen := harness.NewScreen(os.Stdin, stdout, logFile, time.Now)
@@ -106,8 +107,8 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 }
 
 // withTerminals lets an agent that asks its client to run commands run them in
-// sessions beside its own.
-func withTerminals(d runner.Driver, c harness.Config, environ []string) (runner.Driver, error) {
+// sessions beside its own. It ends those that the last harness left.
+func withTerminals(ctx context.Context, d runner.Driver, c harness.Config, mark string, environ []string) (runner.Driver, error) {
 	if c.Box != nil {
 		return forBox(d), nil
 	}
@@ -119,9 +120,13 @@ func withTerminals(d runner.Driver, c harness.Config, environ []string) (runner.
 	if err != nil {
 		return nil, err
 	}
-	agent.Terminals = &terminals.Terminals{
-		Home: root, Agent: c.Agent, Env: environ, Options: session.Options{Version: Version, Binary: c.Den},
+	all := &terminals.Terminals{
+		Home: root, Agent: c.Agent, Mark: mark, Env: environ, Options: session.Options{Version: Version, Binary: c.Den},
 	}
+	if err := all.EndLeft(ctx); err != nil {
+		return nil, fmt.Errorf("end the commands that the last harness left: %w", err)
+	}
+	agent.Terminals = all
 	return agent, nil
 }
 

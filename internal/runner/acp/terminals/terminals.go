@@ -4,6 +4,7 @@ package terminals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,8 +27,12 @@ const (
 	killGrace = 2 * time.Second
 )
 
-// AgentLabel marks a session as the terminal of an agent, by its name.
-const AgentLabel = "den.acp-terminal"
+// The labels of sessions that are the terminals of an agent: its name, for
+// people, and Terminals.Mark.
+const (
+	AgentLabel = "den.acp-terminal"
+	MarkLabel  = "den.acp-terminal-mark"
+)
 
 // Terminals makes the sessions of one agent's commands. A released one keeps
 // its record until the Home is cleaned up.
@@ -35,6 +40,7 @@ type Terminals struct {
 	Home    home.Home
 	Options session.Options
 	Agent   string   // begins the sessions' names
+	Mark    string   // that of the agent's processes, which differs between all agents
 	Env     []string // the commands' whole environment, without a terminal's
 
 	mu     sync.Mutex // guards limits
@@ -46,12 +52,13 @@ var _ acp.Terminals = (*Terminals)(nil)
 // Create starts a command in a session of its own.
 func (t *Terminals) Create(ctx context.Context, spec acp.TerminalSpec) (string, error) {
 	env := append(session.WithoutTerminal(t.Env), session.TerminalEnv(t.Home, session.DefaultTerm, spec.Dir, t.Options.Version)...)
+	env = append(env, home.RunnerMark+"="+t.Mark) // they are the agent's processes, and must not decide for it
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 		env = append(env, name+"="+spec.Env[name])
 	}
 	s, m, err := session.Create(ctx, t.Home, home.Spec{
 		Name: t.Agent + "-terminal-" + ident.New(time.Now()), Command: spec.Argv, Cwd: spec.Dir, Env: env, Term: session.DefaultTerm,
-		Cols: session.DefaultCols, Rows: session.DefaultRows, Labels: map[string]string{AgentLabel: t.Agent},
+		Cols: session.DefaultCols, Rows: session.DefaultRows, Labels: map[string]string{AgentLabel: t.Agent, MarkLabel: t.Mark},
 		RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 	}, t.Options)
 	if err != nil {
@@ -68,6 +75,25 @@ func (t *Terminals) Create(ctx context.Context, spec acp.TerminalSpec) (string, 
 	}
 	t.limits[m.ID] = limit
 	return s.Dir.ID, nil
+}
+
+// EndLeft ends the commands that an earlier process with the same Mark left, when
+// it was killed. Nobody would read what they print, or end them.
+func (t *Terminals) EndLeft(ctx context.Context) error {
+	dirs, err := t.Home.All()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, d := range dirs {
+		m, err := d.Inspect()
+		if err != nil || !m.Status.Active() || m.Labels[MarkLabel] != t.Mark {
+			continue // a record that cannot be read names no agent
+		}
+		_, err = session.In(d, t.Options).ForceKill(ctx, killGrace)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // find returns the session of a terminal that was not released.

@@ -41,7 +41,7 @@ func newTerminals(t *testing.T) *terminals.Terminals {
 	t.Helper()
 	return &terminals.Terminals{
 		Home:  home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true},
-		Agent: "coder", Env: os.Environ(), Options: session.Options{Version: "test", Binary: den},
+		Agent: "coder", Mark: "mind-1", Env: os.Environ(), Options: session.Options{Version: "test", Binary: den},
 	}
 }
 
@@ -88,6 +88,47 @@ func TestCommand(t *testing.T) {
 	m, err := all.Home.Dir(id).Load()
 	if err != nil || m.Labels[terminals.AgentLabel] != "coder" || !strings.HasPrefix(m.Name, "coder-") {
 		t.Errorf("its record: %+v, %v", m, err)
+	}
+}
+
+// What a process that was killed left running is ended by the next one of the
+// same agent, and by no other.
+func TestEndLeft(t *testing.T) {
+	t.Parallel()
+	killed := newTerminals(t)
+	sibling := &terminals.Terminals{Home: killed.Home, Agent: "coder", Mark: "mind-2", Env: killed.Env, Options: killed.Options}
+	left, other := create(t, killed, acp.TerminalSpec{Argv: []string{"sleep", "1000"}}), create(t, sibling, acp.TerminalSpec{Argv: []string{"sleep", "1000"}})
+	running := func(id string) bool {
+		t.Helper()
+		m, err := killed.Home.Dir(id).Inspect()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Status.Active()
+	}
+	if !running(left) || !running(other) {
+		t.Fatal("nothing to end")
+	}
+	next := &terminals.Terminals{Home: killed.Home, Agent: "coder", Mark: "mind-1", Env: killed.Env, Options: killed.Options}
+	if err := next.EndLeft(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if running(left) || !running(other) {
+		t.Errorf("its own runs: %v, another's: %v", running(left), running(other))
+	}
+}
+
+// The commands are known for the agent's: what must not come from an agent is
+// refused to them.
+func TestMark(t *testing.T) {
+	t.Parallel()
+	all := newTerminals(t)
+	id := create(t, all, acp.TerminalSpec{Argv: []string{"sh", "-c", `echo "mark $` + home.RunnerMark + `"`}})
+	if _, err := all.Wait(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := all.Output(t.Context(), id); err != nil || out.Text != "mark mind-1" {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
 
