@@ -125,7 +125,7 @@ var allowed = map[string][]string{
 	"internal/runner/claude":          {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
 	"internal/runner/codex":           {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
 	"internal/runner/jsonrpc":         {"internal/runner", "internal/runner/stdio"},
-	"internal/runner/acp":             {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc"},
+	"internal/runner/acp":             {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/copilot":         {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/acp/terminals": {
 		"internal/fault", "internal/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",

@@ -83,6 +83,7 @@ func (d Driver) Open(ctx context.Context, o runner.Options) (runner.Session, err
 
 func newSession(d Driver, o runner.Options, conn *stdio.Conn, files *files) *session {
 	s := &session{driver: d, options: o, conn: conn, peer: jsonrpc.New(conn), files: files, busy: make(chan struct{}, maxRequests), asked: map[string]context.CancelFunc{}, terminals: map[string]bool{}}
+	s.skipped.Log = o.Log
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.closeOnce = sync.OnceValue(s.close)
 	return s

@@ -31,7 +31,7 @@ func (s *session) notified(m jsonrpc.Message) {
 	case sdk.ClientMethodSessionUpdate:
 		var n notification
 		if err := decode(m.Params, &n); err != nil || !s.isOurs(n.SessionID) {
-			s.options.Log("skipped an update of the agent that is not of this session")
+			s.skipped.Add("update that is not of this session")
 			return
 		}
 		s.updated(n.Update)
@@ -45,7 +45,7 @@ func (s *session) notified(m jsonrpc.Message) {
 			t.put(item{withdrawn: string(p.ID)}) // behind the question, which may still be in the queue
 		}
 	default:
-		s.options.Log("skipped the agent's notification '" + m.Method + "'")
+		s.skipped.Add("notification " + m.Method)
 	}
 }
 
@@ -143,7 +143,7 @@ func (s *session) answer(m jsonrpc.Message) {
 	}
 	handler := handlers[m.Method]
 	if handler == nil {
-		s.options.Log("the agent's request '" + m.Method + "' is not known")
+		s.skipped.Add("request " + m.Method)
 		handler = func(context.Context, json.RawMessage) (any, error) {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "Method not found"}
 		}

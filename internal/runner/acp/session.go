@@ -10,6 +10,7 @@ import (
 	"den/internal/runner"
 	"den/internal/runner/jsonrpc"
 	"den/internal/runner/stdio"
+	counting "den/internal/runner/turn"
 )
 
 const (
@@ -28,6 +29,7 @@ type session struct {
 	conn    *stdio.Conn
 	peer    *jsonrpc.Peer
 	files   *files
+	skipped counting.Skipped
 
 	login     []authMethod // set once, by open
 	introduce string       // what to put before the next prompt; of the goroutine that calls Turn
@@ -130,5 +132,6 @@ func (s *session) close() runner.Exit {
 	s.workers.Wait()
 	s.releaseTerminals()
 	s.files.close()
+	s.skipped.Total()
 	return exit
 }

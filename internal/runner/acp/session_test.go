@@ -36,6 +36,7 @@ func TestHostileOutput(t *testing.T) {
 			`{"jsonrpc":"2.0","method":"_vendor/news","params":{"a":1}}`, `{"jsonrpc":"2.0","method":7}`,
 			`{"jsonrpc":"2.0","method":"session/update"}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"made_up","content":5}}}`,
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"made_up","content":6}}}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"other","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not ours"}}}}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":7,"kind":"made_up","content":[{"type":"made_up"}],"locations":"none"}}}`,
 			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}}}`,
@@ -51,7 +52,9 @@ func TestHostileOutput(t *testing.T) {
 	if want := "one " + long + " two" + strings.Repeat("flood\n", 3000); all != want {
 		t.Errorf("%d bytes, want %d: %.60q", len(all), len(want), all)
 	}
-	for _, part := range []string{"npm WARN", "'made_up'", "_vendor/news", "not of this session"} {
+	s.Close()
+	counted := `messages of unknown kinds: "notification _vendor/news" 1, "update made_up" 2, "update that is not of this session" 2`
+	for _, part := range []string{"npm WARN", "update made_up", "_vendor/news", "not of this session", counted} {
 		if !strings.Contains(st.logged.String(), part) {
 			t.Errorf("the log says nothing of %s", part)
 		}

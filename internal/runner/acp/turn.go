@@ -143,7 +143,7 @@ func (s *session) runTurn(ctx context.Context, t *turn, c *collector) (item, err
 			case i.denied != "":
 				c.tools[i.denied].denied = true
 			case !c.update(*i.update):
-				s.options.Log("unknown update '" + i.update.Type + "' of the agent")
+				s.skipped.Add("update " + i.update.Type)
 			}
 		}
 		if c.accepted {
