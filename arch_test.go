@@ -132,7 +132,7 @@ var allowed = map[string][]string{
 	},
 	"internal/harness/ipc":   {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/onirc": {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":       {"internal/fault", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
+	"internal/harness":       {"internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
 
 	"internal/kernel/plan":       {"internal/fault"},
 	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},

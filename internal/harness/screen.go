@@ -55,11 +55,11 @@ func (s *Screen) print(style, mark, text string) {
 	if over := len(lines) - maxShown; over > 0 {
 		lines = append(lines[:maxShown], fmt.Sprintf("(%d more lines)", over))
 	}
-	for i, line := range lines {
-		if i > 0 {
+	for _, line := range lines {
+		for _, part := range wrap(line, columns-len([]rune(mark))) {
+			fmt.Fprintf(s.out, "%s%s%s%s\r\n", style, mark, part, plain) // Best effort: the session records what arrives.
 			mark = strings.Repeat(" ", len([]rune(mark)))
 		}
-		fmt.Fprintf(s.out, "%s%s%s%s\r\n", style, mark, line, plain) // Best effort: the session records what arrives.
 	}
 }
 
