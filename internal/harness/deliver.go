@@ -85,6 +85,9 @@ type listener Harness
 
 func (l *listener) TurnBegan(p runner.Prompt, attempt int) {
 	l.active.Note()
+	if attempt == 1 {
+		l.over.collector.Begin(!decodeRoute(p.Route).Bot)
+	}
 	l.screen.turnBegan(p, attempt)
 	l.counted = budget.Usage{}
 	(*Harness)(l).spend(budget.Usage{Turns: 1}) // whatever becomes of it

@@ -83,5 +83,5 @@ func (h *Harness) heed(m Incoming, direct bool) {
 	if !m.Bot {
 		h.over.supervisor.Returned()
 	}
-	h.prompt(promptID(m), promptText(m, direct), Route{Kind: RouteChannel, Target: reply, Sender: m.Nick})
+	h.prompt(promptID(m), promptText(m, direct), Route{Kind: RouteChannel, Target: reply, Sender: m.Nick, Bot: m.Bot})
 }

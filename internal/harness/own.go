@@ -164,7 +164,8 @@ func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (a
 	}
 	ended := h.awaitTurn(r.MessageID) // before it is sent, so that its end is not missed
 	defer h.forgetTurn(r.MessageID, ended)
-	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: Route{Kind: RouteAsker}.encode()})
+	route := Route{Kind: RouteAsker, Bot: len(r.Callers) > 0}
+	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: route.encode()})
 	if err != nil {
 		return nil, err
 	}

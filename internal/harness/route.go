@@ -7,6 +7,7 @@ type Route struct {
 	Kind   RouteKind `json:"kind"`
 	Target string    `json:"target,omitempty"` // of RouteChannel: a channel, or a nick
 	Sender string    `json:"sender,omitempty"`
+	Bot    bool      `json:"bot,omitempty"` // a program asks, not a person
 }
 
 // RouteKind is a kind of place. The values are stored: add, never rename.

@@ -18,10 +18,14 @@ type Collector struct {
 	step    *Step          // under way, or nil
 	tools   map[string]int // the places of its tools, by id
 	open    int            // tools of it that have not finished
+	asked   bool           // the next step is the first that a person asked for
 }
 
 // NewCollector returns a collector that hands every step to observe.
 func NewCollector(observe func(Step)) *Collector { return &Collector{observe: observe} }
+
+// Begin takes the beginning of a turn, and whether a person asked for it.
+func (c *Collector) Begin(byPerson bool) { c.asked = byPerson }
 
 // Event takes an event of a turn.
 func (c *Collector) Event(e runner.Event) {
@@ -64,7 +68,8 @@ func (c *Collector) block(b runner.Block) {
 
 func (c *Collector) current() *Step {
 	if c.step == nil {
-		c.step, c.tools, c.open = &Step{At: time.Now()}, map[string]int{}, 0
+		c.step, c.tools, c.open = &Step{At: time.Now(), Asked: c.asked}, map[string]int{}, 0
+		c.asked = false
 	}
 	return c.step
 }

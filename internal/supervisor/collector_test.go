@@ -50,6 +50,18 @@ func TestCollectorMakesSteps(t *testing.T) {
 	}
 
 	steps = nil
+	c.Begin(true)
+	c.Event(say("Yes."))
+	c.Event(say("And more."))
+	c.End(nil)
+	c.Begin(false)
+	c.Event(say("By myself."))
+	c.End(nil)
+	if len(steps) != 3 || !steps[0].Asked || steps[1].Asked || steps[2].Asked {
+		t.Errorf("%+v", steps)
+	}
+
+	steps = nil
 	c.Event(use("4", `{}`))
 	c.End(&runner.Failure{Class: runner.Gone})
 	c.End(errors.New("the context ended"))

@@ -12,7 +12,7 @@ import (
 // step count: what an agent has left behind is not held against it.
 type Rules struct {
 	Repeats  int // of one tool call, or of a short cycle of calls, with the same results; 3 where it is 0
-	Errors   int // tool calls in a row that failed; 4 where it is 0
+	Errors   int // tool calls in a row that failed, or failures of one call whatever was said in between; 4 where it is 0
 	Still    int // steps in a row with the same text and nothing new from tools; 4 where it is 0
 	Hopeless int // as Repeats, Errors or Still, but a person is called; 12 where it is 0
 }
@@ -39,13 +39,16 @@ func (r Rules) Judge(_ context.Context, w Window) (Verdict, error) {
 	repeats, cycle := repetition(calls)
 	errors := errorsInARow(w.Steps)
 	still := stepsWithoutProgress(w.Steps)
-	worst := max(repeats, errors, still)
+	again, tool := failuresOfOneCall(w.Steps)
+	worst := max(repeats, errors, still, again)
 	var v Verdict
 	switch {
 	case repeats >= r.Repeats && cycle == 1:
 		v = Verdict{Correction, fmt.Sprintf("You have called %s %d times with the same input and the same result. Calling it again will not help: try another way, or say what you need.", calls[len(calls)-1].Name, repeats)}
 	case repeats >= r.Repeats:
 		v = Verdict{Correction, fmt.Sprintf("You have gone through the same %d tool calls %d times with the same results. Stop the cycle: try another way, or say what you need.", cycle, repeats)}
+	case again >= r.Errors:
+		v = Verdict{Correction, fmt.Sprintf("You have called %s %d times with the same input, and it failed each time with the same result. Calling it again will not help: find out why it fails, try another way, or say what you need.", tool, again)}
 	case errors >= r.Errors:
 		v = Verdict{ThinkDeeper, fmt.Sprintf("Your last %d tool calls failed. Before the next one, think about why they fail and whether the approach is right.", errors)}
 	case still >= r.Still:
@@ -121,8 +124,28 @@ func errorsInARow(steps []Step) int {
 	return count
 }
 
+// failuresOfOneCall counts how often the newest tool call was made in a row and
+// failed alike. Words in between do not end the row, because an agent that is
+// asked again and again says each time that it did not work.
+func failuresOfOneCall(steps []Step) (count int, name string) {
+	var newest Tool
+	for _, s := range slices.Backward(steps) {
+		for _, tool := range slices.Backward(s.Tools) {
+			if count == 0 {
+				newest = tool
+			}
+			if !tool.Failed || tool != newest {
+				return count, newest.Name
+			}
+			count++
+		}
+	}
+	return count, newest.Name
+}
+
 // stepsWithoutProgress counts the newest steps that say the same and bring no
-// result that was not seen in one of them before.
+// result that was not seen in one of them before. What a person asks for again
+// is said again: the count begins with the last thing that a person asked for.
 func stepsWithoutProgress(steps []Step) int {
 	if len(steps) == 0 {
 		return 0
@@ -144,6 +167,9 @@ func stepsWithoutProgress(steps []Step) int {
 			results = append(results, tool.Result)
 		}
 		count++
+		if s.Asked {
+			break
+		}
 	}
 	return count
 }

@@ -19,6 +19,11 @@ func step(text string, tools ...supervisor.Tool) supervisor.Step {
 	return supervisor.Step{Text: text, Tools: tools}
 }
 
+func asked(s supervisor.Step) supervisor.Step {
+	s.Asked = true
+	return s
+}
+
 func times(n int, steps ...supervisor.Step) []supervisor.Step {
 	var all []supervisor.Step
 	for range n {
@@ -55,6 +60,11 @@ func TestRulesJudge(t *testing.T) {
 		"same text four times":            {times(4, step("Let me  check.")), supervisor.Correction, "4 messages"},
 		"same text, other case":           {append(times(3, step("Let me check.")), step("LET ME CHECK.")), supervisor.Correction, "4 messages"},
 		"same text with new results":      {[]supervisor.Step{step("Next.", call("R", "1", "a")), step("Next.", call("R", "2", "b")), step("Next.", call("R", "3", "c")), step("Next.", call("R", "4", "d"))}, supervisor.OK, ""},
+		"same text, asked again":          {times(6, asked(step("Done."))), supervisor.OK, ""},
+		"same text since it was asked":    {append(times(2, step("Done.")), append([]supervisor.Step{asked(step("Done."))}, times(3, step("Done."))...)...), supervisor.Correction, "4 messages"},
+		"same failure, asked again":       {times(4, asked(step("", failed("a"))), step("It failed.")), supervisor.Correction, "Bash 4 times with the same input, and it failed"},
+		"same failure, three times":       {times(3, asked(step("", failed("a"))), step("It failed.")), supervisor.OK, ""},
+		"same failure, then another way":  {append(times(5, step("", failed("a")), step("It failed.")), ls), supervisor.OK, ""},
 		"no text, no tools":               {times(6, step("")), supervisor.OK, ""},
 		"same text twenty times":          {times(20, step("Let me check.")), supervisor.Escalation, "20 equal messages"},
 		"repeated calls before few words": {append(times(3, step("", failed("a"))), step("Hm.", failed("a"))), supervisor.Correction, "4 times"},

@@ -45,4 +45,10 @@ func next(s state, v Verdict, threshold int) (state, effect) {
 }
 
 // returned is the other way back: a person spoke to the agent, or resumed it.
-func returned(s state) (state, effect) { return state{}, effect{Back: s.Paused} }
+// While evaluation goes on it changes nothing.
+func returned(s state) (state, effect) {
+	if !s.Paused {
+		return s, effect{}
+	}
+	return state{}, effect{Back: true}
+}

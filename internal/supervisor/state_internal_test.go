@@ -35,7 +35,7 @@ func TestCountingRule(t *testing.T) {
 	if to, e := returned(paused(3)); to != watching(0) || !e.Back {
 		t.Errorf("a person's message while paused: %+v, %+v", to, e)
 	}
-	if to, e := returned(watching(2)); to != watching(0) || e.Back {
+	if to, e := returned(watching(2)); to != watching(2) || e.Back {
 		t.Errorf("a person's message while watching: %+v, %+v", to, e)
 	}
 }

@@ -128,11 +128,17 @@ func (s *Supervisor) Observe(step Step) {
 	s.signal()
 }
 
-// Returned tells that a person spoke to the agent, or that it was resumed:
-// what it did before no longer counts, and evaluation goes on. It never blocks.
+// Returned tells that a person spoke to the agent, or that it was resumed. A
+// verdict under way is void. Where evaluation was paused it goes on, and what
+// the agent did before no longer counts. Where it was not, nothing is
+// forgotten: people who speak often must not keep an agent from being judged.
+// It never blocks.
 func (s *Supervisor) Returned() {
 	s.mu.Lock()
-	s.queue, s.returned = nil, true
+	if s.status.State == Paused {
+		s.queue = nil
+	}
+	s.returned = true
 	s.generation++
 	s.mu.Unlock()
 	s.signal()
@@ -179,15 +185,23 @@ func (s *Supervisor) advance(ctx context.Context) bool {
 	s.mu.Unlock()
 	switch {
 	case back:
-		s.forget()
-		next, e := returned(s.known.State)
-		s.apply(next, e)
+		s.personSpoke()
 	case have:
 		s.add(ctx, step)
 	default:
 		return false
 	}
 	return true
+}
+
+// personSpoke goes on with evaluation, if it was paused.
+func (s *Supervisor) personSpoke() {
+	if !s.known.State.Paused {
+		return
+	}
+	s.forget()
+	next, e := returned(s.known.State)
+	s.apply(next, e)
 }
 
 // forget leaves nothing but the state.
@@ -222,28 +236,33 @@ func (s *Supervisor) evaluate(ctx context.Context) {
 	if err == nil && !v.Action.valid() {
 		err = fault.Errorf(fault.Protocol, "judge: '%s' is no verdict", v.Action)
 	}
-	if !s.note(ctx, generation, v, err) {
+	acts, void := s.note(ctx, generation, v, err)
+	if void {
+		s.known.Unjudged = s.options.Every - 1 // the next step is judged
+	}
+	if !acts {
 		return
 	}
 	next, e := next(s.known.State, v, s.options.Threshold)
 	s.apply(next, e)
 }
 
-// note counts an evaluation, and reports whether its verdict is to be acted on.
-func (s *Supervisor) note(ctx context.Context, generation int, v Verdict, err error) bool {
+// note counts an evaluation, and reports whether its verdict is to be acted on,
+// and whether it is void because a person spoke meanwhile.
+func (s *Supervisor) note(ctx context.Context, generation int, v Verdict, err error) (acts, void bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
-		return false // supervision ends
+		return false, false // supervision ends
 	case err != nil:
 		s.status.Errors++
 		s.status.LastError = err.Error()
-		return false
+		return false, false
 	}
 	s.status.Judged++
 	s.status.Last, s.status.LastAt = v, time.Now()
-	return generation == s.generation
+	return generation == s.generation, generation != s.generation
 }
 
 // apply makes a state the current one, and does what follows.

@@ -231,6 +231,48 @@ func TestPersonsMessageBringsItBack(t *testing.T) {
 	})
 }
 
+// A person who speaks often does not keep the agent from being judged: nothing
+// is forgotten while evaluation goes on.
+func TestMessagesDoNotWipeTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, says(supervisor.Correction, "a"), says(supervisor.Correction, "b"), says(supervisor.Correction, "c"))
+		for range 15 {
+			w.Returned()
+			w.steps(1)
+		}
+		var sizes []int
+		for _, window := range w.judge.windows {
+			sizes = append(sizes, len(window.Steps))
+		}
+		if !slices.Equal(sizes, []int{5, 10, 15}) {
+			t.Errorf("windows of %v", sizes)
+		}
+		did := w.take()
+		if len(did) != 3 || did[0] != "whisper CORRECTION a" || !strings.HasPrefix(did[2], "escalate 3 corrections") {
+			t.Errorf("%q", did)
+		}
+	})
+}
+
+// A verdict that became void is asked for again with the next step.
+func TestVoidVerdictIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := says(supervisor.Correction, "void")
+		slow.takes = 10 * time.Second
+		w := watch(t, slow, says(supervisor.Correction, "a"))
+		w.steps(5)
+		w.Returned()
+		time.Sleep(20 * time.Second) // of the bubble
+		w.steps(1)
+		if did := w.take(); !slices.Equal(did, []string{"whisper CORRECTION a"}) {
+			t.Errorf("%q", did)
+		}
+		if n := len(w.judge.windows[1].Steps); n != 6 {
+			t.Errorf("%d steps in the window", n)
+		}
+	})
+}
+
 func TestVerdictOnWhatWasBeforeAMessageIsVoid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := says(supervisor.Escalation, "lost")

@@ -50,6 +50,7 @@ type Step struct {
 	Text  string    `json:"text,omitempty"`
 	Tools []Tool    `json:"tools,omitempty"`
 	Error string    `json:"error,omitempty"` // why the turn failed with this step, or ""
+	Asked bool      `json:"asked,omitempty"` // it is the first of a turn that a person asked for
 }
 
 // Tool is one use of a tool.
