@@ -85,8 +85,8 @@ type listener Harness
 
 func (l *listener) TurnBegan(p runner.Prompt, attempt int) {
 	l.active.Note()
-	if attempt == 1 {
-		l.over.collector.Begin(!decodeRoute(p.Route).Bot)
+	if isWhisper := l.over.supervisor.Heard(p.ID); attempt == 1 {
+		l.over.collector.Begin(!isWhisper && !decodeRoute(p.Route).Bot)
 	}
 	l.screen.turnBegan(p, attempt)
 	l.counted = budget.Usage{}

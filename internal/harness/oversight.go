@@ -32,6 +32,7 @@ func (h *Harness) openOversight() (err error) {
 		Back: func() { h.screen.Notef("the supervisor watches again") },
 	})
 	h.over.collector = supervisor.NewCollector(h.over.supervisor.Observe)
+	h.settleWhisper()
 	if h.config.Webhook.URL == "" {
 		return nil
 	}
@@ -69,11 +70,25 @@ func (h *Harness) spend(u budget.Usage) {
 
 // whisper gives the agent guidance: as its next turn, and to those who act as
 // the agent on the socket.
-func (h *Harness) whisper(message string, action supervisor.Action) {
+func (h *Harness) whisper(id, message string, action supervisor.Action) error {
 	h.screen.Notef("%s: %s", action, message)
+	prompt := runner.Prompt{ID: id, Text: "[supervisor " + string(action) + "] " + message, Urgent: true}
+	if _, err := h.runner.SendPrompt(prompt); err != nil {
+		return err
+	}
 	h.server.Whisper(string(action), message)
-	if _, err := h.runner.SendPrompt(runner.Prompt{Text: "[supervisor " + string(action) + "] " + message}); err != nil {
-		h.logf("whisper: %v", err)
+	return nil
+}
+
+// settleWhisper tells the supervisor of a correction whose turn began before
+// this harness did, or that is lost: no turn of it will begin.
+func (h *Harness) settleWhisper() {
+	id := h.over.supervisor.Unheard()
+	if id == "" {
+		return
+	}
+	if m, err := h.runner.Message(id); err != nil || m.Attempts > 0 {
+		h.over.supervisor.Heard(id)
 	}
 }
 

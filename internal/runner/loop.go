@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 )
 
@@ -72,17 +71,8 @@ func (r *Runner) gate() (why string, until time.Time) {
 	return r.config.Gate()
 }
 
-// unfinished lists the messages whose turns have not ended, the oldest first:
-// those that were in flight when den or the agent ended come first by that.
-func (r *Runner) unfinished() []outbox.Message {
-	var todo []outbox.Message
-	for _, m := range r.queue.List() {
-		if m.Status != conversation.Answered && m.Status != conversation.Failed {
-			todo = append(todo, m)
-		}
-	}
-	return todo
-}
+// unfinished lists the messages whose turns have not ended, the next first.
+func (r *Runner) unfinished() []outbox.Message { return r.queue.Unanswered() }
 
 // await returns when something may have changed.
 func (r *Runner) await(ctx context.Context) {

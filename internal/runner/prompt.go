@@ -10,9 +10,10 @@ import (
 // A Prompt is a message for the agent. Its ID is that of the turn it begins,
 // and Route, which the Runner does not read, says where the answer goes.
 type Prompt struct {
-	ID    string
-	Text  string
-	Route string
+	ID     string
+	Text   string
+	Route  string
+	Urgent bool // before all whose turns have not begun; it has no Route
 }
 
 func promptOf(m outbox.Message) Prompt { return Prompt{ID: m.ID, Text: m.Text, Route: m.Route} }

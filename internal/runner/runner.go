@@ -180,12 +180,19 @@ func (r *Runner) Stop() {
 // SendPrompt queues a message and returns; on disk it survives a crash. The
 // same ID twice is one message.
 func (r *Runner) SendPrompt(p Prompt) (conversation.Receipt, error) {
-	m, err := r.queue.AddRouted(p.ID, p.Text, p.Route)
+	m, err := r.add(p)
 	if err != nil {
 		return conversation.Receipt{ID: p.ID, Progress: conversation.Failed, Evidence: err.Error()}, err
 	}
 	r.rouse()
 	return m.Receipt(), nil
+}
+
+func (r *Runner) add(p Prompt) (outbox.Message, error) {
+	if p.Urgent {
+		return r.queue.AddUrgent(p.ID, p.Text)
+	}
+	return r.queue.AddRouted(p.ID, p.Text, p.Route)
 }
 
 // Running reports whether the agent runs and takes messages.

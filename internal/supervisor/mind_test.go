@@ -155,7 +155,7 @@ func TestCrossBackendSupervision(t *testing.T) {
 		whispers := make(chan string, 10) // more than the test makes
 		s := supervisor.New(supervisor.Options{
 			Agent: "fox", Judge: supervisor.Mind{Driver: v},
-			Whisper:  func(m string, a supervisor.Action) { whispers <- string(a) + " " + m },
+			Whisper:  func(_, m string, a supervisor.Action) error { whispers <- string(a) + " " + m; return nil },
 			Escalate: func(string) {},
 		})
 		ctx, stop := context.WithCancel(t.Context())

@@ -6,6 +6,9 @@ import "fmt"
 type state struct {
 	// Failed counts corrections in a row that were not followed by OK.
 	Failed int `json:"failed,omitempty"`
+	// Unheard is that the last correction waits for the agent's turn to end: it
+	// cannot have helped yet.
+	Unheard bool `json:"unheard,omitempty"`
 	// Paused is that a person was called. No judge that costs anything is
 	// asked until the agent comes back.
 	Paused bool `json:"paused,omitempty"`
@@ -24,20 +27,26 @@ type effect struct {
 //	watching  CORRECTION, THINK_DEEPER   the count grows; below the threshold the agent
 //	                                     is whispered to, at the threshold a person is
 //	                                     called and evaluation is paused
+//	watching  the same, and the last     nothing: what the agent has not heard did not
+//	          one was not heard          fail to help, and one that waits is enough
 //	watching  ESCALATION                 a person is called, evaluation is paused
 //	paused    OK                         evaluation goes on, the count is 0
 //	paused    anything else              nothing: a person was called already
 func next(s state, v Verdict, threshold int) (state, effect) {
 	switch {
 	case v.Action == OK:
-		return state{}, effect{Back: s.Paused}
+		return state{Unheard: s.Unheard}, effect{Back: s.Paused}
 	case s.Paused:
 		return s, effect{}
 	case v.Action == Escalation:
-		return state{Failed: s.Failed, Paused: true}, effect{Escalate: v.Message}
+		s.Paused = true
+		return s, effect{Escalate: v.Message}
+	case s.Unheard:
+		return s, effect{}
 	}
 	s.Failed++
 	if s.Failed < threshold {
+		s.Unheard = true
 		return s, effect{Whisper: v}
 	}
 	s.Paused = true
@@ -50,5 +59,17 @@ func returned(s state) (state, effect) {
 	if !s.Paused {
 		return s, effect{}
 	}
-	return state{}, effect{Back: true}
+	return state{Unheard: s.Unheard}, effect{Back: true}
+}
+
+// heard is the state once the agent was told the last correction.
+func heard(s state) state {
+	s.Unheard = false
+	return s
+}
+
+// notTold is the state where the agent cannot be told of the last correction.
+func notTold(s state) state {
+	s.Failed--
+	return heard(s)
 }

@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"context"
+	"crypto/rand"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -24,7 +26,10 @@ type Options struct {
 
 	// These are called from the goroutine of Run, one at a time. They may take
 	// their time: only supervision waits for them. Never nil.
-	Whisper  func(message string, action Action)
+	//
+	// Whisper has the agent told of a correction, whose id is to be given to
+	// Heard when that happens. With an error it never happens.
+	Whisper  func(id, message string, action Action) error
 	Escalate func(message string)
 	// Back is called when evaluation goes on after an escalation. Or nil.
 	Back func()
@@ -69,7 +74,11 @@ type Supervisor struct {
 	// generation grows when a person speaks or resumes: a verdict on what was
 	// before is void.
 	generation int
-	status     Status
+	unheard    string // the id of the correction that the agent has not heard, or ""
+	heard      bool   // it has, and Run has not looked
+	// heardBehind is how many steps of the queue it made before that.
+	heardBehind int
+	status      Status
 
 	known memory // of the goroutine of Run alone
 }
@@ -80,8 +89,15 @@ type memory struct {
 	State     state  `json:"state"`
 	Window    []Step `json:"window,omitempty"`
 	Unjudged  int    `json:"unjudged,omitempty"`  // steps since the last evaluation
-	Whispered string `json:"whispered,omitempty"` // since the agent was last OK
+	Whispered string `json:"whispered,omitempty"` // since the agent was last OK, and heard
 	Since     int    `json:"since,omitempty"`     // steps after that
+	// Unheard is the correction that the agent was not told yet, or nil.
+	Unheard *correction `json:"unheard,omitempty"`
+}
+
+type correction struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 // Status is what is shown of a supervisor.
@@ -111,6 +127,9 @@ const (
 func New(o Options) *Supervisor {
 	s := &Supervisor{options: o.withDefaults(), wake: make(chan struct{}, 1)} // one token; more would say the same
 	s.known = s.load()
+	if s.known.Unheard != nil {
+		s.unheard = s.known.Unheard.ID
+	}
 	s.show(s.known.State)
 	return s
 }
@@ -119,13 +138,41 @@ func New(o Options) *Supervisor {
 func (s *Supervisor) Observe(step Step) {
 	s.mu.Lock()
 	if len(s.queue) >= queueSize {
-		s.queue = s.queue[1:]
+		s.dropLocked()
 		s.status.Dropped++
 	}
 	s.queue = append(s.queue, step)
 	s.status.Steps++
 	s.mu.Unlock()
 	s.signal()
+}
+
+// dropLocked removes the oldest step from the queue.
+func (s *Supervisor) dropLocked() {
+	s.queue = s.queue[1:]
+	s.heardBehind = max(0, s.heardBehind-1)
+}
+
+// Unheard is the id of the correction that the agent has not heard, "" for
+// none.
+func (s *Supervisor) Unheard() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.unheard
+}
+
+// Heard tells that the agent is being told of something. It reports whether
+// that is the correction that it had not heard: only now can it help. It never
+// blocks.
+func (s *Supervisor) Heard(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id == "" || id != s.unheard {
+		return false
+	}
+	s.unheard, s.heard, s.heardBehind = "", true, len(s.queue)
+	s.signal()
+	return true
 }
 
 // Returned tells that a person spoke to the agent, or that it was resumed. A
@@ -136,7 +183,7 @@ func (s *Supervisor) Observe(step Step) {
 func (s *Supervisor) Returned() {
 	s.mu.Lock()
 	if s.status.State == Paused {
-		s.queue = nil
+		s.queue, s.heardBehind = nil, 0
 	}
 	s.returned = true
 	s.generation++
@@ -175,23 +222,40 @@ func (s *Supervisor) Run(ctx context.Context) {
 // advance does one thing that waits, and reports whether there was one.
 func (s *Supervisor) advance(ctx context.Context) bool {
 	s.mu.Lock()
-	back := s.returned
-	s.returned = false
+	back, told, have := s.returned, s.heard && s.heardBehind == 0, len(s.queue) > 0
 	var step Step
-	have := len(s.queue) > 0
-	if have && !back {
-		step, s.queue = s.queue[0], s.queue[1:]
+	switch {
+	case back:
+		s.returned = false
+	case told:
+		s.heard = false
+	case have:
+		step = s.queue[0]
+		s.dropLocked()
 	}
 	s.mu.Unlock()
 	switch {
 	case back:
 		s.personSpoke()
+	case told:
+		s.correctionHeard()
 	case have:
 		s.add(ctx, step)
 	default:
 		return false
 	}
 	return true
+}
+
+// correctionHeard gives the agent as many steps as always to show that the
+// correction helped.
+func (s *Supervisor) correctionHeard() {
+	k := &s.known
+	if k.Unheard == nil {
+		return
+	}
+	k.Whispered, k.Since, k.Unjudged, k.Unheard = k.Unheard.Text, 0, 0, nil
+	k.State = heard(k.State)
 }
 
 // personSpoke goes on with evaluation, if it was paused.
@@ -205,7 +269,7 @@ func (s *Supervisor) personSpoke() {
 }
 
 // forget leaves nothing but the state.
-func (s *Supervisor) forget() { s.known = memory{State: s.known.State} }
+func (s *Supervisor) forget() { s.known = memory{State: s.known.State, Unheard: s.known.Unheard} }
 
 func (s *Supervisor) add(ctx context.Context, step Step) {
 	k := &s.known
@@ -271,17 +335,35 @@ func (s *Supervisor) apply(to state, e effect) {
 	s.show(to)
 	switch {
 	case e.Whisper.Action != "":
-		s.known.Whispered, s.known.Since = e.Whisper.Message, 0
-		s.options.Whisper(e.Whisper.Message, e.Whisper.Action)
+		s.whisper(e.Whisper)
 	case e.Escalate != "":
 		s.forget() // only what it does from now on can bring it back
 		s.options.Escalate(e.Escalate)
 	case e.Back:
 		s.options.Back()
 	}
-	if to == (state{}) {
+	if to.Failed == 0 && !to.Paused {
 		s.known.Whispered = ""
 	}
+}
+
+// whisper has the agent told of a correction.
+func (s *Supervisor) whisper(v Verdict) {
+	c := &correction{ID: "whisper-" + rand.Text(), Text: v.Message}
+	s.known.Unheard = c
+	s.setUnheard(c.ID) // before it is sent: it may be heard at once
+	if err := s.options.Whisper(c.ID, v.Message, v.Action); err != nil {
+		s.options.Log(fmt.Sprintf("the agent is not told of a correction: %v", err))
+		s.setUnheard("")
+		s.known.Unheard, s.known.State = nil, notTold(s.known.State)
+		s.show(s.known.State)
+	}
+}
+
+func (s *Supervisor) setUnheard(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unheard = id
 }
 
 // show makes a state visible.

@@ -55,6 +55,8 @@ type watched struct {
 	judge *scripted
 	mu    sync.Mutex
 	did   []string
+	deaf  bool  // it does not hear corrections
+	lost  error // why corrections cannot be told, or nil
 }
 
 func (w *watched) log(text string) {
@@ -72,12 +74,27 @@ func (w *watched) take() []string {
 	return did
 }
 
-// steps observes n steps that differ, and waits until they were handled.
+// steps observes n steps that differ, and waits until each was handled.
 func (w *watched) steps(n int) {
 	for i := range n {
 		w.Observe(step(fmt.Sprint("step ", time.Now().UnixNano(), i)))
+		synctest.Wait()
 	}
-	synctest.Wait()
+}
+
+// whisper is told to the agent at once, unless it is deaf.
+func (w *watched) whisper(id, message string, action supervisor.Action) error {
+	w.mu.Lock()
+	deaf, lost := w.deaf, w.lost
+	w.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
+	w.log(fmt.Sprint("whisper ", action, " ", message))
+	if !deaf {
+		w.Heard(id)
+	}
+	return nil
 }
 
 func watch(t *testing.T, answers ...answer) *watched {
@@ -91,7 +108,7 @@ func watchWithFile(t *testing.T, file string, answers ...answer) (w *watched, st
 	w = &watched{judge: &scripted{answers: answers}}
 	w.Supervisor = supervisor.New(supervisor.Options{
 		Agent: "fox", Judge: w.judge, File: file, Log: w.log,
-		Whisper:  func(m string, a supervisor.Action) { w.log(fmt.Sprint("whisper ", a, " ", m)) },
+		Whisper:  w.whisper,
 		Escalate: func(m string) { w.log("escalate " + m) },
 		Back:     func() { w.log("back") },
 	})
@@ -184,6 +201,74 @@ func TestWhispersThenEscalatesOnce(t *testing.T) {
 		}
 		if told := w.judge.windows[1]; told.Whispered != "a" || told.Since != 5 {
 			t.Errorf("the judge was told %q, %d steps ago", told.Whispered, told.Since)
+		}
+	})
+}
+
+// A correction counts once the agent has heard it. Until then there is no
+// other, however long its turn lasts, and none that did not help.
+func TestCorrectionsCountWhenTheyAreHeard(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "supervisor.json")
+	synctest.Test(t, func(t *testing.T) {
+		w, stop := watchWithFile(t, file, says(supervisor.Correction, "a"), says(supervisor.Correction, "b"), says(supervisor.Correction, "c"), says(supervisor.ThinkDeeper, "d"))
+		w.deaf = true
+		w.steps(18)
+		if did := w.take(); !slices.Equal(did, []string{"whisper CORRECTION a"}) {
+			t.Errorf("%q", did)
+		}
+		if s := w.Status(); s.Failed != 1 || s.State != supervisor.Watching {
+			t.Errorf("%+v", s)
+		}
+		if told := w.judge.windows[2]; told.Whispered != "" {
+			t.Errorf("the judge was told that the agent heard %q", told.Whispered)
+		}
+		id := w.Unheard()
+		stop()
+		w, _ = watchWithFile(t, file, says(supervisor.ThinkDeeper, "d"))
+		if w.Unheard() != id || w.Heard("another") || !w.Heard(id) || w.Heard(id) || w.Unheard() != "" {
+			t.Errorf("%q was heard, then %q", id, w.Unheard())
+		}
+		w.steps(4)
+		if did := w.take(); len(did) > 0 {
+			t.Errorf("%q after four steps", did)
+		}
+		w.steps(1)
+		if did := w.take(); !slices.Equal(did, []string{"whisper THINK_DEEPER d"}) {
+			t.Errorf("%q", did)
+		}
+		if told := w.judge.windows[0]; told.Whispered != "a" || told.Since != 5 {
+			t.Errorf("the judge was told %q, %d steps ago", told.Whispered, told.Since)
+		}
+	})
+}
+
+// A judge that calls a person is not held up by a correction that waits.
+func TestEscalatesAboveACorrectionThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, says(supervisor.Correction, "a"), says(supervisor.Escalation, "lost"), says(supervisor.Correction, "b"))
+		w.deaf = true
+		w.steps(10)
+		w.Returned()
+		w.steps(5)
+		if did := w.take(); !slices.Equal(did, []string{"whisper CORRECTION a", "escalate lost", "back"}) {
+			t.Errorf("%q", did)
+		}
+	})
+}
+
+// A correction that cannot be told does not count.
+func TestCorrectionThatCannotBeTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch(t, says(supervisor.Correction, "a"), says(supervisor.Correction, "b"))
+		w.lost = errors.New("the queue is full")
+		w.steps(5)
+		if did := w.take(); len(did) != 1 || !strings.Contains(did[0], "the queue is full") || w.Status().Failed != 0 || w.Unheard() != "" {
+			t.Errorf("%q, %+v", did, w.Status())
+		}
+		w.lost = nil
+		w.steps(5)
+		if did := w.take(); !slices.Equal(did, []string{"whisper CORRECTION b"}) {
+			t.Errorf("%q", did)
 		}
 	})
 }

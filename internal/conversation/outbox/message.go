@@ -26,6 +26,7 @@ type Message struct {
 	Status   Status    `json:"state"`
 	Reason   string    `json:"reason,omitempty"` // what it waits for, or the evidence of its end
 	First    bool      `json:"first,omitempty"`  // of the agent's start
+	Urgent   bool      `json:"urgent,omitempty"` // before those whose sending has not begun
 	Attempts int       `json:"attempts"`
 	Created  time.Time `json:"created"`
 	Updated  time.Time `json:"updated"`

@@ -152,6 +152,12 @@ func (q *Queue) AddRouted(id, text, route string) (Message, error) {
 	return q.add(Message{ID: id, Text: text, Route: route})
 }
 
+// AddUrgent is Add of a message that does not wait behind others: only those
+// whose sending has begun are before it.
+func (q *Queue) AddUrgent(id, text string) (Message, error) {
+	return q.add(Message{ID: id, Text: text, Urgent: true})
+}
+
 // AddFirst keeps the message of a start, in the place of one that an earlier
 // start left unsent: an agent that starts ten times hears it once. A start that
 // is resumed gives the same id again.
@@ -401,6 +407,28 @@ func (q *Queue) List() []Message {
 		all = append(all, *m)
 	}
 	return all
+}
+
+// Unanswered lists the messages whose turns have not ended, in the order in
+// which they are to begin: those that were in flight when den or the agent
+// ended, then the urgent ones, then the rest, the oldest first.
+func (q *Queue) Unanswered() []Message {
+	todo := slices.DeleteFunc(q.List(), func(m Message) bool {
+		return m.Status == conversation.Answered || m.Status == conversation.Failed
+	})
+	slices.SortStableFunc(todo, func(a, b Message) int { return a.rank() - b.rank() })
+	return todo
+}
+
+// rank orders messages; it is less for what goes first.
+func (m Message) rank() int {
+	switch {
+	case m.Attempts > 0:
+		return 0
+	case m.Urgent:
+		return 1
+	}
+	return 2
 }
 
 // Pending counts those that are not over.
