@@ -2,6 +2,8 @@ package harness
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -13,14 +15,23 @@ import (
 type asker struct {
 	target  string // as it was asked: a channel, or a nick
 	direct  bool
+	named   []string       // whom of the channel the question addresses; none: it is for everybody
 	replies chan ipc.Reply // has room for one
+}
+
+// isFor reports whether a message answers the question because of who sends
+// it: the person who was asked, or one of those whom the question addresses.
+func (a *asker) isFor(nick string, same func(a, b string) bool) bool {
+	return a.direct || slices.ContainsFunc(a.named, func(name string) bool { return same(name, nick) })
 }
 
 // defaultAsk is how long irc_ask waits when it does not say.
 const defaultAsk = 30 * time.Second
 
-// chatAsk asks something and waits for a reply: the next message in the
-// channel that addresses the agent, or the next one of the person.
+// chatAsk asks something and waits for a reply: the next message of the person,
+// or the next one in the channel that addresses the agent. Where the question
+// addresses people who are there, it is the next one of theirs: what others say
+// to the agent is for it to answer.
 func (h *Harness) chatAsk(ctx context.Context, r ipc.Request) (any, []string, error) {
 	if err := h.checkSend(r); err != nil {
 		return nil, nil, err
@@ -29,13 +40,16 @@ func (h *Harness) chatAsk(ctx context.Context, r ipc.Request) (any, []string, er
 	if r.Timeout > 0 {
 		limit = time.Duration(r.Timeout * float64(time.Second))
 	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	a := &asker{target: r.Channel, direct: !h.chat.IsChannel(r.Channel), replies: make(chan ipc.Reply, 1)}
+	if !a.direct {
+		a.named = h.addressed(ctx, r.Channel, r.Message)
+	}
 	h.mu.Lock()
 	h.asking = append(h.asking, a) // before it is sent, so that no reply is missed
 	h.mu.Unlock()
 	defer h.forget(a)
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	if err := h.chat.Send(ctx, r.Channel, r.Message, r.ID, false); err != nil {
 		return nil, nil, err
 	}
@@ -49,6 +63,25 @@ func (h *Harness) chatAsk(ctx context.Context, r ipc.Request) (any, []string, er
 	}
 }
 
+// addressed returns whom of a channel a text addresses. Where the server does
+// not tell who is there, that is nobody.
+func (h *Harness) addressed(ctx context.Context, channel, text string) []string {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	people, err := h.chat.Who(ctx, channel)
+	if err != nil {
+		h.logf("look whom a question is for: %v", err)
+	}
+	var named []string
+	for _, p := range people {
+		if !h.chat.Same(p.Nick, h.chat.Nick()) && h.chat.Addresses(text, p.Nick) {
+			named = append(named, p.Nick)
+		}
+	}
+	return named
+}
+
 func (h *Harness) forget(a *asker) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,18 +93,35 @@ func (h *Harness) forget(a *asker) {
 	}
 }
 
-// answersAsker gives a message to the oldest request that waits for it. It
-// reports whether one did.
-func (h *Harness) answersAsker(m Incoming, direct bool) bool {
+// answersAsker gives a message to the oldest request that waits for it, those
+// that wait for its sender first. taken is false where none does. Where it was a
+// question for everybody, the message may as well be something else, and is not
+// surely an answer.
+func (h *Harness) answersAsker(m Incoming, direct bool) (taken, surely bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	open := -1
 	for i, a := range h.asking {
 		if direct != a.direct || direct && !h.chat.Same(m.Nick, a.target) || !direct && !h.chat.Same(m.Target, a.target) {
 			continue
 		}
-		a.replies <- ipc.Reply{Nick: m.Nick, Text: m.Text, At: m.At} // has room: it is removed now
-		h.asking = append(h.asking[:i], h.asking[i+1:]...)
-		return true
+		if a.isFor(m.Nick, h.chat.Same) {
+			h.replyLocked(i, m)
+			return true, true
+		}
+		if open < 0 && len(a.named) == 0 {
+			open = i
+		}
 	}
-	return false
+	if open < 0 {
+		return false, false
+	}
+	h.replyLocked(open, m)
+	return true, false
+}
+
+// replyLocked answers a request that waits.
+func (h *Harness) replyLocked(at int, m Incoming) {
+	h.asking[at].replies <- ipc.Reply{Nick: m.Nick, Text: m.Text, At: m.At} // has room: it is removed now
+	h.asking = slices.Delete(h.asking, at, at+1)
 }

@@ -38,6 +38,8 @@ type Chat interface {
 	IsChannel(name string) bool
 	// Mentioned reports whether text addresses the agent.
 	Mentioned(text string) bool
+	// Addresses reports whether text addresses somebody.
+	Addresses(text, nick string) bool
 	Close()
 }
 

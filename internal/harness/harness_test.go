@@ -357,6 +357,55 @@ func TestAskInChannel(t *testing.T) {
 	}
 }
 
+// A question to somebody is answered by them: what another says to the agent
+// meanwhile is for the agent. A question to everybody is answered by the first
+// reply, which may be another matter: the agent gets that too.
+func TestAskIsAnsweredByWhoWasAsked(t *testing.T) {
+	w := newWorld(t)
+	w.start("echo", sayer)
+	bob, carol := w.person("bob"), w.person("carol")
+	defer bob.Close()
+	defer carol.Close()
+	conn := w.dial("echo")
+	ask := func(text string) chan ipc.Reply {
+		answered := make(chan ipc.Reply, 1)
+		go func() {
+			var reply ipc.Reply
+			if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Ask, Channel: "#general", Message: text, Timeout: 600}, &reply); err != nil {
+				t.Error(err)
+			}
+			answered <- reply
+		}()
+		if e := hears(t, carol, "echo", 1)[0]; e.Text != text {
+			t.Errorf("%q was asked", e.Text)
+		}
+		return answered
+	}
+
+	answered := ask("@bob which port?")
+	say(t, carol, "#general", "@echo say a new task")
+	if e := hears(t, carol, "echo", 1)[0]; e.Text != "a new task" {
+		t.Errorf("carol hears %q", e.Text)
+	}
+	say(t, bob, "#general", "@echo it is 8080")
+	if reply := <-answered; reply.Nick != "bob" || reply.Text != "@echo it is 8080" {
+		t.Errorf("%+v", reply)
+	}
+
+	answered = ask("which port? ask @Override or anybody")
+	say(t, carol, "#general", "@echo say 8080")
+	if reply := <-answered; reply.Nick != "carol" {
+		t.Errorf("%+v", reply)
+	}
+	if e := hears(t, carol, "echo", 1)[0]; e.Text != "8080" {
+		t.Errorf("carol hears %q", e.Text)
+	}
+	say(t, carol, "#general", "@echo say that is all")
+	if e := hears(t, carol, "echo", 1)[0]; e.Text != "that is all" {
+		t.Errorf("carol hears %q", e.Text)
+	}
+}
+
 // Each reader has its own place; nobody hides messages from another.
 func TestReaders(t *testing.T) {
 	w := newWorld(t)

@@ -61,6 +61,10 @@ func (h *Harness) hear(m Incoming) {
 	}
 }
 
+// alreadyReply tells the agent that it has a message already: an answer needs
+// nothing more, and another matter is not lost.
+const alreadyReply = "\n[den] You have this already, as the reply to what you asked there. If it is not that, answer it now."
+
 // heed acts on a message that is for the agent.
 func (h *Harness) heed(m Incoming, direct bool) {
 	if m.Own || m.Notice || h.chat.Same(m.Nick, h.chat.Nick()) {
@@ -69,8 +73,18 @@ func (h *Harness) heed(m Incoming, direct bool) {
 	if !direct && !h.chat.Mentioned(m.Text) {
 		return
 	}
-	if !m.Missed && h.answersAsker(m, direct) || h.decides(m) {
+	if h.decides(m) {
 		return
+	}
+	text := promptText(m, direct)
+	if !m.Missed { // nobody asked before the harness was there
+		taken, surely := h.answersAsker(m, direct)
+		if surely {
+			return
+		}
+		if taken {
+			text += alreadyReply
+		}
 	}
 	if !h.peers.allow(m.Nick, m.Bot, h.clock()) {
 		h.logf("too many messages of %s: one is not answered", m.Nick)
@@ -83,5 +97,5 @@ func (h *Harness) heed(m Incoming, direct bool) {
 	if !m.Bot {
 		h.over.supervisor.Returned()
 	}
-	h.prompt(promptID(m), promptText(m, direct), Route{Kind: RouteChannel, Target: reply, Sender: m.Nick, Bot: m.Bot})
+	h.prompt(promptID(m), text, Route{Kind: RouteChannel, Target: reply, Sender: m.Nick, Bot: m.Bot})
 }

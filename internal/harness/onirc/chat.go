@@ -130,8 +130,10 @@ func (c *chat) Nick() string       { return c.client.Nick() }
 func (c *chat) Connected() bool    { return c.client.Connected() }
 func (c *chat) Channels() []string { return c.client.Joined() }
 
-func (c *chat) Mentioned(text string) bool {
-	return irc.Mentions(text, c.nick, c.client.ISupport().CaseMapping)
+func (c *chat) Mentioned(text string) bool { return c.Addresses(text, c.nick) }
+
+func (c *chat) Addresses(text, nick string) bool {
+	return irc.Mentions(text, nick, c.client.ISupport().CaseMapping)
 }
 
 func (c *chat) IsChannel(name string) bool {
