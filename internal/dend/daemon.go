@@ -235,6 +235,7 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Unlock()
 	if d.keeps {
 		d.chat.expect(d.minds())
+		d.chat.reserve(ownersByNick(ws), d.notAnAgents)
 	}
 	d.controller.Apply(plan)
 	return d.note(ws, members)

@@ -64,6 +64,10 @@ func (s *Server) handleLine(c *client, line string) {
 		s.authenticate(c, m)
 		return
 	}
+	var refused error
+	if m.Command == "NICK" {
+		refused = s.askReserved(c, m.Param(0))
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.burst = &c.burst
@@ -74,6 +78,10 @@ func (s *Server) handleLine(c *client, line string) {
 	if label := m.Tags.Value("label"); label != "" && len(label) <= maxLabel && c.caps.has(capLabels) {
 		c.response = &response{label: label}
 		defer c.respondLocked()
+	}
+	if refused != nil {
+		c.numericLocked(irc.ERR_NICKNAMEINUSE, printable(m.Param(0)), reservedText(refused))
+		return
 	}
 	s.handleLocked(c, m)
 }

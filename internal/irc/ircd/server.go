@@ -25,6 +25,8 @@ type Server struct {
 	addresses      map[string]int     // connections by host
 	nicks          map[string]*client // registered clients, by folded nick
 	residents      map[string]string  // see SetResidents; folded to written nick
+	reserved       map[string]bool    // see Reserve; folded nicks
+	mayReserved    func(net.Conn) error
 	channels       map[string]*channel
 	burst          *burst // of the client whose line is handled, or nil
 	batches        uint64

@@ -1,0 +1,49 @@
+package dend
+
+import (
+	"context"
+	"net"
+	"runtime"
+
+	"den/internal/fault"
+	"den/internal/rpc"
+	"den/internal/workspace"
+)
+
+// ownersByNick returns the nicks that are enough to decide for an agent of the
+// workspace.
+func ownersByNick(ws *workspace.Workspace) []string {
+	var nicks []string
+	for i := range ws.Agents {
+		if c := ws.Agents[i].Channel; c.Owner != "" && c.OwnerByNick {
+			nicks = append(nicks, c.Owner)
+		}
+	}
+	return nicks
+}
+
+// reserve gives nicks to those only who may have them, on the keeper's own
+// server.
+func (c *chatServer) reserve(nicks []string, may func(net.Conn) error) {
+	c.mu.Lock()
+	server := c.server
+	c.mu.Unlock()
+	if server != nil {
+		server.Reserve(nicks, may)
+	}
+}
+
+// notAnAgents refuses a connection of an agent's process: with the nick of its
+// owner it could decide what it may do.
+func (d *daemon) notAnAgents(conn net.Conn) error {
+	pids, err := rpc.LoopbackProcesses(conn)
+	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
+		return nil // nobody can tell there
+	}
+	if err != nil {
+		return fault.Errorf(fault.Denied, "whose connection it is, is not known: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), harnessLimit)
+	defer cancel()
+	return d.notOfAgents(ctx, pids)
+}
