@@ -82,7 +82,7 @@ func (h *Harness) approvalTold(a permission.Approval) {
 	text := requestText(a.Request)
 	if a.State != permission.Open {
 		h.screen.Notef("%s %s: %s", a.ID, a.State, decidedText(a))
-		h.tellOwner(fmt.Sprintf("%s is %s. %s", a.ID, a.State, decidedText(a)), "approval-"+a.ID+"-end")
+		h.tellOwnerEnd(a, fmt.Sprintf("%s is %s. %s", a.ID, a.State, decidedText(a)))
 		return
 	}
 	if a.Request.Kind == permission.Question {
@@ -90,8 +90,8 @@ func (h *Harness) approvalTold(a permission.Approval) {
 		return
 	}
 	h.screen.Notef("asks %s: %s (%s)", a.ID, text, a.Asked)
-	h.tellOwner(fmt.Sprintf("May I? %s: %s (%s). Answer '@%s approve %s' or '@%s deny %s', with 'always' for the like of it too. It expires at %s.",
-		a.ID, text, a.Asked, h.config.Nick, a.ID, h.config.Nick, a.ID, a.Expires.Format("15:04")), "approval-"+a.ID)
+	h.askOwner(a, fmt.Sprintf("May I? %s: %s (%s). Answer '@%s approve %s' or '@%s deny %s', with 'always' for the like of it too, and '--why TEXT'. It expires at %s.",
+		a.ID, text, a.Asked, h.config.Nick, a.ID, h.config.Nick, a.ID, a.Expires.Format("15:04")))
 	h.notify(webhook.AgentApproval, webhook.Warning, a.ID, fmt.Sprintf("%s asks for permission %s: %s", h.config.Nick, a.ID, text))
 }
 
@@ -102,8 +102,8 @@ func (h *Harness) questionTold(a permission.Approval) {
 		text += " (" + strings.Join(a.Request.Choices, " | ") + ")"
 	}
 	h.screen.Notef("asks %s: %s", a.ID, text)
-	h.tellOwner(fmt.Sprintf("Question %s: %s. Answer '@%s answer %s TEXT'. It expires at %s.",
-		a.ID, text, h.config.Nick, a.ID, a.Expires.Format("15:04")), "approval-"+a.ID)
+	h.askOwner(a, fmt.Sprintf("Question %s: %s. Answer '@%s answer %s TEXT'. It expires at %s.",
+		a.ID, text, h.config.Nick, a.ID, a.Expires.Format("15:04")))
 	h.notify(webhook.AgentQuestion, webhook.Warning, a.ID, fmt.Sprintf("[QUESTION] %s asks %s: %s", h.config.Nick, a.ID, text))
 }
 
@@ -147,15 +147,6 @@ func requestText(r permission.Request) string {
 	return r.Tool + " " + inputText(r.Input)
 }
 
-// tellOwner says something to who decides, if that is somebody in the channels.
-// It does not hold up the agent.
-func (h *Harness) tellOwner(text, id string) {
-	if h.chat == nil || h.config.Owner == "" {
-		return
-	}
-	h.background.Go(func() { h.say(h.config.Owner, text, id) })
-}
-
 // openApprovals lists those that wait for a decision, the oldest first.
 func (h *Harness) openApprovals() []permission.Approval {
 	open := []permission.Approval{}
@@ -186,40 +177,9 @@ func (h *Harness) openQuestion() *conversation.Question {
 	return q
 }
 
-// decision is one that stands in a message: "approve ID", "deny ID always",
-// "answer ID TEXT".
-type decision struct {
-	id, option, text string
-	always           bool
-}
-
-// decisionIn reads a decision from a message. known tells whether there is or
-// was something with an id: people use the words in other messages too.
-func decisionIn(text string, known func(id string) bool) (d decision, ok bool) {
-	rest := strings.TrimSpace(text)
-	for strings.HasPrefix(rest, "@") {
-		_, rest, _ = strings.Cut(rest, " ")
-		rest = strings.TrimSpace(rest)
-	}
-	d.option, rest, _ = strings.Cut(rest, " ")
-	d.id, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
-	rest = strings.TrimSpace(rest)
-	switch {
-	case d.id == "":
-		return d, false
-	case d.option == optionAnswer:
-		d.text = rest
-		return d, rest != "" && known(d.id)
-	case d.option == optionApprove, d.option == optionDeny:
-		d.always = rest == "always"
-		return d, rest == "" || d.always
-	}
-	return d, false
-}
-
 // knowsApproval reports whether there is or was one with an id.
 func (h *Harness) knowsApproval(id string) bool {
-	return slices.ContainsFunc(h.broker.Approvals(), func(a permission.Approval) bool { return strings.EqualFold(a.ID, strings.TrimPrefix(id, "#")) })
+	return slices.ContainsFunc(h.broker.Approvals(), func(a permission.Approval) bool { return a.ID == id })
 }
 
 // decides takes a message that decides an approval. It reports whether it was
@@ -234,8 +194,11 @@ func (h *Harness) decides(m Incoming) bool {
 		reply = m.Target
 	}
 	by, err := h.mayDecide(m)
+	var answer permission.Answer
 	if err == nil {
-		answer := permission.Answer{Approve: d.option == optionApprove, Text: d.text, Always: d.always, By: by}
+		answer, err = d.answer(by)
+	}
+	if err == nil {
 		_, err = h.broker.Decide(d.id, answer)
 	}
 	if err != nil {

@@ -60,6 +60,7 @@ type Harness struct {
 	peers  peers
 	places *places
 	rooms  gathering
+	owner  ownerQuestions
 	work   *workload // nil where nobody is told of its end
 	server *ipc.Server
 	active *supervise.Activity
@@ -97,7 +98,7 @@ func Run(ctx context.Context, o Options) error {
 	h := &Harness{
 		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
 		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: supervise.NewActivity(), turns: map[string][]chan runner.Outcome{},
-		rooms: newGathering(),
+		rooms: newGathering(), owner: newOwnerQuestions(),
 	}
 	return h.run(ctx)
 }
@@ -151,6 +152,7 @@ func (h *Harness) run(ctx context.Context) (err error) {
 	parts.Go(func() { h.deliverAnswers(ctx) })
 	if h.chat != nil {
 		parts.Go(func() { h.gather(ctx) })
+		parts.Go(func() { h.askOwners(ctx) })
 	}
 	if h.work != nil {
 		parts.Go(func() { h.watchWork(ctx) })
@@ -238,7 +240,11 @@ func (h *hearer) Heard(m Incoming) {
 
 func (h *hearer) Invited(i Invitation)        { h.rooms.invited(i) }
 func (h *hearer) TopicChanged(channel string) { h.rooms.topicChanged(channel) }
-func (h *hearer) Arrived()                    { h.rooms.rouse() }
+
+func (h *hearer) Arrived() {
+	h.rooms.rouse()
+	h.owner.rouse()
+}
 
 // listen opens the socket. Clients wait until it is served.
 func (h *Harness) listen() (l *net.UnixListener, closeSocket func(), err error) {

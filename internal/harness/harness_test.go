@@ -28,12 +28,16 @@ type world struct {
 	dir     string
 	address string
 	server  *ircd.Server
+	alter   func(*ircd.Config) // what its server is; or nil
 	vars    map[string]string
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T) *world { return newWorldWith(t, nil) }
+
+// newWorldWith is newWorld with a server of its own kind.
+func newWorldWith(t *testing.T, alter func(*ircd.Config)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), vars: map[string]string{"PATH": os.Getenv("PATH")}}
+	w := &world{t: t, alter: alter, dir: t.TempDir(), vars: map[string]string{"PATH": os.Getenv("PATH")}}
 	run, err := os.MkdirTemp("", "den-harness") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +51,11 @@ func newWorld(t *testing.T) *world {
 // serve runs a server with a history, and returns its address.
 func (w *world) serve(address string) string {
 	w.t.Helper()
-	server, err := ircd.New(ircd.Config{Dir: filepath.Join(w.dir, "history"), OpenTopics: true})
+	config := ircd.Config{Dir: filepath.Join(w.dir, "history"), OpenTopics: true}
+	if w.alter != nil {
+		w.alter(&config)
+	}
+	server, err := ircd.New(config)
 	if err != nil {
 		w.t.Fatal(err)
 	}

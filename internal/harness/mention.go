@@ -53,6 +53,7 @@ func (h *Harness) hear(m Incoming) {
 	if h.buffer.has(key, m.ID) {
 		return
 	}
+	h.seesOwner(m)
 	// What is kept counts as heard: a harness that is killed before the prompt
 	// is on disk must hear the message again.
 	h.heed(m, direct)

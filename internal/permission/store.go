@@ -46,6 +46,11 @@ func newID(taken func(string) bool) string {
 	}
 }
 
+// LooksLikeID reports whether a word could be the id of an approval.
+func LooksLikeID(word string) bool {
+	return len(word) == idLen && strings.Trim(word, idAlphabet) == ""
+}
+
 // List reads the approvals that are kept in dir, a Broker's, from any
 // process: first the open ones, the oldest first, then the others, the newest
 // first. A file that cannot be read is named in damaged.
