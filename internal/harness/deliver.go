@@ -56,7 +56,7 @@ func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
 	if route.Kind != RouteChannel || h.chat == nil {
 		return nil // it is kept where who asked finds it
 	}
-	text := answerText(m)
+	text := answerText(m, route)
 	if text == "" {
 		return nil
 	}
@@ -72,12 +72,17 @@ func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
 	return err
 }
 
-// answerText is what is said to who asked.
-func answerText(m outbox.Message) string {
-	if m.Answer == "" && m.Reason != "" {
+// answerText is what is said to who asked. Silence would leave a person
+// waiting; a program would answer that there are no words, and so on.
+func answerText(m outbox.Message, route Route) string {
+	answer := strings.TrimSpace(m.Answer)
+	switch {
+	case answer == "" && m.Reason != "":
 		return "I could not answer: " + m.Reason
+	case answer == "" && !route.Bot:
+		return "I have ended my turn without words."
 	}
-	return strings.TrimSpace(m.Answer)
+	return answer
 }
 
 // listener is what the harness does with what its agent does.

@@ -3,6 +3,7 @@ package harness
 import (
 	"testing"
 
+	"den/internal/conversation/outbox"
 	"den/internal/runner"
 )
 
@@ -14,6 +15,28 @@ func TestVendorsFailuresAreNotTheAgents(t *testing.T) {
 	} {
 		if got := ownFault(&runner.Failure{Class: class}); (got != nil) != own {
 			t.Errorf("%s: %v", class, got)
+		}
+	}
+}
+
+// Who asked is always told something. A program is not told that there are no
+// words: it would answer that.
+func TestAnswerText(t *testing.T) {
+	person, bot := Route{Kind: RouteChannel, Sender: "bob"}, Route{Kind: RouteChannel, Sender: "fox", Bot: true}
+	for name, row := range map[string]struct {
+		message outbox.Message
+		route   Route
+		want    string
+	}{
+		"words":              {outbox.Message{Answer: " hello\n"}, person, "hello"},
+		"failed":             {outbox.Message{Reason: "overload"}, person, "I could not answer: overload"},
+		"words and a reason": {outbox.Message{Answer: "half", Reason: "overload"}, person, "half"},
+		"wordless":           {outbox.Message{Answer: " \n"}, person, "I have ended my turn without words."},
+		"wordless to a bot":  {outbox.Message{}, bot, ""},
+		"failed for a bot":   {outbox.Message{Reason: "overload"}, bot, "I could not answer: overload"},
+	} {
+		if got := answerText(row.message, row.route); got != row.want {
+			t.Errorf("%s: %q, want %q", name, got, row.want)
 		}
 	}
 }

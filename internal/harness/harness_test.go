@@ -212,6 +212,45 @@ func TestMentionsAndDirectMessages(t *testing.T) {
 	}
 }
 
+// What one program asks another is not for the agent; what somebody does is.
+func TestRequestsOfProgramsAreNoPrompts(t *testing.T) {
+	w := newWorld(t)
+	w.start("echo", "cat")
+	bob := w.person("bob")
+	defer bob.Close()
+	say(t, bob, "echo", "\x01VERSION\x01")
+	say(t, bob, "echo", "\x01ACTION waves\x01")
+	if e := hears(t, bob, "echo", 1)[0]; e.Text != "[IRC DM] <bob> /me waves" {
+		t.Errorf("%q", e.Text)
+	}
+}
+
+// Who asked is told of a turn that ends without words, or is cancelled.
+func TestSilentTurnsAreTold(t *testing.T) {
+	w := newWorld(t)
+	begun := filepath.Join(w.dir, "begun")
+	w.start("quiet", `x=$(cat); case $x in *wait*) touch `+begun+`; while true; do sleep 0.05; done;; esac`)
+	bob := w.person("bob")
+	defer bob.Close()
+	say(t, bob, "#general", "@quiet hello?")
+	if e := hears(t, bob, "quiet", 1)[0]; e.Text != "I have ended my turn without words." {
+		t.Errorf("%q", e.Text)
+	}
+	say(t, bob, "#general", "@quiet wait")
+	for {
+		if _, err := os.Stat(begun); err == nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if _, err := w.dial("quiet").Call(t.Context(), ipc.Request{Type: ipc.Cancel}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if e := hears(t, bob, "quiet", 1)[0]; e.Text != "I could not answer: my turn was cancelled" {
+		t.Errorf("%q", e.Text)
+	}
+}
+
 // The agent finds its harness by its environment.
 func TestAgentEnvironment(t *testing.T) {
 	w := newWorld(t)

@@ -103,6 +103,8 @@ func (o Outcome) whyNoAnswer() string {
 	switch {
 	case o.Failure != nil:
 		return o.Failure.WithAdvice()
+	case o.Result.Cancelled && strings.TrimSpace(o.Result.Text) == "":
+		return "my turn was cancelled"
 	case o.Denied && strings.TrimSpace(o.Result.Text) == "": // some agents end their turn then
 		return "what I asked permission for was not allowed"
 	}

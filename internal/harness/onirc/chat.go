@@ -92,8 +92,8 @@ func (c *chat) listen(hearer harness.Hearer) {
 		}
 		switch e.Kind {
 		case irc.EventMessage:
-			if e.Command != "TAGMSG" {
-				hearer.Heard(incoming(e))
+			if m, ok := incoming(e); ok {
+				hearer.Heard(m)
 			}
 		case irc.EventInvite:
 			if c.Same(e.Subject, c.client.Nick()) {
@@ -119,11 +119,21 @@ func (c *chat) listen(hearer harness.Hearer) {
 	}
 }
 
-func incoming(e irc.Event) harness.Incoming {
-	return harness.Incoming{
-		Target: e.Target, Nick: e.From.Nick, Account: e.Account, Text: e.Text, At: e.Time, ID: e.ID,
-		Own: e.Own, Notice: e.Command == "NOTICE", Bot: e.Bot, Missed: e.Missed,
+// incoming is a message as the harness hears it. ok is false for what is not
+// meant to be read: messages without text, and requests of one program to
+// another. An action is what its sender typed.
+func incoming(e irc.Event) (m harness.Incoming, ok bool) {
+	text := e.Text
+	if command, rest, isRequest := irc.CTCP(text); isRequest {
+		if command != "ACTION" {
+			return m, false
+		}
+		text = "/me " + rest
 	}
+	return harness.Incoming{
+		Target: e.Target, Nick: e.From.Nick, Account: e.Account, Text: text, At: e.Time, ID: e.ID,
+		Own: e.Own, Notice: e.Command == "NOTICE", Bot: e.Bot, Missed: e.Missed,
+	}, e.Command != "TAGMSG"
 }
 
 func (c *chat) Nick() string       { return c.client.Nick() }
