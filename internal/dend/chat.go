@@ -254,7 +254,7 @@ func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error)
 		server.Account = nick
 	}
 	if p.Own {
-		server.PasswordFile = d.chat.passwordFile()
+		server.Own, server.PasswordFile = true, d.chat.passwordFile()
 	}
 	return server, nil
 }

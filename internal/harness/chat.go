@@ -18,6 +18,8 @@ type Chat interface {
 	// the message may have been sent before: what the server has of it is not
 	// said twice, as far as the server lets that be known.
 	Send(ctx context.Context, target, text, id string, again bool) error
+	// Notice says something that programs do not answer.
+	Notice(ctx context.Context, target, text string) error
 	Join(ctx context.Context, channel string) error
 	Part(ctx context.Context, channel string) error
 	// Who tells who is in a channel, or of one person.

@@ -102,6 +102,7 @@ type Webhook struct {
 // Server is where the channels are.
 type Server struct {
 	Address  string `json:"address,omitempty"` // host:port; "" for no channels
+	Own      bool   `json:"own,omitempty"`     // the keeper's: it takes more at once than others
 	TLS      bool   `json:"tls,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"` // any certificate
 	Account  string `json:"account,omitempty"`

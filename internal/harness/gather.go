@@ -175,7 +175,7 @@ func (h *Harness) considerInvitation(ctx context.Context, i Invitation) {
 	if !h.chat.IsChannel(i.Channel) || h.isIn(i.Channel) || h.places.wasOffered(i.Channel) {
 		return
 	}
-	if !h.peers.allow("invitation "+i.Nick, true, h.clock()) {
+	if allowed, _ := h.peers.allow("invitation "+i.Nick, true, h.clock()); !allowed {
 		h.logf("too many invitations of %s: the one to %s is not told", i.Nick, i.Channel)
 		return
 	}

@@ -95,7 +95,7 @@ func (w *world) start(nick, shell string, change ...func(*harness.Options)) *age
 	o := harness.Options{
 		Config: harness.Config{
 			Agent: nick, Nick: nick, Dir: w.t.TempDir(), Backend: "script", Command: []string{"sh", "-c", shell},
-			Server: harness.Server{Address: w.address}, Channels: []string{"#general"}, Den: "/nowhere/den",
+			Server: harness.Server{Address: w.address, Own: true}, Channels: []string{"#general"}, Den: "/nowhere/den",
 		},
 		StateDir: state, Driver: script.Driver{}, Spawn: local.Spawner{Mark: w.t.Name() + nick}, Connect: onirc.Connect,
 		Screen: harness.NewScreen(nil, io.Discard, log, time.Now), Getenv: func(key string) string { return w.vars[key] },

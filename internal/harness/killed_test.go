@@ -50,7 +50,7 @@ func (w *world) spawn(nick, shell string) (kill func()) {
 	state := filepath.Join(w.dir, "state-"+nick)
 	c := harness.Config{
 		Agent: nick, Nick: nick, Dir: w.dir, Backend: "script", Command: []string{"sh", "-c", shell},
-		Server: harness.Server{Address: w.address}, Channels: []string{"#general"}, Den: "/nowhere/den",
+		Server: harness.Server{Address: w.address, Own: true}, Channels: []string{"#general"}, Den: "/nowhere/den",
 	}
 	if err := c.Save(state); err != nil {
 		w.t.Fatal(err)

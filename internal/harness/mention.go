@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -87,16 +88,34 @@ func (h *Harness) heed(m Incoming, direct bool) {
 			text += alreadyReply
 		}
 	}
-	if !h.peers.allow(m.Nick, m.Bot, h.clock()) {
-		h.logf("too many messages of %s: one is not answered", m.Nick)
-		return
-	}
 	reply := m.Target
 	if direct {
 		reply = m.Nick
+	}
+	if allowed, first := h.peers.allow(m.Nick, m.Bot, h.clock()); !allowed {
+		h.tooMany(m, reply, first)
+		return
 	}
 	if !m.Bot {
 		h.over.supervisor.Returned()
 	}
 	h.prompt(promptID(m), text, Route{Kind: RouteChannel, Target: reply, Sender: m.Nick, Bot: m.Bot})
+}
+
+// tooMany tells of a message that is not answered, in the channel or to the
+// person once until another is answered. It is a notice: no program answers it.
+func (h *Harness) tooMany(m Incoming, reply string, first bool) {
+	h.logf("too many messages of %s: one is not answered", m.Nick)
+	if !first {
+		return
+	}
+	h.screen.Notef("%s says more than is answered; 'den channel read' has all of it", m.Nick)
+	text := fmt.Sprintf("%s: that is more than I answer: %s. Until then I do not answer.", m.Nick, rateOf(m.Bot))
+	h.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), sendLimit)
+		defer cancel()
+		if err := h.chat.Notice(ctx, reply, text); err != nil {
+			h.logf("tell %s that a message is not answered: %v", m.Nick, err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,17 @@ var (
 	botRate    = rate{burst: 10, refill: 30 * time.Second}
 )
 
+func rateOf(bot bool) rate {
+	if bot {
+		return botRate
+	}
+	return personRate
+}
+
+func (r rate) String() string {
+	return fmt.Sprintf("%d messages at once, and then one every %v", r.burst, r.refill)
+}
+
 // maxPeers bounds the peers that are remembered. Those that used up nothing are
 // forgotten first; if all did, new ones are not answered.
 const maxPeers = 10000
@@ -33,6 +45,7 @@ type bucket struct {
 	rate   rate
 	tokens float64
 	at     time.Time
+	told   bool // that it is not answered, since it last was
 }
 
 func (b *bucket) fill(now time.Time) {
@@ -50,11 +63,10 @@ func (p *peers) forgetLocked(now time.Time) bool {
 	return len(p.all) < maxPeers
 }
 
-func (p *peers) allow(nick string, bot bool, now time.Time) bool {
-	r := personRate
-	if bot {
-		r = botRate
-	}
+// allow reports whether a peer is answered. Where it is not, first is whether it
+// was before.
+func (p *peers) allow(nick string, bot bool, now time.Time) (allowed, first bool) {
+	r := rateOf(bot)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all == nil {
@@ -64,7 +76,7 @@ func (p *peers) allow(nick string, bot bool, now time.Time) bool {
 	b := p.all[key]
 	if b == nil {
 		if len(p.all) >= maxPeers && !p.forgetLocked(now) {
-			return false
+			return false, false
 		}
 		b = &bucket{rate: r, tokens: float64(r.burst), at: now}
 		p.all[key] = b
@@ -72,8 +84,10 @@ func (p *peers) allow(nick string, bot bool, now time.Time) bool {
 	b.rate = r
 	b.fill(now)
 	if b.tokens < 1 {
-		return false
+		first, b.told = !b.told, true
+		return false, first
 	}
 	b.tokens--
-	return true
+	b.told = false
+	return true, false
 }

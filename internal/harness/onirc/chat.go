@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,6 +28,7 @@ type chat struct {
 	nick   string // as it was configured
 	tags   []string
 	logf   func(string, ...any)
+	halves halves
 	end    context.CancelFunc
 	heard  sync.WaitGroup
 }
@@ -35,23 +38,9 @@ var _ harness.Chat = (*chat)(nil)
 // Connect joins the channels of a harness. It returns at once: until the
 // server can be reached, and whenever it cannot, the client tries again.
 func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, bool), hearer harness.Hearer, logf func(string, ...any), getenv func(string) string) (harness.Chat, error) {
-	config := irc.ClientConfig{Address: c.Server.Address, Nick: c.Nick, RealName: realName(c), Bot: true, Cursors: map[string]irc.Cursor{}}
-	// Answers must not wait behind each other for long; the queue and the
-	// server's own limits are what protects it.
-	config.Limits = irc.ClientLimits{LineRate: 50, LineBurst: 200, Queue: 4096}
-	if c.Server.TLS {
-		host, _, _ := strings.Cut(c.Server.Address, ":")
-		config.TLS = &tls.Config{ServerName: host, InsecureSkipVerify: c.Server.Insecure}
-	}
-	if c.Server.Account != "" {
-		config.Login = &irc.Login{Account: c.Server.Account, Password: getenv(c.Server.PasswordEnv)}
-	}
-	if c.Server.PasswordFile != "" {
-		password, err := os.ReadFile(c.Server.PasswordFile)
-		if err != nil {
-			return nil, fault.Errorf(fault.Storage, "read the server's password: %w", err)
-		}
-		config.Password = strings.TrimSpace(string(password))
+	config, err := clientConfig(c, getenv)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range c.Channels {
 		config.Channels = append(config.Channels, irc.ChannelKey{Name: name})
@@ -75,9 +64,36 @@ func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, 
 	return ch, nil
 }
 
-// agentMark is in the real name of every agent that den runs, and its tags
-// after it: standard servers have no other place for them.
-const agentMark = "(den)"
+// clientConfig is how the server is reached.
+func clientConfig(c harness.Config, getenv func(string) string) (irc.ClientConfig, error) {
+	config := irc.ClientConfig{
+		Address: c.Server.Address, Nick: c.Nick, RealName: realName(c), Bot: true, Cursors: map[string]irc.Cursor{},
+		Limits: irc.ClientLimits{Queue: 4096},
+	}
+	if c.Server.Own {
+		// Answers must not wait behind each other for long, and den's server
+		// takes more. Others disconnect who sends so much.
+		config.Limits.LineRate, config.Limits.LineBurst = 50, 200
+	}
+	if c.Server.TLS {
+		host, _, err := net.SplitHostPort(c.Server.Address)
+		if err != nil {
+			return config, fault.Errorf(fault.Usage, "connect to the server: %w", err)
+		}
+		config.TLS = &tls.Config{ServerName: host, InsecureSkipVerify: c.Server.Insecure}
+	}
+	if c.Server.Account != "" {
+		config.Login = &irc.Login{Account: c.Server.Account, Password: getenv(c.Server.PasswordEnv)}
+	}
+	if c.Server.PasswordFile != "" {
+		password, err := os.ReadFile(c.Server.PasswordFile)
+		if err != nil {
+			return config, fault.Errorf(fault.Storage, "read the server's password: %w", err)
+		}
+		config.Password = strings.TrimSpace(string(password))
+	}
+	return config, nil
+}
 
 func realName(c harness.Config) string {
 	return strings.TrimSpace(c.Nick + " " + agentMark + " " + irc.FormatTags(c.Tags))
@@ -85,6 +101,7 @@ func realName(c harness.Config) string {
 
 // listen hands on what comes until the client has ended.
 func (c *chat) listen(hearer harness.Hearer) {
+	others := agents{client: c.client, logf: c.logf}
 	for {
 		e, err := c.client.Next(context.Background())
 		if err != nil {
@@ -93,6 +110,7 @@ func (c *chat) listen(hearer harness.Hearer) {
 		switch e.Kind {
 		case irc.EventMessage:
 			if m, ok := incoming(e); ok {
+				m.Bot = m.Bot || c.isToAgent(m) && others.isProgram(m.Nick)
 				hearer.Heard(m)
 			}
 		case irc.EventInvite:
@@ -117,6 +135,11 @@ func (c *chat) listen(hearer harness.Hearer) {
 			c.logf("%d events were dropped", e.Dropped)
 		}
 	}
+}
+
+// isToAgent reports whether a message is one that the agent may answer.
+func (c *chat) isToAgent(m harness.Incoming) bool {
+	return !m.Own && !m.Notice && (!c.IsChannel(m.Target) || c.Mentioned(m.Text))
 }
 
 // incoming is a message as the harness hears it. ok is false for what is not
@@ -195,34 +218,54 @@ func personOf(u irc.User) ipc.Person {
 	return p
 }
 
-// Send says text line by line. With again, lines that the server's history has
-// already are left out.
+// Notice says something that programs do not answer.
+func (c *chat) Notice(ctx context.Context, target, text string) error {
+	_, err := c.client.Notice(ctx, target, text)
+	return err
+}
+
+// Send says text line by line. With again, lines that the server has already
+// are left out: those of which it told that, and those in its history.
 func (c *chat) Send(ctx context.Context, target, text, id string, again bool) error {
+	todo, begun := half{}, false
 	var there map[string]bool
 	if again && id != "" {
 		var err error
 		if there, err = c.said(ctx, target); err != nil {
 			return err
 		}
+		todo, begun = c.halves.take(id, target, text)
 	}
-	n := 0
-	// Cut here and not by the client, so that each line has its own id.
-	for _, line := range c.client.Split(target, text) {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		n++
-		lineID := fmt.Sprintf("%s.%d", id, n)
-		if there[lineID] {
-			continue
-		}
+	if !begun {
+		todo = half{id: id, target: target, text: text, rest: c.lines(target, text)}
+	}
+	err := c.sayRest(ctx, &todo, there)
+	if err != nil && id != "" {
+		c.halves.keep(todo)
+	}
+	return err
+}
+
+// lines cuts a text. It is cut here and not by the client, so that each line
+// has its own id.
+func (c *chat) lines(target, text string) []string {
+	return slices.DeleteFunc(c.client.Split(target, text), func(line string) bool { return strings.TrimSpace(line) == "" })
+}
+
+// sayRest says what is left of a message, but for the lines that are there.
+func (c *chat) sayRest(ctx context.Context, todo *half, there map[string]bool) error {
+	for len(todo.rest) > 0 {
+		lineID := fmt.Sprintf("%s.%d", todo.id, todo.said+1)
 		var tags irc.Tags
-		if id != "" {
+		if todo.id != "" {
 			tags = irc.Tags{{Key: idTag, Value: lineID}}
 		}
-		if _, err := c.client.SendTagged(ctx, target, line, tags); err != nil {
-			return err
+		if !there[lineID] {
+			if _, err := c.client.SendTagged(ctx, todo.target, todo.rest[0], tags); err != nil {
+				return err
+			}
 		}
+		todo.said, todo.rest = todo.said+1, todo.rest[1:]
 	}
 	return nil
 }
