@@ -65,13 +65,13 @@ func relay(t *testing.T, server string, treat func(line string) treatment) (addr
 			if err != nil {
 				return
 			}
-			go relayOne(t, client, server, treat)
+			go relayOne(client, server, treat)
 		}
 	}()
 	return l.Addr().String()
 }
 
-func relayOne(t *testing.T, client net.Conn, server string, treat func(line string) treatment) {
+func relayOne(client net.Conn, server string, treat func(line string) treatment) {
 	defer client.Close()
 	up, err := net.Dial("tcp", server)
 	if err != nil {
