@@ -118,15 +118,14 @@ func limits(b workspace.Budget) budget.Limits {
 	}
 }
 
-// supervision is that of the workspace. Without a model there is nobody to
-// ask: then fixed rules judge.
+// supervision is that of the workspace: by an agent, or by fixed rules.
 func supervision(ws *workspace.Workspace) harness.Supervision {
 	s := ws.Supervisor
-	backend := s.Agent
-	if s.Model == "" {
-		backend = ""
+	backend := ""
+	if s.IsMind() {
+		backend = s.Agent
 	}
-	return harness.Supervision{Backend: backend, Model: s.Model, Thinking: s.Thinking, Window: s.WindowSize, Every: s.EvalInterval, Threshold: s.EscalationThreshold, Instructions: s.Instructions}
+	return harness.Supervision{Backend: backend, Command: s.Command, Model: s.Model, Thinking: s.Thinking, Window: s.WindowSize, Every: s.EvalInterval, Threshold: s.EscalationThreshold, Instructions: s.Instructions}
 }
 
 // nickOf is the name of an agent in channels: the last part of its name.

@@ -89,7 +89,8 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	if s.CircuitOpen {
 		s.CircuitSince = h.runner.CircuitSince()
 	}
-	s.Supervisor = string(h.over.supervisor.Status().State)
+	watching := h.over.supervisor.Status()
+	s.Supervisor, s.SupervisorError = string(watching.State), watching.LastError
 	if s.Description == "" {
 		s.Description = "nothing"
 	}

@@ -32,10 +32,16 @@ ESCALATION    it does harm, or is lost beyond correction: a person has to look. 
 
 const answerForm = `Answer with one JSON object and nothing else: {"verdict": "OK" | "CORRECTION" | "THINK_DEEPER" | "ESCALATION", "message": "one or two sentences; may be empty for OK"}`
 
+// allKinds are those of all tools. A driver that cannot keep them from its agent
+// asks before they are used, and Ask denies.
+var allKinds = []permission.Kind{
+	permission.Read, permission.Edit, permission.Execute, permission.Fetch, permission.Think, permission.Question, permission.Other,
+}
+
 // Judge opens a session, asks, and closes it. The context bounds all of it.
 func (m Mind) Judge(ctx context.Context, w Window) (Verdict, error) {
 	o := m.Options
-	o.Resume = ""
+	o.Resume, o.Without = "", allKinds
 	o.Ask = func(context.Context, permission.Request) permission.Decision {
 		return permission.Decision{Reason: "a supervisor uses no tools: answer from the record alone"}
 	}

@@ -23,9 +23,10 @@ type vendor struct {
 	turnError error
 	hangs     bool
 
-	prompt string
-	denied permission.Decision
-	closed int
+	prompt  string
+	without []permission.Kind
+	denied  permission.Decision
+	closed  int
 }
 
 func (v *vendor) Name() string { return "vendor" }
@@ -45,7 +46,7 @@ type vendorSession struct {
 func (s *vendorSession) ID() string { return "1" }
 
 func (s *vendorSession) Turn(ctx context.Context, prompt string, each func(runner.Event)) (runner.Result, error) {
-	s.prompt = prompt
+	s.prompt, s.without = prompt, s.options.Without
 	s.denied = s.options.Ask(ctx, permission.Request{Kind: permission.Read, Paths: []string{"x"}})
 	s.options.Log("a line")
 	if s.hangs {
@@ -81,6 +82,9 @@ func TestMindJudges(t *testing.T) {
 	}
 	if v.denied.Allow || v.denied.Reason == "" {
 		t.Errorf("a tool was allowed: %+v", v.denied)
+	}
+	if len(v.without) != 7 {
+		t.Errorf("it is to have no tools of the kinds %q", v.without)
 	}
 	if strings.Contains(v.prompt, token) {
 		t.Error("the prompt has a secret")

@@ -104,11 +104,11 @@ type correction struct {
 type Status struct {
 	State     State     `json:"state"`
 	Failed    int       `json:"failed_corrections,omitempty"`
-	Steps     int       `json:"steps"`             // that were observed
-	Dropped   int       `json:"dropped,omitempty"` // because the judge was slow
-	Judged    int       `json:"judged"`            // evaluations that gave a verdict
-	Errors    int       `json:"errors,omitempty"`  // evaluations that did not
-	LastError string    `json:"last_error,omitempty"`
+	Steps     int       `json:"steps"`                // that were observed
+	Dropped   int       `json:"dropped,omitempty"`    // because the judge was slow
+	Judged    int       `json:"judged"`               // evaluations that gave a verdict
+	Errors    int       `json:"errors,omitempty"`     // evaluations that did not
+	LastError string    `json:"last_error,omitempty"` // of the last evaluation, or ""
 	Last      Verdict   `json:"last,omitzero"`
 	LastAt    time.Time `json:"last_at,omitzero"`
 }
@@ -300,6 +300,9 @@ func (s *Supervisor) evaluate(ctx context.Context) {
 	if err == nil && !v.Action.valid() {
 		err = fault.Errorf(fault.Protocol, "judge: '%s' is no verdict", v.Action)
 	}
+	if err != nil && err.Error() != s.Status().LastError {
+		s.options.Log("the supervisor could not judge: " + err.Error())
+	}
 	acts, void := s.note(ctx, generation, v, err)
 	if void {
 		s.known.Unjudged = s.options.Every - 1 // the next step is judged
@@ -324,6 +327,7 @@ func (s *Supervisor) note(ctx context.Context, generation int, v Verdict, err er
 		s.status.LastError = err.Error()
 		return false, false
 	}
+	s.status.LastError = ""
 	s.status.Judged++
 	s.status.Last, s.status.LastAt = v, time.Now()
 	return generation == s.generation, generation != s.generation

@@ -23,7 +23,7 @@ func resolve(w *Workspace, tree *node, r *report) {
 	decode(sections, &top, "the file", r)
 	w.SessionTemplate, w.Suspended = top.Workspace.SessionTemplate, top.Workspace.Suspended
 	w.Session, w.Keeper = top.Session, top.Keeper
-	w.Server, w.Supervisor, w.Webhooks = top.Server, top.Supervisor, top.Webhooks
+	w.Server, w.Supervisor, w.Webhooks = top.Server, top.Supervisor.withCommand(), top.Webhooks
 	w.Name = workspaceName(w, top, tree, r)
 
 	a := &resolver{w: w, tree: tree, top: top, report: r}

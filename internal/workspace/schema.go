@@ -86,13 +86,14 @@ type Server struct {
 
 // Supervisor is who watches agents' turns.
 type Supervisor struct {
-	Agent               string `key:"agent"`
-	Model               string `key:"model"`
-	Thinking            string `key:"thinking"`
-	WindowSize          int    `key:"window_size"`
-	EvalInterval        int    `key:"eval_interval"`
-	EscalationThreshold int    `key:"escalation_threshold"`
-	Instructions        string `key:"instructions,prompt_override"` // what it is told to watch for, instead of den's own
+	Agent               string   `key:"agent"` // rules, or who judges; see IsMind
+	Command             []string `key:"command,acp_command"`
+	Model               string   `key:"model"`
+	Thinking            string   `key:"thinking"`
+	WindowSize          int      `key:"window_size"`
+	EvalInterval        int      `key:"eval_interval"`
+	EscalationThreshold int      `key:"escalation_threshold"`
+	Instructions        string   `key:"instructions,prompt_override"` // what it is told to watch for, instead of den's own
 }
 
 // Webhooks are told of what a person should know.

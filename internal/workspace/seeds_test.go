@@ -64,7 +64,7 @@ func TestChannelExampleLoadsUnchanged(t *testing.T) {
 		t.Errorf("workspace %q, server %+v", w.Name, w.Server)
 	}
 	want := workspace.Supervisor{Agent: "claude", Model: "claude-sonnet-4-6", Thinking: "medium", WindowSize: 20, EvalInterval: 5, EscalationThreshold: 3}
-	if w.Supervisor != want {
+	if !reflect.DeepEqual(w.Supervisor, want) {
 		t.Errorf("supervisor = %+v", w.Supervisor)
 	}
 	if len(w.Agents) != 3 {
@@ -89,7 +89,7 @@ func TestChannelExampleLoadsUnchanged(t *testing.T) {
 // The same in TOML is the same workspace.
 func TestChannelExampleInTOML(t *testing.T) {
 	yaml, toml := load(t, "testdata/channels/agents.yaml"), load(t, "testdata/channels/den.toml")
-	if yaml.Name != toml.Name || yaml.Server != toml.Server || yaml.Supervisor != toml.Supervisor || len(yaml.Agents) != len(toml.Agents) {
+	if yaml.Name != toml.Name || yaml.Server != toml.Server || !reflect.DeepEqual(yaml.Supervisor, toml.Supervisor) || len(yaml.Agents) != len(toml.Agents) {
 		t.Fatalf("%+v and %+v", yaml, toml)
 	}
 	for i := range yaml.Agents {
@@ -173,6 +173,41 @@ func TestHintAtTheSpecificationsFile(t *testing.T) {
 	path := write(t, map[string]string{"agents.yaml": "agents: []\n"})
 	if _, err := workspace.Find(filepath.Dir(path)); !strings.Contains(fault.HintOf(err), "-f agents.yaml") {
 		t.Errorf("%v, hint %q", err, fault.HintOf(err))
+	}
+}
+
+// A supervisor that could judge nothing is refused; one that speaks ACP has the
+// command that agents have.
+func TestSupervisors(t *testing.T) {
+	agents := "\nagents:\n- {nick: s-a, agent: claude}\n"
+	for text, want := range map[string]string{
+		"{agent: claud, model: m}":            "agents.yaml:1: 'supervisor.agent' is 'claud'; it must be one of rules, claude, codex, copilot, acp, script, did you mean 'claude'?",
+		"{agent: script}":                     "needs 'supervisor.command'",
+		"{agent: rules, model: m}":            "'supervisor.agent' is 'rules', which has neither a model nor a command",
+		"{agent: rules, command: [opencode]}": "'supervisor.agent' is 'rules', which has neither a model nor a command",
+	} {
+		_, err := workspace.Load(write(t, map[string]string{"agents.yaml": "supervisor: " + text + agents}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]struct {
+		command []string
+		mind    bool
+	}{
+		"{agent: rules}":                           {nil, false},
+		"{agent: codex}":                           {nil, false}, // of which model, nobody says
+		"{model: m}":                               {nil, true},
+		"{agent: acp}":                             {nil, false},
+		"{agent: acp, model: m}":                   {[]string{"opencode", "acp"}, true},
+		"{agent: acp, command: [gemini, --acp]}":   {[]string{"gemini", "--acp"}, true},
+		"{agent: acp, acp_command: [qwen, --acp]}": {[]string{"qwen", "--acp"}, true},
+		"{agent: script, command: [./judge]}":      {[]string{"./judge"}, true},
+	} {
+		w := load(t, write(t, map[string]string{"agents.yaml": "supervisor: " + text + agents}))
+		if s := w.Supervisor; !slices.Equal(s.Command, want.command) || s.IsMind() != want.mind {
+			t.Errorf("%s: %+v, a mind: %v", text, s, s.IsMind())
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		w.Warnings = append(w.Warnings, missingFiles(a)...)
 		w.Warnings = append(w.Warnings, unknownCosts(a)...)
 	}
+	checkSupervisor(w.Supervisor, tree.get("supervisor"), r)
 	w.Warnings = append(w.Warnings, unread(tree)...)
 	checkNames(w, r)
 	checkDependencies(w, r)

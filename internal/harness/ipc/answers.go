@@ -83,6 +83,8 @@ type AgentStatus struct {
 	BudgetUntil  time.Time `json:"budget_until,omitzero"`  // when turns begin again, where it is exceeded
 	CircuitSince time.Time `json:"circuit_since,omitzero"` // when it opened, while CircuitOpen
 	Supervisor   string    `json:"supervisor"`             // watching, or paused after it has called a person
+
+	SupervisorError string `json:"supervisor_error,omitempty"` // why its last evaluation gave no verdict
 }
 
 // StateLine is what Watch sends with every change.

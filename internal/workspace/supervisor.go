@@ -1,0 +1,46 @@
+package workspace
+
+import "slices"
+
+// supervisors are who can judge agents: fixed rules, or an agent of one of
+// these kinds.
+var supervisors = []string{"rules", "claude", "codex", "copilot", "acp", "script"}
+
+// IsMind reports whether an agent judges, and not fixed rules: without a model
+// or a command there is nobody to ask.
+func (s Supervisor) IsMind() bool {
+	return s.Agent != "" && s.Agent != "rules" && (s.Model != "" || len(s.Command) > 0)
+}
+
+// withCommand adds the command that agents of the supervisor's kind have, where
+// the file gives none.
+func (s Supervisor) withCommand() Supervisor {
+	if s.Agent != "acp" || s.Model == "" || len(s.Command) > 0 {
+		return s
+	}
+	for _, word := range builtin().get("providers").get("acp").get("acp_command").items {
+		s.Command = append(s.Command, word.text)
+	}
+	return s
+}
+
+// checkSupervisor reports a supervisor that could judge nothing.
+func checkSupervisor(s Supervisor, n *node, r *report) {
+	if n == nil || n.kind != tableNode {
+		return
+	}
+	at := n.origin
+	if agent := n.get("agent"); agent != nil {
+		at = agent.origin
+	}
+	if message := notOneOf("supervisor.agent", s.Agent, supervisors); message != "" {
+		r.add(at, "%s", message)
+		return
+	}
+	if s.Agent == "script" && len(s.Command) == 0 {
+		r.add(at, "'supervisor.agent' is 'script', which needs 'supervisor.command': the program that judges")
+	}
+	if s.Agent == "rules" && slices.ContainsFunc([]string{"model", "command", "acp_command"}, func(key string) bool { return n.get(key) != nil }) {
+		r.add(at, "'supervisor.agent' is 'rules', which has neither a model nor a command: name an agent, or leave them out")
+	}
+}
