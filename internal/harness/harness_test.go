@@ -330,6 +330,40 @@ func (w *world) dial(nick string) *ipc.Conn {
 	return conn
 }
 
+// Who knows nothing but the nick finds the harness, whether there is a runtime
+// directory or not, and what they find is the harness's own socket.
+func TestSocketIsFoundByNick(t *testing.T) {
+	for name, place := range map[string]string{"XDG_RUNTIME_DIR": "", "HOME": ".culture/run"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			root := w.vars[name]
+			w.vars["DEN_RUN_DIR"] = filepath.Join(root, "d") // of the harness's own socket
+			if name == "HOME" {
+				delete(w.vars, "XDG_RUNTIME_DIR")
+			} else {
+				delete(w.vars, "HOME")
+			}
+			a := w.start("echo", sayer)
+			link := filepath.Join(root, place, "culture-echo.sock")
+			own, err := ipc.OwnSocketPath(a.state, func(key string) string { return w.vars[key] })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if to, err := os.Readlink(link); err != nil || to != own {
+				t.Errorf("%s leads to %q, want %q; %v", link, to, own, err)
+			}
+			var joined ipc.Joined
+			if _, err := w.dial("echo").Call(t.Context(), ipc.Request{Type: ipc.Channels}, &joined); err != nil || len(joined.Channels) != 1 {
+				t.Errorf("%v, %v", joined, err)
+			}
+			a.stop()
+			if _, err := os.Lstat(link); !os.IsNotExist(err) {
+				t.Errorf("%s is left: %v", link, err)
+			}
+		})
+	}
+}
+
 // Every command of the specification has a real answer.
 func TestCommands(t *testing.T) {
 	w := newWorld(t)
