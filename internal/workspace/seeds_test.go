@@ -143,10 +143,13 @@ agents:
 		t.Errorf("%+v %+v", w.Supervisor, w.Webhooks)
 	}
 	said := strings.Join(w.Warnings, "\n")
-	for _, key := range []string{"telemetry", "presence", "poll_interval", "tags", "attention", "archived_at"} {
+	for _, key := range []string{"telemetry", "presence", "poll_interval", "attention", "archived_at"} {
 		if strings.Count(said, "'"+key+"' has no effect: ") != 1 {
 			t.Errorf("no warning of '%s' in:\n%s", key, said)
 		}
+	}
+	if strings.Contains(said, "'tags'") || !slices.Equal(a.Tags, []string{"go"}) {
+		t.Errorf("tags %q, and warnings:\n%s", a.Tags, said)
 	}
 }
 

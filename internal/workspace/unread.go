@@ -24,7 +24,6 @@ var (
 	}
 	noEffectAgent = map[string]string{
 		"kubernetes":      notYet,
-		"tags":            notYet,
 		"attention":       noPolls,
 		"icon":            "chat servers have no icons",
 		"archived_at":     "it is a note",
