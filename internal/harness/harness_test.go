@@ -341,7 +341,7 @@ func TestSocketIsFoundByNick(t *testing.T) {
 			if name == "HOME" {
 				delete(w.vars, "XDG_RUNTIME_DIR")
 			} else {
-				delete(w.vars, "HOME")
+				w.vars["HOME"] = filepath.Join(root, "home")
 			}
 			a := w.start("echo", sayer)
 			link := filepath.Join(root, place, "culture-echo.sock")
