@@ -110,7 +110,7 @@ func (h *Harness) tooMany(m Incoming, reply string, first bool) {
 		return
 	}
 	h.screen.Notef("%s says more than is answered; 'den channel read' has all of it", m.Nick)
-	text := fmt.Sprintf("%s: that is more than I answer: %s. Until then I do not answer.", m.Nick, rateOf(m.Bot))
+	text := fmt.Sprintf("%s: I answer %s. The others I do not answer.", m.Nick, rateOf(m.Bot))
 	h.background.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), sendLimit)
 		defer cancel()
