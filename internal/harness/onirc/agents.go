@@ -46,7 +46,7 @@ func (a *agents) isProgram(nick string) bool {
 	if a.tellsBots() {
 		return false // it would have said so
 	}
-	key, now := a.client.ISupport().Fold(nick), time.Now()
+	key, now := a.client.ISupport().CaseMapping.Fold(nick), time.Now()
 	if k, ok := a.known[key]; ok && now.Before(k.until) {
 		return k.program
 	}

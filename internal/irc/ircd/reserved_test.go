@@ -12,7 +12,7 @@ import (
 // A reserved nick is for those who may have it, in every spelling and whenever
 // they ask for it; who has it when it becomes reserved loses the connection.
 func TestReservedNicks(t *testing.T) {
-	s, address := start(t, ircd.Config{})
+	s, address := start(t, ircd.Config{Dir: t.TempDir()})
 	eve := join(t, address, "Bob", "")
 	var mu sync.Mutex // guards people
 	people := map[string]bool{}
