@@ -72,12 +72,9 @@ func (h *Harness) spend(u budget.Usage) {
 // the agent on the socket.
 func (h *Harness) whisper(id, message string, action supervisor.Action) error {
 	h.screen.Notef("%s: %s", action, message)
-	prompt := runner.Prompt{ID: id, Text: "[supervisor " + string(action) + "] " + message, Urgent: true}
-	if _, err := h.runner.SendPrompt(prompt); err != nil {
-		return err
-	}
 	h.server.Whisper(string(action), message)
-	return nil
+	_, err := h.runner.SendPrompt(runner.Prompt{ID: id, Text: "[supervisor " + string(action) + "] " + message, Urgent: true})
+	return err
 }
 
 // settleWhisper tells the supervisor of a correction whose turn began before

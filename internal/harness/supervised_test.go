@@ -145,10 +145,8 @@ func TestCorrectionIsTheNextTurn(t *testing.T) {
 		call(ipc.Request{Type: ipc.Status}, &status)
 	}
 	call(ipc.Request{Type: ipc.Resume}, nil)
-	whispers := 0
-	conn.OnWhisper = func(ipc.Whisper) { whispers++ }
-	for whispers == 0 { // until the correction is queued
-		call(ipc.Request{Type: ipc.Channels}, nil)
+	for status := (ipc.AgentStatus{}); status.Pending < 5; { // until the correction is queued
+		call(ipc.Request{Type: ipc.Status}, &status)
 	}
 	close(driver.let)
 	for _, want := range []string{"@worker loop", "[supervisor CORRECTION]", "@worker one", "@worker two", "@worker three"} {
