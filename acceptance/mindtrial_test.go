@@ -38,6 +38,8 @@ type mindTrial struct {
 type mindSettings struct {
 	expiry     string // of approvals
 	supervisor string // the table of the workspace file, or ""
+	server     string // likewise
+	account    string // the owner, by account; "" for bob, by nick
 }
 
 func newMindTrial(t *testing.T, b mindBackend, s mindSettings) *mindTrial {
@@ -61,8 +63,13 @@ func newMindTrial(t *testing.T, b mindBackend, s mindSettings) *mindTrial {
 func (m *mindTrial) configure(s mindSettings) {
 	m.t.Helper()
 	var file strings.Builder
-	fmt.Fprintf(&file, "[workspace]\nname = \"w\"\n\n%s\n[[agents]]\nname = %q\nagent = %q\ndir = %q\nchannels = [\"#general\"]\nowner = \"bob\"\nowner_by_nick = true\n",
-		s.supervisor, m.agent, m.backend.backend, m.agentHome.Work)
+	fmt.Fprintf(&file, "[workspace]\nname = \"w\"\n\n%s\n%s\n[[agents]]\nname = %q\nagent = %q\ndir = %q\nchannels = [\"#general\"]\n",
+		s.supervisor, s.server, m.agent, m.backend.backend, m.agentHome.Work)
+	if s.account != "" {
+		fmt.Fprintf(&file, "owner = %q\n", s.account)
+	} else {
+		file.WriteString("owner = \"bob\"\nowner_by_nick = true\n")
+	}
 	if s.expiry != "" {
 		fmt.Fprintf(&file, "approval_expiry = %q\n", s.expiry)
 	}
@@ -217,8 +224,15 @@ type talker struct {
 // meet has somebody join the channel, and waits until the agent is there.
 func meet(t *testing.T, address, nick, agent string) *talker {
 	t.Helper()
-	limits := irc.ClientLimits{LineRate: 100, LineBurst: 100, FirstWait: 50 * time.Millisecond, LongWait: time.Second}
-	client, err := irc.Dial(t.Context(), irc.ClientConfig{Address: address, Nick: nick, Channels: []irc.ChannelKey{{Name: "#general"}}, Limits: limits})
+	return meetBy(t, irc.ClientConfig{Address: address, Nick: nick}, agent)
+}
+
+// meetBy is meet, by a client that may log in.
+func meetBy(t *testing.T, config irc.ClientConfig, agent string) *talker {
+	t.Helper()
+	config.Channels = []irc.ChannelKey{{Name: "#general"}}
+	config.Limits = irc.ClientLimits{LineRate: 100, LineBurst: 100, FirstWait: 50 * time.Millisecond, LongWait: time.Second}
+	client, err := irc.Dial(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

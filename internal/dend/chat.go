@@ -7,13 +7,10 @@ import (
 	"errors"
 	"io/fs"
 	"log"
-	"net"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"sync"
-	"syscall"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
@@ -28,30 +25,37 @@ type chatPlace struct {
 	V       int    `json:"v"`
 	Address string `json:"address"`
 	Own     bool   `json:"own"` // the keeper's server
+	// Listen is where the keeper's server takes clients of other machines, ""
+	// where it takes none.
+	Listen string `json:"listen,omitempty"`
 }
 
 const chatVersion = 1
 
-// chatServer is the keeper's own server for channels. It listens on this
-// machine only, and lets in this user and root: by who is at the other end of
-// a connection, or where the system does not tell that, by a password in a
-// file of this user.
+// chatServer is the keeper's own server for channels. On this machine it lets
+// in this user and root: by who is at the other end of a connection, or where
+// the system does not tell that, by a password in a file of this user. Clients
+// of other machines are let in where the workspace says so, by TLS, and have to
+// log in with an account.
 type chatServer struct {
-	dir        string // its history, and where it listens
+	dir        string // its history, its accounts, and where it listens
 	byPassword bool
 
-	mu      sync.Mutex // guards the fields below
-	place   chatPlace
-	server  *ircd.Server       // nil while it does not run
-	stop    context.CancelFunc // nil while it does not run
-	serving sync.WaitGroup
+	mu       sync.Mutex // guards the fields below
+	place    chatPlace
+	settings workspace.Server   // by which it was started
+	server   *ircd.Server       // nil while it does not run
+	accounts *ircd.Accounts     // likewise
+	stop     context.CancelFunc // likewise
+	serving  sync.WaitGroup
 }
 
 func newChatServer(dir string) *chatServer {
 	return &chatServer{dir: dir, byPassword: runtime.GOOS != "linux"} // see rpc.LoopbackUser
 }
 
-func (c *chatServer) file() string { return filepath.Join(c.dir, "server.json") }
+func (c *chatServer) file() string         { return filepath.Join(c.dir, "server.json") }
+func (c *chatServer) accountsFile() string { return filepath.Join(c.dir, "accounts.json") }
 
 // passwordFile is where the password of the keeper's own server is, "" where it
 // has none.
@@ -93,54 +97,83 @@ func needsChat(ws *workspace.Workspace) bool {
 }
 
 // ensure makes sure that the workspace's channels have a place: the server that
-// its file names, or one of the keeper's own.
+// its file names, or one of the keeper's own. If the file says something else
+// than before, the keeper's own is started anew, as it was if that fails.
 func (c *chatServer) ensure(ws *workspace.Workspace) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stop != nil || !needsChat(ws) {
+	if !needsChat(ws) || c.stop != nil && c.settings == ws.Server {
 		return nil
 	}
-	wanted, own := address(ws.Server)
-	if !own {
-		c.place = chatPlace{V: chatVersion, Address: wanted}
-		return c.save()
+	if c.stop == nil {
+		return c.startLocked(ws.Server)
 	}
-	if wanted == "" {
-		last, err := c.load()
-		if err != nil {
-			return err
-		}
-		if last.Own {
-			wanted = last.Address
-		}
+	before := c.settings
+	c.stopLocked()
+	err := c.startLocked(ws.Server)
+	if err == nil {
+		return nil
 	}
-	l, err := listenChat(wanted)
-	if errors.Is(err, syscall.EADDRINUSE) && wanted != "" && ws.Server.Port != 0 {
-		c.place = chatPlace{V: chatVersion, Address: wanted} // a server is there already
-		return c.save()
+	return errors.Join(err, c.startLocked(before))
+}
+
+// startLocked notes where the channels are, and starts the keeper's own server
+// if they are there.
+func (c *chatServer) startLocked(s workspace.Server) error {
+	if s.IsElsewhere() {
+		return c.useOtherLocked(address(s))
+	}
+	last, err := c.load()
+	if err != nil {
+		return err
+	}
+	listeners, err := c.listen(s, last)
+	if errors.Is(err, errTaken) {
+		return c.useOtherLocked(address(s)) // a server is there already
 	}
 	if err != nil {
-		return fault.Hintf(fault.Errorf(fault.KindOf(err), "start the server for channels: %w", err), "name another port in [server]")
+		return err
 	}
+	if err := c.serveLocked(s, listeners); err != nil {
+		return errors.Join(err, listeners.close())
+	}
+	return nil
+}
+
+// useOtherLocked notes that the channels are on a server that is not the
+// keeper's.
+func (c *chatServer) useOtherLocked(address string) error {
+	c.place = chatPlace{V: chatVersion, Address: address}
+	return c.saveLocked()
+}
+
+// serveLocked begins to serve. If it fails, the listeners are still open.
+func (c *chatServer) serveLocked(s workspace.Server, listeners chatListeners) error {
 	password, err := c.password()
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
-	if password == "" {
-		l = ownUserListener{l}
-	}
-	server, err := ircd.New(ircd.Config{Dir: filepath.Join(c.dir, "history"), Network: network(ws), OpenTopics: true, Password: password})
+	accounts, err := ircd.OpenAccounts(c.accountsFile())
 	if err != nil {
-		return errors.Join(err, l.Close())
+		return err
 	}
-	c.place = chatPlace{V: chatVersion, Address: l.Addr().String(), Own: true}
-	if err := c.save(); err != nil {
-		return errors.Join(err, l.Close(), server.Close())
+	server, err := ircd.New(ircd.Config{
+		Dir: filepath.Join(c.dir, "history"), Network: network(s), OpenTopics: true, Password: password, Accounts: accounts,
+	})
+	if err != nil {
+		return err
+	}
+	c.place = listeners.place()
+	if err := c.saveLocked(); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	if s.Listen != "" && len(accounts.Names()) == 0 {
+		log.Printf("nobody can log in at %s yet: 'den accounts set NAME' makes an account", c.place.Listen)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c.server, c.stop = server, cancel
+	c.settings, c.server, c.accounts, c.stop = s, server, accounts, cancel
 	c.serving.Go(func() {
-		if err := server.Serve(ctx, ircd.Listener{Listener: l}); err != nil {
+		if err := server.Serve(ctx, listeners.all()...); err != nil {
 			log.Printf("the server for channels ended: %v", err)
 		}
 	})
@@ -157,46 +190,23 @@ func (c *chatServer) expect(agents []member) {
 	}
 	var nicks []string
 	for _, m := range agents {
-		nicks = append(nicks, nickOf(m.Name()))
+		nick := nickOf(m.Name())
+		nicks = append(nicks, nick)
+		if c.accounts.Has(nick) {
+			log.Printf("warning: agent '%s' cannot have its nick in channels: it is the name of an account ('den accounts remove %s')", m.Name(), nick)
+		}
 	}
 	c.server.SetResidents(nicks)
 }
 
-// address returns where the file says the server is, and whether it may be the
-// keeper's own: one on another machine cannot.
-func address(s workspace.Server) (address string, own bool) {
-	if s.Host == "" && s.Port == 0 {
-		return "", true
-	}
-	host := s.Host
-	if host == "" || host == "localhost" {
-		host = "127.0.0.1"
-	}
-	port := s.Port
-	if port == 0 {
-		port = 6667
-	}
-	ip := net.ParseIP(host)
-	return net.JoinHostPort(host, strconv.Itoa(port)), ip != nil && ip.IsLoopback()
-}
-
-// listenChat listens at an address or, if that was only the last one and is
-// taken, at any port.
-func listenChat(wanted string) (net.Listener, error) {
-	if wanted == "" {
-		return net.Listen("tcp", "127.0.0.1:0")
-	}
-	return net.Listen("tcp", wanted)
-}
-
-func network(ws *workspace.Workspace) string {
-	if ws.Server.Name != "" {
-		return ws.Server.Name
+func network(s workspace.Server) string {
+	if s.Name != "" {
+		return s.Name
 	}
 	return "den"
 }
 
-func (c *chatServer) save() error {
+func (c *chatServer) saveLocked() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fault.Errorf(fault.Storage, "keep the server's address: %w", err)
 	}
@@ -235,12 +245,17 @@ func (c *chatServer) where() (chatPlace, error) {
 // close ends the server and waits for it.
 func (c *chatServer) close() {
 	c.mu.Lock()
-	stop := c.stop
-	c.mu.Unlock()
-	if stop != nil {
-		stop()
+	defer c.mu.Unlock()
+	c.stopLocked()
+}
+
+// stopLocked is close. The server's own goroutines do not take the lock.
+func (c *chatServer) stopLocked() {
+	if c.stop != nil {
+		c.stop()
 	}
 	c.serving.Wait()
+	c.server, c.accounts, c.stop = nil, nil, nil
 }
 
 // chatOf tells a harness where the channels are.
@@ -249,12 +264,12 @@ func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error)
 	if err != nil {
 		return harness.Server{}, err
 	}
-	server := harness.Server{Address: p.Address, TLS: s.TLS && !p.Own, Insecure: s.Insecure, PasswordEnv: s.PasswordEnv}
+	if p.Own {
+		return harness.Server{Address: p.Address, Own: true, PasswordFile: d.chat.passwordFile()}, nil
+	}
+	server := harness.Server{Address: p.Address, TLS: s.TLS, Insecure: s.Insecure, PasswordEnv: s.PasswordEnv}
 	if s.PasswordEnv != "" {
 		server.Account = nick
-	}
-	if p.Own {
-		server.Own, server.PasswordFile = true, d.chat.passwordFile()
 	}
 	return server, nil
 }

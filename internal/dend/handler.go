@@ -32,6 +32,12 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return h.answer(ctx, call)
 	case keeper.MethodApprovals:
 		return d.approvals(ctx), nil
+	case keeper.MethodAccounts:
+		return h.accounts()
+	case keeper.MethodSetAccount:
+		return h.setAccount(ctx, call)
+	case keeper.MethodRemoveAccount:
+		return h.removeAccount(ctx, call)
 	case keeper.MethodDown:
 		return struct{}{}, d.goDown(ctx, begun)
 	case keeper.MethodPs:
@@ -216,7 +222,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 	defer d.mu.Unlock()
 	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if place, err := d.chat.where(); err == nil && place.Address != "" && needsChat(d.workspace) {
-		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own}
+		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Listen: place.Listen}
 		if place.Own {
 			ps.Server.PasswordFile = d.chat.passwordFile()
 		}

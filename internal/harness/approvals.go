@@ -31,7 +31,7 @@ const (
 func (h *Harness) openBroker() (*permission.Broker, error) {
 	return permission.OpenBroker(permission.Options{
 		Dir: filepath.Join(h.stateDir, "permission"), Agent: h.config.Agent, Expire: h.config.ApprovalExpiry,
-		Settings: permission.Settings{Dir: h.config.Dir, Home: h.options.Getenv("HOME"), Rules: h.config.Permissions, Protected: []string{h.stateDir}},
+		Settings: permission.Settings{Dir: h.config.Dir, Home: h.options.Getenv("HOME"), Rules: h.config.Permissions, Protected: append([]string{h.stateDir}, h.config.Protected...)},
 		Tell:     func(a permission.Approval) { h.approvalTold(a) },
 	})
 }

@@ -43,6 +43,9 @@ type Config struct {
 	Owner       string            `json:"owner,omitempty"`
 	OwnerByNick bool              `json:"owner_by_nick,omitempty"` // a nick of that name is enough
 	Permissions []permission.Rule `json:"permissions,omitempty"`
+	// Protected are files besides its own state that the agent must not change:
+	// they decide who decides.
+	Protected []string `json:"protected,omitempty"`
 	// ApprovalExpiry is how long a question for permission stays open; 0
 	// means 15 minutes.
 	ApprovalExpiry time.Duration `json:"approval_expiry,omitempty"`

@@ -18,6 +18,10 @@ const (
 	// decides it.
 	MethodApprovals = "approvals"
 	MethodDecide    = "decide"
+	// MethodAccounts lists the accounts of the keeper's own chat server.
+	MethodAccounts      = "accounts"
+	MethodSetAccount    = "set_account"
+	MethodRemoveAccount = "remove_account"
 	// MethodAttention lists everything that waits for a person; MethodAnswer
 	// answers the question of an agent that is driven by its screen.
 	MethodAttention = "attention"
@@ -76,6 +80,20 @@ type ChatServer struct {
 	// PasswordFile has the password of the keeper's own server, on systems
 	// that do not tell which user a connection comes from.
 	PasswordFile string `json:"password_file,omitempty"`
+	// Listen is where the keeper's own server takes clients of other machines,
+	// by TLS, with an account; "" where it takes none.
+	Listen string `json:"listen,omitempty"`
+}
+
+// Account is one of the keeper's own chat server.
+type Account struct {
+	Name     string `json:"name"`
+	Password string `json:"password,omitempty"` // in requests only
+}
+
+// Accounts lists them by name.
+type Accounts struct {
+	Accounts []string `json:"accounts"`
 }
 
 // AgentStatus is one agent, wanted against actual.

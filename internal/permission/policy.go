@@ -163,7 +163,7 @@ func (p *Policy) protected(u use) string {
 }
 
 // decidesApprovals reports whether a command is one of den's verbs for people
-// who decide requests.
+// who decide requests, or who say which accounts do.
 func decidesApprovals(c commandline.Command) bool {
 	if name := strings.ToLower(path.Base(c.Name().Text)); name != "den" && name != "dend" {
 		return false
@@ -171,7 +171,7 @@ func decidesApprovals(c commandline.Command) bool {
 	afterOption := false // the word may be an option's value
 	for _, w := range c.Args() {
 		switch {
-		case slices.Contains([]string{"approvals", "approve", "deny"}, w.Text):
+		case slices.Contains([]string{"approvals", "approve", "deny", "accounts"}, w.Text):
 			return true
 		case strings.HasPrefix(w.Text, "-"):
 			afterOption = true

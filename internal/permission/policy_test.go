@@ -100,6 +100,7 @@ var defaults = []row{
 	{name: "edit den's own state", request: edit(".den/agents/x/rules.json"), want: permission.Deny},
 	{name: "redirect to den's own state", request: run("echo x > .den/agents/x/rules.json"), want: permission.Deny},
 	{name: "decide its own request", rules: []permission.Rule{allowCommand("den *")}, request: run("den -f x.toml approvals approve ab2cd"), want: permission.Deny},
+	{name: "make itself an owner's account", rules: []permission.Rule{allowCommand("den *")}, request: run("den accounts set boss --password-file p"), want: permission.Deny},
 	{name: "decide its own request, wrapped", request: run("sh -c '/usr/bin/den approve ab2cd'"), want: permission.Deny},
 	{name: "another verb of den", rules: []permission.Rule{allowCommand("den *")}, request: run("den type work approve"), want: permission.Allow},
 	{name: "think", request: permission.Request{Tool: "TodoWrite", Kind: permission.Think}, want: permission.Allow},

@@ -20,6 +20,7 @@ func resolve(w *Workspace, tree *node, r *report) {
 		sections.set("supervisor", overlay(builtin().get("supervisor"), tree.get("supervisor")))
 	}
 	engineTable(sections)
+	certificatePaths(sections.get("server"), w.Dir)
 	decode(sections, &top, "the file", r)
 	w.SessionTemplate, w.Suspended = top.Workspace.SessionTemplate, top.Workspace.Suspended
 	w.Session, w.Keeper = top.Session, top.Keeper
@@ -55,6 +56,15 @@ func engineTable(sections *node) {
 		table := &node{kind: tableNode, origin: value.origin, entries: []entry{{key, value}}}
 		session.set("container", overlay(table, session.get("container")))
 		session.remove(key)
+	}
+}
+
+// certificatePaths makes the files of the server's certificate absolute.
+func certificatePaths(server *node, dir string) {
+	for _, key := range []string{"tls_cert", "tls_key"} {
+		if n := server.get(key); n != nil {
+			server.set(key, anchored(n, dir))
+		}
 	}
 }
 

@@ -73,12 +73,19 @@ type Keeper struct {
 	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
 }
 
-// Server is the channel server's place.
+// Server is the channel server's place: the keeper's own, or another.
 type Server struct {
 	Name string `key:"name"`
 	Host string `key:"host"`
 	Port int    `key:"port"`
 
+	// Listen is an address at which the keeper's own server takes clients of
+	// other machines, by TLS, with an account. Files are absolute.
+	Listen  string `key:"listen"`
+	TLSCert string `key:"tls_cert"`
+	TLSKey  string `key:"tls_key"`
+
+	// Of another server.
 	TLS         bool   `key:"tls"`
 	Insecure    bool   `key:"insecure"`     // any certificate
 	PasswordEnv string `key:"password_env"` // the variable with the password of agents' accounts, which bear their nicks

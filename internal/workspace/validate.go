@@ -42,6 +42,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		w.Warnings = append(w.Warnings, unknownCosts(a)...)
 	}
 	checkSupervisor(w.Supervisor, tree.get("supervisor"), r)
+	checkServer(w.Server, tree.get("server"), r)
 	w.Warnings = append(w.Warnings, unread(tree)...)
 	checkNames(w, r)
 	checkDependencies(w, r)

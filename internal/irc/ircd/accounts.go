@@ -7,8 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"den/internal/atomicfile"
@@ -80,8 +83,8 @@ func (a *Accounts) Set(name, password string) error {
 	if !validNick(name) {
 		return fault.Errorf(fault.Usage, "set account: %q is no valid name", name)
 	}
-	if password == "" {
-		return fault.Errorf(fault.Usage, "set account %s: the password is empty", name)
+	if err := checkPassword(password); err != nil {
+		return fault.Errorf(fault.Usage, "set account %s: %w", name, err)
 	}
 	acc := account{Name: name, Algorithm: algorithm, Iterations: iterations, Salt: make([]byte, saltBytes)}
 	rand.Read(acc.Salt)
@@ -96,6 +99,23 @@ func (a *Accounts) Set(name, password string) error {
 		all[fold(name)] = acc
 		return nil
 	})
+}
+
+// maxPassword bounds a password, in bytes.
+const maxPassword = 256
+
+// checkPassword refuses what a client cannot send: SASL has NUL between its
+// parts, and clients read passwords from lines.
+func checkPassword(password string) error {
+	switch {
+	case password == "":
+		return errors.New("the password is empty")
+	case len(password) > maxPassword:
+		return fmt.Errorf("the password has more than %d bytes", maxPassword)
+	case strings.ContainsAny(password, "\x00\r\n"):
+		return errors.New("the password has a line end or a NUL in it")
+	}
+	return nil
 }
 
 // Remove deletes an account.
@@ -134,6 +154,18 @@ func (a *Accounts) Has(name string) bool {
 	defer a.mu.Unlock()
 	_, ok := a.accounts[fold(name)]
 	return ok
+}
+
+// Names lists the accounts.
+func (a *Accounts) Names() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	names := []string{}
+	for _, acc := range a.accounts {
+		names = append(names, acc.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Check returns the account's name as it is written, if the password is right.

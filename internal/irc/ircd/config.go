@@ -13,7 +13,7 @@ type Config struct {
 	Name     string   // of the server; default irc.den.local
 	Network  string   // default den
 	MOTD     []string // or nil
-	Password string   // asked of everybody by PASS; or empty
+	Password string   // asked by PASS of everybody who does not log in; or empty
 	Dir      string   // of the history; empty: none is kept
 	// HistoryBytes bounds the history on disk; default 64 MiB.
 	HistoryBytes int64
@@ -31,6 +31,7 @@ type Config struct {
 type Limits struct {
 	Clients           int           // default 1024; more are refused
 	ClientsPerAddress int           // default 1024
+	Strangers         int           // clients that must log in and have not; default 64; more are refused, so that there is room for others
 	Channels          int           // default 4096; more are not created
 	ChannelsPerClient int           // default 256
 	ListEntries       int           // bans of a channel, invitations of a client; default 256
@@ -75,6 +76,7 @@ func (c Config) withDefaults() (Config, error) {
 	l := &c.Limits
 	orDefault(&l.Clients, 1024)
 	orDefault(&l.ClientsPerAddress, 1024)
+	orDefault(&l.Strangers, 64)
 	orDefault(&l.Channels, 4096)
 	orDefault(&l.ChannelsPerClient, 256)
 	orDefault(&l.ListEntries, 256)

@@ -219,6 +219,119 @@ func TestOutsideNeedsTLSAndLogins(t *testing.T) {
 	p.expect("001 alice")
 }
 
+// outside is a server for clients from outside, which is reached by TLS on a
+// loopback address, and one for clients of this machine.
+func outside(t *testing.T, cfg ircd.Config) (s *ircd.Server, secure, plain string) {
+	t.Helper()
+	accounts, err := ircd.OpenAccounts(filepath.Join(t.TempDir(), "accounts.json"))
+	if err == nil {
+		err = accounts.Set("alice", "secret")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Accounts = accounts
+	far, err := ircd.Listen("127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	far.Login = true
+	near, err := ircd.Listen("127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startOn(t, cfg, far, near), far.Addr().String(), near.Addr().String()
+}
+
+// anyCertificate is for clients in tests of something else.
+var anyCertificate = &tls.Config{InsecureSkipVerify: true}
+
+// logIn sends everything up to the end of a registration with the account
+// alice.
+func (p *peer) logIn(nick string) {
+	p.t.Helper()
+	p.nick = nick
+	p.send("CAP REQ :sasl account-tag\r\nNICK %s\r\nUSER p 0 * :p\r\nAUTHENTICATE PLAIN", nick)
+	p.expect("AUTHENTICATE +")
+	p.send("AUTHENTICATE AGFsaWNlAHNlY3JldA==")
+	p.expect("903 " + nick)
+	p.send("CAP END")
+}
+
+// A listener can ask for logins on a loopback address too: a tunnel may end
+// there. On another one of the same server clients of this machine need none.
+func TestLoginsOnLoopback(t *testing.T) {
+	_, secure, plain := outside(t, ircd.Config{Password: "house"})
+	p := dialTLS(t, secure, anyCertificate)
+	p.send("PASS house\r\nNICK p\r\nUSER p 0 * :p")
+	if got := p.gone(); got != "Closing link: Login required" {
+		t.Errorf("%q", got)
+	}
+	alice := dialTLS(t, secure, anyCertificate)
+	alice.logIn("alice") // who logs in needs no password of the server
+	alice.expect("001 alice")
+	near := dial(t, plain)
+	near.send("PASS house\r\nNICK near\r\nUSER p 0 * :p\r\nPRIVMSG alice :hello")
+	alice.expect("PRIVMSG alice :hello")
+	s, err := ircd.New(ircd.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ircd.Listen("127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Login = true
+	if err := s.Serve(t.Context(), l); fault.KindOf(err) != fault.Denied {
+		t.Errorf("without TLS: %v", err)
+	}
+}
+
+// Who does not log in cannot fill the server: there is room for others.
+func TestStrangersAreFew(t *testing.T) {
+	_, secure, plain := outside(t, ircd.Config{Limits: ircd.Limits{Strangers: 2}})
+	for range 2 {
+		p := dialTLS(t, secure, anyCertificate)
+		p.send("CAP LS 302")
+		p.expect("CAP * LS")
+	}
+	if conn, err := tls.Dial("tcp", secure, anyCertificate); err == nil {
+		conn.Close()
+		t.Error("a third one was let in")
+	}
+	join(t, plain, "near", "")
+}
+
+// The nick of a resident is not for those from outside, who would hear what is
+// said to it while it is away.
+func TestResidentsNickIsOfThisMachine(t *testing.T) {
+	s, secure, plain := outside(t, ircd.Config{})
+	s.SetResidents([]string{"Fox"})
+	alice := dialTLS(t, secure, anyCertificate)
+	alice.logIn("fox")
+	alice.expect("433 * fox :Nickname belongs to an agent")
+	alice.send("NICK alice")
+	alice.expect("001 alice")
+	alice.send("NICK fox")
+	alice.expect("433 alice fox")
+	join(t, plain, "Fox", "")
+}
+
+// Those who are logged in with an account that is changed are disconnected, and
+// nobody else is.
+func TestEndLogins(t *testing.T) {
+	s, secure, plain := outside(t, ircd.Config{})
+	alice := dialTLS(t, secure, anyCertificate)
+	alice.logIn("alice")
+	alice.expect("001 alice")
+	near := join(t, plain, "near", "")
+	s.EndLogins("ALICE")
+	if got := alice.gone(); got != "Closing link: The account was changed" {
+		t.Errorf("%q", got)
+	}
+	near.sync()
+}
+
 func TestStats(t *testing.T) {
 	s, address := start(t, ircd.Config{})
 	join(t, address, "a", "", "#1", "#2")

@@ -11,6 +11,9 @@ import (
 type Listener struct {
 	net.Listener
 	TLS *tls.Config // or nil: plain text, on loopback addresses and Unix sockets only
+	// Login has every client log in, also on a loopback address: something may
+	// lead there from outside. Elsewhere they always have to.
+	Login bool
 }
 
 // Listen opens a TCP address.
@@ -19,7 +22,7 @@ func Listen(address string, config *tls.Config) (Listener, error) {
 	if err != nil {
 		return Listener{}, fault.Errorf(fault.Unreachable, "listen for IRC clients on %s: %w", address, err)
 	}
-	return Listener{l, config}, nil
+	return Listener{Listener: l, TLS: config}, nil
 }
 
 // local reports whether only processes of this machine reach the listener.
@@ -33,18 +36,21 @@ func (l Listener) local() bool {
 	return false
 }
 
+// loginRequired reports whether clients have to log in there.
+func (l Listener) loginRequired() bool { return l.Login || !l.local() }
+
 // check refuses to offer the server to a network without encryption and
 // logins.
 func (s *Server) check(l Listener) error {
-	if l.local() {
+	if !l.loginRequired() {
 		return nil
 	}
 	if l.TLS == nil || len(l.TLS.Certificates) == 0 && l.TLS.GetCertificate == nil {
-		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: it is not a loopback address, and TLS is not configured", l.Addr()),
+		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: clients from outside need TLS, and it is not configured", l.Addr()),
 			"give the server a certificate, or let it listen on 127.0.0.1")
 	}
 	if s.cfg.Accounts == nil {
-		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: it is not a loopback address, and there are no accounts", l.Addr()),
+		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: clients from outside have to log in, and there are no accounts", l.Addr()),
 			"create accounts, or let it listen on 127.0.0.1")
 	}
 	return nil

@@ -28,7 +28,7 @@ func start(t *testing.T, cfg ircd.Config) (*ircd.Server, string) {
 	return startOn(t, cfg, l), l.Addr().String()
 }
 
-func startOn(t *testing.T, cfg ircd.Config, l ircd.Listener) *ircd.Server {
+func startOn(t *testing.T, cfg ircd.Config, listeners ...ircd.Listener) *ircd.Server {
 	t.Helper()
 	s, err := ircd.New(cfg)
 	if err != nil {
@@ -36,7 +36,7 @@ func startOn(t *testing.T, cfg ircd.Config, l ircd.Listener) *ircd.Server {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
+	go func() { done <- s.Serve(ctx, listeners...) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

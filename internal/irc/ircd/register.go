@@ -55,9 +55,14 @@ func printable(param string) string {
 
 // nickIsFreeLocked answers with an error if a nick cannot be used. A nick that
 // is an account's name is that account's: a lost connection of the same
-// account gives way, and nobody else can take it.
+// account gives way, and nobody else can take it. That of a resident belongs to
+// this machine: who comes from outside does not get what is said to it.
 func (s *Server) nickIsFreeLocked(c *client, nick string) bool {
 	owned := s.cfg.Accounts != nil && s.cfg.Accounts.Has(nick)
+	if _, resident := s.residents[fold(nick)]; resident && c.loginRequired && !owned {
+		c.numericLocked(irc.ERR_NICKNAMEINUSE, nick, "Nickname belongs to an agent")
+		return false
+	}
 	holder := s.nicks[fold(nick)]
 	if holder == nil || holder == c {
 		if !owned || fold(c.account) == fold(nick) {
@@ -91,7 +96,7 @@ func (s *Server) tryRegisterLocked(c *client) {
 	if c.registered || c.negotiating || c.nick == "" || c.user == "" {
 		return
 	}
-	if s.cfg.Password != "" && subtle.ConstantTimeCompare([]byte(s.cfg.Password), []byte(c.password)) != 1 {
+	if s.cfg.Password != "" && c.account == "" && subtle.ConstantTimeCompare([]byte(s.cfg.Password), []byte(c.password)) != 1 {
 		c.numericLocked(irc.ERR_PASSWDMISMATCH, "Password incorrect")
 		c.out.close("Bad password")
 		return

@@ -38,7 +38,7 @@ func (s *Server) authenticate(c *client, m irc.Message) {
 	<-s.logins
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	if err != nil || !s.cfg.Accounts.Has(account) { // it may have been removed meanwhile
 		c.loginFailedLocked(irc.ERR_SASLFAIL, "SASL authentication failed")
 		return
 	}

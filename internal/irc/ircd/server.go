@@ -174,7 +174,7 @@ func (s *Server) accept(ctx context.Context, l Listener) error {
 		if l.TLS != nil {
 			conn = tls.Server(conn, l.TLS)
 		}
-		s.admit(conn, !l.local())
+		s.admit(conn, l.loginRequired())
 	}
 }
 
@@ -199,10 +199,36 @@ func (s *Server) begin(c *client) bool {
 	if s.stopping || len(s.conns) >= s.cfg.Limits.Clients || s.addresses[c.host] >= s.cfg.Limits.ClientsPerAddress {
 		return false
 	}
+	if c.loginRequired && s.strangersLocked() >= s.cfg.Limits.Strangers {
+		return false
+	}
 	s.conns[c] = struct{}{}
 	s.addresses[c.host]++
 	s.clients.Go(c.run)
 	return true
+}
+
+// strangersLocked counts the clients that have to log in and have not.
+func (s *Server) strangersLocked() int {
+	n := 0
+	for c := range s.conns {
+		if c.loginRequired && c.account == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// EndLogins disconnects the clients that are logged in with an account: it was
+// removed, or its password is another one now.
+func (s *Server) EndLogins(account string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.account != "" && fold(c.account) == fold(account) {
+			c.out.close("The account was changed")
+		}
+	}
 }
 
 // syncHistory syncs the history until the context ends. Stats has the error of

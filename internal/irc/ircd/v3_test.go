@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"den/internal/fault"
 	"den/internal/irc"
 	"den/internal/irc/ircd"
 )
@@ -177,6 +179,14 @@ func TestAccounts(t *testing.T) {
 	}
 	if accounts, err = ircd.OpenAccounts(path); err != nil { // from the file
 		t.Fatal(err)
+	}
+	for _, password := range []string{"", "two\nlines", "nul\x00", strings.Repeat("x", 300)} {
+		if err := accounts.Set("carol", password); fault.KindOf(err) != fault.Usage {
+			t.Errorf("%.10q: %v", password, err)
+		}
+	}
+	if names := accounts.Names(); !slices.Equal(names, []string{"Alice"}) {
+		t.Errorf("%q", names)
 	}
 	_, address := start(t, ircd.Config{Accounts: accounts, Dir: t.TempDir(), Limits: ircd.Limits{LoginAttempts: 3}})
 	plain := func(parts ...string) string {
