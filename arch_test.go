@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	},
 	"internal/terminals/mcp": {
 		"internal/fault", "internal/atomicfile", "internal/keys", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/session",
-		"internal/render", "internal/httpguard", "internal/mcpserver", "internal/terminals",
+		"internal/render", "internal/httpguard", "internal/mcpserver", "internal/terminals", "internal/harness/ipc",
 	},
 
 	"internal/render":        {"internal/fault", "internal/vt", "internal/screen", "internal/render/redact"},

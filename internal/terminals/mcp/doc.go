@@ -2,5 +2,6 @@
 // Protocol.
 //
 // Every client has its own [terminals.Client]. What goes wrong is an answer of
-// a tool, in words for a model: what happened, and which tool helps.
+// a tool, in words for a model: what happened, and which tool helps. An agent
+// of a harness gets tools for its channels beside them.
 package mcp

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/harness/ipc"
 	"den/internal/home"
 	"den/internal/mcpserver"
 	"den/internal/session"
@@ -95,8 +96,9 @@ func serve(ctx context.Context, o options, version string, environ []string, std
 	if err != nil {
 		return err
 	}
+	offered, said := offer(o, getenv)
 	s := mcpserver.New(mcpserver.Options[*terminals.Client]{
-		Name: "den", Version: version, Instructions: instructions, Tools: tools(), Resources: resources(), Log: words,
+		Name: "den", Version: version, Instructions: said, Tools: offered, Resources: resources(), Log: words,
 		Connect:    func(by string) (*terminals.Client, error) { return terminals.New(to, by) },
 		MaxClients: maxClients, SessionIdle: to.Limits.Idle,
 	})
@@ -123,6 +125,17 @@ func serve(ctx context.Context, o options, version string, environ []string, std
 		return errors.Join(err, l.Close())
 	}
 	return s.HTTP(ctx, l, token)
+}
+
+// offer is the list of tools and the instructions. An agent of a harness, which
+// the harness names in the environment, has channels too. Clients over HTTP may
+// be anybody, and are not that agent.
+func offer(o options, getenv func(string) string) (list []tool, said string) {
+	socket, err := ipc.Find("", getenv)
+	if err != nil || o.http {
+		return tools(), instructions
+	}
+	return append(tools(), channelTools(socket)...), instructions + channelInstructions
 }
 
 // maxClients bounds the clients of a server over HTTP.

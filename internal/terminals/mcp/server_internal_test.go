@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,6 +62,12 @@ type world struct {
 
 func newWorld(t *testing.T, change ...func(*options)) *world {
 	t.Helper()
+	return newWorldIn(t, nil, change...)
+}
+
+// newWorldIn is newWorld with more variables in the server's environment.
+func newWorldIn(t *testing.T, env []string, change ...func(*options)) *world {
+	t.Helper()
 	w := &world{t: t, home: home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, heard: make(chan string, 1000), words: &bytes.Buffer{}}
 	o := options{home: w.home.Path, den: den, dir: t.TempDir(), shell: "bash", limits: terminals.DefaultLimits()}
 	for _, c := range change {
@@ -70,7 +77,7 @@ func newWorld(t *testing.T, change ...func(*options)) *world {
 	fromServer, toClient := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		err := serve(context.Background(), o, "test", append(os.Environ(), TokenVariable+"=must-not-reach-programs"), fromClient, toClient, w.words)
+		err := serve(context.Background(), o, "test", append(slices.Concat(os.Environ(), env), TokenVariable+"=must-not-reach-programs"), fromClient, toClient, w.words)
 		toClient.Close()
 		served <- err
 	}()
@@ -451,22 +458,31 @@ while True:
 
 // The list of tools is read by a model in every conversation: it stays small.
 func TestToolListIsSmall(t *testing.T) {
-	const most = 5000 // bytes
-	w := newWorld(t)
-	list, err := w.client.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(list.Tools)
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := len(raw) + len(instructions)
-	t.Logf("%d tools, %d bytes with the instructions", len(list.Tools), size)
-	if size > most || len(list.Tools) != 11 {
-		t.Errorf("%d tools take %d bytes, want at most %d", len(list.Tools), size, most)
-	}
-	if got := w.client.InitializeResult().Instructions; got != instructions {
-		t.Errorf("instructions: %q", got)
+	for _, c := range []struct {
+		who         string
+		env         []string
+		tools, most int // most is bytes
+		said        string
+	}{
+		{"anybody", nil, 11, 5000, instructions},
+		{"an agent of a harness", []string{"DEN_NICK=echo", "DEN_HARNESS=/nowhere"}, 19, 7500, instructions + channelInstructions},
+	} {
+		w := newWorldIn(t, c.env)
+		list, err := w.client.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(list.Tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := len(raw) + len(c.said)
+		t.Logf("%s: %d tools, %d bytes with the instructions", c.who, len(list.Tools), size)
+		if size > c.most || len(list.Tools) != c.tools {
+			t.Errorf("%s: %d tools take %d bytes, want at most %d", c.who, len(list.Tools), size, c.most)
+		}
+		if got := w.client.InitializeResult().Instructions; got != c.said {
+			t.Errorf("%s: instructions: %q", c.who, got)
+		}
 	}
 }

@@ -11,8 +11,8 @@ const instructions = "Real terminals whose state lasts from call to call. run kn
 
 type tool = mcpserver.Tool[*terminals.Client]
 
-// tools is the whole list. Every word of it is read by a model in every
-// conversation: a test bounds its size.
+// tools is the list for every client. Every word of it is read by a model in
+// every conversation: a test bounds its size.
 func tools() []tool {
 	return []tool{
 		{
