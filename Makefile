@@ -82,7 +82,7 @@ chaos: build ## kill keepers in starts, hosts and agents, ruin the file, count a
 	DEN_CHAOS=3m $(GO) test -race -count 1 -timeout 30m -run TestChaos -v ./acceptance/
 
 .PHONY: load
-load: build ## 50 agents in a channel, 5,000 mentions, kills of harnesses and of the server: every answer once
+load: build ## 50 agents, 20 people in five channels and in private, 5,000 mentions, kills of harnesses and of the server: every answer once, to its own asker
 	DEN_LOAD=1 $(GO) test -count 1 -timeout 30m -run TestTeamUnderLoad -v ./acceptance/
 
 .PHONY: test-podman
@@ -93,9 +93,10 @@ test-podman: setup ## in containers of podman: shell marks, agents that talk, ag
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux
 
 .PHONY: test-irc
-test-irc: ## den's chat client against ngircd and inspircd with atheme; its server with ii, irssi, weechat and irc-framework
+test-irc: ## den's chat client against ngircd and inspircd with atheme; its server with ii, irssi, weechat and irc-framework; a person in irssi beside the example
 	@sh scripts/setup $(IRC_PACKAGES)
 	DEN_IRC_FRAMEWORK="$$(sh scripts/irc-framework)" DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -v ./internal/irc/irctest/
+	DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -run TestPersonInIrssi -v ./acceptance/
 
 .PHONY: test-mcp
 test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP (installs a pinned inspector from npm)

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,65 +21,86 @@ import (
 	"den/internal/keeper"
 )
 
-// teamLoad is how much is asked of a team.
+// teamLoad is how much is asked of a team, and by how many.
 type teamLoad struct {
-	agents, mentions, harnessKills int
+	agents, askers, channels, mentions, harnessKills int
 }
 
-// Every mention gets its answer, once, from the agent that was asked, while
-// harnesses are killed and the keeper with its server is killed and started
-// again. DEN_LOAD=1 ('make load') is the large form.
+// loadPatience is how long a test waits for what must come. Nothing is measured
+// by it.
+const loadPatience = 20 * time.Minute
+
+// Several people ask several agents, each in a channel of their own and in
+// private, all at once, while harnesses are killed and the keeper with its
+// server is killed and started again. Every question gets its answer, once,
+// from the agent that was asked, where it was asked, and nobody else hears what
+// was private. DEN_LOAD=1 ('make load') is the large form.
 func TestTeamUnderLoad(t *testing.T) {
-	load := teamLoad{agents: 3, mentions: 60, harnessKills: 2}
+	load := teamLoad{agents: 3, askers: 4, channels: 2, mentions: 60, harnessKills: 2}
 	if os.Getenv("DEN_LOAD") != "" {
-		load = teamLoad{agents: 50, mentions: 5000, harnessKills: 10}
+		load = teamLoad{agents: 50, askers: 20, channels: 5, mentions: 5000, harnessKills: 10}
 	}
 	w := newWorld(t)
 	dir := t.TempDir()
 	w.env = append(w.env, "DEN_WORKSPACE="+filepath.Join(dir, "den.toml"))
-	writeTeam(t, dir, load.agents)
+	writeTeam(t, dir, load)
 	w.do("up")
 	t.Cleanup(func() { w.try("down") })
-	team := &team{t: t, w: w, dir: dir, load: load, heard: map[string]int{}, all: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(t.Context(), loadPatience)
+	defer cancel()
+	team := &team{t: t, ctx: ctx, w: w, dir: dir, load: load, killed: map[int]bool{}}
 	team.join()
-	team.ask(0, load.mentions/2)
+	half := load.mentions / 2
+	team.ask(0, half, load.harnessKills/2)
 	team.killKeeper()
-	team.ask(load.mentions/2, load.mentions)
+	team.ask(half, load.mentions, load.harnessKills-load.harnessKills/2)
 	team.awaitAnswers()
 	team.fence()
-	for text, n := range team.heard {
-		if n != 1 {
-			t.Errorf("%q was answered %d times", text, n)
-		}
-	}
+	team.check()
 }
 
-func writeTeam(t *testing.T, dir string, agents int) {
+func writeTeam(t *testing.T, dir string, load teamLoad) {
 	t.Helper()
+	var channels []string
+	for i := range load.channels {
+		channels = append(channels, strconv.Quote(channelName(i)))
+	}
 	var file strings.Builder
 	file.WriteString("[workspace]\nname = \"load\"\n")
-	for i := range agents {
-		fmt.Fprintf(&file, "[[agents]]\nname = \"%s\"\nagent = \"script\"\nstart_command = \"sed -n 's/.*say //p'\"\nchannels = [\"#load\"]\n", agentName(i))
+	for i := range load.agents {
+		fmt.Fprintf(&file, "[[agents]]\nname = \"%s\"\nagent = \"script\"\nstart_command = \"sed -n 's/.*say //p'\"\nchannels = [%s]\n", agentName(i), strings.Join(channels, ", "))
 	}
 	if err := os.WriteFile(filepath.Join(dir, "den.toml"), []byte(file.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func agentName(i int) string { return fmt.Sprintf("a%02d", i) }
+func agentName(i int) string   { return fmt.Sprintf("a%02d", i) }
+func channelName(i int) string { return fmt.Sprintf("#load%d", i) }
 
-// team is a workspace of agents and somebody who asks them.
+// team is a workspace of agents and those who ask them.
 type team struct {
 	t      *testing.T
+	ctx    context.Context // ends when nothing is worth waiting for any more
 	w      *world
 	dir    string
 	load   teamLoad
-	person *irc.Client
+	askers []*asker
+	killed map[int]bool // harnesses
+}
 
-	mu    sync.Mutex
-	heard map[string]int // answers: "agent: text"
-	all   chan struct{}  // closed when all are there
-	once  sync.Once      // closes it
+// heardKey is who said what where.
+type heardKey struct{ from, target, text string }
+
+// asker is a person in one of the channels.
+type asker struct {
+	nick, channel string
+	client        *irc.Client
+
+	mu    sync.Mutex // guards the fields below
+	heard map[heardKey]int
+	due   map[heardKey]bool // the answers that must be heard
+	news  chan struct{}     // closed and made anew with each message
 }
 
 func (m *team) ps() keeper.Ps {
@@ -89,112 +112,189 @@ func (m *team) ps() keeper.Ps {
 	return ps
 }
 
-// join has the person enter the channel, and waits until all agents are there.
+// join has the people enter their channels, and waits until all agents are
+// there.
 func (m *team) join() {
 	m.t.Helper()
+	address := m.ps().Server.Address
 	limits := irc.ClientLimits{LineRate: 1e6, LineBurst: 1e6, Queue: 10000, Events: 1 << 20, FirstWait: 20 * time.Millisecond, LongWait: 200 * time.Millisecond, History: 100000}
-	var err error
-	m.person, err = irc.Dial(m.t.Context(), irc.ClientConfig{Address: m.ps().Server.Address, Nick: "person", Channels: []irc.ChannelKey{{Name: "#load"}}, Limits: limits})
-	if err != nil {
-		m.t.Fatal(err)
+	for i := range m.load.askers {
+		a := &asker{nick: fmt.Sprintf("p%02d", i), channel: channelName(i % m.load.channels), heard: map[heardKey]int{}, due: map[heardKey]bool{}, news: make(chan struct{})}
+		var err error
+		a.client, err = irc.Dial(m.ctx, irc.ClientConfig{Address: address, Nick: a.nick, Channels: []irc.ChannelKey{{Name: a.channel}}, Limits: limits})
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		var listening sync.WaitGroup
+		listening.Go(func() { m.listen(a) })
+		m.t.Cleanup(func() {
+			a.client.Close()
+			listening.Wait()
+		})
+		if err := a.client.Join(m.ctx, a.channel, ""); err != nil {
+			m.t.Fatal(err)
+		}
+		m.askers = append(m.askers, a)
 	}
-	m.t.Cleanup(m.person.Close)
-	if err := m.person.Join(m.t.Context(), "#load", ""); err != nil {
-		m.t.Fatal(err)
+	for _, a := range m.askers {
+		m.awaitMembers(a)
 	}
-	m.awaitMembers()
-	go m.listen() // ends with the person
 }
 
-// awaitMembers returns when all agents are in the channel.
-func (m *team) awaitMembers() {
+// awaitMembers returns when all agents are in the asker's channel.
+func (m *team) awaitMembers(a *asker) {
 	m.t.Helper()
 	for {
-		users, err := m.person.Who(m.t.Context(), "#load")
-		if err == nil && len(users) == m.load.agents+1 {
+		users, err := a.client.Who(m.ctx, a.channel)
+		agents := 0
+		for _, u := range users {
+			if strings.HasPrefix(u.Nick, "a") {
+				agents++
+			}
+		}
+		if err == nil && agents == m.load.agents {
 			return
 		}
-		if m.t.Context().Err() != nil {
-			m.t.Fatalf("%d users, %v", len(users), err)
+		if m.ctx.Err() != nil {
+			m.t.Fatalf("%d agents in %s, %v", agents, a.channel, err)
 		}
 		time.Sleep(20 * time.Millisecond) // the server tells when asked
 	}
 }
 
-func (m *team) listen() {
+func (m *team) listen(a *asker) {
 	for {
-		e, err := m.person.Next(context.Background())
+		e, err := a.client.Next(context.Background())
 		if err != nil {
 			return
 		}
 		if e.Kind == irc.EventDropped {
-			m.t.Errorf("%d events were dropped", e.Dropped)
+			m.t.Errorf("%s: %d events were dropped", a.nick, e.Dropped)
 		}
-		if e.Kind != irc.EventMessage || e.Own {
-			continue
-		}
-		m.mu.Lock()
-		m.heard[e.From.Nick+": "+e.Text]++
-		complete := len(m.heard) == m.load.mentions
-		m.mu.Unlock()
-		if complete {
-			m.once.Do(func() { close(m.all) })
+		if e.Kind == irc.EventMessage && !e.Own && strings.HasPrefix(e.From.Nick, "a") {
+			a.hear(heardKey{e.From.Nick, e.Target, e.Text})
 		}
 	}
 }
 
-// ask sends mentions, and kills harnesses meanwhile.
-func (m *team) ask(from, to int) {
+func (a *asker) hear(k heardKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard[k]++
+	close(a.news)
+	a.news = make(chan struct{})
+}
+
+// expect notes an answer that the asker must hear.
+func (a *asker) expect(k heardKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.due[k] = true
+}
+
+// ask has all askers ask at once, from one number of a question to another, and
+// kills harnesses meanwhile.
+func (m *team) ask(from, to, kills int) {
 	m.t.Helper()
-	every := max((to-from)/max(m.load.harnessKills/2, 1), 1)
-	for i := from; i < to; i++ {
-		agent := agentName(i % m.load.agents)
-		m.say(fmt.Sprintf("@%s say number %d", agent, i))
-		if (i-from)%every == every/2 {
+	asked := make(chan error, to-from) // room for all: nobody waits for a test that gave up
+	var asking sync.WaitGroup
+	for p := range m.askers {
+		asking.Go(func() {
+			for i := from; i < to; i++ {
+				if i%len(m.askers) == p {
+					asked <- m.question(p, i)
+				}
+			}
+		})
+	}
+	go func() {
+		asking.Wait()
+		close(asked)
+	}()
+	n, every := 0, max((to-from)/max(kills, 1), 1)
+	var failed error
+	for err := range asked {
+		if err != nil {
+			failed = err
+		}
+		if n++; n%every == every/2+1 && kills > 0 {
+			kills--
 			m.killHarness(rand.IntN(m.load.agents))
 		}
 	}
+	if failed != nil {
+		m.t.Fatal(failed)
+	}
+	if kills > 0 {
+		m.t.Fatalf("%d harnesses were not killed: there were too few questions", kills)
+	}
+}
+
+// question asks the question of this number: every third one in private.
+func (m *team) question(p, i int) error {
+	a, agent := m.askers[p], agentName(i%m.load.agents)
+	answer := fmt.Sprintf("number %d of %s", i, a.nick)
+	if i%3 == 0 {
+		a.expect(heardKey{agent, a.nick, answer})
+		return m.say(a, agent, "say "+answer)
+	}
+	for _, other := range m.askers { // all who are there hear it
+		if other.channel == a.channel {
+			other.expect(heardKey{agent, a.channel, answer})
+		}
+	}
+	return m.say(a, a.channel, "@"+agent+" say "+answer)
 }
 
 // say sends a line until the server has certainly taken it.
-func (m *team) say(text string) {
-	m.t.Helper()
+func (m *team) say(a *asker, target, text string) error {
 	for {
-		_, err := m.person.Send(m.t.Context(), "#load", text)
-		switch {
-		case err == nil:
-			return
-		case m.t.Context().Err() != nil || fault.KindOf(err) == fault.Usage:
-			m.t.Fatal(err)
+		_, err := a.client.Send(m.ctx, target, text)
+		if err == nil || m.ctx.Err() != nil || fault.KindOf(err) == fault.Usage {
+			return err
 		}
-		if m.said(text) {
-			return
+		if m.said(a, target, text) {
+			return nil
 		}
 	}
 }
 
 // said looks into the history for a line whose fate is not known.
-func (m *team) said(text string) bool {
-	events, err := m.person.History(m.t.Context(), "#load", irc.Cursor{}, 200)
+func (m *team) said(a *asker, target, text string) bool {
+	events, err := a.client.History(m.ctx, target, irc.Cursor{}, 200)
 	if err != nil {
 		return false
 	}
-	for _, e := range events {
-		if e.Own && e.Text == text {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(events, func(e irc.Event) bool { return e.Own && e.Text == text })
 }
 
 // killHarness kills the process that keeps an agent, in the middle of whatever
-// it does.
+// it does, and sees to it that it is dead.
 func (m *team) killHarness(i int) {
 	m.t.Helper()
 	lock := filepath.Join(m.dir, ".den", "minds", agentName(i), "harness.lock")
-	for _, pid := range openedBy(m.t, lock) {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
-			m.t.Error(err)
+	var pids []int
+	m.until("the harness of "+agentName(i)+" runs", func() bool { // it may have been killed a moment ago
+		pids = openedBy(m.t, lock)
+		return len(pids) == 1
+	})
+	pid := pids[0]
+	if m.killed[pid] {
+		m.t.Fatalf("the harness %d was killed before", pid)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		m.t.Fatalf("kill the harness of %s: %v", agentName(i), err)
+	}
+	m.killed[pid] = true
+	m.until("the harness of "+agentName(i)+" is dead", func() bool { return !slices.Contains(openedBy(m.t, lock), pid) })
+}
+
+// until waits for something that nobody tells.
+func (m *team) until(what string, holds func() bool) {
+	m.t.Helper()
+	for ; !holds(); time.Sleep(10 * time.Millisecond) {
+		if m.ctx.Err() != nil {
+			m.t.Fatalf("never: %s", what)
 		}
 	}
 }
@@ -220,24 +320,50 @@ func openedBy(t *testing.T, path string) []int {
 // killKeeper kills the keeper, and with it the server, and starts another.
 func (m *team) killKeeper() {
 	m.t.Helper()
-	if err := syscall.Kill(m.ps().Keeper, syscall.SIGKILL); err != nil {
+	before := m.ps().Keeper
+	if err := syscall.Kill(before, syscall.SIGKILL); err != nil {
 		m.t.Fatal(err)
 	}
 	m.w.do("up")
-}
-
-func (m *team) awaitAnswers() {
-	m.t.Helper()
-	select {
-	case <-m.all:
-	case <-m.t.Context().Done():
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.t.Fatalf("%d of %d answers", len(m.heard), m.load.mentions)
+	if after := m.ps().Keeper; after == before {
+		m.t.Fatalf("the keeper %d was not killed", before)
 	}
 }
 
-// fence asks every agent once more: what it said twice, it said before.
+// awaitAnswers waits until everybody has heard what they must.
+func (m *team) awaitAnswers() {
+	m.t.Helper()
+	for _, a := range m.askers {
+		for {
+			missing, news := a.missing()
+			if len(missing) == 0 {
+				break
+			}
+			select {
+			case <-news:
+			case <-m.ctx.Done():
+				m.t.Fatalf("%s did not hear %d of %d answers, such as %v", a.nick, len(missing), len(a.due), missing[0])
+			}
+		}
+	}
+}
+
+// missing lists the answers that were not heard yet, and tells when there is
+// news.
+func (a *asker) missing() ([]heardKey, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var missing []heardKey
+	for k := range a.due {
+		if a.heard[k] == 0 {
+			missing = append(missing, k)
+		}
+	}
+	return missing, a.news
+}
+
+// fence asks every agent once more, in every channel and in private: what it
+// said twice, it said before.
 func (m *team) fence() {
 	m.t.Helper()
 	for i := range m.load.agents {
@@ -245,4 +371,38 @@ func (m *team) fence() {
 			m.t.Errorf("%s: %q", agentName(i), out)
 		}
 	}
+	for _, a := range m.askers {
+		for i := range m.load.agents {
+			answer := "the end for " + a.nick
+			a.expect(heardKey{agentName(i), a.nick, answer})
+			if err := m.say(a, agentName(i), "say "+answer); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+	m.awaitAnswers()
+}
+
+// check compares what each heard with what they were to hear.
+func (m *team) check() {
+	m.t.Helper()
+	if len(m.killed) != m.load.harnessKills {
+		m.t.Errorf("%d harnesses were killed, want %d", len(m.killed), m.load.harnessKills)
+	}
+	answers := 0
+	for _, a := range m.askers {
+		a.mu.Lock()
+		heard := maps.Clone(a.heard)
+		a.mu.Unlock()
+		for k, n := range heard {
+			switch {
+			case !a.due[k]:
+				m.t.Errorf("%s heard %v, which was not for them", a.nick, k)
+			case n != 1:
+				m.t.Errorf("%s heard %v %d times", a.nick, k, n)
+			}
+		}
+		answers += len(heard)
+	}
+	m.t.Logf("%d people heard %d answers of %d agents, over %d kills of harnesses and one of the server", len(m.askers), answers, m.load.agents, len(m.killed))
 }
