@@ -25,7 +25,8 @@ type skillAgent struct {
 	shell string   // the tool that runs commands
 
 	run       func(command string) modelstub.Reply
-	readSkill string // the input of its tool Skill, or "": the shell reads the file that it lists (opencode's tool wants ripgrep)
+	escalate  func(command string) modelstub.Reply // runs it outside of the agent's sandbox; nil where it has none
+	skillTool string                               // that reads a skill; without it the shell reads the file that it lists (opencode's tool wants ripgrep)
 }
 
 var skillAgents = []skillAgent{
@@ -33,7 +34,7 @@ var skillAgents = []skillAgent{
 		name: "claude", args: []string{"--dangerously-skip-permissions", "-p"}, shell: "Bash",
 		home:      func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Claude(t, stub) },
 		run:       func(command string) modelstub.Reply { return useShell("Bash", command) },
-		readSkill: `{"skill":"den"}`,
+		skillTool: "Skill",
 	},
 	{
 		name: "opencode", args: []string{"run"}, shell: "bash",
@@ -47,7 +48,7 @@ var skillAgents = []skillAgent{
 	{
 		name: "codex", args: []string{"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}, shell: "exec",
 		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Codex(t, stub, "") },
-		run:  codexShell,
+		run:  codexShell, escalate: codexEscalated,
 	},
 }
 
@@ -56,19 +57,24 @@ func useShell(tool, command string) modelstub.Reply {
 }
 
 // codexShell runs a command as codex's newer models do: by a program.
-func codexShell(command string) modelstub.Reply {
-	const longest = 30_000 // milliseconds that codex waits for a command
-	return modelstub.Use("exec", mustJSON(fmt.Sprintf("text((await tools.exec_command({cmd: %s, yield_time_ms: %d})).output)", mustJSON(command), longest)))
+func codexShell(command string) modelstub.Reply { return codexProgram(command, "") }
+
+// codexEscalated asks to run a command outside of codex's sandbox.
+func codexEscalated(command string) modelstub.Reply {
+	return codexProgram(command, `, sandbox_permissions: "require_escalated", justification: "it talks with the harness"`)
 }
 
-var (
-	skillFile  = regexp.MustCompile(`[^\s"\\():<>]*/den/SKILL\.md`)
-	skillRoots = regexp.MustCompile("`(r\\d+)` = `([^`]+)`") // codex's short names of directories
-)
+func codexProgram(command, more string) modelstub.Reply {
+	const longest = 30_000 // milliseconds that codex waits for a command
+	return modelstub.Use("exec", mustJSON(fmt.Sprintf("text((await tools.exec_command({cmd: %s, yield_time_ms: %d%s})).output)", mustJSON(command), longest, more)))
+}
 
-// listedSkill is the file that a request names as den's skill, or "".
-func listedSkill(r *modelstub.Request) string {
-	file := string(skillFile.Find(r.Body))
+// skillRoots are codex's short names of directories.
+var skillRoots = regexp.MustCompile("`(r\\d+)` = `([^`]+)`")
+
+// listedSkill is the file that a request names as a skill, or "".
+func listedSkill(r *modelstub.Request, name string) string {
+	file := string(regexp.MustCompile(`[^\s"\\():<>]*/` + name + `/SKILL\.md`).Find(r.Body))
 	for _, root := range skillRoots.FindAllStringSubmatch(string(r.Body), -1) {
 		if rest, found := strings.CutPrefix(file, root[1]+"/"); found {
 			return filepath.Join(root[2], rest)
@@ -85,12 +91,12 @@ func mustJSON(v any) string {
 	return string(text)
 }
 
-// reads is how a model reads den's skill.
-func (a skillAgent) reads(r *modelstub.Request) modelstub.Reply {
-	if a.readSkill != "" {
-		return modelstub.Use("Skill", a.readSkill)
+// reads is how a model reads one of den's skills.
+func (a skillAgent) reads(r *modelstub.Request, name string) modelstub.Reply {
+	if a.skillTool != "" {
+		return modelstub.Use(a.skillTool, mustJSON(map[string]string{"skill": name}))
 	}
-	return a.run("cat '" + listedSkill(r) + "'")
+	return a.run("cat '" + listedSkill(r, name) + "'")
 }
 
 // TestAgentSkill gives real coding agents den's skill, as 'den skills install'

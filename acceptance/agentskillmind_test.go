@@ -57,7 +57,7 @@ func (m *mind) reply(r *modelstub.Request) modelstub.Reply {
 	defer m.mu.Unlock()
 	if !m.asked {
 		m.asked = true
-		return m.agent.reads(r)
+		return m.agent.reads(r, "den")
 	}
 	if !hasString(r.Body, func(s string) bool { return strings.Contains(s, m.skill) }) {
 		m.t.Errorf("the agent did not send the skill to the model; the last results: %q", r.Results)

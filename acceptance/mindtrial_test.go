@@ -40,6 +40,7 @@ type mindSettings struct {
 	supervisor string // the table of the workspace file, or ""
 	server     string // likewise
 	account    string // the owner, by account; "" for bob, by nick
+	more       string // lines of the agent's table
 }
 
 func newMindTrial(t *testing.T, b mindBackend, s mindSettings) *mindTrial {
@@ -48,6 +49,13 @@ func newMindTrial(t *testing.T, b mindBackend, s mindSettings) *mindTrial {
 	h := b.home(t, stub)
 	m := &mindTrial{backend: b, stub: stub, model: newMindModel(b, stub), answers: map[string]int{}}
 	m.kept = keepWorkspace(t, b.name, h, "")
+	m.begin(t, s)
+	return m
+}
+
+// begin starts the workspace, and has bob meet the agent.
+func (m *mindTrial) begin(t *testing.T, s mindSettings) {
+	t.Helper()
 	m.configure(s)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -55,8 +63,7 @@ func newMindTrial(t *testing.T, b mindBackend, s mindSettings) *mindTrial {
 		}
 	})
 	m.do("up", "--wait", "-t", "2m")
-	m.bob = meet(t, m.ps().Server.Address, "bob", b.name)
-	return m
+	m.bob = meet(t, m.ps().Server.Address, "bob", m.agent)
 }
 
 // configure writes the workspace file.
@@ -70,6 +77,7 @@ func (m *mindTrial) configure(s mindSettings) {
 	} else {
 		file.WriteString("owner = \"bob\"\nowner_by_nick = true\n")
 	}
+	file.WriteString(s.more)
 	if s.expiry != "" {
 		fmt.Fprintf(&file, "approval_expiry = %q\n", s.expiry)
 	}

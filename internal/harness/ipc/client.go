@@ -27,11 +27,8 @@ type Conn struct {
 func Dial(ctx context.Context, path string) (*Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fault.Hintf(fault.Errorf(fault.NotRunning, "no harness listens at %s", path), "'den ps' shows the agents; 'den up' starts them")
-	}
 	if err != nil {
-		return nil, fault.Errorf(fault.Unreachable, "connect to the harness: %w", err)
+		return nil, dialError(path, err)
 	}
 	unix := conn.(*net.UnixConn)
 	if err := rpc.CheckServer(unix); err != nil {
@@ -39,6 +36,17 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 		return nil, err
 	}
 	return &Conn{conn: unix, lines: bufio.NewReaderSize(conn, 4096)}, nil
+}
+
+// dialError says why a harness cannot be reached, and what to do.
+func dialError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return fault.Hintf(fault.Errorf(fault.NotRunning, "no harness listens at %s", path), "'den ps' shows the agents; 'den up' starts them")
+	case errors.Is(err, syscall.EPERM): // the kernel's word for what a filter of system calls does not let through
+		return fault.Hintf(fault.Errorf(fault.Denied, "connect to the harness: %w", err), "a sandbox does not let this command connect: run it outside of the sandbox (codex: sandbox_permissions \"require_escalated\")")
+	}
+	return fault.Errorf(fault.Unreachable, "connect to the harness: %w", err)
 }
 
 // Close ends the connection.

@@ -43,7 +43,7 @@ func (d Driver) Open(ctx context.Context, o runner.Options) (runner.Session, err
 		return nil, err
 	}
 	s := newSession(conn, o)
-	s.provider = d.provider(o)
+	s.provider, s.skills = d.provider(o), d.skillDirs(o)
 	if err := s.open(ctx); err != nil {
 		s.Close()
 		return nil, err
@@ -65,6 +65,7 @@ type sessionParams struct {
 
 	Servers          map[string]toolServer `json:"mcpServers,omitempty"`
 	ExcludedTools    []string              `json:"excludedTools,omitempty"`
+	SkillDirectories []string              `json:"skillDirectories,omitempty"`
 	InfiniteSessions *infiniteSessions     `json:"infiniteSessions,omitempty"`
 }
 
@@ -126,7 +127,7 @@ func (s *session) open(ctx context.Context) error {
 	}
 	params := sessionParams{
 		ClientName: "den", Model: s.options.Model, Provider: s.provider, ReasoningEffort: s.options.Thinking,
-		WorkingDirectory: s.options.Dir, Streaming: true, RequestPermission: true,
+		WorkingDirectory: s.options.Dir, Streaming: true, RequestPermission: true, SkillDirectories: s.skills,
 	}
 	if params.Model == "" && s.provider != nil {
 		params.Model = s.provider.model

@@ -17,12 +17,7 @@ type provider struct {
 // provider reads the variables that 'copilot help environment' documents. It
 // returns nil where there is no such model.
 func (d Driver) provider(o runner.Options) *provider {
-	get := func(name string) string {
-		if value, has := o.Env[name]; has || d.Getenv == nil {
-			return value
-		}
-		return d.Getenv(name)
-	}
+	get := d.environment(o)
 	p := &provider{
 		Type: get("COPILOT_PROVIDER_TYPE"), WireAPI: get("COPILOT_PROVIDER_WIRE_API"), BaseURL: get("COPILOT_PROVIDER_BASE_URL"),
 		APIKey: get("COPILOT_PROVIDER_API_KEY"), BearerToken: get("COPILOT_PROVIDER_BEARER_TOKEN"), model: get("COPILOT_MODEL"),
@@ -31,4 +26,14 @@ func (d Driver) provider(o runner.Options) *provider {
 		return nil
 	}
 	return p
+}
+
+// environment finds variables as the agent has them.
+func (d Driver) environment(o runner.Options) func(string) string {
+	return func(name string) string {
+		if value, has := o.Env[name]; has || d.Getenv == nil {
+			return value
+		}
+		return d.Getenv(name)
+	}
 }

@@ -20,6 +20,7 @@ type session struct {
 	conn     *stdio.Conn
 	peer     *jsonrpc.Peer
 	provider *provider // or nil: the vendor's service
+	skills   []string  // directories of skills
 
 	model string // of the goroutine that calls Turn
 
