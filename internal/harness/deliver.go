@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -36,10 +37,23 @@ func (h *Harness) deliverAnswers(ctx context.Context) {
 	}
 }
 
+// errAway says that who asked in private is not there, and may come back.
+var errAway = errors.New("who asked is away")
+
+// comeBack is how long an answer is kept for somebody who asked in private and
+// is not there: a client that has lost its server needs a while, too.
+const comeBack = 10 * time.Minute
+
 // deliverAll reports whether nothing is left to deliver.
 func (h *Harness) deliverAll(ctx context.Context) bool {
+	all := true
 	for _, m := range h.runner.Undelivered() {
-		if err := h.deliver(ctx, m); err != nil {
+		err := h.deliver(ctx, m)
+		if errors.Is(err, errAway) {
+			all = false // and others do not wait for them
+			continue
+		}
+		if err != nil {
 			h.logf("deliver an answer: %v", err)
 			return false
 		}
@@ -47,7 +61,7 @@ func (h *Harness) deliverAll(ctx context.Context) bool {
 			h.logf("note that an answer was delivered: %v", err)
 		}
 	}
-	return true
+	return all
 }
 
 // deliver sends one answer. An error means that it is to be tried again.
@@ -64,8 +78,11 @@ func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
 	defer cancel()
 	err := h.chat.Send(ctx, route.Target, text, m.ID, m.Updated.Before(h.started) || h.tried == m.ID)
 	h.tried = m.ID
-	switch fault.KindOf(err) {
+	switch kind := fault.KindOf(err); kind {
 	case fault.NotFound, fault.Denied, fault.Usage: // nobody is there any more
+		if kind == fault.NotFound && !h.chat.IsChannel(route.Target) && h.clock().Sub(m.Updated) < comeBack {
+			return errAway
+		}
 		h.logf("the answer to %s reaches nobody: %v", route.Sender, err)
 		return nil
 	}

@@ -229,6 +229,20 @@ func (c *Client) doFirst(ctx context.Context, r *request) error {
 // first, or with an empty cursor the newest ones. A server without history is
 // an error of kind unsupported.
 func (c *Client) History(ctx context.Context, target string, after Cursor, limit int) ([]Event, error) {
+	sub := "AFTER"
+	if after == (Cursor{}) {
+		sub = "LATEST"
+	}
+	return c.readHistory(ctx, sub, target, after, limit)
+}
+
+// HistoryBefore returns the newest messages of a channel or peer before a
+// cursor, the oldest first.
+func (c *Client) HistoryBefore(ctx context.Context, target string, before Cursor, limit int) ([]Event, error) {
+	return c.readHistory(ctx, "BEFORE", target, before, limit)
+}
+
+func (c *Client) readHistory(ctx context.Context, sub, target string, from Cursor, limit int) ([]Event, error) {
 	if !validTarget(target) {
 		return nil, fault.Errorf(fault.Usage, "read history of %q: not a valid channel or nick", target)
 	}
@@ -238,11 +252,7 @@ func (c *Client) History(ctx context.Context, target string, after Cursor, limit
 	if !c.HasCap("draft/chathistory") {
 		return nil, fault.Errorf(fault.Unsupported, "read history of %s: the server keeps none", target)
 	}
-	sub := "AFTER"
-	if after == (Cursor{}) {
-		sub = "LATEST"
-	}
-	return c.history(ctx, sub, target, after, limit, false)
+	return c.history(ctx, sub, target, from, limit, false)
 }
 
 func (c *Client) history(ctx context.Context, sub, target string, from Cursor, limit int, first bool) ([]Event, error) {

@@ -130,11 +130,19 @@ func (c *chat) listen(hearer harness.Hearer) {
 		case irc.EventDisconnected, irc.EventJoinFailed:
 			c.logf("%s: %v", e.Kind, e.Err)
 		case irc.EventGap:
-			c.logf("messages since %s may be missing: the server keeps none", e.Time.Format(time.RFC3339))
+			c.logf("messages since %s may be missing: %s", e.Time.Format(time.RFC3339), gapText(e))
 		case irc.EventDropped:
 			c.logf("%d events were dropped", e.Dropped)
 		}
 	}
+}
+
+// gapText says why messages may be missing.
+func gapText(e irc.Event) string {
+	if e.Err == nil {
+		return "the server keeps none"
+	}
+	return strings.TrimSpace(e.Channel + " " + e.Err.Error())
 }
 
 // isToAgent reports whether a message is one that the agent may answer.
@@ -270,8 +278,12 @@ func (c *chat) sayRest(ctx context.Context, todo *half, there map[string]bool) e
 	return nil
 }
 
-// lookBack is how much of the history is searched for what the agent said.
-const lookBack = 500
+// lookBack is how much of the history is searched for what the agent said, in
+// pages of a size that servers give.
+const (
+	lookBack = 5000
+	page     = 100
+)
 
 // said returns the ids of what the agent said lately. A server without a
 // history knows none.
@@ -279,18 +291,21 @@ func (c *chat) said(ctx context.Context, target string) (map[string]bool, error)
 	if err := c.client.Ready(ctx); err != nil {
 		return nil, err
 	}
-	events, err := c.client.History(ctx, target, irc.Cursor{}, lookBack)
-	if fault.KindOf(err) == fault.Unsupported || fault.KindOf(err) == fault.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
 	ids := map[string]bool{}
-	for _, e := range events {
-		if id := e.Tags.Value(idTag); id != "" && e.Own {
-			ids[id] = true
+	events, err := c.client.History(ctx, target, irc.Cursor{}, page)
+	for seen := len(events); err == nil && len(events) > 0; seen += len(events) {
+		for _, e := range events {
+			if id := e.Tags.Value(idTag); id != "" && e.Own {
+				ids[id] = true
+			}
 		}
+		if seen >= lookBack {
+			break
+		}
+		events, err = c.client.HistoryBefore(ctx, target, irc.Cursor{ID: events[0].ID, Time: events[0].Time}, page)
+	}
+	if kind := fault.KindOf(err); err != nil && kind != fault.Unsupported && kind != fault.NotFound {
+		return nil, err
 	}
 	return ids, nil
 }
