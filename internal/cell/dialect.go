@@ -63,3 +63,25 @@ func ClearKeys(argv0 string, pasting bool) []byte {
 // KeepsRefused reports whether argv0 is a shell that leaves refused code in
 // its editor.
 func KeepsRefused(argv0 string) bool { return shellName(argv0) == "fish" }
+
+// Editor tells whether a shell's line editor asks the terminal questions, and
+// takes the replies.
+type Editor string
+
+// What editors do.
+const (
+	EditorAsksNothing Editor = ""
+	EditorAsks        Editor = "asks"       // at any prompt (fish)
+	EditorAsksFirst   Editor = "asks-first" // at the first prompt (zsh, from 5.10 on)
+)
+
+// EditorOf returns what the editor of the shell argv0 does.
+func EditorOf(argv0 string) Editor {
+	switch shellName(argv0) {
+	case "fish":
+		return EditorAsks
+	case "zsh":
+		return EditorAsksFirst
+	}
+	return EditorAsksNothing
+}

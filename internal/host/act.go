@@ -119,6 +119,9 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 		c.cell, t.SentSeq = t, c.OutputSeq
 	}
 	t.LineSeq = c.OutputSeq
+	if !r.state.ByShell {
+		t.prompt = r.state.Prompt.Text
+	}
 	if a.Input.Whole {
 		t.TypedAt = &typedAt{o.Line, o.Left.Col, strings.Split(a.Input.Text, "\n")}
 		return

@@ -12,10 +12,12 @@ import (
 // it.
 type cellTurn struct {
 	turnState
-	sink  *cell.Sink
-	take  *cell.Collector // or nil before the output began
-	hook  *hook           // or nil
-	moved chan struct{}   // room for one token: there was output
+	sink *cell.Sink
+	take *cell.Collector // or nil before the output began
+	hook *hook           // or nil
+	// prompt is the program's, if the cell's end is told by no marks; or "".
+	prompt string
+	moved  chan struct{} // room for one token: there was output
 }
 
 // turnState is the state of a cellTurn that survives an upgrade.
@@ -97,6 +99,9 @@ func (c *core) marksLocked() {
 	for _, m := range c.term.TakeMarks() {
 		if !c.shell.Take(m) {
 			continue
+		}
+		if m.Kind == 'A' || m.Kind == 'D' {
+			c.askerGoneLocked(m)
 		}
 		switch m.Kind {
 		case 'Z':

@@ -39,10 +39,13 @@ type core struct {
 	cell      *cellTurn             // or nil while no cell runs
 	// editorAsked: the shell's editor has asked its question behind this prompt.
 	editorAsked bool
-	ended       *wire.Exit // or nil while the program runs
+	editor      cell.Editor // of the session's own shell
+	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
+	ended       *wire.Exit  // or nil while the program runs
 
 	active chan struct{} // set once; room for one token: something happened
 	paused chan struct{} // set once; room for one token: the log cannot be written
+	held   chan struct{} // set once; room for one token: replies are held back
 }
 
 // coreState is the state of core, apart from log and screen, that survives an
@@ -63,11 +66,12 @@ type coreState struct {
 	Stray     cell.StrayInput `json:"stray,omitzero"`
 	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
 	Echo      echoes          `json:"echo,omitzero"`
+	Replies   heldReplies     `json:"replies,omitzero"`
 }
 
 // output processes what the program wrote: log, screen, waiters, in this
-// order. It returns the terminal's replies to the program.
-func (c *core) output(chunk []byte) (replies []byte) {
+// order. It reports whether there are replies for the program.
+func (c *core) output(chunk []byte) (replies bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.Held) > 0 {
@@ -82,20 +86,6 @@ func (c *core) output(chunk []byte) (replies []byte) {
 	}
 	c.outputLocked(chunk)
 	return c.takeRepliesLocked()
-}
-
-// takeRepliesLocked returns the terminal's replies, and notes that they are
-// input that no cell typed. If the program exits without reading them, they
-// become input of the next one: a shell echoes them shortly after its prompt.
-func (c *core) takeRepliesLocked() []byte {
-	replies := c.term.TakeReplies()
-	if len(replies) > 0 {
-		c.Foreign = true
-		if c.shell.Last != 0 && !c.askedByEditorLocked(replies) { // before its first prompt the shell itself asks, or its start-up files
-			c.Stray.Add(false, c.shell.Ends)
-		}
-	}
-	return replies
 }
 
 func (c *core) outputLocked(chunk []byte) {
@@ -220,7 +210,7 @@ func (c *core) lastActivity() uint64 {
 // resize resizes the emulator and logs it before the program is notified, so
 // that what the program draws for the new size follows the resize in the log.
 // The replies are a report to a program that asked for one.
-func (c *core) resize(cols, rows int) (seq uint64, replies []byte) {
+func (c *core) resize(cols, rows int) (seq uint64, replies bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	seq = c.log.Append(eventlog.Resize, fmt.Appendf(nil, "%dx%d", cols, rows))

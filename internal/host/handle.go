@@ -169,7 +169,9 @@ func (h *Host) applySize(r wire.Resize) uint64 {
 	if err := h.tty.Resize(pty.Size{Cols: r.Cols, Rows: r.Rows}); err != nil {
 		h.core.note(map[string]string{"error": "resize: " + err.Error()})
 	}
-	h.sendReplies(replies)
+	if replies {
+		h.settleReplies()
+	}
 	h.edit(func(m *sessionManifest) { m.Cols, m.Rows = r.Cols, r.Rows })
 	return seq
 }

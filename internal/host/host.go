@@ -123,6 +123,7 @@ func (h *Host) run(ctx context.Context) error {
 	read := make(chan struct{})
 	workers.Go(func() { defer close(read); h.readTerminal() })
 	workers.Go(func() { h.input.run(stop) })
+	workers.Go(func() { h.holdReplies(stop) })
 	workers.Go(func() { h.tree.Reap(stop) })
 	workers.Go(func() { h.trim(stop) })
 	workers.Go(func() { h.endOnSignal(stop) })

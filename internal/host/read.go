@@ -57,16 +57,11 @@ func (h *Host) readTerminal() {
 	}
 }
 
-// turn processes one chunk of output and sends the terminal's replies.
+// turn processes one chunk of output and answers what the program asked.
 func (h *Host) turn(chunk []byte) {
-	defer h.tty.Handled()
-	h.sendReplies(h.core.output(chunk))
-}
-
-// sendReplies sends the terminal's replies to the program. One that asks
-// without end and never reads the answers loses them.
-func (h *Host) sendReplies(replies []byte) {
-	if len(replies) > 0 {
-		_ = h.input.push(piece{data: replies}) // Best effort: see above.
+	replies := h.core.output(chunk)
+	h.tty.Handled()
+	if replies {
+		h.settleReplies()
 	}
 }

@@ -20,6 +20,7 @@ const (
 type readyCheck struct {
 	tty      *pty.PTY
 	input    *inputQueue
+	core     *core
 	pause    time.Duration
 	activity uint64
 	last     pty.Readiness
@@ -29,7 +30,7 @@ type readyCheck struct {
 }
 
 func (h *Host) newReadyCheck() *readyCheck {
-	return &readyCheck{tty: h.tty, input: h.input, pause: firstProbePause}
+	return &readyCheck{tty: h.tty, input: h.input, core: h.core, pause: firstProbePause}
 }
 
 // seen probes once. It reports whether the program was ready at this probe and
@@ -39,7 +40,7 @@ func (r *readyCheck) seen(activity uint64) bool {
 		r.activity, r.pause, r.last = activity, firstProbePause, pty.Readiness{}
 		r.standing, r.ticking = time.Time{}, time.Time{}
 	}
-	if r.input.more() { // it has yet to see what was sent
+	if r.input.more() || r.core.repliesDue() { // it has yet to see what was sent
 		r.last = pty.Readiness{}
 		return false
 	}

@@ -113,7 +113,7 @@ func (t *Terminal) shellMark(rest []byte) {
 	if len(rest) == 0 || len(rest) > 1 && rest[1] != ';' {
 		return
 	}
-	m := Mark{Kind: rest[0], Line: t.ScreenLine() + int64(t.cur.y), Col: t.cur.x}
+	m := Mark{Kind: rest[0], Line: t.ScreenLine() + int64(t.cur.y), Col: t.cur.x, Replied: len(t.outbox.replies)}
 	if m.Kind < 'A' || m.Kind > 'Z' {
 		return
 	}

@@ -15,6 +15,9 @@ type Mark struct {
 	Args string // what followed the kind, without the leading semicolon
 	Line int64  // absolute row number: see [Terminal.FirstLine]
 	Col  int
+	// Replied counts the bytes of replies that had not been taken when the mark
+	// came: they answer what was asked before it.
+	Replied int `json:",omitempty"`
 }
 
 // NoteKind tells what a [Note] is about.
