@@ -12,8 +12,9 @@ const (
 	Type  Do = "type"  // Input
 	Tell  Do = "tell"  // that the program waits, or works again
 	End   Do = "end"   // the cell
-	// Refuse ends a cell whose code was not sent: the shell's input holds
-	// something that Ctrl-C does not remove.
+	// Refuse ends a cell whose code, or the rest of it, was not sent: the input
+	// line holds something that no cell typed, and that Ctrl-C does not remove or
+	// might not.
 	Refuse Do = "refuse"
 )
 

@@ -13,11 +13,17 @@ import (
 // hook, a given prompt, the shell's marks, the kernel, a learned prompt,
 // silence, in this order.
 func Decide(p Program, o Observed, s State) (Action, State) {
-	a, s := decide(p, &o, s)
-	if a.Do == End && o.Pressed {
+	a, next := decide(p, &o, s)
+	more := a.Do == Type && !a.First
+	switch {
+	case more && o.Pressed:
+		return Action{Do: End, Take: a.Take, Status: Failed, By: ByInt}, s
+	case more && o.strayBetween(&s):
+		return Action{Do: Refuse, Take: a.Take, Status: Failed, By: ByRefusal}, s
+	case a.Do == End && o.Pressed:
 		a.Status, a.By = Failed, ByInt
 	}
-	return a, s
+	return a, next
 }
 
 func decide(p Program, o *Observed, s State) (Action, State) {
@@ -60,6 +66,11 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	case !clearing && !takes && o.stuck():
 		return clearInput(o, s)
 	case clearing || !takes:
+		return Action{Do: Wait}, s
+	case o.standsHalf(s.Learned.Text):
+		if o.Ready || o.Quiet > quietRest {
+			return Action{Do: Refuse, Status: Failed, By: ByRefusal}, s
+		}
 		return Action{Do: Wait}, s
 	case s.unclean(p, o):
 		return clearInput(o, s)

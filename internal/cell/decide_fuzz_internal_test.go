@@ -61,6 +61,7 @@ func (d *draw) observed() Observed {
 		Quiet:    pick(d, 0, promptRest, promptRest+1, clearRest+1, 2*promptRest+1, quietRest/3+1, quietRest+1, 2*quietRest+1, goneRest+1, beginRest+1),
 		Answered: d.bool(), Foreign: d.bool(), Bracket: d.bool(), AltScreen: d.bool(),
 		Stray: StrayInput{Count: d.n(4), Pending: d.bool(), Entered: d.bool(), Ends: d.n(4)}, Blank: d.bool(), CursorHidden: d.bool(), Heard: d.bool(),
+		Half: HalfLine{Text: pick(d, "", "", "half", "\t"), Keys: d.n(4) == 3, Canonical: d.bool(), Shown: d.bool(), Behind: d.bool()},
 	}
 }
 
@@ -128,9 +129,13 @@ func checkAction(t *testing.T, p Program, o Observed, s State, a Action) {
 	t.Helper()
 	switch a.Do {
 	case Wait, Tell:
-	case Clear, Refuse:
+	case Clear:
 		if o.Sent {
 			t.Errorf("does %q behind code that was sent", a.Do)
+		}
+	case Refuse:
+		if o.Sent && !o.strayBetween(&s) {
+			t.Errorf("refuses what is left of the code without a reason")
 		}
 	case Type:
 		if len(s.Lines) == 0 && a.Input.Text != endsBlock {
@@ -138,6 +143,12 @@ func checkAction(t *testing.T, p Program, o Observed, s State, a Action) {
 		}
 		if a.First && s.Cleared == 0 && o.stray() {
 			t.Errorf("types %q into input that is not empty: %+v", a.Input.Text, o)
+		}
+		if !a.First && (o.strayBetween(&s) || o.Pressed) {
+			t.Errorf("types %q behind input of others, or an interrupt: %+v", a.Input.Text, o)
+		}
+		if a.First && o.standsHalf(s.Learned.Text) {
+			t.Errorf("types %q behind half a line: %+v", a.Input.Text, o)
 		}
 		if a.First == o.Sent {
 			t.Errorf("first is %v, sent was %v", a.First, o.Sent)

@@ -52,6 +52,7 @@ type Observed struct {
 	Heard     bool // output came since the last line of it was typed
 	Foreign   bool // there was input that no cell typed, and the program was not seen at rest since
 	Stray     StrayInput
+	Half      HalfLine
 	Inputs    int  // counts inputs that no cell typed
 	Blank     bool // the cursor stands where the shell's input begins, and nothing behind it
 	Bracket   bool // pastes are put in brackets

@@ -12,17 +12,24 @@ import (
 // act carries out a decision and stores the next state. It reports whether the
 // cell is over.
 func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity uint64) (over bool) {
-	if a.First && (!r.claimInput(o) || !r.markSent()) {
-		return false // somebody typed or interrupted it meanwhile: that is decided next
+	if a.First && !r.markSent() {
+		return false // somebody interrupted it meanwhile: that is decided next
 	}
+	before := r.state
 	r.state = next
-	r.take(a.Take, o)
+	if a.Do != cell.Type {
+		r.take(a.Take, o)
+	}
 	var err error
 	switch a.Do {
 	case cell.Clear:
 		err = r.clearInput()
 	case cell.Type:
-		err = r.enter(a, o)
+		var typed bool
+		if typed, err = r.enter(a, o); !typed && err == nil { // somebody else typed meanwhile: that is decided next
+			r.state = before
+			r.unmarkSent(a.First)
+		}
 	case cell.Tell:
 		r.setWaiting(a.WaitingFor, o)
 	case cell.End:
@@ -30,7 +37,7 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 		r.finish(a.Result(), "")
 		return true
 	case cell.Refuse:
-		r.finish(a.Result(), refusal(o))
+		r.finish(a.Result(), refusal(o, len(next.Lines)))
 		return true
 	}
 	if err != nil {
@@ -48,18 +55,29 @@ func (r *running) clearInput() error {
 }
 
 // refusal says why code was not sent.
-func refusal(o cell.Observed) string {
-	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it", strings.TrimSpace(o.Left.Text))
+func refusal(o cell.Observed, rest int) string {
+	shown := strings.TrimSpace(o.Left.Text)
+	switch {
+	case o.Sent:
+		return fmt.Sprintf("the rest was not sent (lines: %d): somebody typed meanwhile, and it would run with that; the input line shows %q", rest, shown)
+	case o.Shell.Token == "" || o.Shell.Last == 'C':
+		return fmt.Sprintf("nothing was sent: the program's input line shows %q, which no cell typed and nobody entered; 'den keys Enter' enters it, 'den keys C-u' or 'C-c' removes it in most programs", shown)
+	}
+	return fmt.Sprintf("nothing was sent: the shell's input line shows %q, and Ctrl-C does not empty it", shown)
 }
 
-// claimInput records that the shell's input is empty, so that only later input
-// is stray. It returns false if there was some since the observation.
-func (r *running) claimInput(o cell.Observed) bool {
+// claimLocked records that the input line is empty, so that only later input is
+// stray. It returns false if there was some since the observation. The caller
+// holds typing until it has typed.
+func (r *running) claimLocked(o cell.Observed) bool {
 	c := r.cells.h.core
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.Stray.Consumed(o.Stray.Count)
-	return !c.Stray.Pending
+	if c.Stray.Count != o.Stray.Count {
+		return false
+	}
+	c.Stray.Pending = false
+	return true
 }
 
 // markSent records that the code is being sent, so that an interrupt from now
@@ -72,6 +90,13 @@ func (r *running) markSent() bool {
 		r.life.Record.WaitingFor = ""
 	}
 	return r.life.Sent
+}
+
+// unmarkSent records that the first input was not sent after all.
+func (r *running) unmarkSent(first bool) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.life.Sent = r.life.Sent && !first
 }
 
 // leave keeps what an ending cell has learned about the program, for the next
@@ -94,17 +119,25 @@ func (c *core) forgetShell() {
 	c.shell = cell.ShellMarks{}
 }
 
-// enter types code. Output from here on belongs to the cell.
-func (r *running) enter(a cell.Action, o cell.Observed) error {
-	if a.First && r.cells.hook != "" {
+// enter types code. Output from here on belongs to the cell. It returns false
+// if somebody else typed since the observation.
+func (r *running) enter(a cell.Action, o cell.Observed) (typed bool, err error) {
+	if a.First && r.cells.hook != "" && r.turn.hook == nil {
 		hook, err := startHook(r.cells.hook, r.life.Record.Code)
 		if err != nil {
-			return err
+			return false, err
 		}
 		r.turn.hook = hook
 	}
+	h := r.cells.h
+	h.typing.Lock() // from the claim to the queue
+	defer h.typing.Unlock()
+	if !r.claimLocked(o) {
+		return false, nil
+	}
+	r.take(a.Take, o)
 	r.expect(a, o)
-	return r.submit(a.Input)
+	return true, r.submitLocked(a.Input)
 }
 
 // expect tells the turn which echo to expect from the code about to be typed.
@@ -134,8 +167,8 @@ func (r *running) expect(a cell.Action, o cell.Observed) {
 	}
 }
 
-// submit sends a text and Enter.
-func (r *running) submit(in cell.Input) error {
+// submitLocked sends a text and Enter.
+func (r *running) submitLocked(in cell.Input) error {
 	h := r.cells.h
 	input := wire.Input{Text: &in.Text, Enter: true}
 	switch in.Style {
@@ -144,6 +177,6 @@ func (r *running) submit(in cell.Input) error {
 	case cell.AtOnce:
 		input = wire.Input{Raw: append(keys.Text(in.Text), '\r')}
 	}
-	_, err := h.typeIn(input, typist{brisk: !in.Redraws})
+	_, err := h.sendLocked([]wire.Input{input}, typist{brisk: !in.Redraws})
 	return err
 }

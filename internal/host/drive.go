@@ -40,6 +40,9 @@ func (r *running) drive() {
 			return
 		}
 		o, activity := r.observe()
+		if !o.Half.Empty() && (!o.Sent || len(r.state.Lines) > 0) {
+			h.lookAtHalf(&o.Half)
+		}
 		switch wait := cell.ProbeAfter(r.cells.program, o, r.state, h.core.clock()-probed); {
 		case hookEnded:
 			o.HookEnded = true

@@ -106,6 +106,13 @@ func (h *Host) typeIn(in wire.Input, by typist) (wire.Seq, error) {
 
 // send logs inputs and queues them for the program, all or none.
 func (h *Host) send(ins []wire.Input, by typist) (wire.InputIfResult, error) {
+	h.typing.Lock() // what the log says came first is written first
+	defer h.typing.Unlock()
+	return h.sendLocked(ins, by)
+}
+
+// sendLocked is send for a caller who holds typing.
+func (h *Host) sendLocked(ins []wire.Input, by typist) (wire.InputIfResult, error) {
 	if err := h.requireRunning(); err != nil {
 		return wire.InputIfResult{}, err
 	}
@@ -113,8 +120,6 @@ func (h *Host) send(ins []wire.Input, by typist) (wire.InputIfResult, error) {
 	if err != nil {
 		return wire.InputIfResult{}, err
 	}
-	h.typing.Lock() // what the log says came first is written first
-	defer h.typing.Unlock()
 	mode := ttyMode{canonical: true} // if it cannot be asked: rather keep less than a password
 	if echo, canonical, err := h.tty.Echo(); err == nil {
 		mode = ttyMode{echo, canonical}

@@ -25,6 +25,7 @@ func (r *running) observe() (o cell.Observed, activity uint64) {
 	o.CursorHidden = !cursor.Visible
 	o.Foreign, o.Stray, o.Inputs = c.Foreign, c.Stray, c.Inputs
 	o.Blank = o.Stray.Pending && c.inputBlankLocked()
+	o.Half = cell.HalfLine{Text: string(c.Line.Text), Keys: c.Line.Keys}
 	// The program was idle when the last cell ended, and nothing happened
 	// since.
 	o.Ready = !o.Sent && restedAt > 0 && restedAt == c.Activity

@@ -14,6 +14,7 @@ import (
 type typedLine struct {
 	Text    []byte `json:"text,omitempty"`
 	Pasting bool   `json:"pasting,omitempty"` // between the marks of a paste, where Enter is text
+	Keys    bool   `json:"keys,omitempty"`    // keys were pressed whose effect on the line is not known
 }
 
 // maxTypedLine bounds how much of the end of the line is kept.
@@ -33,6 +34,7 @@ func (l *typedLine) typed(data []byte) {
 		case bytes.HasPrefix(data, pasteEnds):
 			l.Pasting, data = false, data[len(pasteEnds):]
 		case data[0] == 0x1b:
+			l.Keys = true
 			data = data[escapeLength(data):]
 		case isText(data[0]): // a long paste in one piece
 			n := 1
@@ -69,7 +71,9 @@ func (l *typedLine) key(b byte) {
 	case b == 0x17: // Ctrl-W
 		l.Text = l.Text[:bytes.LastIndexByte(bytes.TrimRight(l.Text, " "), ' ')+1]
 	case b == '\r', b == '\n', b == 0x03, b == 0x15, b == 0x04, b == 0x1a, b == 0x1c: // Enter, and keys that drop the line
-		l.Text = l.Text[:0]
+		l.Text, l.Keys = l.Text[:0], false
+	case b != 0x0c && b != 0x11 && b != 0x13: // Ctrl-L draws the line again, Ctrl-Q and Ctrl-S stop and start the output
+		l.Keys = true
 	}
 }
 
@@ -139,4 +143,15 @@ func (h *Host) inputState() (wire.InputState, error) {
 		unfinished = strings.Repeat("*", len(unfinished))
 	}
 	return wire.InputState{Unread: queued + unread, LineMode: lineMode, Echo: echo, Unfinished: unfinished, CursorRow: row}, nil
+}
+
+// lookAtHalf completes what is known about half a line.
+func (h *Host) lookAtHalf(half *cell.HalfLine) {
+	if _, canonical, err := h.tty.Echo(); err == nil {
+		half.Canonical = canonical
+	}
+	c := h.core
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	half.Shown, half.Behind = c.LastOutput > c.LastInput, !cell.NothingBehindCursor(c.term)
 }

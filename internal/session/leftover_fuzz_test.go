@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"den/internal/cell"
@@ -103,6 +104,9 @@ func leaveAtRandom(t *testing.T, argv []string, random *rand.Rand, rounds int) {
 	s, dir := startShell(t, argv)
 	refused := 0
 	for round := range rounds {
+		if random.IntN(4) == 0 {
+			typeIntoACell(t, s, dir, random)
+		}
 		inputs := strayInput(random, argv[0])
 		for _, in := range inputs {
 			if _, err := s.Input(t.Context(), in); err != nil {
@@ -125,6 +129,80 @@ func leaveAtRandom(t *testing.T, argv []string, random *rand.Rand, rounds int) {
 		case r.Output != want || r.Status != cell.Done || r.ExitCode == nil || *r.ExitCode != 0:
 			shot, _ := s.Snapshot(t.Context(), session.Now(), 0) // Best effort: the failure is told anyway.
 			t.Fatalf("round %d: %s: %+v\n%s", round, showInputs(inputs), r, shot.Screen.PlainText())
+		}
+	}
+	t.Logf("%d rounds, %d refused", rounds, refused)
+}
+
+// typeIntoACell types random text while a cell of several lines runs. All of the
+// cell runs, or a part of it, and nothing else.
+func typeIntoACell(t *testing.T, s *session.Session, dir string, random *rand.Rand) {
+	t.Helper()
+	code := strings.TrimSuffix(strings.Repeat("echo one; sleep 0.01\n", 1+random.IntN(4)), "\n")
+	fired, err := s.Fire(t.Context(), code, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var typed []wire.Input
+	for range 1 + random.IntN(3) {
+		typed = append(typed, text(strayTexts[random.IntN(len(strayTexts))]))
+		if _, err := s.Input(t.Context(), typed[len(typed)-1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := s.Await(t.Context(), fired.CellID, session.Run{Timeout: patience, KeepWaiting: true})
+	said, _, _ := strings.Cut(r.Output, "the rest was not sent")
+	for _, in := range typed { // the terminal shows it among the output
+		said = strings.ReplaceAll(said, *in.Text, "")
+	}
+	_, oops := os.Stat(filepath.Join(dir, "OOPS"))
+	switch {
+	case err != nil || !r.Final() || oops == nil:
+		t.Fatalf("%q with %s: %+v %v", code, showInputs(typed), r, err)
+	case r.By == cell.ByRefusal:
+	case r.Status != cell.Done || strings.Count(said, "one") != strings.Count(code, "one"):
+		t.Fatalf("%q with %s: %+v", code, showInputs(typed), r)
+	}
+	expectClean(t, s, dir) // and what is left is not entered with what comes next
+}
+
+// TestRandomLeftoversInPython does the same in a program without marks: a cell
+// gives its own output, or is refused.
+func TestRandomLeftoversInPython(t *testing.T) {
+	need.Program(t, "python3")
+	rounds, seed := 6, uint64(0)
+	if n := fromEnv(t, "DEN_LEFTOVERS"); n > 0 {
+		rounds, seed = int(n)/10, rand.Uint64()
+	}
+	if n := fromEnv(t, "DEN_LEFTOVERS_SEED"); n > 0 {
+		seed = n
+	}
+	t.Logf("DEN_LEFTOVERS_SEED=%d", seed)
+	random := rand.New(rand.NewPCG(seed, 99))
+	s, dir := startUnmarked(t, []string{"python3", "-q"}, "")
+	refused := 0
+	for round := range rounds {
+		in := []wire.Input{text([]string{`open("OOPS","w");`, "1+", "'", "(", " ", "x = 1"}[random.IntN(6)])}
+		if random.IntN(2) == 0 {
+			in = append(in, press([]string{"C-a", "Left", "Up", "C-u", "C-w", "C-k", "Backspace"}[random.IntN(7)]))
+		}
+		for _, in := range in {
+			if _, err := s.Input(t.Context(), in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := runCell(t, s, fmt.Sprintf("%d+1", round))
+		_, oops := os.Stat(filepath.Join(dir, "OOPS"))
+		switch {
+		case oops == nil:
+			t.Fatalf("round %d: a leftover of %s was run: %+v", round, showInputs(in), r)
+		case r.By == cell.ByRefusal:
+			refused++
+		case r.Output != fmt.Sprint(round+1) || r.Status != cell.Done:
+			t.Fatalf("round %d: %s: %+v", round, showInputs(in), r)
+		}
+		if _, err := s.Input(t.Context(), press("C-e", "C-u")); err != nil {
+			t.Fatal(err)
 		}
 	}
 	t.Logf("%d rounds, %d refused", rounds, refused)
