@@ -13,26 +13,29 @@ import (
 func (a *app) answerCmd() *cobra.Command {
 	o := runOptions{timeout: duration(30 * time.Second)}
 	var chords bool
+	var question string
 	cmd := &cobra.Command{
 		Use:   "answer [SESSION] TEXT | --keys [SESSION] CHORD...",
 		Short: "Answer what a cell asks and wait until it is done",
 		Long: `Type TEXT and Enter, or press the chords, when the active cell asks something ("waiting_for",
 exit 13), and wait: until it asks again, is done, or the time is up. The result and the
-exit code are those of 'den run'. If the cell asks nothing, nothing is typed (exit 5).`,
+exit code are those of 'den run'. If the cell asks nothing, nothing is typed (exit 5). With
+--question nothing is typed if it asks another question by now.`,
 		Example: "  den answer work yes\n  den answer work --keys Down Enter -t 5m",
 		GroupID: groupCell,
 		Args:    args(1, -1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runAnswer(cmd, args, chords, o)
+			return a.runAnswer(cmd, args, chords, question, o)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	a.addRunFlags(cmd, &o)
 	cmd.Flags().BoolVar(&chords, "keys", false, "the words are chords, as for 'den keys'")
+	cmd.Flags().StringVar(&question, "question", "", "answer only this question, as 'run' or 'poll' told it")
 	return cmd
 }
 
-func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, o runOptions) error {
+func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, question string, o runOptions) error {
 	req, err := o.request("")
 	if err != nil {
 		return err
@@ -58,6 +61,7 @@ func (a *app) runAnswer(cmd *cobra.Command, args []string, chords bool, o runOpt
 	case !chords:
 		in = wire.Input{Text: &words[0], Enter: true}
 	}
+	req.Question = question
 	r, err := s.Answer(cmd.Context(), in, req)
 	if err != nil {
 		return err

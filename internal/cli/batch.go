@@ -114,6 +114,7 @@ type batch struct {
 	session  *session.Session
 	name     string
 	baseline uint64 // the seq of the last input step
+	asked    string // what the last cell asked, and nobody has answered; or ""
 }
 
 // runAll runs the steps and returns a record for each, and the first failure.
@@ -169,7 +170,7 @@ func (b *batch) run(ctx context.Context, s step, r *stepRecord) error {
 	if err != nil {
 		return err
 	}
-	r.Seq, b.baseline = seq, seq
+	r.Seq, b.baseline, b.asked = seq, seq, ""
 	return nil
 }
 
@@ -200,7 +201,7 @@ func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
 	var res cell.Result
 	var err error
 	if s.Answer != nil {
-		res, err = b.session.Answer(ctx, s.Answer.input(), session.Run{Timeout: limit})
+		res, err = b.session.Answer(ctx, s.Answer.input(), session.Run{Timeout: limit, Question: b.asked})
 	} else {
 		res, err = b.session.Run(ctx, session.Run{Code: *s.Run, Timeout: limit})
 	}
@@ -208,6 +209,7 @@ func (b *batch) cell(ctx context.Context, s step, r *stepRecord) error {
 		return err
 	}
 	r.Cell = &res
+	b.asked = res.Question
 	if rec, err := b.session.Cells().Load(res.CellID); err == nil {
 		r.Seq, b.baseline = rec.StartSeq, rec.StartSeq
 	}

@@ -35,6 +35,7 @@ type cellLife struct {
 	Pressed     bool          `json:"pressed"`           // somebody interrupts it
 	Interrupted bool          `json:"interrupted,omitempty"`
 	Asked       int           `json:"asked,omitempty"`       // core's inputs at the last question
+	AskedAt     int64         `json:"asked_at,omitempty"`    // the line of the last question
 	Answered    int           `json:"answered,omitempty"`    // core's inputs at the last answer
 	LostEvents  uint64        `json:"lost_events,omitempty"` // that the log had not recorded when it began
 }

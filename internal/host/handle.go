@@ -94,6 +94,8 @@ type typist struct {
 	clears  bool // a cell that discards what stands in the shell's input
 	brisk   bool // into a plain line editor, which takes the next key as soon as it has read the last
 
+	question *string // refuse if the program does not ask this any more; or nil
+
 	after   *uint64       // refuse if there was output after this event; or nil
 	program *wire.Program // refuse unless it is in the foreground; or nil
 }
@@ -131,9 +133,9 @@ func (h *Host) sendLocked(ins []wire.Input, by typist) (wire.InputIfResult, erro
 	if refused := h.refuses(by); refused != "" {
 		return wire.InputIfResult{Seq: h.core.position().Seq, Refused: refused}, nil
 	}
-	seq, ok := h.core.recordInput(h.manifest().RecordInput, mode, recorded, by)
-	if !ok {
-		return wire.InputIfResult{Seq: seq, Refused: wire.RefusedOutput}, nil
+	seq, refused := h.core.recordInput(h.manifest().RecordInput, mode, recorded, by)
+	if refused != "" {
+		return wire.InputIfResult{Seq: seq, Refused: refused}, nil
 	}
 	for i := range pieces {
 		pieces[i].brisk = by.brisk

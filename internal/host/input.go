@@ -303,13 +303,16 @@ func (c *core) atRest(activity uint64) {
 // recordInput logs input before the program gets it. Input typed while echo is
 // off may be a password: only its length is logged. Input that no cell typed
 // is foreign: see coreState. If there was output after the event that its
-// sender has seen, nothing is logged, and the result is false with the number
-// of that output.
-func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) (seq uint64, ok bool) {
+// sender has seen, or the question that it answers is not asked any more,
+// nothing is logged, and the result says why, with the number of that output.
+func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) (seq uint64, refused string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if by.after != nil && c.OutputSeq > *by.after {
-		return c.OutputSeq, false
+	switch {
+	case by.after != nil && c.OutputSeq > *by.after:
+		return c.OutputSeq, wire.RefusedOutput
+	case by.question != nil && c.asksOtherLocked(*by.question):
+		return c.OutputSeq, wire.RefusedQuestion
 	}
 	c.LastInput = c.clock()
 	c.shell.Typed()
@@ -322,7 +325,7 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 	c.happenedLocked()
 	seq = c.appendInputLocked(policy, mode, data)
 	c.Echo.typed(data, seq, mode, c.term)
-	return seq, true
+	return seq, ""
 }
 
 func (c *core) appendInputLocked(policy string, mode ttyMode, data []byte) uint64 {

@@ -11,9 +11,11 @@ import (
 )
 
 // setWaiting records what the program waits for, or "". A program that waits
-// again behind an answer asks the next question. Every question is logged.
+// again behind an answer asks the next question, and so does one that shows
+// another question, as behind a read with a time limit. Every question is
+// logged.
 func (r *running) setWaiting(what string, o cell.Observed) {
-	if !r.isNews(what, o.Inputs) {
+	if !r.isNews(what, o) {
 		return
 	}
 	text := r.outputSoFar()
@@ -22,7 +24,7 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 		if o.Inputs < r.life.Answered {
 			return // it was answered meanwhile
 		}
-		r.life.Asked = o.Inputs
+		r.life.Asked, r.life.AskedAt = o.Inputs, o.Line
 		rec.WaitingFor, rec.Question = what, ""
 		if what != "" {
 			rec.Output, rec.Question = text, strings.TrimSpace(o.Left.Text)
@@ -35,12 +37,25 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 	}
 }
 
-// isNews reports whether what the program waits for, at this count of inputs,
-// was not recorded yet.
-func (r *running) isNews(what string, inputs int) bool {
+// isNews reports whether what the program waits for was not recorded yet.
+// Full-screen programs draw all the time: of them only input makes it news.
+func (r *running) isNews(what string, o cell.Observed) bool {
 	r.cells.mu.Lock()
 	defer r.cells.mu.Unlock()
-	return r.life.Record.WaitingFor != what || what != "" && r.life.Asked != inputs
+	rec := &r.life.Record
+	switch {
+	case rec.WaitingFor != what:
+		return true
+	case what == "" || r.life.Asked != o.Inputs:
+		return what != ""
+	}
+	return !o.AltScreen && (r.life.AskedAt != o.Line || !sameQuestion(rec.Question, o.Left.Text))
+}
+
+// sameQuestion reports whether two questions differ in numbers only: some count
+// down.
+func sameQuestion(a, b string) bool {
+	return cell.SamePrompt(strings.TrimSpace(a), strings.TrimSpace(b))
 }
 
 // noteAnswer records that somebody answered: the question from before is no
@@ -83,8 +98,28 @@ func (cs *cells) answer(ctx context.Context, req wire.Answer) (cell.Result, erro
 	case !res.Asks():
 		return cell.Result{}, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' asks nothing now", r.id), "'den poll' tells how it goes; 'den type' and 'den keys' type anyway")
 	}
-	if _, err := cs.h.typeFor(req.Input); err != nil {
-		return cell.Result{}, err
+	if req.Question != "" && !sameQuestion(req.Question, res.Question) {
+		return cell.Result{}, otherQuestion(r.id, res.Question)
 	}
+	typed, err := cs.h.send([]wire.Input{req.Input}, typist{foreign: true, question: &res.Question})
+	switch {
+	case err != nil:
+		return cell.Result{}, err
+	case typed.Refused != "":
+		now := r.within(ctx, askPatience, func(now cell.Result) bool { return now.Final() || now.Question != res.Question })
+		return cell.Result{}, otherQuestion(r.id, now.Question)
+	}
+	r.noteAnswer(cs.h.core.inputs())
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
+}
+
+// otherQuestion is the error of an answer to a question that is no longer
+// asked.
+func otherQuestion(id, question string) error {
+	return fault.Hintf(fault.Errorf(fault.Busy, "nothing was typed: cell '%s' asks something else by now: %q", id, question), "'den poll' tells what it asks; 'den answer' answers that")
+}
+
+// asksOtherLocked reports whether the screen shows another question than this.
+func (c *core) asksOtherLocked(question string) bool {
+	return !c.term.Modes().AltScreen && !sameQuestion(question, cell.PromptAt(c.term))
 }

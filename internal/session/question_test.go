@@ -74,6 +74,34 @@ func askedIn(t *testing.T, s *session.Session) (asked []string) {
 	return asked
 }
 
+// TestQuestionBehindAQuestion checks that a question which comes without an
+// answer to the one before is told, and that an answer to that one is not typed.
+func TestQuestionBehindAQuestion(t *testing.T) {
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	r, err := s.Run(t.Context(), session.Run{Code: `read -t 2 -p "Continue? " a; read -p "Format disk? " b; echo "b is '$b'"`, Timeout: patience})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectQuestion(t, s, r, "Continue?")
+	expectText(t, s, "Continue? Format disk?")
+	again, err := s.Answer(t.Context(), line("yes"), session.Run{Timeout: patience, Question: "Continue?"})
+	if fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "Format disk?") {
+		t.Fatalf("an answer to the first question: %+v %v", again, err)
+	}
+	second := "Continue? Format disk?" // read ends no line at its limit
+	polled, err := s.Poll(r.CellID)
+	if err != nil || polled.WaitingFor != cell.ForInput || polled.Question != second {
+		t.Fatalf("poll: %+v %v", polled, err)
+	}
+	again, err = s.Answer(t.Context(), line("no"), session.Run{Timeout: patience, Question: second})
+	if err != nil || again.Status != cell.Done || !strings.HasSuffix(again.Output, "b is 'no'") {
+		t.Fatalf("the answer: %+v %v", again, err)
+	}
+	if asked := askedIn(t, s); len(asked) != 2 {
+		t.Errorf("events: %q", asked)
+	}
+}
+
 // TestTypedAnswer checks that a question which was answered by other means is
 // not reported while the program works, and that the next one is.
 func TestTypedAnswer(t *testing.T) {

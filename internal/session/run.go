@@ -21,6 +21,9 @@ type Run struct {
 	Timeout time.Duration // 0: no end; the cell runs on after it
 	// KeepWaiting does not return when the program asks something.
 	KeepWaiting bool
+	// Question, when not empty, is what Answer answers: nothing is typed if the
+	// cell asks something else by now.
+	Question string
 	// MaxLines, when not 0, keeps only the first and the last lines of a longer
 	// output; the whole is in the result's OutputFile.
 	MaxLines int
@@ -82,7 +85,7 @@ func (s *Session) Await(ctx context.Context, id string, run Run) (cell.Result, e
 func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Result, error) {
 	begun := time.Now()
 	var r cell.Result
-	req := wire.Answer{Input: in, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}
+	req := wire.Answer{Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}
 	if err := s.callWithin(ctx, run.Timeout, wire.MethodAnswer, req, &r); err != nil {
 		return r, err
 	}

@@ -54,6 +54,7 @@ func (c *Client) Answer(ctx context.Context, ref string, in wire.Input, w Waitin
 		return Result{}, err
 	}
 	return c.waitFor(ctx, t, w, func(run session.Run) (cell.Result, error) {
+		run.Question = c.told(t)
 		r, err := t.s.Answer(ctx, in, run)
 		return r, advise(err, hints{
 			fault.NotFound: "nothing was typed; run gives the terminal code, type and keys type anyway",
@@ -86,6 +87,7 @@ func (c *Client) waitFor(ctx context.Context, t *terminal, w Waiting, call func(
 	case err != nil:
 		return Result{}, advise(err, nil)
 	}
+	c.tell(t, r.Question)
 	return resultOf(t, r), nil
 }
 

@@ -85,6 +85,7 @@ type terminal struct {
 	// guarded by Client.mu
 	calls int       // that use it now
 	used  time.Time // when the last one ended
+	asked string    // the question that the client was told last, if it has not typed since; or ""
 }
 
 // New makes a client; by is what it says that it is, or "".
@@ -110,6 +111,20 @@ func (c *Client) begin(t *terminal) (end func()) {
 		t.calls--
 		t.used = time.Now()
 	}
+}
+
+// tell keeps the question that the client is told of, or "" when it types.
+func (c *Client) tell(t *terminal, question string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.asked = question
+}
+
+// told returns the question that the client was told last.
+func (c *Client) told(t *terminal) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return t.asked
 }
 
 // owned returns the client's terminals.

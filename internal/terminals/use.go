@@ -22,6 +22,7 @@ func (c *Client) Type(ctx context.Context, ref string, in wire.Input) (Typed, er
 		return Typed{}, err
 	}
 	defer c.begin(t)()
+	c.tell(t, "")
 	seq, err := t.s.Input(ctx, in)
 	return Typed{Session: t.name, Seq: seq}, advise(err, nil)
 }

@@ -65,8 +65,10 @@ type InputIfResult struct {
 
 // The values of InputIfResult.Refused.
 const (
-	RefusedOutput  = "output"  // the program printed something after After
-	RefusedProgram = "program" // Program is not in the foreground, or no longer
+	RefusedOutput = "output" // the program printed something after After
+	// RefusedQuestion is for the host itself: the program asks another question.
+	RefusedQuestion = "question"
+	RefusedProgram  = "program" // Program is not in the foreground, or no longer
 )
 
 // Program is one process of the terminal's foreground group.
@@ -328,7 +330,10 @@ type Run struct {
 // Answer is input for the active cell, which asks something. The result is that
 // of Run.
 type Answer struct {
-	Input       Input         `json:"input"`
+	Input Input `json:"input"`
+	// Question, when not empty, is the question that is answered: nothing is typed
+	// if the cell asks another one by now.
+	Question    string        `json:"question,omitempty"`
 	Timeout     time.Duration `json:"timeout_ns,omitempty"` // 0: no end
 	KeepWaiting bool          `json:"keep_waiting,omitempty"`
 }
