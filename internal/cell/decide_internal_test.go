@@ -57,6 +57,8 @@ func shellEnded(m ShellMarks) func(*Observed) {
 func stray(count int, entered bool, ends int) func(*Observed) {
 	return func(o *Observed) { o.Stray = StrayInput{Count: count, Pending: true, Entered: entered, Ends: ends} }
 }
+func half(h HalfLine) func(*Observed) { return func(o *Observed) { o.Half = h } }
+
 func printedNothing(o *Observed) { o.Line = 0 }
 
 func quiet(d time.Duration) func(*Observed) { return func(o *Observed) { o.Quiet = d } }
@@ -88,6 +90,8 @@ func ends(by By, take Take) Action {
 func exits(by By, code int, take Take) Action {
 	return Action{Do: End, Status: Done, By: by, HasExit: true, ExitCode: code, Take: take}
 }
+
+var refuses = Action{Do: Refuse, Status: Failed, By: ByRefusal}
 
 func tells(what string) Action { return Action{Do: Tell, WaitingFor: what} }
 
@@ -254,6 +258,15 @@ func TestDecide(t *testing.T) {
 
 		{"clear: again, while others work beside the shell (fish makes completions)", fish, unsent(Prompt{"echo )", 6}, shell(typed), foreign, kernel(busy), quiet(clearRest+longer)), cleared(begin("a"), 1, 1), Action{Do: Clear}},
 
+		{"refuse: half a line in a REPL", plain, unsent(Prompt{">>> half", 8}, half(HalfLine{Text: "half", Shown: true}), kernel(ready)), begin("a"), refuses},
+		{"refuse: half a line that the terminal edits", plain, unsent(Prompt{}, half(HalfLine{Text: "half", Canonical: true}), kernel(ready)), begin("a"), refuses},
+		{"refuse: an entry of a REPL's history", plain, unsent(Prompt{">>> old", 7}, half(HalfLine{Keys: true, Shown: true}), kernel(ready)), State{Lines: []string{"a"}, Learned: python}, refuses},
+		{"refuse: the cursor stands before half a line", plain, unsent(python, half(HalfLine{Text: "half", Keys: true, Behind: true, Shown: true}), kernel(ready)), State{Lines: []string{"a"}, Learned: python}, refuses},
+		{"send: keys that left no line", plain, unsent(python, half(HalfLine{Text: "q", Shown: true}), kernel(ready)), State{Lines: []string{"a"}, Learned: python}, first(types("a", ThenEnter, Take{}))},
+		{"go on: half a line whose echo may be on its way (ssh)", plain, unsent(dollar, half(HalfLine{Text: "half"}), kernel(unknown), quiet(promptRest+longer)), State{Lines: []string{"a"}, Learned: dollar}, wait},
+		{"refuse the rest: somebody typed behind the command", plain, sent(dollar, shellEnded(back), stray(1, false, 0), half(HalfLine{Text: "half", Canonical: true}), blank, kernel(ready)), State{Lines: []string{"b"}, ByShell: true, Prompt: dollar}, refuses},
+		{"refuse the rest: somebody types at the prompt", plain, sent(Prompt{"$ half", 6}, shellEnded(ShellMarks{Token: "t", Last: inputPending, Ends: 1, Shown: "$ "}), stray(1, false, 1), half(HalfLine{Text: "half", Shown: true}), kernel(ready)), State{Lines: []string{"b"}, ByShell: true, Prompt: dollar}, refuses},
+		{"done: somebody types at the prompt behind it", plain, sent(Prompt{"$ half", 6}, shellEnded(ShellMarks{Token: "t", Last: inputPending, Ends: 1, Exit: 3, Shown: "$ "}), stray(1, false, 1), foreign, kernel(ready)), inShell, Action{Do: End, Status: Done, By: ByShell, HasExit: true, ExitCode: 3}},
 		{"refuse: Ctrl-C does not empty the shell's input", plain, unsent(Prompt{"$ half", 6}, shell(atPrompt), quiet(quietRest+longer)), cleared(begin("a"), 1, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
 		{"refuse: something stands in the shell's input each time", plain, unsent(Prompt{"$ half", 6}, shell(ShellMarks{Token: "t", Last: 'B', Ends: 3, Shown: "$ "}), quiet(quietRest+longer)), cleared(begin("a"), 3, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},
 		{"refuse: the shell does not react, and works", plain, unsent(Prompt{"$ half", 6}, shell(typed), kernel(busy), quiet(time.Hour)), cleared(begin("a"), 1, maxClears), Action{Do: Refuse, Status: Failed, By: ByRefusal}},

@@ -117,7 +117,8 @@ func (o *Observed) Told() bool {
 // printed for a while: some shells run helpers at the prompt (fish generates
 // completions).
 func (o *Observed) promptHolds() bool {
-	if !o.Shell.atPrompt() {
+	typed := o.ShellEnded && o.Shell.Last == inputPending // somebody else, at the prompt behind the command
+	if !o.Shell.atPrompt() && !typed {
 		return false
 	}
 	works := o.Own && o.Probe.State == pty.Busy
