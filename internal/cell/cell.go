@@ -57,6 +57,10 @@ const (
 	Guess  = "guess"  // there was silence
 )
 
+// Of a cell that asks the same words say how sure it is that the program waits:
+// the kernel says so; the line ends as a question, or a menu is shown; the
+// program is silent behind an open line.
+
 // Certainty returns how sure an end that was detected this way is, or "".
 func (b By) Certainty() string {
 	switch b {

@@ -213,6 +213,7 @@ func TestDecide(t *testing.T) {
 		{"ask: a REPL's program waits for timers too", plain, sent(question, kernel(onlyTimers), asking), inPython, tells(ForInput)},
 		{"ask: a menu of a REPL's program, with a hidden cursor at the margin", plain, sent(Prompt{}, kernel(onlyTimers), asking, hidden), inPython, tells(ForInput)},
 		{"ask: a menu of a program of the shell's, with a hidden cursor at the margin", plain, sent(Prompt{}, shell(runs), kernel(onlyTimers), asking, hidden), inShell, tells(ForInput)},
+		{"ask: an open line that has stood for long", plain, sent(Prompt{"working… ", 9}, kernel(onlyTimers), asking, quiet(quietRest+longer)), inPython, tells(ForInput)},
 		{"ask: it ends like a question, and the kernel cannot tell", plain, sent(question, kernel(unknown), quiet(quietRest+longer)), inPython, tells(ForInput)},
 		{"ask: the kernel says ready, and no prompt was learned", plain, sent(question, kernel(ready)), inUnknown, tells(ForInput)},
 
@@ -309,6 +310,8 @@ func TestDecide(t *testing.T) {
 		{"go on: the command ended, and the prompt is about to come", plain, sent(Prompt{}, shellEnded(ended), quiet(time.Hour)), inShell, wait},
 		{"go on: the shell's prompt behind foreign input is not final", plain, sent(dollar, shellEnded(back), foreign, quiet(2*promptRest)), inShell, wait},
 		{"go on: the shell's command is silent", plain, sent(Prompt{}, shell(runs), kernel(unknown), quiet(time.Hour)), inShell, wait},
+		{"go on: a program pauses behind an open line", plain, sent(Prompt{"working… ", 9}, kernel(onlyTimers), asking, quiet(quietRest-longer)), inPython, wait},
+		{"go on: a command of the shell's pauses behind an open line", plain, sent(Prompt{"working… ", 9}, shell(runs), kernel(onlyTimers), asking, quiet(quietRest-longer)), inShell, wait},
 		{"go on: the shell's command works", plain, sent(Prompt{}, shell(runs), kernel(busy)), inShell, tells("")},
 		{"go on: a flood, and the kernel was not asked", plain, sent(Prompt{"line 5000", 9}, shell(runs)), inShell, wait},
 		{"go on: a flood of a program without marks", plain, sent(Prompt{"line 5000", 9}, kernel(busy)), inPython, tells("")},
@@ -402,6 +405,24 @@ func TestProbeAfter(t *testing.T) {
 	} {
 		if got := ProbeAfter(c.program, c.o, c.s, c.ago); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSure(t *testing.T) {
+	for _, c := range []struct {
+		o    Observed
+		want string
+	}{
+		{sent(Prompt{"Name? ", 6}, kernel(ready)), Exact},
+		{sent(Prompt{"name ", 5}, kernel(ready)), Exact},
+		{sent(Prompt{"Name? ", 6}, kernel(onlyTimers)), Likely},
+		{sent(Prompt{"[y/N] ", 6}, kernel(unknown)), Likely},
+		{sent(Prompt{}, kernel(onlyTimers), hidden), Likely},
+		{sent(Prompt{"building… ", 10}, kernel(unknown)), Guess},
+	} {
+		if got := c.o.Sure(); got != c.want {
+			t.Errorf("%q: %s, want %s", c.o.Left.Text, got, c.want)
 		}
 	}
 }

@@ -97,8 +97,22 @@ func IsAsking(standing, ticking time.Duration) bool {
 // asks reports whether a program that waits for the terminal and its own timers
 // asks a question. A program that merely pauses (await in Node) may read the
 // terminal meanwhile, but shows nothing to answer: the cursor stands at the
-// margin.
-func (o *Observed) asks() bool { return o.Asking && (o.Left.Text != "" || o.CursorHidden) }
+// margin, or behind a line that does not end as a question does. Such a line is
+// taken for one only when it has stood for long.
+func (o *Observed) asks() bool {
+	return o.Asking && (o.CursorHidden || endsAsQuestion(o.Left.Text) || o.Left.Text != "" && o.Quiet > quietRest)
+}
+
+// Sure returns how sure it is that the program waits for what the cell tells.
+func (o *Observed) Sure() string {
+	switch {
+	case o.Ready:
+		return Exact
+	case o.CursorHidden || endsAsQuestion(o.Left.Text):
+		return Likely
+	}
+	return Guess
+}
 
 // stands reports whether what the terminal shows has stood for a while, of a
 // program of which the kernel cannot tell. What stood before the program heard

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"den/internal/vt"
 )
@@ -96,6 +97,14 @@ func IsQuestion(text, primary string) bool {
 	}
 	last := text[len(text)-1]
 	return last != primary[len(primary)-1] && strings.IndexByte("?:])", last) >= 0
+}
+
+// endsAsQuestion reports whether the text left of the cursor ends as questions
+// and prompts do.
+func endsAsQuestion(text string) bool {
+	text = strings.TrimSpace(text)
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return text != "" && strings.ContainsRune("?:])>$›»❯", last)
 }
 
 // InBlock reports whether prompt asks for more of a block that is ended by an

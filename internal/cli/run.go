@@ -165,6 +165,8 @@ func cellError(r cell.Result) error {
 		return fault.Errorf(fault.Internal, "cell '%s': %s", r.CellID, r.Output)
 	case r.Status == cell.Unsure:
 		return fault.Errorf(fault.Unsure, "cell '%s': the program is silent, and nothing says that it is done", r.CellID)
+	case r.WaitingFor != "" && r.Certainty == cell.Guess:
+		return fault.Errorf(fault.Waiting, "cell '%s' may wait for %s: its program is silent behind an open line", r.CellID, r.WaitingFor)
 	case r.WaitingFor != "":
 		return fault.Errorf(fault.Waiting, "cell '%s' waits for %s", r.CellID, r.WaitingFor)
 	}
@@ -178,6 +180,8 @@ func (a *app) explainCell(r cell.Result, err error) {
 		fmt.Fprintln(a.stderr, "hint: it is sent as soon as the program takes it (a shell may still run its start-up files); 'den snapshot' shows what it does, 'den int' cancels the cell")
 	case r.WaitingFor == cell.ForContinuation:
 		fmt.Fprintln(a.stderr, "hint: the code is not complete; give the rest with 'den answer', or 'den int'")
+	case r.WaitingFor != "" && r.Certainty == cell.Guess:
+		fmt.Fprintln(a.stderr, "hint: 'den snapshot' shows it; answer with 'den answer', or go on waiting with 'den events CELL -1'")
 	case r.WaitingFor != "":
 		fmt.Fprintln(a.stderr, "hint: answer with 'den answer TEXT' or 'den answer --keys CHORD...'")
 	case r.Status == cell.Unsure:

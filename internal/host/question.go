@@ -25,8 +25,9 @@ func (r *running) setWaiting(what string, o cell.Observed) {
 			return // it was answered meanwhile
 		}
 		r.life.Asked, r.life.AskedAt = o.Inputs, o.Line
-		rec.WaitingFor, rec.Question = what, ""
+		rec.WaitingFor, rec.Question, rec.Certainty = what, "", ""
 		if what != "" {
+			rec.Certainty = o.Sure()
 			rec.Output, rec.Question = text, strings.TrimSpace(o.Left.Text)
 			res := rec.Result
 			asked = &res
@@ -70,7 +71,7 @@ func (r *running) noteAnswer(inputs int) {
 	}
 	r.update(func(rec *cell.Record) {
 		if r.life.Asked < inputs {
-			rec.WaitingFor, rec.Question = "", ""
+			rec.WaitingFor, rec.Question, rec.Certainty = "", "", ""
 		}
 	})
 }

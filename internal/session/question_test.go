@@ -195,6 +195,7 @@ func TestNodeAwaits(t *testing.T) {
 	s, _ := start(t, session.Options{}, "node")
 	for _, code := range []string{
 		"await new Promise(r => setTimeout(r, 1200))",
+		"process.stdout.write('working… '); await new Promise(r => setTimeout(r, 1000))",
 		"console.log('begun'); await new Promise(r => setTimeout(r, 2500)); 'slept'",
 	} {
 		begun := time.Now()
@@ -208,5 +209,24 @@ func TestNodeAwaits(t *testing.T) {
 		if strings.Contains(code, "slept") && !strings.HasSuffix(r.Output, "'slept'") {
 			t.Errorf("%s: %q by %s", code, r.Output, r.By)
 		}
+	}
+}
+
+// TestGuessedQuestion checks that a cell which only may ask says so.
+func TestGuessedQuestion(t *testing.T) {
+	need.Program(t, "node")
+	gate := fifo(t)
+	s, _ := start(t, session.Options{}, "node")
+	if r := runCell(t, s, "const fs = require('fs'); 'here'"); !strings.Contains(r.Output, "here") {
+		t.Fatalf("got %+v", r)
+	}
+	code := "process.stdout.write('working… '); await fs.promises.readFile('" + gate + "', 'utf8')"
+	r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: 5 * time.Second})
+	if err != nil || r.WaitingFor != "" && r.Certainty != cell.Guess {
+		t.Errorf("got %+v %v", r, err)
+	}
+	release(t, gate)
+	if r, err = s.Await(t.Context(), r.CellID, session.Run{Timeout: patience, KeepWaiting: true}); err != nil || r.Status != cell.Done {
+		t.Errorf("got %+v %v", r, err)
 	}
 }

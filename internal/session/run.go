@@ -150,7 +150,7 @@ func poll(load func() (cell.Record, error), reconcile func() (*home.Manifest, er
 	}
 	r.DurationMS = time.Since(rec.Started).Milliseconds()
 	if m.Status.Final() {
-		r.Status, r.WaitingFor, r.Question = cell.Failed, "", ""
+		r.Status, r.WaitingFor, r.Question, r.Certainty = cell.Failed, "", "", ""
 		r.Output = "the session is " + m.Ending()
 	}
 	return r, nil
