@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"testing"
 
 	"den/internal/cell"
@@ -56,6 +57,32 @@ func expectExact(t *testing.T, s *session.Session) {
 		if r.Status != cell.Done || r.By != cell.ByShell || r.Output != c.output || r.ExitCode == nil || *r.ExitCode != c.exit {
 			t.Errorf("%s: %+v", c.code, r)
 		}
+	}
+}
+
+// TestNoMarksForAPassword checks that nothing is typed where a password is asked
+// for, and that the cell which asks goes on.
+func TestNoMarksForAPassword(t *testing.T) {
+	for name, code := range map[string]string{
+		"without echo":          `read -s -p "Secret: " a; echo; echo "got ${#a}"`,
+		"in line mode":          `stty -echo; printf 'Secret: '; head -n 1 | wc -c; stty echo`,
+		"at another's terminal": `stty raw -echo; printf 'root password for host: '; dd bs=1 count=3 2>/dev/null | wc -c; stty sane`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := start(t, session.Options{}, "bash", "--norc")
+			r, err := s.Run(t.Context(), session.Run{Code: code, Timeout: patience})
+			if err != nil || !r.Asks() {
+				t.Fatalf("%+v %v", r, err)
+			}
+			if _, err := s.Marks(t.Context(), patience); fault.KindOf(err) != fault.Busy || !strings.Contains(err.Error(), "password") {
+				t.Errorf("marks: %v", err)
+			}
+			r, err = s.Answer(t.Context(), line("abc"), session.Run{Timeout: patience, KeepWaiting: true})
+			if err != nil || r.Status != cell.Done || !strings.ContainsAny(r.Output, "34") {
+				t.Errorf("behind the password: %+v %v", r, err)
+			}
+		})
 	}
 }
 
