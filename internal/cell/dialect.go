@@ -47,14 +47,15 @@ func takesWhole(o *Observed, s *State) bool {
 	return s.ByShell && !o.Shell.Silent && (len(s.Lines) == 1 || o.Bracket)
 }
 
-// ClearKeys returns what empties the input of the shell argv0: the end of a
-// paste, if one is open, Ctrl-C, and the key that den's start-up file binds.
-func ClearKeys(argv0 string, pasting bool) []byte {
+// ClearKeys returns what empties the input of the shell argv0, or of another
+// one inside it: the end of a paste, if one is open, Ctrl-C, and the key that
+// den's start-up file binds.
+func ClearKeys(argv0 string, inner, pasting bool) []byte {
 	keys := "\x03"
 	if pasting {
 		keys = "\x1b[201~" + keys
 	}
-	if shellName(argv0) == "fish" {
+	if shellName(argv0) == "fish" && !inner {
 		keys += "\x1b[5379~"
 	}
 	return []byte(keys)

@@ -38,7 +38,7 @@ func (s *State) clearing(o *Observed) bool {
 // shell has discarded it, only what was typed or shown since counts.
 func (s *State) unclean(p Program, o *Observed) bool {
 	if s.Cleared == 0 {
-		return o.stray() || o.Shell.Refused && p.KeepsRefused
+		return o.stray() || o.Shell.Refused && p.KeepsRefused && !o.Shell.Inner
 	}
 	return o.Stray.Count != s.Strays && o.stray() || o.Shell.Last == 'P' || o.Shell.leftover(o.Left.Text)
 }

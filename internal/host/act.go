@@ -49,7 +49,8 @@ func (r *running) act(a cell.Action, next cell.State, o cell.Observed, activity 
 // clearInput presses the keys that empty the shell's input.
 func (r *running) clearInput() error {
 	h := r.cells.h
-	keys := cell.ClearKeys(h.manifest().Command[0], h.core.pasting())
+	inner, pasting := h.core.clearing()
+	keys := cell.ClearKeys(h.manifest().Command[0], inner, pasting)
 	_, err := h.typeIn(wire.Input{Raw: keys}, typist{clears: true})
 	return err
 }

@@ -40,11 +40,12 @@ func (c *core) marksToken() string {
 	return c.shell.Token
 }
 
-// pasting reports whether a paste was begun and not ended.
-func (c *core) pasting() bool {
+// clearing returns what matters to the keys that empty a shell's input: whether
+// it is one inside the session's program, and a paste was begun and not ended.
+func (c *core) clearing() (inner, pasting bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.Line.Pasting
+	return c.shell.Inner, c.Line.Pasting
 }
 
 // shellReads reports whether no command of the shell runs.

@@ -84,6 +84,32 @@ func TestCellAfterASignal(t *testing.T) {
 	}
 }
 
+// TestInnerShellOfFish checks that what empties the input of fish is not typed
+// into a shell inside of it.
+func TestInnerShellOfFish(t *testing.T) {
+	need.Program(t, "fish")
+	s, _ := start(t, session.Options{}, "fish")
+	r, err := s.Run(t.Context(), session.Run{Code: "dash", Timeout: patience})
+	if err != nil || !r.Asks() {
+		t.Fatalf("%+v %v", r, err)
+	}
+	if _, err := s.Marks(t.Context(), patience); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := s.Input(t.Context(), text("echo half")); err != nil {
+			t.Fatal(err)
+		}
+		if r := runCell(t, s, "echo clean"); r.Status != cell.Done || r.Output != "clean" {
+			t.Fatalf("got %+v", r)
+		}
+	}
+	shot, err := s.Snapshot(t.Context(), session.Now(), 0)
+	if err != nil || strings.Contains(shot.Screen.PlainText(), "5379") {
+		t.Errorf("the screen shows a key of fish: %v\n%s", err, shot.Screen.PlainText())
+	}
+}
+
 func text(s string) wire.Input          { return wire.Input{Text: &s} }
 func line(s string) wire.Input          { return wire.Input{Text: &s, Enter: true} }
 func press(chords ...string) wire.Input { return wire.Input{Keys: chords} }
