@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -94,13 +93,13 @@ func (c *core) outputLocked(chunk []byte) {
 	}
 	c.OutputSeq = c.log.Append(eventlog.Output, chunk)
 	c.flushLocked()
-	wasSync := c.term.Modes().Sync
+	frames := c.term.Frames()
 	c.term.SetSeq(c.OutputSeq)
 	c.feedLocked(chunk)
 	c.Echo.cover(c.term, chunk)
 	c.notesLocked()
 	c.LastOutput = c.clock()
-	if !wasSync || bytes.Contains(chunk, syncEnds) {
+	if c.term.Frames() != frames {
 		c.SyncSince = c.LastOutput
 	}
 	c.happenedLocked()

@@ -12,9 +12,6 @@ import (
 // waits, in case a program never ends one.
 const syncPatience = 200 * time.Millisecond
 
-// syncEnds ends a synchronised update.
-var syncEnds = []byte("\x1b[?2026l")
-
 // lastLines is the number of screen lines in a timeout's result.
 const lastLines = 10
 

@@ -259,6 +259,21 @@ func TestSnapshotShowsWholeFrames(t *testing.T) {
 		if got := <-text; got != "two" {
 			t.Errorf("snapshot %q", got)
 		}
+		// The end of a frame in two writes.
+		h.core.output([]byte("\x1b[?2026l\x1b[?2026h\r\x1b[Kthree"))
+		time.Sleep(syncPatience - time.Millisecond)
+		h.core.output([]byte("\x1b[?20"))
+		h.core.output([]byte("26l\x1b[?2026h\r\x1b[Kfour"))
+		time.Sleep(2 * time.Millisecond)
+		go take()
+		synctest.Wait()
+		if len(text) > 0 {
+			t.Fatalf("it shows half a frame behind a split end: %q", <-text)
+		}
+		h.core.output([]byte("\x1b[?2026l"))
+		if got := <-text; got != "four" {
+			t.Errorf("snapshot %q", got)
+		}
 	})
 }
 

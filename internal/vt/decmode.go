@@ -72,6 +72,9 @@ func (t *Terminal) setDECMode(num int, on bool) {
 		t.margins.left, t.margins.right = 0, t.cols-1
 	default:
 		if i := decModeIndex(num); i >= 0 {
+			if decModes[i].bit == modeSync && on && !t.modes.has(modeSync) {
+				t.outbox.frames++
+			}
 			t.modes.set(decModes[i].bit, on)
 		}
 	}

@@ -44,7 +44,11 @@ type outbox struct {
 	replies []byte
 	marks   []Mark
 	notes   []Note
+	frames  uint64 // synchronised updates that have begun
 }
+
+// Frames counts the synchronised updates (mode 2026) that have begun.
+func (t *Terminal) Frames() uint64 { return t.outbox.frames }
 
 // TakeReplies returns what the program must be sent, and forgets it; nil when
 // there is nothing.
