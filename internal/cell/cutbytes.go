@@ -3,10 +3,9 @@ package cell
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode/utf8"
-
-	"den/internal/atomicfile"
 )
 
 // CutBytes returns the two ends of a text of more than max bytes, with a note
@@ -20,12 +19,7 @@ func CutBytes(text string, max int) (string, bool) {
 }
 
 // CutBytesFile is CutBytes for an output that is kept in a file.
-func CutBytesFile(path string, max int) (text string, cut bool, err error) {
-	f, err := atomicfile.Open(path)
-	if err != nil {
-		return "", false, err
-	}
-	defer f.Close() // Best effort: it was only read.
+func CutBytesFile(f *os.File, max int) (text string, cut bool, err error) {
 	info, err := f.Stat()
 	if err != nil || max <= 0 || info.Size() <= int64(max) {
 		return "", false, err

@@ -37,14 +37,16 @@ func TestCutBytesFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "0123456\n0123456\n[... 770 bytes left out ...]\n0123456\n0123456"
-	if got, cut, err := cell.CutBytesFile(path, 40); err != nil || !cut || got != want {
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got, cut, err := cell.CutBytesFile(f, 40); err != nil || !cut || got != want {
 		t.Errorf("%q, %v, %v", got, cut, err)
 	}
-	if _, cut, err := cell.CutBytesFile(path, 800); err != nil || cut {
+	if _, cut, err := cell.CutBytesFile(f, 800); err != nil || cut {
 		t.Errorf("a file that fits: %v, %v", cut, err)
-	}
-	if _, _, err := cell.CutBytesFile(path+"x", 40); err == nil {
-		t.Error("a file that is not there")
 	}
 }
 

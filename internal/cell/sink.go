@@ -8,8 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"den/internal/atomicfile"
 )
 
 // Bounds of a cell's output. Up to maxMemory it is kept in memory, up to
@@ -194,12 +192,7 @@ func Cut(text string, max int) (string, bool) {
 }
 
 // CutFile is Cut for an output that is kept in a file.
-func CutFile(path string, max int) (text string, cut bool, err error) {
-	f, err := atomicfile.Open(path)
-	if err != nil {
-		return "", false, err
-	}
-	defer f.Close()
+func CutFile(f *os.File, max int) (text string, cut bool, err error) {
 	total := 0
 	var head, tail [][]byte
 	keepHead, keepTail := (max+1)/2, max/2

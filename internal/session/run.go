@@ -3,11 +3,8 @@ package session
 import (
 	"context"
 	"iter"
-	"os"
-	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/fault"
@@ -39,8 +36,8 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 		return cell.Result{}, err
 	}
 	begun := time.Now()
-	var r cell.Result
-	if err := s.callWithin(ctx, run.Timeout, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}, &r); err != nil {
+	r, err := s.callCell(ctx, run.Timeout, wire.MethodRun, wire.Run{Code: code, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting})
+	if err != nil {
 		return r, err
 	}
 	return s.awaitCell(ctx, r, run, begun)
@@ -51,8 +48,8 @@ func (s *Session) Run(ctx context.Context, run Run) (cell.Result, error) {
 func (s *Session) awaitCell(ctx context.Context, r cell.Result, run Run, begun time.Time) (cell.Result, error) {
 	for r.WaitingFor == cell.ForHost {
 		req := wire.Run{Cell: r.CellID, Timeout: remaining(run.Timeout, begun), KeepWaiting: run.KeepWaiting}
-		r = cell.Result{}
-		if err := s.callWithin(ctx, req.Timeout, wire.MethodRun, req, &r); err != nil {
+		var err error
+		if r, err = s.callCell(ctx, req.Timeout, wire.MethodRun, req); err != nil {
 			return r, err
 		}
 	}
@@ -84,9 +81,9 @@ func (s *Session) Await(ctx context.Context, id string, run Run) (cell.Result, e
 // used.
 func (s *Session) Answer(ctx context.Context, in wire.Input, run Run) (cell.Result, error) {
 	begun := time.Now()
-	var r cell.Result
 	req := wire.Answer{Input: in, Question: run.Question, Timeout: run.Timeout, KeepWaiting: run.KeepWaiting}
-	if err := s.callWithin(ctx, run.Timeout, wire.MethodAnswer, req, &r); err != nil {
+	r, err := s.callCell(ctx, run.Timeout, wire.MethodAnswer, req)
+	if err != nil {
 		return r, err
 	}
 	return s.awaitCell(ctx, r, run, begun)
@@ -97,15 +94,13 @@ func (s *Session) Fire(ctx context.Context, code string, timeout time.Duration) 
 	if code, err = Typable(code); err != nil {
 		return r, err
 	}
-	err = s.call(ctx, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true}, &r)
-	return r, err
+	return s.callCell(ctx, 0, wire.MethodRun, wire.Run{Code: code, Timeout: timeout, Fire: true})
 }
 
 // Interrupt presses Ctrl-C. The result is that of the cell which it ended, or
 // has no id if none ran.
-func (s *Session) Interrupt(ctx context.Context) (r cell.Result, err error) {
-	err = s.call(ctx, wire.MethodInt, nil, &r)
-	return r, err
+func (s *Session) Interrupt(ctx context.Context) (cell.Result, error) {
+	return s.callCell(ctx, 0, wire.MethodInt, nil)
 }
 
 // Release ends the active cell and leaves its program running.
@@ -185,54 +180,4 @@ func cellBytes(log *eventlog.Log, rec cell.Record) iter.Seq2[[]byte, error] {
 			}
 		}
 	}
-}
-
-// cut keeps the two ends of a long output.
-func (s *Session) cut(r cell.Result, run Run) (cell.Result, error) {
-	r, err := s.shorten(r, run.MaxLines, cell.Cut, cell.CutFile)
-	if err != nil || len(r.Output) <= run.MaxBytes {
-		return r, err
-	}
-	return s.shorten(r, run.MaxBytes, cell.CutBytes, cell.CutBytesFile)
-}
-
-// shorten cuts an output to a limit, if there is one. The answer of a host may
-// not be whole: then the file is.
-func (s *Session) shorten(
-	r cell.Result, limit int, cut func(string, int) (string, bool), cutFile func(string, int) (string, bool, error),
-) (cell.Result, error) {
-	if r.Truncated && r.OutputFile != "" && limit > 0 && !s.options.Remote {
-		text, shortened, err := cutFile(r.OutputFile, limit)
-		if err != nil {
-			return r, fault.Errorf(fault.Storage, "read the output of cell '%s': %w", r.CellID, err)
-		}
-		if shortened {
-			r.Output = text
-		}
-		return r, nil
-	}
-	if text, shortened := cut(r.Output, limit); shortened {
-		if r.OutputFile == "" && !s.options.Remote {
-			r.OutputFile = s.keepOutput(r)
-		}
-		r.Output, r.Truncated = text, true
-	}
-	return r, nil
-}
-
-// keepOutput puts an output that is returned in part where it can be read
-// whole. The session's directory may be shared with a container, so a link in it
-// is not followed out of it.
-func (s *Session) keepOutput(r cell.Result) string {
-	root, err := os.OpenRoot(s.Dir.Path)
-	if err != nil || s.Dir.Home.CheckOwner() != nil {
-		return "" // Best effort: what is left out is still in the log.
-	}
-	defer root.Close() // Best effort: the file is closed after its write.
-	path := s.Cells().OutputPath(r.CellID)
-	rel, err := filepath.Rel(s.Dir.Path, path)
-	if err != nil || atomicfile.ReplaceIn(root, rel, []byte(r.Output+"\n")) != nil {
-		return "" // Best effort, as above.
-	}
-	return path
 }

@@ -129,7 +129,7 @@ func (k Tool) run(args []string) int {
 	if r.Final() {
 		k.told(s, r.CellID, cell.Done) // or poll would tell it once more
 	}
-	k.show(r, c.json)
+	k.show(s, r, c.json)
 	if r.Status == cell.Failed {
 		return 1
 	}
@@ -170,7 +170,7 @@ func (k Tool) runInterrupted(s *session.Session, c codeArgs) int {
 	} else if r.Final() {
 		k.told(s, r.CellID, cell.Done)
 	}
-	k.show(r, c.json)
+	k.show(s, r, c.json)
 	return 1
 }
 
@@ -191,8 +191,8 @@ func (k Tool) refused(c codeArgs, err error) int {
 }
 
 // show prints a cell that is over, or that its caller no longer waits for.
-func (k Tool) show(r cell.Result, asJSON bool) {
-	r = whole(r)
+func (k Tool) show(s *session.Session, r cell.Result, asJSON bool) {
+	r = whole(s, r)
 	if r.Status == cell.Unsure { // k knows no other word for it
 		r.Status = cell.Done
 	}
@@ -259,7 +259,7 @@ func (k Tool) cellError(status int, id, text string) int {
 func (k Tool) tell(s *session.Session, rec cell.Record) int {
 	if rec.Final() {
 		k.told(s, rec.CellID, cell.Done) // Best effort: it would be told again.
-		k.show(rec.Result, true)
+		k.show(s, rec.Result, true)
 		return 0
 	}
 	if m, err := s.Dir.Reconcile(); err == nil && m.Status.Final() {
@@ -279,7 +279,7 @@ func (k Tool) tell(s *session.Session, rec cell.Record) int {
 	if err := k.told(s, rec.CellID, cell.TimedOut); err != nil {
 		return k.cellError(1, rec.CellID, lockFailed)
 	}
-	k.show(rec.Result, true)
+	k.show(s, rec.Result, true)
 	return 0
 }
 
@@ -308,12 +308,12 @@ func (k Tool) wasTold(s *session.Session, id string) cell.Status {
 
 // whole puts the whole output in the place of its two ends, if it was kept.
 // k knows no bound.
-func whole(r cell.Result) cell.Result {
+func whole(s *session.Session, r cell.Result) cell.Result {
 	if !r.Truncated || r.OutputFile == "" {
 		return r
 	}
-	raw, err := os.ReadFile(r.OutputFile)
-	text := strings.TrimSuffix(string(raw), "\n")
+	text, err := s.ReadOutput(r.CellID)
+	text = strings.TrimSuffix(text, "\n")
 	head, _, _ := strings.Cut(r.Output, "\n[... ")
 	_, tail, cut := strings.Cut(r.Output, "...]\n")
 	// A file that lacks a part of the two ends is not whole.

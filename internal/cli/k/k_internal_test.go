@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"den/internal/cell"
+	"den/internal/home"
+	"den/internal/ident"
+	"den/internal/session"
 )
 
 func TestPyRepr(t *testing.T) {
@@ -114,7 +117,13 @@ func TestCommand(t *testing.T) {
 
 func TestShow(t *testing.T) {
 	zero, one := 0, 1
-	file := filepath.Join(t.TempDir(), "out")
+	dir := home.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
+	of := session.In(dir, session.Options{})
+	id := ident.New(time.Now())
+	file := of.Cells().OutputPath(id)
+	if err := os.MkdirAll(dir.Cells(), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(file, []byte("a\nb\nc\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -123,15 +132,15 @@ func TestShow(t *testing.T) {
 		r    cell.Result
 		want string
 	}{
-		{cell.Result{CellID: "i", Status: cell.Done, Output: "x", ExitCode: &zero, DurationMS: 3, By: cell.ByShell}, `{"cell_id": "i", "status": "done", "output": "x"}`},
-		{cell.Result{CellID: "i", Status: cell.Done, ExitCode: &one}, `{"cell_id": "i", "status": "done", "output": "", "exit_code": 1}`},
-		{cell.Result{CellID: "i", Status: cell.TimedOut, WaitingFor: cell.ForInput}, `{"cell_id": "i", "status": "timeout", "output": ""}`},
-		{cell.Result{CellID: "i", Status: cell.Failed, Output: "interrupted", ExitCode: &one}, `{"cell_id": "i", "status": "error", "output": "interrupted"}`},
-		{cell.Result{CellID: "i", Status: cell.Done, Output: cut, Truncated: true, OutputFile: file}, `{"cell_id": "i", "status": "done", "output": "a\nb\nc"}`},
-		{cell.Result{CellID: "i", Status: cell.Done, Output: "z" + cut, Truncated: true, OutputFile: file}, `{"cell_id": "i", "status": "done", "output": "za\n[... 6 bytes in all; the middle is left out ...]\nc", "truncated": true, "output_file": "` + file + `"}`},
+		{cell.Result{CellID: id, Status: cell.Done, Output: "x", ExitCode: &zero, DurationMS: 3, By: cell.ByShell}, `{"cell_id": "` + id + `", "status": "done", "output": "x"}`},
+		{cell.Result{CellID: id, Status: cell.Done, ExitCode: &one}, `{"cell_id": "` + id + `", "status": "done", "output": "", "exit_code": 1}`},
+		{cell.Result{CellID: id, Status: cell.TimedOut, WaitingFor: cell.ForInput}, `{"cell_id": "` + id + `", "status": "timeout", "output": ""}`},
+		{cell.Result{CellID: id, Status: cell.Failed, Output: "interrupted", ExitCode: &one}, `{"cell_id": "` + id + `", "status": "error", "output": "interrupted"}`},
+		{cell.Result{CellID: id, Status: cell.Done, Output: cut, Truncated: true, OutputFile: file}, `{"cell_id": "` + id + `", "status": "done", "output": "a\nb\nc"}`},
+		{cell.Result{CellID: id, Status: cell.Done, Output: "z" + cut, Truncated: true, OutputFile: file}, `{"cell_id": "` + id + `", "status": "done", "output": "za\n[... 6 bytes in all; the middle is left out ...]\nc", "truncated": true, "output_file": "` + file + `"}`},
 	} {
 		var out bytes.Buffer
-		Tool{Stdout: &out}.show(tt.r, true)
+		Tool{Stdout: &out}.show(of, tt.r, true)
 		if got := out.String(); got != tt.want+"\n" {
 			t.Errorf("got  %swant %s", got, tt.want)
 		}

@@ -1,0 +1,124 @@
+package session
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"den/internal/cell"
+	"den/internal/fault"
+	"den/internal/filelock"
+	"den/internal/home"
+	"den/internal/ident"
+	"den/internal/rpc"
+	"den/internal/wire"
+)
+
+// impostor returns a session whose host is not den's: it answers every request
+// with r, as a program in a container can that has the session's directory.
+func impostor(t *testing.T, r cell.Result) *Session {
+	t.Helper()
+	run, err := os.MkdirTemp("", "den-run-") // short: a socket goes here
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(run) })
+	d := home.Home{Path: t.TempDir()}.Dir(ident.New(time.Now()))
+	if err := os.MkdirAll(d.Cells(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(run, home.RunName("impostor"))
+	if err := d.Save(&home.Manifest{ID: d.ID, Name: "x", Status: home.Running, Socket: socket, HostPID: os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := filelock.Try(filepath.Join(d.Path, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lock.Close() })
+	listener, err := rpc.Listen(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := rpc.NewServer(rpc.Config{
+		Version: wire.Version, Den: "test", ID: d.ID, Kind: "host", Name: "the impostor",
+		Handler: func(context.Context, *rpc.Call) (any, error) { return r, nil },
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan struct{})
+	go func(l *net.UnixListener) { defer close(served); server.Serve(ctx, l) }(listener)
+	t.Cleanup(func() { cancel(); <-served })
+	return In(d, Options{})
+}
+
+// A host's answer does not choose which file is read as the output of a cell,
+// and neither does what lies where the output should be.
+func TestAnswerChoosesNoFile(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "id_ed25519")
+	if err := os.WriteFile(secret, []byte("secret\nof\nthe\nuser\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := ident.New(time.Now())
+	for name, lay := range map[string]func(path string) error{
+		"nothing": func(string) error { return nil },
+		"link":    func(path string) error { return os.Symlink(secret, path) },
+		"pipe":    func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error {
+			return os.Rename(filepath.Dir(path), filepath.Dir(path)+"-"+id) // as below, a link to elsewhere
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := impostor(t, cell.Result{CellID: id, Status: cell.Done, Output: "1\n2\n3\n4", Truncated: true, OutputFile: secret})
+			if err := lay(s.Cells().OutputPath(id)); err != nil {
+				t.Fatal(err)
+			}
+			if name == "directory" {
+				if err := os.Link(secret, filepath.Join(filepath.Dir(secret), id+".out")); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(filepath.Dir(secret), s.Dir.Cells()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, run := range []Run{{MaxLines: 2}, {MaxBytes: 4}, {}} {
+				r, err := s.Run(t.Context(), Run{Code: "x", MaxLines: run.MaxLines, MaxBytes: run.MaxBytes})
+				if err != nil || strings.Contains(r.Output, "secret") || r.OutputFile == secret {
+					t.Errorf("%+v: %+v, %v", run, r, err)
+				}
+			}
+			if text, err := s.ReadOutput(id); name == "directory" && err == nil {
+				t.Errorf("read %q", text)
+			}
+		})
+	}
+}
+
+// The id of a cell is a file name, so an answer with another is refused.
+func TestAnswerChoosesNoID(t *testing.T) {
+	s := impostor(t, cell.Result{CellID: "../../x", Status: cell.Done, Output: "1\n2\n3"})
+	if r, err := s.Run(t.Context(), Run{Code: "x", MaxLines: 1}); fault.KindOf(err) != fault.Protocol {
+		t.Errorf("run: %+v, %v, want a protocol error", r, err)
+	}
+}
+
+// An output that is where it belongs is read.
+func TestKeptOutputIsRead(t *testing.T) {
+	id := ident.New(time.Now())
+	s := impostor(t, cell.Result{CellID: id, Status: cell.Done, Output: "1\n[... 2 lines left out ...]\n4", Truncated: true, OutputFile: "/elsewhere"})
+	path := s.Cells().OutputPath(id)
+	if err := os.WriteFile(path, []byte("1\n2\n3\n4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Run(t.Context(), Run{Code: "x", MaxLines: 3})
+	if err != nil || r.Output != "1\n2\n[... 1 lines left out ...]\n4" || r.OutputFile != path {
+		t.Errorf("run: %+v, %v", r, err)
+	}
+	if text, err := s.ReadOutput(id); err != nil || text != "1\n2\n3\n4\n" {
+		t.Errorf("read: %q, %v", text, err)
+	}
+}
