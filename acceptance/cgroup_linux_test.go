@@ -13,9 +13,9 @@ import (
 	"den/internal/need"
 )
 
-// hiding is a shell with a process that has left its tree's environment, and
-// one that bears a host's mark by accident.
-const hiding = `(env -i setsid sleep 77 &); DEN_HOST=x sleep 77 & disown; echo up; cat`
+// hiding is a shell with a process that has left its tree's environment, one
+// that bears a host's mark by accident, and one that is called as a host is.
+const hiding = `(env -i setsid sleep 77 &); DEN_HOST=x sleep 77 & disown; DEN_HOST=77 sleep 77 & disown; echo up; cat`
 
 func (w *world) hide(name string) (home.Dir, *home.Manifest) {
 	w.do("new", name, "bash", "-c", hiding)

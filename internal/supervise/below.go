@@ -68,10 +68,3 @@ func withoutHosts(all []pty.Process) []pty.Process {
 	}
 	return slices.DeleteFunc(all, func(p pty.Process) bool { return foreign[p.PID] })
 }
-
-// IsHost reports whether a process is a host or a shim, by its mark and by how
-// it was called: a program may be given the variable by accident.
-func IsHost(pid int) bool {
-	id, ok := pty.Env(pid, HostMark)
-	return ok && slices.Contains(pty.Arguments(pid), id)
-}

@@ -61,7 +61,7 @@ func TestCgroupSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	cmd := exec.Command("sh", "-c", `(env -i setsid sh -c '(env -i DEN_HOST=x setsid sleep 1000 &)' &); echo up; exec env -i sleep 1000`)
+	cmd := exec.Command("sh", "-c", `(env -i setsid sh -c '(env -i DEN_HOST=x setsid sleep 1000 &)' &); (env -i DEN_HOST=1077 setsid sleep 1077 &); echo up; exec env -i sleep 1000`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	pty.InCgroup(cmd.SysProcAttr, dir)
 	out, err := cmd.StdoutPipe()

@@ -108,12 +108,12 @@ func (c Cgroup) Belongs(mark string) bool {
 	return filepath.Clean(c.Path) == c.Path && filepath.Base(c.Path) == cgroupPrefix+mark && strings.HasPrefix(c.Path, cgroupMounts[0]+"/")
 }
 
-// own lists the live processes in the cgroup, but for this one, and for hosts
-// and shims that were started there and what belongs to them. A host leaves the cgroup in which it
-// was started, unless it was not allowed to or is of an older den.
+// own lists the live processes in the cgroup, but for this one. Hosts that were
+// started there have left it, so all are the tree's, whatever they say that
+// they are.
 func (c Cgroup) own() []pty.Process {
 	self := os.Getpid()
-	return slices.DeleteFunc(withoutHosts(c.processes()), func(p pty.Process) bool { return p.PID == self })
+	return slices.DeleteFunc(c.processes(), func(p pty.Process) bool { return p.PID == self })
 }
 
 func (c Cgroup) processes() []pty.Process {
@@ -138,7 +138,7 @@ func (c Cgroup) processes() []pty.Process {
 }
 
 // kill kills every process in the cgroup at once, with all that they fork
-// meanwhile. Where a host is among them, each is killed on its own.
+// meanwhile. Where this one is among them, each is killed on its own.
 func (c Cgroup) kill() error {
 	own := c.own()
 	if len(own) == 0 {
@@ -170,7 +170,7 @@ func (c Cgroup) Sweep() (killed int, err error) {
 			return killed, err
 		}
 		if len(left) == 0 && len(c.processes()) > 0 {
-			return killed, nil // what is there is not the tree's
+			return killed, nil // this process is there
 		}
 		if time.Now().After(deadline) {
 			return killed, fault.Errorf(fault.Busy, "processes %v do not end, even when killed", numbers(left))

@@ -108,8 +108,7 @@ func (d Detached) spawn(talk bool) (proc *os.Process, tell, said *os.File, err e
 }
 
 // run starts the process outside of any session's cgroup. If the kernel
-// refuses, it starts inside; a host is recognised there and not killed with
-// the session.
+// refuses, it starts inside, and ends with the session.
 func (d Detached) run(files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: d.Dir, Env: d.Env, Files: files, Sys: &syscall.SysProcAttr{Setsid: true}}
 	if outside := outsideSessions(); outside != nil {

@@ -6,12 +6,16 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/exec"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
+	"den/internal/filelock"
 	"den/internal/supervise"
+
+	"golang.org/x/sys/unix"
 )
 
 // roleKey makes this test binary play another part: reaping takes every child
@@ -30,6 +34,10 @@ func TestMain(m *testing.M) {
 		loseFirstThread()
 	case "detached":
 		answer()
+	case "host":
+		beHost()
+	case "masked":
+		maskAsHost()
 	}
 }
 
@@ -112,4 +120,37 @@ func answer() {
 	}
 	supervise.LetGo(os.Stdout)
 	select {}
+}
+
+// holdLock takes the lock that the fourth argument names, if there is one. It is
+// held until this process and all that inherit it have ended.
+func holdLock() *os.File {
+	if len(os.Args) < 5 {
+		return nil
+	}
+	lock, err := filelock.Try(os.Args[4])
+	if err != nil {
+		log.Fatal(err)
+	}
+	return lock
+}
+
+// beHost is a host with a process below it.
+func beHost() {
+	lock := holdLock()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		log.Fatal(err)
+	}
+	os.Stdout.WriteString("up\n") // Best effort: who waits for it fails.
+	cmd.Wait()                    // Best effort: the test kills it.
+	runtime.KeepAlive(lock)
+}
+
+// maskAsHost is a shell that has all of a host but its program.
+func maskAsHost() {
+	if _, err := unix.FcntlInt(holdLock().Fd(), unix.F_SETFD, 0); err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(syscall.Exec("/bin/sh", append([]string{"sh", "-c", "echo up; sleep 1000; :"}, os.Args[1:]...), os.Environ()))
 }

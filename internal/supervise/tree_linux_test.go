@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -31,7 +32,7 @@ func holdTree(t *testing.T, script string) *holder {
 	t.Helper()
 	h := &holder{T: t, mark: fmt.Sprintf("SUPERVISE_TEST=%d.%d", os.Getpid(), marks.Add(1))}
 	h.cmd = exec.Command(os.Args[0], script)
-	h.cmd.Env = append(os.Environ(), roleKey+"=holder", h.mark, "GORACE=atexit_sleep_ms=0", "SELF="+os.Args[0], "ROLE="+roleKey)
+	h.cmd.Env = append(os.Environ(), roleKey+"=holder", h.mark, "GORACE=atexit_sleep_ms=0", "SELF="+os.Args[0], "ROLE="+roleKey, "LOCK="+filepath.Join(t.TempDir(), "lock"))
 	h.cmd.Stderr = os.Stderr
 	stdin, err := h.cmd.StdinPipe()
 	if err != nil {
@@ -96,7 +97,11 @@ func TestEnd(t *testing.T) {
 		"many that fork on":                  {`trap "" HUP TERM; for i in 1 2 3 4; do (while :; do (sleep 0.01 &); done) & done; echo up; wait`, 10 * time.Millisecond, true, 0},
 		"one without environment":            {`env -i sleep 1000 & echo up; exec env -i sleep 1000`, long, false, 0},
 		"one with a stray mark":              {`DEN_HOST=x sleep 1000 & echo up; exec sleep 1000`, long, false, 0},
-		"a host inside":                      {`DEN_HOST=id1 setsid sh -c 'echo up; sleep 1000; :' host name id1 & exec sleep 1000`, long, false, 2},
+		"one with a mark as an argument":     {`DEN_HOST=1077 sleep 1077 & echo up; exec sleep 1000`, long, false, 0},
+		"one called as a host is":            {`DEN_HOST=id1 setsid sh -c 'echo up; sleep 1000; :' host name id1 & exec sleep 1000`, long, false, 0},
+		"one that holds a lock too":          {`env DEN_HOST=id1 $ROLE=masked setsid $SELF host name id1 $LOCK & exec sleep 1000`, long, false, 0},
+		"one of den without a lock":          {`env DEN_HOST=id1 $ROLE=host setsid $SELF host name id1 & exec sleep 1000`, long, false, 0},
+		"a host inside":                      {`env DEN_HOST=id1 $ROLE=host setsid $SELF host name id1 $LOCK & exec sleep 1000`, long, false, 2},
 		"a process without its first thread": {`env $ROLE=headless $SELF & wait`, long, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
