@@ -1,11 +1,14 @@
 package session_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"den/internal/fault"
+	"den/internal/filelock"
 	"den/internal/home"
 	"den/internal/pty"
 	"den/internal/session"
@@ -35,6 +38,40 @@ func TestCopiedHomeDoesNotReachTheOriginal(t *testing.T) {
 	}
 	if _, err := twin.Collect(time.Now().Add(time.Hour), home.GCOptions{}); err != nil {
 		t.Errorf("collect the copy: %v", err)
+	}
+	if status, err := s.Status(t.Context()); err != nil || status.Status != string(home.Running) {
+		t.Errorf("the original: %+v, %v", status, err)
+	}
+}
+
+// Nor does killing by force, if somebody holds the lock of the copy so that its
+// session seems to run: the record names the original's host.
+func TestForcedKillOfACopySparesTheOriginal(t *testing.T) {
+	s, m := start(t, session.Options{}, "cat")
+	twin := home.Home{Path: filepath.Join(t.TempDir(), "copy")}
+	if err := os.CopyFS(twin.Path, os.DirFS(s.Dir.Home.Path)); err != nil {
+		t.Fatal(err)
+	}
+	copied := twin.Dir(s.Dir.ID)
+	lock, err := filelock.Try(filepath.Join(copied.Path, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	// Nobody answers where the copy's socket should be.
+	record, err := copied.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Socket = filepath.Join(filepath.Dir(m.Socket), home.RunName("nobody"))
+	if err := copied.Save(record); err != nil {
+		t.Fatal(err)
+	}
+	in := session.In(copied, session.Options{Version: "test"})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if killed, err := in.ForceKill(ctx, 0); fault.KindOf(err) != fault.Unreachable {
+		t.Errorf("kill the copy: %+v, %v", killed, err)
 	}
 	if status, err := s.Status(t.Context()); err != nil || status.Status != string(home.Running) {
 		t.Errorf("the original: %+v, %v", status, err)

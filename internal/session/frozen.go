@@ -3,9 +3,9 @@ package session
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"den/internal/fault"
@@ -114,17 +114,12 @@ func (s *Session) ForceKill(ctx context.Context, grace time.Duration) (wire.Kill
 	if merr != nil {
 		return killed, err
 	}
-	// A number in a file proves nothing: the process must say that it is this
-	// session's host.
-	if id, ok := pty.Env(m.HostPID, home.HostMark); !ok || id != s.Dir.ID {
-		return killed, fault.Errorf(fault.Unreachable, "kill the host of session '%s': process %d is not it (%w)", m.Name, m.HostPID, err)
-	}
 	gone, gerr := s.Dir.Gone()
 	if gerr != nil {
 		return killed, gerr
 	}
-	if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil && err != syscall.ESRCH {
-		return killed, fault.Errorf(fault.Denied, "kill the host of session '%s' (pid %d): %w", m.Name, m.HostPID, err)
+	if kerr := s.killHost(m); kerr != nil {
+		return killed, fmt.Errorf("%w (%w)", kerr, err)
 	}
 	select {
 	case <-gone:
@@ -132,4 +127,23 @@ func (s *Session) ForceKill(ctx context.Context, grace time.Duration) (wire.Kill
 		return killed, ctx.Err()
 	}
 	return s.Kill(ctx, grace)
+}
+
+// killHost kills the process that the record names, if it is the host of this
+// session. A number in a file proves nothing, and neither does an id, which the
+// record of a copied Home has too: the process must hold the lock of this very
+// directory. The handle stands for one process, whoever gets its number later.
+func (s *Session) killHost(m *home.Manifest) error {
+	host, err := os.FindProcess(m.HostPID)
+	if err != nil {
+		return nil // it has ended
+	}
+	defer host.Release() // Best effort: it only frees the handle.
+	if id, ok := pty.Env(m.HostPID, home.HostMark); !ok || id != s.Dir.ID || !s.Dir.HeldBy(m.HostPID) {
+		return fault.Errorf(fault.Unreachable, "kill the host of session '%s': process %d is not it", m.Name, m.HostPID)
+	}
+	if err := host.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fault.Errorf(fault.Denied, "kill the host of session '%s' (pid %d): %w", m.Name, m.HostPID, err)
+	}
+	return nil
 }
