@@ -236,11 +236,11 @@ func parse(path, text string) (*node, error) {
 	case nestsTooDeep(text):
 		return nil, Problems{{At: Origin{File: path}, Message: "brackets or dashes are nested too deep"}}
 	}
-	if line := longDottedKey(text); line > 0 {
-		return nil, Problems{{At: Origin{File: path, Line: line}, Message: fmt.Sprintf("a key has more than %d parts", maxKeyParts)}}
-	}
 	switch ext := filepath.Ext(path); ext {
 	case ".toml":
+		if line := longKey(text); line > 0 {
+			return nil, Problems{{At: Origin{File: path, Line: line}, Message: fmt.Sprintf("a key has more than %d parts", maxKeyParts)}}
+		}
 		return parseTOML(path, text)
 	case ".yaml", ".yml":
 		return parseYAML(path, text)
@@ -270,39 +270,6 @@ func nestsTooDeep(text string) bool {
 		}
 	}
 	return false
-}
-
-// maxKeyParts bounds the parts of one dotted key. The TOML library copies a
-// key's whole path for each of its parts: 60,000 of them take 24 GB.
-const maxKeyParts = 64
-
-// longDottedKey returns the line of a key with too many parts, 0 for none. It
-// counts words that are joined by dots wherever they stand.
-func longDottedKey(text string) int {
-	line, dots := 1, 0
-	joined, blank := true, false // the last word follows a dot; a blank follows the last word
-	for _, c := range []byte(text) {
-		switch {
-		case c == '\n':
-			line++
-			dots, joined, blank = 0, true, false
-		case c == '.':
-			if dots++; dots >= maxKeyParts {
-				return line
-			}
-			joined, blank = true, false
-		case c == ' ' || c == '\t':
-			blank = !joined
-		case c == '"' || c == '\'' || c == '_' || c == '-' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c >= 0x80:
-			if blank {
-				dots = 0 // a second word without a dot: this is no key
-			}
-			joined, blank = false, false
-		default:
-			dots, joined, blank = 0, true, false
-		}
-	}
-	return 0
 }
 
 // checkTop names the keys that the schema does not know, in all tables.
