@@ -257,7 +257,7 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli", "internal/cli/agenttty"},
-	"golang.org/x/sys":                {"internal/filelock", "internal/rpc", "internal/pty", "internal/supervise", "internal/home", "internal/host", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
+	"golang.org/x/sys":                {"internal/filelock", "internal/rpc", "internal/pty", "internal/supervise", "internal/home", "internal/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
 	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},

@@ -40,8 +40,9 @@ func (a *app) upCmd() *cobra.Command {
 		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
 starts the agents, monitors them and restarts them when they end. The command returns when
 the keeper is up or, with --wait, when all agents run. A keeper that already runs is kept.
-A workspace that came from elsewhere (its file is tracked by git or belongs to another user,
-or it has a .den of another machine) shows what it would run the first time, and asks.`,
+A workspace that came from elsewhere (its file is tracked by git or the like, is older than
+its place here, as an unpacked one, or belongs to another user, or it has a .den of another
+machine) shows what it would run the first time, and asks.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
 		GroupID: groupAgent,
 		Args:    args(0, 0),

@@ -2,20 +2,23 @@ package keeper
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"den/internal/fault"
 )
 
 // Foreign tells why the workspace may have been made by somebody else: nobody
-// on this machine has kept it, and its file belongs to another user or came with
-// a repository, or its state directory came along. It is empty for a file that
-// this user wrote here.
+// on this machine has kept it, and its file belongs to another user, came with a
+// repository or is older than its place, or its state directory came along. It
+// is empty for a file that this user wrote here.
 func (s StateDir) Foreign(c Caller) (why string, err error) {
 	if _, err := s.Identify(c); fault.KindOf(err) != fault.NotFound {
 		return "", err
@@ -32,8 +35,24 @@ func (s StateDir) Foreign(c Caller) (why string, err error) {
 		return fmt.Sprintf("%s was not made on this machine", s.Path), nil
 	case trackedByGit(s.Config):
 		return fmt.Sprintf("%s came with a git repository", s.Config), nil
+	case isUnpacked(s.Config, fi.ModTime()):
+		return fmt.Sprintf("%s was unpacked or copied from elsewhere: it is older than its place here", s.Config), nil
+	}
+	if system := trackedByOther(s.Config); system != "" {
+		return fmt.Sprintf("%s came with a %s repository", s.Config, system), nil
 	}
 	return "", nil
+}
+
+// unpackedSlack is how much older than its place a file may be that was written
+// there: not every program and file system keeps times to the second.
+const unpackedSlack = time.Minute
+
+// isUnpacked reports whether a file was last changed before it came into being
+// where it is. Archives and copies that keep times are known by that.
+func isUnpacked(file string, changed time.Time) bool {
+	born := birth(file)
+	return !born.IsZero() && changed.Before(born.Add(-unpackedSlack))
 }
 
 // hasState reports whether there is anything that a keeper would use.
@@ -83,11 +102,50 @@ func gitIndex(git string) ([]byte, bool) {
 		}
 		git = dir
 	}
-	f, err := os.OpenFile(filepath.Join(git, "index"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
+	index, err := readIndex(filepath.Join(git, "index"))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, true // a repository without a commit
 	}
-	defer f.Close() // Best effort: it was only read.
-	index, err := io.ReadAll(io.LimitReader(f, maxIndex))
 	return index, err == nil
+}
+
+// readIndex reads as much of an index as is searched. It never blocks.
+func readIndex(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // Best effort: it was only read.
+	return io.ReadAll(io.LimitReader(f, maxIndex))
+}
+
+// otherSystems are where other systems than git list the files of a checkout,
+// below its top.
+var otherSystems = []struct{ name, lists string }{
+	{"Mercurial", ".hg/dirstate*"},
+	{"Subversion", ".svn/wc.db*"},
+	{"Jujutsu", ".jj/working_copy/tree_state"},
+	{"Fossil", ".fslckout"},
+}
+
+// trackedByOther names the system, other than git, whose checkout around a file
+// has its path. As with git the lists are only searched.
+func trackedByOther(file string) string {
+	for top := filepath.Dir(file); ; top = filepath.Dir(top) {
+		rel, err := filepath.Rel(top, file)
+		if err != nil {
+			return ""
+		}
+		for _, system := range otherSystems {
+			lists, _ := filepath.Glob(filepath.Join(top, system.lists)) // Best effort: a path that looks like a pattern
+			for _, list := range lists {
+				if index, err := readIndex(list); err == nil && bytes.Contains(index, []byte(filepath.ToSlash(rel))) {
+					return system.name
+				}
+			}
+		}
+		if top == filepath.Dir(top) {
+			return ""
+		}
+	}
 }

@@ -4,7 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/keeper"
@@ -92,4 +94,62 @@ func TestTrackedWorkspaceIsForeign(t *testing.T) {
 	check("tracked", true)
 	m.establish(s, c)
 	check("kept", false)
+}
+
+// A file of this user that says that it came from elsewhere: with an archive, by
+// a copy that keeps times, or with the checkout of another system than git.
+func TestUnpackedWorkspaceIsForeign(t *testing.T) {
+	m := newMachine(t)
+	c := m.caller("home")
+	write := func(t *testing.T, path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := time.Now().Add(-time.Hour)
+	for name, come := range map[string]func(t *testing.T, top, config string){
+		"unpacked": func(t *testing.T, top, config string) {
+			need.Program(t, "tar")
+			if runtime.GOOS != "linux" {
+				need.Feature(t, "when a file came into being is known on Linux only")
+			}
+			packed := filepath.Join(t.TempDir(), "den.toml")
+			write(t, packed, "x = 1\n")
+			if err := os.Chtimes(packed, before, before); err != nil {
+				t.Fatal(err)
+			}
+			archive := filepath.Join(t.TempDir(), "a.tar")
+			for _, args := range [][]string{{"-cf", archive, "-C", filepath.Dir(packed), "den.toml"}, {"-xf", archive, "-C", filepath.Dir(config)}} {
+				if out, err := exec.Command("tar", args...).CombinedOutput(); err != nil {
+					t.Fatalf("tar: %v\n%s", err, out)
+				}
+			}
+		},
+		"hg":     func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".hg/dirstate"), "\x00sub/den.toml\x00") },
+		"hg two": func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".hg/dirstate.0af1"), "\x00sub/den.toml\x00") },
+		"svn":    func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".svn/wc.db"), "\x00sub/den.toml\x00") },
+		"jj":     func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".jj/working_copy/tree_state"), "sub/den.toml") },
+		"fossil": func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".fslckout"), "sub/den.toml") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := m.workspace(name + "/sub/den.toml")
+			top := filepath.Dir(filepath.Dir(s.Config))
+			write(t, s.Config, "x = 1\n")
+			if why, err := s.Foreign(c); err != nil || why != "" {
+				t.Errorf("written here: %q, %v", why, err)
+			}
+			come(t, top, s.Config)
+			if why, err := s.Foreign(c); err != nil || why == "" {
+				t.Errorf("it came from elsewhere: %q, %v", why, err)
+			}
+			m.establish(s, c)
+			if why, err := s.Foreign(c); err != nil || why != "" {
+				t.Errorf("kept: %q, %v", why, err)
+			}
+		})
+	}
 }
