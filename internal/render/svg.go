@@ -157,7 +157,7 @@ func (s *svg) text(run []Cell, x, y int) {
 		}
 	}
 	first := &run[0]
-	link := first.Link != "" && screen.SafeLink(first.Link)
+	link := screen.SafeLink(first.Link)
 	if link {
 		fmt.Fprintf(&s.out, `<a href="%s">`, escape(first.Link))
 	}

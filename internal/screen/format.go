@@ -56,7 +56,8 @@ func (l Line) padded() string {
 func (s *Snapshot) ANSI() string {
 	return s.join(func(b *strings.Builder, r Run) {
 		sgr := r.sgr()
-		if r.Link != "" {
+		link := SafeLink(r.Link)
+		if link {
 			fmt.Fprintf(b, "\x1b]8;;%s\x1b\\", r.Link)
 		}
 		if sgr != "" {
@@ -66,7 +67,7 @@ func (s *Snapshot) ANSI() string {
 		if sgr != "" {
 			b.WriteString("\x1b[0m")
 		}
-		if r.Link != "" {
+		if link {
 			b.WriteString("\x1b]8;;\x1b\\")
 		}
 	})
@@ -131,7 +132,7 @@ func (s *Snapshot) HTML() string {
 	body := s.join(func(b *strings.Builder, r Run) {
 		text := html.EscapeString(r.Text)
 		css := s.css(r.Style)
-		if r.Link != "" && SafeLink(r.Link) {
+		if SafeLink(r.Link) {
 			fmt.Fprintf(b, `<a href="%s" style="color:inherit;%s">%s</a>`, html.EscapeString(r.Link), css, text)
 			return
 		}
@@ -151,8 +152,9 @@ func (s *Snapshot) HTML() string {
 		html.EscapeString(title), s.Background, s.Foreground, s.Cols, body)
 }
 
-// SafeLink reports whether a link of a program may become a link in a page or a
-// picture: it must not be a script, nor lead to a file of the reader's machine.
+// SafeLink reports whether a link of a program may become a link in a page, in a
+// picture or on a person's terminal: it must not be a script, nor lead to a file
+// of the reader's machine.
 func SafeLink(link string) bool {
 	for _, scheme := range []string{"http://", "https://", "mailto:", "ftp://"} {
 		if len(link) >= len(scheme) && strings.EqualFold(link[:len(scheme)], scheme) {

@@ -130,7 +130,7 @@ func (p *Painter) paintRow(dst []byte, y int, row vt.Row, n int) []byte {
 			at = -1 // an emoji, or several runes: terminals disagree how wide it is
 		}
 	}
-	if styled && style.Link != "" {
+	if styled && SafeLink(style.Link) {
 		dst = append(dst, "\x1b]8;;\x1b\\"...)
 	}
 	return dst
@@ -138,9 +138,12 @@ func (p *Painter) paintRow(dst []byte, y int, row vt.Row, n int) []byte {
 
 func (p *Painter) appendStyle(dst []byte, from, to vt.Style) []byte {
 	if from.Link != to.Link || from.LinkID != to.LinkID {
-		if to.LinkID != "" {
+		switch {
+		case !SafeLink(to.Link):
+			dst = append(dst, "\x1b]8;;\x1b\\"...)
+		case to.LinkID != "":
 			dst = fmt.Appendf(dst, "\x1b]8;id=%s;%s\x1b\\", to.LinkID, to.Link)
-		} else {
+		default:
 			dst = fmt.Appendf(dst, "\x1b]8;;%s\x1b\\", to.Link)
 		}
 	}

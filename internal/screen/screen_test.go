@@ -55,11 +55,17 @@ func TestFormats(t *testing.T) {
 	if strings.Contains(s.HTML(), "javascript:") {
 		t.Error("a program planted a script into the page")
 	}
+	painted := string(screen.NewPainter(60, 8).Paint(nil, terminal(60, 8, styled)))
+	for name, got := range map[string]string{"ansi": s.ANSI(), "painter": painted} {
+		if strings.Contains(got, "javascript:") || !strings.Contains(got, "https://example.com/?a=1&b") {
+			t.Errorf("%s has not the harmless link alone: %q", name, got)
+		}
+	}
 }
 
-// The ANSI form shows the same screen.
+// The ANSI form shows the same screen, but for links that are dropped.
 func TestANSIShowsTheSame(t *testing.T) {
-	a := terminal(60, 8, styled)
+	a := terminal(60, 8, strings.ReplaceAll(styled, "javascript:alert(1)", "https://example.com/1"))
 	first := screen.Capture(a, 0)
 	b := terminal(60, 8, strings.ReplaceAll(first.ANSI(), "\n", "\r\n"))
 	second := screen.Capture(b, 0)
