@@ -21,7 +21,8 @@ var allowed = map[string][]string{
 	"cmd/den":  {"internal/cli"},
 	"cmd/dend": {"internal/dend"},
 
-	"internal/fault":      {},
+	"internal/plainjson":  {},
+	"internal/fault":      {"internal/plainjson"},
 	"internal/ident":      {"internal/fault"},
 	"internal/atomicfile": {},
 	"internal/filelock":   {},
@@ -193,7 +194,7 @@ var allowed = map[string][]string{
 
 	"internal/dend": {
 		"internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
-		"internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
+		"internal/plainjson", "internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
@@ -216,15 +217,15 @@ var allowed = map[string][]string{
 	"internal/dashboard/dashboardtest": {"internal/home", "internal/pty"}, // for tests
 
 	"internal/cli/k": {
-		"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
+		"internal/plainjson", "internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
 		"internal/home", "internal/cell", "internal/replay", "internal/session",
 	},
 	"internal/cli/agenttty": {
-		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
+		"internal/plainjson", "internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
 		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder",
-		"internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
+		"internal/plainjson", "internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/agent", "internal/conversation",

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/plainjson"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"
@@ -77,13 +77,7 @@ func (a *app) report(err error) int {
 }
 
 // printJSON writes the result of a command.
-func (a *app) printJSON(v any) error { return encodeJSON(a.stdout, v) }
-
-func encodeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
+func (a *app) printJSON(v any) error { return plainjson.Encode(a.stdout, v, "") }
 
 // answer prints v with --json, and otherwise lets text print for people.
 func (a *app) answer(v any, text func(w io.Writer)) error {

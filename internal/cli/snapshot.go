@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/plainjson"
 	"den/internal/render/film"
 	"den/internal/render/redact"
 	"den/internal/screen"
@@ -142,7 +142,7 @@ func keepSnapshot(d home.Dir, ans snapshotAnswer) error {
 		return nil
 	}
 	var kept bytes.Buffer
-	if err := encodeJSON(&kept, ans); err != nil {
+	if err := plainjson.Encode(&kept, ans, ""); err != nil {
 		return err
 	}
 	return d.SaveArtifact(ans.Artifact, home.Artifact{Kind: "snapshot", Seq: ans.Seq, ScreenHash: ans.ScreenHash}, kept.Bytes())
@@ -183,10 +183,7 @@ func printSnapshot(w io.Writer, ans snapshotAnswer) {
 		fmt.Fprintln(w, *ans.Text)
 		return
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(ans) // to stdout: as good as Fprintln
+	_ = plainjson.Encode(w, ans, "  ") // to stdout: as good as Fprintln
 }
 
 func parseScrollback(s string) (int, error) {

@@ -2,7 +2,6 @@ package dend
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,6 +26,7 @@ import (
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
+	"den/internal/plainjson"
 	"den/internal/runner/local"
 	"den/internal/session"
 	"den/internal/supervise"
@@ -193,12 +193,10 @@ type kernelResult struct {
 
 func (f kernelFlags) print(w io.Writer, name string, r tick.Result) error {
 	if f.json {
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		return e.Encode(kernelResult{
+		return plainjson.Encode(w, kernelResult{
 			Name: name, Tick: r.Tick, Status: r.Outcome.Status(), Reason: r.Outcome.Reason, Why: r.Outcome.Why, Advice: r.Outcome.Advice,
 			Turns: r.Turns, CostUSD: r.CostUSD, TookMS: r.Took.Milliseconds(), Last: r.Last, Log: r.Log,
-		})
+		}, "")
 	}
 	_, err := fmt.Fprintf(w, "tick %d: %s, %d turns, %s\n", r.Tick, r.Outcome, r.Turns, r.Took.Round(time.Millisecond))
 	if err == nil && r.Outcome.Advice != "" {

@@ -1,9 +1,10 @@
 package fault
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"den/internal/plainjson"
 )
 
 // Object is an error as --json shows it. Fields are added, never renamed.
@@ -32,9 +33,7 @@ func (p Printer) Print(err error) int {
 	case err == nil:
 		return 0
 	case p.JSON:
-		enc := json.NewEncoder(p.Stdout)
-		enc.SetEscapeHTML(false)
-		_ = enc.Encode(ObjectOf(err)) // Best effort: there is nobody else to tell.
+		_ = plainjson.Encode(p.Stdout, ObjectOf(err), "") // Best effort: there is nobody else to tell.
 	default:
 		fmt.Fprintf(p.Stderr, "%s: %v\n", p.Program, err)
 		if hint := HintOf(err); hint != "" {

@@ -129,10 +129,16 @@ func TestUnpackedWorkspaceIsForeign(t *testing.T) {
 				}
 			}
 		},
-		"hg":     func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".hg/dirstate"), "\x00sub/den.toml\x00") },
-		"hg two": func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".hg/dirstate.0af1"), "\x00sub/den.toml\x00") },
-		"svn":    func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".svn/wc.db"), "\x00sub/den.toml\x00") },
-		"jj":     func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".jj/working_copy/tree_state"), "sub/den.toml") },
+		"hg": func(t *testing.T, top, _ string) {
+			write(t, filepath.Join(top, ".hg/dirstate"), "\x00sub/den.toml\x00")
+		},
+		"hg two": func(t *testing.T, top, _ string) {
+			write(t, filepath.Join(top, ".hg/dirstate.0af1"), "\x00sub/den.toml\x00")
+		},
+		"svn": func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".svn/wc.db"), "\x00sub/den.toml\x00") },
+		"jj": func(t *testing.T, top, _ string) {
+			write(t, filepath.Join(top, ".jj/working_copy/tree_state"), "sub/den.toml")
+		},
 		"fossil": func(t *testing.T, top, _ string) { write(t, filepath.Join(top, ".fslckout"), "sub/den.toml") },
 	} {
 		t.Run(name, func(t *testing.T) {

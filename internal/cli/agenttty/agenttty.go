@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/home"
+	"den/internal/plainjson"
 	"den/internal/session"
 
 	"github.com/spf13/pflag"
@@ -156,10 +157,7 @@ func (c *call) fail(err error) int {
 
 func (c *call) print(e envelope) {
 	e.Command, e.Timestamp = c.command, stamp(time.Now())
-	enc := json.NewEncoder(c.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(e) // to stdout: there is nobody else to tell
+	_ = plainjson.Encode(c.Stdout, e, "  ") // to stdout: there is nobody else to tell
 }
 
 // stamp is a time as JavaScript writes it.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"den/internal/plainjson"
 )
 
 // object is an object of the given keys and values in this order, spaced like
@@ -27,7 +29,8 @@ func object(pairs ...any) string {
 	return b.String()
 }
 
-// pyQuote is a JSON string with nothing escaped but what must be.
+// pyQuote is a JSON string with nothing escaped but what must be, and what would
+// drive a terminal.
 func pyQuote(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -48,7 +51,7 @@ func pyQuote(s string) string {
 		case '\f':
 			b.WriteString(`\f`)
 		default:
-			if r < ' ' {
+			if r < ' ' || plainjson.Misleads(r) {
 				fmt.Fprintf(&b, `\u%04x`, r)
 				continue
 			}

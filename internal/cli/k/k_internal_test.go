@@ -37,11 +37,11 @@ func TestPyRepr(t *testing.T) {
 }
 
 func TestPyQuote(t *testing.T) {
-	// As json.dumps(..., ensure_ascii=False) prints them.
+	// As json.dumps(..., ensure_ascii=False) prints them, but for what drives a terminal.
 	for in, want := range map[string]string{
 		"a\"b\\c/":     `"a\"b\\c/"`,
 		"\n\r\t\b\f":   `"\n\r\t\b\f"`,
-		"\x00\x1b\x7f": "\"\\u0000\\u001b\x7f\"",
+		"\x00\x1b\x7f": "\"\\u0000\\u001b\\u007f\"",
 		"ä€😀<>&\u2028": "\"ä€😀<>&\u2028\"",
 		"\xe2\x82x":    "\"\uFFFDx\"",
 	} {
