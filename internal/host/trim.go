@@ -13,13 +13,16 @@ import (
 const restAfter = 2 * time.Second
 
 // deletedCheck is how often an idle host looks whether its directory was
-// deleted. One that is not idle looks after every restAfter.
+// deleted, if nothing tells it. One that is not idle, or is told, looks after
+// restAfter: who deletes is done by then, and nothing is written between.
 const deletedCheck = 10 * time.Minute
 
 // trim returns memory to the system whenever the session becomes idle. An idle
 // host wakes up only for deletedCheck. A session whose directory was deleted is
 // ended: no verb can find it any more.
 func (h *Host) trim(stop <-chan struct{}) {
+	deleted, end := supervise.Deletions(h.lock)
+	defer end()
 	timer := time.NewTimer(restAfter)
 	defer timer.Stop()
 	for {
@@ -41,6 +44,7 @@ func (h *Host) trim(stop <-chan struct{}) {
 		timer.Reset(deletedCheck)
 		select {
 		case <-h.core.active:
+		case <-deleted:
 		case <-timer.C:
 		case <-stop:
 			return

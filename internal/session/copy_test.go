@@ -2,14 +2,18 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 	"time"
 
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/home"
+	"den/internal/need"
 	"den/internal/pty"
 	"den/internal/session"
 )
@@ -111,11 +115,51 @@ func TestNewSessionEndsWhatALostOneLeft(t *testing.T) {
 	}
 }
 
-// A session whose Home was deleted is ended: no verb can find it.
+// A session whose Home was deleted is ended: no verb can find it. An idle host
+// hears of it.
 func TestDeletedHomeEndsItsSessions(t *testing.T) {
+	for name, script := range map[string]string{
+		"busy": "while :; do echo tick; sleep 0.1; done",
+		"idle": "cat",
+	} {
+		t.Run(name, func(t *testing.T) { deleteHome(t, script) })
+	}
+}
+
+// atRest returns when a host has not run for longer than it looks around after
+// something happened: from then on it sleeps for minutes.
+func atRest(t *testing.T, pid int) {
+	t.Helper()
+	const rest = 4 * time.Second
+	last, since := "", time.Now()
+	for begun := since; time.Since(since) < rest; time.Sleep(100 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatalf("the host %d does not rest", pid)
+		}
+		var now string
+		stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range stats {
+			raw, _ := os.ReadFile(file) // Best effort: a thread may end.
+			if i := strings.Index(string(raw), "voluntary_ctxt_switches"); i >= 0 {
+				now += string(raw[i:])
+			}
+		}
+		if now != last {
+			last, since = now, time.Now()
+		}
+	}
+}
+
+func deleteHome(t *testing.T, script string) {
+	if runtime.GOOS != "linux" {
+		need.Feature(t, "only Linux tells an idle host of deletions")
+	}
 	root := home.Home{Path: filepath.Join(t.TempDir(), "home")}
 	s, m, err := session.Create(t.Context(), root, home.Spec{
-		Name: "t", Command: []string{"sh", "-c", "while :; do echo tick; sleep 0.1; done"}, Cwd: "/", Env: os.Environ(),
+		Name: "t", Command: []string{"sh", "-c", script}, Cwd: "/", Env: os.Environ(),
 		Term: session.DefaultTerm, Cols: 80, Rows: 24, RecordInput: home.RecordAuto,
 	}, session.Options{Version: "test", Binary: den})
 	if err != nil {
@@ -124,6 +168,9 @@ func TestDeletedHomeEndsItsSessions(t *testing.T) {
 	gone, err := s.Dir.Gone()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if script == "cat" {
+		atRest(t, m.HostPID)
 	}
 	if err := os.RemoveAll(root.Path); err != nil {
 		t.Fatal(err)

@@ -47,6 +47,7 @@ func (s *shim) serve(ctx context.Context) error {
 	serving.Go(func() { newServer(s).Serve(ctx, s.listener) })
 	workers.Go(func() { s.endOnSignal(stop) })
 	workers.Go(func() { s.activity.Rest(stop, restAfter, s.endIfDeleted) })
+	workers.Go(func() { s.noteDeletions(stop) })
 	reading.Go(func() { s.output.read(s.out) })
 
 	<-s.tree.Ended()
@@ -95,6 +96,21 @@ func (s *shim) stop(grace time.Duration) error {
 	}
 	<-s.closed
 	return nil
+}
+
+// noteDeletions has Rest look whether the session's files were deleted when its
+// lock may have been.
+func (s *shim) noteDeletions(stop <-chan struct{}) {
+	deleted, end := supervise.Deletions(s.lock)
+	defer end()
+	for {
+		select {
+		case <-deleted:
+			s.activity.Note()
+		case <-stop:
+			return
+		}
+	}
 }
 
 // endIfDeleted ends the session if its files were deleted: nobody can find it
