@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,5 +84,38 @@ func TestInnerSessionOutlivesTheOuter(t *testing.T) {
 	}
 	w.do("kill", "inner")
 	w.do("kill", "outer", "--grace", "100ms")
+	w.checkCgroupGone(m)
+}
+
+// A host that hangs, and is not stopped by a signal, is frozen: calls end in
+// their time, the screen is marked as past, and only force ends it.
+func TestHangingHost(t *testing.T) {
+	w := newWorld(t)
+	d, m := w.hide("s")
+	freezer := filepath.Join(filepath.Dir(m.Cgroup), "den-test-hang-"+d.ID)
+	if err := os.Mkdir(freezer, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		os.WriteFile(filepath.Join(freezer, "cgroup.freeze"), []byte("0"), 0) // Best effort: see below.
+		if err := syscall.Rmdir(freezer); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.WriteFile(filepath.Join(freezer, "cgroup.procs"), []byte(strconv.Itoa(m.HostPID)), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(freezer, "cgroup.freeze"), []byte("1"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"run", "s", "x", "-t", "100ms"}, {"wait", "s", "--text", "never", "-t", "100ms"}, {"kill", "s"}} {
+		if _, said, code := w.try(args...); code != 6 || !strings.Contains(said, "does not answer") || !strings.Contains(said, "den kill --force s") {
+			t.Errorf("%v: exit code %d, %s", args, code, said)
+		}
+	}
+	if out := w.do("snapshot", "s", "-j"); !strings.Contains(out, `"frozen":true`) || !strings.Contains(out, "up") {
+		t.Errorf("snapshot: %s", out)
+	}
+	w.do("kill", "s", "--force")
 	w.checkCgroupGone(m)
 }

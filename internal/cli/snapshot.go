@@ -141,6 +141,7 @@ func keepSnapshot(d home.Dir, ans snapshotAnswer) error {
 	if _, err := os.Stat(ans.Artifact); err == nil {
 		return nil
 	}
+	ans.Frozen = false // that is about the host, and not the screen
 	var kept bytes.Buffer
 	if err := plainjson.Encode(&kept, ans, ""); err != nil {
 		return err

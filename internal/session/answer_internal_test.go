@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/cell"
+	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/home"
@@ -22,6 +23,12 @@ import (
 // impostor returns a session whose host is not den's: it answers every request
 // with r, as a program in a container can that has the session's directory.
 func impostor(t *testing.T, r cell.Result) *Session {
+	t.Helper()
+	return hostedBy(t, func(context.Context, *rpc.Call) (any, error) { return r, nil })
+}
+
+// hostedBy returns a session whose host answers by a function.
+func hostedBy(t *testing.T, answer rpc.Handler) *Session {
 	t.Helper()
 	run, err := os.MkdirTemp("", "den-run-") // short: a socket goes here
 	if err != nil {
@@ -47,7 +54,7 @@ func impostor(t *testing.T, r cell.Result) *Session {
 	}
 	server := rpc.NewServer(rpc.Config{
 		Version: wire.Version, Den: "test", ID: d.ID, Kind: "host", Name: "the impostor",
-		Handler: func(context.Context, *rpc.Call) (any, error) { return r, nil },
+		Handler: answer,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
@@ -120,5 +127,38 @@ func TestKeptOutputIsRead(t *testing.T) {
 	}
 	if text, err := s.ReadOutput(id); err != nil || text != "1\n2\n3\n4\n" {
 		t.Errorf("read: %q, %v", text, err)
+	}
+}
+
+// A host that takes calls and answers none is frozen, whatever is asked. Its
+// last recorded screen is shown, and marked.
+func TestHostThatAnswersNothing(t *testing.T) {
+	s := hostedBy(t, func(ctx context.Context, _ *rpc.Call) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	s.atOnce = 50 * time.Millisecond
+	log, err := eventlog.Create(s.Dir.Log(), eventlog.Options{
+		Header: eventlog.Header{Cols: 20, Rows: 5}, Clock: func() time.Duration { return 0 }, Now: time.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Append(eventlog.Output, []byte("before"))
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]func() error{
+		"status": func() error { _, err := s.Status(t.Context()); return err },
+		"run":    func() error { _, err := s.Run(t.Context(), Run{Code: "x", Timeout: s.atOnce}); return err },
+		"wait":   func() error { _, err := s.Wait(t.Context(), wire.Wait{Timeout: s.atOnce}); return err },
+	} {
+		if err := ask(); fault.KindOf(err) != fault.Unreachable || !strings.Contains(err.Error(), "does not answer") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	shot, err := s.Snapshot(t.Context(), Now(), 0)
+	if err != nil || !shot.Frozen || shot.Screen.PlainText() != "before" {
+		t.Errorf("snapshot: %+v, %v", shot, err)
 	}
 }

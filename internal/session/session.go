@@ -9,6 +9,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"den/internal/eventlog"
 	"den/internal/fault"
@@ -38,7 +39,12 @@ type Options struct {
 type Session struct {
 	Dir     home.Dir
 	options Options
+	atOnce  time.Duration // the longest that a host takes for what it knows
 }
+
+// answerLimit is atOnce, but for tests. A host that takes longer hangs: the
+// largest screen on a busy machine is a fraction of it.
+const answerLimit = 30 * time.Second
 
 // Open finds a session by its name, or by its id or a beginning of it.
 func Open(root home.Home, ref string, o Options) (*Session, error) {
@@ -60,7 +66,7 @@ func In(d home.Dir, o Options) *Session {
 	if o.Warn == nil {
 		o.Warn = func(error) {}
 	}
-	return &Session{Dir: d, options: o}
+	return &Session{Dir: d, options: o, atOnce: answerLimit}
 }
 
 // dial reaches the host. The record of a session whose host died is marked as
@@ -89,7 +95,7 @@ func (s *Session) call(ctx context.Context, method string, params, result any) e
 // NotRunning.
 func (s *Session) HostStatus(ctx context.Context) (*wire.Status, error) {
 	var status wire.Status
-	if err := s.call(ctx, wire.MethodStatus, nil, &status); err != nil {
+	if err := s.callWithin(ctx, s.atOnce, wire.MethodStatus, nil, &status); err != nil {
 		return nil, err
 	}
 	return &status, nil

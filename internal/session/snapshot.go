@@ -37,7 +37,7 @@ const All = -1
 func (s *Session) Snapshot(ctx context.Context, at Moment, scrollback int) (*wire.Snapshot, error) {
 	if at == Now() {
 		var shot wire.Snapshot
-		err := s.call(ctx, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
+		err := s.callWithin(ctx, s.atOnce, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
 		if err == nil {
 			return &shot, nil
 		}
