@@ -29,7 +29,58 @@ func baselines(b *bench) (err error) {
 	if err := b.takeSnapshots(home, logs, "wait --text --after", n, with, true); err != nil {
 		return err
 	}
-	return b.screenSizes(home, n)
+	if err := b.screenSizes(home, n); err != nil {
+		return err
+	}
+	return b.costlyBaseline(home, n)
+}
+
+// costlyBaseline measures the wait that has most to look at: the text stands
+// all over the largest screen, and only the last row was written after the
+// baseline.
+func (b *bench) costlyBaseline(home *denHome, n int) error {
+	const name = "costly"
+	row := strings.Repeat("that-was-it ", 41)
+	err := home.do("new", "--cols", "500", "--rows", "200", name, "--", "sh", "-c", "yes '"+row+"' | head -n 5000; read x; echo now that-was-it; exec cat")
+	if err != nil {
+		return err
+	}
+	if err := home.do("wait", name, "--ready"); err != nil {
+		return err
+	}
+	last, err := home.status(name)
+	if err != nil {
+		return err
+	}
+	if err := home.do("keys", name, "Enter"); err != nil {
+		return err
+	}
+	if err := home.do("wait", name, "--text", "now that-was-it"); err != nil {
+		return err
+	}
+	for _, kind := range []string{"--text", "--regex"} {
+		args := []string{"wait", name, kind, "that-was-it"}
+		plain := b.out.series("wait "+kind, "den, 500x200, 8,200 matches", "ms", false)
+		baseline := b.out.series("wait "+kind+" --after", "den, 500x200, the last of 8,200 matches", "ms", false)
+		for range n {
+			b.calm.await()
+			ms, err := home.timed(args...)
+			if err != nil {
+				return err
+			}
+			plain.add(ms)
+			if ms, err = home.timed(append(args, "--after", fmt.Sprint(last.Seq))...); err != nil {
+				return err
+			}
+			baseline.add(ms)
+			if b.ctx.Err() != nil {
+				return b.ctx.Err()
+			}
+		}
+		without, with := plain.median(), baseline.median()
+		b.out.aim("a baseline costs at most 5 ms where all but the last match are older, "+kind, with < without+5, "%s ms and %s ms", number(without), number(with))
+	}
+	return nil
 }
 
 // screenSizes measures waits on screens full of what they look for.

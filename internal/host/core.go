@@ -273,7 +273,6 @@ func (c *core) announce(exit wire.Exit) {
 	}
 }
 
-// snapshot captures the screen.
 // snapshot captures the screen. drawing reports that the program is in the
 // middle of a synchronised update: then there is nothing to see yet.
 func (c *core) snapshot(scrollback int, force bool) (shot wire.Snapshot, drawing bool) {

@@ -39,18 +39,42 @@ func (f *freshText) any(from, to int) bool {
 			fresh = freshBytes(row, f.seq)
 			f.fresh[r.row] = fresh
 		}
-		begin, end := min(max(from-r.at, 0), len(fresh)), min(to-r.at, len(fresh))
-		if slices.Contains(fresh[begin:end], true) {
+		if anyTrue(fresh, from-r.at, to-r.at) {
 			return true
 		}
 	}
 	return false
 }
 
-// find reports whether s occurs in the text with a fresh character in it.
+// anyTrue reports whether a value in [from, to) is true, as far as there are
+// any.
+func anyTrue(values []bool, from, to int) bool {
+	begin, end := min(max(from, 0), len(values)), min(max(to, 0), len(values))
+	return slices.Contains(values[begin:end], true)
+}
+
+// find reports whether s occurs in the text with a fresh character in it. It
+// searches only around rows that have some, however often s stands elsewhere.
 func (f *freshText) find(s string) bool {
-	for at := 0; ; at++ {
-		i := strings.Index(f.text[at:], s)
+	for i, r := range f.rows {
+		if f.terminal.Row(r.row).MaxSeq() <= f.seq {
+			continue
+		}
+		end := len(f.text)
+		if i+1 < len(f.rows) {
+			end = min(end, f.rows[i+1].at+len(s))
+		}
+		if f.findIn(s, min(max(0, r.at-len(s)), end), end) {
+			return true
+		}
+	}
+	return false
+}
+
+// findIn is find in a part of the text.
+func (f *freshText) findIn(s string, from, to int) bool {
+	for at := from; at <= to; at++ {
+		i := strings.Index(f.text[at:to], s)
 		if i < 0 {
 			return false
 		}
@@ -59,6 +83,7 @@ func (f *freshText) find(s string) bool {
 			return true
 		}
 	}
+	return false
 }
 
 // ContainsAfter is Contains for what was written after event seq.
@@ -86,10 +111,13 @@ func (m *Matcher) find(v *View, text string) (string, bool) {
 		}
 		return text[at[0]:at[1]], true
 	}
-	all := m.regex.FindAllStringIndex(text, -1)
-	if all == nil || !writtenAfter(v.Terminal, m.After) {
+	if m.linewise {
+		return m.findLinewise(v, text)
+	}
+	if !writtenAfter(v.Terminal, m.After) {
 		return "", false
 	}
+	all := m.regex.FindAllStringIndex(text, -1)
 	f := freshLines(v.Terminal, text, m.After)
 	for _, at := range all {
 		if f.any(at[0], at[1]) {

@@ -80,3 +80,33 @@ func BenchmarkBaseline(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCostlyBaseline looks for a text that stands all over a large screen,
+// of which one row is fresh: every match before it is looked at.
+func BenchmarkCostlyBaseline(b *testing.B) {
+	term := vt.New(vt.Config{Cols: 500, Rows: 200})
+	term.SetSeq(1)
+	for range 199 {
+		term.Write([]byte(strings.Repeat("needle ", 70) + "\r\n"))
+	}
+	term.SetSeq(2)
+	term.Write([]byte("a needle"))
+	needle := "needle"
+	for _, c := range []struct {
+		name string
+		of   screen.Conditions
+	}{
+		{"text", screen.Conditions{Text: &needle}},
+		{"text after", screen.Conditions{Text: &needle, After: 1}},
+		{"regex", screen.Conditions{Regex: &needle}},
+		{"regex after", screen.Conditions{Regex: &needle, After: 1}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if _, unmet, err := screen.Check(term, c.of); err != nil || len(unmet) > 0 {
+					b.Fatal(unmet, err)
+				}
+			}
+		})
+	}
+}

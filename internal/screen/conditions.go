@@ -30,7 +30,8 @@ type Point struct {
 // Matcher checks conditions on one screen after another.
 type Matcher struct {
 	Conditions
-	regex *regexp.Regexp // or nil
+	regex    *regexp.Regexp // or nil
+	linewise bool           // see isLinewise
 }
 
 // NewMatcher prepares conditions.
@@ -41,7 +42,7 @@ func NewMatcher(c Conditions) (*Matcher, error) {
 		if err != nil {
 			return nil, fault.Errorf(fault.Usage, "regular expression %q: %w", *c.Regex, err)
 		}
-		m.regex = re
+		m.regex, m.linewise = re, isLinewise(*c.Regex)
 	}
 	return m, nil
 }
