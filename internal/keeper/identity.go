@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"den/internal/atomicfile"
@@ -36,6 +37,7 @@ type Identity struct {
 type Registration struct {
 	Identity
 	StateDir  string   `json:"state_dir"`           // where the workspace was last
+	Mark      string   `json:"mark,omitempty"`      // of the state directory: see dirMark
 	Name      string   `json:"name,omitempty"`      // while its file gives none: that of the directory in which it was first kept
 	Providers []string `json:"providers,omitempty"` // in which it may have sessions
 	Ended     string   `json:"ended,omitempty"`     // why a keeper ended that could not write it into its state directory
@@ -103,7 +105,7 @@ func (s StateDir) Identify(c Caller) (Registration, error) {
 	homes := c.homes()
 	own, err := readIdentity(s.Path)
 	switch {
-	case err == nil && slices.Contains(homes, own.Home):
+	case err == nil && (slices.Contains(homes, own.Home) || s.isMarked(own)):
 		r, err := s.registrationOf(own)
 		if fault.KindOf(err) != fault.NotFound {
 			return r, err
@@ -117,6 +119,35 @@ func (s StateDir) Identify(c Caller) (Registration, error) {
 		}
 	}
 	return Registration{}, fault.Hintf(fault.Errorf(fault.NotFound, "workspace %s was never up", s.Config), "'den up' starts its agents")
+}
+
+// isMarked reports whether the Home that an identity names knows this very state
+// directory. Then it counts whatever the caller's Homes are: cron and a login
+// shell have other environments. Whoever plants an identity and a Home beside it
+// cannot know the mark.
+func (s StateDir) isMarked(own Identity) bool {
+	var r Registration
+	if !filepath.IsAbs(own.Home) || (home.Home{Path: own.Home}).CheckOwner() != nil {
+		return false
+	}
+	err := readJSON(filepath.Join(own.Dir(), identityFile), &r)
+	return err == nil && r.ID == own.ID && r.Home == own.Home && r.Mark != "" && r.Mark == dirMark(s.Path)
+}
+
+// dirMark tells a directory from every other one and from its copies: by its
+// inode and by when it was made. It is "" where the file system does not tell
+// that.
+func dirMark(path string) string {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return ""
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	born := birth(path)
+	if !ok || born.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", st.Ino, born.UnixNano())
 }
 
 // registrationOf returns the registration of the identity that stands in the
@@ -190,11 +221,11 @@ func (s StateDir) Establish(c Caller) (Registration, error) {
 	if err != nil {
 		return r, err
 	}
-	r.StateDir = s.Path
+	r.StateDir, r.Mark = s.Path, dirMark(s.Path)
 	// The Home first: an identity without a registration could be copied
 	// unnoticed.
 	var was Registration
-	if err := readJSON(filepath.Join(r.Dir(), identityFile), &was); err != nil || was.StateDir != r.StateDir {
+	if err := readJSON(filepath.Join(r.Dir(), identityFile), &was); err != nil || was.StateDir != r.StateDir || was.Mark != r.Mark {
 		if err := r.Save(); err != nil {
 			return r, err
 		}

@@ -8,6 +8,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/need"
 )
 
 // machine is a user's environment in a directory of its own.
@@ -69,6 +70,37 @@ func TestIdentityIsMadeOnce(t *testing.T) {
 	}
 	if other := m.establish(m.workspace("w/other.toml"), m.caller("home")); other.ID == first.ID {
 		t.Error("another file is the same workspace")
+	}
+}
+
+// Also for one whose environment names neither its Home nor the list of Homes,
+// as cron's does.
+func TestIdentityInAnotherEnvironment(t *testing.T) {
+	m := newMachine(t)
+	s := m.workspace("w/den.toml")
+	r := m.establish(s, m.caller("home"))
+	if r.Mark == "" {
+		need.Feature(t, "the file system of the test's directory does not tell when a file was made")
+	}
+	other := m.caller("another")
+	other.Getenv = func(key string) string {
+		if key == "XDG_STATE_HOME" || key == "DEN_RUN_DIR" {
+			return filepath.Join(m.dir, "other", key)
+		}
+		return ""
+	}
+	if got, err := s.Identify(other); err != nil || got.Identity != r.Identity {
+		t.Errorf("%+v, %v; want %+v", got, err, r)
+	}
+	// A copy of all of it is not it: not even where the copy took its place.
+	if err := os.Rename(s.Path, s.Path+".was"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(s.Path, os.DirFS(s.Path+".was")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Identify(other); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("a copy is %+v, %v", got, err)
 	}
 }
 
