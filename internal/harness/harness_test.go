@@ -137,6 +137,7 @@ func (w *world) awaitJoined(nick string) {
 			w.t.Fatal(err)
 		}
 		if slices.ContainsFunc(users, func(u irc.User) bool { return u.Nick == nick }) {
+			w.awaitKnows(nick)
 			return
 		}
 		for { // until somebody joins
@@ -148,6 +149,24 @@ func (w *world) awaitJoined(nick string) {
 				break
 			}
 		}
+	}
+}
+
+// awaitKnows waits until a harness itself knows that it is in the channel: the
+// server does before.
+func (w *world) awaitKnows(nick string) {
+	w.t.Helper()
+	conn := w.dial(nick)
+	defer conn.Close()
+	for {
+		var joined ipc.Joined
+		if _, err := conn.Call(w.t.Context(), ipc.Request{Type: ipc.Channels}, &joined); err != nil {
+			w.t.Fatal(err)
+		}
+		if slices.Contains(joined.Channels, "#general") {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
 
