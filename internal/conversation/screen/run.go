@@ -82,10 +82,6 @@ func (c *Conversation) watchState(ctx context.Context) error {
 			if err == nil {
 				c.noteBudget(s.Budget)
 			}
-			if err == nil && becameWhole(last, s) {
-				c.keepState(s)
-				last = s
-			}
 			if err == nil && !sameState(s, last) && ctx.Err() == nil {
 				if s.Since.IsZero() {
 					s.Since = c.clock()
@@ -148,13 +144,6 @@ func sameState(a, b conversation.State) bool {
 	return a.Question == nil && b.Question == nil || a.Question != nil && b.Question != nil && a.Question.ID == b.Question.ID
 }
 
-// becameWhole reports whether the question that was told of, as far as it was
-// known, is on the screen by now. That is no other question.
-func becameWhole(last, now conversation.State) bool {
-	return last.Activity == conversation.Asking && now.Activity == conversation.Asking && last.Source == now.Source &&
-		last.Question != nil && now.Question != nil && len(last.Question.Options) == 0 && len(now.Question.Options) > 0
-}
-
 // noteBudget keeps what was used: that changes with every turn, and is no
 // change of the state.
 func (c *Conversation) noteBudget(b *conversation.Budget) {
@@ -163,15 +152,10 @@ func (c *Conversation) noteBudget(b *conversation.Budget) {
 	c.state.Budget = b
 }
 
-// keepState keeps the state for those who ask for the last one.
-func (c *Conversation) keepState(s conversation.State) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state = s
-}
-
 func (c *Conversation) stateChanged(last, now conversation.State) error {
-	c.keepState(now)
+	c.mu.Lock()
+	c.state = now
+	c.mu.Unlock()
 	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now})
 	if c.onState != nil {
 		c.onState(now)

@@ -26,36 +26,12 @@ func (c *Conversation) State(ctx context.Context) (conversation.State, error) {
 		return conversation.State{Activity: conversation.Starting}, nil
 	}
 	if s, ok := c.sourceState(ctx); ok {
-		return c.withScreen(ctx, s), nil
+		return s, nil
 	}
 	if c.hints.CodingAgent {
 		return c.screenState(ctx)
 	}
 	return c.kernelState(ctx), nil
-}
-
-// withScreen adds to the word of a source what only the screen knows: what is
-// asked, where the source tells that something is; and a question of the program
-// itself after a turn, as codex' whether to implement its plan. That one stands
-// in the place of the composer: text that looks like a menu does not.
-func (c *Conversation) withScreen(ctx context.Context, s conversation.State) conversation.State {
-	vague := s.Activity == conversation.Asking && s.Question != nil && len(s.Question.Options) == 0
-	if !c.hints.CodingAgent || !vague && s.Activity != conversation.Ready {
-		return s
-	}
-	screen, err := c.peek(ctx, peekLines)
-	if err != nil {
-		return s // what the source tells is so
-	}
-	q := c.profile.question(screen)
-	switch {
-	case q == nil:
-	case vague:
-		s.Question = q
-	case q.Kind == conversation.Plan && c.profile.asksBeside(screen, c.hints.ReadyPrompt, ""):
-		s.Activity, s.Question, s.Source = conversation.Asking, q, "screen"
-	}
-	return s
 }
 
 // sourceState asks the source. ok is false where there is none, or it does not
