@@ -50,7 +50,7 @@ lint: ## gofmt, go vet, staticcheck, and a build for other systems
 
 .PHONY: test
 test: setup lint build ## everything that must hold: lint, tests with the race detector, whole-binary scripts
-	$(GO) test -race -p 3 -parallel 4 -timeout 30m ./... # most tests wait for programs: more run at once than there are cores
+	DEN_TEST_BIN=$(CURDIR)/bin $(GO) test -race -p 3 -parallel 4 -timeout 30m ./... # most tests wait for programs: more run at once than there are cores
 
 .PHONY: bench
 bench: setup build ## den and its peers side by side, in one run

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"den/internal/dentest"
 )
 
 // boxedAgent is an agent whose program runs in a container: it answers what is
@@ -150,10 +152,8 @@ func awaitFile(t *testing.T, path string) {
 func staticDen(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-o", dir+"/", "den/cmd/den", "den/cmd/dend")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den", "dend"); err != nil {
+		t.Fatal(err)
 	}
 	return filepath.Join(dir, "den")
 }

@@ -13,6 +13,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/conversation"
+	"den/internal/dentest"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/need"
@@ -37,8 +38,8 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir) // Best effort.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	os.Setenv("HOME", dir) // shells keep their history there

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/session"
@@ -21,11 +22,11 @@ import (
 // buildDen builds the binary that hosts sessions.
 func buildDen(t *testing.T) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "den")
-	if out, err := exec.Command("go", "build", "-o", binary, "den/cmd/den").CombinedOutput(); err != nil {
-		t.Fatalf("build den: %v\n%s", err, out)
+	dir := t.TempDir()
+	if err := dentest.Build(dir, "den"); err != nil {
+		t.Fatal(err)
 	}
-	return binary
+	return filepath.Join(dir, "den")
 }
 
 // nextDoor runs hosts as processes that inherit nothing.

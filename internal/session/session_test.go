@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/cell"
+	"den/internal/dentest"
 	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/home"
@@ -41,8 +41,8 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := emptyHome(filepath.Join(dir, "user")); err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/cell"
+	"den/internal/dentest"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
@@ -36,8 +36,8 @@ func runTests(m *testing.M) int {
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	os.Setenv("HOME", dir) // only now: the build's cache is below it

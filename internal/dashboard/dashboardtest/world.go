@@ -4,7 +4,6 @@ package dashboardtest
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/dentest"
 	"den/internal/home"
 	"den/internal/pty"
 )
@@ -23,12 +23,7 @@ var build = sync.OnceValues(func() (den string, err error) {
 	if built, err = os.MkdirTemp("", "den-dashboard-"); err != nil {
 		return "", err
 	}
-	for _, name := range []string{"den", "dend"} {
-		if out, err := exec.Command("go", "build", "-o", filepath.Join(built, name), "den/cmd/"+name).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
-		}
-	}
-	return filepath.Join(built, "den"), nil
+	return filepath.Join(built, "den"), dentest.Build(built, "den", "dend")
 })
 
 // Main runs the tests, removes what was built for them, and exits.

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/kernel/terminal"
@@ -42,8 +42,8 @@ func run(m *testing.M) int {
 		return 1
 	}
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	os.Setenv("HOME", dir) // only now: the build's cache is below it

@@ -3,11 +3,11 @@ package native_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
@@ -29,10 +29,8 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir) // Best effort.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
 	den = filepath.Join(dir, "den")
-	build := exec.Command("go", "build", "-o", den, "den/cmd/den")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	os.Setenv("HOME", dir) // shells keep their history there

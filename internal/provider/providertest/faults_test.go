@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
@@ -76,12 +77,11 @@ var faults = map[string]struct {
 }
 
 func TestFindsFaults(t *testing.T) {
-	den := filepath.Join(t.TempDir(), "den")
-	build := exec.Command("go", "build", "-o", den, "den/cmd/den")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build den: %v\n%s", err, out)
+	dir := t.TempDir()
+	if err := dentest.Build(dir, "den"); err != nil {
+		t.Fatal(err)
 	}
+	den := filepath.Join(dir, "den")
 	run, err := os.MkdirTemp("/tmp", "den-f-") // short: sockets go here
 	if err != nil {
 		t.Fatal(err)

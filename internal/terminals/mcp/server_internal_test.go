@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/home"
 	"den/internal/pty"
 	"den/internal/session"
@@ -37,8 +38,8 @@ func runTests(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	// Only now: the build's cache is below HOME.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"den/internal/dentest"
 	"den/internal/need"
 )
 
@@ -117,10 +118,8 @@ func Start() (_ *Engine, err error) {
 			p.Stop()
 		}
 	}()
-	build := exec.Command("go", "build", "-o", p.Den, "den/cmd/den")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build den: %w\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		return nil, err
 	}
 	if other := os.Getenv("DEN_TEST_ENGINE"); other != "" {
 		p.Socket = other

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"den/internal/dentest"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/runner/acp"
@@ -30,8 +30,8 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(dir) // Best effort: a temporary directory.
 	os.Setenv("DEN_RUN_DIR", filepath.Join(dir, "run"))
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build den: %v\n%s", err, out)
+	if err := dentest.Build(dir, "den"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
