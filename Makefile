@@ -4,6 +4,8 @@ BIN     := bin/den
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X den/internal/cli.Version=$(VERSION) -X den/internal/dend.Version=$(VERSION)
 PREFIX  ?= /usr/local
+# How den is built, and looked at: what was compiled for the one serves the other.
+BUILDENV := CGO_ENABLED=0 GOFLAGS=-trimpath
 FUZZTIME ?= 10m
 
 # What the tests and the demo run for real. Debian's package names.
@@ -22,7 +24,7 @@ setup: ## install the tools that the tests drive (apt-get, where it may)
 
 .PHONY: build
 build: ## build bin/den and bin/dend, static
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/den ./cmd/dend
+	$(BUILDENV) $(GO) build -ldflags '$(LDFLAGS)' -o bin/ ./cmd/den ./cmd/dend
 
 .PHONY: install
 install: build ## install den, its manual and its completions below PREFIX
@@ -44,13 +46,13 @@ readme-media: build ## make the README's pictures from the demo, with den itself
 .PHONY: lint
 lint: ## gofmt, go vet, staticcheck, and a build for other systems
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
-	GOOS=darwin $(GO) vet ./...
+	$(BUILDENV) $(GO) vet ./...
+	$(BUILDENV) $(GO) tool staticcheck ./...
+	$(BUILDENV) GOOS=darwin $(GO) vet ./...
 
 .PHONY: test
 test: setup lint build ## everything that must hold: lint, tests with the race detector, whole-binary scripts
-	DEN_TEST_BIN=$(CURDIR)/bin $(GO) test -race -p 3 -parallel 4 -timeout 30m ./... # most tests wait for programs: more run at once than there are cores
+	DEN_TEST_BIN=$(CURDIR)/bin GOFLAGS=-trimpath $(GO) test -race -vet=off -p 4 -parallel 4 -timeout 30m ./... # most tests wait for programs: more run at once than there are cores
 
 .PHONY: bench
 bench: setup build ## den and its peers side by side, in one run
