@@ -185,7 +185,7 @@ var allowed = map[string][]string{
 	"internal/provider/container": {
 		"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session", "internal/workspace",
 	},
-	"internal/provider/container/podmantest": {"internal/need"}, // for tests
+	"internal/provider/container/podmantest": {"internal/dentest", "internal/need"}, // for tests
 	"internal/provider/boxed":                {"internal/fault", "internal/provider", "internal/provider/native"},
 	"internal/provider/factory": {
 		"internal/fault", "internal/home", "internal/workspace", "internal/provider",
@@ -213,8 +213,8 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard",
 	},
-	"internal/dashboard/web/browser":   {"internal/fault"},                // for tests and measurements
-	"internal/dashboard/dashboardtest": {"internal/home", "internal/pty"}, // for tests
+	"internal/dashboard/web/browser":   {"internal/fault"},                                    // for tests and measurements
+	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/pty"}, // for tests
 
 	"internal/cli/k": {
 		"internal/plainjson", "internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
@@ -234,6 +234,7 @@ var allowed = map[string][]string{
 	},
 	// For tests only.
 	"internal/need":                    {},
+	"internal/dentest":                 {},
 	"internal/modelstub":               {"internal/fault"},
 	"internal/modelstub/realcli":       {"internal/modelstub"},
 	"internal/modelstub/cmd/modelstub": {"internal/fault", "internal/modelstub"},
