@@ -23,7 +23,10 @@ type Result struct {
 	Session string `json:"session"`
 	Status  string `json:"status"` // the cell's, or Asking
 	cell.Result
-	Note string `json:"note,omitempty"` // what to do next
+	// Continued says that Output goes on where the output of the client's last
+	// call for the same code ended: what it has read is not sent twice.
+	Continued bool   `json:"continued,omitempty"`
+	Note      string `json:"note,omitempty"` // what to do next
 }
 
 // Asking is the status of code that waits for an answer.
@@ -88,7 +91,9 @@ func (c *Client) waitFor(ctx context.Context, t *terminal, w Waiting, call func(
 		return Result{}, advise(err, nil)
 	}
 	c.tell(t, r.Question)
-	return resultOf(t, r), nil
+	res := resultOf(t, r)
+	c.skipShown(t, &res)
+	return res, nil
 }
 
 // cancelled says what became of the code of a call that was cancelled: nothing,
@@ -128,7 +133,7 @@ func resultOf(t *terminal, r cell.Result) Result {
 func noteOn(r cell.Result) string {
 	switch {
 	case r.WaitingFor == cell.ForInput:
-		return "the program asks: answer with the tool answer"
+		return "answer it with the tool answer"
 	case r.WaitingFor == cell.ForContinuation:
 		return "the code is not complete: give the rest with answer, or press C-c with keys"
 	case r.WaitingFor == cell.ForProgram:

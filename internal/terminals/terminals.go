@@ -86,6 +86,7 @@ type terminal struct {
 	calls int       // that use it now
 	used  time.Time // when the last one ended
 	asked string    // the question that the client was told last, if it has not typed since; or ""
+	shown shown     // what the client was told of code that was not done
 }
 
 // New makes a client; by is what it says that it is, or "".

@@ -367,6 +367,30 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// A client reads no output of its code twice, unless it asks for what is done
+// once more, or the program has changed what stood there.
+func TestOutputGoesOn(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, newOptions(t))
+	expect := func(r terminals.Result, err error, output string, continued bool) {
+		t.Helper()
+		if err != nil || r.Output != output || r.Continued != continued {
+			t.Errorf("output %q, continued %v, want %q, %v: %v", r.Output, r.Continued, output, continued, err)
+		}
+	}
+	expect(run(t, c, "", `echo one; read -p "a? " a; echo two; read -p "b? " b; echo three`), nil, "one\na? ", false)
+	r, err := c.Answer(t.Context(), "", line("x"), patient)
+	expect(r, err, "x\ntwo\nb? ", true)
+	r, err = c.Answer(t.Context(), "", line("y"), patient)
+	expect(r, err, "y\nthree", true)
+	r, err = c.Await(t.Context(), "", patient)
+	expect(r, err, "one\na? x\ntwo\nb? y\nthree", false)
+
+	expect(run(t, c, "", `printf 'at 1 %%'; read -p ", go on? " a; printf '\e[A\rat 2 %%\e[K\n'; echo end`), nil, "at 1 %, go on? ", false)
+	r, err = c.Answer(t.Context(), "", line(""), patient)
+	expect(r, err, "at 2 %\nend", false)
+}
+
 // Code whose caller's time is up runs on, and can be waited for.
 func TestTimeout(t *testing.T) {
 	t.Parallel()

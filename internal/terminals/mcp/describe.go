@@ -32,7 +32,7 @@ func describeResult(r terminals.Result) string {
 func describeEnd(r terminals.Result) string {
 	switch {
 	case r.Status == terminals.Asking:
-		return fmt.Sprintf("asking %q", r.Question)
+		return describeQuestion(r)
 	case r.Status == string(cell.TimedOut):
 		return fmt.Sprintf("timeout after %.1f s", float64(r.DurationMS)/1000)
 	case r.Status == string(cell.Unsure):
@@ -45,6 +45,14 @@ func describeEnd(r terminals.Result) string {
 		return fmt.Sprintf("exit code %d", *r.ExitCode)
 	}
 	return r.Status
+}
+
+// describeQuestion repeats no question with which the output ends.
+func describeQuestion(r terminals.Result) string {
+	if strings.HasSuffix(strings.TrimRight(r.Output, " \n"), strings.TrimRight(r.Question, " \n")) {
+		return "asking"
+	}
+	return fmt.Sprintf("asking %q", r.Question)
 }
 
 // describeWait is the end of a wait for a model.
