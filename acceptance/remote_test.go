@@ -1,6 +1,7 @@
 package acceptance
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -9,8 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"den/internal/cell"
 	"den/internal/need"
@@ -93,7 +94,7 @@ func TestRemote(t *testing.T) {
 
 const farPrompt = "remote$"
 
-// startSSHD runs a server of the test's own and returns a client's command
+// startSSHD runs servers of the test's own and returns a client's command
 // line. Whoever comes gets a bash with the prompt farPrompt.
 func startSSHD(t *testing.T) []string {
 	t.Helper()
@@ -109,9 +110,7 @@ func startSSHD(t *testing.T) []string {
 			t.Fatalf("ssh-keygen: %v\n%s", err, out)
 		}
 	}
-	port := freePort(t)
-	config := fmt.Sprintf(`ListenAddress 127.0.0.1:%d
-HostKey %s
+	config := fmt.Sprintf(`HostKey %s
 AuthorizedKeysFile %s
 PidFile none
 StrictModes no
@@ -121,25 +120,11 @@ PasswordAuthentication no
 PrintMotd no
 PrintLastLog no
 ForceCommand exec env -i HOME=%s TERM=xterm LC_ALL=C.UTF-8 PATH=/usr/bin:/bin 'PS1=%s ' bash --norc --noprofile
-`, port, at("host"), at("user.pub"), dir, farPrompt)
+`, at("host"), at("user.pub"), dir, farPrompt)
 	if err := os.WriteFile(at("config"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.Create(at("log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	server := exec.Command(sshd, "-D", "-e", "-f", at("config"))
-	server.Stderr = log
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		server.Process.Kill() // Best effort: it may have ended.
-		server.Wait()         // as above
-	})
-	awaitPort(t, port, at("log"))
+	port := serveEach(t, sshd, "-i", "-E", at("log"), "-f", at("config"))
 	return []string{
 		"ssh", "-F", "none", "-tt", "-i", at("user"), "-p", strconv.Itoa(port), "-o", "IdentitiesOnly=yes", "-o", "StrictHostKeyChecking=no",
 		"-o", "UserKnownHostsFile=" + at("known"), "-o", "LogLevel=ERROR", me.Username + "@127.0.0.1",
@@ -160,40 +145,58 @@ func findSSHD(t *testing.T) string {
 	if !exists(sshd) {
 		need.Missing(t, "sshd is not installed")
 	}
-	const privsep = "/run/sshd"
-	if os.Getuid() == 0 && !exists(privsep) {
-		if err := os.Mkdir(privsep, 0o755); err != nil {
+	if os.Getuid() == 0 {
+		if err := os.MkdirAll("/run/sshd", 0o755); err != nil { // It stays: other tests' servers use it.
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { os.Remove(privsep) }) // Best effort: another server may use it.
 	}
 	return sshd
 }
 
-// freePort is a port of the loopback that nobody listens on.
-func freePort(t *testing.T) int {
+// serveEach has a process of its own serve each connection to a port, as inetd
+// does, and returns the port. It belongs to the test all the time: a server that
+// is told a port which was free may find another one there.
+func serveEach(t *testing.T, argv ...string) (port int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.AcceptTCP()
+			if err != nil {
+				return // closed, below
+			}
+			serving.Go(func() { serve(ctx, t, c, argv) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		cancel()
+		serving.Wait()
+	})
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-func awaitPort(t *testing.T, port int, log string) {
-	t.Helper()
-	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
-		c, err := net.Dial("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			c.Close()
-			return
-		}
-		if time.Since(begun) > 2*time.Minute {
-			said, _ := os.ReadFile(log) // what there is
-			t.Fatalf("sshd does not listen: %v\n%s", err, said)
-		}
+// serve runs a program whose standard input and output are a connection.
+func serve(ctx context.Context, t *testing.T, c *net.TCPConn, argv []string) {
+	f, err := c.File()
+	c.Close() // f is a copy
+	if err != nil {
+		t.Error(err)
+		return
 	}
+	defer f.Close()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stdout = f, f
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+		return
+	}
+	cmd.Wait() // Its code is that of the session.
 }
 
 // TestOtherUsers runs cells in the shells that su and sudo start: as the
