@@ -29,6 +29,12 @@ func WaitDir(ctx context.Context, path string) (*os.File, error) {
 	return f, nil
 }
 
+// ReleaseDir is Release for the lock of a directory.
+func ReleaseDir(f *os.File) error {
+	err := uninterrupted(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) })
+	return errors.Join(err, f.Close())
+}
+
 // HeldDir reports whether somebody holds the lock of a directory. It has a
 // shared one for a moment, for which WaitDir waits. A missing directory is not
 // held, nor is one without locks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -38,6 +39,19 @@ func TestDirectoryHeldByAnotherProcess(t *testing.T) {
 	}
 	wantDirHeld(t, dir, true)
 	f.Close()
+	wantDirHeld(t, dir, false)
+}
+
+func TestDirectoryReleasedWhileAChildStarts(t *testing.T) {
+	dir := t.TempDir()
+	f, err := filelock.WaitDir(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, "inherit", dir, func(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{f} })
+	if err := filelock.ReleaseDir(f); err != nil {
+		t.Error(err)
+	}
 	wantDirHeld(t, dir, false)
 }
 

@@ -142,6 +142,15 @@ func HeldFile(f *os.File) (held bool, err error) {
 	return held, nil
 }
 
+// Release lets go of the lock and closes its file. Closing alone is for locks
+// that are handed to a child: a process that is just being started has this
+// process's descriptors until it is another program, and would keep the lock
+// for that moment.
+func Release(f *os.File) error {
+	err := uninterrupted(func() error { return setLock(f, whole, none, atOnce) })
+	return errors.Join(err, f.Close())
+}
+
 // Deleted reports whether the file of a held lock was deleted. One that was
 // moved is not.
 func Deleted(lock *os.File) bool {
@@ -165,7 +174,7 @@ func Released(path string) (<-chan struct{}, error) {
 	go func() {
 		// Best effort: who hears of the release probes the lock again.
 		_ = uninterrupted(func() error { return setLock(f, whole, shared, blocking) })
-		f.Close() // Best effort, and first: our own lock must not be found by that probe.
+		_ = Release(f) // Best effort, and first: our own lock must not be found by that probe.
 		close(released)
 	}()
 	return released, nil

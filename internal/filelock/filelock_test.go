@@ -201,6 +201,21 @@ func TestNotInheritedByAccident(t *testing.T) {
 	wantHeld(t, path, false)
 }
 
+// A lock that is released is free, also while a child that is just being started
+// has a descriptor of it.
+func TestReleasedWhileAChildStarts(t *testing.T) {
+	path := lockPath(t)
+	f, err := filelock.Try(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, "inherit", path, func(cmd *exec.Cmd) { cmd.ExtraFiles = []*os.File{f} })
+	if err := filelock.Release(f); err != nil {
+		t.Error(err)
+	}
+	wantHeld(t, path, false)
+}
+
 func TestHeldAcrossExec(t *testing.T) {
 	path := lockPath(t)
 	holder := start(t, "exec", path, nil)

@@ -14,6 +14,7 @@ type kind int16
 const (
 	exclusive kind = unix.F_WRLCK
 	shared    kind = unix.F_RDLCK
+	none      kind = unix.F_UNLCK
 )
 
 type patience int

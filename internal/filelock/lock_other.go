@@ -14,6 +14,7 @@ type kind int
 const (
 	exclusive kind = unix.LOCK_EX
 	shared    kind = unix.LOCK_SH
+	none      kind = unix.LOCK_UN
 )
 
 type patience int

@@ -89,13 +89,14 @@ func (l *Lock) AlsoDir(dir string) error {
 	return nil
 }
 
-// Close releases the lock.
+// Close releases the lock, also if a child that is just being started still has
+// its files.
 func (l *Lock) Close() error {
 	var err error
 	if l.dir != nil {
-		err = l.dir.Close()
+		err = filelock.ReleaseDir(l.dir)
 	}
-	return errors.Join(err, l.file.Close())
+	return errors.Join(err, filelock.Release(l.file))
 }
 
 // Held returns who holds a lock; held is false if nobody does.
