@@ -19,8 +19,10 @@ import (
 // A tick with a disk that is full ends somehow, tells so, and loses nothing.
 // When there is room again the next one is as ever.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	for _, where := range []string{"data", "state", "home"} {
 		t.Run(where, func(t *testing.T) {
+			t.Parallel()
 			w := newWorldOn(t, where)
 			w.mind.turns = []func(*turn) (runner.Result, error){talkative}
 			w.tick(plan.Normal)

@@ -34,6 +34,7 @@ echo done
 // A runner that is killed is started again, and the agent goes on: its
 // terminals are there, and what it was told it is not told again.
 func TestRunnerIsKilled(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.o.Times.FirstPause = time.Millisecond
@@ -70,6 +71,7 @@ func TestRunnerIsKilled(t *testing.T) {
 // A runner that is killed each time ends the tick, and what it was not told
 // stays.
 func TestRunnerIsKilledAgainAndAgain(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.o.Times.FirstPause = time.Millisecond
 	w.put("system/agent_config.json", `{"runner": "script", "command": ["sh", "-c", "kill -9 $$"]}`)
@@ -89,6 +91,7 @@ func TestRunnerIsKilledAgainAndAgain(t *testing.T) {
 // Hooks that hang, and leave processes behind, are ended, and the tick goes on
 // with the next.
 func TestHooksThatHang(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.o.Times.HookLimit = 3 * time.Second

@@ -51,6 +51,7 @@ func (w *world) recorded(t instance.Tick, name, text string) {
 // A tick has an index while it runs and when it has ended, with all of its
 // terminals, also those that a number was used for twice.
 func TestIndex(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var during instance.Tick
 	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
@@ -118,6 +119,7 @@ func (w *world) indexedAfterKill(number int, completed time.Time) {
 // A tick that was killed while the agent worked has its index, and the
 // recordings of its terminals once it is completed.
 func TestIndexOfAKilledTick(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	if said := w.runChild(killedInTurn); said != "" {
 		t.Fatalf("it was not killed: %s", said)

@@ -33,13 +33,13 @@ const (
 	denVar   = "DEN_TICK_DEN"
 )
 
-// killer counts steps, or those that led to one stage, and kills the process at
-// one.
+// killer notes steps by the stages that they lead to, and kills the process at
+// one of them.
 type killer struct {
 	slog.Handler
 	stage string // or "": any
 	at    int
-	steps *int
+	steps *[]string
 }
 
 func (k killer) Enabled(context.Context, slog.Level) bool { return true }
@@ -48,12 +48,12 @@ func (k killer) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == "step" {
 		r.Attrs(func(a slog.Attr) bool {
 			if a.Key == "stage" && (k.stage == "" || a.Value.String() == k.stage) {
-				*k.steps++
+				*k.steps = append(*k.steps, a.Value.String())
 				return false
 			}
 			return true
 		})
-		if k.at > 0 && *k.steps == k.at {
+		if k.at > 0 && len(*k.steps) == k.at {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL) // it cannot fail
 			select {}
 		}
@@ -62,7 +62,7 @@ func (k killer) Handle(ctx context.Context, r slog.Record) error {
 	return k.Handler.Handle(ctx, r)
 }
 
-// child runs one tick and prints how it ended.
+// child runs one tick and prints how it ended, and its steps.
 func child() int {
 	den = os.Getenv(denVar)
 	w := &world{}
@@ -82,7 +82,7 @@ func child() int {
 		fmt.Println(err)
 		return 1
 	}
-	steps := 0
+	var steps []string
 	w.o.Log = slog.New(killer{Handler: slog.NewTextHandler(os.Stderr, nil), stage: stage, at: at, steps: &steps})
 	seen, err := w.o.Look(context.Background(), time.Now().Add(time.Minute)) // files are whole by then
 	if err != nil {
@@ -94,7 +94,7 @@ func child() int {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Printf("tick %d %s\n", r.Tick, r.Outcome.Reason)
+	fmt.Printf("tick %d %s\n%s\n", r.Tick, r.Outcome.Reason, strings.Join(steps, " "))
 	return 0
 }
 
@@ -116,7 +116,7 @@ func childTurn(t *turn) (runner.Result, error) {
 		return runner.Result{}, err
 	}
 	for _, c := range []struct{ tool, arguments string }{
-		{"login", ""}, {"open", `{"command":"sleep 1000"}`}, {"close", `{"tty":1}`}, {"close", `{"tty":0}`},
+		{"login", ""}, {"open", `{"command":"cat"}`}, {"close", `{"tty":1}`}, {"close", `{"tty":0}`},
 	} {
 		text, err := t.use(c.tool, c.arguments)
 		if err == nil {
@@ -143,14 +143,16 @@ func killedTurn(t *turn) (runner.Result, error) {
 }
 
 // runChild runs a tick in another process, which is killed at a step. It returns
-// what it printed, "" if it was killed.
+// how the tick ended, "" if it was killed.
 func (w *world) runChild(killAt int) string {
 	w.Helper()
-	return w.runChildIn("", killAt)
+	said, _ := w.runChildIn("", killAt)
+	return said
 }
 
-// runChildIn is runChild for a step of those that lead to a stage.
-func (w *world) runChildIn(stage plan.Stage, killAt int) string {
+// runChildIn is runChild for a step of those that lead to a stage. It also
+// returns the steps of a tick that was not killed, by their stages.
+func (w *world) runChildIn(stage plan.Stage, killAt int) (said string, steps []string) {
 	w.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childVar+"="+w.root, denVar+"="+den, fmt.Sprintf("%s=%s %d", killVar, stage, killAt))
@@ -160,19 +162,28 @@ func (w *world) runChildIn(stage plan.Stage, killAt int) string {
 	if killed := cmd.ProcessState.Sys().(syscall.WaitStatus).Signaled(); err != nil && !killed {
 		w.Fatalf("killed at %d: %v: %s\n%s", killAt, err, out, errs.String())
 	}
-	return strings.TrimSpace(string(out))
+	said, rest, _ := strings.Cut(string(out), "\n")
+	return said, strings.Fields(rest)
 }
 
-// A tick that is killed at any step is completed by the next process: hooks
-// after it run once each, its terminals are closed, its transcript ends, and
-// nothing is lost that the agent was to be told.
-func TestKilledAtEachStep(t *testing.T) {
+// step is one of those that lead to a stage, counted from 1.
+type step struct {
+	plan.Stage
+	number  int
+	certain bool // every tick has it
+}
+
+// stepsOfATick are those at which a tick is killed: of each stage those that
+// every tick has, and while the agent works all that one had.
+func stepsOfATick(t *testing.T) (all []step) {
+	t.Helper()
 	w := newWorld(t)
 	w.hooks()
-	if err := w.o.Repo.Prepare(time.Now()); err != nil {
-		t.Fatal(err)
+	w.ask(1)
+	said, stages := w.runChildIn("", 0)
+	if said != "tick 1 normal" {
+		t.Fatalf("a tick that nobody kills: %s", said)
 	}
-	number := 0
 	for _, stage := range []struct {
 		plan.Stage
 		steps int // at least
@@ -180,18 +191,62 @@ func TestKilledAtEachStep(t *testing.T) {
 		{plan.Beginning, 1}, {plan.Preparing, 1}, {plan.PreTick, 2}, {plan.Opening, 1}, {plan.Turning, 3}, {plan.Checking, 1}, {plan.Closing, 1},
 		{plan.Finishing, 1}, {plan.PostTick, 4}, {plan.Pushing, 1}, {plan.Cleaning, 1}, {plan.Done, 1},
 	} {
-		for step := 1; step <= stage.steps || stage.Stage == plan.Turning; step++ {
-			number++
-			w.ask(number)
-			said := w.runChildIn(stage.Stage, step)
-			w.released()
-			if said != "" { // it had fewer steps
-				if step <= stage.steps || said != fmt.Sprintf("tick %d normal", number) {
-					t.Errorf("step %d to %s: it was not killed: %s", step, stage.Stage, said)
-				}
-				break
+		had := 0
+		for _, name := range stages {
+			if name == string(stage.Stage) {
+				had++
 			}
-			w.complete(number, stage.Stage)
+		}
+		if had < stage.steps {
+			t.Fatalf("%d steps lead to %s: %v", had, stage.Stage, stages)
+		}
+		if stage.Stage != plan.Turning {
+			had = stage.steps
+		}
+		for n := 1; n <= had; n++ {
+			all = append(all, step{stage.Stage, n, n <= stage.steps})
+		}
+	}
+	return all
+}
+
+// A tick that is killed at any step is completed by the next process: hooks
+// after it run once each, its terminals are closed, its transcript ends, and
+// nothing is lost that the agent was to be told.
+func TestKilledAtEachStep(t *testing.T) {
+	t.Parallel()
+	all := stepsOfATick(t)
+	const instances = 4 // one tick after the other is killed in each
+	for i := range instances {
+		var steps []step
+		for n := i; n < len(all); n += instances {
+			steps = append(steps, all[n])
+		}
+		t.Run(strconv.Itoa(i+1), func(t *testing.T) {
+			t.Parallel()
+			killedAt(t, steps)
+		})
+	}
+}
+
+// killedAt kills a tick of one instance at each step, and completes it.
+func killedAt(t *testing.T, steps []step) {
+	w := newWorld(t)
+	w.hooks()
+	if err := w.o.Repo.Prepare(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	number := 0
+	for _, step := range steps {
+		number++
+		w.ask(number)
+		said, _ := w.runChildIn(step.Stage, step.number)
+		w.released()
+		switch {
+		case said == "":
+			w.complete(number, step.Stage)
+		case step.certain || said != fmt.Sprintf("tick %d normal", number): // or it had fewer steps
+			t.Errorf("step %d to %s: it was not killed: %s", step.number, step.Stage, said)
 		}
 	}
 	number++
@@ -325,6 +380,7 @@ func (w *world) completed(number int, cut plan.State) {
 // The agent of the next tick is told what became of the terminals of one that
 // was killed, also if another process completed that one first.
 func TestTerminalsOfAKilledTickAreToldOf(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		before func(*world)
 		want   string
@@ -333,6 +389,7 @@ func TestTerminalsOfAKilledTickAreToldOf(t *testing.T) {
 		"their hosts were killed, too": {(*world).killHosts, "Terminal 1 (echo hello; sleep 1000), left by tick 1, was lost: its program is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			if said := w.runChild(killedInTurn); said != "" {
 				t.Fatalf("it was not killed: %s", said)

@@ -30,6 +30,7 @@ func (w *world) lodge(change func(*tick.Lodging) error) {
 // An agent whose place cannot be made ready has no tick, and nothing is lost;
 // one whose place is not as it should be is told when it logs in.
 func TestPlaceIsPrepared(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	var told string
@@ -72,6 +73,7 @@ func TestPlaceIsPrepared(t *testing.T) {
 
 // Hooks run where the agent lives, and its mind does not.
 func TestHooksRunWhereTheAgentLives(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("system/hooks/post-tick/10-a", "#!/bin/sh\necho \"$WHERE\" >\"$DATA_DIR/notes/where\"\n")
 	w.mind.turns = []func(*turn) (runner.Result, error){well}
@@ -115,6 +117,7 @@ func (w *world) lodgeOnlyHere() {
 // A configuration that says nothing sensible of the place keeps ticks from
 // beginning, and not from being completed.
 func TestPlaceThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.mind.turns = []func(*turn) (runner.Result, error){well}

@@ -20,6 +20,7 @@ import (
 )
 
 func TestWholeTick(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.put("system/prompt.md", "You are a test.")
@@ -99,6 +100,7 @@ func failing(f runner.Failure) func(*turn) (runner.Result, error) {
 // However a tick ends, terminals are closed, hooks run and the end is written
 // down.
 func TestEveryEnding(t *testing.T) {
+	t.Parallel()
 	login := func(t *turn) error { _, err := t.use("login", ""); return err }
 	for name, tt := range map[string]struct {
 		config string
@@ -190,6 +192,7 @@ func TestEveryEnding(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.hooks()
 			if tt.config != "" {
@@ -226,6 +229,7 @@ func TestEveryEnding(t *testing.T) {
 // Ticks that fail for the same reason leave one note, and a hook that fails
 // besides does not hide it.
 func TestCrashNotes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.put("system/hooks/post-tick/10-a", "#!/bin/sh\necho oh >&2\nexit 3\n")
 	w.mind.turns = []func(*turn) (runner.Result, error){
@@ -250,6 +254,7 @@ func TestCrashNotes(t *testing.T) {
 
 // What the backend does not tell is not written down as 0.
 func TestOnlyWhatIsToldIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mind.turns = []func(*turn) (runner.Result, error){well, func(t *turn) (runner.Result, error) {
 		t.each(runner.Event{Kind: runner.Sized, Size: &runner.Size{Tokens: 7000, Window: 200_000}})
@@ -275,6 +280,7 @@ func TestOnlyWhatIsToldIsWrittenDown(t *testing.T) {
 }
 
 func TestStopEndsInOrder(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	begun := make(chan struct{})
@@ -306,6 +312,7 @@ func TestStopEndsInOrder(t *testing.T) {
 // Notifications reach an agent that works by the answers of its tools, wake a
 // tool that waits, and are gone when the turn has ended.
 func TestNotificationsWithinTick(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var told []string
 	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
@@ -341,6 +348,7 @@ func TestNotificationsWithinTick(t *testing.T) {
 // A notification that came with the answer of a tool stays if the turn is cut
 // off before the model could read it: the reply used another tool, too.
 func TestNotificationOfReplyThatIsCutOff(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	ctx, stop := context.WithCancelCause(t.Context())
 	var told string
@@ -377,6 +385,7 @@ func TestNotificationOfReplyThatIsCutOff(t *testing.T) {
 }
 
 func TestHundredNotifications(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for i := range 100 {
 		w.put(fmt.Sprintf("system/notifications/%03d.txt", i), fmt.Sprintf("message %d.", i))
@@ -406,6 +415,7 @@ func TestHundredNotifications(t *testing.T) {
 // More notifications than are read at once, and than one answer carries, reach
 // an agent that works: each once, and in the turn that runs.
 func TestManyNotificationsWithinATurn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const messages = 150
 	long := strings.Repeat("x", 1000) // about two answers full
@@ -449,6 +459,7 @@ func TestManyNotificationsWithinATurn(t *testing.T) {
 
 // A trigger and a wake are answered by the tick whose agent was told of them.
 func TestCausesAreAcknowledgedWhenTold(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	if err := w.o.Repo.RequestTick("a reason"); err != nil {
 		t.Fatal(err)
@@ -482,6 +493,7 @@ func TestCausesAreAcknowledgedWhenTold(t *testing.T) {
 }
 
 func TestSecondTickSaysWhoHasIt(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
 		_, err := tick.Run(t.Context, w.o, nil)
@@ -500,6 +512,7 @@ func TestSecondTickSaysWhoHasIt(t *testing.T) {
 // Damage is told and does not stop the agent; what would take a limit away
 // does.
 func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mind.turns = []func(*turn) (runner.Result, error){well}
 	w.tick(plan.Normal)
@@ -524,6 +537,7 @@ func TestDamagedFiles(t *testing.T) {
 // A record that cannot be written ends the tick, and the hooks run all the
 // same.
 func TestRecordCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
@@ -549,6 +563,7 @@ func TestRecordCannotBeWritten(t *testing.T) {
 // A clock that is set, as often as it is read, ends nothing early and nothing
 // late, and what is told of times makes sense.
 func TestClockIsSet(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		config string
 		mind   func(*turn) (runner.Result, error)
@@ -561,6 +576,7 @@ func TestClockIsSet(t *testing.T) {
 		}, plan.Limit},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.put("system/agent_config.json", tt.config)
 			w.put("system/hooks/post-tick/10-a", "#!/bin/sh\necho \"$AGENT_TICK_DURATION\" >\"$DATA_DIR/notes/took\"\n")
@@ -586,6 +602,7 @@ func TestClockIsSet(t *testing.T) {
 
 // What failed is tried again in the same session; what was lost begins anew.
 func TestRetries(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.o.Log.Info("pauses are ten seconds")
 	w.mind.opens = []error{&runner.Failure{Class: runner.NoSession}} // at once

@@ -38,6 +38,7 @@ func (w *world) startWatch(p watch.Policy) (ended chan tick.Result) {
 
 // A sleeper is woken by what comes, without anybody looking at intervals.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mind.turns = []func(*turn) (runner.Result, error){well}
 	if err := w.o.Repo.Prepare(time.Now()); err != nil {
@@ -71,6 +72,7 @@ func TestWatch(t *testing.T) {
 
 // While it is paused nothing is consumed.
 func TestPausedConsumesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.mind.turns = []func(*turn) (runner.Result, error){failing(runner.Failure{Class: runner.Auth}), well}
 	if err := w.o.Repo.Prepare(time.Now()); err != nil {
@@ -99,6 +101,7 @@ func TestPausedConsumesNothing(t *testing.T) {
 
 // A watcher completes what a killed one left before it begins anything.
 func TestWatchCompletes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.mind.turns = []func(*turn) (runner.Result, error){well}
@@ -114,6 +117,7 @@ func TestWatchCompletes(t *testing.T) {
 
 // A watcher also completes a tick by hand that was killed while it watched.
 func TestWatchCompletesATickByHand(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.hooks()
 	w.mind.turns = []func(*turn) (runner.Result, error){well}
@@ -152,6 +156,7 @@ func (w *world) until(what string, holds func() bool) {
 // A schedule that is damaged keeps its own wakes from coming and nothing else.
 // The agent is told, a note is left, and when it is mended its wakes come, once.
 func TestScheduleIsDamaged(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	var told []string
 	w.mind.turns = []func(*turn) (runner.Result, error){func(t *turn) (runner.Result, error) {
@@ -210,11 +215,13 @@ func TestScheduleIsDamaged(t *testing.T) {
 // A configuration that is wrong keeps ticks from beginning, consumes nothing,
 // and leaves a note. Once it is mended nothing is waited for.
 func TestConfigurationIsDamaged(t *testing.T) {
+	t.Parallel()
 	for name, broken := range map[string]string{
 		"not read":       `{"runner": "puppet", "limits": {"wal_time": "1h"}}`,
 		"not understood": `{"runner": "puppet", "container": {"engine": "podman"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t)
 			w.lodgeOnlyHere()
 			w.mind.turns = []func(*turn) (runner.Result, error){well}
