@@ -58,77 +58,81 @@ func asked(t *testing.T, p *fake, s conversation.Source) *agent.Managed {
 // The record of the agent answers, and knows the message by its id, its text
 // and when it was handed over.
 func TestAskReadsTheRecord(t *testing.T) {
-	t.Parallel()
-	want := conversation.Reply{Text: "four", Ended: true, Duration: time.Second, Source: "a record", Certainty: conversation.Exact}
-	r := &recording{state: conversation.State{Activity: conversation.Ready}, reply: want}
-	begun := time.Now()
-	got, err := asked(t, composing(), r).Ask(t.Context(), "q-1", "two and two?")
-	if err != nil || got.Text != want.Text || got.Source != want.Source || got.Certainty != want.Certainty || got.Duration != want.Duration {
-		t.Fatalf("%+v, %v", got, err)
-	}
-	if a := r.asked[0]; a.ID != "q-1" || a.Text != "two and two?" || a.Handed.Before(begun) || a.Handed.After(time.Now()) {
-		t.Errorf("%+v", a)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		want := conversation.Reply{Text: "four", Ended: true, Duration: time.Second, Source: "a record", Certainty: conversation.Exact}
+		r := &recording{state: conversation.State{Activity: conversation.Ready}, reply: want}
+		begun := time.Now()
+		got, err := asked(t, composing(), r).Ask(t.Context(), "q-1", "two and two?")
+		if err != nil || got.Text != want.Text || got.Source != want.Source || got.Certainty != want.Certainty || got.Duration != want.Duration {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if a := r.asked[0]; a.ID != "q-1" || a.Text != "two and two?" || a.Handed.Before(begun) || a.Handed.After(time.Now()) {
+			t.Errorf("%+v", a)
+		}
+	})
 }
 
 // A record that lost the message leaves the reply to the screen, and a turn
 // that failed says why.
 func TestAskWithoutARecord(t *testing.T) {
-	t.Parallel()
-	r := &recording{state: conversation.State{Activity: conversation.Ready}, err: fault.Errorf(fault.Unsupported, "there is none")}
-	got, err := asked(t, composing(), r).Ask(t.Context(), "q-1", "hello")
-	if err != nil || got.Text != "ok" || got.Source != "screen" || got.Certainty != conversation.Likely {
-		t.Errorf("%+v, %v", got, err)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		r := &recording{state: conversation.State{Activity: conversation.Ready}, err: fault.Errorf(fault.Unsupported, "there is none")}
+		got, err := asked(t, composing(), r).Ask(t.Context(), "q-1", "hello")
+		if err != nil || got.Text != "ok" || got.Source != "screen" || got.Certainty != conversation.Likely {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
 }
 
 // A decision that is open is reported, before the message was sent and after.
 func TestAskReportsADecision(t *testing.T) {
-	t.Parallel()
-	asks := conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}
-	r := &recording{state: asks}
-	p := composing()
-	m := asked(t, p, r)
-	_, err := m.Ask(t.Context(), "q-1", "hello")
-	if fault.KindOf(err) != fault.Waiting || !strings.Contains(err.Error(), "May I?") || !strings.Contains(err.Error(), "queued") || !strings.Contains(fault.HintOf(err), "q-1") || p.called() != "" {
-		t.Errorf("%v (%s), %s", err, fault.HintOf(err), p.called())
-	}
-	r.mu.Lock()
-	r.state, r.reply = conversation.State{Activity: conversation.Ready}, conversation.Reply{Text: "done", Ended: true}
-	r.mu.Unlock()
-	if got, err := m.Ask(t.Context(), "q-1", "hello"); err != nil || got.Text != "done" {
-		t.Errorf("after the decision: %+v, %v", got, err)
-	}
-	r.mu.Lock()
-	r.state, r.reply = asks, conversation.Reply{}
-	r.mu.Unlock()
-	if _, err := m.Ask(t.Context(), "q-1", "hello"); fault.KindOf(err) != fault.Waiting {
-		t.Errorf("a decision in the turn: %v", err)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		asks := conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}
+		r := &recording{state: asks}
+		p := composing()
+		m := asked(t, p, r)
+		_, err := m.Ask(t.Context(), "q-1", "hello")
+		if fault.KindOf(err) != fault.Waiting || !strings.Contains(err.Error(), "May I?") || !strings.Contains(err.Error(), "queued") || !strings.Contains(fault.HintOf(err), "q-1") || p.called() != "" {
+			t.Errorf("%v (%s), %s", err, fault.HintOf(err), p.called())
+		}
+		r.mu.Lock()
+		r.state, r.reply = conversation.State{Activity: conversation.Ready}, conversation.Reply{Text: "done", Ended: true}
+		r.mu.Unlock()
+		if got, err := m.Ask(t.Context(), "q-1", "hello"); err != nil || got.Text != "done" {
+			t.Errorf("after the decision: %+v, %v", got, err)
+		}
+		r.mu.Lock()
+		r.state, r.reply = asks, conversation.Reply{}
+		r.mu.Unlock()
+		if _, err := m.Ask(t.Context(), "q-1", "hello"); fault.KindOf(err) != fault.Waiting {
+			t.Errorf("a decision in the turn: %v", err)
+		}
+	})
 }
 
 // A message whose time is over stays: the same id waits for its reply, and it
 // is typed once.
 func TestAskTimesOut(t *testing.T) {
-	t.Parallel()
-	r := &recording{state: conversation.State{Activity: conversation.Busy}}
-	p := composing()
-	m := asked(t, p, r)
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	_, err := m.Ask(short, "q-1", "hello")
-	if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "the message stays") {
-		t.Errorf("%v", err)
-	}
-	r.mu.Lock()
-	r.state, r.reply = conversation.State{Activity: conversation.Ready}, conversation.Reply{Text: "late", Ended: true}
-	r.mu.Unlock()
-	if got, err := m.Ask(t.Context(), "q-1", "hello"); err != nil || got.Text != "late" || p.called() != "type Enter" {
-		t.Errorf("%+v, %v, %s", got, err, p.called())
-	}
-	if _, err := m.Ask(t.Context(), "q-1", "another text"); fault.KindOf(err) != fault.Usage {
-		t.Errorf("another text with the same id: %v", err)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		r := &recording{state: conversation.State{Activity: conversation.Busy}}
+		p := composing()
+		m := asked(t, p, r)
+		short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		_, err := m.Ask(short, "q-1", "hello")
+		if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "the message stays") {
+			t.Errorf("%v", err)
+		}
+		r.mu.Lock()
+		r.state, r.reply = conversation.State{Activity: conversation.Ready}, conversation.Reply{Text: "late", Ended: true}
+		r.mu.Unlock()
+		if got, err := m.Ask(t.Context(), "q-1", "hello"); err != nil || got.Text != "late" || p.called() != "type Enter" {
+			t.Errorf("%+v, %v, %s", got, err, p.called())
+		}
+		if _, err := m.Ask(t.Context(), "q-1", "another text"); fault.KindOf(err) != fault.Usage {
+			t.Errorf("another text with the same id: %v", err)
+		}
+	})
 }
 
 // A plain program's reply stands between the message and its prompt, also

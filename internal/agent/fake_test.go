@@ -5,6 +5,8 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"testing"
+	"testing/synctest"
 	"time"
 
 	"den/internal/fault"
@@ -35,6 +37,15 @@ type fakeSession struct {
 	exit   *provider.Exit
 	meta   map[string]string
 	draft  string // in its composer
+}
+
+// onClockOfItsOwn runs a test of fakes beside others. Its clock goes on to the
+// next event when nothing is left to do: waits take no time, and no load makes
+// them too short. What waits for a command's end stops the clock.
+func onClockOfItsOwn(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
 }
 
 func newFake() *fake {

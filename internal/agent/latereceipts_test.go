@@ -129,20 +129,22 @@ func (s *slowServer) Confirm(_ context.Context, id string) (conversation.Receipt
 // A message that a server shows after the wait for it becomes taken, and
 // answered with the end of its turn.
 func TestShownLaterIsTaken(t *testing.T) {
-	server := &slowServer{source: source{changes: make(chan struct{})}, now: conversation.Ready}
-	dir := t.TempDir()
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: composing(), Nudges: queue(t, dir), Timing: hasty, Source: server,
-		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	sentOnly(t, m)
-	following(t, m)
-	server.set(conversation.Busy, true)
-	awaitKept(t, dir, "taken", func(n outbox.Message) bool { return n.Status == conversation.Taken && n.Reason == "the server has it" })
-	server.set(conversation.Ready, true)
-	awaitKept(t, dir, "answered", func(n outbox.Message) bool { return n.Status == conversation.Answered })
+	onClockOfItsOwn(t, func(t *testing.T) {
+		server := &slowServer{source: source{changes: make(chan struct{})}, now: conversation.Ready}
+		dir := t.TempDir()
+		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: composing(), Nudges: queue(t, dir), Timing: hasty, Source: server,
+			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		sentOnly(t, m)
+		following(t, m)
+		server.set(conversation.Busy, true)
+		awaitKept(t, dir, "taken", func(n outbox.Message) bool { return n.Status == conversation.Taken && n.Reason == "the server has it" })
+		server.set(conversation.Ready, true)
+		awaitKept(t, dir, "answered", func(n outbox.Message) bool { return n.Status == conversation.Answered })
+	})
 }

@@ -71,6 +71,7 @@ func TestBadTemplateWarnsAndFallsBack(t *testing.T) {
 // Distinct pairs have distinct names, whatever is in them, and all are names
 // that providers take.
 func TestDistinctPairsHaveDistinctNames(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	letters := []string{"a", "b", "-", "--", "/", "_", ".", "x0123456789", "-x0123456789", "é", " ", "\x00", "A"}
 	word := func() string {
@@ -80,7 +81,7 @@ func TestDistinctPairsHaveDistinctNames(t *testing.T) {
 		}
 		return b.String()
 	}
-	for _, template := range []string{"", "{{.City}}{{.Agent}}", "x-{{.Agent}}", "{{.Agent}}-{{.City}}", "{{.City}}-{{.Dir}}-{{.Name}}", "{{.Name}}.{{.Dir}}.{{.City}}-s", "{{if .Dir}}d{{end}}-{{.Agent}}-{{.City}}", "same", ""} {
+	for _, template := range []string{"", "{{.City}}{{.Agent}}", "x-{{.Agent}}", "{{.Agent}}-{{.City}}", "{{.City}}-{{.Dir}}-{{.Name}}", "{{.Name}}.{{.Dir}}.{{.City}}-s", "{{if .Dir}}d{{end}}-{{.Agent}}-{{.City}}", "same"} {
 		n := names(t, template)
 		seen := map[string]string{}
 		for range 8000 {

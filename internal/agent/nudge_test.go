@@ -66,141 +66,153 @@ func startedWith(t *testing.T, p *fake, dir string, timing screen.Timing) *agent
 }
 
 func TestNudgeIsDelivered(t *testing.T) {
-	dir := t.TempDir()
-	p := composing()
-	m := started(t, p, dir)
-	n, err := m.Nudge(t.Context(), "", "do this\nand that")
-	if err != nil || n.Status != conversation.Taken || n.Attempts != 1 {
-		t.Fatalf("%+v, %v", n, err)
-	}
-	if p.called() != "type Enter" || n.Reason == "" {
-		t.Errorf("calls: %s, evidence %q", p.called(), n.Reason)
-	}
-	again := queue(t, dir)
-	if got, err := again.Get(n.ID); err != nil || got.Status != conversation.Taken || again.Pending() != 0 {
-		t.Errorf("on disk: %+v, %v", got, err)
-	}
-	info, err := os.Stat(filepath.Join(dir, n.ID+".json"))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info, err)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		dir := t.TempDir()
+		p := composing()
+		m := started(t, p, dir)
+		n, err := m.Nudge(t.Context(), "", "do this\nand that")
+		if err != nil || n.Status != conversation.Taken || n.Attempts != 1 {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		if p.called() != "type Enter" || n.Reason == "" {
+			t.Errorf("calls: %s, evidence %q", p.called(), n.Reason)
+		}
+		again := queue(t, dir)
+		if got, err := again.Get(n.ID); err != nil || got.Status != conversation.Taken || again.Pending() != 0 {
+			t.Errorf("on disk: %+v, %v", got, err)
+		}
+		info, err := os.Stat(filepath.Join(dir, n.ID+".json"))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("mode %v, %v", info, err)
+		}
+	})
 }
 
 // Text that stays in the composer gets Enter again; text that never shows is
 // not sent a second time, and an echo is no evidence.
 func TestNudgeConfirmation(t *testing.T) {
-	p := composing()
-	enters, enter := 0, p.onKey
-	p.onKey = func(s *fakeSession, key string) {
-		if enters++; enters == 2 {
-			enter(s, key)
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		enters, enter := 0, p.onKey
+		p.onKey = func(s *fakeSession, key string) {
+			if enters++; enters == 2 {
+				enter(s, key)
+			}
 		}
-	}
-	m := started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter Enter" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
+		m := started(t, p, t.TempDir())
+		if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter Enter" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
 
-	p = composing()
-	p.onType = func(*fakeSession, string) error { return nil }
-	m = startedWith(t, p, t.TempDir(), hasty)
-	if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Sent || p.called() != "type Enter" || n.Reason == "" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
+		p = composing()
+		p.onType = func(*fakeSession, string) error { return nil }
+		m = startedWith(t, p, t.TempDir(), hasty)
+		if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Sent || p.called() != "type Enter" || n.Reason == "" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
 
-	p = composing()
-	p.onType = func(*fakeSession, string) error { return fault.Errorf(fault.Usage, "a control character") }
-	m = started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "", "hello"); fault.KindOf(err) != fault.Usage || n.Status != conversation.Failed || !strings.Contains(err.Error(), n.ID) {
-		t.Errorf("%+v, %v", n, err)
-	}
+		p = composing()
+		p.onType = func(*fakeSession, string) error { return fault.Errorf(fault.Usage, "a control character") }
+		m = started(t, p, t.TempDir())
+		if n, err := m.Nudge(t.Context(), "", "hello"); fault.KindOf(err) != fault.Usage || n.Status != conversation.Failed || !strings.Contains(err.Error(), n.ID) {
+			t.Errorf("%+v, %v", n, err)
+		}
+	})
 }
 
 // A question of the start that comes late, as codex draws it over its prompt,
 // is answered before anything is typed.
 func TestALateDialogIsAnsweredFirst(t *testing.T) {
-	p := composing()
-	m := started(t, p, t.TempDir())
-	p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "claude-after-trust") })
-	p.mu.Lock()
-	p.onKey = func(s *fakeSession, key string) {
-		switch key {
-		case "Up":
-			s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
-		case "Enter":
-			s.screen, s.draft = composerWith(""), ""
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		m := started(t, p, t.TempDir())
+		p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "claude-after-trust") })
+		p.mu.Lock()
+		p.onKey = func(s *fakeSession, key string) {
+			switch key {
+			case "Up":
+				s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
+			case "Enter":
+				s.screen, s.draft = composerWith(""), ""
+			}
 		}
-	}
-	p.mu.Unlock()
-	if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Taken || p.called() != "Up Enter type Enter" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
+		p.mu.Unlock()
+		if n, err := m.Nudge(t.Context(), "", "hello"); err != nil || n.Status != conversation.Taken || p.called() != "Up Enter type Enter" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+	})
 }
 
 // A coding agent that shows nothing yet is given more time than one that is
 // busy: what is typed at it is lost, or comes when nobody looks.
 func TestNothingIsTypedAtABlankScreen(t *testing.T) {
-	p := newFake()
-	p.busy = true
-	timing := screen.Timing{Patience: 300 * time.Millisecond, Confirm: 5 * time.Second}
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: timing,
-		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyDelayMs: 1, ProcessNames: []string{"x"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan outbox.Message, 1)
-	go func() {
-		n, err := m.Nudge(t.Context(), "", "hello")
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.busy = true
+		timing := screen.Timing{Patience: 300 * time.Millisecond, Confirm: 5 * time.Second}
+		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: timing,
+			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyDelayMs: 1, ProcessNames: []string{"x"}}}})
 		if err != nil {
-			t.Error(err)
+			t.Fatal(err)
 		}
-		ended <- n
-	}()
-	for begun := time.Now(); time.Since(begun) < 2*timing.Patience; time.Sleep(time.Millisecond) {
-		if p.called() != "" {
-			t.Fatalf("calls: %s", p.called())
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
 		}
-	}
-	p.change("s", func(s *fakeSession) { s.screen = "┃ Ask anything" })
-	if n := <-ended; n.Status != conversation.Sent || p.called() != "type Enter" {
-		t.Errorf("%+v, %s", n, p.called())
-	}
+		ended := make(chan outbox.Message, 1)
+		go func() {
+			n, err := m.Nudge(t.Context(), "", "hello")
+			if err != nil {
+				t.Error(err)
+			}
+			ended <- n
+		}()
+		for begun := time.Now(); time.Since(begun) < 2*timing.Patience; time.Sleep(time.Millisecond) {
+			if p.called() != "" {
+				t.Fatalf("calls: %s", p.called())
+			}
+		}
+		p.change("s", func(s *fakeSession) { s.screen = "┃ Ask anything" })
+		if n := <-ended; n.Status != conversation.Sent || p.called() != "type Enter" {
+			t.Errorf("%+v, %s", n, p.called())
+		}
+	})
 }
 
 // Nobody has to nudge an agent for its late question to be answered.
 func TestALateDialogIsAnswered(t *testing.T) {
-	p := composing()
-	m := started(t, p, t.TempDir())
-	p.mu.Lock()
-	p.onKey = func(s *fakeSession, key string) { s.screen = "────\n❯ \n────\n status" }
-	p.mu.Unlock()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- m.DeliverNudges(ctx) }()
-	p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") })
-	for begun := time.Now(); p.called() != "Enter"; time.Sleep(time.Millisecond) {
-		if time.Since(begun) > 2*time.Minute {
-			t.Fatalf("calls: %s", p.called())
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		m := started(t, p, t.TempDir())
+		p.mu.Lock()
+		p.onKey = func(s *fakeSession, key string) { s.screen = "────\n❯ \n────\n status" }
+		p.mu.Unlock()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- m.DeliverNudges(ctx) }()
+		p.change("s", func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") })
+		for begun := time.Now(); p.called() != "Enter"; time.Sleep(time.Millisecond) {
+			if time.Since(begun) > 2*time.Minute {
+				t.Fatalf("calls: %s", p.called())
+			}
 		}
-	}
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // Text that stays where it was typed was not taken.
 func TestHeldTextIsNotTaken(t *testing.T) {
-	p := composing()
-	p.onKey = func(*fakeSession, string) {}
-	m := startedWith(t, p, t.TempDir(), hasty)
-	n, err := m.Nudge(t.Context(), "", "hello")
-	if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "type") != 1 {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		p.onKey = func(*fakeSession, string) {}
+		m := startedWith(t, p, t.TempDir(), hasty)
+		n, err := m.Nudge(t.Context(), "", "hello")
+		if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "not taken") || strings.Count(p.called(), "type") != 1 {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+	})
 }
 
 // Nothing is typed into a dialog, beside a person, or at a busy agent.
@@ -243,24 +255,25 @@ func TestNudgeWaits(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := composing()
-			m := started(t, p, t.TempDir())
-			c.hinder(p)
-			short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
-			n, err := m.Nudge(short, "", "hello")
-			if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
-				t.Fatalf("%+v, %v", n, err)
-			}
-			if p.called() != "" {
-				t.Errorf("typed: %s", p.called())
-			}
-			c.free(p)
-			second, err := m.Nudge(t.Context(), "", "second")
-			if err != nil || second.Status != conversation.Taken || p.called() != "type Enter type Enter" {
-				t.Errorf("%+v, %v, %s", second, err, p.called())
-			}
+			onClockOfItsOwn(t, func(t *testing.T) {
+				p := composing()
+				m := started(t, p, t.TempDir())
+				c.hinder(p)
+				short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				n, err := m.Nudge(short, "", "hello")
+				if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, c.reason) || fault.HintOf(err) == "" {
+					t.Fatalf("%+v, %v", n, err)
+				}
+				if p.called() != "" {
+					t.Errorf("typed: %s", p.called())
+				}
+				c.free(p)
+				second, err := m.Nudge(t.Context(), "", "second")
+				if err != nil || second.Status != conversation.Taken || p.called() != "type Enter type Enter" {
+					t.Errorf("%+v, %v, %s", second, err, p.called())
+				}
+			})
 		})
 	}
 }
@@ -269,79 +282,85 @@ func TestNudgeWaits(t *testing.T) {
 // typed: it may be somebody's text. Under load a host that was asked too late
 // gave such an error, and the message was glued to a draft.
 func TestNothingIsTypedWhileTheLineIsNotKnown(t *testing.T) {
-	p := newFake()
-	p.onStart = func(s *fakeSession) { s.screen = "$ " }
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty,
-		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir()}})
-	if err == nil {
-		err = m.Start(t.Context(), nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.mu.Lock()
-	p.deaf = fault.Errorf(fault.Unreachable, "the host does not answer")
-	p.mu.Unlock()
-	short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-	defer cancel()
-	n, err := m.Nudge(short, "", "hello")
-	if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "does not answer") {
-		t.Errorf("%+v, %v", n, err)
-	}
-	if p.called() != "" {
-		t.Errorf("typed: %s", p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.onStart = func(s *fakeSession) { s.screen = "$ " }
+		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty,
+			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir()}})
+		if err == nil {
+			err = m.Start(t.Context(), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.mu.Lock()
+		p.deaf = fault.Errorf(fault.Unreachable, "the host does not answer")
+		p.mu.Unlock()
+		short, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		n, err := m.Nudge(short, "", "hello")
+		if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "does not answer") {
+			t.Errorf("%+v, %v", n, err)
+		}
+		if p.called() != "" {
+			t.Errorf("typed: %s", p.called())
+		}
+	})
 }
 
 // A process that dies leaves its queue: what was not typed is typed by the
 // next, what was perhaps typed is not typed twice.
 func TestQueueSurvivesARestart(t *testing.T) {
-	dir := t.TempDir()
-	p := composing()
-	m := started(t, p, dir)
-	p.change("s", func(s *fakeSession) { s.exit = &provider.Exit{} })
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	first, err := m.Nudge(ctx, "", "first")
-	if fault.KindOf(err) != fault.Timeout {
-		t.Fatal(err)
-	}
-	p.change("s", func(s *fakeSession) { s.exit = nil })
-	m = started(t, p, dir)
-	deliverAll(t, m)
-	if n := nudge(t, dir, first.ID); n.Status != conversation.Taken || p.called() != "type Enter" {
-		t.Fatalf("%+v, %s", n, p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		dir := t.TempDir()
+		p := composing()
+		m := started(t, p, dir)
+		p.change("s", func(s *fakeSession) { s.exit = &provider.Exit{} })
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		first, err := m.Nudge(ctx, "", "first")
+		if fault.KindOf(err) != fault.Timeout {
+			t.Fatal(err)
+		}
+		p.change("s", func(s *fakeSession) { s.exit = nil })
+		m = started(t, p, dir)
+		deliverAll(t, m)
+		if n := nudge(t, dir, first.ID); n.Status != conversation.Taken || p.called() != "type Enter" {
+			t.Fatalf("%+v, %s", n, p.called())
+		}
 
-	// It died while typing. The screen is another now: typed, perhaps.
-	edit(t, dir, nudge(t, dir, first.ID), func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of another screen" })
-	m = started(t, p, dir)
-	deliverAll(t, m)
-	if n := nudge(t, dir, first.ID); n.Status != conversation.Sent || p.called() != "type Enter" {
-		t.Errorf("%+v, %s", n, p.called())
-	}
+		// It died while typing. The screen is another now: typed, perhaps.
+		edit(t, dir, nudge(t, dir, first.ID), func(n *outbox.Message) { n.Status, n.Before = outbox.Sending, "of another screen" })
+		m = started(t, p, dir)
+		deliverAll(t, m)
+		if n := nudge(t, dir, first.ID); n.Status != conversation.Sent || p.called() != "type Enter" {
+			t.Errorf("%+v, %s", n, p.called())
+		}
+	})
 }
 
 // The same screen as before the crash, and an agent that takes input: nothing
 // was typed.
 func TestUntouchedScreenMeansNotSent(t *testing.T) {
-	dir := t.TempDir()
-	p := composing()
-	p.onType = func(s *fakeSession, text string) error { return nil } // as if it died right before
-	m := startedWith(t, p, dir, hasty)
-	n, err := m.Nudge(t.Context(), "", "hello")
-	if err != nil || n.Status != conversation.Sent {
-		t.Fatalf("%+v, %v", n, err)
-	}
-	edit(t, dir, nudge(t, dir, n.ID), func(n *outbox.Message) { n.Status = outbox.Sending })
-	p.mu.Lock()
-	p.onType = composing().onType
-	p.mu.Unlock()
-	m = started(t, p, dir)
-	deliverAll(t, m)
-	if got := nudge(t, dir, n.ID); got.Status != conversation.Taken || got.Attempts != 2 {
-		t.Errorf("%+v", got)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		dir := t.TempDir()
+		p := composing()
+		p.onType = func(s *fakeSession, text string) error { return nil } // as if it died right before
+		m := startedWith(t, p, dir, hasty)
+		n, err := m.Nudge(t.Context(), "", "hello")
+		if err != nil || n.Status != conversation.Sent {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		edit(t, dir, nudge(t, dir, n.ID), func(n *outbox.Message) { n.Status = outbox.Sending })
+		p.mu.Lock()
+		p.onType = composing().onType
+		p.mu.Unlock()
+		m = started(t, p, dir)
+		deliverAll(t, m)
+		if got := nudge(t, dir, n.ID); got.Status != conversation.Taken || got.Attempts != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 func TestQueueBoundsAndDamage(t *testing.T) {
@@ -369,20 +388,22 @@ func TestQueueBoundsAndDamage(t *testing.T) {
 
 // Nudges of many callers come one by one, whole, each once.
 func TestNudgesOfManyCallers(t *testing.T) {
-	p := composing()
-	m := started(t, p, t.TempDir())
-	var work sync.WaitGroup
-	for _, text := range strings.Fields("one two three four five six seven eight") {
-		work.Go(func() {
-			if n, err := m.Nudge(t.Context(), "", "this is number "+text); err != nil || n.Status != conversation.Taken {
-				t.Errorf("%+v, %v", n, err)
-			}
-		})
-	}
-	work.Wait()
-	if got := strings.Count(p.called(), "type"); got != 8 {
-		t.Errorf("typed %d times", got)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		m := started(t, p, t.TempDir())
+		var work sync.WaitGroup
+		for _, text := range strings.Fields("one two three four five six seven eight") {
+			work.Go(func() {
+				if n, err := m.Nudge(t.Context(), "", "this is number "+text); err != nil || n.Status != conversation.Taken {
+					t.Errorf("%+v, %v", n, err)
+				}
+			})
+		}
+		work.Wait()
+		if got := strings.Count(p.called(), "type"); got != 8 {
+			t.Errorf("typed %d times", got)
+		}
+	})
 }
 
 // deliverAll runs the keeper's loop until nothing waits.

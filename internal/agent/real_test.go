@@ -46,9 +46,11 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// onReal runs a test with the providers that draw real screens.
+// onReal runs a test with the providers that draw real screens, beside others.
 func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
+	t.Parallel()
 	t.Run("native", func(t *testing.T) {
+		t.Parallel()
 		p, err := native.Open(native.Options{Home: home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, Owner: "w", Binary: den, Version: "test", Grace: 300 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
@@ -56,6 +58,7 @@ func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
 		test(t, p)
 	})
 	t.Run("tmux", func(t *testing.T) {
+		t.Parallel()
 		need.Program(t, "tmux")
 		dir, err := os.MkdirTemp("/tmp", "den-at-")
 		if err != nil {
@@ -149,7 +152,8 @@ func shows(t *testing.T, m *agent.Managed, text string) {
 
 func TestRealDeathAtOnce(t *testing.T) {
 	onReal(t, func(t *testing.T, p provider.Provider) {
-		m := real(t, p, agent.SessionConfig{Command: []string{"sh", "-c", "echo no such model; exit 3"}})
+		// It is waited for: a machine under load may run it late.
+		m := real(t, p, agent.SessionConfig{Command: []string{"sh", "-c", "echo no such model; exit 3"}, Hints: workspace.Hints{ReadyPromptPrefix: "ready> "}})
 		err := m.Start(t.Context(), nil)
 		var failed *agent.StartError
 		if !errors.As(err, &failed) || fault.KindOf(err) != fault.NotRunning || !strings.Contains(failed.Screen, "no such model") || !strings.Contains(err.Error(), "status 3") {

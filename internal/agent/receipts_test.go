@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"den/internal/agent"
@@ -116,7 +115,7 @@ func TestLongLines(t *testing.T) {
 
 // A program that reads slowly, but reads, takes what it is told.
 func TestSlowReaderTakes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
+	onClockOfItsOwn(t, func(t *testing.T) {
 		p := newFake()
 		m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty,
 			Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir()}})
@@ -153,6 +152,7 @@ func awaitFile(t *testing.T, path string) string {
 // A nudge waits while somebody's text stands in the line, and is never glued
 // to it.
 func TestNudgeIsNotGluedToADraft(t *testing.T) {
+	t.Parallel()
 	for name, command := range map[string][]string{
 		"line editor": {"bash", "--norc"},
 		"line mode":   {"sh", "-c", "while printf 'ready> ' && read -r line; do echo \"got <$line>\"; eval \"$line\"; done"},
@@ -191,6 +191,7 @@ func TestNudgeIsNotGluedToADraft(t *testing.T) {
 // A keeper that died between text and Enter left the text in the line: the
 // next one presses Enter behind it, and types nothing twice.
 func TestTextWithoutEnterIsFinished(t *testing.T) {
+	t.Parallel()
 	for name, command := range map[string][]string{"line editor": {"bash", "--norc"}, "line mode": {"sh"}} {
 		t.Run(name, func(t *testing.T) {
 			onReal(t, func(t *testing.T, p provider.Provider) {
@@ -263,23 +264,25 @@ func leaveTextWithoutEnter(t *testing.T, p provider.Provider, command []string, 
 
 // A call that is repeated with its id is one nudge.
 func TestNudgeIDs(t *testing.T) {
-	dir := t.TempDir()
-	p := composing()
-	m := started(t, p, dir)
-	for range 2 {
-		if n, err := m.Nudge(t.Context(), "job-7", "do it"); err != nil || n.ID != "job-7" || n.Status != conversation.Taken {
-			t.Errorf("%+v, %v", n, err)
+	onClockOfItsOwn(t, func(t *testing.T) {
+		dir := t.TempDir()
+		p := composing()
+		m := started(t, p, dir)
+		for range 2 {
+			if n, err := m.Nudge(t.Context(), "job-7", "do it"); err != nil || n.ID != "job-7" || n.Status != conversation.Taken {
+				t.Errorf("%+v, %v", n, err)
+			}
 		}
-	}
-	m = started(t, p, dir) // as after a restart of the keeper
-	if n, err := m.Nudge(t.Context(), "job-7", "do it"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
-	for id, text := range map[string]string{"job-7": "do that", "a/b": "x", strings.Repeat("x", 200): "x"} {
-		if _, err := m.Nudge(t.Context(), id, text); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), id[:3]) {
-			t.Errorf("%.10s: %v", id, err)
+		m = started(t, p, dir) // as after a restart of the keeper
+		if n, err := m.Nudge(t.Context(), "job-7", "do it"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
 		}
-	}
+		for id, text := range map[string]string{"job-7": "do that", "a/b": "x", strings.Repeat("x", 200): "x"} {
+			if _, err := m.Nudge(t.Context(), id, text); fault.KindOf(err) != fault.Usage || !strings.Contains(err.Error(), id[:3]) {
+				t.Errorf("%.10s: %v", id, err)
+			}
+		}
+	})
 }
 
 // Queues of earlier dens are read: what they called delivered had no more
@@ -305,27 +308,31 @@ func TestOldQueueFiles(t *testing.T) {
 // A dialog that opens between text and Enter gets no Enter: it would be the
 // answer.
 func TestNoEnterIntoADialog(t *testing.T) {
-	p := composing()
-	const dialog = "Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel"
-	p.onType = func(s *fakeSession, text string) error { s.screen = dialog; return nil }
-	m := startedWith(t, p, t.TempDir(), hasty)
-	n, err := m.Nudge(t.Context(), "", "maybe")
-	if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "Enter was not pressed") || p.called() != "type" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
-	s, err := m.State(t.Context())
-	if err != nil || s.Activity != conversation.Asking || s.Question.Kind != conversation.Permission || s.Source != "screen" {
-		t.Errorf("%+v, %v", s, err)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		const dialog = "Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel"
+		p.onType = func(s *fakeSession, text string) error { s.screen = dialog; return nil }
+		m := startedWith(t, p, t.TempDir(), hasty)
+		n, err := m.Nudge(t.Context(), "", "maybe")
+		if err != nil || n.Status != conversation.Sent || !strings.Contains(n.Reason, "Enter was not pressed") || p.called() != "type" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+		s, err := m.State(t.Context())
+		if err != nil || s.Activity != conversation.Asking || s.Question.Kind != conversation.Permission || s.Source != "screen" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
 }
 
 // A text that looks like a menu is no dialog.
 func TestListsAreTyped(t *testing.T) {
-	p := composing()
-	m := started(t, p, t.TempDir())
-	if n, err := m.Nudge(t.Context(), "", "1. read it\n2. write it\n3. Esc to cancel"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		m := started(t, p, t.TempDir())
+		if n, err := m.Nudge(t.Context(), "", "1. read it\n2. write it\n3. Esc to cancel"); err != nil || n.Status != conversation.Taken || p.called() != "type Enter" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+	})
 }
 
 // source is a truer source than the screen.
@@ -351,26 +358,28 @@ func (s *sender) Send(_ context.Context, m conversation.Message) (conversation.R
 // The source is asked before the screen: it keeps den from typing, and takes
 // the message itself where it can.
 func TestSourceComesFirst(t *testing.T) {
-	p := composing()
-	open := func(s conversation.Source) *agent.Managed { return fromSource(t, p, s) }
-	asking := &source{state: conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}}
-	m := open(asking)
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if s, err := m.State(t.Context()); err != nil || s.Activity != conversation.Asking || s.Source != "a state file" {
-		t.Errorf("%+v, %v", s, err)
-	}
-	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if n, err := m.Nudge(short, "", "hello"); fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || p.called() != "" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
-	server := &sender{source{state: conversation.State{Activity: conversation.Ready}}}
-	n, err := open(server).Nudge(t.Context(), "", "hello")
-	if err != nil || n.Status != conversation.Taken || n.Reason != "the server has it" || p.called() != "" || len(server.sent) != 1 {
-		t.Errorf("%+v, %v, %s, %q", n, err, p.called(), server.sent)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		open := func(s conversation.Source) *agent.Managed { return fromSource(t, p, s) }
+		asking := &source{state: conversation.State{Activity: conversation.Asking, Question: &conversation.Question{ID: "1", Text: "May I?"}}}
+		m := open(asking)
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := m.State(t.Context()); err != nil || s.Activity != conversation.Asking || s.Source != "a state file" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if n, err := m.Nudge(short, "", "hello"); fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || p.called() != "" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+		server := &sender{source{state: conversation.State{Activity: conversation.Ready}}}
+		n, err := open(server).Nudge(t.Context(), "", "hello")
+		if err != nil || n.Status != conversation.Taken || n.Reason != "the server has it" || p.called() != "" || len(server.sent) != 1 {
+			t.Errorf("%+v, %v, %s, %q", n, err, p.called(), server.sent)
+		}
+	})
 }
 
 func fromSource(t *testing.T, p *fake, s conversation.Source) *agent.Managed {
@@ -409,35 +418,39 @@ func (s *unable) Send(ctx context.Context, m conversation.Message) (conversation
 // Where a source cannot send after all the text is typed, but not behind a text
 // that somebody left in the composer.
 func TestSourceThatCannotSendKeepsDraftsApart(t *testing.T) {
-	p := composing()
-	s := &unable{sender{source{state: conversation.State{Activity: conversation.Ready}}}, fault.Errorf(fault.Unsupported, "its server is away")}
-	m := withSource(t, p, s)
-	p.change("s", func(s *fakeSession) { s.draft, s.screen = "half", composerWith("half") })
-	short, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	n, err := m.Nudge(short, "", "whole")
-	if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "half") || p.called() != "" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
-	p.change("s", func(s *fakeSession) { s.draft, s.screen = "", composerWith("") })
-	deliverAll(t, m)
-	if p.called() != "type Enter" {
-		t.Errorf("it called %s", p.called())
-	}
-	s.err = nil
-	if n, err := m.Nudge(t.Context(), "", "more"); err != nil || n.Status != conversation.Taken || len(s.sent) != 1 {
-		t.Errorf("%+v, %v, %q", n, err, s.sent)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		s := &unable{sender{source{state: conversation.State{Activity: conversation.Ready}}}, fault.Errorf(fault.Unsupported, "its server is away")}
+		m := withSource(t, p, s)
+		p.change("s", func(s *fakeSession) { s.draft, s.screen = "half", composerWith("half") })
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		n, err := m.Nudge(short, "", "whole")
+		if fault.KindOf(err) != fault.Timeout || n.Status != conversation.Queued || !strings.Contains(n.Reason, "half") || p.called() != "" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+		p.change("s", func(s *fakeSession) { s.draft, s.screen = "", composerWith("") })
+		deliverAll(t, m)
+		if p.called() != "type Enter" {
+			t.Errorf("it called %s", p.called())
+		}
+		s.err = nil
+		if n, err := m.Nudge(t.Context(), "", "more"); err != nil || n.Status != conversation.Taken || len(s.sent) != 1 {
+			t.Errorf("%+v, %v, %q", n, err, s.sent)
+		}
+	})
 }
 
 // What a source refused was not sent: it is offered again, and failed in the
 // end.
 func TestRefusedBySource(t *testing.T) {
-	p := composing()
-	s := &unable{sender{source{state: conversation.State{Activity: conversation.Ready}}}, fault.Errorf(fault.Protocol, "it said no")}
-	m := withSource(t, p, s)
-	n, err := m.Nudge(t.Context(), "", "hello")
-	if err == nil || n.Status != conversation.Failed || n.Attempts != 3 || !strings.Contains(err.Error(), "it said no") || p.called() != "" {
-		t.Errorf("%+v, %v, %s", n, err, p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := composing()
+		s := &unable{sender{source{state: conversation.State{Activity: conversation.Ready}}}, fault.Errorf(fault.Protocol, "it said no")}
+		m := withSource(t, p, s)
+		n, err := m.Nudge(t.Context(), "", "hello")
+		if err == nil || n.Status != conversation.Failed || n.Attempts != 3 || !strings.Contains(err.Error(), "it said no") || p.called() != "" {
+			t.Errorf("%+v, %v, %s", n, err, p.called())
+		}
+	})
 }

@@ -63,66 +63,69 @@ func screenFile(t *testing.T, name string) string {
 }
 
 func TestStartGoesInOrder(t *testing.T) {
-	dir, src := t.TempDir(), t.TempDir()
-	work := filepath.Join(dir, "made")
-	order := filepath.Join(dir, "order")
-	overlay := filepath.Join(src, "overlay")
-	if err := os.MkdirAll(overlay, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for path, text := range map[string]string{filepath.Join(overlay, "o"): "overlay", filepath.Join(src, "c"): "copy", filepath.Join(src, "s.sh"): `echo script $DEN_AGENT >> ` + order} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	onClockOfItsOwn(t, func(t *testing.T) {
+		dir, src := t.TempDir(), t.TempDir()
+		work := filepath.Join(dir, "made")
+		order := filepath.Join(dir, "order")
+		overlay := filepath.Join(src, "overlay")
+		if err := os.MkdirAll(overlay, 0o700); err != nil {
 			t.Fatal(err)
 		}
-	}
-	p := newFake()
-	p.onStart = func(s *fakeSession) {
-		_, err1 := os.Stat(filepath.Join(work, "o"))
-		_, err2 := os.Stat(filepath.Join(work, "c2"))
-		s.screen = "> "
-		if err1 != nil || err2 != nil {
-			s.screen = "files are missing"
+		for path, text := range map[string]string{filepath.Join(overlay, "o"): "overlay", filepath.Join(src, "c"): "copy", filepath.Join(src, "s.sh"): `echo script $DEN_AGENT >> ` + order} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	m := managed(t, p, agent.SessionConfig{
-		WorkDir: work, Env: values(map[string]string{"X": "1"}), Prompt: "work", PromptMode: "arg", Nudge: "go on",
-		Hints: workspace.Hints{
-			PreStart: []string{"mkdir -p '{{.WorkDir}}' && echo pre >> " + order}, OverlayDir: overlay,
-			CopyFiles: []workspace.CopyEntry{{Src: filepath.Join(src, "c"), Dst: "c2"}}, ReadyPromptPrefix: "> ",
-			SessionSetup: []string{"echo setup {{.Session}} >> " + order}, SessionSetupScript: filepath.Join(src, "s.sh"),
-		},
+		p := newFake()
+		p.onStart = func(s *fakeSession) {
+			_, err1 := os.Stat(filepath.Join(work, "o"))
+			_, err2 := os.Stat(filepath.Join(work, "c2"))
+			s.screen = "> "
+			if err1 != nil || err2 != nil {
+				s.screen = "files are missing"
+			}
+		}
+		m := managed(t, p, agent.SessionConfig{
+			WorkDir: work, Env: values(map[string]string{"X": "1"}), Prompt: "work", PromptMode: "arg", Nudge: "go on",
+			Hints: workspace.Hints{
+				PreStart: []string{"mkdir -p '{{.WorkDir}}' && echo pre >> " + order}, OverlayDir: overlay,
+				CopyFiles: []workspace.CopyEntry{{Src: filepath.Join(src, "c"), Dst: "c2"}}, ReadyPromptPrefix: "> ",
+				SessionSetup: []string{"echo setup {{.Session}} >> " + order}, SessionSetupScript: filepath.Join(src, "s.sh"),
+			},
+		})
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range m.LastStart() {
+			got = append(got, s.Name+":"+string(s.Outcome))
+		}
+		want := "pre_start:done overlay:done copy_files:done create:done dialogs:skipped ready:done dialogs_again:skipped alive:done session_setup:done session_setup_script:done nudge:done"
+		if strings.Join(got, " ") != want {
+			t.Errorf("steps: %s", got)
+		}
+		data, err := os.ReadFile(order)
+		if err != nil || string(data) != "pre\nsetup den-w-dir--a\nscript dir/a\n" {
+			t.Errorf("order: %q, %v", data, err)
+		}
+		p.change("den-w-dir--a", func(s *fakeSession) {
+			argv := s.config.Argv
+			if len(argv) != 2 || !strings.HasPrefix(argv[1], "[w] dir/a . ") || !strings.HasSuffix(argv[1], "\n\nwork") {
+				t.Errorf("argv %q", argv)
+			}
+			if s.config.Env["X"] != "1" || s.config.Env["DEN_AGENT"] != "dir/a" || s.config.Env["DEN_WORKSPACE"] != "/w/den.toml" || s.config.Env["DEN_WORKSPACE_NAME"] != "w" {
+				t.Errorf("env %v", s.config.Env)
+			}
+		})
+		if drift, err := m.Drift(t.Context()); err != nil || drift != nil {
+			t.Errorf("drift %v, %v", drift, err)
+		}
 	})
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, s := range m.LastStart() {
-		got = append(got, s.Name+":"+string(s.Outcome))
-	}
-	want := "pre_start:done overlay:done copy_files:done create:done dialogs:skipped ready:done dialogs_again:skipped alive:done session_setup:done session_setup_script:done nudge:done"
-	if strings.Join(got, " ") != want {
-		t.Errorf("steps: %s", got)
-	}
-	data, err := os.ReadFile(order)
-	if err != nil || string(data) != "pre\nsetup den-w-dir--a\nscript dir/a\n" {
-		t.Errorf("order: %q, %v", data, err)
-	}
-	p.change("den-w-dir--a", func(s *fakeSession) {
-		argv := s.config.Argv
-		if len(argv) != 2 || !strings.HasPrefix(argv[1], "[w] dir/a . ") || !strings.HasSuffix(argv[1], "\n\nwork") {
-			t.Errorf("argv %q", argv)
-		}
-		if s.config.Env["X"] != "1" || s.config.Env["DEN_AGENT"] != "dir/a" || s.config.Env["DEN_WORKSPACE"] != "/w/den.toml" || s.config.Env["DEN_WORKSPACE_NAME"] != "w" {
-			t.Errorf("env %v", s.config.Env)
-		}
-	})
-	if drift, err := m.Drift(t.Context()); err != nil || drift != nil {
-		t.Errorf("drift %v, %v", drift, err)
-	}
 }
 
 // A script without a "#!" line is run by sh, whether or not it is executable.
 func TestSetupScriptWithoutInterpreter(t *testing.T) {
+	t.Parallel()
 	for _, mode := range []os.FileMode{0o600, 0o700} {
 		dir := t.TempDir()
 		script, out := filepath.Join(dir, "setup"), filepath.Join(dir, "out")
@@ -143,79 +146,85 @@ func TestSetupScriptWithoutInterpreter(t *testing.T) {
 // claude's dialogs now default to "No": keys go to the row that says yes, and
 // Enter comes when the cursor is there.
 func TestDialogsAreAnswered(t *testing.T) {
-	p := newFake()
-	p.onStart = func(s *fakeSession) { s.screen = screenFile(t, "claude-first") }
-	p.onKey = func(s *fakeSession, key string) {
-		switch {
-		case key == "Down" && strings.Contains(s.screen, "❯ No, exit"):
-			s.screen = strings.NewReplacer("❯ No, exit", "  No, exit", "  Yes, I trust", "❯ Yes, I trust").Replace(s.screen)
-		case key == "Up" && strings.Contains(s.screen, "❯ No (rec"):
-			s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
-		case key == "Enter" && strings.Contains(s.screen, "❯ Yes, I trust"):
-			s.screen = screenFile(t, "claude-after-trust")
-		case key == "Enter" && strings.Contains(s.screen, "❯ Yes\n"):
-			s.screen = screenFile(t, "claude-ready")
-		default:
-			s.exit = &provider.Exit{Code: 1} // Enter on "No, exit"
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.onStart = func(s *fakeSession) { s.screen = screenFile(t, "claude-first") }
+		p.onKey = func(s *fakeSession, key string) {
+			switch {
+			case key == "Down" && strings.Contains(s.screen, "❯ No, exit"):
+				s.screen = strings.NewReplacer("❯ No, exit", "  No, exit", "  Yes, I trust", "❯ Yes, I trust").Replace(s.screen)
+			case key == "Up" && strings.Contains(s.screen, "❯ No (rec"):
+				s.screen = strings.NewReplacer("❯ No (rec", "  No (rec", "    Yes\n", "  ❯ Yes\n").Replace(s.screen)
+			case key == "Enter" && strings.Contains(s.screen, "❯ Yes, I trust"):
+				s.screen = screenFile(t, "claude-after-trust")
+			case key == "Enter" && strings.Contains(s.screen, "❯ Yes\n"):
+				s.screen = screenFile(t, "claude-ready")
+			default:
+				s.exit = &provider.Exit{Code: 1} // Enter on "No, exit"
+			}
 		}
-	}
-	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.called(); got != "Down Enter Up Enter" {
-		t.Errorf("keys: %s", got)
-	}
-	if o := outcomes(m); o[agent.StepReady] != agent.Done || o[agent.StepDialogs2] != agent.Done {
-		t.Errorf("%v", o)
-	}
+		m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.called(); got != "Down Enter Up Enter" {
+			t.Errorf("keys: %s", got)
+		}
+		if o := outcomes(m); o[agent.StepReady] != agent.Done || o[agent.StepDialogs2] != agent.Done {
+			t.Errorf("%v", o)
+		}
+	})
 }
 
 // claude takes no Enter in a dialog's first moments, and puts the cursor back:
 // the answer is given again, from where the cursor is then.
 func TestADialogThatStaysIsAnsweredAgain(t *testing.T) {
-	p := newFake()
-	p.onStart = func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") }
-	enters := 0
-	p.onKey = func(s *fakeSession, key string) {
-		down, up := "› 1. Trust and continue\n  2. Back to", "  1. Trust and continue\n› 2. Back to"
-		switch {
-		case key == "Enter" && strings.Contains(s.screen, down):
-			if enters++; enters == 1 {
-				s.screen = strings.Replace(s.screen, down, up, 1)
-			} else {
-				s.screen = screenFile(t, "codex-first")
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.onStart = func(s *fakeSession) { s.screen = screenFile(t, "codex-git-first") }
+		enters := 0
+		p.onKey = func(s *fakeSession, key string) {
+			down, up := "› 1. Trust and continue\n  2. Back to", "  1. Trust and continue\n› 2. Back to"
+			switch {
+			case key == "Enter" && strings.Contains(s.screen, down):
+				if enters++; enters == 1 {
+					s.screen = strings.Replace(s.screen, down, up, 1)
+				} else {
+					s.screen = screenFile(t, "codex-first")
+				}
+			case key == "Up":
+				s.screen = strings.Replace(s.screen, up, down, 1)
 			}
-		case key == "Up":
-			s.screen = strings.Replace(s.screen, up, down, 1)
 		}
-	}
-	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "› ", ProcessNames: []string{"codex"}}})
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.called(); got != "Enter Up Enter" {
-		t.Errorf("keys: %s", got)
-	}
+		m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "› ", ProcessNames: []string{"codex"}}})
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.called(); got != "Enter Up Enter" {
+			t.Errorf("keys: %s", got)
+		}
+	})
 }
 
 // A cursor that stood on the right row and was put back is moved there again.
 func TestACursorThatIsPutBackIsMovedAgain(t *testing.T) {
-	p := &flickering{fake: newFake(), no: screenFile(t, "claude-first")}
-	p.yes = strings.NewReplacer("❯ No, exit", "  No, exit", "  Yes, I trust", "❯ Yes, I trust").Replace(p.no)
-	p.onStart = func(s *fakeSession) { s.screen = p.yes }
-	p.onKey = func(s *fakeSession, key string) {
-		if s.screen = p.yes; key == "Enter" {
-			s.screen = "────\n❯ \n────\n status"
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := &flickering{fake: newFake(), no: screenFile(t, "claude-first")}
+		p.yes = strings.NewReplacer("❯ No, exit", "  No, exit", "  Yes, I trust", "❯ Yes, I trust").Replace(p.no)
+		p.onStart = func(s *fakeSession) { s.screen = p.yes }
+		p.onKey = func(s *fakeSession, key string) {
+			if s.screen = p.yes; key == "Enter" {
+				s.screen = "────\n❯ \n────\n status"
+			}
 		}
-	}
-	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := p.called(); got != "Down Enter" {
-		t.Errorf("keys: %s", got)
-	}
+		m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"claude"}}})
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.called(); got != "Down Enter" {
+			t.Errorf("keys: %s", got)
+		}
+	})
 }
 
 // flickering shows a dialog with the cursor on yes, and then, once it has been
@@ -249,44 +258,48 @@ func TestUnknownDialogsGetNoKeys(t *testing.T) {
 		"not expected":   {"running in Bypass Permissions mode\n ❯ 1. No, exit\n   2. Yes, I accept\n Enter to confirm", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newFake()
-			p.onStart = func(s *fakeSession) { s.screen = c.screen }
-			m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ProcessNames: []string{"claude"}}})
-			if err := m.Start(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := p.called(); got != c.keys {
-				t.Errorf("keys: %q", got)
-			}
-			if o := outcomes(m); o[agent.StepDialogs] != agent.Blocked {
-				t.Errorf("%v", o)
-			}
-			if held, err := m.Held(t.Context()); err != nil || held == "" {
-				t.Errorf("held %q, %v", held, err)
-			}
+			onClockOfItsOwn(t, func(t *testing.T) {
+				p := newFake()
+				p.onStart = func(s *fakeSession) { s.screen = c.screen }
+				m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ProcessNames: []string{"claude"}}})
+				if err := m.Start(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				if got := p.called(); got != c.keys {
+					t.Errorf("keys: %q", got)
+				}
+				if o := outcomes(m); o[agent.StepDialogs] != agent.Blocked {
+					t.Errorf("%v", o)
+				}
+				if held, err := m.Held(t.Context()); err != nil || held == "" {
+					t.Errorf("held %q, %v", held, err)
+				}
+			})
 		})
 	}
 }
 
 func TestDyingAtOnceIsAFailedStart(t *testing.T) {
-	p := newFake()
-	p.onStart = func(s *fakeSession) { s.screen, s.exit = "boom: no such model", &provider.Exit{Code: 3} }
-	m := managed(t, p, agent.SessionConfig{}) // not a single hint
-	err := m.Start(t.Context(), nil)
-	var failed *agent.StartError
-	if !errors.As(err, &failed) || failed.Step().Name != agent.StepAlive || failed.Screen != "boom: no such model" {
-		t.Fatalf("%v", err)
-	}
-	if fault.KindOf(err) != fault.NotRunning || !strings.Contains(err.Error(), "status 3") || fault.HintOf(err) == "" {
-		t.Errorf("%v (%s)", err, fault.KindOf(err))
-	}
-	if p.called() != "stop" {
-		t.Errorf("calls: %s", p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.onStart = func(s *fakeSession) { s.screen, s.exit = "boom: no such model", &provider.Exit{Code: 3} }
+		m := managed(t, p, agent.SessionConfig{}) // not a single hint
+		err := m.Start(t.Context(), nil)
+		var failed *agent.StartError
+		if !errors.As(err, &failed) || failed.Step().Name != agent.StepAlive || failed.Screen != "boom: no such model" {
+			t.Fatalf("%v", err)
+		}
+		if fault.KindOf(err) != fault.NotRunning || !strings.Contains(err.Error(), "status 3") || fault.HintOf(err) == "" {
+			t.Errorf("%v (%s)", err, fault.KindOf(err))
+		}
+		if p.called() != "stop" {
+			t.Errorf("calls: %s", p.called())
+		}
+	})
 }
 
 func TestFailedStepsTellAll(t *testing.T) {
+	t.Parallel()
 	p := newFake()
 	p.onStart = func(s *fakeSession) { s.screen = "the screen" }
 	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{SessionSetup: []string{"echo out; echo err >&2; exit 7"}}})
@@ -314,52 +327,58 @@ func TestFailedStepsTellAll(t *testing.T) {
 }
 
 func TestALateAgentIsNoFailure(t *testing.T) {
-	p := newFake()
-	p.busy = true
-	p.onStart = func(s *fakeSession) { s.screen = "loading" }
-	m := managed(t, p, agent.SessionConfig{StartupTimeout: 3 * time.Second, Nudge: "hello", Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
-	if err := m.Start(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if o := outcomes(m); o[agent.StepReady] != agent.Late || o[agent.StepNudge] != agent.Queued {
-		t.Errorf("%v", o)
-	}
-	if err := m.Start(t.Context(), nil); fault.KindOf(err) != fault.Busy {
-		t.Errorf("a second start: %v", err)
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.busy = true
+		p.onStart = func(s *fakeSession) { s.screen = "loading" }
+		m := managed(t, p, agent.SessionConfig{StartupTimeout: 3 * time.Second, Nudge: "hello", Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
+		if err := m.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if o := outcomes(m); o[agent.StepReady] != agent.Late || o[agent.StepNudge] != agent.Queued {
+			t.Errorf("%v", o)
+		}
+		if err := m.Start(t.Context(), nil); fault.KindOf(err) != fault.Busy {
+			t.Errorf("a second start: %v", err)
+		}
+	})
 }
 
 func TestStartStopsWithItsCaller(t *testing.T) {
-	p := newFake()
-	p.busy = true
-	p.onStart = func(s *fakeSession) { s.screen = "loading" }
-	m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	p.onStart = func(s *fakeSession) { s.screen = "loading"; cancel() }
-	if err := m.Start(ctx, nil); !errors.Is(err, context.Canceled) || !slices.Contains(strings.Fields(p.called()), "stop") {
-		t.Errorf("%v, %s", err, p.called())
-	}
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.busy = true
+		p.onStart = func(s *fakeSession) { s.screen = "loading" }
+		m := managed(t, p, agent.SessionConfig{Hints: workspace.Hints{ReadyPromptPrefix: "> "}})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		p.onStart = func(s *fakeSession) { s.screen = "loading"; cancel() }
+		if err := m.Start(ctx, nil); !errors.Is(err, context.Canceled) || !slices.Contains(strings.Fields(p.called()), "stop") {
+			t.Errorf("%v, %s", err, p.called())
+		}
+	})
 }
 
 // An agent that ends while its first message waits has failed to start: nobody
 // waits for the rest of the step's time.
 func TestEndInTheNudgeStep(t *testing.T) {
-	p := newFake()
-	p.busy = true
-	m := managed(t, p, agent.SessionConfig{Nudge: "go on", StartupTimeout: time.Minute})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for m.PendingNudges() == 0 {
-			time.Sleep(time.Millisecond)
+	onClockOfItsOwn(t, func(t *testing.T) {
+		p := newFake()
+		p.busy = true
+		m := managed(t, p, agent.SessionConfig{Nudge: "go on", StartupTimeout: time.Minute})
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for m.PendingNudges() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			p.change("den-w-dir--a", func(s *fakeSession) { s.exit = &provider.Exit{Code: 137, Signal: "SIGKILL"} })
+		}()
+		err := m.Start(t.Context(), nil)
+		<-ended
+		var failed *agent.StartError
+		if !errors.As(err, &failed) || failed.Step().Name != agent.StepNudge || fault.KindOf(err) != fault.NotRunning {
+			t.Errorf("%v", err)
 		}
-		p.change("den-w-dir--a", func(s *fakeSession) { s.exit = &provider.Exit{Code: 137, Signal: "SIGKILL"} })
-	}()
-	err := m.Start(t.Context(), nil)
-	<-ended
-	var failed *agent.StartError
-	if !errors.As(err, &failed) || failed.Step().Name != agent.StepNudge || fault.KindOf(err) != fault.NotRunning {
-		t.Errorf("%v", err)
-	}
+	})
 }
