@@ -66,6 +66,7 @@ func hostedBy(t *testing.T, answer rpc.Handler) *Session {
 // A host's answer does not choose which file is read as the output of a cell,
 // and neither does what lies where the output should be.
 func TestAnswerChoosesNoFile(t *testing.T) {
+	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "id_ed25519")
 	if err := os.WriteFile(secret, []byte("secret\nof\nthe\nuser\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -107,6 +108,7 @@ func TestAnswerChoosesNoFile(t *testing.T) {
 
 // The id of a cell is a file name, so an answer with another is refused.
 func TestAnswerChoosesNoID(t *testing.T) {
+	t.Parallel()
 	s := impostor(t, cell.Result{CellID: "../../x", Status: cell.Done, Output: "1\n2\n3"})
 	if r, err := s.Run(t.Context(), Run{Code: "x", MaxLines: 1}); fault.KindOf(err) != fault.Protocol {
 		t.Errorf("run: %+v, %v, want a protocol error", r, err)
@@ -115,6 +117,7 @@ func TestAnswerChoosesNoID(t *testing.T) {
 
 // An output that is where it belongs is read.
 func TestKeptOutputIsRead(t *testing.T) {
+	t.Parallel()
 	id := ident.New(time.Now())
 	s := impostor(t, cell.Result{CellID: id, Status: cell.Done, Output: "1\n[... 2 lines left out ...]\n4", Truncated: true, OutputFile: "/elsewhere"})
 	path := s.Cells().OutputPath(id)
@@ -133,6 +136,7 @@ func TestKeptOutputIsRead(t *testing.T) {
 // A host that takes calls and answers none is frozen, whatever is asked. Its
 // last recorded screen is shown, and marked.
 func TestHostThatAnswersNothing(t *testing.T) {
+	t.Parallel()
 	s := hostedBy(t, func(ctx context.Context, _ *rpc.Call) (any, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -32,6 +32,7 @@ var readers = []struct {
 
 // The echo of a line is not what the program prints, however it is typed.
 func TestWaitsDoNotMatchTheEcho(t *testing.T) {
+	t.Parallel()
 	for _, p := range readers {
 		t.Run(p.command[0], func(t *testing.T) {
 			t.Parallel()
@@ -155,6 +156,7 @@ func send(t *testing.T, s *session.Session, in wire.Input) uint64 {
 // cat prints what it reads: the same text is on the screen twice, and the
 // second is the match.
 func TestWaitMatchesWhatCatRepeats(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "cat")
 	for range 20 {
 		seq := send(t, s, line("NEEDLE"))
@@ -165,6 +167,7 @@ func TestWaitMatchesWhatCatRepeats(t *testing.T) {
 // Text that stood before the baseline does not match, whatever is printed
 // later, nor after the session has ended.
 func TestWaitsDoNotMatchOlderText(t *testing.T) {
+	t.Parallel()
 	gate := fifo(t)
 	s, _ := start(t, session.Options{}, "sh", "-c", "echo NEEDLE; read x; echo later; read y < "+gate)
 	waitFor(t, s, "NEEDLE")

@@ -26,6 +26,7 @@ func stubborn(t *testing.T) []string {
 // A copy of a Home has the same ids and no hosts: its sessions are lost. Neither
 // looking at them nor killing them reaches the sessions of the original.
 func TestCopiedHomeDoesNotReachTheOriginal(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, stubborn(t)...)
 	waitFor(t, s, "up")
 	twin := home.Home{Path: filepath.Join(t.TempDir(), "copy")}
@@ -51,6 +52,7 @@ func TestCopiedHomeDoesNotReachTheOriginal(t *testing.T) {
 // Nor does killing by force, if somebody holds the lock of the copy so that its
 // session seems to run: the record names the original's host.
 func TestForcedKillOfACopySparesTheOriginal(t *testing.T) {
+	t.Parallel()
 	s, m := start(t, session.Options{}, "cat")
 	twin := home.Home{Path: filepath.Join(t.TempDir(), "copy")}
 	if err := os.CopyFS(twin.Path, os.DirFS(s.Dir.Home.Path)); err != nil {
@@ -84,6 +86,7 @@ func TestForcedKillOfACopySparesTheOriginal(t *testing.T) {
 
 // Looking at a lost session ends nothing. It tells how many processes are left.
 func TestLookingAtALostSessionEndsNothing(t *testing.T) {
+	t.Parallel()
 	s, m := start(t, session.Options{}, stubborn(t)...)
 	waitFor(t, s, "up")
 	killHost(t, s, m)
@@ -98,6 +101,7 @@ func TestLookingAtALostSessionEndsNothing(t *testing.T) {
 
 // What a dead host left is ended when another session takes its name.
 func TestNewSessionEndsWhatALostOneLeft(t *testing.T) {
+	t.Parallel()
 	s, m := start(t, session.Options{}, stubborn(t)...)
 	waitFor(t, s, "up")
 	killHost(t, s, m)
@@ -118,11 +122,15 @@ func TestNewSessionEndsWhatALostOneLeft(t *testing.T) {
 // A session whose Home was deleted is ended: no verb can find it. An idle host
 // hears of it.
 func TestDeletedHomeEndsItsSessions(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"busy": "while :; do echo tick; sleep 0.1; done",
 		"idle": "cat",
 	} {
-		t.Run(name, func(t *testing.T) { deleteHome(t, script) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			deleteHome(t, script)
+		})
 	}
 }
 

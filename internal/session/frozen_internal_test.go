@@ -11,6 +11,7 @@ import (
 
 // Nobody waits for a process that was stopped before, or is stopped meanwhile.
 func TestUntilStopped(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		need.Feature(t, "only Linux tells that a process is stopped")
 	}

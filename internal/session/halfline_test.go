@@ -31,6 +31,7 @@ var unmarked = []struct {
 // TestHalfLinesAreNotRun checks that a cell is refused where half a line stands
 // in the input of a program without marks, and works when that is gone.
 func TestHalfLinesAreNotRun(t *testing.T) {
+	t.Parallel()
 	for _, p := range unmarked {
 		for _, known := range []bool{true, false} { // whether the prompt is known
 			for name, keys := range map[string][]string{"at its end": nil, "at its start": {"C-a"}, "from the history": {"C-u", "Up"}} {
@@ -100,6 +101,7 @@ func startUnmarked(t *testing.T, argv []string, first string) (s *session.Sessio
 // TestInputBetweenTheLinesOfACell checks that a cell which is typed line by line
 // stops where somebody types in between.
 func TestInputBetweenTheLinesOfACell(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name       string
 		argv       []string
@@ -147,6 +149,7 @@ func TestInputBetweenTheLinesOfACell(t *testing.T) {
 // TestAnswersBetweenTheLinesOfACell checks that what a command has read is no
 // leftover.
 func TestAnswersBetweenTheLinesOfACell(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		argv []string
@@ -181,6 +184,7 @@ func TestAnswersBetweenTheLinesOfACell(t *testing.T) {
 // TestInterruptedCellSendsNoMore interrupts the first line of a cell that is
 // typed line by line.
 func TestInterruptedCellSendsNoMore(t *testing.T) {
+	t.Parallel()
 	s, dir := startShell(t, []string{"dash"})
 	fired, err := s.Fire(t.Context(), "sleep 1000\ntouch OOPS", 0)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 // A cell's record is a file that others may have written: neither its id nor a
 // link beside it decides where an output goes.
 func TestOutputIsKeptInTheSessionOnly(t *testing.T) {
+	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "victim")
 	if err := os.WriteFile(outside, []byte("keep"), 0o600); err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func TestOutputIsKeptInTheSessionOnly(t *testing.T) {
 
 // A record that names somebody else's socket connects den to nobody.
 func TestRecordChoosesNoSocket(t *testing.T) {
+	t.Parallel()
 	other := filepath.Join(t.TempDir(), "agent.sock")
 	l, err := net.Listen("unix", other)
 	if err != nil {

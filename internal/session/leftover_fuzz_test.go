@@ -58,6 +58,7 @@ func strayInput(random *rand.Rand, shell string) (inputs []wire.Input) {
 // DEN_LEFTOVERS sets how often, with other input each time, and
 // DEN_LEFTOVERS_SEED repeats a run; 'make leftovers' does it 10,000 times.
 func TestRandomLeftovers(t *testing.T) {
+	t.Parallel()
 	rounds, seed := 12, uint64(0)
 	if n := fromEnv(t, "DEN_LEFTOVERS"); n > 0 {
 		rounds, seed = int(n), rand.Uint64()
@@ -169,6 +170,7 @@ func typeIntoACell(t *testing.T, s *session.Session, dir string, random *rand.Ra
 // TestRandomLeftoversInPython does the same in a program without marks: a cell
 // gives its own output, or is refused.
 func TestRandomLeftoversInPython(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "python3")
 	rounds, seed := 6, uint64(0)
 	if n := fromEnv(t, "DEN_LEFTOVERS"); n > 0 {

@@ -66,6 +66,7 @@ var leftovers = []struct {
 // A signal to a shell at its prompt makes it discard its line, a moment later:
 // code that was typed by then would lose its beginning.
 func TestCellAfterASignal(t *testing.T) {
+	t.Parallel()
 	for _, argv := range shellsWithMarks {
 		t.Run(argv[0], func(t *testing.T) {
 			t.Parallel()
@@ -87,6 +88,7 @@ func TestCellAfterASignal(t *testing.T) {
 // TestInnerShellOfFish checks that what empties the input of fish is not typed
 // into a shell inside of it.
 func TestInnerShellOfFish(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "fish")
 	s, _ := start(t, session.Options{}, "fish")
 	r, err := s.Run(t.Context(), session.Run{Code: "dash", Timeout: patience})
@@ -117,8 +119,10 @@ func press(chords ...string) wire.Input { return wire.Input{Keys: chords} }
 // TestLeftoversAreNotRun checks that a cell runs what it was given and nothing
 // else, whatever stands in the shell's input.
 func TestLeftoversAreNotRun(t *testing.T) {
+	t.Parallel()
 	for _, argv := range shellsWithMarks {
 		t.Run(argv[0], func(t *testing.T) {
+			t.Parallel()
 			need.Program(t, argv[0])
 			for _, c := range leftovers {
 				if c.only != "" && !strings.Contains(" "+c.only+" ", " "+argv[0]+" ") {

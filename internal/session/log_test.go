@@ -94,6 +94,7 @@ echo all""done; read x < `+gate+`; echo bye`)
 }
 
 func TestLogStreamEqualsLog(t *testing.T) {
+	t.Parallel()
 	s, gate := startBusy(t, small)
 	var followed said
 	done := make(chan error, 1)
@@ -109,7 +110,11 @@ func TestLogStreamEqualsLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for after := range last + 2 { // from every event on
+	var whole said
+	if err := s.Log(t.Context(), wire.Log{}, whole.take); err != nil {
+		t.Fatal(err)
+	}
+	for _, after := range places(t, whole, last) {
 		var got said
 		if err := s.Log(t.Context(), wire.Log{After: after}, got.take); err != nil {
 			t.Fatal(err)
@@ -129,9 +134,30 @@ func TestLogStreamEqualsLog(t *testing.T) {
 	}
 }
 
+// places are events to read from: around every segment's head and the log's
+// end, and some between.
+func places(t *testing.T, log said, last uint64) (all []uint64) {
+	t.Helper()
+	heads := 0
+	for _, part := range log.parts {
+		if seg := part.Segment; seg != nil {
+			heads++
+			all = append(all, max(seg.Seq, 1)-1, seg.Seq, seg.Seq+1)
+		}
+	}
+	if heads < 3 {
+		t.Errorf("the log has %d segments: the test needs more", heads)
+	}
+	for after := uint64(0); after < last; after += max(last/30, 1) {
+		all = append(all, after)
+	}
+	return append(all, last-1, last, last+1)
+}
+
 // From the head of a segment on, a reader that knows nothing of what was
 // before has the right screen at every event.
 func TestLogStreamRebuildsScreens(t *testing.T) {
+	t.Parallel()
 	s, _ := startBusy(t, small)
 	waitFor(t, s, "alldone")
 	last, err := s.LastSeq(t.Context())
@@ -177,6 +203,7 @@ func TestLogStreamRebuildsScreens(t *testing.T) {
 
 // Segments that were dropped are told as a gap.
 func TestLogStreamTellsGaps(t *testing.T) {
+	t.Parallel()
 	s, _ := startBusy(t, small/6)
 	waitFor(t, s, "alldone")
 	status, err := s.HostStatus(t.Context())
@@ -198,8 +225,9 @@ func TestLogStreamTellsGaps(t *testing.T) {
 // A reader that does not read holds neither the program nor the host up, and
 // gets everything when it reads again.
 func TestLogStreamToSlowReader(t *testing.T) {
+	t.Parallel()
 	gate := fifo(t)
-	s, _ := start(t, session.Options{}, "sh", "-c", "seq 1 300000; echo all''done; read x < "+gate)
+	s, _ := start(t, session.Options{}, "sh", "-c", "seq 1 150000; echo all''done; read x < "+gate)
 	var got said
 	stalled, goOn := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
@@ -225,6 +253,7 @@ func TestLogStreamToSlowReader(t *testing.T) {
 // A host that replaces its binary in the middle of the stream loses and
 // doubles nothing.
 func TestLogStreamGoesOnOverUpgrades(t *testing.T) {
+	t.Parallel()
 	gate := fifo(t)
 	s, _ := startLimited(t, session.Options{}, 4<<20, "sh", "-c", "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); done; read word; echo heard $word; read x < "+gate)
 	var got said
@@ -285,6 +314,7 @@ func tell(token chan<- struct{}) {
 
 // A copy of the log is the log, file by file, however often it was broken off.
 func TestMirror(t *testing.T) {
+	t.Parallel()
 	s, gate := startBusy(t, small)
 	dir := filepath.Join(t.TempDir(), "copy")
 	for i := range 5 {

@@ -13,6 +13,7 @@ import (
 
 // TestInnerMarks brings marks into shells inside other programs.
 func TestInnerMarks(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name         string
 		outer, inner []string
@@ -63,6 +64,7 @@ func expectExact(t *testing.T, s *session.Session) {
 // TestNoMarksForAPassword checks that nothing is typed where a password is asked
 // for, and that the cell which asks goes on.
 func TestNoMarksForAPassword(t *testing.T) {
+	t.Parallel()
 	for name, code := range map[string]string{
 		"without echo":          `read -s -p "Secret: " a; echo; echo "got ${#a}"`,
 		"in line mode":          `stty -echo; printf 'Secret: '; head -n 1 | wc -c; stty echo`,
@@ -88,6 +90,7 @@ func TestNoMarksForAPassword(t *testing.T) {
 
 // TestNoInnerMarks expects an error from a program that is no shell.
 func TestNoInnerMarks(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "sh", "-c", "while read -p '> ' x; do :; done")
 	if _, err := s.Wait(t.Context(), wire.Wait{Ready: true, Timeout: patience}); err != nil {
 		t.Fatal(err)

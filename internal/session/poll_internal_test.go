@@ -10,6 +10,7 @@ import (
 // A session that is killed while its cell is polled: the cell ended first, and
 // the poll must not tell another end.
 func TestPollOfACellThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
 	ended := false
 	load := func() (cell.Record, error) {
 		r := cell.Record{Result: cell.Result{CellID: "c", Status: cell.Running}}

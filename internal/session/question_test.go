@@ -32,6 +32,7 @@ func expectQuestion(t *testing.T, s *session.Session, r cell.Result, question st
 
 // TestEveryQuestion answers three questions of one cell.
 func TestEveryQuestion(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "bash", "--norc")
 	run := session.Run{Code: threeQuestions, Timeout: patience}
 	r, err := s.Run(t.Context(), run)
@@ -77,6 +78,7 @@ func askedIn(t *testing.T, s *session.Session) (asked []string) {
 // TestQuestionBehindAQuestion checks that a question which comes without an
 // answer to the one before is told, and that an answer to that one is not typed.
 func TestQuestionBehindAQuestion(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "bash", "--norc")
 	r, err := s.Run(t.Context(), session.Run{Code: `read -t 2 -p "Continue? " a; read -p "Format disk? " b; echo "b is '$b'"`, Timeout: patience})
 	if err != nil {
@@ -105,6 +107,7 @@ func TestQuestionBehindAQuestion(t *testing.T) {
 // TestTypedAnswer checks that a question which was answered by other means is
 // not reported while the program works, and that the next one is.
 func TestTypedAnswer(t *testing.T) {
+	t.Parallel()
 	s, dir := startShell(t, []string{"bash", "--norc"})
 	runCell(t, s, "mkfifo gate")
 	r, err := s.Run(t.Context(), session.Run{Code: `read -p "one? " a; cat gate; read -p "two? " b`, Timeout: patience})
@@ -131,6 +134,7 @@ func TestTypedAnswer(t *testing.T) {
 
 // TestAnswerNothing checks that nothing is typed where nobody asks.
 func TestAnswerNothing(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "bash", "--norc")
 	yes := wire.Input{Keys: []string{"y"}}
 	if _, err := s.Answer(t.Context(), yes, session.Run{}); fault.KindOf(err) != fault.NotFound {
@@ -156,6 +160,7 @@ func TestAnswerNothing(t *testing.T) {
 // TestAwaitCodeThatIsNotSentYet waits again for a cell whose first caller went
 // while the shell still ran its start-up file.
 func TestAwaitCodeThatIsNotSentYet(t *testing.T) {
+	t.Parallel()
 	gate := fifo(t)
 	rc := filepath.Join(t.TempDir(), "rc")
 	if err := os.WriteFile(rc, []byte("read x < "+gate+"\n"), 0o600); err != nil {
@@ -191,6 +196,7 @@ func ptr[T any](v T) *T { return &v }
 // TestNodeAwaits checks that a REPL which pauses, and reads the terminal
 // meanwhile, asks nothing.
 func TestNodeAwaits(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "node")
 	s, _ := start(t, session.Options{}, "node")
 	for _, code := range []string{
@@ -214,6 +220,7 @@ func TestNodeAwaits(t *testing.T) {
 
 // TestGuessedQuestion checks that a cell which only may ask says so.
 func TestGuessedQuestion(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "node")
 	gate := fifo(t)
 	s, _ := start(t, session.Options{}, "node")

@@ -21,6 +21,7 @@ const queries = `\033[c\033[>c\033[6n\033[5n\033]11;?\007\033]11;?\007`
 // which has ended is no input of the shell: the next line that is typed, by no
 // cell, is that line and nothing else.
 func TestRepliesNobodyReads(t *testing.T) {
+	t.Parallel()
 	for _, argv := range append(shellsWithMarks, []string{"busybox", "sh"}) {
 		for _, c := range []struct{ name, code string }{
 			{"of the shell itself", "printf '" + queries + "'"},
@@ -75,6 +76,7 @@ func expectTyped(t *testing.T, s *session.Session, command, output string) {
 // TestRepliesToTheBackground checks that a shell at its prompt is not typed the
 // replies to a command in the background.
 func TestRepliesToTheBackground(t *testing.T) {
+	t.Parallel()
 	for _, argv := range append(shellsWithMarks, []string{"busybox", "sh"}) {
 		t.Run(argv[0], func(t *testing.T) {
 			t.Parallel()
@@ -98,6 +100,7 @@ func TestRepliesToTheBackground(t *testing.T) {
 // TestRepliesInPython checks that a REPL without marks is not typed the replies
 // to what a cell printed.
 func TestRepliesInPython(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "python3")
 	s, _ := start(t, session.Options{}, "python3", "-q")
 	for i := range 3 {
@@ -127,6 +130,7 @@ ask(sys.argv[1] == 'early', float(sys.argv[2]))
 // TestRepliesToPrograms checks that programs get the replies that they read,
 // whenever they set up the terminal for it.
 func TestRepliesToPrograms(t *testing.T) {
+	t.Parallel()
 	need.Program(t, "python3")
 	for _, argv := range append(shellsWithMarks, []string{"busybox", "sh"}, []string{"python3", "-q"}) {
 		t.Run(argv[0], func(t *testing.T) {
@@ -154,6 +158,7 @@ func TestRepliesToPrograms(t *testing.T) {
 
 // TestRepliesToTheShell checks that a shell which asks itself gets the reply.
 func TestRepliesToTheShell(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		argv []string
 		code string
@@ -179,6 +184,7 @@ func TestRepliesToTheShell(t *testing.T) {
 // TestRepliesToEditors checks that full-screen programs get the replies to what
 // they ask at their start.
 func TestRepliesToEditors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, start, shows, ask, want, end string }{
 		{"vim", "vim -u NONE -N", "~", ":echo v:termresponse", ">1;390;0c", ":q!"},
 		{"tmux", "tmux -S socket -f /dev/null new sh", "0:sh*", "tmux display -p '#{client_termtype}'", "den(", "exit"},

@@ -156,6 +156,7 @@ func upgrade(t *testing.T, s *session.Session) {
 // A cell and a wait that were asked of a host are answered by the binary that
 // replaced it.
 func TestRunAndWaitGoOnOverAnUpgrade(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "bash", "--norc")
 	gate := fifo(t)
 	ran := make(chan error, 1)
@@ -187,6 +188,7 @@ func TestRunAndWaitGoOnOverAnUpgrade(t *testing.T) {
 
 // What can be asked of a session that is over is answered from its files.
 func TestOver(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "sh", "-c", "echo last line; exit 3")
 	if r, err := s.Wait(t.Context(), wire.Wait{Exit: true, Timeout: patience}); err != nil || !r.Matched {
 		t.Fatalf("wait for the exit: %+v, %v", r, err)
@@ -225,6 +227,7 @@ func TestOver(t *testing.T) {
 
 // Killing a session whose host was killed ends what that left running.
 func TestKillOfALostSession(t *testing.T) {
+	t.Parallel()
 	s, m := start(t, session.Options{}, "sh", "-c", "trap '' HUP; echo up; while :; do read x; done <"+fifo(t))
 	waitFor(t, s, "up")
 	killHost(t, s, m)
@@ -242,6 +245,7 @@ func TestKillOfALostSession(t *testing.T) {
 
 // Killing a session whose program has ended ends what that left running.
 func TestKillOfAnEndedSession(t *testing.T) {
+	t.Parallel()
 	// The program ends once the other is out of its session: the hang-up of the
 	// terminal would end that one too.
 	gate := fifo(t)
@@ -265,6 +269,7 @@ func TestKillOfAnEndedSession(t *testing.T) {
 // A wait that the host answers when the program ends, and the same wait of the
 // session that is over, have one answer.
 func TestPastWaitEqualsLiveWait(t *testing.T) {
+	t.Parallel()
 	gate := fifo(t)
 	s, _ := start(t, session.Options{}, "sh", "-c", "printf 'hello there'; read x < "+gate+"; exit 3")
 	hash := waitFor(t, s, "hello").ScreenHash
@@ -324,6 +329,7 @@ func TestPastWaitEqualsLiveWait(t *testing.T) {
 // A session is reached by whatever the dialer makes of its record: here by a
 // pipe inside this process, while the socket is not where the record says.
 func TestDialer(t *testing.T) {
+	t.Parallel()
 	var moved string
 	var dialed atomic.Int32
 	relay := func(ctx context.Context, m *home.Manifest) (net.Conn, error) {
@@ -373,6 +379,7 @@ func TestDialer(t *testing.T) {
 // A host cuts off a terminal that takes nothing for too long. When it goes on
 // it is attached again, and sees the screen as it is.
 func TestAttachGoesOnWhenCutOff(t *testing.T) {
+	t.Parallel()
 	var last atomic.Pointer[net.Conn]
 	dial := func(ctx context.Context, m *home.Manifest) (net.Conn, error) {
 		c, err := rpc.Unix(m.Socket)(ctx)
@@ -401,6 +408,7 @@ func TestAttachGoesOnWhenCutOff(t *testing.T) {
 // Whoever is attached stays so over an upgrade, and all that was typed arrives
 // once.
 func TestAttachGoesOnOverAnUpgrade(t *testing.T) {
+	t.Parallel()
 	s, _ := start(t, session.Options{}, "sh", "-c", "stty -echo; echo go; while read l; do echo \"<$l>\"; done")
 	waitFor(t, s, "go")
 	a := s.Attach(wire.Attach{Cols: 80, Rows: 24})
@@ -442,6 +450,7 @@ func TestAttachGoesOnOverAnUpgrade(t *testing.T) {
 // Following ends with the session, also when its host was killed and wrote no
 // last event.
 func TestFollowEndsWithTheHost(t *testing.T) {
+	t.Parallel()
 	s, m := start(t, session.Options{}, "sh", "-c", "echo one; cat")
 	waitFor(t, s, "one")
 	seen := make(chan struct{})
@@ -482,6 +491,7 @@ func TestFollowEndsWithTheHost(t *testing.T) {
 
 // A cell that died with its host is told as failed, not as running.
 func TestPollOfACellWhoseHostWasKilled(t *testing.T) {
+	t.Parallel()
 	s, m := start(t, session.Options{}, "bash", "--norc")
 	fired, err := s.Fire(t.Context(), "echo up; read x < "+fifo(t), patience)
 	if err != nil {
@@ -500,6 +510,7 @@ func TestPollOfACellWhoseHostWasKilled(t *testing.T) {
 // A session whose files are not here is asked of its host: its present, its
 // past and its log, over upgrades.
 func TestRemote(t *testing.T) {
+	t.Parallel()
 	here, m := start(t, session.Options{}, "bash", "--norc")
 	far := session.In(home.Dir{ID: here.Dir.ID, Path: "/nowhere"}, session.Options{
 		Remote: true,
