@@ -74,6 +74,10 @@ soak: build ## kill hosts at random under output, 500 times
 leftovers: ## random input left in four shells before cells, 10,000 times
 	DEN_LEFTOVERS=10000 $(GO) test -count 1 -timeout 240m -parallel 8 -run TestRandomLeftovers -v ./internal/session/
 
+.PHONY: floods
+floods: setup ## the dashboard's page beside fifty sessions that flood
+	DEN_FLOODS=50 $(GO) test -count 1 -timeout 30m -run TestFloodStaysUsable -v ./internal/dashboard/web/
+
 .PHONY: stress
 stress: build ## cells of 50 clients for two minutes, 200 cells a second for one, ten million lines
 	DEN_STRESS=50 DEN_STRESS_TIME=2m $(GO) test -race -count 1 -timeout 60m -run 'TestCellStress' -v ./acceptance/

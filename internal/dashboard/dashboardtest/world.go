@@ -26,9 +26,13 @@ var build = sync.OnceValues(func() (den string, err error) {
 	return filepath.Join(built, "den"), dentest.Build(built, "den", "dend")
 })
 
-// Main runs the tests, removes what was built for them, and exits.
-func Main(m *testing.M) {
+// Main runs the tests, ends what they share, removes what was built for them,
+// and exits.
+func Main(m *testing.M, endShared ...func()) {
 	code := m.Run()
+	for _, end := range endShared {
+		end()
+	}
 	if built != "" {
 		os.RemoveAll(built) // Best effort: a temporary directory.
 	}

@@ -45,6 +45,7 @@ const goodDecision = `{"agent":"coder","id":"k3f","option":"deny"}`
 
 // Without --allow-actions there is nothing to post to, and no token.
 func TestPageDecidesNothingUnlessAllowed(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, filepath.Join(t.TempDir(), "den.toml"))
 	c := visitor(t)
 	if token := w.actionToken(c); token != "" {
@@ -66,6 +67,7 @@ func TestPageDecidesNothingUnlessAllowed(t *testing.T) {
 
 // Pages may act only where no other machine reaches them.
 func TestActionsNeedALoopbackAddress(t *testing.T) {
+	t.Parallel()
 	if _, err := web.Listen(t.Context(), web.Options{AllowActions: true, Addr: "0.0.0.0:0"}); fault.KindOf(err) != fault.Usage || fault.HintOf(err) == "" {
 		t.Errorf("%v", err)
 	}
@@ -74,6 +76,7 @@ func TestActionsNeedALoopbackAddress(t *testing.T) {
 // A decision that is not den's own page's is refused. The last row, where no
 // keeper runs, shows that the others were refused for their reason alone.
 func TestForgedDecisionsAreRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, filepath.Join(t.TempDir(), "den.toml"), allowActions)
 	own := visitor(t)
 	token := w.actionToken(own)

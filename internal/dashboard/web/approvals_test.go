@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,19 +70,19 @@ func (w *team) ask(agent, text string) <-chan string {
 // open waits for the only open request of an agent.
 func (w *team) open(agent string) keeper.Approval {
 	w.T.Helper()
-	for ctx := within(w.T); ctx.Err() == nil; {
+	var found keeper.Approval
+	w.eventually("'"+agent+"' asks for something", func() bool {
 		var all keeper.Approvals
 		if err := json.Unmarshal([]byte(w.Do("approvals", "-j")), &all); err != nil {
 			w.T.Fatal(err)
 		}
-		for _, a := range all.Approvals {
-			if a.Agent == agent {
-				return a
-			}
+		i := slices.IndexFunc(all.Approvals, func(a keeper.Approval) bool { return a.Agent == agent })
+		if i >= 0 {
+			found = all.Approvals[i]
 		}
-	}
-	w.T.Fatalf("'%s' asks for nothing", agent)
-	return keeper.Approval{}
+		return i >= 0
+	})
+	return found
 }
 
 func (w *team) exists(name string) bool {
@@ -111,6 +112,7 @@ func (p *tab) pressOn(id, button string) {
 // People decide on the page: what is approved runs, what is denied does not,
 // and what nobody decides in time is told.
 func TestDecisionsOnThePage(t *testing.T) {
+	t.Parallel()
 	w := newTeam(t)
 	p := w.browse(1200, 900)
 	p.expected = "Failed to load resource" // the refusals that are asked for below
@@ -218,6 +220,7 @@ func (w *team) checkAudit(texts ...string) {
 // An agent that has the page's address, with its token, does not get to
 // decide: neither openly nor from a process that hides whose it is.
 func TestAgentDoesNotDecideOnThePage(t *testing.T) {
+	t.Parallel()
 	w := newTeam(t)
 	answer := w.ask("coder", "run touch stolen")
 	id := w.open("coder").ID

@@ -16,6 +16,7 @@ func request(r keeper.ApprovalRequest, input string) keeper.Waiting {
 
 // A page gets the whole request, or is told that it does not.
 func TestRequestsAreWholeOrMarked(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("日", maxShown)
 	for name, test := range map[string]struct {
 		w   keeper.Waiting
@@ -48,6 +49,7 @@ func TestRequestsAreWholeOrMarked(t *testing.T) {
 }
 
 func TestManyWaitingAreCounted(t *testing.T) {
+	t.Parallel()
 	a := newAttention(keeper.Attention{Waiting: make([]keeper.Waiting, maxWaiting+3)})
 	if len(a.Waiting) != maxWaiting || a.Left != 3 {
 		t.Errorf("%d, and %d left", len(a.Waiting), a.Left)

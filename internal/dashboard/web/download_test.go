@@ -19,18 +19,15 @@ import (
 func (w *world) listed(c *http.Client, name string) string {
 	w.T.Helper()
 	address := w.root() + "api/sessions/" + w.Dir(name).ID
-	for ctx := within(w.T); ; {
-		r, body := get(w.T, c, address+"/timeline")
-		if r.StatusCode == http.StatusOK {
-			return address
-		}
-		if ctx.Err() != nil {
-			w.T.Fatalf("session %s: %s\n%s", name, r.Status, body)
-		}
-	}
+	w.eventually("session "+name+" is listed", func() bool {
+		r, _ := get(w.T, c, address+"/timeline")
+		return r.StatusCode == http.StatusOK
+	})
+	return address
 }
 
 func TestDownloads(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "sh", "--cols", "40", "--rows", "10", "bash")
 	w.Do("run", "sh", "clear; echo only then")
@@ -80,6 +77,7 @@ func TestDownloads(t *testing.T) {
 }
 
 func TestWhatCannotBeAnswered(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "sh", "cat")
 	c := visitor(t)
@@ -126,17 +124,10 @@ func TestPageSavesFilms(t *testing.T) {
 	p.until(`document.querySelector("[data-film=webm]").href.includes("` + w.Dir("sh").ID + `")`)
 	p.eval(`document.querySelector("[data-film=webm]").click()`, nil)
 	path := filepath.Join(dir, "sh.webm")
-	for ctx := within(t); ; { // it has this name when it is whole
-		if data, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(data), "\x1a\x45\xdf\xa3") {
-			break
-		}
-		if ctx.Err() != nil {
-			var said string
-			p.eval(`document.getElementById("note").innerText`, &said)
-			t.Fatalf("no film came; the page says %q", said)
-		}
-		p.until(`true`) // as long as the page is there
-	}
+	w.eventually("a film comes", func() bool { // it has this name when it is whole
+		data, err := os.ReadFile(path)
+		return err == nil && strings.HasPrefix(string(data), "\x1a\x45\xdf\xa3")
+	})
 	p.until(`document.getElementById("note").hidden`)
 	p.expected = "status of 501"
 	t.Setenv("PATH", t.TempDir()) // the server is in this process

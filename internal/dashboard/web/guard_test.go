@@ -78,6 +78,7 @@ func (w *world) root() string {
 }
 
 func TestTokenIsRequired(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	c := visitor(t)
 	for _, path := range []string{"", "assets/app.js", "assets/icon.svg", "live", "api/sessions/x/timeline", "?token=", "?token=wrong"} {
@@ -107,6 +108,7 @@ func TestTokenIsRequired(t *testing.T) {
 }
 
 func TestCookie(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	c := visitor(t)
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -125,6 +127,7 @@ func TestCookie(t *testing.T) {
 }
 
 func TestOtherNamesAndPagesAreRefused(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	c := visitor(t)
 	get(t, c, w.server.URL())
@@ -160,6 +163,7 @@ func TestOtherNamesAndPagesAreRefused(t *testing.T) {
 }
 
 func TestPolicyForbidsAllButThePage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	r, body := get(t, visitor(t), w.server.URL())
 	policy := r.Header.Get("Content-Security-Policy")
@@ -192,6 +196,7 @@ func (w *world) dial(ctx context.Context, c *http.Client, origin string) (*webso
 }
 
 func TestOtherPagesGetNoConnection(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	c := visitor(t)
 	get(t, c, w.server.URL())
@@ -207,6 +212,7 @@ func TestOtherPagesGetNoConnection(t *testing.T) {
 
 // Headers that never end must not hold the server when it is told to end.
 func TestEndsWithRequestsUnderWay(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	u, _ := url.Parse(w.root())
 	conn, err := new(net.Dialer).DialContext(within(t), "tcp", u.Host)

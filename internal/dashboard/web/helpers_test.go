@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,6 +20,7 @@ import (
 	"den/internal/dashboard/web/browser"
 	"den/internal/keeper"
 	"den/internal/need"
+	"den/internal/poll"
 )
 
 // patience is how long a test waits for what must come; only a hang reaches it.
@@ -28,7 +30,32 @@ const patience = 10 * time.Minute
 
 var shots = flag.String("shots", "", "leave pictures of the page in this directory, to be looked at")
 
-func TestMain(m *testing.M) { dashboardtest.Main(m) }
+func TestMain(m *testing.M) { dashboardtest.Main(m, endBrowser) }
+
+// chromium is the browser in which all tests open their tabs.
+var chromium struct {
+	once sync.Once
+	*browser.Browser
+	err error
+}
+
+func startBrowser() (*browser.Browser, error) {
+	chromium.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		chromium.Browser, chromium.err = browser.Start(ctx)
+	})
+	return chromium.Browser, chromium.err
+}
+
+func endBrowser() {
+	if chromium.Browser == nil {
+		return // no test needed it
+	}
+	if err := chromium.Close(); err != nil {
+		fmt.Fprintf(os.Stderr, "end the browser: %v\n", err)
+	}
+}
 
 // world is a Home with real sessions, a server that shows it, and a browser.
 type world struct {
@@ -97,6 +124,15 @@ func newWorld(t *testing.T, workspace string, change ...func(*web.Options)) *wor
 	return w
 }
 
+// eventually asks until the answer is yes, and fails the test if it never is.
+func (w *world) eventually(what string, holds func() bool) {
+	w.T.Helper()
+	err := poll.Until(within(w.T), func() (bool, error) { return holds(), nil })
+	if err != nil {
+		w.T.Fatalf("never: %s", what)
+	}
+}
+
 // within ends with the test's patience.
 func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -110,26 +146,23 @@ func (w *world) browse(width, height int) *tab {
 	if _, err := browser.Path(); err != nil {
 		need.Missing(w.T, "%v", err)
 	}
-	ctx := within(w.T)
-	b, err := browser.Start(ctx)
+	b, err := startBrowser()
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.T.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			w.T.Errorf("end the browser: %v", err)
-		}
-	})
-	p, err := b.Open(ctx, w.server.URL(), width, height)
+	p, err := b.Open(within(w.T), w.server.URL(), width, height)
 	if err != nil {
 		w.T.Fatal(err)
 	}
 	tab := &tab{t: w.T, page: p}
 	w.T.Cleanup(func() {
-		for _, line := range b.Heard() {
+		for _, line := range p.Heard() {
 			if tab.expected == "" || !strings.Contains(line, tab.expected) {
 				w.T.Errorf("the page complains: %s", line)
 			}
+		}
+		if err := p.Close(context.Background()); err != nil {
+			w.T.Errorf("close the page: %v", err)
 		}
 	})
 	return tab

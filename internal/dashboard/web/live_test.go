@@ -20,6 +20,7 @@ func (p *tab) openSession(id string) {
 }
 
 func TestLiveOutputAppears(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "one", "cat")
 	p := w.browse(1200, 800)
@@ -41,6 +42,7 @@ func TestLiveOutputAppears(t *testing.T) {
 
 // Pixels tell that the canvas itself was drawn on, and where.
 func TestCanvasIsDrawn(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "box", "--cols", "40", "--rows", "10", "bash", "-c", `printf '\033[48;2;10;200;30m%40s\033[m\n\033[7m日本\033[m │█\n' ' '; cat`)
 	w.Do("wait", "box", "--text", "█")
@@ -85,6 +87,7 @@ func TestCanvasIsDrawn(t *testing.T) {
 }
 
 func TestScrubShowsThePast(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "sh", "bash")
 	for i := range 4 {
@@ -119,6 +122,7 @@ func TestScrubShowsThePast(t *testing.T) {
 }
 
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	for _, name := range []string{"alpha", "beta", "gamma"} {
 		w.Do("new", name, "cat")
@@ -153,6 +157,7 @@ func TestKeyboard(t *testing.T) {
 
 // A browser that draws nothing gets three messages, and then the newest.
 func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "flood", "bash", "-c", "seq 1 20000; echo the end; cat")
 	w.Do("wait", "flood", "--text", "the end")
@@ -214,6 +219,7 @@ func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
 }
 
 func TestAgents(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "den.toml")
 	config := "[workspace]\nname = \"crew\"\n\n[[agents]]\nname = \"writer\"\nstart_command = [\"cat\"]\n"

@@ -49,6 +49,7 @@ func (w *world) past(name string, ticks int) {
 }
 
 func TestNightsOverHTTP(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.night("demo", 1)
 	c := visitor(t)
@@ -100,6 +101,7 @@ func TestNightsOverHTTP(t *testing.T) {
 
 // The page shows a timeline; a tick opens with its transcript and its terminals.
 func TestNightOnThePage(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.night("demo", 2)
 	p := w.browse(1300, 850)
@@ -139,6 +141,7 @@ func TestNightOnThePage(t *testing.T) {
 
 // A click on a bar opens its tick, and one that is not there says so.
 func TestClickOnATick(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, "")
 	w.night("demo", 0)
 	w.past("demo", 30)

@@ -18,6 +18,7 @@ func frameOf(cols, rows int, output string) *dashboard.Frame {
 
 // Every cell has its place, whatever its characters are made of.
 func TestPaintPutsCharactersIntoCells(t *testing.T) {
+	t.Parallel()
 	p := newPaint(nil, frameOf(20, 2, "ab日本c e\u0301x│─\r\n"+"12345678901234567日9"))
 	want := []paintLine{
 		{Row: 0, Runs: []paintRun{
@@ -32,6 +33,7 @@ func TestPaintPutsCharactersIntoCells(t *testing.T) {
 }
 
 func TestPaintSaysOnlyWhatChanged(t *testing.T) {
+	t.Parallel()
 	from := frameOf(10, 3, "one\r\ntwo\r\nthree")
 	to := frameOf(10, 3, "one\r\n\x1b[31mTWO\x1b[m\r\nthree")
 	p := newPaint(from, to)
@@ -48,6 +50,7 @@ func TestPaintSaysOnlyWhatChanged(t *testing.T) {
 
 // The page's theme gives the colours, but for those that a program has set.
 func TestPaintSaysWhichColoursAreTheProgramsOwn(t *testing.T) {
+	t.Parallel()
 	plain := newPaint(nil, frameOf(10, 1, "\x1b[31mred\x1b[38;5;200mpink"))
 	if plain.FG != "" || plain.BG != "" || len(plain.Palette) != 0 {
 		t.Errorf("stock colours are sent: %q %q %v", plain.FG, plain.BG, plain.Palette)

@@ -31,6 +31,9 @@ func Path() (string, error) {
 	return "", fault.Hintf(fault.Errorf(fault.NotFound, "no Chromium is installed"), "apt-get install chromium")
 }
 
+// maxHeard bounds what is kept of a tab's complaints: the first ones say most.
+const maxHeard = 200
+
 // Browser is a running Chromium. It is safe for concurrent use.
 type Browser struct {
 	cmd  *exec.Cmd
@@ -41,7 +44,7 @@ type Browser struct {
 	mu      sync.Mutex // guards the fields below
 	last    int
 	waiting map[int]chan answer // of calls without an answer yet
-	heard   []string            // what pages wrote to their consoles, and broke
+	heard   map[string][]string // by tab: what it wrote to its console, and broke
 	err     error               // why nothing is read any more
 }
 
@@ -68,7 +71,7 @@ func Start(ctx context.Context) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Browser{dir: dir, waiting: map[int]chan answer{}, read: make(chan struct{})}
+	b := &Browser{dir: dir, waiting: map[int]chan answer{}, heard: map[string][]string{}, read: make(chan struct{})}
 	b.cmd = exec.Command(path, append(flags, "--user-data-dir="+dir, "about:blank")...)
 	b.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it has many children
 	words, err := b.cmd.StderrPipe()
@@ -123,9 +126,10 @@ func (b *Browser) listen() {
 			return
 		}
 		var m struct {
-			ID     int
-			Method string
-			Params json.RawMessage
+			ID        int
+			SessionID string
+			Method    string
+			Params    json.RawMessage
 			answer
 		}
 		if err := json.Unmarshal(raw, &m); err == nil && m.ID > 0 {
@@ -133,18 +137,11 @@ func (b *Browser) listen() {
 				c <- m.answer // it has room for one
 				delete(b.waiting, m.ID)
 			}
-		} else if len(b.heard) < 200 && (m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded" || m.Method == "Runtime.consoleAPICalled") {
-			b.heard = append(b.heard, string(m.Params))
+		} else if len(b.heard[m.SessionID]) < maxHeard && (m.Method == "Runtime.exceptionThrown" || m.Method == "Log.entryAdded" || m.Method == "Runtime.consoleAPICalled") {
+			b.heard[m.SessionID] = append(b.heard[m.SessionID], string(m.Params))
 		}
 		b.mu.Unlock()
 	}
-}
-
-// Heard returns what pages wrote to their consoles, and what broke in them.
-func (b *Browser) Heard() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]string(nil), b.heard...)
 }
 
 func (b *Browser) call(ctx context.Context, session, method string, params, result any) error {

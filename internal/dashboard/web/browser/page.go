@@ -5,26 +5,38 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
-// Page is a tab.
+// Page is a tab that shares nothing with others: it has cookies, storage and
+// downloads of its own.
 type Page struct {
-	b       *Browser
-	session string
+	b        *Browser
+	identity string // Chromium's id of what tabs can share
+	session  string
 }
 
-// Open opens a tab at an address.
+// Open opens a tab at an address. It ends with Close, or with the browser.
 func (b *Browser) Open(ctx context.Context, url string, width, height int) (*Page, error) {
+	var made struct{ BrowserContextID string }
+	if err := b.call(ctx, "", "Target.createBrowserContext", nil, &made); err != nil {
+		return nil, err
+	}
 	var target struct{ TargetID string }
-	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank"}, &target); err != nil {
+	// A window of its own: a tab behind another one is not drawn.
+	if err := b.call(ctx, "", "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": made.BrowserContextID, "newWindow": true}, &target); err != nil {
 		return nil, err
 	}
 	var attached struct{ SessionID string }
 	if err := b.call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached); err != nil {
 		return nil, err
 	}
-	p := &Page{b, attached.SessionID}
+	p := &Page{b, made.BrowserContextID, attached.SessionID}
+	// Keys move its focus, whichever window has that of the browser.
+	if err := p.Call(ctx, "Emulation.setFocusEmulationEnabled", map[string]any{"enabled": true}, nil); err != nil {
+		return nil, err
+	}
 	for _, domain := range []string{"Page", "Runtime", "Log"} {
 		if err := p.Call(ctx, domain+".enable", nil, nil); err != nil {
 			return nil, err
@@ -34,6 +46,18 @@ func (b *Browser) Open(ctx context.Context, url string, width, height int) (*Pag
 		return nil, err
 	}
 	return p, p.Navigate(ctx, url)
+}
+
+// Close closes the tab, and forgets what it kept.
+func (p *Page) Close(ctx context.Context) error {
+	return p.b.call(ctx, "", "Target.disposeBrowserContext", map[string]any{"browserContextId": p.identity}, nil)
+}
+
+// Heard returns what the page wrote to its console, and what broke in it.
+func (p *Page) Heard() []string {
+	p.b.mu.Lock()
+	defer p.b.mu.Unlock()
+	return slices.Clone(p.b.heard[p.session])
 }
 
 // Call speaks DevTools to the tab.
@@ -60,7 +84,7 @@ func (p *Page) Size(ctx context.Context, width, height int, scale float64) error
 
 // SaveTo lets the browser save downloads in a directory, without asking.
 func (p *Page) SaveTo(ctx context.Context, dir string) error {
-	return p.b.call(ctx, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": dir}, nil)
+	return p.b.call(ctx, "", "Browser.setDownloadBehavior", map[string]any{"behavior": "allow", "downloadPath": dir, "browserContextId": p.identity}, nil)
 }
 
 // Prefer sets what the system prefers: "dark" or "light".
