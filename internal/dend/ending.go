@@ -2,14 +2,20 @@ package dend
 
 import (
 	"context"
-	"errors"
 	"sync"
 
+	"den/internal/conversation"
 	"den/internal/fault"
 )
 
 // errDown is why a keeper ends that was told to.
-var errDown = errors.New("den down")
+var errDown error = downError{}
+
+// downError is a conversation.ErrAgentEnded, too.
+type downError struct{}
+
+func (downError) Error() string        { return "den down" }
+func (downError) Is(target error) bool { return target == conversation.ErrAgentEnded }
 
 // ending is the way down. Once begun it is gone to its end, whoever stops
 // waiting for it: a keeper that has ended its agents and stays would keep

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"den/internal/conversation/outbox"
@@ -102,14 +103,13 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 }
 
 // deliver types what is queued for the agents, whatever their configuration
-// becomes meanwhile, and for those that may still finish.
+// becomes meanwhile, and for those that may still finish. It waits for nobody
+// before the context ends: a message that is being typed is typed to its end,
+// and that may take a minute.
 func (d *daemon) deliver(ctx context.Context) {
-	running := map[string]*delivery{}
-	defer func() {
-		for _, r := range running {
-			r.end()
-		}
-	}()
+	latest := map[string]*delivery{} // of each key; it may have ended
+	var all sync.WaitGroup
+	defer all.Wait()
 	for {
 		d.mu.Lock()
 		wanted := map[string]member{}
@@ -118,15 +118,19 @@ func (d *daemon) deliver(ctx context.Context) {
 		}
 		changed := d.changed
 		d.mu.Unlock()
-		for key, r := range running {
-			if m, ok := wanted[key]; !ok || m != r.of {
-				r.end()
-				delete(running, key)
+		for key, r := range latest {
+			if _, ok := wanted[key]; !ok {
+				r.cancel()
+				if r.isOver() {
+					delete(latest, key)
+				}
 			}
 		}
 		for key, m := range wanted {
-			if running[key] == nil {
-				running[key] = beginDelivery(ctx, m)
+			if before := latest[key]; before == nil || before.of != m {
+				r := newDelivery(ctx, m, before)
+				latest[key] = r
+				all.Go(r.run)
 			}
 		}
 		select {
@@ -137,35 +141,50 @@ func (d *daemon) deliver(ctx context.Context) {
 	}
 }
 
-// delivery is one agent's goroutine that types.
+// delivery types at one agent, as one configuration has it.
 type delivery struct {
 	of     member
+	ctx    context.Context
 	cancel context.CancelFunc
-	done   chan struct{}
+	before *delivery // of the same agent: it ends first; or nil
+	over   chan struct{}
 }
 
-func beginDelivery(ctx context.Context, m member) *delivery {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &delivery{of: m, cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		for {
-			err := m.DeliverNudges(ctx)
-			if ctx.Err() != nil {
-				return
-			}
-			log.Printf("deliver nudges to %s: %v; again in a moment", m.Name(), err)
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(time.Second):
-			}
-		}
-	}()
+// newDelivery ends the one before. The new one begins when that has ended.
+func newDelivery(ctx context.Context, m member, before *delivery) *delivery {
+	r := &delivery{of: m, before: before, over: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	if before != nil {
+		before.cancel()
+	}
 	return r
 }
 
-func (r *delivery) end() {
-	r.cancel()
-	<-r.done
+func (r *delivery) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *delivery) run() {
+	defer close(r.over)
+	defer r.cancel()
+	if r.before != nil {
+		<-r.before.over
+		r.before = nil
+	}
+	for r.ctx.Err() == nil {
+		err := r.of.DeliverNudges(r.ctx)
+		if r.ctx.Err() != nil {
+			return
+		}
+		log.Printf("deliver nudges to %s: %v; again in a moment", r.of.Name(), err)
+		select {
+		case <-r.ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 }

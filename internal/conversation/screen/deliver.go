@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"time"
 
 	"den/internal/conversation"
@@ -124,11 +125,17 @@ func (c *Conversation) awaitTurn(ctx context.Context, m outbox.Message) (string,
 }
 
 // hand gives the message to the agent and finds out what became of it. From
-// here on the caller's context does not matter: half a message helps nobody.
-// again is true where it was certainly not sent.
-func (c *Conversation) hand(ctx context.Context, m outbox.Message, before string) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second+2*c.timing.Confirm+c.timing.Patience)
+// here on the caller's context does not matter, unless it ended with the agent:
+// half a message helps nobody. again is true where it was certainly not sent.
+func (c *Conversation) hand(caller context.Context, m outbox.Message, before string) (again bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), 20*time.Second+2*c.timing.Confirm+c.timing.Patience)
 	defer cancel()
+	agentEnded := func() bool { return errors.Is(context.Cause(caller), conversation.ErrAgentEnded) }
+	defer context.AfterFunc(caller, func() {
+		if agentEnded() {
+			cancel()
+		}
+	})()
 	life := c.life(ctx)
 	o, err := c.transmit(ctx, m, before)
 	switch fault.KindOf(err) {
@@ -144,8 +151,9 @@ func (c *Conversation) hand(ctx context.Context, m outbox.Message, before string
 	if err != nil {
 		o.progress, o.evidence = conversation.Sent, err.Error()
 	}
-	if c.life(ctx) != life && o.expect != outbox.ExpectSource {
-		o = sent("the agent ended while it was typed") // what was seen is another one's
+	switch another := c.life(ctx) != life; {
+	case agentEnded() && o.progress == conversation.Sent, another && o.expect != outbox.ExpectSource:
+		o = sent("the agent ended while it was typed") // what was seen may be another one's
 	}
 	return false, c.finish(m.ID, o, life)
 }
