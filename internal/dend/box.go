@@ -16,14 +16,11 @@ import (
 	"den/internal/harness/ipc"
 	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/provider/boxed"
 	"den/internal/provider/container"
-	"den/internal/provider/native"
 	"den/internal/runner"
 	"den/internal/runner/acp"
 	"den/internal/runner/local"
 	"den/internal/runner/remote"
-	"den/internal/runner/remote/holder"
 	"den/internal/workspace"
 )
 
@@ -31,24 +28,6 @@ import (
 // processes in a container.
 func isBoxed(ag *workspace.Agent) bool {
 	return ag.IsMind() && ag.SessionProvider == container.Kind
-}
-
-// boxed is the provider of such agents.
-func (ps *providers) boxed() (provider.Provider, error) {
-	here, err := ps.get("native")
-	if err != nil {
-		return nil, err
-	}
-	there, err := ps.get(container.Kind)
-	if err != nil {
-		return nil, err
-	}
-	harnesses, ok := here.(*native.Provider)
-	box, also := there.(*container.Provider)
-	if !ok || !also {
-		return nil, fault.Errorf(fault.Internal, "no harness can run beside a container: the providers are %T and %T", here, there)
-	}
-	return boxed.New(harnesses, box, []string{container.Den, holder.Verb, holder.ModePlace}), nil
 }
 
 // boxLimit bounds the end of a container.

@@ -117,6 +117,40 @@ func (c *chatServer) ensure(ws *workspace.Workspace) error {
 	return errors.Join(err, c.startLocked(before))
 }
 
+// chatState is what a server can go back to.
+type chatState struct {
+	place    chatPlace
+	settings workspace.Server
+	runs     bool
+}
+
+func (c *chatServer) now() (chatState, error) {
+	place, err := c.where() // also that of the keeper before
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return chatState{place: place, settings: c.settings, runs: c.stop != nil}, err
+}
+
+// goBack makes the channels be where they were before a workspace that was
+// refused.
+func (c *chatServer) goBack(to chatState) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to.runs && c.stop != nil && c.settings == to.settings {
+		return nil
+	}
+	c.stopLocked()
+	c.place, c.settings = to.place, to.settings
+	switch {
+	case to.runs:
+		return c.startLocked(to.settings)
+	case to.place.Address == "":
+		os.Remove(c.file()) // Best effort: nobody looks for channels.
+		return nil
+	}
+	return c.saveLocked()
+}
+
 // startLocked notes where the channels are, and starts the keeper's own server
 // if they are there.
 func (c *chatServer) startLocked(s workspace.Server) error {

@@ -204,18 +204,12 @@ func (d *daemon) read() (*workspace.Workspace, error) {
 func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Lock()
 	counts := maps.Clone(d.counts)
-	d.session = ws.Session
 	d.mu.Unlock()
 	if counts == nil {
 		counts = map[string]int{}
 	}
 	maps.Copy(counts, sizes)
-	if d.keeps {
-		if err := d.chat.ensure(ws); err != nil {
-			return err
-		}
-	}
-	plan, members, err := d.plan(ws, counts)
+	plan, members, err := d.propose(ws, counts)
 	if err != nil {
 		return err
 	}
@@ -239,6 +233,30 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	}
 	d.controller.Apply(plan)
 	return d.note(ws, members)
+}
+
+// propose makes the plan of a workspace, and what it needs the keeper's. A
+// workspace that is refused leaves everything as it was.
+func (d *daemon) propose(ws *workspace.Workspace, counts map[string]int) ([]controller.Member, map[string]member, error) {
+	chat, err := d.chat.now()
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.keeps { // before the plan: harnesses are told where the channels are
+		if err := d.chat.ensure(ws); err != nil {
+			return nil, nil, err
+		}
+	}
+	f := d.newDraft(ws)
+	plan, members, err := f.plan(counts)
+	if err == nil {
+		err = f.accept()
+	}
+	if err != nil {
+		f.discard()
+		return nil, nil, errors.Join(err, d.chat.goBack(chat))
+	}
+	return plan, members, nil
 }
 
 // note keeps in the Home by which name and in which providers the workspace has
@@ -282,14 +300,15 @@ func (d *daemon) warn(warnings []string) {
 }
 
 // plan makes members of the workspace's agents. All of it works, or none.
-func (d *daemon) plan(ws *workspace.Workspace, counts map[string]int) ([]controller.Member, map[string]member, error) {
+func (f *draft) plan(counts map[string]int) ([]controller.Member, map[string]member, error) {
+	ws := f.ws
 	if err := checkProviderParts(ws); err != nil {
 		return nil, nil, err
 	}
 	var plan []controller.Member
 	members := map[string]member{}
 	names := namesOf(ws, counts)
-	keys := d.keysOf(names)
+	keys := f.d.keysOf(names)
 	for i := range ws.Agents {
 		ag := &ws.Agents[i]
 		var after []string
@@ -302,7 +321,7 @@ func (d *daemon) plan(ws *workspace.Workspace, counts map[string]int) ([]control
 			}
 		}
 		for _, name := range names[ag.Name] {
-			m, err := d.member(ws, ag, name, keys[name])
+			m, err := f.member(ag, name, keys[name])
 			if err != nil {
 				return nil, nil, err
 			}

@@ -17,12 +17,13 @@ import (
 
 // member makes one agent of the workspace's entry; of a pool there are many,
 // each with a name of its own.
-func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key string) (member, error) {
+func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
+	d, ws := f.d, f.ws
 	kind, box := ag.SessionProvider, ""
-	p, err := d.providers.get(kind)
+	p, err := f.provider(kind)
 	if err == nil && isBoxed(ag) {
 		kind, box = "native", kind
-		p, err = d.providers.boxed()
+		p, err = f.boxed()
 	}
 	if err != nil {
 		return member{}, fmt.Errorf("agent '%s': %w", name, err)
@@ -47,7 +48,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 	}
 	config.ProviderOptions = options
 	if single.IsMind() {
-		if err := d.harnessed(ws, single, name, key, sessionName, &config); err != nil {
+		if err := f.harnessed(single, name, key, sessionName, &config); err != nil {
 			return member{}, err
 		}
 	}
@@ -55,7 +56,7 @@ func (d *daemon) member(ws *workspace.Workspace, ag *workspace.Agent, name, key 
 	if err != nil {
 		return member{}, err
 	}
-	live, err := d.source(single, p, sessionName, key)
+	live, err := f.source(single, p, sessionName, key)
 	if err != nil {
 		return member{}, err
 	}
@@ -90,14 +91,15 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	d.workspace, d.session = ws, ws.Session
+	d.workspace = ws
 	d.providers = newProviders(d)
-	defer d.providers.close()
+	plan := d.newDraft(ws) // it is the keeper's to accept
+	defer plan.discard()
 	ag, err := ws.Agent(name)
 	if err != nil {
 		return err
 	}
-	m, err := d.member(ws, ag, ag.Name, ag.Name) // its key is only the keeper's to give
+	m, err := plan.member(ag, ag.Name, ag.Name) // its key is only the keeper's to give
 	if err != nil {
 		return err
 	}

@@ -35,9 +35,10 @@ func (d *daemon) mindSocket(ag *workspace.Agent, key string) (string, error) {
 	return ipc.OwnSocketPath(d.mindDir(key), d.getenv)
 }
 
-// harnessed makes the session of an agent one of its harness, and writes down
-// what the harness has to know.
-func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, key, session string, c *agent.SessionConfig) error {
+// harnessed makes the session of an agent one of its harness. What the harness
+// has to know is written down when the plan is accepted.
+func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, c *agent.SessionConfig) error {
+	d, ws := f.d, f.ws
 	if drivers[ag.Channel.Backend] == nil {
 		return fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': no backend '%s'", name, ag.Channel.Backend), "there are %v; it is set at %s", Backends(), ag.Origin("agent"))
 	}
@@ -75,9 +76,7 @@ func (d *daemon) harnessed(ws *workspace.Workspace, ag *workspace.Agent, name, k
 	}
 	c.FingerprintExtra["harness"] = string(data)
 	dir := d.mindDir(key)
-	if err := hc.Save(dir); err != nil {
-		return err
-	}
+	f.minds[dir] = hc
 	c.Command, c.Prompt, c.PromptMode, c.Vendor = []string{dend, "harness", dir}, "", "none", conversation.Harness
 	c.Hints.ReadyPromptPrefix, c.Hints.ReadyDelayMs, c.Hints.ProcessNames, c.Hints.EmitsPermissionWarning = "", 0, nil, false
 	return nil

@@ -172,7 +172,7 @@ func TestPolicy(t *testing.T) {
 // An agent that comes after a pool comes after all that are wanted of it.
 func TestDependsOnPool(t *testing.T) {
 	d := planned(t, pool+"[[agents]]\nname = \"last\"\nstart_command = \"cat\"\ndepends_on = [\"p\"]\n")
-	plan, _, err := d.plan(d.workspace, map[string]int{"p": 2})
+	plan, _, err := d.newDraft(d.workspace).plan(map[string]int{"p": 2})
 	if err != nil {
 		t.Fatal(err)
 	}

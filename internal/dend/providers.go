@@ -2,7 +2,6 @@ package dend
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log"
 	"os"
@@ -30,33 +29,47 @@ func newProviders(d *daemon) *providers {
 	return &providers{d: d, opened: map[string]provider.Provider{}}
 }
 
-// get returns the provider of a kind, and opens it at the first call.
+// lookup returns the provider of a kind, if it is open.
+func (ps *providers) lookup(kind string) (provider.Provider, bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p, ok := ps.opened[kind]
+	return p, ok
+}
+
+// get returns the provider of a kind, and opens it at the first call, as the
+// file in force has it.
 func (ps *providers) get(kind string) (provider.Provider, error) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if p, ok := ps.opened[kind]; ok {
 		return p, nil
 	}
-	p, err := ps.open(kind)
+	ps.d.mu.Lock()
+	session := ps.d.session
+	ps.d.mu.Unlock()
+	p, err := openProvider(ps.d.site(), kind, session)
 	if err != nil {
-		return nil, fmt.Errorf("open provider %s: %w", kind, err)
+		return nil, err
 	}
+	ps.addLocked(kind, p)
+	return p, nil
+}
+
+// add takes over providers that were opened for a plan.
+func (ps *providers) add(opened map[string]provider.Provider) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for kind, p := range opened {
+		ps.addLocked(kind, p)
+	}
+}
+
+func (ps *providers) addLocked(kind string, p provider.Provider) {
 	ps.opened[kind] = p
 	if ps.ctx != nil {
 		ps.watchLocked(kind, p)
 	}
-	return p, nil
-}
-
-func (ps *providers) open(kind string) (provider.Provider, error) {
-	f, err := factory.Of(kind)
-	if err != nil {
-		return nil, err
-	}
-	ps.d.mu.Lock()
-	table := ps.d.session.Tables.Of(f.Kind)
-	ps.d.mu.Unlock()
-	return f.Open(ps.d.site(), table)
 }
 
 // subprocesses is the directory of sessions without a terminal. It is in the
@@ -146,7 +159,11 @@ func (ps *providers) leave() {
 func (ps *providers) close() {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	for kind, p := range ps.opened {
+	closeProviders(ps.opened)
+}
+
+func closeProviders(opened map[string]provider.Provider) {
+	for kind, p := range opened {
 		if c, ok := p.(io.Closer); ok {
 			if err := c.Close(); err != nil {
 				log.Printf("close provider %s: %v", kind, err)

@@ -16,12 +16,12 @@ import (
 // source returns where an agent's state is read from before its screen: one,
 // whatever its configuration becomes; nil for none. What is kept to reach it
 // stays in the state directory while it runs.
-func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
+func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
 	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !isBoxed(ag) {
 		return nil, nil // in a container, files and ports are others
 	}
-	socket, err := d.mindSocket(ag, key)
+	socket, err := f.d.mindSocket(ag, key)
 	if err != nil {
 		return nil, err
 	}
@@ -31,25 +31,20 @@ func (d *daemon) source(ag *workspace.Agent, p provider.Provider, session, key s
 	}
 	a := sources.Agent{
 		Socket: socket,
-		Vendor: vendor, Env: ag.Env.Values, Dir: filepath.Join(d.state.Sources(), url.PathEscape(ag.Name)), Version: Version,
+		Vendor: vendor, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: Version,
 		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
 	}
 	if titler, ok := p.(provider.Titler); ok {
 		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if live := d.sources[ag.Name]; live.Serves(a) {
-		return live, nil
+	f.d.mu.Lock()
+	known := f.d.sources[ag.Name]
+	f.d.mu.Unlock()
+	if known.Serves(a) {
+		return known, nil
 	}
 	live := sources.NewLive(a)
-	if old := d.sources[ag.Name]; old != nil {
-		d.oldSources = append(d.oldSources, old) // somebody may still use it
-	}
-	if d.sources == nil {
-		d.sources = map[string]*sources.Live{}
-	}
-	d.sources[ag.Name] = live
+	f.sources[ag.Name] = live
 	return live, nil
 }
 
@@ -63,12 +58,16 @@ func (d *daemon) closeSources() {
 	d.sources, d.oldSources = nil, nil
 	d.mu.Unlock()
 	for _, live := range all {
-		if live == nil {
-			continue
-		}
-		if err := live.Close(); err != nil {
-			log.Printf("close a state source: %v", err)
-		}
+		closeSource(live)
+	}
+}
+
+func closeSource(live *sources.Live) {
+	if live == nil {
+		return
+	}
+	if err := live.Close(); err != nil {
+		log.Printf("close a state source: %v", err)
 	}
 }
 
