@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/supervise", "internal/rpc"},
 	"internal/host": {
 		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/cell", "internal/rpc", "internal/supervise", "internal/filelock",
+		"internal/wire", "internal/home", "internal/cell", "internal/rpc", "internal/supervise", "internal/filelock", "internal/poll",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},
 

@@ -65,8 +65,8 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 
 func isJSONFlag(arg string) bool { return arg == "-j" || arg == "--json" }
 
-// hostMain runs a session's host process: NAME ID [--resume FD | --from
-// SOCKET].
+// hostMain runs a session's host process: NAME ID [--resume FD | --guard |
+// --from SOCKET].
 func (a *app) hostMain(args []string) int {
 	var err error
 	if len(args) == 4 && args[2] == "--resume" {
@@ -74,6 +74,8 @@ func (a *app) hostMain(args []string) int {
 		if fd, err = strconv.Atoi(args[3]); err == nil {
 			err = host.Resume(context.Background(), Version, fd)
 		}
+	} else if len(args) == 3 && args[2] == host.GuardFlag {
+		err = host.Guard(Version, a.stdin, os.Stdout)
 	} else if len(args) == 4 && args[2] == home.FromFlag {
 		err = host.MainFrom(context.Background(), Version, args[3])
 	} else {

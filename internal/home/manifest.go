@@ -55,7 +55,8 @@ type Manifest struct {
 
 	ExitCode   *int   `json:"exit_code,omitempty"`
 	ExitSignal string `json:"exit_signal,omitempty"`
-	// EndedBy is the signal to its host that ended the session.
+	// EndedBy is the signal to its host that ended the session, or
+	// EndedByUpgrade.
 	EndedBy string `json:"ended_by,omitempty"`
 	// Final is the last seq and ScreenHash the last screen's hash, known once
 	// the session is over.
@@ -197,6 +198,10 @@ func (d Dir) inspect() (m *Manifest, stale bool, err error) {
 	return m, true, nil
 }
 
+// EndedByUpgrade says that the host ended, by a signal or by itself, while its
+// binary was replaced.
+const EndedByUpgrade = "upgrade"
+
 // Ending describes the status, with how the program ended.
 func (m *Manifest) Ending() string {
 	switch {
@@ -204,6 +209,8 @@ func (m *Manifest) Ending() string {
 		return "lost: its host died unexpectedly"
 	case m.Status == Failed:
 		return "failed: " + m.Failure
+	case m.Status == Destroyed && m.EndedBy == EndedByUpgrade:
+		return "destroyed: its host ended while its binary was replaced"
 	case m.Status == Destroyed && m.EndedBy != "":
 		return "destroyed by a " + m.EndedBy + " to its host"
 	case m.Status == Exited && m.ExitSignal != "":

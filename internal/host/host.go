@@ -42,7 +42,7 @@ type Host struct {
 	record  *home.Manifest
 	endedBy string // the signal that asked the host to end, or ""
 
-	asked <-chan os.Signal // signals that ask the host to end
+	asked chan os.Signal // signals that ask the host to end
 
 	typing     sync.Mutex // one input at a time from the log to the queue
 	resizing   sync.Mutex // one size at a time for emulator and PTY
@@ -54,6 +54,7 @@ type Host struct {
 	killing   chan struct{} // closed when a kill begins
 	upgrading chan struct{} // closed when the binary is about to be replaced
 	newBinary string        // set before upgrading is closed
+	guard     *guard        // likewise: it watches the replacement
 	upgrades  int           // how often that happened
 
 	syncAlways bool // the log is synced at every turn

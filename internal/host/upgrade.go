@@ -7,6 +7,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -53,6 +54,7 @@ type handover struct {
 	TTY    int `json:"tty"` // descriptors
 	Socket int `json:"socket"`
 	Lock   int `json:"lock"`
+	Guard  int `json:"guard,omitempty"` // where the guard is dismissed; see guard.go
 }
 
 // requestUpgrade checks the new binary and begins the upgrade. The response
@@ -74,7 +76,11 @@ func (h *Host) requestUpgrade(u wire.Upgrade) (wire.Upgraded, error) {
 		return wire.Upgraded{}, err
 	}
 	if !h.isUpgrading() {
-		h.newBinary = u.Binary
+		guard, err := h.startGuard() // while the session still serves
+		if err != nil {
+			return wire.Upgraded{}, err
+		}
+		h.guard, h.newBinary = guard, u.Binary
 		close(h.upgrading)
 	}
 	return wire.Upgraded{From: h.version, Upgrades: h.upgrades}, nil
@@ -92,9 +98,10 @@ func (h *Host) isUpgrading() bool {
 // cancelUpgrade reverts an upgrade that has begun, because the new binary could
 // not be run or the program ended first.
 func (h *Host) cancelUpgrade() error {
+	h.guard.dismiss()
 	h.upgrading, h.newBinary = make(chan struct{}), ""
 	h.stopCells = make(chan struct{})
-	if h.wasAsked() {
+	if h.wasRefused() {
 		h.askAgain()
 	}
 	if err := h.cells.resumeActive(); err != nil {
@@ -109,12 +116,12 @@ func (h *Host) cancelUpgrade() error {
 	return nil
 }
 
-// wasAsked reports whether a signal to end arrived during the upgrade, after
-// endOnSignal returned.
-func (h *Host) wasAsked() bool {
+// wasRefused reports whether a signal to end arrived when the upgrade had
+// begun. endOnSignal has taken it, and could not end the session.
+func (h *Host) wasRefused() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.endedBy != "" || len(h.asked) > 0
+	return h.endedBy != ""
 }
 
 // askAgain repeats that signal, for the next endOnSignal.
@@ -127,17 +134,24 @@ func (h *Host) askAgain() {
 // replaceBinary executes the new binary with the host's state. It returns only
 // on failure.
 func (h *Host) replaceBinary() error {
-	binary := h.newBinary
+	signal.Stop(h.asked) // from here on, a signal ends this process, and the guard the session
+	defer supervise.CatchAgain(h.asked)
+	binary, file := h.newBinary, h.guard.state
 	state, err := h.handover()
 	if err != nil {
 		return err
 	}
-	fd, err := stateFile(state)
+	if state.Guard, err = descriptor(h.guard.pipe); err != nil {
+		return err
+	}
+	if err := json.NewEncoder(file).Encode(state); err != nil {
+		return fmt.Errorf("hand over state: %w", err)
+	}
+	fd, err := descriptor(file)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
-	inherited := []int{fd, state.TTY, state.Socket, state.Lock}
+	inherited := []int{fd, state.TTY, state.Socket, state.Lock, state.Guard}
 	for _, fd := range inherited {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
 			return fmt.Errorf("hand over descriptor %d: %w", fd, err)
@@ -166,7 +180,8 @@ func (h *Host) handover() (handover, error) {
 		V: handoverVersion, Home: h.dir.Home, ID: h.dir.ID, Program: h.tree.Leader(),
 		coreState: c.coreState, Cells: cells, Position: c.log.Position(),
 		Input: h.input.rest(), Screen: c.term.Dump(), Cols: cols, Rows: rows,
-		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1, Asked: h.wasAsked(),
+		Own: h.sizes.own, SyncAlways: h.syncAlways, Upgrades: h.upgrades + 1,
+		Asked: h.wasRefused() || len(h.asked) > 0,
 	}
 	s.Position.Elapsed = c.clock()
 	for _, part := range []struct {
@@ -225,11 +240,14 @@ func resume(version string, stateFD int) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, fd := range []int{s.TTY, s.Socket, s.Lock} {
+	for _, fd := range []int{s.TTY, s.Socket, s.Lock, s.Guard} {
 		unix.CloseOnExec(fd)
 	}
 	h := newHost(s.Home.Dir(s.ID), version)
 	h.asked = supervise.CatchSignals()
+	if s.Guard != 0 { // an older den has none
+		tellGuard(os.NewFile(uintptr(s.Guard), "guard"))
+	}
 	h.lock = os.NewFile(uintptr(s.Lock), "lock")
 	h.syncAlways, h.upgrades = s.SyncAlways, s.Upgrades
 	if h.record, err = h.dir.Load(); err != nil {

@@ -71,17 +71,32 @@ func filled[T any](t *testing.T) (v T) {
 func TestHandoverIsEncodedWhole(t *testing.T) {
 	want := filled[handover](t)
 	want.V = handoverVersion
-	fd, err := stateFile(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := readState(fd)
+	got, err := readState(stateFile(t, want))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
+}
+
+// stateFile returns the descriptor of a file with the state, which its reader
+// closes.
+func stateFile(t *testing.T, s handover) int {
+	t.Helper()
+	f, err := newStateFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := json.NewEncoder(f).Encode(s); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd
 }
 
 // A running cell that the next binary takes over is the same cell.
@@ -134,11 +149,8 @@ func TestResumedHostHandsOverTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.TTY, want.Socket, want.Lock = inheritedFiles(t)
-	fd, err := stateFile(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := resume("test", fd)
+	want.Guard = 0
+	h, err := resume("test", stateFile(t, want))
 	if err != nil {
 		t.Fatal(err)
 	}

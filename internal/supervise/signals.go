@@ -13,13 +13,16 @@ import (
 // SIGTERM and SIGINT, by which the system asks a process to end. Signals of
 // terminals and alarms are caught and dropped, not ignored: exec hands an
 // ignored signal on, and then no interrupt could reach the program.
-func CatchSignals() <-chan os.Signal {
+func CatchSignals() chan os.Signal {
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE,
 		unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU)
 	asked := make(chan os.Signal, 2) // the first asks, the second hurries
-	signal.Notify(asked, unix.SIGTERM, unix.SIGINT)
+	CatchAgain(asked)
 	return asked
 }
+
+// CatchAgain has the channel receive SIGTERM and SIGINT after signal.Stop.
+func CatchAgain(asked chan os.Signal) { signal.Notify(asked, unix.SIGTERM, unix.SIGINT) }
 
 // EndOnSignal calls end at the first signal, and again, with no grace period, at
 // the second. It returns when stop is closed and its calls have returned.
