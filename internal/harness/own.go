@@ -241,6 +241,9 @@ func (h *Harness) earlierAnswer(id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.Forgotten {
+		return nil, fault.Errorf(fault.NotFound, "message '%s' was answered, and the answer is not kept any more", id)
+	}
 	if m.Answer == "" && m.Reason != "" {
 		return nil, fault.Errorf(fault.Internal, "the agent could not answer: %s", m.Reason)
 	}

@@ -49,6 +49,9 @@ type Message struct {
 	Failures map[string]int `json:"failures,omitempty"`
 	// TakenIn is the agent's session in which it last took the message.
 	TakenIn string `json:"taken_in,omitempty"`
+
+	// Forgotten says that only its id and how it ended are still known.
+	Forgotten bool `json:"-"`
 }
 
 // Expect names evidence that may come later. The values are stored: add, never

@@ -22,7 +22,7 @@ const (
 	recordVersion = 1
 	maxPending    = 1000     // more are refused as busy
 	maxText       = 4 << 20  // bytes of one
-	keptFinal     = 200      // the oldest of the rest are forgotten
+	keptFinal     = 200      // of the rest, the oldest are forgotten; for their ids, see pastFor
 	maxRecord     = 32 << 20 // a larger file is not one of ours
 )
 
@@ -36,6 +36,7 @@ type Queue struct {
 
 	mu       sync.Mutex // guards the fields below
 	messages []*Message // by key
+	past     pastIDs
 	damaged  []string
 	paused   string // why nothing may be sent now, or ""
 	managed  bool   // somebody in this process decides whether to pause
@@ -48,6 +49,9 @@ func Open(dir string) (*Queue, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open messages %s: %w", dir, err)
+	}
+	if q.past, err = openPast(dir, time.Now()); err != nil {
+		return nil, err
 	}
 	for _, e := range entries {
 		if key, ok := strings.CutSuffix(e.Name(), ".json"); ok && ident.IsID(key) {
@@ -144,7 +148,8 @@ func (q *Queue) Paused() (why string, managed bool) {
 
 // Add keeps a message. When it returns, the message survives a crash. An id
 // that is kept already is that message, whatever became of it; with another
-// text it is fault.Usage. Without an id one is made.
+// text it is fault.Usage. One whose message was Forgotten is still known for a
+// while. Without an id one is made.
 func (q *Queue) Add(id, text string) (Message, error) { return q.add(Message{ID: id, Text: text}) }
 
 // AddRouted is Add of a message whose answer goes somewhere.
@@ -163,9 +168,9 @@ func (q *Queue) AddUrgent(id, text string) (Message, error) {
 // is resumed gives the same id again.
 func (q *Queue) AddFirst(id, text string) (Message, error) {
 	q.mu.Lock()
-	if m := q.findLocked(id); m != nil && id != "" {
+	if m, known, err := q.repeatedLocked(id, text); known {
 		defer q.mu.Unlock()
-		return *m, sameText(m, text)
+		return m, err
 	}
 	var old []*Message
 	for _, m := range q.messages {
@@ -188,10 +193,8 @@ func (q *Queue) add(m Message) (Message, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if m.ID != "" {
-		if old := q.findLocked(m.ID); old != nil {
-			return *old, sameText(old, m.Text)
-		}
+	if old, known, err := q.repeatedLocked(m.ID, m.Text); known {
+		return old, err
 	}
 	if q.pendingLocked() >= maxPending {
 		return Message{ID: m.ID}, fault.Hintf(fault.Errorf(fault.Busy, "%d messages wait already", maxPending), "look at what the agent does: den agent peek")
@@ -238,11 +241,24 @@ func validID(id string) bool {
 	return true
 }
 
-func sameText(old *Message, text string) error {
-	if old.Text == text {
-		return nil
+// repeatedLocked returns the message that has the id already. It is an error
+// where that has another text.
+func (q *Queue) repeatedLocked(id, text string) (m Message, known bool, err error) {
+	if id == "" {
+		return m, false, nil
 	}
-	return fault.Hintf(fault.Errorf(fault.Usage, "id '%s' is that of a message with another text", old.ID), "give every message an id of its own")
+	same := false
+	if old := q.findLocked(id); old != nil {
+		m, same = *old, old.Text == text
+	} else if old, ok := q.past.find(id, time.Now()); ok {
+		m, same = old.message(), old.Text == hashText(text)
+	} else {
+		return m, false, nil
+	}
+	if !same {
+		err = fault.Hintf(fault.Errorf(fault.Usage, "id '%s' is that of a message with another text", id), "give every message an id of its own")
+	}
+	return m, true, err
 }
 
 // newKeyLocked makes a key that is larger than all others.
@@ -264,6 +280,9 @@ func (q *Queue) write(m *Message) error {
 
 // forget removes a message.
 func (q *Queue) forget(m *Message) error {
+	if err := q.keepID(m); err != nil {
+		return err
+	}
 	if err := os.Remove(q.path(m.Key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget message %s: %w", m.ID, err)
 	}
@@ -271,6 +290,16 @@ func (q *Queue) forget(m *Message) error {
 	defer q.mu.Unlock()
 	q.messages = slices.DeleteFunc(q.messages, func(o *Message) bool { return o == m })
 	return nil
+}
+
+// keepID keeps the id of a message that is over, on disk before it is removed.
+func (q *Queue) keepID(m *Message) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !m.Status.Final() {
+		return nil
+	}
+	return q.past.add(m, time.Now())
 }
 
 // Update changes a message, on disk first. Its caller has claimed the queue, or
@@ -377,12 +406,15 @@ func (q *Queue) SetReason(id, reason string) {
 	}
 }
 
-// Get returns a message by its id.
+// Get returns a message by its id, also one that was Forgotten.
 func (q *Queue) Get(id string) (Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if m := q.findLocked(id); m != nil {
 		return *m, nil
+	}
+	if old, ok := q.past.find(id, time.Now()); ok {
+		return old.message(), nil
 	}
 	return Message{}, notFound(id)
 }

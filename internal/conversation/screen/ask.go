@@ -37,6 +37,9 @@ func (c *Conversation) Ask(ctx context.Context, m conversation.Message) (convers
 		return conversation.Reply{}, fault.Errorf(fault.Timeout, "it answers another question still; the message was not sent")
 	}
 	kept, err := c.queue.Add(m.ID, m.Text)
+	if err == nil && kept.Forgotten {
+		err = fault.Errorf(fault.NotFound, "the message was handed over (%s) and is not kept any more, nor is its answer", kept.Status)
+	}
 	if err != nil {
 		return conversation.Reply{}, err
 	}
