@@ -62,11 +62,6 @@ func (m *Managed) LastState() conversation.State { return m.talk.LastState() }
 // State returns what the agent does now.
 func (m *Managed) State(ctx context.Context) (conversation.State, error) { return m.talk.State(ctx) }
 
-// ScreenQuestion returns what the agent's screen asks, or nil.
-func (m *Managed) ScreenQuestion(ctx context.Context) (*conversation.Question, error) {
-	return m.talk.ScreenQuestion(ctx)
-}
-
 // Answer decides an open question by one of its options.
 func (m *Managed) Answer(ctx context.Context, question, option string) error {
 	return m.talk.Answer(ctx, question, option)

@@ -85,6 +85,7 @@ type State struct {
 	Question *Question // set exactly while Asking
 	Why      string    // for people: the error, the phrase, the reason for Unknown
 	Source   string    // what it was read from: "claude session file", "screen"
+	Fallback string    // why it was not read from a truer source that the agent has, else ""
 	Budget   *Budget   // of an agent whose use is limited, else nil
 }
 
@@ -96,10 +97,15 @@ type Budget struct {
 
 // Question is a decision that an agent waits for.
 type Question struct {
-	ID      string // differs between two questions of one agent
+	ID      string // differs between two questions of one agent, but see SharedID
 	Text    string
 	Kind    QuestionKind
 	Options []Option // empty where they are not known
+
+	// Vague says that Text only tells that something is asked: its source does
+	// not know what. SharedID says that its source cannot tell two questions in
+	// a row apart.
+	Vague, SharedID bool
 }
 
 // QuestionKind groups questions by what a wrong answer does. The values are

@@ -22,7 +22,7 @@ func (d *daemon) answer(ctx context.Context, req keeper.Answer) (keeper.Answered
 	if err != nil {
 		return keeper.Answered{}, err
 	}
-	q := wholeQuestion(ctx, m, state.Question)
+	q := state.Question
 	if q == nil || q.ID != req.Question {
 		return keeper.Answered{}, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' does not ask '%s'", m.Name(), req.Question), "'den attention' lists what is asked")
 	}
@@ -42,19 +42,6 @@ func (d *daemon) answer(ctx context.Context, req keeper.Answer) (keeper.Answered
 		Type: keeper.EventAnswered, Agent: m.Name(), Key: m.key, Why: option.Label, Detail: map[string]any{"by": req.By, "question": q.Text},
 	})
 	return keeper.Answered{Agent: m.Name(), Question: q.ID, Option: option.Label}, nil
-}
-
-// wholeQuestion returns a question with its options: the one on the screen
-// where the source of the agent's state tells only that there is one.
-func wholeQuestion(ctx context.Context, m member, q *conversation.Question) *conversation.Question {
-	if q == nil || len(q.Options) > 0 {
-		return q
-	}
-	shown, err := m.ScreenQuestion(ctx)
-	if err != nil || shown == nil {
-		return q
-	}
-	return shown
 }
 
 // findOption finds an option by its id, its number or its text.

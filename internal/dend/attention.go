@@ -62,9 +62,6 @@ func (d *daemon) attention(ctx context.Context, file string) keeper.Attention {
 		o := observedAgent{status: status}
 		if m, err := d.find(status.Name); err == nil {
 			o.state, o.mind = m.LastState(), d.socketOf(m) != ""
-			if status.Question != nil && !o.mind {
-				o.status.Question = question(wholeQuestion(ctx, m, o.state.Question))
-			}
 		}
 		if report, ok := reports[status.Name]; ok {
 			o.harness = &report

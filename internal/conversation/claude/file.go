@@ -58,7 +58,7 @@ func (f sessionFile) state() conversation.State {
 func (f sessionFile) question() *conversation.Question {
 	q := &conversation.Question{
 		ID:   f.SessionID + "@" + strconv.FormatInt(f.StatusUpdatedAt, 10),
-		Text: f.WaitingFor, Kind: conversation.Dialog,
+		Text: f.WaitingFor, Vague: true, Kind: conversation.Dialog,
 	}
 	switch f.WaitingFor {
 	case "permission prompt":

@@ -311,6 +311,6 @@ func (m *model) state() conversation.State {
 // waiting is a decision of which only the kind is known: the request for it is
 // on its way, or the thread is not joined.
 func (m *model) waiting(t thread, kind conversation.QuestionKind) conversation.State {
-	q := &conversation.Question{ID: t.ID + "#" + strconv.Itoa(m.waits), Kind: kind, Text: strings.Join(t.Status.Flags, ", ")}
+	q := &conversation.Question{ID: t.ID + "#" + strconv.Itoa(m.waits), Kind: kind, Vague: true, Text: strings.Join(t.Status.Flags, ", ")}
 	return conversation.State{Activity: conversation.Asking, Question: q}
 }

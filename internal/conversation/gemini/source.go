@@ -113,7 +113,7 @@ func parseTitle(title string) conversation.State {
 		s.Activity = conversation.Busy
 	case askingSign:
 		s.Activity = conversation.Asking
-		s.Question = &conversation.Question{Kind: conversation.Permission, Text: strings.TrimSpace(strings.TrimPrefix(title, string(askingSign)))}
+		s.Question = &conversation.Question{Kind: conversation.Permission, Vague: true, SharedID: true, Text: strings.TrimSpace(strings.TrimPrefix(title, string(askingSign)))}
 	default:
 		s.Why = fmt.Sprintf("the window's title is %q", title)
 	}

@@ -57,7 +57,7 @@ type ask struct {
 	message  outbox.Message
 	repeated bool // it was handed over by an earlier call
 
-	state  conversation.State
+	state  seen
 	since  time.Time // when the state began, as far as it was seen
 	worked bool      // the agent was seen working since the message was handed over
 	read   time.Time // when its record was last read
@@ -98,11 +98,11 @@ func (a *ask) check(ctx context.Context) (bool, error) {
 // observe notes what the agent does now. A state that cannot be known is
 // Unknown.
 func (a *ask) observe(ctx context.Context) {
-	s, err := a.talk.State(ctx)
+	s, err := a.talk.look(ctx)
 	if err != nil {
-		s = conversation.State{Activity: conversation.Unknown, Why: err.Error()}
+		s = seen{State: conversation.State{Activity: conversation.Unknown, Why: err.Error()}}
 	}
-	if a.since.IsZero() || !sameState(s, a.state) {
+	if a.since.IsZero() || !a.state.same(s) {
 		a.since = time.Now()
 	}
 	a.state = s

@@ -46,7 +46,7 @@ func (a *ask) onScreen(ctx context.Context) (bool, error) {
 	if !found {
 		return false, fault.Hintf(fault.Errorf(fault.Unsure, "its screen does not show where the reply begins"), "read it with 'den agent peek %s'", a.talk.agent)
 	}
-	r := conversation.Reply{Text: text, Source: "screen", Certainty: conversation.Likely}
+	r := conversation.Reply{Text: text, Source: screenSource, Certainty: conversation.Likely}
 	if !tied || a.state.Activity == conversation.Unknown || text == "" && a.talk.hints.CodingAgent {
 		r.Certainty = conversation.Unsure
 	}

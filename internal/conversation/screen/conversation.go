@@ -97,6 +97,7 @@ type Conversation struct {
 	composerHints []string
 	prompt        string             // left of the cursor when the program came up, or ""
 	state         conversation.State // as Run last saw it
+	whole         seen               // the last question that its source told in part, as the screen showed it
 	before        screenBefore       // of the message that was typed last
 
 	leftAlone string // the screen whose dialog the start would not answer; the start's own

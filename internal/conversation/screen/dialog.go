@@ -61,13 +61,11 @@ func (p *profile) detectDialog(screen string) *detectedDialog {
 const aboveMenu = 24
 
 func textOf(rows []row) string {
-	var b strings.Builder
-	for _, r := range rows {
-		b.WriteString(strings.ToLower(r.text))
-		b.WriteByte(' ')
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
+	return lowered(strings.Join(textsOf(rows), " "))
 }
+
+// lowered is a text as textOf makes it.
+func lowered(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
 // marked reports whether one of the marks is in the text.
 func marked(marks []string, text string) bool {

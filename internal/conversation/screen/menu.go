@@ -3,6 +3,7 @@ package screen
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -10,6 +11,7 @@ import (
 // A menu is rows to choose from at the end of a screen, one of them chosen.
 type menu struct {
 	options []string // labels without their numbers, from the top
+	whole   []string // the same with the rows that a long one goes on in
 	chosen  int
 	top     int  // the row of the first option
 	numbers bool // the options are numbered
@@ -19,15 +21,21 @@ type menu struct {
 var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,2}[.)] +`) })
 
 const (
-	maxOptions = 12
+	// maxOptions is how many rows of a menu are read above its chosen row, and
+	// below: options may have several.
+	maxOptions = 40
 	// maxBelow is how many rows may stand below a menu that are no hint on
 	// keys: a status line. More is output that came after it.
 	maxBelow = 2
 )
 
 // findMenu returns the menu that a screen ends with, or nil. The chosen row is
-// the last one with a cursor glyph: whatever stands further up is history.
+// the last one with a cursor glyph: whatever stands further up is history, as
+// is all above a menu that lies on one line.
 func (p *profile) findMenu(rows []row) *menu {
+	if p.flatMenu(rows) >= 0 {
+		return nil
+	}
 	at, column := -1, 0
 	for i := len(rows) - 1; i >= 0; i-- {
 		if _, c, ok := rows[i].cutCursor(); ok {
@@ -43,19 +51,25 @@ func (p *profile) findMenu(rows []row) *menu {
 	}
 	m := &menu{top: at}
 	first := at
-	for first > 0 && at-first < maxOptions && rows[first-1].belongs(column) {
+	for first > 0 && at-first < maxOptions && goesOn(rows, first-1, column) {
 		first--
 	}
 	end := at
-	for end+1 < len(rows) && end-at < maxOptions && rows[end+1].belongs(column) {
+	for end+1 < len(rows) && end-at < maxOptions && goesOn(rows, end+1, column) {
 		end++
 	}
+	width := widthOf(rows)
 	for i := first; i <= end; i++ {
+		if i > first && len(m.options) > 0 && i != at && rows[i].indent > column {
+			m.goOn(rows[i-1], rows[i], width) // an option's second line
+			continue
+		}
 		m.add(rows[i], i, i == at, column)
 	}
 	below := 0
 	for _, r := range rows[end+1:] {
 		switch {
+		case below > maxBelow:
 		case p.footers.MatchString(r.text):
 			m.footer, below = true, 0
 		case !r.blank():
@@ -78,12 +92,45 @@ func (r row) emptyComposer() bool {
 // belongs reports whether a row can be an option's, or the rest of one.
 func (r row) belongs(column int) bool { return !r.blank() && r.indent >= column }
 
+// goesOn reports whether a row next to a menu's is one of it, too. A line may
+// part options whose numbers go on behind it.
+func goesOn(rows []row, i, column int) bool {
+	if rows[i].belongs(column) {
+		return true
+	}
+	if !rows[i].edge || i+1 == len(rows) {
+		return false
+	}
+	for above := i - 1; above >= 0 && rows[above].belongs(column); above-- {
+		if n := rows[above].number(); n > 0 {
+			return rows[i+1].number() == n+1
+		}
+	}
+	return false
+}
+
+// number is that of an option, 0 for none.
+func (r row) number() int {
+	label := r.text
+	if cut, _, ok := r.cutCursor(); ok {
+		label = cut
+	}
+	n, err := strconv.Atoi(strings.TrimRight(number().FindString(label), ".) "))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 func (m *menu) add(r row, at int, chosen bool, column int) {
+	if r.blank() {
+		return // a line between options
+	}
 	label := r.text
 	if chosen {
 		label, _, _ = r.cutCursor()
 	} else if r.indent > column {
-		return // an option's second line
+		return // what is above the first option
 	}
 	if len(m.options) == 0 {
 		m.top = at
@@ -95,7 +142,30 @@ func (m *menu) add(r row, at int, chosen bool, column int) {
 		m.numbers = true
 		label = label[len(n):]
 	}
-	m.options = append(m.options, strings.TrimSpace(label))
+	label = strings.TrimSpace(label)
+	m.options, m.whole = append(m.options, label), append(m.whole, label)
+}
+
+// goOn takes in a further row of the last option, where the one above was full:
+// else it tells more of the option, and is no part of it.
+func (m *menu) goOn(above, r row, width int) {
+	const frame = 4 // columns that a frame and its space take
+	word, _, _ := strings.Cut(r.text, " ")
+	if above.width()+1+len([]rune(word)) > width-frame {
+		m.whole[len(m.whole)-1] += " " + r.text
+	}
+}
+
+// width is how many columns a row takes without a frame at its right.
+func (r row) width() int { return r.indent + len([]rune(r.text)) }
+
+// widthOf is the width of a screen, as far as its rows tell.
+func widthOf(rows []row) int {
+	width := 0
+	for _, r := range rows {
+		width = max(width, len([]rune(strings.TrimRight(r.line, " "))))
+	}
+	return width
 }
 
 // asks reports whether the screen ends with something that waits for a choice:

@@ -32,6 +32,8 @@ type vendorFile struct {
 	Composer     box      `toml:"composer"`
 	Pauses       pauses   `toml:"pauses"`
 
+	Question questionBox `toml:"question"`
+
 	Questions []questionWords `toml:"questions"`
 	Dialogs   []dialogWords   `toml:"dialogs"`
 }
@@ -39,6 +41,8 @@ type vendorFile struct {
 type questionWords struct {
 	Kind  conversation.QuestionKind `toml:"kind"`
 	Marks []string                  `toml:"marks"` // one of them stands above the menu
+	// Untold says that no source tells of it: the turn is over then.
+	Untold bool `toml:"untold"`
 }
 
 type dialogWords struct {
@@ -68,6 +72,8 @@ type profile struct {
 	pauses           pauses
 	questions        []questionWords
 	dialogs          []dialog
+	frames           []frame        // of its questions; of all vendors' where its own is not known
+	moves            *regexp.Regexp // nil where nothing is known that changes by itself
 	footers          *regexp.Regexp
 	placeholders     *regexp.Regexp // nil where none is known
 	failures         *regexp.Regexp // nil where none is known
@@ -106,6 +112,11 @@ var profiles = sync.OnceValue(func() map[string]*profile {
 		}
 	}
 	all[""] = newProfile(common, everybody...)
+	for _, p := range all {
+		if len(p.frames) == 0 {
+			p.frames = all[""].frames
+		}
+	}
 	return all
 })
 
@@ -119,7 +130,8 @@ func profileOf(vendor string) *profile {
 
 func newProfile(common *vendorFile, vendors ...*vendorFile) *profile {
 	p := &profile{pauses: common.Pauses, pasted: slices.Clone(common.Pasted), footers: anyOf(`(?i)\b`, common.Footers, ``)}
-	var placeholders, failed []string
+	var placeholders, failed, moves []string
+	p.frames = framesOf(vendors)
 	for _, f := range vendors {
 		p.busy = append(p.busy, f.Busy...)
 		p.notReading = append(p.notReading, f.NotReading...)
@@ -135,8 +147,10 @@ func newProfile(common *vendorFile, vendors ...*vendorFile) *profile {
 			p.dialogs = append(p.dialogs, newDialog(d, common.Refusals))
 		}
 		placeholders, failed = append(placeholders, f.Placeholders...), append(failed, f.Failed...)
+		moves = append(moves, f.Question.Moves...)
 	}
 	p.placeholders, p.failures = anyOf(`(?i)^`, placeholders, `$`), anyOf(`^`, failed, `$`)
+	p.moves = anyOf(`(?i)`, moves, ``)
 	return p
 }
 

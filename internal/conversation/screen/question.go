@@ -3,9 +3,11 @@ package screen
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"den/internal/conversation"
@@ -17,46 +19,69 @@ import (
 func (p *profile) question(screen string) *conversation.Question {
 	rows := rowsOf(screen)
 	top, labels := p.options(rows)
-	alone := p.wordsAlone(rows)
-	if labels == nil && alone == nil {
-		return nil
-	}
 	if labels == nil {
+		if p.wordsAlone(rows) == nil {
+			return nil
+		}
 		top = len(rows)
 	}
-	q := &conversation.Question{Text: questionAbove(rows[:top]), Kind: conversation.Choice}
+	asked := p.asked(rows, top)
+	text := p.lasting(textsOf(asked))
+	q := &conversation.Question{ID: questionID(text, p.lasting(labels)), Text: shortened(strings.Join(text, "\n")), Kind: p.kindOf(screen, textOf(asked))}
 	for i, label := range labels {
-		q.Options = append(q.Options, conversation.Option{ID: strconv.Itoa(i + 1), Label: label})
+		q.Options = append(q.Options, conversation.Option{ID: strconv.Itoa(i + 1), Label: columns().ReplaceAllString(label, " · ")})
 	}
-	above := textOf(rows[max(0, top-aboveMenu):top])
-	for _, words := range p.questions {
-		if marked(words.Marks, above) {
-			q.Kind = words.Kind
-			break
-		}
-	}
-	if p.detectDialog(screen) != nil {
-		q.Kind = conversation.Dialog
-	}
-	q.ID = hash(q.Text + "\n" + above + "\n" + strings.Join(labels, "\n"))[:12]
 	return q
 }
 
-// ScreenQuestion returns what the agent's screen asks, or nil. Some sources
-// tell that an agent asks, but not what.
-func (c *Conversation) ScreenQuestion(ctx context.Context) (*conversation.Question, error) {
-	screen, err := c.peek(ctx, peekLines)
-	if err != nil {
-		return nil, err
+// columns are the space between an option and what is told of it.
+var columns = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {2,}`) })
+
+// questionID stands for what is asked: it is another one for another text or
+// other options. Where lines are broken does not count.
+func questionID(text, labels []string) string {
+	return hash(squeeze(strings.Join(text, "")) + "\n" + squeeze(strings.Join(labels, "")))[:12]
+}
+
+// kindOf is the kind of a question on a screen, by its words.
+func (p *profile) kindOf(screen, asked string) conversation.QuestionKind {
+	if p.detectDialog(screen) != nil {
+		return conversation.Dialog
 	}
-	return c.profile.question(screen), nil
+	if words := p.questionWords(asked); words != nil {
+		return words.Kind
+	}
+	return conversation.Choice
+}
+
+// questionWords finds the words that a question has, nil for none that are
+// known.
+func (p *profile) questionWords(asked string) *questionWords {
+	for i := range p.questions {
+		if marked(p.questions[i].Marks, asked) {
+			return &p.questions[i]
+		}
+	}
+	return nil
+}
+
+// maxQuestion bounds the text of a question, in runes. Plans and edits are
+// longer: their beginning tells what it is about, and their end asks.
+const maxQuestion = 4000
+
+func shortened(text string) string {
+	runes := []rune(text)
+	if len(runes) <= maxQuestion {
+		return text
+	}
+	return string(runes[:maxQuestion*3/4]) + "\n[…]\n" + string(runes[len(runes)-maxQuestion/4:])
 }
 
 // options returns the labels of the menu at the end of a screen and the row
 // where it begins.
 func (p *profile) options(rows []row) (top int, labels []string) {
 	if m := p.findMenu(rows); m != nil {
-		return m.top, m.options
+		return m.top, m.whole
 	}
 	at := p.flatMenu(rows)
 	if at < 0 {
@@ -71,35 +96,24 @@ func (p *profile) options(rows []row) (top int, labels []string) {
 	return at, labels
 }
 
-// questionAbove is the sentence right above a menu: the nearest that asks, else
-// the nearest.
-func questionAbove(rows []row) string {
-	nearest := ""
-	for i := len(rows) - 1; i >= 0 && i >= len(rows)-aboveMenu; i-- {
-		text := rows[i].text
-		if strings.HasSuffix(text, "?") || strings.HasPrefix(text, "△") {
-			return strings.TrimSpace(strings.TrimPrefix(text, "△"))
-		}
-		if nearest == "" {
-			nearest = text
-		}
-	}
-	return nearest
-}
-
-// Answer decides the open question: through the source where that can, else by
-// moving the cursor of the menu on the screen and pressing Enter there.
+// Answer decides the open question: through the source where that asks it, else
+// by moving the cursor of the menu on the screen and pressing Enter there.
 func (c *Conversation) Answer(ctx context.Context, question, option string) error {
-	if a, ok := c.source.(conversation.Answerer); ok {
-		if err := a.Answer(ctx, question, option); fault.KindOf(err) != fault.Unsupported {
-			return err
-		}
+	s, err := c.look(ctx)
+	if err != nil {
+		return err
+	}
+	if s.Question == nil || s.Question.ID != question {
+		return c.notAsked(question)
+	}
+	if a, ok := c.source.(conversation.Answerer); ok && s.told != "" && !s.partial {
+		return a.Answer(ctx, question, option)
 	}
 	if err := poll.Until(ctx, func() (bool, error) { return c.queue.TryClaim(), nil }); err != nil {
 		return err
 	}
 	defer c.queue.Release() // nobody types meanwhile
-	m, target, err := c.openMenu(ctx, question, option)
+	m, target, err := c.openMenu(ctx, s, option)
 	if err != nil {
 		return err
 	}
@@ -112,21 +126,26 @@ func (c *Conversation) Answer(ctx context.Context, question, option string) erro
 			return fmt.Errorf("answer agent '%s': %w", c.agent, err)
 		}
 	}
-	if err := c.awaitCursor(ctx, question, option, target); err != nil {
+	if err := c.awaitCursor(ctx, s, option, target); err != nil {
 		return err
 	}
 	return c.provider.SendKeys(ctx, c.session, "Enter")
 }
 
-// openMenu returns the menu of an open question and the row of an option.
-func (c *Conversation) openMenu(ctx context.Context, question, option string) (*menu, int, error) {
+func (c *Conversation) notAsked(question string) error {
+	return fault.Errorf(fault.NotFound, "agent '%s' does not ask '%s' any more", c.agent, question)
+}
+
+// openMenu returns the menu of a question that was seen, if the screen still
+// shows that one, and the row of an option.
+func (c *Conversation) openMenu(ctx context.Context, s seen, option string) (*menu, int, error) {
 	screen, err := c.peek(ctx, peekLines)
 	if err != nil {
 		return nil, 0, err
 	}
 	q := c.profile.question(screen)
-	if q == nil || q.ID != question {
-		return nil, 0, fault.Errorf(fault.NotFound, "agent '%s' does not ask '%s' any more", c.agent, question)
+	if q == nil || q.ID != s.shown {
+		return nil, 0, c.notAsked(s.Question.ID)
 	}
 	target := slices.IndexFunc(q.Options, func(o conversation.Option) bool { return o.ID == option })
 	m := c.profile.findMenu(rowsOf(screen))
@@ -141,12 +160,12 @@ func (c *Conversation) openMenu(ctx context.Context, question, option string) (*
 }
 
 // awaitCursor waits until the cursor stands on an option of the question.
-func (c *Conversation) awaitCursor(ctx context.Context, question, option string, target int) error {
+func (c *Conversation) awaitCursor(ctx context.Context, s seen, option string, target int) error {
 	limited, cancel := context.WithTimeout(ctx, c.profile.pauses.DialogPatience)
 	defer cancel()
 	var since time.Time
 	err := poll.Until(limited, func() (bool, error) {
-		m, _, err := c.openMenu(ctx, question, option)
+		m, _, err := c.openMenu(ctx, s, option)
 		if err != nil {
 			return false, err
 		}

@@ -11,6 +11,8 @@ import (
 type row struct {
 	text   string // no-break spaces as spaces; no frame, no space at the end
 	indent int    // columns before the text
+	line   string // as it was drawn
+	edge   bool   // it is a line of a frame, without a text
 }
 
 func (r row) blank() bool { return r.text == "" }
@@ -31,7 +33,7 @@ func rowsOf(screen string) []row {
 // newRow drops the frame: its sides where they stand alone, its edges whole.
 func newRow(line string) row {
 	runes := []rune(strings.TrimRightFunc(strings.ReplaceAll(line, "\u00a0", " "), unicode.IsSpace))
-	if n := len(runes); n > 0 && isSide(runes[n-1]) {
+	for n := len(runes); n > 0 && isSide(runes[n-1]); n = len(runes) {
 		runes = []rune(strings.TrimRightFunc(string(runes[:n-1]), unicode.IsSpace))
 	}
 	for i, r := range runes {
@@ -45,9 +47,9 @@ func newRow(line string) row {
 	}
 	text := strings.TrimLeft(string(runes), " ")
 	if strings.Trim(text, "─━═╌╍┄┅-▄▀▔▁╭╮╰╯┌┐└┘├┤╹╻ ") == "" {
-		return row{}
+		return row{line: line, edge: text != ""}
 	}
-	return row{text: text, indent: len(runes) - len([]rune(text))}
+	return row{text: text, indent: len(runes) - len([]rune(text)), line: line}
 }
 
 func isSide(r rune) bool { return strings.ContainsRune("│┃║|▎▏", r) }

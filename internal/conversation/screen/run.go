@@ -70,26 +70,16 @@ func (c *Conversation) watchState(ctx context.Context) error {
 	if c.source != nil {
 		changes = c.source.Changes()
 	}
-	var last conversation.State
 	var silence silence
 	late := lateReceipts{talk: c}
+	states := stateTeller{talk: c, late: &late}
 	for {
 		if err := late.checkInput(ctx); err != nil {
 			return err
 		}
-		if !c.settled(last) || !silence.goesOn(ctx, c) {
-			s, err := c.State(ctx)
-			if err == nil {
-				c.noteBudget(s.Budget)
-			}
-			if err == nil && !sameState(s, last) && ctx.Err() == nil {
-				if s.Since.IsZero() {
-					s.Since = c.clock()
-				}
-				if err := errors.Join(late.checkSource(ctx), c.stateChanged(last, s)); err != nil {
-					return err
-				}
-				last = s
+		if states.waits() || !c.settled(states.told.State) || !silence.goesOn(ctx, c) {
+			if err := states.look(ctx); err != nil {
+				return err
 			}
 		}
 		select {
@@ -99,6 +89,7 @@ func (c *Conversation) watchState(ctx context.Context) error {
 			if !ok {
 				changes = nil // the source has ended
 			}
+		case <-states.again():
 		case <-ticker.C:
 		}
 	}
@@ -111,7 +102,7 @@ func (c *Conversation) settled(s conversation.State) bool {
 	case conversation.Ready:
 		return c.source == nil
 	case conversation.Asking, conversation.Broken:
-		return c.source == nil && s.Source == "screen"
+		return c.source == nil && s.Source == screenSource
 	}
 	return false
 }
@@ -137,25 +128,14 @@ func (s *silence) goesOn(ctx context.Context, c *Conversation) bool {
 	return same && !c.hints.CodingAgent // times may be too coarse for a screen
 }
 
-func sameState(a, b conversation.State) bool {
-	if a.Activity != b.Activity || a.Activity == conversation.Broken && a.Why != b.Why {
-		return false
-	}
-	return a.Question == nil && b.Question == nil || a.Question != nil && b.Question != nil && a.Question.ID == b.Question.ID
-}
-
-// noteBudget keeps what was used: that changes with every turn, and is no
-// change of the state.
-func (c *Conversation) noteBudget(b *conversation.Budget) {
+// keepState keeps a state for those who ask for the last one.
+func (c *Conversation) keepState(s conversation.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.state.Budget = b
+	c.state = s
 }
 
 func (c *Conversation) stateChanged(last, now conversation.State) error {
-	c.mu.Lock()
-	c.state = now
-	c.mu.Unlock()
 	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now})
 	if c.onState != nil {
 		c.onState(now)

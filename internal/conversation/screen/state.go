@@ -10,39 +10,60 @@ import (
 	"den/internal/provider"
 )
 
+// screenSource is the source of what a screen tells.
+const screenSource = "screen"
+
 // askLimit bounds how long a program is asked whether it waits for input.
 const askLimit = 200 * time.Millisecond
 
 // State returns what the agent does: by its source where it has one that
 // knows, else by its screen, else by the kernel.
 func (c *Conversation) State(ctx context.Context) (conversation.State, error) {
+	s, err := c.look(ctx)
+	return s.State, err
+}
+
+// look is State with what its question is known by.
+func (c *Conversation) look(ctx context.Context) (seen, error) {
 	running, err := c.provider.IsRunning(ctx, c.session)
 	switch {
 	case err != nil:
-		return conversation.State{Activity: conversation.Unknown, Why: err.Error()}, err
+		return seen{State: conversation.State{Activity: conversation.Unknown, Why: err.Error()}}, err
 	case !running:
-		return conversation.State{Activity: conversation.Gone}, nil
+		return seen{State: conversation.State{Activity: conversation.Gone}}, nil
 	case c.starting(ctx):
-		return conversation.State{Activity: conversation.Starting}, nil
+		return seen{State: conversation.State{Activity: conversation.Starting}}, nil
 	}
-	if s, ok := c.sourceState(ctx); ok {
-		return s, nil
+	told, ok := c.sourceState(ctx)
+	if ok {
+		return c.completed(ctx, told), nil
 	}
+	var s conversation.State
 	if c.hints.CodingAgent {
-		return c.screenState(ctx)
+		s, err = c.screenState(ctx)
+	} else {
+		s = c.kernelState(ctx)
 	}
-	return c.kernelState(ctx), nil
+	s.Fallback = told.Fallback
+	now := seen{State: s}
+	if s.Question != nil {
+		now.shown = s.Question.ID
+	}
+	return now, err
 }
 
 // sourceState asks the source. ok is false where there is none, or it does not
-// know.
+// know: then the state only says why.
 func (c *Conversation) sourceState(ctx context.Context) (s conversation.State, ok bool) {
 	if c.source == nil {
 		return s, false
 	}
 	s, err := c.source.State(ctx)
-	if err != nil || s.Activity == conversation.Unknown || s.Activity == "" {
-		return s, false // the screen decides
+	switch {
+	case err != nil:
+		return conversation.State{Fallback: c.source.Name() + ": " + err.Error()}, false
+	case s.Activity == conversation.Unknown || s.Activity == "":
+		return conversation.State{Fallback: c.source.Name() + ": " + s.Why}, false
 	}
 	if s.Source == "" {
 		s.Source = c.source.Name()
@@ -57,7 +78,7 @@ func (c *Conversation) screenState(ctx context.Context) (conversation.State, err
 		return conversation.State{Activity: conversation.Unknown, Why: err.Error()}, err
 	}
 	s := c.profile.stateOf(screen, c.hints.ReadyPrompt)
-	s.Source = "screen"
+	s.Source = screenSource
 	if s.Activity == conversation.Ready {
 		// Some show nothing of their work but its output.
 		at, err := c.provider.GetLastActivity(ctx, c.session)

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"strings"
 	"testing"
 
 	"den/internal/conversation"
@@ -22,25 +23,28 @@ func TestStateOfRecordedScreens(t *testing.T) {
 		{"claude", "claude-ready", conversation.Ready, "", "", 0},
 		{"claude", "claude-busy", conversation.Busy, "", "", 0},
 		{"claude", "claude-interrupted", conversation.Ready, "", "", 0},
-		{"claude", "claude-permission-default-mode", conversation.Asking, conversation.Permission, "Do you want to proceed?", 4},
-		{"claude", "claude-question", conversation.Asking, conversation.Choice, "Which colour?", 3},
+		{"claude", "claude-permission-default-mode", conversation.Asking, conversation.Permission, "make x2\ntouch /home/user/tuiproj/x2\nDo you want to proceed?", 4},
+		{"claude", "claude-question", conversation.Asking, conversation.Choice, "Which colour?", 4},
+		{"claude", "claude-edit", conversation.Asking, conversation.Permission, "Create file\n../../x/hello.txt\n1 one\n2 two\nDo you want to create hello.txt?", 3},
 		{"codex", "codex-git-first", conversation.Asking, conversation.Dialog, "", 2},
 		{"codex", "codex-new-model", conversation.Asking, conversation.Dialog, "", 2},
 		{"codex", "codex-ready", conversation.Ready, "", "", 0},
 		{"codex", "codex-interrupted", conversation.Ready, "", "", 0},
-		{"codex", "codex-approval", conversation.Asking, conversation.Permission, "Would you like to run the following command?", 3},
+		{"codex", "codex-approval", conversation.Asking, conversation.Permission, "Would you like to run the following command?\nEnvironment: local\nReason: x\n$ touch zz", 3},
+		{"codex", "codex-plan", conversation.Asking, conversation.Plan, "Implement this plan?", 3},
 		{"copilot", "copilot-first", conversation.Asking, conversation.Dialog, "Do you trust the files in this folder?", 3},
 		{"copilot", "copilot-ready", conversation.Ready, "", "", 0},
 		{"copilot", "copilot-busy", conversation.Busy, "", "", 0},
-		{"copilot", "copilot-permission", conversation.Asking, conversation.Permission, "Do you want to run this command?", 3},
+		{"copilot", "copilot-permission", conversation.Asking, conversation.Permission, "touch zz\nDo you want to run this command?", 3},
+		{"copilot", "copilot-permission-first-of-two", conversation.Asking, conversation.Permission, "make a file\ntouch one\nDo you want to run this command?", 3},
 		{"gemini", "gemini-first", conversation.Ready, "", "", 0},
 		{"gemini", "gemini-ready", conversation.Ready, "", "", 0},
 		{"gemini", "gemini-busy", conversation.Busy, "", "", 0},
 		{"gemini", "gemini-interrupted", conversation.Ready, "", "", 0},
-		{"gemini", "gemini-permission", conversation.Asking, conversation.Permission, "Allow execution of [Shell]?", 3},
+		{"gemini", "gemini-permission", conversation.Asking, conversation.Permission, "touch zz\nAllow execution of [Shell]?", 3},
 		{"opencode", "opencode-permission", conversation.Busy, "", "", 0}, // it works; the question comes next
-		{"opencode", "opencode-after", conversation.Asking, conversation.Permission, "Permission required", 3},
-		{"opencode", "opencode-always", conversation.Asking, conversation.Permission, "Always allow", 2},
+		{"opencode", "opencode-after", conversation.Asking, conversation.Permission, "Permission required\n# Shell command\n$ touch zz", 3},
+		{"opencode", "opencode-always", conversation.Asking, conversation.Permission, "Always allow\nThis will allow the following patterns until OpenCode is restarted\n- touch *", 2},
 	} {
 		s := profileOf(c.vendor).stateOf(screenOf(t, c.screen), prompts[c.vendor])
 		if s.Activity != c.want || (s.Question != nil) != (c.kind != "") {
@@ -48,7 +52,7 @@ func TestStateOfRecordedScreens(t *testing.T) {
 			continue
 		}
 		q := s.Question
-		if q != nil && (q.Kind != c.kind || c.text != "" && q.Text != c.text || len(q.Options) != c.options || q.ID == "") {
+		if q != nil && (q.Kind != c.kind || !strings.Contains(q.Text, c.text) || len(q.Options) != c.options || q.ID == "") {
 			t.Errorf("%s: %+v", c.screen, q)
 		}
 	}
@@ -63,6 +67,31 @@ func TestQuestionIDs(t *testing.T) {
 	id := func(screen string) string { return p.question(screen).ID }
 	if id(one) != id(moved) || id(one) == id(other) {
 		t.Errorf("%s %s %s", id(one), id(moved), id(other))
+	}
+}
+
+// An option that goes on in a second row is told whole; what another column
+// says of one is set apart.
+func TestOptionsAreWhole(t *testing.T) {
+	for _, c := range []struct {
+		vendor, screen string
+		option         int
+		want           string
+	}{
+		{"claude", "claude-edit", 1, "Yes, and switch to accept edits (auto-approve file edits and common file commands) for this session; Yes, and always allow access to /tmp/x for this session (shift+tab)"},
+		{"claude", "claude-question", 0, "Red"},
+		{"claude", "claude-question", 3, "Chat about this"},
+		{"codex", "codex-plan", 0, "Yes, implement this plan · Switch to Default and start coding"},
+	} {
+		if q := profileOf(c.vendor).question(screenOf(t, c.screen)); q == nil || len(q.Options) <= c.option || q.Options[c.option].Label != c.want {
+			t.Errorf("%s: %+v", c.screen, q)
+		}
+	}
+	// The cursor behind the line that parts options is a cursor in the menu.
+	moved := strings.NewReplacer("❯ 1. Red", "  1. Red", "  4. Chat", "❯ 4. Chat").Replace(screenOf(t, "claude-question"))
+	q, was := profileOf("claude").question(moved), profileOf("claude").question(screenOf(t, "claude-question"))
+	if q == nil || q.ID != was.ID || len(q.Options) != 4 {
+		t.Errorf("%+v, was %+v", q, was)
 	}
 }
 
