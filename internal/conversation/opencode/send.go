@@ -11,13 +11,17 @@ import (
 	"den/internal/fault"
 )
 
+// connectLimit is how long a message waits for the server's stream: opencode
+// takes its time for it when it starts, and what is typed has no id.
+const connectLimit = 10 * time.Second
+
 // takeLimit is how long the server may take to show a message that it accepted.
 const takeLimit = 10 * time.Second
 
 // Send hands a message over by the server. One that its session has already
 // is not sent again.
 func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
-	if err := s.mayTake(); err != nil {
+	if err := s.mayTake(ctx); err != nil {
 		return conversation.Receipt{ID: m.ID, Progress: conversation.Failed, At: time.Now()}, err
 	}
 	session, err := s.target(ctx)
@@ -34,8 +38,8 @@ func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation
 }
 
 // mayTake refuses a message while there is no server, or a decision is open.
-func (s *Source) mayTake() error {
-	if why := s.Problem(); why != "" {
+func (s *Source) mayTake(ctx context.Context) error {
+	if why := s.AwaitProblem(ctx, connectLimit); why != "" {
 		return fault.Errorf(fault.Unreachable, "send to opencode: %s", why)
 	}
 	s.mu.Lock()

@@ -36,6 +36,7 @@ type Source struct {
 	*watch.Stream
 	endpoint Endpoint
 	client   *client
+	patience time.Duration // for a stream to begin; the follower's own
 
 	mu      sync.Mutex               // guards the fields below
 	model   *model                   // or nil before the first stream
@@ -53,6 +54,7 @@ var (
 // Open begins to follow. The server need not listen yet.
 func Open(o Options) *Source {
 	s := &Source{endpoint: o.Endpoint, client: newClient(o.Endpoint, cmp.Or(o.Limit, callLimit)), waiting: map[string]chan struct{}{}}
+	s.patience = min(firstPatience, s.client.limit)
 	s.Stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: s.follow, Processes: o.Processes})
 	s.Start()
 	return s
@@ -65,16 +67,22 @@ func (s *Source) Close() error {
 	return err
 }
 
+// firstPatience is how long the first stream may take to begin. Each one after
+// it that does not has twice the time, up to that of any question.
+const firstPatience = 2 * time.Second
+
 // follow reads one stream to its end. A stream that does not begin in time is
 // given up, to be asked for anew: opencode (1.18.33) may never answer a request
 // that comes while it starts, and answers the next.
 func (s *Source) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	late := time.AfterFunc(s.client.limit, func() {
-		cancel(fault.Errorf(fault.Timeout, "ask opencode: /event has not begun in %v", s.client.limit))
+	patience := s.patience
+	late := time.AfterFunc(patience, func() {
+		cancel(fault.Errorf(fault.Timeout, "ask opencode: /event has not begun in %v", patience))
 	})
 	defer late.Stop()
+	s.patience = min(2*patience, s.client.limit)
 	err := s.read(ctx, func() { late.Stop() })
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

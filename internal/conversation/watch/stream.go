@@ -32,15 +32,16 @@ type Stream struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	mu        sync.Mutex // guards the fields below
-	connected bool       // state is what the server said last
+	mu        sync.Mutex    // guards the fields below
+	connected bool          // state is what the server said last
+	came      chan struct{} // closed while connected
 	state     conversation.State
 	problem   string // why there is none
 }
 
 // NewStream makes a stream that does not run yet.
 func NewStream(o StreamOptions) *Stream {
-	return &Stream{options: o, changes: make(chan struct{}, 1), problem: "its server has not answered yet"}
+	return &Stream{options: o, changes: make(chan struct{}, 1), came: make(chan struct{}), problem: "its server has not answered yet"}
 }
 
 // Start begins to follow. The server need not listen yet.
@@ -92,6 +93,25 @@ func (s *Stream) Problem() string {
 	return s.problem
 }
 
+// AwaitProblem is Problem after an agent that runs had the time to connect.
+func (s *Stream) AwaitProblem(ctx context.Context, limit time.Duration) string {
+	s.mu.Lock()
+	came, connected := s.came, s.connected
+	s.mu.Unlock()
+	if connected {
+		return ""
+	}
+	if pids, err := s.options.Processes(ctx); err == nil && len(pids) == 0 {
+		return s.Problem() // it is gone
+	}
+	select {
+	case <-came:
+	case <-ctx.Done():
+	case <-time.After(limit):
+	}
+	return s.Problem()
+}
+
 // Set takes a state from the server. Since when it holds is filled in where
 // the server does not say.
 func (s *Stream) Set(state conversation.State) {
@@ -103,6 +123,9 @@ func (s *Stream) Set(state conversation.State) {
 			state.Since = time.Now()
 		}
 		s.state = state
+	}
+	if !s.connected {
+		close(s.came)
 	}
 	s.connected = true
 	s.mu.Unlock()
@@ -149,6 +172,9 @@ func (s *Stream) run(ctx context.Context) {
 func (s *Stream) lost(err error) bool {
 	s.mu.Lock()
 	was := s.connected
+	if was {
+		s.came = make(chan struct{})
+	}
 	s.connected, s.state = false, conversation.State{}
 	s.problem = "its server does not answer"
 	if err != nil {
