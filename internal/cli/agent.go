@@ -5,14 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
-	"den/internal/agent"
-	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/keeper"
-	"den/internal/render/redact"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
@@ -198,107 +194,6 @@ func (a *app) printEvent(e keeper.Event) error {
 	}
 	fmt.Fprintln(a.text)
 	return err
-}
-
-func (a *app) explainCmd() *cobra.Command {
-	var file string
-	return longFileFlag(&cobra.Command{
-		Use:     "explain NAME",
-		Short:   "Print an agent's resolved configuration, and where each value came from",
-		Example: "  den agent explain greeter",
-		Args:    args(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := a.stateDir(file)
-			if err != nil {
-				return err
-			}
-			ws, err := workspace.Load(p.Config)
-			if err != nil {
-				return err
-			}
-			ag, err := ws.Agent(args[0])
-			if err != nil {
-				return err
-			}
-			return a.explain(ws, ag)
-		},
-		ValidArgsFunction: a.completeAgent,
-	}, &file)
-}
-
-func (a *app) explain(ws *workspace.Workspace, ag *workspace.Agent) error {
-	tokens, err := redact.New(nil, true)
-	if err != nil {
-		return err
-	}
-	settings := ag.Explain()
-	for i := range settings {
-		settings[i].Value = redactValue(tokens, settings[i].Value)
-	}
-	argv := ag.Argv()
-	for i := range argv {
-		argv[i] = tokens.Text(argv[i])
-	}
-	template := ag.SessionTemplate
-	if template == "" {
-		template = ws.SessionTemplate
-	}
-	names, warning := agent.NewNames(template)
-	if warning != nil {
-		fmt.Fprintf(a.stderr, "warning: %v\n", warning)
-	}
-	session := names.Session(ws.Name, ag.Name)
-	config, err := agent.ConfigOf(ws.Name, session, ag)
-	if err != nil {
-		return err
-	}
-	print := agent.FingerprintOf(config)
-	source := stateSource(ag)
-	return a.answer(map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source}, func(w io.Writer) {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		for _, s := range settings {
-			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
-		}
-		fmt.Fprintf(tw, "session\t%q\t\n", session)
-		fmt.Fprintf(tw, "state from\t%q\t%s\n", source[0], stateFallback(source))
-		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
-		tw.Flush()
-	})
-}
-
-// stateSource returns the sources of an agent's state, the most reliable
-// first.
-func stateSource(ag *workspace.Agent) []string {
-	name := conversation.SourceName(ag.Provider)
-	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" && !ag.IsMind() || ag.SessionProvider == "subprocess" {
-		return []string{"screen"}
-	}
-	return []string{name, "screen"}
-}
-
-func stateFallback(source []string) string {
-	if len(source) == 1 {
-		return ""
-	}
-	return "its screen, where that cannot be read; state_source = \"screen\" uses nothing else"
-}
-
-// redactValue hides tokens in a value of the workspace file, wherever they
-// stand.
-func redactValue(r *redact.Redactor, v any) any {
-	switch v := v.(type) {
-	case string:
-		return r.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = redactValue(r, v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = redactValue(r, v[k])
-		}
-	}
-	return v
 }
 
 // completeAgent completes the names of the workspace's agents.

@@ -30,7 +30,11 @@ func (d *daemon) tellState(name, key string, codingAgent bool) func(conversation
 
 // showState adds what a running agent does to its status.
 func showState(status *keeper.AgentStatus, s conversation.State) {
-	if status.Actual != keeper.Running || s.Activity == conversation.Unknown || s.Activity == conversation.Gone {
+	if status.Actual != keeper.Running || s.Activity == conversation.Gone {
+		return
+	}
+	status.StateFrom, status.StateFallback = s.Source, s.Fallback
+	if s.Activity == conversation.Unknown {
 		return
 	}
 	status.State, status.Question = string(s.Activity), question(s.Question)

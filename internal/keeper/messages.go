@@ -119,6 +119,11 @@ type AgentStatus struct {
 	StateWhy string    `json:"state_why,omitempty"`
 	Question *Question `json:"question,omitempty"`
 	Budget   *Budget   `json:"budget,omitempty"` // of an agent whose use is limited
+
+	// StateFrom is what State was read from: "claude session file", "screen".
+	// StateFallback is why that is not a truer source which the agent has.
+	StateFrom     string `json:"state_from,omitempty"`
+	StateFallback string `json:"state_fallback,omitempty"`
 }
 
 // Budget is how much of its limits an agent has used.

@@ -22,6 +22,7 @@ type Live struct {
 	why    string              // why there is none, where that was tried
 	tried  bool
 	ended  bool
+	bare   string // why the last start went without it, where that is known
 }
 
 // Sending is a Live that also sends and answers.
@@ -85,14 +86,20 @@ func (l *Live) Source() conversation.Source {
 // is started as it is.
 func (l *Live) Prepare(argv []string) (Launch, error) {
 	l.forget()
-	return l.agent.Prepare(argv)
+	launch, err := l.agent.Prepare(argv)
+	if err != nil {
+		l.mu.Lock()
+		l.bare = err.Error()
+		l.mu.Unlock()
+	}
+	return launch, err
 }
 
 // forget closes what was opened for the start before.
 func (l *Live) forget() {
 	l.mu.Lock()
 	old := l.source
-	l.source, l.tried, l.why = nil, false, ""
+	l.source, l.tried, l.why, l.bare = nil, false, "", ""
 	l.mu.Unlock()
 	if old != nil {
 		_ = old.Close() // Best effort: nothing is written there.
@@ -124,7 +131,9 @@ func (l *Live) open() (conversation.Source, string) {
 	l.tried = true
 	source, err := l.agent.Open()
 	if err != nil {
-		l.why = err.Error()
+		if l.why = err.Error(); l.bare != "" {
+			l.why += ": " + l.bare
+		}
 		return nil, l.why
 	}
 	l.source = source

@@ -62,3 +62,16 @@ func TestLiveOverStarts(t *testing.T) {
 		t.Errorf("%+v, %v", receipt, err)
 	}
 }
+
+// An agent that was started without its source says why.
+func TestLiveWithoutASourceSaysWhy(t *testing.T) {
+	live := sources.NewLive(agent(t, "codex"))
+	defer live.Close()
+	if _, err := live.Prepare([]string{"sh", "-c", "nice codex"}); err == nil {
+		t.Fatal("a wrapper has a source")
+	}
+	s, err := live.State(t.Context())
+	if err != nil || s.Activity != conversation.Unknown || s.Why != "it was started without one: its command is not codex itself" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

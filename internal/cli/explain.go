@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/conversation"
+	"den/internal/keeper"
+	"den/internal/render/redact"
+	"den/internal/workspace"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) explainCmd() *cobra.Command {
+	var file string
+	return longFileFlag(&cobra.Command{
+		Use:     "explain NAME",
+		Short:   "Print an agent's resolved configuration, and where each value came from",
+		Example: "  den agent explain greeter",
+		Args:    args(1, 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.stateDir(file)
+			if err != nil {
+				return err
+			}
+			ws, err := workspace.Load(p.Config)
+			if err != nil {
+				return err
+			}
+			ag, err := ws.Agent(args[0])
+			if err != nil {
+				return err
+			}
+			return a.explain(cmd.Context(), ws, ag)
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+}
+
+func (a *app) explain(ctx context.Context, ws *workspace.Workspace, ag *workspace.Agent) error {
+	tokens, err := redact.New(nil, true)
+	if err != nil {
+		return err
+	}
+	settings := ag.Explain()
+	for i := range settings {
+		settings[i].Value = redactValue(tokens, settings[i].Value)
+	}
+	argv := ag.Argv()
+	for i := range argv {
+		argv[i] = tokens.Text(argv[i])
+	}
+	template := ag.SessionTemplate
+	if template == "" {
+		template = ws.SessionTemplate
+	}
+	names, warning := agent.NewNames(template)
+	if warning != nil {
+		fmt.Fprintf(a.stderr, "warning: %v\n", warning)
+	}
+	session := names.Session(ws.Name, ag.Name)
+	config, err := agent.ConfigOf(ws.Name, session, ag)
+	if err != nil {
+		return err
+	}
+	print := agent.FingerprintOf(config)
+	source, now := stateSource(ag), a.stateNow(ctx, ws.Path, ag.Name)
+	told := map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source}
+	if now != nil {
+		told["state_now"] = now
+	}
+	return a.answer(told, func(w io.Writer) {
+		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for _, s := range settings {
+			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
+		}
+		fmt.Fprintf(tw, "session\t%q\t\n", session)
+		fmt.Fprintf(tw, "state from\t%q\t%s\n", source[0], stateFallback(source))
+		if now != nil {
+			fmt.Fprintf(tw, "state from, now\t%q\t%s\n", now.From, now.Fallback)
+		}
+		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
+		tw.Flush()
+	})
+}
+
+// stateSource returns the sources of an agent's state, the most reliable
+// first.
+func stateSource(ag *workspace.Agent) []string {
+	name := conversation.SourceName(ag.Provider)
+	if name == "" || ag.StateSource == "screen" || ag.SessionProvider == "container" && !ag.IsMind() || ag.SessionProvider == "subprocess" {
+		return []string{"screen"}
+	}
+	return []string{name, "screen"}
+}
+
+func stateFallback(source []string) string {
+	if len(source) == 1 {
+		return ""
+	}
+	return "its screen, where that cannot be read; state_source = \"screen\" uses nothing else"
+}
+
+// stateNow is what the state of a running agent is read from now.
+type stateNow struct {
+	From     string `json:"from"`
+	Fallback string `json:"fallback,omitempty"` // why it is not a truer source
+}
+
+// keeperPatience bounds how long a keeper may take to tell what it reads now.
+const keeperPatience = 5 * time.Second
+
+// stateNow asks the keeper of the workspace; nil where none runs, or where it
+// does not know.
+func (a *app) stateNow(ctx context.Context, file, agent string) *stateNow {
+	ctx, cancel := context.WithTimeout(ctx, keeperPatience)
+	defer cancel()
+	var ps keeper.Ps
+	if err := a.keep(ctx, file, keeper.MethodPs, nil, &ps); err != nil {
+		return nil // Best effort: what the file says is printed without a keeper, too.
+	}
+	for _, s := range ps.Agents {
+		if s.Name == agent && s.StateFrom != "" {
+			return &stateNow{From: s.StateFrom, Fallback: s.StateFallback}
+		}
+	}
+	return nil
+}
+
+// redactValue hides tokens in a value of the workspace file, wherever they
+// stand.
+func redactValue(r *redact.Redactor, v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = redactValue(r, v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = redactValue(r, v[k])
+		}
+	}
+	return v
+}
