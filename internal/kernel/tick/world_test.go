@@ -41,7 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(run(m))
 }
 
-// run builds den, and keeps its sockets apart from those of people.
+// run builds den, and keeps its sockets and the shells' files apart from those of
+// people.
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("/tmp", "den-k-") // short: sockets go here
 	if err != nil {
@@ -55,6 +56,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	os.Setenv("HOME", dir) // only now: the build's cache is below it
 	return m.Run()
 }
 
