@@ -45,6 +45,7 @@ type Options struct {
 type Times struct {
 	HookLimit  time.Duration // of one hook
 	FirstPause time.Duration // before what failed is tried again
+	Lasting    time.Duration // for how long files must be wrong before a watcher tells
 }
 
 // Lodging is where an agent lives: its terminals and its hooks are there.

@@ -1,6 +1,7 @@
 package tick
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"time"
@@ -58,9 +59,9 @@ type problem struct {
 	noted bool
 }
 
-// lasting is for how long something must be wrong before it counts: agents and
-// their tools write files in place.
-const lasting = 2 * time.Second
+// defaultLasting is for how long something must be wrong before it counts: agents
+// and their tools write files in place.
+const defaultLasting = 2 * time.Second
 
 // recall reads how the last ticks ended. One of another process that was killed
 // meanwhile is completed first.
@@ -144,6 +145,7 @@ func (w *watcher) wrong(ctx context.Context, c datarepo.Crash) (wait time.Durati
 	if c.Text != w.problem.text {
 		w.problem = problem{text: c.Text, since: time.Now()}
 	}
+	lasting := cmp.Or(w.o.Times.Lasting, defaultLasting)
 	if age := time.Since(w.problem.since); age < lasting {
 		return lasting - age
 	}

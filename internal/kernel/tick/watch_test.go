@@ -170,6 +170,7 @@ func TestScheduleIsDamaged(t *testing.T) {
 		}
 		return t.say("done")
 	}}
+	w.o.Times.Lasting = 100 * time.Millisecond
 	const good = `{"wakes": [{"time": "2026-01-01T00:00:00", "reason": "tea"}]}`
 	w.put("system/schedule.json", good[:len(good)-3])
 	if err := w.o.Repo.Prepare(time.Now()); err != nil {
@@ -224,6 +225,7 @@ func TestConfigurationIsDamaged(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.lodgeOnlyHere()
+			w.o.Times.Lasting = 100 * time.Millisecond
 			w.mind.turns = []func(*turn) (runner.Result, error){well}
 			w.put("system/agent_config.json", broken)
 			if err := w.o.Repo.Prepare(time.Now()); err != nil {
