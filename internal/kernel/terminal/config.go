@@ -43,6 +43,9 @@ type Config struct {
 	Adopt   bool
 	Notices []string    // told at login, such as why an image was not built
 	Warn    func(error) // or nil; told what could not be written or read
+	// Gather is how long a wait listens to a program that prints and goes on; 0
+	// means ten seconds.
+	Gather time.Duration
 	// Record is told when a terminal was opened, and when it was archived or
 	// found lost; or nil. It may be called by several goroutines.
 	Record func(Record)

@@ -11,7 +11,8 @@ const (
 	// silence ends a wait for a program of which nobody knows whether it waits
 	// for input.
 	silence = 1500 * time.Millisecond
-	// gatherLimit is how long a program that prints and goes on is listened to.
+	// gatherLimit is how long a program that prints and goes on is listened to,
+	// where nothing else is said.
 	gatherLimit = 10 * time.Second
 	// headStart is the same for output that the agent could have been told
 	// before: it is told at once, but a program that is about to be done may end.
@@ -45,10 +46,11 @@ const (
 // waitRule decides when a wait ends. It is a pure function of what is observed
 // and of time, but for when it first observed output.
 type waitRule struct {
-	until bool // something is waited for
-	all   bool // all terminals must be at rest, as at login
-	begun time.Time
-	limit time.Duration
+	until  bool // something is waited for
+	all    bool // all terminals must be at rest, as at login
+	begun  time.Time
+	limit  time.Duration
+	gather time.Duration // how long a program that prints and goes on is listened to
 
 	begins bool      // nothing was observed yet
 	early  bool      // there was output at the beginning, and not only just
@@ -79,7 +81,7 @@ func (r *waitRule) decide(now time.Time, terminals []observed) (why string, agai
 		return ReasonSilence, 0
 	}
 	end, late := r.begun.Add(r.limit), ReasonTimeout
-	if gathered := r.since.Add(r.gather()); !r.until && !r.all && !r.since.IsZero() && gathered.Before(end) {
+	if gathered := r.since.Add(r.listens()); !r.until && !r.all && !r.since.IsZero() && gathered.Before(end) {
 		end, late = gathered, ReasonOutput
 	}
 	if left := end.Sub(now); left > 0 {
@@ -88,9 +90,9 @@ func (r *waitRule) decide(now time.Time, terminals []observed) (why string, agai
 	return late, 0
 }
 
-func (r *waitRule) gather() time.Duration {
+func (r *waitRule) listens() time.Duration {
 	if r.early {
 		return headStart
 	}
-	return gatherLimit
+	return r.gather
 }

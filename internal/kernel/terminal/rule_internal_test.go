@@ -57,6 +57,7 @@ func TestWaitRule(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := c.rule
 			r.begins = true
+			r.gather = gatherLimit
 			r.begun = time.Unix(1000, 0)
 			switch r.limit {
 			case 0:

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -40,6 +41,7 @@ func New(c Config) (*Set, error) {
 	if c.Record == nil {
 		c.Record = func(Record) {}
 	}
+	c.Gather = cmp.Or(c.Gather, gatherLimit)
 	f, err := openFiles(c.Data)
 	if err != nil {
 		return nil, err

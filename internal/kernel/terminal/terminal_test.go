@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/kernel/terminal"
@@ -534,11 +535,15 @@ func TestPython(t *testing.T) {
 func TestWaitIsAtOnce(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
+	a.config.Gather = time.Hour // nothing is listened to for so long
+	a.next()
 	a.login()
 	a.enter(0, "bash", "echo done")
 	a.untilScreen(0, "\ndone\n$")
 	w := a.wait(terminal.WaitArgs{Timeout: seconds(60)})
-	if w.Reason != terminal.ReasonReady || lines(w.Reports[0]) != "=$ echo done|done|$" {
+	// On a slow machine the output has been there for so long that it is told
+	// before anything else is known.
+	if (w.Reason != terminal.ReasonReady && w.Reason != terminal.ReasonOutput) || lines(w.Reports[0]) != "=$ echo done|done|$" {
 		t.Errorf("%+v", w)
 	}
 	t.Logf("it took %d ms", w.Duration)
@@ -626,13 +631,15 @@ func TestNothingNew(t *testing.T) {
 func TestEndlessOutput(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
+	a.config.Gather = 2 * time.Second
+	a.next()
 	a.login()
 	// No faster than a slow machine reads: all of it is looked at before the
 	// prompt.
 	a.enter(0, "bash", "exec 9<> <(:); while :; do echo x; read -rt 0.001 -u 9; done")
 	a.wait(terminal.WaitArgs{Timeout: seconds(1)})
 	w := a.wait(terminal.WaitArgs{Timeout: seconds(60)})
-	if r := w.Reports[0]; w.Reason != terminal.ReasonOutput || r.Lines.Total < 1000 || r.State == terminal.StateReady {
+	if r := w.Reports[0]; w.Reason != terminal.ReasonOutput || r.Lines.Total < 50 || r.State == terminal.StateReady {
 		t.Errorf("%s: %d lines, %s", w.Reason, r.Lines.Total, r.State)
 	}
 	if _, err := a.Type(t.Context(), terminal.TypeArgs{Expect: "bash", Text: "C-c"}); fault.KindOf(err) != fault.Busy || !strings.Contains(fault.HintOf(err), "anyway") {

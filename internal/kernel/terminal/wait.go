@@ -87,7 +87,7 @@ func (s *Set) Wait(ctx context.Context, a WaitArgs) (Waited, error) {
 	if err := s.requireLogin(); err != nil {
 		return Waited{}, err
 	}
-	w := waiter{set: s, interrupt: a.Interrupt, rule: waitRule{begun: time.Now(), limit: a.limit(), until: a.Until != "", begins: true}}
+	w := waiter{set: s, interrupt: a.Interrupt, rule: waitRule{begun: time.Now(), limit: a.limit(), gather: s.config.Gather, until: a.Until != "", begins: true}}
 	if a.Number != nil {
 		t, err := s.find(*a.Number)
 		if err != nil {
