@@ -33,6 +33,16 @@ den kernel tool close tty=1
 den kernel tool close tty=0
 `
 
+// looks only looks around, and says what it saw.
+const looks = `#!/bin/sh
+set -eu
+cat >/dev/null
+den kernel tool login
+den kernel tool type tty=0 expect=bash text='cat /inside'
+den kernel tool wait tty=0 until=' box'
+den kernel tool close tty=0
+`
+
 // A tick's terminals and hooks are in a container, which is made from the
 // repository's files, stays between ticks, and is made anew when the files have
 // changed.
@@ -66,6 +76,7 @@ den kernel tool open`, 1))
 		t.Fatalf("%d containers, %+v", len(boxes), s.Container)
 	}
 
+	w.put("system/mind", looks)
 	began = time.Now()
 	w.tick(plan.Normal)
 	t.Logf("the first tick took %s, the second %s", first.Round(time.Millisecond), time.Since(began).Round(time.Millisecond))
@@ -207,7 +218,7 @@ func TestKernelIsKilledInATick(t *testing.T) {
 	if err != nil || len(seen.Causes) != 1 || seen.Causes[0].Kind != plan.ByNotification {
 		t.Errorf("what is left is %+v, %v", seen.Causes, err)
 	}
-	w.put("system/mind", mind)
+	w.put("system/mind", looks)
 	r = w.tick(plan.Normal, seen.Causes...)
 	if r.Tick != 2 || !strings.Contains(r.Last, "the box") || !strings.Contains(r.Last, "Terminal 0 (bash), left by tick 1, still ran and was closed.") {
 		t.Errorf("%+v", r)
@@ -227,7 +238,7 @@ func TestKernelIsKilledInATick(t *testing.T) {
 func TestEngineIsNotReachable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.put("system/mind", mind)
+	w.put("system/mind", looks)
 	w.put("system/agent_config.json", `{"runner": "script", "command": ["system/mind"], "container": {"network": "none"}}`)
 	if err := w.o.Repo.RequestTick("a test"); err != nil {
 		t.Fatal(err)
@@ -264,7 +275,7 @@ func TestEngineIsNotReachable(t *testing.T) {
 func TestImageThatDoesNotBuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.put("system/mind", mind)
+	w.put("system/mind", looks)
 	good := w.read("system/container/Containerfile")
 	bad := good + "RUN echo something is wrong; exit 9\n"
 	w.put("system/container/Containerfile", bad)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,6 +174,8 @@ func (w *world) put(name, text string) {
 	if strings.HasPrefix(text, "#!") {
 		mode = 0o755
 	}
+	syscall.ForkLock.RLock() // a child of another test, just being started, must not have a script open that is run
+	defer syscall.ForkLock.RUnlock()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), mode)); err != nil {
 		w.Fatal(err)
 	}
