@@ -66,6 +66,8 @@ func repository(t *testing.T) *datarepo.Repo {
 // script adds a file to a phase's directory.
 func script(t *testing.T, r *datarepo.Repo, p hook.Phase, name, body string, mode os.FileMode) {
 	t.Helper()
+	syscall.ForkLock.RLock() // a child of another test, just being started, must not have a script open that is run
+	defer syscall.ForkLock.RUnlock()
 	dir := filepath.Join(r.Path(), "system/hooks", string(p))
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), mode)); err != nil {
 		t.Fatal(err)
@@ -73,6 +75,7 @@ func script(t *testing.T, r *datarepo.Repo, p hook.Phase, name, body string, mod
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	r := repository(t)
 	if names, problems := hook.List(r, hook.PreTick); len(names) != 0 || len(problems) != 0 {
 		t.Errorf("%v, %v", names, problems)
@@ -124,8 +127,10 @@ func TestEnv(t *testing.T) {
 // Hooks run in order, in the sandbox, with their variables; one that fails does
 // not keep the others from running.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	for name, spawn := range spawners(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := repository(t)
 			script(t, r, hook.PostTick, "1", `echo "$DATA_DIR $BOT_TICK $BOT_TICK_STATUS"; pwd; cat`, 0o755)
 			script(t, r, hook.PostTick, "2", `echo no >&2; exit 3`, 0o755)
@@ -155,8 +160,10 @@ func TestRun(t *testing.T) {
 
 // Variables are on no command line.
 func TestVariablesAreOnNoCommandLine(t *testing.T) {
+	t.Parallel()
 	for name, spawn := range spawners(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			r := repository(t)
 			seen := filepath.Join(r.Path(), "sandbox", "seen")
 			script(t, r, hook.PreStop, "1", `cat /proc/[0-9]*/cmdline >"`+seen+`" 2>/dev/null || :; test -n "$A_LAST_MESSAGE"`, 0o755)
@@ -174,6 +181,7 @@ func TestVariablesAreOnNoCommandLine(t *testing.T) {
 }
 
 func TestIssues(t *testing.T) {
+	t.Parallel()
 	r := repository(t)
 	script(t, r, hook.PreStop, "1", `echo; echo "  commit your work  "; echo "second"`, 0o755)
 	script(t, r, hook.PreStop, "2", `echo "of a broken hook"; exit 1`, 0o755)
@@ -197,6 +205,7 @@ func TestIssues(t *testing.T) {
 
 // When the tick is cancelled the running hook ends and the others do not start.
 func TestContextEndsHooks(t *testing.T) {
+	t.Parallel()
 	r := repository(t)
 	script(t, r, hook.PreTick, "1", `: >started; sleep 1000`, 0o755)
 	script(t, r, hook.PreTick, "2", `: >second`, 0o755)
@@ -222,6 +231,7 @@ func TestContextEndsHooks(t *testing.T) {
 // A hook is recorded before it is started, and one that was started before a
 // kill is not started again.
 func TestStartingAndSkip(t *testing.T) {
+	t.Parallel()
 	r := repository(t)
 	for _, name := range []string{"1", "2", "3"} {
 		script(t, r, hook.PostTick, name, `echo "$0" >>log`, 0o755)
