@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -33,7 +34,8 @@ type process struct {
 	frames *os.File      // to the holder
 	out    *os.File      // from the command, behind the holder's first line
 	stdout *bufio.Reader // of out
-	stderr *os.File
+	errs   *os.File      // the command's errors
+	stderr io.Reader     // of errs, with what was read of them before the start was over
 
 	sending    sync.Mutex // one frame at a time; guards inputEnded
 	inputEnded bool
@@ -125,8 +127,29 @@ func (p *process) Wait() runner.Exit {
 // giveUp ends the Exec of a process that does not end, whatever it has printed.
 func (p *process) giveUp() {
 	p.cancel()
-	p.out.Close()    // Best effort: who has not read it by now has lost it.
-	p.stderr.Close() // Best effort, as above.
+	p.out.Close()  // Best effort: who has not read it by now has lost it.
+	p.errs.Close() // Best effort, as above.
+}
+
+// maxEarly bounds the errors that are kept until a process has started. What is
+// beyond waits for its reader, and the start with it.
+const maxEarly = 16 << 20
+
+// takeErrors reads the command's errors until the function that it returns is
+// called: an engine carries both outputs over one connection, on which the
+// holder's answer may come behind more errors than a pipe holds.
+func (p *process) takeErrors() (stop func()) {
+	read := make(chan []byte, 1) // room for the one
+	go func() {                  // ends with stop, or with the process
+		all, _ := io.ReadAll(io.LimitReader(p.errs, maxEarly)) // whoever reads on has the error again
+		read <- all
+	}()
+	return func() {
+		p.errs.SetReadDeadline(time.Now()) // Best effort: it may be closed, and was read then.
+		early := <-read
+		p.errs.SetReadDeadline(time.Time{}) // Best effort, as above.
+		p.stderr = io.MultiReader(bytes.NewReader(early), p.errs)
+	}
 }
 
 // abandon ends a process that did not start as it should, and returns what it
@@ -147,8 +170,8 @@ func (p *process) abandon() (told string) {
 	defer late.Stop()
 	p.Wait()
 	told = <-read
-	p.stderr.Close() // Best effort: it was read to its end.
-	p.out.Close()    // Best effort, as above.
+	p.errs.Close() // Best effort: it was read to its end.
+	p.out.Close()  // Best effort, as above.
 	return told
 }
 

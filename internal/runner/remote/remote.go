@@ -105,6 +105,7 @@ func (p *process) start(ctx context.Context, c holder.Command) error {
 		line, err := p.stdout.ReadBytes('\n')
 		read <- answer{line, err}
 	}()
+	defer p.takeErrors()()
 	select {
 	case a := <-read:
 		return started(a.line, a.err)
@@ -163,7 +164,7 @@ func newProcess() (*process, error) {
 		}
 		files = append(files, r, w)
 	}
-	p := &process{theirs: [3]*os.File{files[0], files[3], files[5]}, frames: files[1], out: files[2], stderr: files[4], ended: make(chan struct{})}
+	p := &process{theirs: [3]*os.File{files[0], files[3], files[5]}, frames: files[1], out: files[2], errs: files[4], stderr: files[4], ended: make(chan struct{})}
 	p.stdout = bufio.NewReader(p.out)
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,6 +63,33 @@ func TestConformance(t *testing.T) {
 		Dir:          dir,
 		CommandLines: spawntest.OfThisMachine,
 	})
+}
+
+// An engine that carries both outputs over one connection may bring much of the
+// command's errors before the holder's answer. Spawn waited for ever.
+func TestErrorsBeforeTheAnswer(t *testing.T) {
+	errs := strings.Repeat("0123456789abcde\n", 1<<20/16)
+	s := here(t.Name())
+	s.Exec = func(_ context.Context, e provider.ExecSpec) (int, error) {
+		if _, err := io.WriteString(e.Stderr, errs); err != nil {
+			return 0, err
+		}
+		_, err := fmt.Fprintf(e.Stdout, "{\"v\":%d}\nsaid", holder.Version)
+		return 3, err
+	}
+	p, err := s.Spawn(t.Context(), runner.Command{Argv: []string{"noisy"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(p.Stderr()); string(got) != errs || err != nil {
+		t.Errorf("%d bytes of errors, %v; want %d", len(got), err, len(errs))
+	}
+	if got, err := io.ReadAll(p.Stdout()); string(got) != "said" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if exit := p.Wait(); exit.Code != 3 {
+		t.Errorf("%+v", exit)
+	}
 }
 
 // spawnAndWait is the process that is killed: it tells the number of a process
