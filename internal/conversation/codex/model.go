@@ -133,6 +133,9 @@ func (r *request) input(questions []question) *request {
 		texts = append(texts, q.Question)
 	}
 	r.question.Text = strings.Join(texts, "\n")
+	if len(questions) > 1 {
+		r.question.Vague, r.question.SharedID = true, true // the screen asks one after the other
+	}
 	if len(questions) == 1 {
 		r.inputID = questions[0].ID
 		for _, o := range questions[0].Options {

@@ -20,6 +20,8 @@ var askingScreens = []struct{ vendor, screen, from, to string }{
 	{"claude", "claude-question", "☐ Colour", "Esc to cancel"},
 	{"codex", "codex-approval", "Would you like", "esc to cancel"},
 	{"codex", "codex-plan", "Implement this plan?", "esc back"},
+	{"codex", "codex-question", "Question 1/1", "esc to interrupt"},
+	{"codex", "codex-questions", "Question 1/2", "esc to interrupt"},
 	{"copilot", "copilot-first", "Confirm folder trust", "esc to cancel"},
 	{"copilot", "copilot-permission", "│ touch   ", "esc to cancel"},
 	{"copilot", "copilot-permission-first-of-two", "│ make a file", "esc to cancel"},
@@ -140,14 +142,19 @@ func TestQuestionIDsOfRecordings(t *testing.T) {
 }
 
 // moves reports whether a line of a dialog is one that its program moves.
-func moves(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "Tip: ") }
+func moves(line string) bool {
+	return strings.HasPrefix(strings.TrimSpace(line), "Tip: ") || strings.Contains(line, " unanswered)")
+}
 
 // moveInside moves what a program moves inside of its dialogs.
 func moveInside(r *rand.Rand, line string) string {
-	if !moves(line) {
-		return line
+	if head, _, ok := strings.Cut(line, " ("); ok && moves(line) {
+		return fmt.Sprintf("%s (%d unanswered)", head, r.IntN(100))
 	}
-	return fmt.Sprintf(" Tip: number %d of the tips", r.IntN(100))
+	if moves(line) {
+		return fmt.Sprintf(" Tip: number %d of the tips", r.IntN(100))
+	}
+	return line
 }
 
 // describes reports whether a line tells more of an option: that is no part of
