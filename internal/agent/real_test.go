@@ -49,14 +49,7 @@ func run(m *testing.M) int {
 // onReal runs a test with the providers that draw real screens, beside others.
 func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
 	t.Parallel()
-	t.Run("native", func(t *testing.T) {
-		t.Parallel()
-		p, err := native.Open(native.Options{Home: home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, Owner: "w", Binary: den, Version: "test", Grace: 300 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, p)
-	})
+	onNative(t, test)
 	t.Run("tmux", func(t *testing.T) {
 		t.Parallel()
 		need.Program(t, "tmux")
@@ -76,6 +69,18 @@ func onReal(t *testing.T, test func(t *testing.T, p provider.Provider)) {
 			exec.Command("tmux", "-S", socket, "kill-server").Run() // Best effort: there may be none.
 			os.RemoveAll(dir)                                       // Best effort.
 		})
+		test(t, p)
+	})
+}
+
+// onNative runs a test with den's own sessions.
+func onNative(t *testing.T, test func(t *testing.T, p provider.Provider)) {
+	t.Run("native", func(t *testing.T) {
+		t.Parallel()
+		p, err := native.Open(native.Options{Home: home.Home{Path: filepath.Join(t.TempDir(), "home"), Explicit: true}, Owner: "w", Binary: den, Version: "test", Grace: 300 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
 		test(t, p)
 	})
 }

@@ -77,7 +77,7 @@ func decideFirst(p Program, o *Observed, s State) (Action, State) {
 	}
 	s.Learned = learn(s.Learned, o.Left)
 	s.Prompt = s.Learned
-	s.ByShell = (o.Shell.atPrompt() || cleared) && p.Prompt == "" && !p.Hook
+	s.ByShell = (o.Shell.AtPrompt() || cleared) && p.Prompt == "" && !p.Hook
 	var a Action
 	if takesWhole(o, &s) {
 		code := strings.Join(s.Lines, "\n")

@@ -123,7 +123,7 @@ func (o *Observed) stands() bool {
 
 // Told reports whether the shell's marks suffice to decide without a probe.
 func (o *Observed) Told() bool {
-	return o.Shell.atPrompt() && (o.ShellEnded || !o.Sent) && !o.Foreign
+	return o.Shell.AtPrompt() && (o.ShellEnded || !o.Sent) && !o.Foreign
 }
 
 // promptHolds reports whether the shell's prompt is final. After foreign input
@@ -132,7 +132,7 @@ func (o *Observed) Told() bool {
 // completions).
 func (o *Observed) promptHolds() bool {
 	typed := o.ShellEnded && o.Shell.Last == inputPending // somebody else, at the prompt behind the command
-	if !o.Shell.atPrompt() && !typed {
+	if !o.Shell.AtPrompt() && !typed {
 		return false
 	}
 	works := o.Own && o.Probe.State == pty.Busy
@@ -154,7 +154,7 @@ func (o *Observed) takesCode(cleared bool) bool {
 	switch {
 	case o.promptHolds() || o.Ready || cleared:
 		return true
-	case o.Shell.atPrompt(): // about to change
+	case o.Shell.AtPrompt(): // about to change
 		return false
 	case o.Left.Text == "" && o.Line == 0: // nothing was printed ever: it may be about to begin (ssh that connects)
 		return unknown && o.Quiet > beginRest
@@ -201,7 +201,7 @@ func ProbeAfter(p Program, o Observed, s State, ago time.Duration) time.Duration
 	switch {
 	case plain && o.Told():
 		return floodPause
-	case plain && o.Sent && s.ByShell && !(o.ShellEnded && o.Shell.atPrompt()) && o.Quiet < tellPause:
+	case plain && o.Sent && s.ByShell && !(o.ShellEnded && o.Shell.AtPrompt()) && o.Quiet < tellPause:
 		return tellPause - o.Quiet
 	}
 	if wait := breath - o.Quiet; wait > 0 {

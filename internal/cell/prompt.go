@@ -16,18 +16,22 @@ func PromptAt(t *vt.Terminal) string {
 	return rowText(t.Row(cur.Row), 0, cur.Col)
 }
 
-// NothingBehindCursor reports whether the screen is blank from the cursor on.
-func NothingBehindCursor(t *vt.Terminal) bool {
+// AroundCursor returns the text left of the cursor and the rest of its row,
+// without blanks at the end, and whether something stands in the rows below.
+func AroundCursor(t *vt.Terminal) (left, behind string, below bool) {
 	cols, rows := t.Size()
 	cur := t.Cursor()
-	from := cur.Col
-	for row := cur.Row; row < rows; row++ {
-		if strings.TrimSpace(rowText(t.Row(row), from, cols)) != "" {
-			return false
-		}
-		from = 0
+	behind = strings.TrimRight(rowText(t.Row(cur.Row), cur.Col, cols), " ")
+	for row := cur.Row + 1; row < rows && !below; row++ {
+		below = strings.TrimSpace(rowText(t.Row(row), 0, cols)) != ""
 	}
-	return true
+	return PromptAt(t), behind, below
+}
+
+// NothingBehindCursor reports whether the screen is blank from the cursor on.
+func NothingBehindCursor(t *vt.Terminal) bool {
+	_, behind, below := AroundCursor(t)
+	return strings.TrimSpace(behind) == "" && !below
 }
 
 // TextLeft returns the text left of a position on the screen.

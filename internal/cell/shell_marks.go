@@ -100,12 +100,15 @@ func (m *ShellMarks) Typed() {
 	}
 }
 
-// atPrompt reports whether the shell shows its prompt and waits for a command.
-func (m *ShellMarks) atPrompt() bool { return m.Last == 'B' }
+// AtPrompt reports whether the shell shows its prompt and waits for a command.
+func (m *ShellMarks) AtPrompt() bool { return m.Last == 'B' }
 
-// leftover reports whether there is text after the shell's prompt that was not
+// Pending reports whether there was input at the prompt, and no mark since.
+func (m *ShellMarks) Pending() bool { return m.Last == inputPending }
+
+// Leftover reports whether there is text after the shell's prompt that was not
 // entered: typed by somebody, a reply of the terminal that no program read, or
 // code that fish keeps in its editor because of a syntax error.
-func (m *ShellMarks) leftover(left string) bool {
+func (m *ShellMarks) Leftover(left string) bool {
 	return (m.Last == 'B' || m.Last == inputPending) && m.Shown != "" && left != m.Shown && strings.HasPrefix(left, m.Shown)
 }

@@ -40,7 +40,7 @@ func (s *State) unclean(p Program, o *Observed) bool {
 	if s.Cleared == 0 {
 		return o.stray() || o.Shell.Refused && p.KeepsRefused && !o.Shell.Inner
 	}
-	return o.Stray.Count != s.Strays && o.stray() || o.Shell.Last == 'P' || o.Shell.leftover(o.Left.Text)
+	return o.Stray.Count != s.Strays && o.stray() || o.Shell.Last == 'P' || o.Shell.Leftover(o.Left.Text)
 }
 
 // learn returns the program's prompt. After output without a newline, the text

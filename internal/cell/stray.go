@@ -92,7 +92,7 @@ func (o *Observed) stray() bool {
 	switch {
 	case m.Token == "" || m.Last == 'C': // there is no shell, or it is not reading
 		return false
-	case m.Last == 'P' || m.leftover(o.Left.Text):
+	case m.Last == 'P' || m.Leftover(o.Left.Text):
 		return true
 	}
 	entered := o.Stray.Entered && m.Ends > o.Stray.Ends && o.Blank

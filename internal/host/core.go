@@ -56,6 +56,8 @@ type coreState struct {
 	LastInput  time.Duration `json:"last_input"`
 	Activity   uint64        `json:"activity,omitempty"` // counts outputs and inputs
 	Line       typedLine     `json:"line"`
+	LineStart  *cursorRow    `json:"line_start,omitempty"`  // as it was before the first key of the line; or nil: not known
+	LinePrompt string        `json:"line_prompt,omitempty"` // left of the cursor when the program last waited and nothing was typed
 	// Foreign is set by input that no cell typed, including the terminal's own
 	// replies, and cleared when the program is found idle. While it is set the
 	// next prompt may be an older one (Ctrl-C may reach a shell that is just

@@ -73,7 +73,7 @@ func (e *echoes) typed(data []byte, seq uint64, mode ttyMode, term *vt.Terminal)
 		} else {
 			data = nil
 		}
-		e.Typing.typed(part)
+		e.Typing.typed(part, mode.canonical)
 		l := e.current(seq, mode, term)
 		l.Text = string(e.Typing.Text)
 		if enter {

@@ -292,11 +292,11 @@ func encodeKey(name string, m vt.Modes) ([]piece, error) {
 
 // atRest records that the program was idle at the given activity count: all
 // input sent before has taken effect.
-func (c *core) atRest(activity uint64) {
+func (c *core) atRest(activity uint64, canonical bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.Activity == activity {
-		c.Foreign = false
+		c.restedLocked(canonical)
 	}
 }
 
@@ -314,10 +314,11 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 	case by.question != nil && c.asksOtherLocked(*by.question):
 		return c.OutputSeq, wire.RefusedQuestion
 	}
+	c.beginLineLocked(mode.canonical)
 	c.LastInput = c.clock()
 	c.shell.Typed()
 	c.Foreign = c.Foreign || by.foreign || by.clears
-	c.Line.typed(data)
+	c.Line.typed(data, mode.canonical)
 	if by.foreign {
 		c.Inputs++
 		c.Stray.Add(c.Line.entered(data), c.shell.Ends)

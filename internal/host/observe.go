@@ -41,7 +41,7 @@ func (r *running) probe(o *cell.Observed, check *readyCheck, activity uint64) {
 	o.Own = o.Probe.PID == h.manifest().PID
 	o.Asking = cell.IsAsking(o.Standing, check.ticked())
 	if o.Ready {
-		h.core.atRest(activity)
+		h.core.atRest(activity, h.lineMode())
 		o.Foreign = false
 	}
 }

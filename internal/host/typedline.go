@@ -2,11 +2,9 @@ package host
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
 	"den/internal/cell"
-	"den/internal/wire"
 )
 
 // typedLine tracks the text typed since the last Enter. It knows the common
@@ -15,7 +13,19 @@ type typedLine struct {
 	Text    []byte `json:"text,omitempty"`
 	Pasting bool   `json:"pasting,omitempty"` // between the marks of a paste, where Enter is text
 	Keys    bool   `json:"keys,omitempty"`    // keys were pressed whose effect on the line is not known
+	// Cut and Entered: a key came behind them, or to a part of the text, that
+	// empties the line of most programs. What is left is not known either: Ctrl-U
+	// keeps what stands behind the cursor, and Enter may only have chosen an entry
+	// of a menu.
+	Cut     bool `json:"cut,omitempty"`
+	Entered bool `json:"entered,omitempty"`
 }
+
+// clean reports whether nothing was typed since the line was empty.
+func (l *typedLine) clean() bool { return l.sure() && len(l.Text) == 0 }
+
+// sure reports whether Text is all that the line can hold.
+func (l *typedLine) sure() bool { return !l.Keys && !l.Cut && !l.Entered }
 
 // maxTypedLine bounds how much of the end of the line is kept.
 const maxTypedLine = 8 << 10
@@ -25,8 +35,9 @@ var (
 	pasteEnds   = []byte("\x1b[201~")
 )
 
-// typed updates the line with input that was sent to the terminal.
-func (l *typedLine) typed(data []byte) {
+// typed updates the line with input that was sent to the terminal. In canonical
+// mode the kernel edits the line, else the program does.
+func (l *typedLine) typed(data []byte, canonical bool) {
 	for len(data) > 0 {
 		switch {
 		case bytes.HasPrefix(data, pasteBegins):
@@ -34,17 +45,19 @@ func (l *typedLine) typed(data []byte) {
 		case bytes.HasPrefix(data, pasteEnds):
 			l.Pasting, data = false, data[len(pasteEnds):]
 		case data[0] == 0x1b:
-			l.Keys = true
-			data = data[escapeLength(data):]
+			n := escapeLength(data)
+			l.Keys = l.Keys || !isFocus(data[:n])
+			data = data[n:]
 		case isText(data[0]): // a long paste in one piece
 			n := 1
 			for n < len(data) && isText(data[n]) {
 				n++
 			}
 			l.Text = append(l.Text, data[max(0, n-maxTypedLine):n]...)
+			l.Keys = l.Keys || !canonical && bytes.IndexByte(data[:n], '\t') >= 0 // a completion
 			data = data[n:]
 		default:
-			l.key(data[0])
+			l.key(data[0], canonical)
 			data = data[1:]
 		}
 	}
@@ -61,20 +74,54 @@ func (l *typedLine) entered(data []byte) bool {
 // isText reports whether a byte is text for every program.
 func isText(b byte) bool { return b >= ' ' && b != 0x7f || b == '\t' }
 
-func (l *typedLine) key(b byte) {
+func (l *typedLine) key(b byte, canonical bool) {
 	switch {
-	case l.Pasting || isText(b):
+	case l.Pasting:
 		l.Text = append(l.Text, b)
-	case b == 0x7f || b == 0x08: // Backspace
+	case b == 0x7f || b == 0x08 && !canonical: // Backspace
 		_, n := utf8.DecodeLastRune(l.Text)
 		l.Text = l.Text[:len(l.Text)-n]
-	case b == 0x17: // Ctrl-W
+	case b == 0x17 && canonical: // Ctrl-W
+		l.Text = l.Text[:kernelWord(l.Text)]
+	case b == 0x17:
+		l.Cut = l.Cut || len(l.Text) > 0 // editors differ in what a word is
 		l.Text = l.Text[:bytes.LastIndexByte(bytes.TrimRight(l.Text, " "), ' ')+1]
-	case b == '\r', b == '\n', b == 0x03, b == 0x15, b == 0x04, b == 0x1a, b == 0x1c: // Enter, and keys that drop the line
-		l.Text, l.Keys = l.Text[:0], false
+	case b == '\r', b == '\n', b == 0x03: // Enter, Ctrl-C
+		*l = typedLine{Text: l.Text[:0], Entered: !canonical && !l.sure()}
+	case b == 0x15 && !canonical: // Ctrl-U
+		l.Text, l.Keys, l.Cut = l.Text[:0], false, l.Cut || l.Keys
+	case (b == 0x04 || b == 0x1a || b == 0x1c) && !canonical: // Ctrl-D, Ctrl-Z, Ctrl-\
+		l.Text, l.Keys, l.Cut = l.Text[:0], false, !l.clean() // only some programs drop the line
+	case b == 0x04: // what is typed next belongs to the same line all the same
+		l.Keys = !l.clean()
+	case b == 0x15, b == 0x1a, b == 0x1c:
+		*l = typedLine{Text: l.Text[:0]}
 	case b != 0x0c && b != 0x11 && b != 0x13: // Ctrl-L draws the line again, Ctrl-Q and Ctrl-S stop and start the output
 		l.Keys = true
 	}
+}
+
+// kernelWord returns where the word begins that the kernel's Ctrl-W removes.
+func kernelWord(text []byte) int {
+	for i, word := len(text), false; i > 0; i-- {
+		switch b := text[i-1]; {
+		case b == '_' || b >= utf8.RuneSelf || isAlnum(b):
+			word = true
+		case word:
+			return i
+		}
+	}
+	return 0
+}
+
+func isAlnum(b byte) bool {
+	return b >= '0' && b <= '9' || b >= 'A' && b <= 'Z' || b >= 'a' && b <= 'z'
+}
+
+// isFocus reports whether an escape sequence tells that a person's terminal got
+// or lost the focus.
+func isFocus(sequence []byte) bool {
+	return string(sequence) == "\x1b[I" || string(sequence) == "\x1b[O"
 }
 
 // escapeLength returns the length of the escape sequence at the start of data,
@@ -95,54 +142,6 @@ func escapeLength(data []byte) int {
 		}
 	}
 	return len(data)
-}
-
-// standsIn returns the typed text if it is still in the input line: held by
-// the terminal in canonical mode, or shown at the cursor. Keys that a
-// full-screen program took as commands are in no line.
-func (l *typedLine) standsIn(lineMode bool, cursorRow string) string {
-	text := string(l.Text)
-	shown := strings.TrimSpace(text)
-	switch {
-	case text == "":
-		return ""
-	case lineMode:
-		return text
-	case shown == "":
-		return ""
-	case strings.Contains(cursorRow, shown):
-		return text
-	case cursorRow != "" && strings.HasSuffix(shown, strings.TrimSpace(cursorRow)): // it wrapped
-		return text
-	}
-	return ""
-}
-
-// inputState tells what became of input.
-func (h *Host) inputState() (wire.InputState, error) {
-	if err := h.requireRunning(); err != nil {
-		return wire.InputState{}, err
-	}
-	echo, lineMode, err := h.tty.Echo()
-	if err != nil {
-		return wire.InputState{}, err
-	}
-	h.typing.Lock() // what was announced is in the queue
-	queued := h.input.size()
-	h.typing.Unlock()
-	unread, err := h.tty.InputQueued()
-	if err != nil {
-		return wire.InputState{}, err
-	}
-	c := h.core
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	row := cell.PromptAt(c.term)
-	unfinished := c.Line.standsIn(lineMode, row)
-	if lineMode && !echo { // a password is shown to nobody
-		unfinished = strings.Repeat("*", len(unfinished))
-	}
-	return wire.InputState{Unread: queued + unread, LineMode: lineMode, Echo: echo, Unfinished: unfinished, CursorRow: row}, nil
 }
 
 // lookAtHalf completes what is known about half a line.

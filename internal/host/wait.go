@@ -274,13 +274,14 @@ func (h *Host) reevaluate(w *waiter) waitState {
 // confirm sets the result of a readiness wait unless something happened since
 // the probe.
 func (h *Host) confirm(w *waiter, activity uint64) bool {
-	c := h.core
+	c, canonical := h.core, h.lineMode()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := c.viewLocked()
 	if c.Activity != activity || len(w.check(v)) > 0 {
 		return false
 	}
+	c.restedLocked(canonical)
 	w.finish(v, wire.WaitMatched)
 	select {
 	case w.notify <- struct{}{}:

@@ -136,11 +136,15 @@ type Input struct {
 	Echo     bool
 	// Unfinished is what was typed into the line that the program edits or
 	// will get next, and is not ended by Enter. UnfinishedKnown is false where
-	// the provider cannot tell.
+	// the provider cannot tell. Unsure says that it knows of keys whose effect on
+	// the line it does not know: there may be more than Unfinished.
 	Unfinished      string
 	UnfinishedKnown bool
-	// CursorRow is the text left of the cursor, "" where that is not known.
-	CursorRow string
+	Unsure          bool
+	// CursorRow is the text left of the cursor, and CursorRest what stands behind
+	// it in its row: "" where that is not known.
+	CursorRow  string
+	CursorRest string
 }
 
 // InputTeller knows what became of input.

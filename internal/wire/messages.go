@@ -98,7 +98,10 @@ type InputState struct {
 	LineMode   bool   `json:"line_mode"` // the terminal hands over whole lines
 	Echo       bool   `json:"echo"`
 	Unfinished string `json:"unfinished,omitempty"` // what was typed into the line and not ended by Enter
-	CursorRow  string `json:"cursor_row,omitempty"` // the text left of the cursor
+	// Unsure says that the line may hold something else or more: keys were
+	// pressed whose effect is not known.
+	Unsure    bool   `json:"unsure,omitempty"`
+	CursorRow string `json:"cursor_row,omitempty"` // the text left of the cursor
 }
 
 // Resize is a new size of the terminal.

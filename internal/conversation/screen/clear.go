@@ -188,10 +188,18 @@ func (c *Conversation) lineObstacle(ctx context.Context, screen, text string, ta
 		}
 		return "", fault.Errorf(fault.Usage, "a line of it has %d bytes, and the program reads its terminal in lines of at most %d: the rest would be cut off", n, provider.MaxLine)
 	}
-	if left := c.unfinished(ctx, in); left != "" {
-		return fmt.Sprintf("its input line holds text that was not sent: %.40q", left), nil
+	return c.leftInLine(ctx, in), nil
+}
+
+// leftInLine says what stands in the line of a plain program, "" for nothing.
+func (c *Conversation) leftInLine(ctx context.Context, in provider.Input) string {
+	switch left := c.unfinished(ctx, in); {
+	case left != "":
+		return fmt.Sprintf("its input line holds text that was not sent: %.40q", left)
+	case in.Unsure:
+		return "its input line may hold text that was not sent: keys were pressed there whose effect is not known"
 	}
-	return "", nil
+	return ""
 }
 
 func longestLine(text string) int {
@@ -212,10 +220,22 @@ func (c *Conversation) unfinished(ctx context.Context, in provider.Input) string
 	c.recallPrompt(ctx) // the start may have been another configuration's
 	prompt := c.knownPrompt()
 	left, ok := strings.CutPrefix(in.CursorRow, prompt)
-	if prompt == "" || !ok {
+	switch {
+	case prompt != "" && ok:
+		return left + rightOfCursor(in)
+	case strings.Contains(in.CursorRow, "i-search"): // line editors show a search in place of the prompt
+		return in.CursorRow
+	}
+	return ""
+}
+
+// rightOfCursor returns what stands right of the cursor in its line. Far to the
+// right stands a part of the prompt.
+func rightOfCursor(in provider.Input) string {
+	if strings.HasPrefix(in.CursorRest, "  ") {
 		return ""
 	}
-	return left
+	return in.CursorRest
 }
 
 func (c *Conversation) input(ctx context.Context) (provider.Input, error) {

@@ -167,14 +167,14 @@ const maxComposerHints = 16
 
 // LearnLine remembers what the agent's line looks like while nobody has typed
 // anything: a later text there is somebody's. It is called when the agent has
-// come up.
+// come up, and by Run where that was too early.
 func (c *Conversation) LearnLine(ctx context.Context) {
 	if c.hints.CodingAgent {
 		c.noteHint(ctx)
 		return
 	}
 	in, err := c.input(ctx)
-	if err != nil || in.UnfinishedKnown || in.CursorRow == "" || !c.Ready(ctx) {
+	if err != nil || in.UnfinishedKnown || in.CursorRow == "" || rightOfCursor(in) != "" || !c.Ready(ctx) {
 		return
 	}
 	c.mu.Lock()

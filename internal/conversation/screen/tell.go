@@ -62,6 +62,9 @@ func (t *stateTeller) look(ctx context.Context) error {
 	t.since = time.Time{}
 	err = errors.Join(t.late.checkSource(ctx), t.talk.stateChanged(t.told.State, now.State))
 	t.told = now
+	if now.Activity == conversation.Ready && !t.talk.hints.CodingAgent && t.talk.knownPrompt() == "" {
+		t.talk.LearnLine(ctx)
+	}
 	return err
 }
 

@@ -221,7 +221,7 @@ func (c *Conversation) standsTyped(ctx context.Context, screen, text string) boo
 	}
 	last := text[strings.LastIndexByte(text, '\n')+1:]
 	if in.UnfinishedKnown {
-		return in.Unfinished == last
+		return in.Unfinished == last && !in.Unsure
 	}
 	return last != "" && strings.HasSuffix(strings.TrimRight(in.CursorRow, " "), strings.TrimRight(last, " "))
 }

@@ -59,7 +59,7 @@ func (p *Provider) Input(ctx context.Context, name string) (provider.Input, erro
 	}
 	return provider.Input{
 		Unread: s.Unread, LineMode: s.LineMode, Echo: s.Echo, CursorRow: s.CursorRow,
-		Unfinished: s.Unfinished, UnfinishedKnown: err == nil,
+		Unfinished: s.Unfinished, UnfinishedKnown: err == nil, Unsure: s.Unsure,
 	}, err
 }
 

@@ -32,25 +32,38 @@ func (p *Provider) Input(ctx context.Context, name string) (provider.Input, erro
 	if err != nil {
 		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
 	}
-	row, err := p.cursorRow(ctx, name, one)
-	return provider.Input{Unread: unread, LineMode: lineMode, Echo: echo, CursorRow: row}, err
+	left, rest, err := p.aroundCursor(ctx, name, one)
+	return provider.Input{Unread: unread, LineMode: lineMode, Echo: echo, CursorRow: left, CursorRest: rest}, err
 }
 
-// cursorRow returns the text left of the cursor.
-func (p *Provider) cursorRow(ctx context.Context, name string, one *pane) (string, error) {
+// aroundCursor returns the text left of the cursor, from the row on where its
+// line was begun, and the rest of its row.
+func (p *Provider) aroundCursor(ctx context.Context, name string, one *pane) (left, rest string, err error) {
 	lines, err := p.ask(ctx, command("display-message", "-p", "-t", one.id, "#{cursor_x},#{cursor_y}"))
 	if err != nil {
-		return "", p.unwritten(ctx, name, err)
+		return "", "", p.unwritten(ctx, name, err)
 	}
 	column, row, _ := strings.Cut(strings.Join(lines, ""), ",")
 	col, err := strconv.Atoi(column)
 	if err != nil {
-		return "", fmt.Errorf("cursor of session '%s': tmux answers %q", name, lines)
+		return "", "", fmt.Errorf("cursor of session '%s': tmux answers %q", name, lines)
 	}
 	lines, err = p.ask(ctx, command("capture-pane", "-p", "-N", "-t", one.id, "-S", row, "-E", row))
 	if err != nil {
-		return "", p.unwritten(ctx, name, err)
+		return "", "", p.unwritten(ctx, name, err)
 	}
-	runes := []rune(strings.Join(lines, ""))
-	return string(runes[:min(col, len(runes))]), nil
+	whole, err := p.ask(ctx, command("capture-pane", "-p", "-J", "-t", one.id, "-S", "0", "-E", row))
+	if err != nil {
+		return "", "", p.unwritten(ctx, name, err)
+	}
+	text := strings.Join(lines, "")
+	before := ""
+	if n := len(whole); n > 0 {
+		if b, ok := strings.CutSuffix(strings.TrimRight(whole[n-1], " "), strings.TrimRight(text, " ")); ok {
+			before = b
+		}
+	}
+	runes := []rune(text)
+	col = min(col, len(runes))
+	return before + string(runes[:col]), strings.TrimRight(string(runes[col:]), " "), nil
 }
