@@ -78,6 +78,9 @@ func expectTyped(t *testing.T, s *session.Session, command, output string) {
 func TestRepliesToTheBackground(t *testing.T) {
 	t.Parallel()
 	for _, argv := range append(shellsWithMarks, []string{"busybox", "sh"}) {
+		if argv[0] == "fish" {
+			continue // its editor may ask: it is sent all replies, and paints over what others print
+		}
 		t.Run(argv[0], func(t *testing.T) {
 			t.Parallel()
 			need.Program(t, argv[0])
@@ -89,9 +92,6 @@ func TestRepliesToTheBackground(t *testing.T) {
 				t.Fatal(err)
 			}
 			expectText(t, s, "asked")
-			if argv[0] == "fish" { // its editor may ask: fish is sent all replies
-				return
-			}
 			expectTyped(t, s, "echo ty''ped", "typed")
 		})
 	}
