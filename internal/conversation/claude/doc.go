@@ -7,5 +7,6 @@
 // killed, so it counts only while a process with that number and start time
 // lives.
 //
-// What was said is in the transcript of the session that the file names.
+// What was said is in the transcript of the session that the file names, and
+// there is the error that a turn ended in: the file calls that idle.
 package claude

@@ -29,8 +29,7 @@ func (s *Source) ReplyTo(ctx context.Context, m conversation.Asked) (conversatio
 	return reply, err
 }
 
-// transcript finds the transcript by the id in the session file: its directory
-// is named after the one that Claude Code was started in, in a way of its own.
+// transcript finds the transcript of the session that the process has.
 func (s *Source) transcript(ctx context.Context) (string, error) {
 	if _, err := s.read(ctx); err != nil { // finds the process
 		return "", err
@@ -39,6 +38,13 @@ func (s *Source) transcript(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return s.transcriptOf(f)
+}
+
+// transcriptOf finds a transcript by the id in the session file, which may be
+// nil: its directory is named after the one that Claude Code was started in, in
+// a way of its own.
+func (s *Source) transcriptOf(f *sessionFile) (string, error) {
 	if f == nil || f.SessionID == "" || strings.ContainsAny(f.SessionID, `/*?[\`) {
 		return "", fault.Errorf(fault.NotFound, "Claude Code has no session now")
 	}

@@ -34,6 +34,7 @@ type Source struct {
 	*watch.Watch
 	options Options
 	reading watch.Reading[*turn]
+	last    lastTurn
 
 	mu    sync.Mutex // guards the field below
 	found int        // the process whose file was read last, or 0
@@ -58,7 +59,7 @@ func (*Source) Name() string { return Name }
 // read finds the process once and then reads its file only.
 func (s *Source) read(ctx context.Context) (conversation.State, error) {
 	if f, err := s.fileOf(ctx, s.lastFound()); f != nil || err != nil {
-		return stateOf(f, err)
+		return s.stateOf(f, err)
 	}
 	pids, err := s.options.Processes(ctx)
 	switch {
@@ -70,17 +71,17 @@ func (s *Source) read(ctx context.Context) (conversation.State, error) {
 	for _, pid := range pids {
 		if f, err := s.fileOf(ctx, pid); f != nil || err != nil {
 			s.remember(pid)
-			return stateOf(f, err)
+			return s.stateOf(f, err)
 		}
 	}
 	return conversation.State{Activity: conversation.Unknown, Why: "none of its processes has a session file", Source: Name}, nil
 }
 
-func stateOf(f *sessionFile, err error) (conversation.State, error) {
+func (s *Source) stateOf(f *sessionFile, err error) (conversation.State, error) {
 	if err != nil {
 		return conversation.State{}, err
 	}
-	return f.state(), nil
+	return s.withFailure(f), nil
 }
 
 // fileOf reads the file of a process with a screen: nil where it has none, or

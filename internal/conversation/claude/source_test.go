@@ -118,3 +118,40 @@ func TestStaleFileSaysNothing(t *testing.T) {
 	p.write("idle", p.start)
 	await(t, s, conversation.Ready)
 }
+
+// A turn that failed is told with its error, until the next one; another
+// session has another transcript.
+func TestSourceTellsFailures(t *testing.T) {
+	p := startProcess(t)
+	lines, err := os.ReadFile("testdata/failed-limit.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := filepath.Join(p.dir, "projects", "-home-user-work")
+	if err := os.MkdirAll(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	transcript := filepath.Join(project, "s.jsonl") // of the session that write names
+	s, err := claude.Open(claude.Options{ConfigDir: p.dir, Processes: p.processes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p.write("idle", p.start)
+	await(t, s, conversation.Ready)
+	if err := os.WriteFile(transcript, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, s, conversation.Broken)
+	if state, err := s.State(t.Context()); err != nil || !strings.Contains(state.Why, "429") {
+		t.Errorf("%+v, %v", state, err)
+	}
+	p.write("busy", p.start)
+	await(t, s, conversation.Busy)
+	next := append(lines, `{"type":"user","message":{"content":"once more"}}`+"\n"...)
+	if err := os.WriteFile(transcript, next, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.write("idle", p.start)
+	await(t, s, conversation.Ready)
+}

@@ -21,6 +21,7 @@ type event struct {
 		ToolCallID string          `json:"toolCallId"`
 		ToolName   string          `json:"toolName"`
 		Arguments  json.RawMessage `json:"arguments"`
+		Message    json.RawMessage `json:"message"` // of session.error, a text
 	} `json:"data"`
 }
 
@@ -37,6 +38,12 @@ func parseEvent(line []byte) (event, error) {
 type model struct {
 	begun bool                    // it has had a message: no dialog of its start is open
 	open  []conversation.Question // in the order in which they were asked
+	// calling says that a call of the model has begun and has not ended, with
+	// its tools and what they ask: the state file may be late by many seconds.
+	calling bool
+	// failed is the last error since the last message, "" where the model spoke
+	// after it: it was tried again.
+	failed string
 }
 
 // askTool is the tool by which the model asks its user.
@@ -45,7 +52,15 @@ const askTool = "ask_user"
 func (m *model) apply(e event) {
 	switch e.Type {
 	case "user.message":
-		m.begun = true
+		m.begun, m.failed = true, ""
+	case "assistant.turn_start":
+		m.calling = true
+	case "assistant.turn_end", "session.start", "session.resume":
+		m.calling = false
+	case "assistant.message":
+		m.failed = ""
+	case "session.error":
+		m.failed = errorText(e.Data.Message)
 	case "permission.requested":
 		p := e.Data.PermissionRequest
 		text := p.FullCommandText
@@ -62,7 +77,7 @@ func (m *model) apply(e event) {
 	case "tool.execution_complete":
 		m.close(e.Data.ToolCallID)
 	case "abort", "session.shutdown":
-		m.open = nil
+		m.open, m.failed, m.calling = nil, "", false
 	}
 }
 
@@ -76,6 +91,15 @@ func askedText(arguments json.RawMessage) string {
 		return "it asks its user"
 	}
 	return a.Question + a.Message
+}
+
+// errorText is what an error says.
+func errorText(message json.RawMessage) string {
+	var text string
+	if json.Unmarshal(message, &text) != nil || text == "" {
+		return "its turn ended in an error"
+	}
+	return text
 }
 
 func (m *model) ask(q conversation.Question) {
@@ -92,6 +116,7 @@ func (m *model) close(id string) {
 // screen shows.
 func (m *model) state(working bool) conversation.State {
 	s := conversation.State{Activity: conversation.Ready, Source: Name}
+	working = working || m.calling
 	switch {
 	case working && len(m.open) > 0:
 		q := m.open[0]
@@ -100,6 +125,8 @@ func (m *model) state(working bool) conversation.State {
 		s.Activity = conversation.Busy
 	case !m.begun:
 		s.Activity, s.Why = conversation.Unknown, "it has had no message yet"
+	case m.failed != "":
+		s.Activity, s.Why = conversation.Broken, m.failed
 	}
 	return s
 }

@@ -45,6 +45,65 @@ func TestRecordedEvents(t *testing.T) {
 	}
 }
 
+// The state file was seen to call a session idle for most of a minute after its
+// turn had begun: the events alone tell what it does.
+func TestRecordedEventsAlone(t *testing.T) {
+	data, err := os.ReadFile("testdata/events.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m model
+	var all []string
+	for line := range bytes.Lines(data) {
+		e, err := parseEvent(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.apply(e)
+		if text := string(m.state(false).Activity); len(all) == 0 || all[len(all)-1] != text {
+			all = append(all, text)
+		}
+	}
+	want := []string{"unknown", "ready", "busy", "asking", "ready", "busy", "asking", "busy", "ready", "busy", "ready", "busy", "ready"}
+	if !slices.Equal(all, want) {
+		t.Errorf("got %q, want %q", all, want)
+	}
+}
+
+// Recorded, too: a model that broke off its answer, six times.
+func TestRecordedFailure(t *testing.T) {
+	data, err := os.ReadFile("testdata/failed.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m model
+	apply := func(data []byte) conversation.State {
+		t.Helper()
+		for line := range bytes.Lines(data) {
+			e, err := parseEvent(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.apply(e)
+		}
+		return m.state(false)
+	}
+	if s := apply(data); s.Activity != conversation.Broken || !strings.HasPrefix(s.Why, "Failed to get response from the AI model; retried 5 times") {
+		t.Errorf("%+v", s)
+	}
+	failed := m
+	for _, next := range []string{`{"type":"user.message"}`, `{"type":"assistant.message"}`, `{"type":"abort"}`} {
+		m = failed
+		if s := apply([]byte(next)); s.Activity != conversation.Ready {
+			t.Errorf("after %s: %+v", next, s)
+		}
+	}
+	m = failed
+	if s := apply([]byte(`{"type":"session.error","data":{"message":{"text":"odd"}}}`)); s.Activity != conversation.Broken || s.Why == "" {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestStates(t *testing.T) {
 	asks := []conversation.Question{{ID: "q", Kind: conversation.Permission}}
 	for _, c := range []struct {
@@ -58,6 +117,10 @@ func TestStates(t *testing.T) {
 		{"a turn", model{begun: true}, true, conversation.Busy},
 		{"after a turn", model{begun: true}, false, conversation.Ready},
 		{"a decision", model{begun: true, open: asks}, true, conversation.Asking},
+		{"a turn that the state file does not know of yet", model{begun: true, calling: true}, false, conversation.Busy},
+		{"a decision in it", model{begun: true, calling: true, open: asks}, false, conversation.Asking},
+		{"after a turn that failed", model{begun: true, failed: "no"}, false, conversation.Broken},
+		{"a turn that is tried again", model{begun: true, failed: "no"}, true, conversation.Busy},
 		{"a decision of a turn that is over", model{begun: true, open: asks}, false, conversation.Ready},
 	} {
 		if s := c.model.state(c.working); s.Activity != c.want || (s.Question != nil) != (c.want == conversation.Asking) {

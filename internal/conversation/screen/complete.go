@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"slices"
 
 	"den/internal/conversation"
 )
@@ -12,6 +13,7 @@ type seen struct {
 	told    string // the id that the source gave the question, "" where it has none
 	shown   string // the id of the question on the screen, "" where that was not looked for
 	partial bool   // the source tells of a question, but not how it can be answered
+	over    bool   // the source tells that the last turn has ended
 }
 
 // same reports whether a later state differs in nothing that callers act on. A
@@ -38,7 +40,7 @@ func (s seen) whole() bool { return s.Question == nil || len(s.Question.Options)
 // completed adds to the word of a source what only the screen knows: what is
 // asked, where the source tells that something is, and what no source tells.
 func (c *Conversation) completed(ctx context.Context, told conversation.State) seen {
-	s := seen{State: told}
+	s := seen{State: told, over: told.Activity == conversation.Ready || told.Activity == conversation.Broken}
 	if told.Question != nil {
 		s.told, s.partial = told.Question.ID, len(told.Question.Options) == 0
 	}
@@ -69,17 +71,28 @@ func (c *Conversation) rememberWhole(s *seen) {
 	}
 }
 
-// complete adds what a screen tells to the word of a source. What a source does
-// not tell of must stand in the place of the composer: a text that looks like a
-// question does not.
+// complete adds what a screen tells to the word of a source. A question that a
+// source does not tell of must stand in the place of the composer: a text that
+// looks like one does not.
 func (p *profile) complete(s *seen, screen, prompt string) {
 	shown := p.question(screen)
 	switch {
+	case shown == nil && s.Activity == conversation.Ready && p.failedUntold:
+		if at := p.findComposer(screen, prompt); at != nil {
+			s.fail(p.failure(rowsOf(screen), at, prompt))
+		}
 	case shown == nil:
 	case s.Activity == conversation.Asking:
 		s.Question, s.shown = p.completeQuestion(s.Question, shown), shown.ID
 	case s.Activity == conversation.Ready && p.isUntold(shown) && p.asksBeside(screen, prompt, ""):
 		s.Activity, s.Question, s.shown, s.Source, s.Why = conversation.Asking, shown, shown.ID, screenSource, ""
+	}
+}
+
+// fail makes a state that of a turn that failed, if there is a reason.
+func (s *seen) fail(why string) {
+	if why != "" {
+		s.Activity, s.Why, s.Source = conversation.Broken, why, screenSource
 	}
 }
 
@@ -102,14 +115,9 @@ func (p *profile) completeQuestion(told, shown *conversation.Question) *conversa
 	return &q
 }
 
-// untold reports whether the screen may show questions that no source tells of.
+// untold reports whether the screen may show what no source tells of.
 func (p *profile) untold() bool {
-	for _, words := range p.questions {
-		if words.Untold {
-			return true
-		}
-	}
-	return false
+	return p.failedUntold || slices.ContainsFunc(p.questions, func(w questionWords) bool { return w.Untold })
 }
 
 func (p *profile) isUntold(q *conversation.Question) bool {

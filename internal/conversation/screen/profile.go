@@ -25,6 +25,7 @@ type vendorFile struct {
 	Busy         []string `toml:"busy"`
 	NotReading   []string `toml:"not_reading"`
 	Failed       []string `toml:"failed"`
+	FailedUntold bool     `toml:"failed_untold"` // its source tells of no failure
 	Pasted       []string `toml:"pasted"`
 	Placeholders []string `toml:"placeholders"`
 	FlatMenu     []string `toml:"flat_menu"`
@@ -77,6 +78,7 @@ type profile struct {
 	footers          *regexp.Regexp
 	placeholders     *regexp.Regexp // nil where none is known
 	failures         *regexp.Regexp // nil where none is known
+	failedUntold     bool
 }
 
 // profiles holds one by vendor, and under "" that of a coding agent whose
@@ -141,7 +143,7 @@ func newProfile(common *vendorFile, vendors ...*vendorFile) *profile {
 			p.flatMenus = append(p.flatMenus, f.FlatMenu)
 		}
 		if len(vendors) == 1 {
-			p.composer, p.prompts = f.Composer, f.Prompts
+			p.composer, p.prompts, p.failedUntold = f.Composer, f.Prompts, f.FailedUntold
 		}
 		for _, d := range f.Dialogs {
 			p.dialogs = append(p.dialogs, newDialog(d, common.Refusals))

@@ -3,7 +3,6 @@ package screen
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"den/internal/conversation"
@@ -135,13 +134,12 @@ func (c *Conversation) keepState(s conversation.State) {
 	c.state = s
 }
 
-func (c *Conversation) stateChanged(last, now conversation.State) error {
-	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now})
+func (c *Conversation) stateChanged(last, now seen) error {
+	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now.State})
 	if c.onState != nil {
-		c.onState(now)
+		c.onState(now.State)
 	}
-	over := []conversation.Activity{conversation.Ready, conversation.Broken}
-	if c.source != nil && last.Activity == conversation.Busy && slices.Contains(over, now.Activity) && now.Source == c.source.Name() {
+	if last.Activity == conversation.Busy && now.over {
 		return c.queue.Answered()
 	}
 	return nil

@@ -105,18 +105,51 @@ func (p *profile) stateOf(screen, prompt string) conversation.State {
 			return conversation.State{Activity: conversation.Busy, Why: words}
 		}
 	}
-	if p.findComposer(screen, prompt) == nil {
+	at := p.findComposer(screen, prompt)
+	if at == nil {
 		return conversation.State{Activity: conversation.Unknown, Why: "its screen shows no place to type"}
 	}
 	if marked(p.notReading, text) {
 		return conversation.State{Activity: conversation.Starting}
 	}
-	for _, r := range end {
-		if p.failures != nil && p.failures.MatchString(strings.TrimLeft(r.text, "●⎿ ")) {
-			return conversation.State{Activity: conversation.Broken, Why: r.text}
-		}
+	if why := p.failure(rows, at, prompt); why != "" {
+		return conversation.State{Activity: conversation.Broken, Why: why}
 	}
 	return conversation.State{Activity: conversation.Ready}
+}
+
+// failure is the error that the last turn ended in, "" for none: it stands among
+// the last rows above the composer, and below what the user said.
+func (p *profile) failure(rows []row, at *composer, prompt string) string {
+	end := len(rows)
+	if at.row >= 0 {
+		end = at.row
+	}
+	for i, left := end-1, turnRows; i >= 0 && left > 0; i-- {
+		if rows[i].blank() {
+			continue
+		}
+		if _, ok := p.cutPrompt(rows[i], prompt); ok {
+			return ""
+		}
+		if p.failures != nil && p.failures.MatchString(strings.TrimLeft(rows[i].text, "●⎿ ")) {
+			return paragraph(rows[i:end])
+		}
+		left--
+	}
+	return ""
+}
+
+// paragraph is the text of a row and of those below that go on with it.
+func paragraph(rows []row) string {
+	text := strings.TrimLeft(rows[0].text, "●⎿■✕✗ ")
+	for _, r := range rows[1:] {
+		if r.blank() || r.indent <= rows[0].indent {
+			break
+		}
+		text += " " + r.text
+	}
+	return text
 }
 
 // kernelState asks whether a plain program waits for input.

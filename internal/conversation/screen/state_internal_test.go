@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,9 +33,12 @@ func TestStateOfRecordedScreens(t *testing.T) {
 		{"codex", "codex-interrupted", conversation.Ready, "", "", 0},
 		{"codex", "codex-approval", conversation.Asking, conversation.Permission, "Would you like to run the following command?\nEnvironment: local\nReason: x\n$ touch zz", 3},
 		{"codex", "codex-plan", conversation.Asking, conversation.Plan, "Implement this plan?", 3},
+		{"codex", "codex-question", conversation.Asking, conversation.Choice, "Question 1/1\nWhich colour?", 3},
+		{"codex", "codex-questions", conversation.Asking, conversation.Choice, "Question 1/2\nWhich colour?", 3},
 		{"copilot", "copilot-first", conversation.Asking, conversation.Dialog, "Do you trust the files in this folder?", 3},
 		{"copilot", "copilot-ready", conversation.Ready, "", "", 0},
 		{"copilot", "copilot-busy", conversation.Busy, "", "", 0},
+		{"copilot", "copilot-begins", conversation.Busy, "", "", 0},
 		{"copilot", "copilot-permission", conversation.Asking, conversation.Permission, "touch zz\nDo you want to run this command?", 3},
 		{"copilot", "copilot-permission-first-of-two", conversation.Asking, conversation.Permission, "make a file\ntouch one\nDo you want to run this command?", 3},
 		{"gemini", "gemini-first", conversation.Ready, "", "", 0},
@@ -54,6 +58,56 @@ func TestStateOfRecordedScreens(t *testing.T) {
 		q := s.Question
 		if q != nil && (q.Kind != c.kind || !strings.Contains(q.Text, c.text) || len(q.Options) != c.options || q.ID == "") {
 			t.Errorf("%s: %+v", c.screen, q)
+		}
+	}
+}
+
+// Turns that ended in an error, as real programs showed them.
+func TestFailuresOnRecordedScreens(t *testing.T) {
+	for _, c := range []struct{ vendor, prompt, screen, want string }{
+		{"claude", "❯ ", "claude-failed-limit", "API Error: Request rejected (429) · stub: Too Many Requests"},
+		{"claude", "❯ ", "claude-failed-login", "Please run /login · API Error: 403 stub: Forbidden"},
+		{"claude", "❯ ", "claude-failed-model", "There's an issue with the selected model (claude-opus-5-5). It may not exist or you may not have access to it. Run /model to pick a different model."},
+		{"claude", "❯ ", "claude-failed-credit", "Credit balance too low · Add funds: https://platform.claude.com/settings/billing"},
+		{"claude", "❯ ", "claude-failed-server", "API Error: 500 stub: Internal Server Error. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:80800)."},
+		{"claude", "❯ ", "claude-failed-cut", "API Error: Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again."},
+		{"copilot", "❯ ", "copilot-failed-login", "Authentication failed with provider at http://127.0.0.1:80800/v1 (HTTP 401). Check your COPILOT_PROVIDER_API_KEY, COPILOT_PROVIDER_API_KEY_COMMAND, or COPILOT_PROVIDER_BEARER_TOKEN."},
+		{"copilot", "❯ ", "copilot-failed-cut", "Failed to get response from the AI model; retried 5 times (total retry wait time: 5.00 seconds) Last error: Failed native model HTTP request: error decoding response body: error reading a body from connection: unexpected EOF durin chunk size line"},
+		{"gemini", "> ", "gemini-failed-refused", `[API Error: {"error":{"code":400,"message":"stub: Bad Request","status":"UNAVAILABLE"}}]`},
+		{"gemini", "> ", "gemini-failed-login", `[API Error: {"error":{"code":401,"message":"stub: Unauthorized","status":"UNAVAILABLE"}}]`},
+		{"gemini", "> ", "gemini-failed-cut", "[API Error: terminated]"},
+	} {
+		p := profileOf(c.vendor)
+		screen := screenOf(t, c.screen)
+		if s := p.stateOf(screen, c.prompt); s.Activity != conversation.Broken || s.Why != c.want {
+			t.Errorf("%s: %s, %q", c.screen, s.Activity, s.Why)
+		}
+		// The next turn went well.
+		lines := strings.Split(screen, "\n")
+		at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, c.want[:20]) })
+		lines[at] += "\n" + c.prompt + "once more\n● It is done.\n"
+		if s := p.stateOf(strings.Join(lines, "\n"), c.prompt); s.Activity != conversation.Ready {
+			t.Errorf("%s and another turn: %s, %q", c.screen, s.Activity, s.Why)
+		}
+	}
+}
+
+// Where a source tells of no failure the screen does, and not where it does.
+func TestFailuresThatNoSourceTells(t *testing.T) {
+	for _, c := range []struct {
+		vendor, prompt, screen string
+		told, want             conversation.Activity
+	}{
+		{"gemini", "> ", "gemini-failed-login", conversation.Ready, conversation.Broken},
+		{"gemini", "> ", "gemini-failed-login", conversation.Busy, conversation.Busy},
+		{"gemini", "> ", "gemini-answered", conversation.Ready, conversation.Ready},
+		{"gemini", "> ", "gemini-interrupted", conversation.Ready, conversation.Ready},
+		{"claude", "❯ ", "claude-failed-login", conversation.Ready, conversation.Ready},
+	} {
+		s := seen{State: conversation.State{Activity: c.told}}
+		profileOf(c.vendor).complete(&s, screenOf(t, c.screen), c.prompt)
+		if s.Activity != c.want || (s.Why != "") != (c.want == conversation.Broken) {
+			t.Errorf("%s, %s: %+v", c.screen, c.told, s.State)
 		}
 	}
 }

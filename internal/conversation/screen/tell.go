@@ -60,7 +60,7 @@ func (t *stateTeller) look(ctx context.Context) error {
 		return nil
 	}
 	t.since = time.Time{}
-	err = errors.Join(t.late.checkSource(ctx), t.talk.stateChanged(t.told.State, now.State))
+	err = errors.Join(t.late.checkSource(ctx), t.talk.stateChanged(t.told, now))
 	t.told = now
 	if now.Activity == conversation.Ready && !t.talk.hints.CodingAgent && t.talk.knownPrompt() == "" {
 		t.talk.LearnLine(ctx)
