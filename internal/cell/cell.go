@@ -100,6 +100,9 @@ type Result struct {
 	Question   string `json:"question,omitempty"`
 	Truncated  bool   `json:"truncated,omitempty"`
 	OutputFile string `json:"output_file,omitempty"`
+	// OutputBytes is the size of the whole output, with a line end behind each
+	// line, where Output is not all of it. A file of that size has all.
+	OutputBytes int64 `json:"output_bytes,omitempty"`
 	// NotSaved says what of the cell could not be written to disk, and why: its
 	// record, its output, or events of the log.
 	NotSaved string `json:"not_saved,omitempty"`

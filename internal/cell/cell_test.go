@@ -140,6 +140,26 @@ func TestSinkKeepsMuchInAFile(t *testing.T) {
 	}
 }
 
+// Of an output that is too long for an answer, its size tells whether the file
+// has all of it.
+func TestLongOutputTellsItsSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	s := cell.NewSink(path)
+	line := bytes.Repeat([]byte("x"), 1023)
+	const lines = 9 << 10
+	for range lines {
+		s.Line(line)
+	}
+	var r cell.Result
+	if err := s.Close(&r); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || !r.Truncated || r.OutputFile != path || r.OutputBytes != lines<<10 || info.Size() != r.OutputBytes {
+		t.Errorf("truncated %v, %d bytes in all, %v", r.Truncated, r.OutputBytes, err)
+	}
+}
+
 func TestSinkCrossesToAnotherBinary(t *testing.T) {
 	for _, lines := range []int{10, 50_000} {
 		path := filepath.Join(t.TempDir(), "out")

@@ -87,7 +87,7 @@ func (s *Sink) Close(r *Result) error {
 	if s.file == nil {
 		r.Output = string(bytes.TrimSuffix(s.state.Mem, []byte("\n")))
 		if r.Truncated = s.state.Lost; r.Truncated {
-			r.Output = s.ends([]byte(r.Output), nil)
+			r.Output, r.OutputBytes = s.ends([]byte(r.Output), nil), s.state.Size
 		}
 		return s.err
 	}
@@ -99,7 +99,9 @@ func (s *Sink) Close(r *Result) error {
 		s.state.Lost = true
 	}
 	text, truncated, rerr := s.read()
-	r.Output, r.Truncated = text, truncated
+	if r.Output, r.Truncated = text, truncated; truncated {
+		r.OutputBytes = s.state.Size
+	}
 	if err != nil || rerr != nil {
 		os.Remove(s.path) // Best effort: it is incomplete, and the disk may be full.
 		return errors.Join(err, rerr)

@@ -112,6 +112,14 @@ func (s *Session) Release(ctx context.Context) (r wire.Released, err error) {
 // Cells is the store of the session's cells.
 func (s *Session) Cells() cell.Store { return cell.Store{Dir: s.Dir.Cells()} }
 
+// ActiveCell returns the id of the cell that runs, "" for none.
+func (s *Session) ActiveCell() string {
+	if rec, err := s.loadCell(""); err == nil && !rec.Final() {
+		return rec.CellID
+	}
+	return ""
+}
+
 // loadCell reads the record of a cell, which is a file.
 func (s *Session) loadCell(id string) (cell.Record, error) {
 	if s.options.Remote {

@@ -93,11 +93,11 @@ func (k Tool) fire(args []string) int {
 	}
 	s, err := k.live(c.name)
 	if err != nil {
-		return k.refused(c, err)
+		return k.refused(s, c, err)
 	}
 	r, err := s.Fire(context.Background(), c.code, c.timeout)
 	if err != nil {
-		return k.refused(c, err)
+		return k.refused(s, c, err)
 	}
 	return k.say(0, "%s", object("cell_id", r.CellID, "status", string(cell.Fired)))
 }
@@ -111,7 +111,7 @@ func (k Tool) run(args []string) int {
 	}
 	s, err := k.live(c.name)
 	if err != nil {
-		return k.refused(c, err)
+		return k.refused(s, c, err)
 	}
 	ctx, stop := untilInterrupted()
 	defer stop()
@@ -123,7 +123,7 @@ func (k Tool) run(args []string) int {
 	case err != nil:
 		var found bool
 		if r, found = endedWithHost(s, c.code, begun, err); !found {
-			return k.refused(c, err)
+			return k.refused(s, c, err)
 		}
 	}
 	if r.Final() {
@@ -161,7 +161,7 @@ func (k Tool) runInterrupted(s *session.Session, c codeArgs) int {
 	if r.CellID == "" { // it did not react, or was done already
 		rec, lerr := s.Cells().Load("")
 		if lerr != nil {
-			return k.refused(c, lerr)
+			return k.refused(s, c, lerr)
 		}
 		r = rec.Result
 	}
@@ -174,15 +174,15 @@ func (k Tool) runInterrupted(s *session.Session, c codeArgs) int {
 	return 1
 }
 
-// refused says why there is no cell.
-func (k Tool) refused(c codeArgs, err error) int {
-	text := err.Error()
-	switch {
-	case isOver(err):
+// refused says why there is no cell. s is nil where there is no session.
+func (k Tool) refused(s *session.Session, c codeArgs, err error) int {
+	text := "send failed: " + err.Error()
+	if isOver(err) {
 		text = noSession(c.name).Error()
-	case fault.KindOf(err) == fault.Busy && strings.HasPrefix(text, "active cell "):
-	default:
-		text = "send failed: " + text
+	} else if s != nil && fault.KindOf(err) == fault.Busy {
+		if id := s.ActiveCell(); id != "" {
+			text = "active cell '" + id + "'"
+		}
 	}
 	if c.json {
 		return k.say(1, "%s", object("status", string(cell.Failed), "output", text))
@@ -313,13 +313,10 @@ func whole(s *session.Session, r cell.Result) cell.Result {
 		return r
 	}
 	text, err := s.ReadOutput(r.CellID)
-	text = strings.TrimSuffix(text, "\n")
-	head, _, _ := strings.Cut(r.Output, "\n[... ")
-	_, tail, cut := strings.Cut(r.Output, "...]\n")
-	// A file that lacks a part of the two ends is not whole.
-	if err != nil || !cut || !strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail) {
+	if err != nil || int64(len(text)) != r.OutputBytes { // a part could not be kept
 		return r
 	}
+	text = strings.TrimSuffix(text, "\n")
 	r.Output, r.Truncated = text, false
 	return r
 }

@@ -136,8 +136,9 @@ func TestShow(t *testing.T) {
 		{cell.Result{CellID: id, Status: cell.Done, ExitCode: &one}, `{"cell_id": "` + id + `", "status": "done", "output": "", "exit_code": 1}`},
 		{cell.Result{CellID: id, Status: cell.TimedOut, WaitingFor: cell.ForInput}, `{"cell_id": "` + id + `", "status": "timeout", "output": ""}`},
 		{cell.Result{CellID: id, Status: cell.Failed, Output: "interrupted", ExitCode: &one}, `{"cell_id": "` + id + `", "status": "error", "output": "interrupted"}`},
-		{cell.Result{CellID: id, Status: cell.Done, Output: cut, Truncated: true, OutputFile: file}, `{"cell_id": "` + id + `", "status": "done", "output": "a\nb\nc"}`},
-		{cell.Result{CellID: id, Status: cell.Done, Output: "z" + cut, Truncated: true, OutputFile: file}, `{"cell_id": "` + id + `", "status": "done", "output": "za\n[... 6 bytes in all; the middle is left out ...]\nc", "truncated": true, "output_file": "` + file + `"}`},
+		{cell.Result{CellID: id, Status: cell.Done, Output: cut, Truncated: true, OutputFile: file, OutputBytes: 6}, `{"cell_id": "` + id + `", "status": "done", "output": "a\nb\nc"}`},
+		{cell.Result{CellID: id, Status: cell.Done, Output: "in other words", Truncated: true, OutputFile: file, OutputBytes: 6}, `{"cell_id": "` + id + `", "status": "done", "output": "a\nb\nc"}`},
+		{cell.Result{CellID: id, Status: cell.Done, Output: cut, Truncated: true, OutputFile: file, OutputBytes: 700}, `{"cell_id": "` + id + `", "status": "done", "output": "a\n[... 6 bytes in all; the middle is left out ...]\nc", "truncated": true, "output_file": "` + file + `"}`},
 	} {
 		var out bytes.Buffer
 		Tool{Stdout: &out}.show(of, tt.r, true)
