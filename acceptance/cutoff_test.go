@@ -28,7 +28,7 @@ func newSlowStart(t *testing.T, kind, hold string) *slowStart {
 	stage := func(name string) string {
 		wait := ""
 		if name == hold {
-			wait = fmt.Sprintf("; echo %s >>%s/reached; test -e %s/open || cat %s/gate", name, c.traces, c.traces, c.traces)
+			wait = fmt.Sprintf("; echo %s >>%[2]s/reached; test -e %[2]s/open || cat %[2]s/gate; echo %[1]s >>%[2]s/passed", name, c.traces)
 		}
 		return fmt.Sprintf("echo %s >>%s/stages%s", name, c.traces, wait)
 	}
@@ -130,22 +130,28 @@ func TestStartCutOffIsFinished(t *testing.T) {
 	})
 }
 
-// 'agent stop' and 'down' end a start at once, wherever it is, and leave
-// nothing behind. The stages would wait for minutes.
+// 'agent stop' and 'down' end a start wherever it is, and leave nothing behind.
+// The stage that waits is never let go on, and has more time than the command:
+// it can only have been cut off.
 func TestStartIsCancelled(t *testing.T) {
 	t.Parallel()
-	for _, end := range [][]string{{"agent", "stop", "a0", "-t", "30s"}, {"down", "-t", "30s"}} {
-		for _, hold := range []string{"pre", "ready", "setup", "script"} {
+	for _, end := range [][]string{{"agent", "stop", "a0", "-t", "4m"}, {"down", "-t", "4m"}} {
+		for hold, stages := range map[string]string{"pre": "pre", "ready": "pre", "setup": "pre setup", "script": "pre setup script"} {
 			t.Run(end[0]+"/"+hold, func(t *testing.T) {
 				c := newSlowStart(t, "native", hold)
 				c.must("up", "-t", "60s")
 				c.awaitHold()
-				begun := time.Now()
 				c.must(end...)
-				t.Logf("took %v", time.Since(begun).Round(time.Millisecond))
 				c.mustRun(0)
-				if log := c.must("agent", "logs"); strings.Contains(log, "start_failed") {
-					t.Errorf("it counts as a failure:\n%s", log)
+				if got := c.lines("stages"); got != stages || c.lines("passed") != "" {
+					t.Errorf("stages %q, want %q; %q went on", got, stages, c.lines("passed"))
+				}
+				if left := c.waiting(); len(left) > 0 {
+					t.Errorf("processes %v of the stage are left", left)
+				}
+				log := c.must("agent", "logs")
+				if strings.Count(log, "agent.start_cancelled a0: it is not wanted any more") != 1 || strings.Contains(log, "start_failed") || strings.Contains(log, "agent.started") {
+					t.Errorf("it was not cancelled, or counts as a failure:\n%s", log)
 				}
 			})
 		}
