@@ -29,6 +29,7 @@ type upOptions struct {
 	wait       bool
 	install    bool
 	trust      bool
+	yes        bool
 	timeout    duration
 }
 
@@ -39,10 +40,13 @@ func (a *app) upCmd() *cobra.Command {
 		Short: "Start the workspace's keeper and its agents",
 		Long: `Start the keeper of a workspace (the nearest den.toml or den.yaml upwards, or -f). It
 starts the agents, monitors them and restarts them when they end. The command returns when
-the keeper is up or, with --wait, when all agents run. A keeper that already runs is kept.
+the keeper is up or, with --wait, when all agents have come up and run. A keeper that already
+runs is kept.
 A workspace that came from elsewhere (its file is tracked by git or the like, is older than
 its place here, as an unpacked one, or belongs to another user, or it has a .den of another
-machine) shows what it would run the first time, and asks.`,
+machine) shows what it would run the first time, and asks.
+If agents of an earlier keeper run and the file would end more than half of them, it is
+refused until --yes confirms it.`,
 		Example: "  den up && den ps\n  den up --wait\n  den up --foreground\n  den up --install",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
@@ -53,6 +57,7 @@ machine) shows what it would run the first time, and asks.`,
 	f.BoolVar(&o.wait, "wait", false, "return when all agents run")
 	f.BoolVar(&o.install, "install", false, "write a systemd user unit that keeps the workspace up")
 	f.BoolVar(&o.trust, "trust", false, "run a workspace that was not made here, such as one that was cloned")
+	f.BoolVar(&o.yes, "yes", false, "confirm a file that ends more than half of the agents that run")
 	f.VarP(&o.timeout, "timeout", "t", "how long to wait")
 	return cmd
 }
@@ -82,10 +87,13 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case o.install:
+	if o.install {
 		return a.install(p, argv)
-	case o.foreground:
+	}
+	if o.yes {
+		argv = append(argv, "--yes")
+	}
+	if o.foreground {
 		return a.become(argv)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))

@@ -15,6 +15,12 @@ func (c *Controller) Keys(names []string) map[string]string {
 	return assignKeys(c.state.names(), names)
 }
 
+// LastUp returns the names of the agents that ran when a keeper last saw them,
+// by key. known is false where no agent is remembered at all.
+func (c *Controller) LastUp() (up map[string]string, known bool) {
+	return c.state.up(), len(c.state.names()) > 0
+}
+
 // assignKeys is the rule: kept has the name that each key last had. A name that
 // is kept has its key. An agent that is called the same as exactly one that is
 // gone, but for the directory, is that one, moved. Any other is new, and its

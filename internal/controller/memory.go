@@ -213,6 +213,19 @@ func (s *state) keep(key string, m *memory) error {
 		delete(s.encoded, key)
 	})
 }
+// up returns the names of the agents that ran when they were last seen, by key.
+func (s *state) up() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[string]string{}
+	for key, m := range s.file.Agents {
+		if m.Up {
+			names[key] = m.Name
+		}
+	}
+	return names
+}
+
 
 func (s *state) suspended() bool {
 	s.mu.Lock()

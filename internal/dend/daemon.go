@@ -107,8 +107,9 @@ var (
 	_ controller.Reporter = member{}
 )
 
-// serve keeps the agents and answers until it is told to end.
-func (d *daemon) serve(announce func(error)) error {
+// serve keeps the agents and answers until it is told to end. running is what
+// runs already, nil where that was not asked yet.
+func (d *daemon) serve(announce func(error), running map[string]listing) error {
 	ctx, stop := untilSignalled()
 	defer stop()
 	ctx, down := context.WithCancelCause(ctx)
@@ -131,7 +132,10 @@ func (d *daemon) serve(announce func(error)) error {
 	announce(nil)
 
 	var loops sync.WaitGroup
-	swept := d.sweep(ctx) // before anything starts: what is not claimed may be an agent under an old name
+	if running == nil {
+		running = d.listSessions(ctx)
+	}
+	swept := d.sweep(ctx, running) // before anything starts: what is not claimed may be an agent under an old name
 	if swept != nil {
 		log.Print(swept)
 	}
@@ -168,8 +172,13 @@ func (d *daemon) load(confirmed bool) error {
 	if err == nil && !first && !confirmed {
 		err = d.hold(ws)
 	}
+	var sizes map[string]int
+	if err == nil && first {
+		up, _ := d.controller.LastUp()
+		sizes = poolsLeft(ws, up)
+	}
 	if err == nil {
-		err = d.apply(ws, nil)
+		err = d.apply(ws, sizes)
 	}
 	d.mu.Lock()
 	told := fmt.Sprint(d.problem) == fmt.Sprint(err)

@@ -39,6 +39,7 @@ type options struct {
 	den      string // the den binary
 	announce bool   // tell on stdout, once, that it runs or why not
 	json     bool   // print the error that ends it as an object
+	yes      bool   // end agents that run, however many the file has no more
 	verb     []string
 }
 
@@ -86,6 +87,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.den, "den", "", "the den `BINARY` (default: beside dend)")
 	f.BoolVar(&o.announce, "announce", false, "write one line to stdout when it serves, or cannot")
 	f.BoolVar(&o.json, "j", false, "print errors as JSON")
+	f.BoolVar(&o.yes, "yes", false, "begin also with a file that ends more than half of the agents that run")
 	f.BoolVar(&version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return o, reportedUsage{err}
@@ -172,6 +174,8 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()
+	up, known := c.LastUp()
+	lost := !known && len(reg.Providers) > 0 // it was kept before
 	err = d.load(false)
 	if len(o.verb) > 0 { // down
 		if err != nil {
@@ -180,12 +184,19 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		}
 		c.End() // before anything runs: nothing is started
 		d.end.begin()
-		return d.serve(func(error) {}) // announced when it is done
+		return d.serve(func(error) {}, nil) // announced when it is done
 	}
 	if err != nil {
 		return err
 	}
-	return d.serve(announce)
+	var running map[string]listing
+	if !o.yes {
+		if running, err = d.holdAtStart(context.Background(), up, lost); err != nil {
+			c.Event(keeper.Event{Type: keeper.EventHeld, Why: err.Error()})
+			return err
+		}
+	}
+	return d.serve(announce, running)
 }
 
 // homeOf is the Home of the workspace's sessions, whatever the caller's is.
