@@ -57,6 +57,14 @@ type StartError struct {
 // start, nil where it did not end or that is not known.
 func (e *StartError) ExitCode() *int { return e.exit }
 
+// LastText is what the agent showed last, or what the step that failed said.
+func (e *StartError) LastText() string {
+	if e.Screen != "" {
+		return e.Screen
+	}
+	return e.Step().Output
+}
+
 // Step is the one that failed.
 func (e *StartError) Step() Step { return e.Steps[len(e.Steps)-1] }
 

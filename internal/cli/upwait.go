@@ -65,5 +65,5 @@ func progress(s keeper.AgentStatus, now time.Time) string {
 	if s.Step != "" {
 		text += ", at step " + s.Step
 	}
-	return text + ": " + s.Why
+	return text + ": " + s.Why + s.ItsLastLines("    ")
 }

@@ -109,11 +109,22 @@ func (w *worker) startFailed(err error, now, begun time.Time) {
 	m := w.remember(func(m *memory) {
 		m.begunAnew()
 		quarantined = m.failed(err.Error(), is, rules, now, chance)
+		m.LastOutput = lastLines(lastText(err))
 	})
 	w.event(keeper.EventStartFailed, err.Error(), map[string]any{"failures": m.Failures, "took_ms": now.Sub(begun).Milliseconds()})
 	if quarantined {
 		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
 	}
+}
+
+// lastText is what an agent showed last whose start failed, "" where that is
+// not known.
+func lastText(err error) string {
+	var start interface{ LastText() string }
+	if errors.As(err, &start) {
+		return start.LastText()
+	}
+	return ""
 }
 
 // stop ends the agent: first it is interrupted, so that it can save its work,

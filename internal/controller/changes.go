@@ -82,6 +82,8 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 		case counts:
 			m.Restarts++
 			quarantined = m.failed(ending(code), is, rules, now, chance)
+			text, _ := detail["screen"].(string)
+			m.LastOutput = lastLines(text)
 		}
 	})
 	w.event(keeper.EventExited, "its command ended", detail)

@@ -299,11 +299,8 @@ func (c *Controller) orderAll(order string) error {
 func (w *worker) await(ctx context.Context) error {
 	for {
 		s, yes, changed := w.converged()
-		if yes && s.Wanted == keeper.Running && !served(s.Actual) {
-			return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s", s.Name, s.Why), "'den agent logs %s' tells what happened", s.Name)
-		}
 		if yes {
-			return nil
+			return notServed(s)
 		}
 		select {
 		case <-changed:
@@ -313,14 +310,42 @@ func (w *worker) await(ctx context.Context) error {
 	}
 }
 
-// Await returns when every agent is settled, with what is wrong with those
-// that cannot be.
+// notServed is what is wrong with an agent that is settled, nil for nothing.
+func notServed(s keeper.AgentStatus) error {
+	if s.Wanted != keeper.Running || served(s.Actual) {
+		return nil
+	}
+	return fault.Hintf(fault.Errorf(fault.NotRunning, "agent '%s': %s%s", s.Name, s.Why, s.ItsLastLines("  ")), "'den agent logs %s' tells what happened", s.Name)
+}
+
+// Await returns when every agent is settled, all at one moment, with what is
+// wrong with those that cannot be.
 func (c *Controller) Await(ctx context.Context) error {
+	for {
+		var errs []error
+		for _, w := range c.all() {
+			errs = append(errs, w.await(ctx))
+		}
+		if ctx.Err() != nil {
+			return errors.Join(errs...)
+		}
+		if settled, err := c.atOnce(); settled {
+			return err
+		}
+	}
+}
+
+// atOnce reports whether all agents are settled, and what is wrong with them:
+// one may have ended while another was waited for.
+func (c *Controller) atOnce() (settled bool, err error) {
+	settled = true
 	var errs []error
 	for _, w := range c.all() {
-		errs = append(errs, w.await(ctx))
+		s, yes, _ := w.converged()
+		settled = settled && yes
+		errs = append(errs, notServed(s))
 	}
-	return errors.Join(errs...)
+	return settled, errors.Join(errs...)
 }
 
 // End wants no agent any more, whatever the plan becomes. They are wanted again

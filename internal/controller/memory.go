@@ -35,6 +35,7 @@ type memory struct {
 	Finished string `json:"finished,omitempty"`
 
 	LastFailure      string      `json:"last_failure,omitempty"`    // in short
+	LastOutput       string      `json:"last_output,omitempty"`     // the last lines of what failed, or ""
 	FailedAs         string      `json:"failed_as,omitempty"`       // the identity of what failed
 	FailedByStall    bool        `json:"failed_by_stall,omitempty"` // the last time
 	Failures         int         `json:"failures,omitempty"`        // in a row
@@ -76,6 +77,7 @@ func (m memory) silentSince(activity time.Time) time.Time {
 // asked for. It reports whether the agent is in quarantine now.
 func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter float64) bool {
 	m.LastFailure, _, _ = strings.Cut(what, "\n")
+	m.LastOutput = ""
 	m.FailedAs, m.FailedByStall = identity, false
 	m.Failures++
 	m.Failed = slices.DeleteFunc(m.Failed, func(t time.Time) bool { return now.Sub(t) > p.Window })
@@ -90,17 +92,36 @@ func (m *memory) failed(what, identity string, p Policy, now time.Time, jitter f
 	return false
 }
 
+// The bounds of what is kept of a failed agent's text for who waits for it. All
+// that is kept is in the journal.
+const (
+	outputLines = 10
+	outputBytes = 2000
+)
+
+// lastLines returns the end of a text that has something in it.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimRight(text, " \n"), "\n")
+	lines = lines[max(0, len(lines)-outputLines):]
+	text = strings.Join(lines, "\n")
+	if over := len(text) - outputBytes; over > 0 {
+		text = "…" + strings.ToValidUTF8(text[over:], "")
+	}
+	return text
+}
+
 // notPrepared notes that the agent's place could not be made ready. It is no
 // failure of the agent, and has a count and a pause of its own.
 func (m *memory) notPrepared(what string, p Policy, now time.Time, jitter float64) {
 	m.LastFailure, _, _ = strings.Cut(what, "\n")
+	m.LastOutput = ""
 	m.PrepareFailures++
 	m.NotBefore = now.Add(p.delay(m.PrepareFailures+1, jitter)) // the first is not tried again at once: nothing has changed
 }
 
 // forgive forgets all failures.
 func (m *memory) forgive() {
-	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.FailedAs, m.FailedByStall = 0, nil, 0, "", "", false
+	m.Failures, m.Failed, m.Quarantines, m.LastFailure, m.LastOutput, m.FailedAs, m.FailedByStall = 0, nil, 0, "", "", "", false
 	m.NotBefore, m.QuarantinedUntil, m.PrepareFailures = time.Time{}, time.Time{}, 0
 }
 
@@ -192,6 +213,19 @@ func (s *state) names() map[string]string {
 	return names
 }
 
+// up returns the names of the agents that ran when they were last seen, by key.
+func (s *state) up() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := map[string]string{}
+	for key, m := range s.file.Agents {
+		if m.Up {
+			names[key] = m.Name
+		}
+	}
+	return names
+}
+
 // note changes one agent's memory for the next write: a name that is lost is
 // found again by the rule that gave the key.
 func (s *state) note(key string, m memory) {
@@ -213,19 +247,6 @@ func (s *state) keep(key string, m *memory) error {
 		delete(s.encoded, key)
 	})
 }
-// up returns the names of the agents that ran when they were last seen, by key.
-func (s *state) up() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	names := map[string]string{}
-	for key, m := range s.file.Agents {
-		if m.Up {
-			names[key] = m.Name
-		}
-	}
-	return names
-}
-
 
 func (s *state) suspended() bool {
 	s.mu.Lock()

@@ -257,9 +257,9 @@ func (w *worker) show(d decision, asked uint64) (cameUp bool) {
 	}
 	st.Actual, st.Why, st.Wanted = d.actual, d.why, w.wanted()
 	st.Session, st.Provider = w.subject.Session(), w.subject.Provider()
-	st.Restarts, st.ExitCode = w.memory.Restarts, nil
+	st.Restarts, st.ExitCode, st.LastOutput = w.memory.Restarts, nil, ""
 	if d.actual != keeper.Running {
-		st.ExitCode = w.memory.ExitCode
+		st.ExitCode, st.LastOutput = w.memory.ExitCode, w.memory.LastOutput
 	}
 	w.tellLocked()
 	return cameUp

@@ -110,7 +110,8 @@ type AgentStatus struct {
 	Restarts   int       `json:"restarts"`
 	Since      time.Time `json:"since"`
 	ExitCode   *int      `json:"exit_code,omitempty"`
-	Nudges     int       `json:"nudges,omitempty"` // on their way
+	LastOutput string    `json:"last_output,omitempty"` // the last lines of one that failed and does not run
+	Nudges     int       `json:"nudges,omitempty"`      // on their way
 
 	// State is what a running agent does: starting, ready, busy, asking or
 	// failed; empty where it is not known. StateWhy is why it failed, and what
