@@ -182,6 +182,14 @@ var allowed = map[string][]string{
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
+	"internal/podhost": {
+		"internal/fault", "internal/pty", "internal/rpc", "internal/supervise", "internal/home", "internal/session",
+		"internal/provider", "internal/provider/local", "internal/provider/procname",
+	},
+	"internal/provider/kubernetes": {
+		"internal/fault", "internal/rpc", "internal/eventlog", "internal/home", "internal/session", "internal/podhost", "internal/workspace",
+		"internal/provider", "internal/provider/native", "internal/provider/local", "internal/provider/inherit",
+	},
 	"internal/provider/container": {
 		"internal/fault", "internal/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session", "internal/workspace",
 	},
@@ -189,7 +197,7 @@ var allowed = map[string][]string{
 	"internal/provider/boxed":                {"internal/fault", "internal/provider", "internal/provider/native"},
 	"internal/provider/factory": {
 		"internal/fault", "internal/home", "internal/workspace", "internal/provider",
-		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container",
+		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container", "internal/provider/kubernetes",
 	},
 
 	"internal/dend": {
@@ -224,7 +232,7 @@ var allowed = map[string][]string{
 		"internal/plainjson", "internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder",
+		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder", "internal/podhost",
 		"internal/plainjson", "internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
@@ -254,6 +262,11 @@ var outside = map[string][]string{
 	"github.com/coder/websocket":      {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container", "internal/provider/container/podmantest"},
+	"github.com/hashicorp/yamux":      {"internal/podhost", "internal/provider/kubernetes"},
+	"k8s.io/api":                      {"internal/provider/kubernetes"},
+	"k8s.io/apimachinery":             {"internal/provider/kubernetes"},
+	"k8s.io/client-go":                {"internal/provider/kubernetes"},
+	"k8s.io/streaming":                {"internal/provider/kubernetes"},
 	"github.com/netresearch/go-cron":  {"internal/kernel/wake"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":    {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},

@@ -15,6 +15,7 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/host"
+	"den/internal/podhost"
 	"den/internal/runner/remote/holder"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	}
 	if len(args) > 1 && args[1] == holder.Verb {
 		return holder.Main(args[2:], stdin, os.Stdout, os.Stderr)
+	}
+	if len(args) > 1 && args[1] == podhost.Verb {
+		return podhost.Main(args[2:], Version, stdin, os.Stdout, os.Stderr)
 	}
 	if status, ok := a.asOther(args); ok {
 		return status

@@ -78,15 +78,13 @@ name = "w"
 port = 6667
 [supervisor]
 agent = "claude"
-[session.kubernetes]
-namespace = "x"
 [[agents]]
 name = "a"
 start_command = "x"
 channels = ["#a"]
 `}))
 	all := strings.Join(w.Warnings, "\n")
-	for _, want := range []string{"'session.kubernetes'", "den.toml:12: 'channels'"} {
+	for _, want := range []string{"den.toml:10: 'channels'"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no warning of %s in:\n%s", want, all)
 		}

@@ -6,9 +6,6 @@ import (
 	"slices"
 )
 
-// notYet is why a key of a later release has no effect.
-const notYet = "this den does not do that yet"
-
 // noPolls is why keys that say how often channels are polled have no effect.
 const noPolls = "agents get mentions and direct messages at once, and nothing else; they read the rest with 'den channel read'"
 
@@ -23,7 +20,6 @@ var (
 		"telemetry":     "den sends none",
 	}
 	noEffectAgent = map[string]string{
-		"kubernetes":      notYet,
 		"attention":       noPolls,
 		"icon":            "chat servers have no icons",
 		"archived_at":     "it is a note",
@@ -53,7 +49,6 @@ func unread(tree *node) []string {
 	for _, key := range keysOf(noEffectTop) {
 		warn(tree.get(key), key, noEffectTop[key])
 	}
-	warn(tree.get("session").get("kubernetes"), "session.kubernetes", notYet)
 	for _, agent := range orEmptyList(tree.get("agents")).items {
 		for _, key := range keysOf(noEffectAgent) {
 			warn(agent.get(key), key, noEffectAgent[key])

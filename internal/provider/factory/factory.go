@@ -36,7 +36,7 @@ type Factory struct {
 }
 
 // All are the factories, in the order in which they are named to people.
-var All = []Factory{nativeFactory, tmuxFactory, subprocessFactory, containerFactory}
+var All = []Factory{nativeFactory, tmuxFactory, subprocessFactory, containerFactory, kubernetesFactory}
 
 // Of returns the factory of a kind; "" is native.
 func Of(kind string) (Factory, error) {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	for _, kind := range []string{"native", "tmux", "subprocess", "container"} {
+	for _, kind := range []string{"native", "tmux", "subprocess", "container", "kubernetes"} {
 		if f, err := factory.Of(kind); err != nil || f.Kind != kind || f.Open == nil {
 			t.Errorf("%s: %+v, %v", kind, f, err)
 		}
@@ -21,7 +21,7 @@ func TestOf(t *testing.T) {
 	if f, err := factory.Of(""); err != nil || f.Kind != "native" {
 		t.Errorf("no kind: %s, %v", f.Kind, err)
 	}
-	if _, err := factory.Of("kubernetes"); fault.KindOf(err) != fault.Unsupported {
+	if _, err := factory.Of("nonesuch"); fault.KindOf(err) != fault.Unsupported {
 		t.Errorf("a kind that is not there: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/provider/kubernetes"
 	"den/internal/provider/native"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/tmux"
@@ -58,6 +59,20 @@ var containerFactory = Factory{
 	Decode: func(a *workspace.Agent) (any, workspace.Problems) { return container.DecodeSpec(a) },
 	// Containers are asked for only where an agent lives in one: no engine may
 	// be there to be asked.
+}
+
+var kubernetesFactory = Factory{
+	Kind: kubernetes.Kind,
+	Open: func(s Site, t workspace.Table) (provider.Provider, error) {
+		cluster, problems := kubernetes.DecodeCluster(t)
+		if len(problems) > 0 {
+			return nil, problems
+		}
+		return kubernetes.Open(kubernetes.Options{Home: s.Home, Owner: s.Owner, Binary: s.Binary, Version: s.Version, Cluster: cluster, Getenv: s.Getenv})
+	},
+	Decode: func(a *workspace.Agent) (any, workspace.Problems) { return kubernetes.DecodeSpec(a) },
+	// Pods are asked for only where an agent lives in one: no cluster may be
+	// there to be asked.
 }
 
 // exists takes what cannot be asked for there: a doubt costs one question.

@@ -1,0 +1,131 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"den/internal/fault"
+	"den/internal/podhost"
+	"den/internal/provider"
+)
+
+// IsRunning asks the cluster. A session whose node does not answer is an error.
+func (p *Provider) IsRunning(ctx context.Context, name string) (bool, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil || pod == nil {
+		return false, err
+	}
+	s := stateOf(pod)
+	if s.stage == unknown {
+		return false, unknownError(name, s)
+	}
+	return s.stage == running, nil
+}
+
+// ProcessAlive asks den in the pod.
+func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil || pod == nil {
+		return false, err
+	}
+	s := stateOf(pod)
+	switch {
+	case s.stage == unknown:
+		return false, unknownError(name, s)
+	case s.stage != running || len(processNames) == 0:
+		return s.stage == running, nil
+	}
+	var alive bool
+	err = p.tell(ctx, pod, podhost.MethodAlive, podhost.Alive{Names: processNames}, &alive)
+	return alive, err
+}
+
+// ListRunning asks the cluster once.
+func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, error) {
+	list, err := p.client.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		pod := &list.Items[i]
+		name := pod.Annotations[nameNote]
+		if !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		switch s := stateOf(pod); s.stage {
+		case running:
+			names = append(names, name)
+		case unknown:
+			return nil, unknownError(name, s)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Observe asks the cluster once. When something was last printed is known from
+// the copies of the logs. A session whose node does not answer counts as
+// running: it may.
+func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
+	list, err := p.client.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]provider.Observation{}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		name, s := pod.Annotations[nameNote], stateOf(pod)
+		if s.session == nil || !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		o := provider.Observation{
+			Running: !s.over(), PID: s.session.PID, Started: s.session.At, Activity: s.session.At, Attached: -1,
+			Exit: s.exit, Meta: metaOf(pod),
+		}
+		if s.over() {
+			o.Attached = 0
+		}
+		if at, err := p.Home.Dir(s.session.ID).LastWrite(); err == nil { // Best effort: there may be no copy yet.
+			o.Activity = at
+		}
+		all[name] = o
+	}
+	return all, nil
+}
+
+// Exit tells how the session's command ended: from its pod or, when that is gone,
+// from its record in the Home.
+func (p *Provider) Exit(ctx context.Context, name string) (*provider.Exit, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if pod != nil {
+		if s := stateOf(pod); s.session != nil {
+			return s.exit, nil
+		}
+	}
+	if m := p.local(name); m != nil && m.Status.Final() {
+		return p.here.Exit(ctx, name)
+	}
+	return nil, p.notFound(name)
+}
+
+// Trouble tells what is wrong with a session's pod, in the cluster's own words;
+// nil where nothing is.
+func (p *Provider) Trouble(ctx context.Context, name string) (*Trouble, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if pod == nil {
+		return nil, p.notFound(name)
+	}
+	events, err := p.client.events(ctx, pod)
+	if err != nil && fault.KindOf(err) != fault.Denied {
+		return nil, err
+	}
+	return troubleOf(pod, events), nil
+}
