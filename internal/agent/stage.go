@@ -119,12 +119,20 @@ func (s *stager) link(src, dst string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkLink(src, dst, target); err != nil {
+		return err
+	}
+	err = s.to.Symlink(target, dst)
+	return s.count(err)
+}
+
+// checkLink refuses a link at dst that leads out of the work directory.
+func checkLink(src, dst, target string) error {
 	if filepath.IsAbs(target) || !filepath.IsLocal(filepath.Join(filepath.Dir(filepath.FromSlash(dst)), target)) {
 		return fault.Hintf(fault.Errorf(fault.Denied, "link '%s' leads out of the work directory, to '%s'", src, target),
 			"put the file itself there, or name it in copy_files")
 	}
-	err = s.to.Symlink(target, dst)
-	return s.count(err)
+	return nil
 }
 
 func (s *stager) count(err error) error {

@@ -28,23 +28,6 @@ type stepFunc func(ctx context.Context) (string, Outcome, error)
 // end is gone on with, or begun anew. The slot is given back while the session's
 // place is made ready; nil where starts are not counted.
 func (m *Managed) Start(ctx context.Context, slot Slot) error {
-	steps := []struct {
-		name string
-		run  stepFunc
-	}{
-		{StepPreStart, m.preStart},
-		{StepOverlay, m.overlay},
-		{StepCopyFiles, m.copyFiles},
-		{StepPrepare, m.prepareWithout(slot)},
-		{StepCreate, m.create},
-		{StepDialogs, talking(m.talk.FirstDialogs)},
-		{StepReady, talking(m.talk.AwaitReady)},
-		{StepDialogs2, talking(m.talk.LastDialogs)},
-		{StepAlive, m.alive},
-		{StepSetup, m.setup},
-		{StepScript, m.script},
-		{StepNudge, m.firstNudge},
-	}
 	defer m.talk.SetStarting(false)
 	m.talk.SetStarting(true)
 	first, err := m.firstStep(ctx)
@@ -52,11 +35,12 @@ func (m *Managed) Start(ctx context.Context, slot Slot) error {
 		return err
 	}
 	var done []Step
-	created := first != StepPreStart
+	begun := first == StepPreStart // else it goes on with one that was cut off
+	created := !begun
 	defer m.forgetSecrets()
 	defer m.setStartStep("")
-	for _, s := range steps {
-		if len(done) == 0 && s.name != first {
+	for _, s := range m.steps(slot) {
+		if begun = begun || s.name == first; !begun {
 			continue // it was done before the start was cut off
 		}
 		if s.name == StepPrepare && m.preparer() == nil {
@@ -69,13 +53,41 @@ func (m *Managed) Start(ctx context.Context, slot Slot) error {
 		if err != nil {
 			return m.failed(ctx, done, created, err)
 		}
-		created = created || s.name == StepCreate
+		created = created || s.name == StepCreate || s.name == StepPrepare && m.away() != nil
 	}
 	if err := m.keepMeta(ctx, MetaFingerprint, m.Fingerprint().String()); err != nil {
 		return m.failed(ctx, done, created, err)
 	}
 	m.talk.Started()
 	return nil
+}
+
+// A startStep is one step of a start.
+type startStep struct {
+	name string
+	run  stepFunc
+}
+
+// steps are those of a start, in order. A place that is not this machine must be
+// there before files can be staged in it.
+func (m *Managed) steps(slot Slot) []startStep {
+	files := []startStep{{StepPreStart, m.preStart}, {StepOverlay, m.overlay}, {StepCopyFiles, m.copyFiles}}
+	prepare := startStep{StepPrepare, m.prepareWithout(slot)}
+	if m.away() != nil {
+		files = append([]startStep{prepare}, files...)
+	} else {
+		files = append(files, prepare)
+	}
+	return append(files,
+		startStep{StepCreate, m.create},
+		startStep{StepDialogs, talking(m.talk.FirstDialogs)},
+		startStep{StepReady, talking(m.talk.AwaitReady)},
+		startStep{StepDialogs2, talking(m.talk.LastDialogs)},
+		startStep{StepAlive, m.alive},
+		startStep{StepSetup, m.setup},
+		startStep{StepScript, m.script},
+		startStep{StepNudge, m.firstNudge},
+	)
 }
 
 func (m *Managed) step(ctx context.Context, name string, run stepFunc) (Step, error) {
@@ -187,7 +199,7 @@ func (m *Managed) preStart(ctx context.Context) (string, Outcome, error) {
 	}
 	// It may be what makes the work directory.
 	dir := m.config.WorkDir
-	if _, err := os.Stat(dir); err != nil {
+	if _, err := os.Stat(dir); err != nil || m.away() != nil {
 		dir = ""
 	}
 	return m.commands(ctx, "pre_start", m.config.Hints.PreStart, dir)
@@ -213,7 +225,7 @@ func (m *Managed) commands(ctx context.Context, what string, lines []string, dir
 		if err != nil {
 			return all.String(), Failed, err
 		}
-		output, err := runCommand(ctx, []string{"sh", "-c", line}, dir, env)
+		output, err := m.runCommand(ctx, []string{"sh", "-c", line}, dir, env)
 		all.WriteString(output)
 		if err != nil {
 			return all.String(), Failed, err
@@ -230,6 +242,10 @@ func (m *Managed) script(ctx context.Context) (string, Outcome, error) {
 	env, err := m.commandEnv(ctx)
 	if err != nil {
 		return "", Failed, err
+	}
+	if m.away() != nil {
+		output, err := m.runScriptAway(ctx, path, env)
+		return output, Done, err
 	}
 	argv := []string{path}
 	if _, err := exec.LookPath(path); errors.Is(err, os.ErrPermission) {
@@ -251,6 +267,10 @@ func (m *Managed) overlay(ctx context.Context) (string, Outcome, error) {
 	if m.config.Hints.OverlayDir == "" {
 		return "", Skipped, nil
 	}
+	if m.away() != nil {
+		output, err := m.stageAway(ctx, m.config.Hints.OverlayDir, ".", provider.StageOptions{KeepExisting: true})
+		return output, Done, err
+	}
 	output, err := overlayDir(ctx, m.config.Hints.OverlayDir, m.config.WorkDir)
 	return output, Done, err
 }
@@ -264,7 +284,7 @@ func (m *Managed) copyFiles(ctx context.Context) (string, Outcome, error) {
 		if !localPath(c.Dst) {
 			return strings.Join(all, "\n"), Failed, fault.Errorf(fault.Denied, "copy %s: '%s' is not in the work directory", c.Src, c.Dst)
 		}
-		output, err := copyEntry(ctx, c.Src, c.Dst, m.config.WorkDir)
+		output, err := m.copyEntry(ctx, c.Src, c.Dst)
 		if err != nil {
 			return strings.Join(all, "\n"), Failed, err
 		}

@@ -107,6 +107,15 @@ type ExecSpec struct {
 	Stderr io.Writer         // or nil
 }
 
+// Away is a place that is not this machine: its working directories are its own.
+// So files are staged and hooks are run there, once the place is ready.
+type Away interface {
+	Preparer
+	Stager
+	Execer
+	Away()
+}
+
 // Readier knows when a program waits for input.
 type Readier interface {
 	// AwaitReady returns when the program waits for its user, or the

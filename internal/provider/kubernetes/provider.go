@@ -55,9 +55,7 @@ var (
 	_ provider.Watcher       = (*Provider)(nil)
 	_ provider.Observer      = (*Provider)(nil)
 	_ provider.ChangeStamper = (*Provider)(nil)
-	_ provider.Preparer      = (*Provider)(nil)
-	_ provider.Stager        = (*Provider)(nil)
-	_ provider.Execer        = (*Provider)(nil)
+	_ provider.Away          = (*Provider)(nil)
 	_ provider.Readier       = (*Provider)(nil)
 	_ provider.Typer         = (*Provider)(nil)
 	_ provider.InputTeller   = (*Provider)(nil)
@@ -66,6 +64,9 @@ var (
 	_ provider.InHome        = (*Provider)(nil)
 	_ provider.Pruner        = (*Provider)(nil)
 )
+
+// Away says that working directories are in pods.
+func (p *Provider) Away() {}
 
 const defaultGrace = 3 * time.Second
 

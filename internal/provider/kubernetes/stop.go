@@ -109,7 +109,7 @@ func (p *Provider) PruneOld(ctx context.Context) error {
 		if s.exit != nil && !s.exit.At.IsZero() {
 			since = s.exit.At
 		}
-		if (s.over() || s.stage == gated && !s.claimed) && time.Since(since) > pruneAge {
+		if (s.over() || s.session == nil && !s.claimed && s.stage != unknown) && time.Since(since) > pruneAge {
 			errs = append(errs, p.client.remove(ctx, pod, killSeconds))
 		}
 	}
