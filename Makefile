@@ -95,6 +95,15 @@ load: build ## 50 agents, 20 people in five channels and in private, 5,000 menti
 test-podman: setup ## in containers of podman: shell marks, agents that talk, agents that move, and agents that sleep and wake
 	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestMindInAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/
 
+.PHONY: image
+image: build ## den's image as bin/den-image.tar, for clusters: it brings den into pods
+	@rm -rf bin/image && mkdir -p bin/image && cp $(BIN) bin/image/den
+	@sh scripts/image den:$(VERSION) bin/image bin/den-image.tar && rm -rf bin/image && echo bin/den-image.tar has den:$(VERSION)
+
+.PHONY: test-kubernetes
+test-kubernetes: build ## agents in pods of a real one-node cluster, which is built (once), started and removed; needs root
+	sh scripts/test-kubernetes $(BIN) $(GO) test -count 1 -timeout 60m -v ./internal/provider/kubernetes/
+
 # Chat servers and clients that den's own are tested with.
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux
 
