@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/fault"
+
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -14,6 +16,8 @@ import (
 // hundreds.
 type asker struct {
 	client *client
+	ctx    context.Context           // ends all questions
+	spawn  func(do func()) (ok bool) // runs something, unless the provider is closed
 
 	mu      sync.Mutex // guards the fields below
 	waiting []*question
@@ -38,16 +42,19 @@ func (a *asker) ask(ctx context.Context, pod string) (*corev1.Pod, error) {
 	q := &question{pod: pod, answer: make(chan answer, 1)}
 	a.mu.Lock()
 	a.waiting = append(a.waiting, q)
-	if !a.busy {
-		a.busy = true
-		go a.work() // ends when nobody waits
-	}
+	begin := !a.busy
+	a.busy = true
 	a.mu.Unlock()
+	if begin && !a.spawn(a.work) { // it ends when nobody waits
+		return nil, fault.Errorf(fault.Unreachable, "ask for pod %s: the provider is closed", pod)
+	}
 	select {
 	case r := <-q.answer:
 		return r.pod, r.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
+	case <-a.ctx.Done():
+		return nil, fault.Errorf(fault.Unreachable, "ask for pod %s: the provider is closed", pod)
 	}
 }
 
@@ -62,7 +69,7 @@ func (a *asker) work() {
 			return
 		}
 		a.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+		ctx, cancel := context.WithTimeout(a.ctx, askLimit)
 		a.answer(ctx, batch)
 		cancel()
 	}

@@ -228,14 +228,30 @@ func (b *bridge) accept(ctx context.Context, l *net.UnixListener, id string) {
 			if rpc.CheckClient(conn) != nil {
 				return
 			}
-			remote, err := b.link.open(ctx, podhost.Header{To: podhost.ToHost, ID: id})
-			if err != nil {
+			remote, ok := b.reconnect(ctx, podhost.Header{To: podhost.ToHost, ID: id})
+			if !ok {
 				return // the caller sees that nobody is there
 			}
 			defer context.AfterFunc(ctx, func() { remote.Close(); conn.Close() })()
 			podhost.Join(conn, conn, remote, remote)
 		})
 	}
+}
+
+// reconnectLimit is how long a caller is kept waiting for a stream that broke: a
+// caller itself waits no longer for a host to say hello.
+const reconnectLimit = 9 * time.Second
+
+// reconnect opens a connection in the pod, also when the stream has to be opened
+// anew and that takes a few tries.
+func (b *bridge) reconnect(ctx context.Context, h podhost.Header) (conn net.Conn, ok bool) {
+	limited, cancel := context.WithTimeout(ctx, reconnectLimit)
+	defer cancel()
+	ok = b.retry(limited, func() (err error) {
+		conn, err = b.link.open(limited, h)
+		return err
+	})
+	return conn, ok
 }
 
 // mirror copies the log until the session is over, and returns its record.

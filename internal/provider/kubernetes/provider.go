@@ -93,10 +93,24 @@ func Open(o Options) (*Provider, error) {
 		return nil, fmt.Errorf("open kubernetes provider: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Provider{
-		Options: o, here: here, client: c, pods: newPods(), asked: asker{client: c}, ctx: ctx, cancel: cancel,
+	p := &Provider{
+		Options: o, here: here, client: c, pods: newPods(), ctx: ctx, cancel: cancel,
 		links: map[types.UID]*link{}, bridges: map[types.UID]*bridge{},
-	}, nil
+	}
+	p.asked = asker{client: c, ctx: ctx, spawn: p.spawn}
+	return p, nil
+}
+
+// spawn runs something that Close waits for. It reports false where the provider
+// is closed: then nothing is run.
+func (p *Provider) spawn(do func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.running.Go(do)
+	return true
 }
 
 // Close lets go of the cluster. Sessions go on.
@@ -117,13 +131,8 @@ func (p *Provider) Close() error {
 // watched begins the watch, and waits until it has told of all pods.
 func (p *Provider) watched(ctx context.Context) error {
 	p.begin.Do(func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.closed {
-			return
-		}
-		p.running.Go(func() { p.pods.watch(p.ctx, p.client) })
-		p.running.Go(func() {
+		p.spawn(func() { p.pods.watch(p.ctx, p.client) })
+		p.spawn(func() {
 			cancel := p.pods.subscribe(p.follow)
 			<-p.ctx.Done()
 			cancel()

@@ -191,6 +191,7 @@ func (p *Provider) replace(ctx context.Context, name string, pod *corev1.Pod) er
 	if err := p.client.remove(ctx, pod, killSeconds); err != nil {
 		return err
 	}
+	p.unlink(pod.UID)
 	return p.awaitGone(ctx, name, pod)
 }
 
@@ -199,7 +200,6 @@ func (p *Provider) replace(ctx context.Context, name string, pod *corev1.Pod) er
 func (p *Provider) discard(name string, pod *corev1.Pod) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()
-	p.unlink(pod.UID)
 	return p.replace(ctx, name, pod)
 }
 

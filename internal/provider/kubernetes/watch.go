@@ -22,11 +22,14 @@ func (p *Provider) Watch(ctx context.Context) (<-chan provider.Event, error) {
 	w.telling = true // what there was is not told
 	w.mu.Unlock()
 	events := make(chan provider.Event) // its receiver may be slow: the queue merges them
-	p.running.Go(func() {
+	if !p.spawn(func() {
 		defer close(events)
 		defer cancel()
 		w.run(ctx, events)
-	})
+	}) {
+		cancel()
+		close(events)
+	}
 	return events, nil
 }
 
