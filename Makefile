@@ -102,7 +102,7 @@ image: build ## den's image as bin/den-image.tar, for clusters: it brings den in
 
 .PHONY: test-kubernetes
 test-kubernetes: build ## agents in pods of a real one-node cluster, which is built (once), started and removed; needs root
-	sh scripts/test-kubernetes $(BIN) $(GO) test -count 1 -timeout 60m -v ./internal/provider/kubernetes/
+	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) $(GO) test -count 1 -timeout 60m -v ./internal/provider/kubernetes/
 
 # Chat servers and clients that den's own are tested with.
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux

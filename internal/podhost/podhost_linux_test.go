@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/eventlog"
 	"den/internal/fault"
 	"den/internal/home"
@@ -33,8 +34,8 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	den = filepath.Join(dir, "den")
-	if out, err := exec.Command("go", "build", "-o", den, "den/cmd/den").CombinedOutput(); err != nil {
-		panic(string(out))
+	if err := dentest.Build(dir, "den"); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	os.RemoveAll(dir) // Best effort.

@@ -4,7 +4,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/dentest"
 	"den/internal/home"
 	"den/internal/need"
 	"den/internal/provider"
@@ -38,13 +38,7 @@ var builtDen = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "den")
-	cmd := exec.Command("go", "build", "-o", path, "den/cmd/den")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", &exec.Error{Name: "go build: " + string(out), Err: err}
-	}
-	return path, nil
+	return filepath.Join(dir, "den"), dentest.Build(dir, "den")
 })
 
 func TestMain(m *testing.M) {
