@@ -136,7 +136,7 @@ func (w *worker) stop(ctx context.Context, d decision) {
 		w.stopFailed(ctx, err)
 		return
 	}
-	_, code := w.forensics(ctx)
+	_, code, _ := w.forensics(ctx)
 	again := d.actual == keeper.Stopping && w.wantsRun()
 	is, rules, now, chance := w.sub().Identity(), w.rules(), w.c.clock(), w.c.jitter()
 	quarantined := false

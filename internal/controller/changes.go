@@ -69,7 +69,7 @@ func (w *worker) leavePlace(ctx context.Context, m memory) {
 
 // died notes an end that nobody here asked for.
 func (w *worker) died(ctx context.Context, m memory, now time.Time) {
-	detail, code := w.forensics(ctx)
+	detail, code, place := w.forensics(ctx)
 	detail["ran_ms"] = now.Sub(m.Started).Milliseconds()
 	wanted, is, rules, chance := w.wantsRun(), w.sub().Identity(), w.rules(), w.c.jitter()
 	quarantined := false
@@ -77,6 +77,8 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 		counts := wanted && !m.RestartAsked
 		m.Up, m.Left, m.Drain, m.Stalled, m.RestartAsked, m.Started, m.ExitCode = false, true, nil, false, false, time.Time{}, code
 		switch {
+		case counts && place != "":
+			m.Restarts++ // at once, and it is no failure
 		case counts && rules.Restart.final(code):
 			m.finish(is, code)
 		case counts:
@@ -101,8 +103,8 @@ func ending(code *int) string {
 }
 
 // forensics collects what is left of a dead agent: its last screen, and how it
-// ended. code is nil where that is not known.
-func (w *worker) forensics(ctx context.Context) (detail map[string]any, code *int) {
+// ended. code is nil where that is not known, place is why its place ended it.
+func (w *worker) forensics(ctx context.Context) (detail map[string]any, code *int, place string) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	sub := w.sub()
@@ -113,11 +115,14 @@ func (w *worker) forensics(ctx context.Context) (detail map[string]any, code *in
 		if exit.Signal != "" {
 			detail["signal"] = exit.Signal
 		}
+		if place = exit.Place; place != "" {
+			detail["place"] = place
+		}
 	}
 	if screen, err := sub.LastText(ctx, forensicLines); err == nil {
 		detail["screen"] = screen
 	} else {
 		detail["screen_missing"] = err.Error()
 	}
-	return detail, code
+	return detail, code, place
 }

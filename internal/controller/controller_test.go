@@ -101,6 +101,28 @@ func TestAnEndIsSeenWhenItHappens(t *testing.T) {
 	}
 }
 
+// What its place ended is started again, however often, and is no failure of the
+// agent.
+func TestAnEndByThePlaceIsNoFailure(t *testing.T) {
+	p := newPlace()
+	p.ended = "evicted: the node was low on memory"
+	m := member(p, "a", "1")
+	c, _ := keep(t, t.TempDir(), p, m)
+	until(t, c, "a", is(keeper.Running))
+	for i := range 2 * m.Policy.MaxRestarts {
+		p.die("s-a", 143)
+		until(t, c, "a", func(s keeper.AgentStatus) bool { return s.Restarts == i+1 && s.Actual == keeper.Running })
+	}
+	told := false
+	c.Events(t.Context(), 0, "a", false, func(e keeper.Event) error {
+		told = told || e.Type == keeper.EventExited && e.Detail["place"] == p.ended
+		return nil
+	})
+	if !told {
+		t.Error("no event tells why it ended")
+	}
+}
+
 func TestCrashLoopIsQuarantinedAndRecovers(t *testing.T) {
 	dir, p := t.TempDir(), newPlace()
 	p.fail = fault.Errorf(fault.Usage, "no such command")

@@ -22,7 +22,8 @@ type place struct {
 	running  map[string]int // sessions and how many copies
 	print    map[string]string
 	exits    map[string]int
-	most     int // copies of one session at one time, ever
+	ended    string // why the place itself ended sessions, or ""
+	most     int    // copies of one session at one time, ever
 	starts   int
 	fail     error // of Start
 	blind    error // of Running
@@ -173,7 +174,7 @@ func (a fakeAgent) Ready(context.Context) bool                  { return true }
 func (a fakeAgent) Exit(context.Context) (*provider.Exit, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &provider.Exit{Code: a.exits[a.Session()]}, nil
+	return &provider.Exit{Code: a.exits[a.Session()], Place: a.place.ended}, nil
 }
 func (a fakeAgent) LastText(context.Context, int) (string, error) {
 	a.mu.Lock()

@@ -152,4 +152,8 @@ type Exit struct {
 	Code   int       // 128 and the signal's number where a signal ended it; -1 where it is not known
 	Signal string    // such as "SIGKILL", or ""
 	At     time.Time // zero where it is not known
+	// Place is why the session's place ended it, as when a node sends a pod away;
+	// "" where the command ended by itself, or by an order. Such an end says
+	// nothing about the command.
+	Place string
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"maps"
 	"net"
 	"sync"
 	"time"
@@ -308,6 +309,24 @@ func (b *bridge) lost(a *home.Adopted) *home.Manifest {
 	return &m
 }
 
+// placeLabel is the label of a record that says why the cluster ended its pod: the
+// pod itself may be gone when somebody asks.
+const placeLabel = "den.place"
+
+// placed adds to a record why the cluster ended its pod, if it did.
+func (b *bridge) placed(end *home.Manifest) *home.Manifest {
+	b.mu.Lock()
+	place := placeOf(b.last)
+	b.mu.Unlock()
+	if place == "" {
+		return end
+	}
+	m := *end
+	m.Labels = maps.Clone(end.Labels)
+	m.Labels[placeLabel] = place
+	return &m
+}
+
 // fetch copies the files of a session that is over; its log only if the copy is
 // not whole.
 func (b *bridge) fetch(ctx context.Context, d home.Dir, end *home.Manifest) error {
@@ -331,6 +350,7 @@ func (b *bridge) fetch(ctx context.Context, d home.Dir, end *home.Manifest) erro
 // close closes the records of a session that is over, here and in the cluster,
 // and lets its pod end.
 func (b *bridge) close(ctx context.Context, a *home.Adopted, end *home.Manifest) {
+	end = b.placed(end)
 	if err := a.Close(end); err != nil {
 		log.Printf("close the record of session '%s': %v", b.name, err)
 	}

@@ -252,6 +252,9 @@ func TestTroubles(t *testing.T) {
 				break
 			}
 		}
+		if e := exitOf(t, p, "evicted"); !strings.Contains(e.Place, "vict") {
+			t.Errorf("exit %+v is not told as an eviction", e)
+		}
 		if text, err := p.Peek(t.Context(), "evicted", 0); err != nil || !strings.Contains(text, "hello") {
 			t.Errorf("the past of an evicted pod: %q, %v", text, err)
 		}

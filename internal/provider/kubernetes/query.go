@@ -108,7 +108,11 @@ func (p *Provider) Exit(ctx context.Context, name string) (*provider.Exit, error
 		}
 	}
 	if m := p.local(name); m != nil && m.Status.Final() {
-		return p.here.Exit(ctx, name)
+		e, err := p.here.Exit(ctx, name)
+		if e != nil {
+			e.Place = m.Labels[placeLabel]
+		}
+		return e, err
 	}
 	return nil, p.notFound(name)
 }

@@ -104,9 +104,29 @@ func nodeLost(p *corev1.Pod) bool {
 	return false
 }
 
-// exitOf is how the pod's session ended, or nil. What den itself wrote down says
-// more than what the container runtime saw.
+// exitOf is how the pod's session ended, or nil.
 func exitOf(p *corev1.Pod) *provider.Exit {
+	e := recordedExit(p)
+	if e != nil {
+		e.Place = placeOf(p)
+	}
+	return e
+}
+
+// placeOf is why the cluster ended a pod, or "".
+func placeOf(p *corev1.Pod) string {
+	if t := endTrouble(p); t != nil && !t.Crash() {
+		return t.String()
+	}
+	if p.DeletionTimestamp != nil {
+		return (&Trouble{Deleted, "pod " + p.Name + " was deleted"}).String()
+	}
+	return ""
+}
+
+// recordedExit is how the session ended. What den itself wrote down says more
+// than what the container runtime saw.
+func recordedExit(p *corev1.Pod) *provider.Exit {
 	var end podhost.End
 	if note := p.Annotations[endedNote]; note != "" && json.Unmarshal([]byte(note), &end) == nil {
 		return &provider.Exit{Code: end.Code, Signal: end.Signal, At: end.At}

@@ -108,6 +108,28 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// An end that the cluster made is told apart from one that the program made.
+func TestEndsByThePlace(t *testing.T) {
+	over := note(endedNote, `{"id":"x","code":143}`)
+	for _, c := range []struct {
+		what string
+		pod  *corev1.Pod
+		want string // a part of it, or "" for the program's own end
+	}{
+		{"ended by itself", podWith(up, begun, over), ""},
+		{"failed by itself", podWith(begun, terminated(corev1.PodFailed, 1, "Error", "")), ""},
+		{"killed for its memory", podWith(begun, terminated(corev1.PodFailed, 137, "OOMKilled", "")), ""},
+		{"deleted", podWith(up, begun, over, leaving), "deleted"},
+		{"evicted", podWith(begun, failedBecause("Evicted", "low on memory")), "low on memory"},
+		{"drained", podWith(up, begun, over, leaving, condition(corev1.DisruptionTarget, corev1.ConditionTrue, "EvictionByEvictionAPI", "drained")), "drained"},
+	} {
+		e := stateOf(c.pod).exit
+		if e == nil || (e.Place == "") != (c.want == "") || !contains(e.Place, c.want) {
+			t.Errorf("%s: %+v, want %q", c.what, e, c.want)
+		}
+	}
+}
+
 func TestTroubles(t *testing.T) {
 	event := func(reason, message string) []corev1.Event {
 		return []corev1.Event{{Reason: reason, Message: message, InvolvedObject: corev1.ObjectReference{UID: "u1"}}}
