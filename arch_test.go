@@ -266,6 +266,7 @@ var outside = map[string][]string{
 	"k8s.io/api":                      {"internal/provider/kubernetes"},
 	"k8s.io/apimachinery":             {"internal/provider/kubernetes"},
 	"k8s.io/client-go":                {"internal/provider/kubernetes"},
+	"k8s.io/klog":                     {"internal/provider/kubernetes"},
 	"k8s.io/streaming":                {"internal/provider/kubernetes"},
 	"github.com/netresearch/go-cron":  {"internal/kernel/wake"},
 	"github.com/creack/pty":           {"internal/pty", "internal/provider/providertest"},

@@ -354,14 +354,13 @@ func (b *bridge) close(ctx context.Context, a *home.Adopted, end *home.Manifest)
 	if err := a.Close(end); err != nil {
 		log.Printf("close the record of session '%s': %v", b.name, err)
 	}
-	noted := b.retry(ctx, func() error {
+	// The pod leaves word of the end in its status; but that takes a second.
+	_ = b.p.tell(ctx, b.pod, podhost.MethodRelease, nil, nil) // Best effort: without it the pod waits in vain, and ends later.
+	b.retry(ctx, func() error {
 		err := b.p.noteEnd(ctx, b.pod, podhost.EndOf(end))
 		if fault.KindOf(err) == fault.NotFound {
 			return nil // the pod is gone
 		}
 		return err
 	})
-	if noted {
-		_ = b.p.tell(ctx, b.pod, podhost.MethodRelease, nil, nil) // Best effort: without it the pod waits in vain, and ends later.
-	}
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
+	"sync"
 
 	"den/internal/fault"
 
@@ -19,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 )
 
 // client speaks with the API server about pods and their events, and about
@@ -38,12 +41,17 @@ const (
 	requestBurst = 100
 )
 
+// quiet keeps the module's own messages from the keeper's log: what matters of
+// them is in errors, and streams that are closed on purpose are among them.
+var quiet = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandler)) })
+
 // connect reads the configuration. Nothing is asked yet.
 func connect(c Cluster, owner string, getenv func(string) string) (*client, error) {
 	config, namespace, err := loadConfig(c, getenv)
 	if err != nil {
 		return nil, fault.Hintf(fault.Errorf(fault.Usage, "read the cluster's configuration: %w", err), "name one with 'kubeconfig' in [session.kubernetes], or KUBECONFIG")
 	}
+	quiet()
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err

@@ -32,6 +32,10 @@ const (
 	claimLimit   = 2 * time.Minute
 )
 
+// eventsLimit bounds the question for a pod's events when nobody waits for it any
+// more.
+const eventsLimit = 5 * time.Second
+
 // killSeconds is what a pod in which nothing runs gets to end.
 const killSeconds = 1
 
@@ -256,13 +260,13 @@ func (p *Provider) awaitUp(ctx context.Context, name string, pod *corev1.Pod, pr
 			progress(line)
 		}
 	}
-	var last *Trouble
+	var last *corev1.Pod
 	err := p.await(ctx, pod.Name, func(now *corev1.Pod) (bool, error) {
 		if now == nil || now.UID != pod.UID {
 			return false, fault.Errorf(fault.NotRunning, "pod %s was deleted", pod.Name)
 		}
 		s := stateOf(now)
-		last = s.trouble
+		last = now
 		switch {
 		case s.over():
 			return false, p.explain(ctx, now, fault.Errorf(fault.Internal, "pod %s ended before its session began", pod.Name))
@@ -279,13 +283,28 @@ func (p *Provider) awaitUp(ctx context.Context, name string, pod *corev1.Pod, pr
 		}
 		return false, nil
 	})
+	if err != nil && ctx.Err() != nil && last != nil {
+		return p.tooLate(last, err)
+	}
 	if err != nil {
-		if last != nil && ctx.Err() != nil {
-			return fault.Errorf(fault.Timeout, "pod %s: %s: %w", pod.Name, last, err)
-		}
 		return err
 	}
 	return p.awaitDen(ctx, pod)
+}
+
+// tooLate says what a pod waited for when its time was up. Some of that only its
+// events tell.
+func (p *Provider) tooLate(pod *corev1.Pod, err error) error {
+	ctx, cancel := context.WithTimeout(p.ctx, eventsLimit)
+	defer cancel()
+	events, eerr := p.client.events(ctx, pod)
+	if eerr != nil {
+		events = nil // Best effort, as below.
+	}
+	if t := troubleOf(pod, events); t != nil {
+		return fault.Errorf(fault.Timeout, "pod %s: %s: %w", pod.Name, t, err)
+	}
+	return fault.Errorf(fault.Timeout, "pod %s: %s: %w", pod.Name, describe(pod), err)
 }
 
 // explain says what is wrong with a pod, with its events.
