@@ -343,35 +343,30 @@ func describe(pod *corev1.Pod) string {
 	return "on node " + pod.Spec.NodeName
 }
 
-// How often den in a pod is asked whether it is there: its container runs a
-// moment before den does.
-const (
-	denPause = 20 * time.Millisecond
-	denLimit = 30 * time.Second
-)
+// denPause is how often den in a pod is asked whether it is there: its container
+// runs a moment before den does.
+const denPause = 20 * time.Millisecond
 
 // awaitDen brings den into the pod where its image does not, and waits until its
-// first process answers.
+// first process answers, or the pod is over.
 func (p *Provider) awaitDen(ctx context.Context, pod *corev1.Pod) error {
 	if len(pod.Spec.InitContainers) == 0 || p.Cluster.DenImage == "" {
 		if err := p.install(ctx, pod); err != nil {
 			return err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, denLimit)
-	defer cancel()
 	for {
-		err := p.tell(limited, pod, podhost.MethodStatus, nil, nil)
-		if err == nil || ctx.Err() != nil {
+		err := p.tell(ctx, pod, podhost.MethodStatus, nil, nil)
+		if err == nil || fault.KindOf(err) != fault.Unreachable {
 			return err
 		}
-		if kind := fault.KindOf(err); kind != fault.Unreachable || limited.Err() != nil {
-			return err
+		if now := p.pods.get(pod.Name); now != nil && now.UID == pod.UID && stateOf(now).over() {
+			return p.explain(ctx, now, fault.Errorf(fault.Internal, "pod %s ended before its session began: %w", pod.Name, err))
 		}
 		select {
 		case <-time.After(denPause):
-		case <-limited.Done():
-			return err
+		case <-ctx.Done():
+			return fault.Errorf(fault.Timeout, "den in pod %s does not answer: %w", pod.Name, err)
 		}
 	}
 }

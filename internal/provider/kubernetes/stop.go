@@ -16,8 +16,8 @@ import (
 // How long den in a pod may take to answer before the cluster is asked to end the
 // pod, and how long its end may take to be known.
 const (
-	answerLimit = 30 * time.Second
-	endLimit    = time.Minute
+	answerLimit = time.Minute
+	endLimit    = 2 * time.Minute
 )
 
 // Stop ends the session. Its pod stands as its record.

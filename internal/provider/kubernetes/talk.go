@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"den/internal/fault"
 	"den/internal/provider"
 )
 
@@ -128,7 +129,11 @@ func (p *Provider) ChangeStamp(ctx context.Context, name string) (string, error)
 	if err := p.reach(ctx, name); err != nil {
 		return "", err
 	}
-	return p.here.ChangeStamp(ctx, name)
+	stamp, err := p.here.ChangeStamp(ctx, name)
+	if m := p.local(name); fault.KindOf(err) == fault.NotFound && m != nil {
+		return m.ID, nil // nothing of its log was copied yet
+	}
+	return stamp, err
 }
 
 // DenSession is the session's name for den's own verbs.
