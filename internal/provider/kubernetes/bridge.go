@@ -91,7 +91,7 @@ func (b *bridge) told(pod *corev1.Pod, over bool) {
 
 // bridged begins the bridge of a session that was started, and waits until it can
 // be reached in the Home.
-func (p *Provider) bridged(ctx context.Context, pod *corev1.Pod, m *home.Manifest) error {
+func (p *Provider) bridged(ctx context.Context, pod *corev1.Pod) error {
 	p.mu.Lock()
 	b := p.bridges[pod.UID]
 	if b == nil {

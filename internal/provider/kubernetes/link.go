@@ -79,9 +79,9 @@ func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
 	running, cut := context.WithCancel(context.Background())
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	gone := make(chan struct{})
+	gone, exited := make(chan struct{}), make(chan struct{})
 	var said lastWords
-	var failed error // read once gone is closed
+	var failed error // read once exited is closed
 	go func() {
 		defer close(gone)
 		code, err := l.client.exec(running, l.pod, []string{podhost.Place{Dir: denDir}.Binary(), podhost.Verb, podhost.ModeConnect, denDir}, streams{in: inR, out: outW, err: &said})
@@ -89,6 +89,7 @@ func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
 			err = fault.Errorf(fault.Unreachable, "den in pod %s ended with status %d: %s", l.pod, code, said.String())
 		}
 		failed = err
+		close(exited)               // before its end can be seen in the stream
 		outW.CloseWithError(io.EOF) // Best effort: nobody may read.
 		inR.CloseWithError(io.ErrClosedPipe)
 	}()
@@ -106,13 +107,20 @@ func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
+		// If the command has ended by itself, that says why.
+		ended := false
+		select {
+		case <-exited:
+			ended = true
+		default:
+		}
 		mux.Close() // Best effort: nothing was said.
 		cut()
 		<-gone
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		}
-		if failed != nil && fault.KindOf(failed) != "" {
+		case ended:
 			return nil, failed
 		}
 		return nil, fault.Errorf(fault.Unreachable, "reach pod %s: %w", l.pod, err)

@@ -219,7 +219,7 @@ func (p *Provider) startIn(ctx context.Context, pod *corev1.Pod, name string, c 
 	if err := p.noteStart(ctx, pod, &m); err != nil {
 		return err
 	}
-	return p.bridged(ctx, pod, &m)
+	return p.bridged(ctx, pod)
 }
 
 // order is the session to start.

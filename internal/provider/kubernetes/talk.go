@@ -31,7 +31,7 @@ func (p *Provider) reach(ctx context.Context, name string) error {
 	case unknown:
 		return unknownError(name, s)
 	case running:
-		return p.bridged(ctx, pod, nil)
+		return p.bridged(ctx, pod)
 	}
 	return nil
 }
