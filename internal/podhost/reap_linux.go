@@ -5,8 +5,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // reap collects processes that ended and whose parents did not: they become
@@ -29,7 +27,7 @@ func (f *first) reapAll() {
 	f.starting.Lock()
 	defer f.starting.Unlock()
 	for {
-		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); pid <= 0 || err != nil {
+		if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 || err != nil {
 			return
 		}
 	}
