@@ -79,7 +79,7 @@ func (p *Provider) removeEnded(ctx context.Context, s endedSession) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // Best effort: nothing was written.
+	defer filelock.Release(lock) // Best effort: nothing was written.
 	dir := p.root.session(s.name)
 	if record, err := dir.Record(); err != nil || record.ID != s.id {
 		return err

@@ -35,7 +35,14 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // the shim has it too, by now
+	launched := false
+	defer func() {
+		if launched {
+			lock.Close() // Best effort: the shim has it too, by now.
+		} else {
+			filelock.Release(lock) // Best effort: it is closed, at least. The next start may come at once.
+		}
+	}()
 	starts, _, err := shim.ReadLock(lock)
 	if err != nil {
 		return err
@@ -67,6 +74,7 @@ func (p *Provider) Start(ctx context.Context, name string, c provider.Config) er
 		// A start that failed is not counted: nothing of it can end.
 		return errors.Join(err, os.RemoveAll(boot.Dir), shim.WriteLock(lock, starts, name))
 	}
+	launched = true
 	return nil
 }
 
