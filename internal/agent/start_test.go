@@ -123,9 +123,10 @@ func TestStartGoesInOrder(t *testing.T) {
 	})
 }
 
-// A script without a "#!" line is run by sh, whether or not it is executable.
+// A script without a "#!" line is run by sh, whether or not it is executable. No
+// test runs beside this one: a child of another could hold the script open, and
+// what is written to cannot be executed.
 func TestSetupScriptWithoutInterpreter(t *testing.T) {
-	t.Parallel()
 	for _, mode := range []os.FileMode{0o600, 0o700} {
 		dir := t.TempDir()
 		script, out := filepath.Join(dir, "setup"), filepath.Join(dir, "out")
