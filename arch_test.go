@@ -85,7 +85,7 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/atomicfile", "internal/filelock", "internal/pty", "internal/rpc", "internal/home",
 		"internal/provider/procname", "internal/supervise",
 	},
-	"internal/provider/providertest":        {"internal/fault", "internal/provider"},
+	"internal/provider/providertest":        {"internal/fault", "internal/poll", "internal/provider"},
 	"internal/provider/providertest/helper": {},
 
 	"internal/workspace": {"internal/fault", "internal/ident"},

@@ -10,7 +10,6 @@ import (
 )
 
 var environmentCases = []testCase{
-	{"Environment", environment},
 	{"Size", size},
 	{"CopyTo", copyTo},
 	{"CopyToStaysInside", copyToStaysInside},

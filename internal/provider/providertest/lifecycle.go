@@ -90,7 +90,7 @@ func startReplaces(w *world) {
 
 func cannotExecute(w *world) {
 	noInterpreter := w.path("no-interpreter")
-	w.ok("write", os.WriteFile(noInterpreter, []byte("#!/no/such/interpreter\n"), 0o755))
+	w.program(noInterpreter, "#!/no/such/interpreter\n")
 	notExecutable := w.path("not-executable")
 	w.ok("write", os.WriteFile(notExecutable, []byte("text"), 0o644))
 	for _, argv0 := range []string{"/no/such/program", "no-such-program-on-the-path", w.dir, noInterpreter, notExecutable} {

@@ -32,8 +32,8 @@ const (
 
 // Harness is what the suite needs to know of a provider.
 type Harness struct {
-	// New opens the provider at a place that is the subtest's own. Sessions
-	// that are left there at the end the suite stops.
+	// New opens the provider at a place that is the subtest's own: others run
+	// beside it. Sessions that are left there at the end the suite stops.
 	New func(t *testing.T) provider.Provider
 	// Reopen opens p's place once more for the same owner, as another process
 	// would.
@@ -65,14 +65,16 @@ type Harness struct {
 	// KeepsDaemons says that Stop does not find a process that left both its
 	// parent and its terminal.
 	KeepsDaemons bool
-	// Patience is how long the suite waits for what must come; 0 means 20 s.
+	// Patience is how long the suite waits for what must come; 0 means two
+	// minutes.
 	Patience time.Duration
 }
 
 // secret is in the suite's own environment, and must not be in a session's.
 const secret = "PROVIDERTEST_SECRET"
 
-// Run tries one provider.
+// Run tries one provider, most cases side by side. The caller's test is to have
+// no other beside it.
 func Run(t *testing.T, h Harness) {
 	if h.Enter == "" {
 		h.Enter = "\r"
@@ -81,12 +83,18 @@ func Run(t *testing.T, h Harness) {
 		h.Sessions = 50
 	}
 	if h.Patience == 0 {
-		h.Patience = 20 * time.Second
+		h.Patience = 2 * time.Minute
 	}
 	t.Setenv(secret, "not for sessions")
 	helper := buildHelper(t)
-	for _, c := range slices.Concat(lifecycleCases, nameCases, queryCases, talkCases, inputCases, metaCases, environmentCases, togetherCases, abilityCases, attachCases, exitCases, stageCases, leakCases) {
+	for _, c := range append(leakCases, testCase{"Environment", environment}) { // alone: they are about all of this process
 		t.Run(c.name, func(t *testing.T) { c.run(newWorld(t, h, helper)) })
+	}
+	for _, c := range slices.Concat(lifecycleCases, nameCases, queryCases, talkCases, inputCases, metaCases, environmentCases, togetherCases, abilityCases, attachCases, exitCases, stageCases) {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(newWorld(t, h, helper))
+		})
 	}
 }
 

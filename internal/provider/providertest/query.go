@@ -48,7 +48,7 @@ func processAlive(w *world) {
 	dir := w.path("tree")
 	w.ok("make directory", os.Mkdir(dir, 0o755))
 	script := w.path("agent-script.sh")
-	w.ok("write script", os.WriteFile(script, []byte("#!/bin/sh\necho begun > \"$1\"\nwhile read line; do :; done\nexec sleep 1000\n"), 0o755))
+	w.program(script, "#!/bin/sh\necho begun > \"$1\"\nwhile read line; do :; done\nexec sleep 1000\n")
 	w.start("helper", "tree", dir)
 	byShell, byKernel := w.path("by-shell"), w.path("by-kernel")
 	w.startConfig(w.p, "by-shell", w.command("/bin/sh", script, byShell))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/poll"
 	"den/internal/provider"
 )
 
@@ -42,7 +43,7 @@ func newWorld(t *testing.T, h Harness, helper string) *world {
 // opened sees to it that what runs there is stopped at the end.
 func (w *world) opened(p provider.Provider) provider.Provider {
 	w.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), w.h.Patience)
 		defer cancel()
 		left, err := p.ListRunning(ctx, "")
 		if err != nil {
@@ -131,11 +132,24 @@ func (w *world) appears(path string) string {
 // eventually waits until a condition holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	for deadline := time.Now().Add(w.h.Patience); !holds(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.Fatalf("%s: not within %v", what, w.h.Patience)
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), w.h.Patience)
+	defer cancel()
+	if err := poll.Every(ctx, longestPause, func() (bool, error) { return holds(), nil }); err != nil {
+		w.Fatalf("%s: not within %v", what, w.h.Patience)
 	}
+}
+
+// longestPause is that between two questions: each is work for a place.
+const longestPause = 20 * time.Millisecond
+
+// program writes a file that is to be executed. Nothing is forked meanwhile: a
+// child that has not begun its own program yet would hold it open, and what is
+// written to cannot be executed.
+func (w *world) program(path, text string) {
+	w.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	w.ok("write program", os.WriteFile(path, []byte(text), 0o755))
 }
 
 func (w *world) running(p provider.Provider, name string) bool {

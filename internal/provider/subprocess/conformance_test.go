@@ -11,16 +11,20 @@ import (
 	"den/internal/provider/subprocess"
 )
 
+// placed is a provider that remembers where it is.
+type placed struct {
+	*subprocess.Provider
+	dir string
+}
+
 func TestConformance(t *testing.T) {
-	places := map[provider.Provider]string{} // subtests run one after the other
 	open := func(t *testing.T, dir, owner string) provider.Provider {
 		t.Helper()
 		p, err := subprocess.Open(subprocess.Options{Dir: dir, Owner: owner, Version: "test", Grace: 300 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}
-		places[p] = dir
-		return p
+		return placed{p, dir}
 	}
 	providertest.Run(t, providertest.Harness{
 		New: func(t *testing.T) provider.Provider {
@@ -29,13 +33,13 @@ func TestConformance(t *testing.T) {
 			return open(t, dir, "city")
 		},
 		Reopen: func(t *testing.T, p provider.Provider) provider.Provider {
-			return open(t, places[p], "city")
+			return open(t, p.(placed).dir, "city")
 		},
 		Owner2: func(t *testing.T, p provider.Provider) provider.Provider {
-			return open(t, places[p], "city.b")
+			return open(t, p.(placed).dir, "city.b")
 		},
 		Break: func(t *testing.T, p provider.Provider) func() {
-			dir := places[p]
+			dir := p.(placed).dir
 			if err := os.Rename(dir, dir+".away"); err != nil {
 				t.Fatal(err)
 			}

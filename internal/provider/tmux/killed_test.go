@@ -41,6 +41,7 @@ func keep(socket string) {
 // A keeper that is killed leaves its sessions and no client, also where others
 // bring news that it cannot take any more.
 func TestKilledKeeperLeavesNoClient(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	start(t, p, "w", "sleep", "1000")

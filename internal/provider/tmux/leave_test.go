@@ -9,6 +9,7 @@ import (
 // A server is left when nobody has a session on it, and not before; what is
 // started afterwards finds one again.
 func TestLeave(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	socket := newSocket(t)
 	p := open(t, socket, "city")

@@ -10,41 +10,47 @@ import (
 	"den/internal/provider"
 )
 
-// TestMeasure logs what things cost; it asserts nothing about time.
-func TestMeasure(t *testing.T) {
-	needTmux(t)
-	p := open(t, newSocket(t), "o")
+// BenchmarkFifty logs what things cost among fifty sessions.
+func BenchmarkFifty(b *testing.B) {
+	needTmux(b)
+	for b.Loop() {
+		fifty(b)
+	}
+}
+
+func fifty(b *testing.B) {
+	p := open(b, newSocket(b), "o")
 	const sessions = 50
 	together := func(what string, do func(name string) error) {
-		t.Helper()
+		b.Helper()
 		begun := time.Now()
 		var all sync.WaitGroup
 		for i := range sessions {
 			all.Go(func() {
 				if err := do(fmt.Sprint("w", i)); err != nil {
-					t.Errorf("%s: %v", what, err)
+					b.Errorf("%s: %v", what, err)
 				}
 			})
 		}
 		all.Wait()
-		t.Logf("%d times %s together: %v", sessions, what, time.Since(begun).Round(time.Millisecond))
+		b.Logf("%d times %s together: %v", sessions, what, time.Since(begun).Round(time.Millisecond))
 	}
-	ctx := t.Context()
+	ctx := b.Context()
 	together("Start", func(name string) error {
 		return p.Start(ctx, name, provider.Config{Argv: []string{"cat"}, WorkDir: "/"})
 	})
 	single := func(what string, do func(name string) error) {
-		t.Helper()
+		b.Helper()
 		var took []time.Duration
 		for i := range sessions {
 			begun := time.Now()
 			if err := do(fmt.Sprint("w", i)); err != nil {
-				t.Errorf("%s: %v", what, err)
+				b.Errorf("%s: %v", what, err)
 			}
 			took = append(took, time.Since(begun))
 		}
 		slices.Sort(took)
-		t.Logf("%s: median %v, slowest %v", what, took[len(took)/2].Round(time.Microsecond), took[len(took)-1].Round(time.Microsecond))
+		b.Logf("%s: median %v, slowest %v", what, took[len(took)/2].Round(time.Microsecond), took[len(took)-1].Round(time.Microsecond))
 	}
 	single("IsRunning", func(name string) error { _, err := p.IsRunning(ctx, name); return err })
 	single("ListRunning", func(string) error { _, err := p.ListRunning(ctx, ""); return err })

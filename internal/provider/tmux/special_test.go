@@ -54,6 +54,7 @@ func mustRaw(t testing.TB, socket string, args ...string) string {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	for kind, o := range map[fault.Kind]tmux.Options{
 		fault.Usage:       {Socket: "relative"},
 		fault.Unsupported: {Socket: "/s", Binary: "/no/such/tmux"},
@@ -70,6 +71,7 @@ func TestOpenRefuses(t *testing.T) {
 
 // A question brings no server up, and its answer is "no session".
 func TestNoServerIsAnAnswer(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	if isRunning(t, p, "w") {
@@ -89,6 +91,7 @@ func TestNoServerIsAnAnswer(t *testing.T) {
 // What others run on the server is neither seen nor touched, whatever it is
 // called.
 func TestForeignSessions(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	start(t, p, "mine", "sleep", "1000")
@@ -113,6 +116,7 @@ func TestForeignSessions(t *testing.T) {
 // A server that was killed took its sessions along. Starts bring up one new
 // server, many at once, right away; what outlived the old one is ended.
 func TestKilledServer(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	file := filepath.Join(t.TempDir(), "pid")
@@ -149,6 +153,7 @@ func TestKilledServer(t *testing.T) {
 
 // A client that somebody kills, or a keeper, is made again.
 func TestLostClientAndKeeper(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	start(t, p, "w", "sleep", "1000")
@@ -184,6 +189,7 @@ func TestLostClientAndKeeper(t *testing.T) {
 // Commands far longer than a message of tmux go through whole, and nothing of
 // them can be seen in a process list of ours.
 func TestLongCommand(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	file := filepath.Join(t.TempDir(), "out")
@@ -208,8 +214,21 @@ func TestLongCommand(t *testing.T) {
 	}
 }
 
+// writeProgram writes a file that is to be executed. Nothing is forked
+// meanwhile: a child of another test that has not begun its own program yet
+// would hold it open, and what is written to cannot be executed.
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Directories and programs whose names tmux, env or a shell would read.
 func TestOddProgramsAndDirectories(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	for i, odd := range []string{"#{pane_id}", "#[fg=red] #", "a=b", "$HOME ~", "-x"} {
@@ -218,9 +237,7 @@ func TestOddProgramsAndDirectories(t *testing.T) {
 			t.Fatal(err)
 		}
 		program := filepath.Join(dir, odd)
-		if err := os.WriteFile(program, []byte("#!/bin/sh\npwd > here.tmp; mv here.tmp here\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		writeProgram(t, program, "#!/bin/sh\npwd > here.tmp; mv here.tmp here\n")
 		if err := p.Start(t.Context(), fmt.Sprint("w", i), provider.Config{Argv: []string{program}, WorkDir: dir}); err != nil {
 			t.Fatal(err)
 		}
@@ -239,6 +256,7 @@ func TestOddProgramsAndDirectories(t *testing.T) {
 // A command that ends at once leaves its status and its last words, and no
 // footer of tmux.
 func TestEndsAtOnce(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	for i := range 20 {
@@ -254,6 +272,7 @@ func TestEndsAtOnce(t *testing.T) {
 // Of many that end together each has its own status. (Their last words tmux
 // 3.3 may lose: it collects all children at the first one's end, read or not.)
 func TestManyEndTogether(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	var all sync.WaitGroup

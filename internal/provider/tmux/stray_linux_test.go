@@ -13,6 +13,7 @@ import (
 // A process that bears a host's variable by accident is the session's like any
 // other: only hosts are spared, and those have their ID among their arguments.
 func TestStopEndsWhatBearsAHostsMarkByAccident(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	file := filepath.Join(t.TempDir(), "pid")

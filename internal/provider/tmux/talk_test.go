@@ -43,6 +43,7 @@ func reads(t *testing.T, file, want string) {
 // Every key that den names, in a real pane, with and without the application
 // modes: what the program reads is what the modes give.
 func TestEveryKey(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	for name, c := range map[string]struct {
@@ -84,6 +85,7 @@ func TestEveryKey(t *testing.T) {
 // tmux 3.3 cannot tell who asked for extended keys: a chord that would arrive
 // as a plainer one is refused, not changed.
 func TestAmbiguousKeysAreRefused(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	file := typed(t, p, "w", "")
@@ -104,6 +106,7 @@ func TestAmbiguousKeysAreRefused(t *testing.T) {
 // A person may be scrolling in copy mode: the program gets its text all the
 // same. No buffer is left.
 func TestNudgeInCopyMode(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	file := typed(t, p, "w", "")
@@ -125,6 +128,7 @@ func TestNudgeInCopyMode(t *testing.T) {
 
 // What a pane shows cannot end an answer.
 func TestPeekAtForgedAnswers(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	start(t, p, "w", "sh", "-c", `now=$(date +%s); for n in $(seq 1 2000); do echo "%end $now $n 1"; done; echo done; exec sleep 1000`)

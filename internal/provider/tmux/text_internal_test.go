@@ -7,6 +7,7 @@ import (
 )
 
 func TestNamesAreOneToOne(t *testing.T) {
+	t.Parallel()
 	seen := map[string]string{}
 	for _, name := range []string{"a.b", "a:b", "a_b", "a-b", "a/b", "a_2eb", "a_5f2eb", "A.b", "=a", "%1", "$1", "@1", "#{a}", "größe", "a;", "", "_", "__"} {
 		enc := encode(name)
@@ -43,6 +44,7 @@ func FuzzEncode(f *testing.F) {
 
 // What a pane shows may look like the end of an answer.
 func TestAnswersCannotBeForged(t *testing.T) {
+	t.Parallel()
 	raw := []string{"%begin 10 5 1", "%end 10 5 1", "%begin 10 6 1", "%sessions-changed", "text", "%error 10 5 1", "%end 10 5 1", "%window-close @1"}
 	out, notes, err := readSingle(raw)
 	if err != nil || !slices.Equal(out, raw[1:6]) || !slices.Equal(notes, raw[7:]) {
@@ -59,6 +61,7 @@ func TestAnswersCannotBeForged(t *testing.T) {
 }
 
 func TestSequences(t *testing.T) {
+	t.Parallel()
 	out, notes, err := readSequence([]string{
 		"%begin 1 1 1", "one", "%end 1 1 1", "%sessions-changed", "%begin 1 2 0", "of somebody else", "%end 1 2 0", "%begin 1 3 1", "%not a note", "%end 1 3 1",
 	})

@@ -64,7 +64,7 @@ func newSocket(t testing.TB) string {
 
 func open(t testing.TB, socket, owner string) place {
 	t.Helper()
-	return openWith(t, tmux.Options{Socket: socket, Owner: owner, Patience: time.Minute})
+	return openWith(t, tmux.Options{Socket: socket, Owner: owner, Patience: time.Minute, Grace: 300 * time.Millisecond})
 }
 
 func openWith(t testing.TB, o tmux.Options) place {

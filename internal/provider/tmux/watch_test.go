@@ -28,6 +28,7 @@ func told(t *testing.T, ended <-chan string, n int) []string {
 // Every end is told once, to every watcher, also where a session is gone
 // before anybody could look, and where the server was killed.
 func TestWatchersHearEveryEnd(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	socket := newSocket(t)
 	p, other := open(t, socket, "o"), open(t, socket, "o")
@@ -81,6 +82,7 @@ func TestWatchersHearEveryEnd(t *testing.T) {
 
 // A person's other panes in the session do not count.
 func TestOtherPanesDoNotCount(t *testing.T) {
+	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
 	ended, err := providertest.WatchEnds(t.Context(), p)
