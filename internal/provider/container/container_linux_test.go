@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/home"
+	"den/internal/poll"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"
@@ -39,7 +40,7 @@ func openedAt(t *testing.T, e *podmantest.Engine, owner, root string) *container
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		names, err := p.ListRunning(ctx, "")
 		if err != nil {
@@ -72,17 +73,10 @@ func shell(t *testing.T, script string) provider.Config {
 // until polls a condition.
 func until(t *testing.T, what string, holds func() (bool, error)) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
-		ok, err := holds()
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-		if ok {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 30s: %s", what)
-		}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	if err := poll.Until(ctx, holds); err != nil {
+		t.Fatalf("%s: %v", what, err)
 	}
 }
 

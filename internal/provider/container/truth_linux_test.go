@@ -60,6 +60,7 @@ func TestContainerThatIsGoneDoesNotRun(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			p := opened(t, e, "city")
 			start(t, p, "w", "echo before; sleep 1000")
 			sees(t, p, "w", "before")
@@ -230,6 +231,7 @@ func TestStartThatIsGivenUpLeavesNothing(t *testing.T) {
 				if files, _ := filepath.Glob(filepath.Join(p.Home.Path, "sessions", "*", "host.log")); len(files) > 0 {
 					cancel()
 				}
+				time.Sleep(time.Millisecond) // the start needs the machine, too
 			}
 		}()
 		err := p.Start(ctx, "w", shell(t, "sleep 1000"))
