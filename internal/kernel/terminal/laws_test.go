@@ -95,23 +95,32 @@ func TestNothingPrintedIsUnreported(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	a.login()
-	for seed := range uint64(6) {
+	const programs = 6 // beside each other
+	all, want := map[int]*shown{}, map[int][]string{}
+	for seed := range uint64(programs) {
 		n := a.open(fmt.Sprintf("%s=%d exec %s", helperSeed, seed, os.Args[0]))
-		var all shown
-		r := rand.New(rand.NewPCG(seed, 5))
-		for ended := false; !ended; {
-			args := terminal.WaitArgs{Timeout: seconds(r.IntN(2) * 60)} // a look, or a wait
-			report := a.reportOf(a.wait(args), n)
-			all.add(t, report)
-			ended = report.Exit != nil
+		all[n], want[n] = &shown{}, helperLines(seed)
+	}
+	r := rand.New(rand.NewPCG(1, 5))
+	for ended := 0; ended < programs; {
+		w := a.wait(terminal.WaitArgs{Timeout: seconds(r.IntN(2) * 60)}) // a look, or a wait
+		for _, report := range w.Reports {
+			if all[report.Number] == nil {
+				continue // the shell
+			}
+			all[report.Number].add(t, report)
+			if report.Exit != nil {
+				ended++
+			}
 		}
-		want := helperLines(seed)
-		if len(all.lines) != len(want) {
-			t.Errorf("seed %d: %d lines were shown, %d printed", seed, len(all.lines), len(want))
+	}
+	for n, got := range all {
+		if len(got.lines) != len(want[n]) {
+			t.Errorf("terminal %d: %d lines were shown, %d printed", n, len(got.lines), len(want[n]))
 		}
-		for i := range min(len(want), len(all.lines)) {
-			if all.lines[i] != want[i] {
-				t.Fatalf("seed %d: line %d is %q, printed was %q", seed, i, all.lines[i], want[i])
+		for i := range min(len(want[n]), len(got.lines)) {
+			if got.lines[i] != want[n][i] {
+				t.Fatalf("terminal %d: line %d is %q, printed was %q", n, i, got.lines[i], want[n][i])
 			}
 		}
 	}
