@@ -36,9 +36,13 @@ func newSlowStart(t *testing.T, kind, hold string) *slowStart {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+stage("script")+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf("[workspace]\nname = \"slow\"\n[session]\nprovider = %q\n[[agents]]\nname = \"a0\"\nstart_command = [%q, \"a0\", %q]\nstartup_timeout = \"5m\"\n"+
+	command := fmt.Sprintf("[%q, \"a0\", %q]", filepath.Join(c.dir, "agent.sh"), c.traces)
+	if hold == "ready" { // it never waits for its terminal
+		command = fmt.Sprintf("[\"sh\", \"-c\", 'tail -f /dev/null | \"$0\" a0 \"$1\"', %q, %q]", filepath.Join(c.dir, "agent.sh"), c.traces)
+	}
+	config := fmt.Sprintf("[workspace]\nname = \"slow\"\n[session]\nprovider = %q\n[[agents]]\nname = \"a0\"\nstart_command = %s\nstartup_timeout = \"5m\"\n"+
 		"pre_start = [%q]\nsession_setup = [%q]\nsession_setup_script = %q\nnudge = \"first words\"\n",
-		kind, filepath.Join(c.dir, "agent.sh"), c.traces, stage("pre"), stage("setup"), script)
+		kind, command, stage("pre"), stage("setup"), script)
 	if kind != "subprocess" {
 		prompt := "ready>"
 		if hold == "ready" {
