@@ -53,7 +53,10 @@ func TestNudgeIsNotMergedWithWhatKeysLeft(t *testing.T) {
 				}
 				shows(t, line.Managed, c.shows)
 				file := filepath.Join(t.TempDir(), "ran")
-				line.nudgeWaits(t, c.text(file))
+				if _, err := line.KeepNudge("mine", c.text(file)); err != nil {
+					t.Fatal(err)
+				}
+				line.nudgeWaits(t)
 				if err := p.SendKeys(t.Context(), line.SessionName(), c.free); err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +77,10 @@ func TestNudgeIsNotMergedWithKeysInLineMode(t *testing.T) {
 			t.Fatal(err)
 		}
 		shows(t, line.Managed, "^[[A")
-		line.nudgeWaits(t, "whole")
+		if _, err := line.KeepNudge("mine", "whole"); err != nil {
+			t.Fatal(err)
+		}
+		line.nudgeWaits(t)
 		if err := p.SendKeys(t.Context(), line.SessionName(), "C-u"); err != nil {
 			t.Fatal(err)
 		}
@@ -147,12 +153,9 @@ func (l realLine) waits(t *testing.T, p provider.Provider) {
 	}
 }
 
-// nudgeWaits queues a nudge, and waits until it waits because of the line.
-func (l realLine) nudgeWaits(t *testing.T, text string) {
+// nudgeWaits waits until the nudge "mine" waits because of the line.
+func (l realLine) nudgeWaits(t *testing.T) {
 	t.Helper()
-	if _, err := l.KeepNudge("mine", text); err != nil {
-		t.Fatal(err)
-	}
 	l.nudge(t, func(m outbox.Message) bool {
 		return strings.Contains(m.Reason, "input line") && m.Status == conversation.Queued
 	})

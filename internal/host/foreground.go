@@ -33,7 +33,7 @@ func (h *Host) foreground() (wire.Foreground, error) {
 
 // typeIf types for a caller who has said under which conditions.
 func (h *Host) typeIf(in wire.InputIf) (wire.InputIfResult, error) {
-	r, err := h.send(in.Inputs, typist{foreign: true, after: in.After, program: in.Program})
+	r, err := h.send(in.Inputs, typist{foreign: true, after: in.After, program: in.Program, emptyLine: in.EmptyLine})
 	if c := h.cells.current(); c != nil && err == nil && r.Refused == "" {
 		c.noteAnswer(h.core.inputs())
 	}

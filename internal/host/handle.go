@@ -98,6 +98,9 @@ type typist struct {
 
 	after   *uint64       // refuse if there was output after this event; or nil
 	program *wire.Program // refuse unless it is in the foreground; or nil
+
+	emptyLine bool // refuse if something stands in the input line
+	unread    bool // the program has not read all of its input; only known for emptyLine
 }
 
 // typeIn is typeFor for any source.
@@ -130,6 +133,13 @@ func (h *Host) sendLocked(ins []wire.Input, by typist) (wire.InputIfResult, erro
 		return wire.InputIfResult{}, err
 	}
 	defer h.input.announced()
+	if by.emptyLine {
+		unread, err := h.unreadLocked()
+		if err != nil {
+			return wire.InputIfResult{}, err
+		}
+		by.unread = unread > 0
+	}
 	if refused := h.refuses(by); refused != "" {
 		return wire.InputIfResult{Seq: h.core.position().Seq, Refused: refused}, nil
 	}

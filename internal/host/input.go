@@ -304,7 +304,8 @@ func (c *core) atRest(activity uint64, canonical bool) {
 // off may be a password: only its length is logged. Input that no cell typed
 // is foreign: see coreState. If there was output after the event that its
 // sender has seen, or the question that it answers is not asked any more,
-// nothing is logged, and the result says why, with the number of that output.
+// or something stands in the line that must be empty, nothing is logged, and the
+// result says why, with the number of that output.
 func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) (seq uint64, refused string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -313,6 +314,8 @@ func (c *core) recordInput(policy string, mode ttyMode, data []byte, by typist) 
 		return c.OutputSeq, wire.RefusedOutput
 	case by.question != nil && c.asksOtherLocked(*by.question):
 		return c.OutputSeq, wire.RefusedQuestion
+	case by.emptyLine && c.holdsTextLocked(mode.canonical, by.unread):
+		return c.OutputSeq, wire.RefusedLine
 	}
 	c.beginLineLocked(mode.canonical)
 	c.LastInput = c.clock()

@@ -96,6 +96,12 @@ func (c *core) inputLineLocked(canonical, unread bool) (text string, unsure bool
 	return text, true
 }
 
+// holdsTextLocked reports whether something stands in the line, or may.
+func (c *core) holdsTextLocked(canonical, unread bool) bool {
+	text, unsure := c.inputLineLocked(canonical, unread)
+	return text != "" || unsure
+}
+
 // leftoverLocked returns what stands in a line into which nobody has typed since
 // it was empty.
 func (c *core) leftoverLocked(now *cursorRow) (text string, unsure bool) {
@@ -176,7 +182,9 @@ func (h *Host) inputState() (wire.InputState, error) {
 	if err != nil {
 		return wire.InputState{}, err
 	}
-	unread, err := h.unread()
+	h.typing.Lock()
+	unread, err := h.unreadLocked()
+	h.typing.Unlock()
 	if err != nil {
 		return wire.InputState{}, err
 	}
@@ -190,11 +198,10 @@ func (h *Host) inputState() (wire.InputState, error) {
 	return wire.InputState{Unread: unread, LineMode: lineMode, Echo: echo, Unfinished: unfinished, Unsure: unsure, CursorRow: cell.PromptAt(c.term)}, nil
 }
 
-// unread counts the bytes that were sent and that the program has not read.
-func (h *Host) unread() (int, error) {
-	h.typing.Lock() // what was announced is in the queue
+// unreadLocked counts the bytes that were sent and that the program has not
+// read. The caller holds typing: what was announced is in the queue.
+func (h *Host) unreadLocked() (int, error) {
 	queued := h.input.size()
-	h.typing.Unlock()
 	unread, err := h.tty.InputQueued()
 	return queued + unread, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"den/internal/fault"
 )
 
 // The abilities below are not every provider's. Ask with a type assertion.
@@ -129,6 +131,37 @@ type Typer interface {
 	// Type is Nudge without its Enter.
 	Type(ctx context.Context, name, text string) error
 }
+
+// A Looker types only at what was seen: a program may draw a dialog at any
+// moment, and text and Enter would answer it.
+type Looker interface {
+	// Look is Peek, and returns the moment of the look.
+	Look(ctx context.Context, name string, lines int) (screen string, at Moment, err error)
+	// SendAt sends keystrokes, all or none. If the program has written something
+	// since the moment it sends none, and the error is ErrChanged; ErrLineHolds
+	// is that for a line which is to be empty. It is fault.Unsupported where the
+	// session's host cannot tell.
+	SendAt(ctx context.Context, name string, at Moment, k Keystrokes) error
+}
+
+// Moment is a moment in the life of a session; the zero Moment is any.
+type Moment uint64
+
+// Keystrokes are a text, as Type types it, and chords behind it, as SendKeys
+// presses them.
+type Keystrokes struct {
+	Text string
+	Keys []string
+	// EmptyLine says that nothing may stand in the line which the program edits
+	// or will get next.
+	EmptyLine bool
+}
+
+// The reasons why a Looker sends nothing. Their kind is fault.Busy.
+var (
+	ErrChanged   = fault.Errorf(fault.Busy, "the program has written something since its screen was looked at")
+	ErrLineHolds = fault.Errorf(fault.Busy, "its input line holds text that was not sent")
+)
 
 // MaxLine is how many bytes of one line a terminal in line mode hands to its
 // program; the kernel drops the rest.

@@ -53,13 +53,15 @@ type InputIf struct {
 	After *uint64 `json:"after,omitempty"`
 	// Program, when set, must be in the terminal's foreground.
 	Program *Program `json:"program,omitempty"`
+	// EmptyLine says that nothing may stand in the input line: see InputState.
+	EmptyLine bool `json:"empty_line,omitempty"`
 }
 
 // InputIfResult says whether the input was sent.
 type InputIfResult struct {
 	Seq uint64 `json:"seq"` // of the input; of the last output, if that was the reason to refuse it
-	// Refused says why nothing was sent: RefusedOutput or RefusedProgram. It is
-	// empty if all was sent.
+	// Refused says why nothing was sent: RefusedOutput, RefusedProgram or
+	// RefusedLine. It is empty if all was sent.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -69,6 +71,7 @@ const (
 	// RefusedQuestion is for the host itself: the program asks another question.
 	RefusedQuestion = "question"
 	RefusedProgram  = "program" // Program is not in the foreground, or no longer
+	RefusedLine     = "line"    // something stands in the input line, or may
 )
 
 // Program is one process of the terminal's foreground group.

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -105,19 +106,32 @@ func (c *Conversation) choose(ctx context.Context, s *detectedDialog) (pressed b
 			return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 		}
 	}
-	there, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience, c.profile.pauses.CursorStands, func(now *detectedDialog) bool {
-		return now != nil && now.known() && now.dialog == s.dialog && slices.Equal(now.menu.options, s.menu.options) && now.menu.chosen == s.target
-	})
+	there, err := c.awaitDialog(ctx, c.profile.pauses.DialogPatience, c.profile.pauses.CursorStands, func(now *detectedDialog) bool { return now.isOn(s) })
 	if err != nil || !there && steps == 0 {
 		return false, err
 	}
 	if !there {
 		return false, c.unanswered(s, fmt.Sprintf("the cursor was not seen on '%s' after %d times %s: Enter was not pressed", s.menu.options[s.target], steps, key))
 	}
-	if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
+	return c.pressOn(ctx, s)
+}
+
+// pressOn presses Enter where the cursor is seen on the option to choose.
+func (c *Conversation) pressOn(ctx context.Context, s *detectedDialog) (pressed bool, err error) {
+	pressed, err = c.sendSeen(ctx, enter, func(screen string) bool { return c.profile.detectDialog(screen).isOn(s) })
+	switch {
+	case errors.Is(err, errRestless):
+		return false, nil
+	case err != nil:
 		return false, fmt.Errorf("answer the dialog '%s': %w", s.dialog.name, err)
 	}
-	return true, nil
+	return pressed, nil
+}
+
+// isOn reports whether a screen shows the same dialog, and its cursor on the
+// option to choose. d may be nil: it shows none.
+func (d *detectedDialog) isOn(s *detectedDialog) bool {
+	return d != nil && d.known() && d.dialog == s.dialog && slices.Equal(d.menu.options, s.menu.options) && d.menu.chosen == s.target
 }
 
 // awaitDialog looks at the screen until the dialog found there has satisfied ok

@@ -121,9 +121,17 @@ func (c *Conversation) sessionObstacle(ctx context.Context, typed string) (why, 
 // by the screen, which alone knows the dialogs of a start. typed is what den
 // has typed into the composer, or "".
 func (c *Conversation) isAsking(ctx context.Context, screen, typed string) bool {
-	if s, ok := c.sourceState(ctx); ok && s.Activity == conversation.Asking {
-		return true
-	}
+	return c.sourceAsks(ctx) || c.screenAsks(screen, typed)
+}
+
+// sourceAsks reports whether a question is open by the word of the source.
+func (c *Conversation) sourceAsks(ctx context.Context) bool {
+	s, ok := c.sourceState(ctx)
+	return ok && s.Activity == conversation.Asking
+}
+
+// screenAsks is isAsking by the screen alone.
+func (c *Conversation) screenAsks(screen, typed string) bool {
 	return c.profile.asksBeside(screen, c.hints.ReadyPrompt, typed) && (c.hints.CodingAgent || c.profile.asksForKey(screen))
 }
 
@@ -154,6 +162,15 @@ func (c *Conversation) draft(ctx context.Context, screen string) string {
 	return at.text
 }
 
+// draftObstacle says what stands in the composer of a coding agent, "" for
+// nothing.
+func (c *Conversation) draftObstacle(ctx context.Context, screen string) string {
+	if draft := c.draft(ctx, screen); draft != "" {
+		return fmt.Sprintf("its composer holds text that was not sent: %.40q", draft)
+	}
+	return ""
+}
+
 // sendsBySource reports whether messages go in without being typed, as far as
 // that is known before one is sent.
 func (c *Conversation) sendsBySource() bool {
@@ -168,10 +185,7 @@ func (c *Conversation) lineObstacle(ctx context.Context, screen, text string, ta
 		return "", nil
 	}
 	if c.hasComposer() {
-		if draft := c.draft(ctx, screen); draft != "" {
-			return fmt.Sprintf("its composer holds text that was not sent: %.40q", draft), nil
-		}
-		return "", nil
+		return c.draftObstacle(ctx, screen), nil
 	}
 	in, err := c.input(ctx)
 	switch {

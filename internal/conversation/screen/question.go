@@ -129,7 +129,14 @@ func (c *Conversation) Answer(ctx context.Context, question, option string) erro
 	if err := c.awaitCursor(ctx, s, option, target); err != nil {
 		return err
 	}
-	return c.provider.SendKeys(ctx, c.session, "Enter")
+	pressed, err := c.sendSeen(ctx, enter, func(screen string) bool {
+		m, target, err := c.menuOn(screen, s, option)
+		return err == nil && m.chosen == target
+	})
+	if err == nil && !pressed {
+		err = fault.Errorf(fault.Waiting, "the cursor left option '%s': Enter was not pressed", option)
+	}
+	return err
 }
 
 func (c *Conversation) notAsked(question string) error {
@@ -143,6 +150,11 @@ func (c *Conversation) openMenu(ctx context.Context, s seen, option string) (*me
 	if err != nil {
 		return nil, 0, err
 	}
+	return c.menuOn(screen, s, option)
+}
+
+// menuOn is openMenu for a screen.
+func (c *Conversation) menuOn(screen string, s seen, option string) (*menu, int, error) {
 	q := c.profile.question(screen)
 	if q == nil || q.ID != s.shown {
 		return nil, 0, c.notAsked(s.Question.ID)

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (c *Conversation) hasComposer() bool {
 // throughComposer types the text, sees it in the composer, and submits it. An
 // error means that it could not be typed.
 func (c *Conversation) throughComposer(ctx context.Context, text string) (outcome, error) {
-	if err := c.provider.(provider.Typer).Type(ctx, c.session, text); err != nil {
+	if err := c.sendFree(ctx, provider.Keystrokes{Text: text}); err != nil {
 		return outcome{}, err
 	}
 	return c.submit(ctx, text, ""), nil
@@ -44,20 +45,20 @@ func (c *Conversation) throughComposer(ctx context.Context, text string) (outcom
 // submit presses Enter behind text that was typed, and finds out what became
 // of it. before is the screen from before it was typed, or "".
 func (c *Conversation) submit(ctx context.Context, text, before string) outcome {
-	if !c.hasComposer() {
-		if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
+	whole := false
+	if c.hasComposer() {
+		var err error
+		if whole, err = c.awaitShown(ctx, text); err != nil {
 			return enterMissing(err)
 		}
-		return c.awaitRead(ctx, text, before)
-	}
-	whole, err := c.awaitShown(ctx, text)
-	if err != nil {
-		return enterMissing(err)
 	}
 	if why, err := c.pressEnter(ctx, text); err != nil {
 		return enterMissing(err)
 	} else if why != "" {
 		return sent(why)
+	}
+	if !c.hasComposer() {
+		return c.awaitRead(ctx, text, before)
 	}
 	emptied, err := c.awaitEmptied(ctx, text)
 	switch {
@@ -91,24 +92,6 @@ func (c *Conversation) awaitComposer(ctx context.Context, limit time.Duration, o
 	return err == nil, err
 }
 
-// pressEnter presses Enter once no question is open: it would be the answer.
-// why says what kept it from that.
-func (c *Conversation) pressEnter(ctx context.Context, text string) (why string, err error) {
-	limited, cancel := context.WithTimeout(ctx, c.timing.Patience)
-	defer cancel()
-	err = poll.Until(limited, func() (bool, error) {
-		screen, err := c.peek(ctx, messageLines)
-		return err == nil && !c.isAsking(ctx, screen, text), err
-	})
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return "a dialog opened while it was typed, so Enter was not pressed", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return "", c.provider.SendKeys(ctx, c.session, "Enter")
-}
-
 // awaitEmptied waits until the composer does not hold the text any more. Text
 // that stays there gets Enter again, a few times and more and more seldom:
 // programs drop one that comes with a paste, or while they come up.
@@ -122,30 +105,38 @@ func (c *Conversation) awaitEmptied(ctx context.Context, text string) (bool, err
 			}
 			return emptied, err
 		}
-		screen, err := c.peek(ctx, messageLines)
-		if err != nil {
+		if err := c.pressAgain(ctx, text); err != nil {
 			return false, err
-		}
-		if at := c.profile.findComposer(screen, c.hints.ReadyPrompt); at != nil && !c.isAsking(ctx, screen, text) {
-			if err := c.provider.SendKeys(ctx, c.session, "Enter"); err != nil {
-				return false, err
-			}
 		}
 		pause *= 2
 	}
 	return false, nil
 }
 
+// pressAgain presses Enter where the composer is seen and no question is open.
+func (c *Conversation) pressAgain(ctx context.Context, text string) error {
+	if c.sourceAsks(ctx) {
+		return nil
+	}
+	_, err := c.sendSeen(ctx, enter, func(screen string) bool {
+		return c.profile.findComposer(screen, c.hints.ReadyPrompt) != nil && !c.screenAsks(screen, text)
+	})
+	if errors.Is(err, errRestless) {
+		return nil
+	}
+	return err
+}
+
 // throughLine types the text and Enter at a program whose composer is not
 // known. An error means that it could not be typed.
 func (c *Conversation) throughLine(ctx context.Context, text, before string) (outcome, error) {
-	if t, ok := c.provider.(provider.Typer); ok && c.hints.CodingAgent {
-		if err := t.Type(ctx, c.session, text); err != nil {
+	if _, ok := c.provider.(provider.Typer); ok && c.hints.CodingAgent {
+		if err := c.sendFree(ctx, provider.Keystrokes{Text: text}); err != nil {
 			return outcome{}, err
 		}
 		return c.submitUnseen(ctx, text), nil
 	}
-	if err := c.provider.Nudge(ctx, c.session, text); err != nil {
+	if err := c.sendFree(ctx, provider.Keystrokes{Text: text, Keys: enter.Keys, EmptyLine: true}); err != nil {
 		return outcome{}, err
 	}
 	return c.awaitRead(ctx, text, before), nil

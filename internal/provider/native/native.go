@@ -57,6 +57,7 @@ var (
 	_ provider.Readier       = (*Provider)(nil)
 	_ provider.Audience      = (*Provider)(nil)
 	_ provider.InHome        = (*Provider)(nil)
+	_ provider.Looker        = (*Provider)(nil)
 	_ provider.ProcessLister = (*Provider)(nil)
 	_ provider.Titler        = (*Provider)(nil)
 )

@@ -46,6 +46,40 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 	return nil
 }
 
+// SendAt sends keystrokes in one input, if the host finds that the program has
+// written nothing since the moment, and the line empty where it must be.
+func (p *Provider) SendAt(ctx context.Context, name string, at provider.Moment, k provider.Keystrokes) error {
+	in := wire.InputIf{EmptyLine: k.EmptyLine}
+	if k.Text != "" || len(k.Keys) == 0 {
+		if err := checkText(k.Text); err != nil {
+			return err
+		}
+		in.Inputs = append(in.Inputs, wire.Input{Paste: &k.Text})
+	}
+	if len(k.Keys) > 0 {
+		in.Inputs = append(in.Inputs, wire.Input{Keys: k.Keys})
+	}
+	if seq := uint64(at); at != 0 {
+		in.After = &seq
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	r, err := p.session(d).InputIf(ctx, in)
+	switch {
+	case fault.KindOf(err) == fault.Protocol:
+		return fault.Errorf(fault.Unsupported, "type to session '%s': %w", name, err)
+	case err != nil:
+		return fmt.Errorf("type to session '%s': %w", name, err)
+	case r.Refused == wire.RefusedLine:
+		return provider.ErrLineHolds
+	case r.Refused != "":
+		return provider.ErrChanged
+	}
+	return nil
+}
+
 // Input asks the host what became of input. A host that is too old to tell is
 // fault.Unsupported.
 func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
@@ -123,36 +157,36 @@ func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
 // Peek reads the text of a session: from the host while it lives, else from
 // the log.
 func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error) {
+	text, _, err := p.Look(ctx, name, n)
+	return text, err
+}
+
+// Look is Peek with the moment of the screen.
+func (p *Provider) Look(ctx context.Context, name string, n int) (string, provider.Moment, error) {
 	if n < 0 {
-		return "", fault.Errorf(fault.Usage, "peek at session '%s': %d lines cannot be asked for", name, n)
+		return "", 0, fault.Errorf(fault.Usage, "peek at session '%s': %d lines cannot be asked for", name, n)
 	}
 	d, _, err := p.find(name)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	text, more, err := p.text(ctx, d, n)
-	if err == nil && more && (n == 0 || len(lastLines(text, n)) < n) {
+	shot, err := p.shot(ctx, d, n)
+	if err == nil && len(shot.Screen.Scrollback) < shot.Screen.ScrollbackTotal && (n == 0 || len(lastLines(shot.Screen.PlainText(), n)) < n) {
 		// What scrolled away last was blank; the text is further up.
-		text, _, err = p.text(ctx, d, 0)
+		shot, err = p.shot(ctx, d, 0)
 	}
 	if err != nil {
-		return "", fmt.Errorf("peek at session '%s': %w", name, err)
+		return "", 0, fmt.Errorf("peek at session '%s': %w", name, err)
 	}
-	return strings.Join(lastLines(text, n), "\n"), nil
+	return strings.Join(lastLines(shot.Screen.PlainText(), n), "\n"), provider.Moment(shot.Seq), nil
 }
 
-// text returns the screen and so many lines above it, and whether there are
-// more of these.
-func (p *Provider) text(ctx context.Context, d home.Dir, above int) (text string, more bool, err error) {
+// shot returns the screen and so many lines above it, all of them for 0.
+func (p *Provider) shot(ctx context.Context, d home.Dir, above int) (*wire.Snapshot, error) {
 	if above == 0 {
 		above = session.All
 	}
-	shot, err := p.session(d).Snapshot(ctx, session.Now(), above)
-	if err != nil {
-		return "", false, err
-	}
-	s := &shot.Screen
-	return s.PlainText(), len(s.Scrollback) < s.ScrollbackTotal, nil
+	return p.session(d).Snapshot(ctx, session.Now(), above)
 }
 
 // lastLines returns at most n of the last lines; blank ones at the end do not

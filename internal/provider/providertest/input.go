@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"errors"
 	"fmt"
 
 	"den/internal/fault"
@@ -12,6 +13,7 @@ var inputCases = []testCase{
 	{"InputUnread", inputUnread},
 	{"InputLine", inputLine},
 	{"InputModes", inputModes},
+	{"SendAt", sendAt},
 }
 
 func (w *world) typer() provider.Typer {
@@ -122,4 +124,48 @@ func inputModes(w *world) {
 	for name, modes := range map[string]bool{"lines": terminal, "bytes": false} {
 		w.inputs(name, fmt.Sprintf("has line mode and echo: %v", modes), func(in provider.Input) bool { return in.LineMode == modes && in.Echo == modes })
 	}
+}
+
+// sendAt sends at what was seen, and only into an empty line where that is asked
+// for.
+func sendAt(w *world) {
+	w.needs(SendKeys, Terminal)
+	looker, ok := w.p.(provider.Looker)
+	if !ok {
+		w.Skip("the provider is no Looker: it cannot tell whether a screen is still the one that was seen")
+	}
+	_, _, err := looker.Look(w.Context(), "never-was", 10)
+	w.is("Look at a session that never was", err, fault.NotFound)
+	w.startConfig(w.p, "w", w.command("/bin/sh", "-c", "printf 'ready> '; exec cat"))
+	row := func(text string) {
+		w.Helper()
+		w.inputs("w", fmt.Sprintf("has %q left of the cursor", text), func(in provider.Input) bool { return in.CursorRow == text && in.Unread == 0 })
+	}
+	refused := func(what string, err, want error) {
+		w.Helper()
+		if !errors.Is(err, want) || fault.KindOf(err) != fault.Busy {
+			w.Errorf("%s: %v, want %v", what, err, want)
+		}
+	}
+	row("ready> ")
+	screen, at, err := looker.Look(w.Context(), "w", 10)
+	if err != nil || screen != "ready> " && screen != "ready>" || at == 0 {
+		w.Errorf("Look = %q, %d, %v", screen, at, err)
+	}
+	w.ok("SendAt", looker.SendAt(w.Context(), "w", at, provider.Keystrokes{Text: "half"}))
+	row("ready> half")
+	refused("SendAt behind output", looker.SendAt(w.Context(), "w", at, provider.Keystrokes{Text: "never"}), provider.ErrChanged)
+	refused("SendAt behind text", looker.SendAt(w.Context(), "w", 0, provider.Keystrokes{Text: "never", EmptyLine: true}), provider.ErrLineHolds)
+	row("ready> half")
+	_, at, err = looker.Look(w.Context(), "w", 10)
+	w.ok("Look", err)
+	w.ok("SendAt", looker.SendAt(w.Context(), "w", at, provider.Keystrokes{Keys: []string{"Enter"}}))
+	row("")
+	w.ok("SendAt", looker.SendAt(w.Context(), "w", 0, provider.Keystrokes{Text: "whole", Keys: []string{"Enter"}, EmptyLine: true}))
+	w.eventually("cat repeats the line", func() bool {
+		text, err := w.p.Peek(w.Context(), "w", 10)
+		w.ok("Peek", err)
+		return text == "ready> half\nhalf\nwhole\nwhole"
+	})
+	w.is("SendAt without anything", looker.SendAt(w.Context(), "w", 0, provider.Keystrokes{}), fault.Usage)
 }
