@@ -225,17 +225,15 @@ func longestLine(text string) int {
 }
 
 // unfinished returns what was typed into a plain program's line and not sent.
-// Where the provider does not follow input, it is what stands behind the prompt
-// that the program showed when it came up.
+// Where the provider does not follow input, it is what stands behind a prompt.
 func (c *Conversation) unfinished(ctx context.Context, in provider.Input) string {
 	if in.UnfinishedKnown {
 		return in.Unfinished
 	}
 	c.recallPrompt(ctx) // the start may have been another configuration's
-	prompt := c.knownPrompt()
-	left, ok := strings.CutPrefix(in.CursorRow, prompt)
+	left, ok := c.behindPrompt(in.CursorRow)
 	switch {
-	case prompt != "" && ok:
+	case ok:
 		return left + rightOfCursor(in)
 	case strings.Contains(in.CursorRow, "i-search"): // line editors show a search in place of the prompt
 		return in.CursorRow

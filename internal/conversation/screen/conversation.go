@@ -89,13 +89,15 @@ type Conversation struct {
 	events      *conversation.Ring
 	up          chan struct{} // room for one token: a start is over
 	asking      chan struct{} // holds one token: whoever has it waits for a reply
+	line        chan struct{} // holds one token: whoever has it types a message, or looks at the line behind one
+	submitted   chan struct{} // room for one token: a plain program has read a message
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
 	mustType    atomic.Bool   // the source could not send the last message
 
 	mu sync.Mutex // guards the fields below
 	// composerHints are what the program wrote into its empty composer.
 	composerHints []string
-	prompt        string             // left of the cursor when the program came up, or ""
+	prompts       []string           // left of the cursor when nobody had typed, the newest last
 	state         conversation.State // as Run last saw it
 	whole         seen               // the last question that its source told in part, as the screen showed it
 	before        screenBefore       // of the message that was typed last
@@ -110,7 +112,7 @@ func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		events: conversation.NewRing(), up: make(chan struct{}, 1), asking: make(chan struct{}, 1),
+		events: conversation.NewRing(), up: make(chan struct{}, 1), asking: make(chan struct{}, 1), line: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
 	}
 }
 
@@ -159,15 +161,13 @@ func (c *Conversation) peek(ctx context.Context, lines int) (string, error) {
 
 func unsupported(err error) bool { return fault.KindOf(err) == fault.Unsupported }
 
-// metaPrompt keeps a program's prompt beside its session.
-const metaPrompt = "den.prompt"
-
 // maxComposerHints bounds what is remembered of composers: the oldest go.
 const maxComposerHints = 16
 
 // LearnLine remembers what the agent's line looks like while nobody has typed
 // anything: a later text there is somebody's. It is called when the agent has
-// come up, and by Run where that was too early.
+// come up, by Run where that was too early, and when it waits again after a
+// message.
 func (c *Conversation) LearnLine(ctx context.Context) {
 	if c.hints.CodingAgent {
 		c.noteHint(ctx)
@@ -177,32 +177,7 @@ func (c *Conversation) LearnLine(ctx context.Context) {
 	if err != nil || in.UnfinishedKnown || in.CursorRow == "" || rightOfCursor(in) != "" || !c.Ready(ctx) {
 		return
 	}
-	c.mu.Lock()
-	c.prompt = in.CursorRow
-	c.mu.Unlock()
-	// Best effort: it is for the keeper after this one.
-	_ = c.provider.SetMeta(ctx, c.session, metaPrompt, in.CursorRow)
-}
-
-// knownPrompt returns the prompt of a plain program, "" where it is not known.
-func (c *Conversation) knownPrompt() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.prompt
-}
-
-// recallPrompt takes over what an earlier keeper has learnt.
-func (c *Conversation) recallPrompt(ctx context.Context) {
-	if c.hints.CodingAgent || c.knownPrompt() != "" {
-		return
-	}
-	prompt, err := c.provider.GetMeta(ctx, c.session, metaPrompt)
-	if err != nil {
-		return // there is no session, or no place to keep anything
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.prompt = prompt
+	c.learnPrompt(ctx, in.CursorRow)
 }
 
 // noteHint remembers what stands in a composer that is empty.

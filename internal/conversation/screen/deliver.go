@@ -137,7 +137,9 @@ func (c *Conversation) hand(caller context.Context, m outbox.Message, before str
 		}
 	})()
 	life := c.life(ctx)
+	c.line <- struct{}{} // soon: see followPrompt
 	o, err := c.transmit(ctx, m, before)
+	<-c.line
 	switch fault.KindOf(err) {
 	case fault.Usage, fault.Unsupported:
 		return false, c.finish(m.ID, outcome{progress: conversation.Failed, evidence: err.Error()}, "")

@@ -28,9 +28,15 @@ func (c *Conversation) Run(ctx context.Context) error {
 		watchErr = c.watchState(ctx)
 		stop() // without the state, Run is begun anew
 	}()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		c.followPrompt(ctx)
+	}()
 	err := c.talk(ctx)
 	stop()
 	<-watched
+	<-followed
 	return errors.Join(err, watchErr)
 }
 

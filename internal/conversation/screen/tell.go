@@ -62,7 +62,7 @@ func (t *stateTeller) look(ctx context.Context) error {
 	t.since = time.Time{}
 	err = errors.Join(t.late.checkSource(ctx), t.talk.stateChanged(t.told, now))
 	t.told = now
-	if now.Activity == conversation.Ready && !t.talk.hints.CodingAgent && t.talk.knownPrompt() == "" {
+	if now.Activity == conversation.Ready && !t.talk.hints.CodingAgent && !t.talk.knowsPrompt() {
 		t.talk.LearnLine(ctx)
 	}
 	return err

@@ -166,7 +166,7 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) outco
 	defer idle.Stop()
 	shown := newTextSearch(text, before)
 	var since time.Time // when the queue was first seen empty
-	unread := 0
+	unread, followed := 0, false
 	err := poll.Until(limited, func() (bool, error) {
 		screen, err := c.peek(ctx, messageLines)
 		if err != nil && !unsupported(err) {
@@ -176,6 +176,7 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) outco
 		if err != nil {
 			return false, err
 		}
+		followed = in.UnfinishedKnown
 		if in.Unread != unread {
 			unread = in.Unread
 			idle.Reset(c.timing.Confirm)
@@ -191,6 +192,9 @@ func (c *Conversation) awaitRead(ctx context.Context, text, before string) outco
 	})
 	switch {
 	case err == nil:
+		if !followed {
+			c.tellSubmitted()
+		}
 		return taken(byKernel)
 	case limited.Err() != nil: // the caller has no part in it: see hand
 		return later("the program has not read it", outbox.ExpectRead)
