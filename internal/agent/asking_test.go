@@ -12,6 +12,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/conversation"
+	"den/internal/conversation/outbox"
 	"den/internal/fault"
 	"den/internal/workspace"
 )
@@ -38,7 +39,13 @@ func (s *changing) set(state conversation.State) {
 // state that is told.
 func ofVendor(t *testing.T, vendor string, p *fake, s conversation.Source, each func(conversation.State)) *agent.Managed {
 	t.Helper()
-	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, t.TempDir()), Timing: hasty, Source: s, OnState: each,
+	return withQueue(t, queue(t, t.TempDir()), vendor, p, s, each)
+}
+
+// withQueue is ofVendor with a queue of its own.
+func withQueue(t *testing.T, q *outbox.Queue, vendor string, p *fake, s conversation.Source, each func(conversation.State)) *agent.Managed {
+	t.Helper()
+	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: q, Timing: hasty, Source: s, OnState: each,
 		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Vendor: vendor, Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -259,6 +266,52 @@ func TestAnswersGoWhereItIsAsked(t *testing.T) {
 		t.Fatalf("%+v, %v", asked.Question, err)
 	}
 	if err := m.Answer(t.Context(), asked.Question.ID, "2"); err != nil || p.called() != "Down Enter Down Enter" {
+		t.Errorf("%v, pressed %s", err, p.called())
+	}
+}
+
+// A message that waits for a question to be decided keeps nobody from deciding
+// it, and is typed then.
+func TestAnswerWhileAMessageWaits(t *testing.T) {
+	p := composing()
+	typed := p.onKey
+	p.onKey = func(s *fakeSession, key string) {
+		if key == "Enter" && strings.Contains(s.screen, "proceed?") {
+			s.screen = composerWith("")
+			return
+		}
+		typed(s, key)
+	}
+	q := queue(t, t.TempDir())
+	m := withQueue(t, q, "claude", p, nil, nil)
+	p.change("s", func(s *fakeSession) { s.screen = "────────\n touch x\n Do you want to proceed?" + menu })
+	asked, err := m.State(t.Context())
+	if err != nil || asked.Question == nil {
+		t.Fatalf("%+v, %v", asked, err)
+	}
+	n, err := m.KeepNudge("", "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	delivered := make(chan error, 1)
+	go func() {
+		_, err := m.DeliverNudge(t.Context(), n.ID)
+		delivered <- err
+	}()
+	for {
+		kept, err := q.Get(n.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.Reason == "a dialog is open" {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := m.Answer(t.Context(), asked.Question.ID, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-delivered; err != nil || p.called() != "Enter type Enter" {
 		t.Errorf("%v, pressed %s", err, p.called())
 	}
 }

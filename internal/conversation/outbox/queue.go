@@ -31,6 +31,7 @@ const (
 type Queue struct {
 	dir    string
 	sender chan struct{} // holds one token; whoever has it sends
+	typist chan struct{} // holds one token; whoever has it types
 	added  chan struct{} // room for one token: a message was added
 	onEnd  func(Message) // set once, before the first message is sent; or nil
 
@@ -45,7 +46,7 @@ type Queue struct {
 // Open reads the queue in dir, which is made for the first message. A file
 // that cannot be read is left where it is, and named by Damaged.
 func Open(dir string) (*Queue, error) {
-	q := &Queue{dir: dir, sender: make(chan struct{}, 1), added: make(chan struct{}, 1)} // one token each
+	q := &Queue{dir: dir, sender: make(chan struct{}, 1), typist: make(chan struct{}, 1), added: make(chan struct{}, 1)} // one token each
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open messages %s: %w", dir, err)
@@ -121,6 +122,21 @@ func (q *Queue) TryClaim() bool {
 
 // Release gives the right to send back.
 func (q *Queue) Release() { <-q.sender }
+
+// TryType takes the right to press keys; false where somebody has it. Who sends
+// has it only while something is typed: a message that waits for a question to
+// be decided must not keep anybody from deciding it.
+func (q *Queue) TryType() bool {
+	select {
+	case q.typist <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// StopTyping gives the right to press keys back.
+func (q *Queue) StopTyping() { <-q.typist }
 
 // Pause keeps everybody from sending, and says why; Resume takes that back. The
 // queue outlives the agent's configuration, so a pause holds whatever becomes of

@@ -51,7 +51,8 @@ func (c *Conversation) awaitClear(ctx context.Context, m outbox.Message) (string
 		if d := c.profile.detectDialog(now); d != nil && c.hints.CodingAgent && why == dialogOpen && now != leftAlone {
 			// A question of its start that came late.
 			leftAlone = now
-			if err := c.answerAlone(ctx, d); err != nil && fault.KindOf(err) != fault.Waiting {
+			err := c.whileTyping(ctx, func() error { return c.answerAlone(ctx, d) })
+			if err != nil && fault.KindOf(err) != fault.Waiting {
 				return false, err
 			}
 		}

@@ -89,7 +89,6 @@ type Conversation struct {
 	events      *conversation.Ring
 	up          chan struct{} // room for one token: a start is over
 	asking      chan struct{} // holds one token: whoever has it waits for a reply
-	line        chan struct{} // holds one token: whoever has it types a message, or looks at the line behind one
 	submitted   chan struct{} // room for one token: a plain program has read a message
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
 	mustType    atomic.Bool   // the source could not send the last message
@@ -112,7 +111,7 @@ func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		events: conversation.NewRing(), up: make(chan struct{}, 1), asking: make(chan struct{}, 1), line: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
+		events: conversation.NewRing(), up: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
 	}
 }
 

@@ -137,9 +137,11 @@ func (c *Conversation) hand(caller context.Context, m outbox.Message, before str
 		}
 	})()
 	life := c.life(ctx)
-	c.line <- struct{}{} // soon: see followPrompt
-	o, err := c.transmit(ctx, m, before)
-	<-c.line
+	var o outcome
+	err = c.whileTyping(ctx, func() (err error) {
+		o, err = c.transmit(ctx, m, before)
+		return err
+	})
 	switch fault.KindOf(err) {
 	case fault.Usage, fault.Unsupported:
 		return false, c.finish(m.ID, outcome{progress: conversation.Failed, evidence: err.Error()}, "")
@@ -208,7 +210,15 @@ func (c *Conversation) resume(ctx context.Context, m outbox.Message) (ended bool
 		return false, err
 	} else if why == "" && c.standsTyped(ctx, screen, m.Text) {
 		life := c.life(ctx)
-		return true, c.finish(m.ID, c.submit(ctx, m.Text, screen), life)
+		var o outcome
+		err := c.whileTyping(ctx, func() error {
+			o = c.submit(ctx, m.Text, screen)
+			return nil
+		})
+		if err != nil {
+			return false, err
+		}
+		return true, c.finish(m.ID, o, life)
 	}
 	if !c.untouched(ctx, m) {
 		return true, c.finish(m.ID, c.unsure(), "")

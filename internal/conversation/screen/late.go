@@ -73,7 +73,8 @@ func (w *lateWatch) answerDialog(ctx context.Context) error {
 		return nil
 	}
 	w.leftAlone = screen
-	if err := c.answerAlone(ctx, d); err != nil && fault.KindOf(err) != fault.Waiting {
+	err = c.whileTyping(ctx, func() error { return c.answerAlone(ctx, d) })
+	if err != nil && fault.KindOf(err) != fault.Waiting {
 		return err
 	}
 	return nil

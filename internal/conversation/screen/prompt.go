@@ -95,14 +95,12 @@ func (c *Conversation) followPrompt(ctx context.Context) {
 		if r.AwaitReady(ctx, c.session) != nil {
 			continue // it has ended, or cannot be asked
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case c.line <- struct{}{}:
-		}
-		if !c.somebodyTypes(ctx) {
-			c.LearnLine(ctx)
-		}
-		<-c.line
+		// An error is that of the context.
+		_ = c.whileTyping(ctx, func() error {
+			if !c.somebodyTypes(ctx) {
+				c.LearnLine(ctx)
+			}
+			return nil
+		})
 	}
 }

@@ -109,10 +109,28 @@ func (c *Conversation) Answer(ctx context.Context, question, option string) erro
 	if a, ok := c.source.(conversation.Answerer); ok && s.told != "" && !s.partial {
 		return a.Answer(ctx, question, option)
 	}
-	if err := poll.Until(ctx, func() (bool, error) { return c.queue.TryClaim(), nil }); err != nil {
+	return c.whileTyping(ctx, func() error { return c.chooseOption(ctx, question, option) })
+}
+
+// whileTyping does something while nobody else types. fault.Busy means that
+// somebody did until the context ended.
+func (c *Conversation) whileTyping(ctx context.Context, do func() error) error {
+	if err := poll.Until(ctx, func() (bool, error) { return c.queue.TryType(), nil }); err != nil {
+		return fault.Errorf(fault.Busy, "wait until nobody types at agent '%s': %w", c.agent, err)
+	}
+	defer c.queue.StopTyping()
+	return do()
+}
+
+// chooseOption decides a question on the screen, if it is the one that is open.
+func (c *Conversation) chooseOption(ctx context.Context, question, option string) error {
+	s, err := c.look(ctx)
+	if err != nil {
 		return err
 	}
-	defer c.queue.Release() // nobody types meanwhile
+	if s.Question == nil || s.Question.ID != question {
+		return c.notAsked(question)
+	}
 	m, target, err := c.openMenu(ctx, s, option)
 	if err != nil {
 		return err
