@@ -27,6 +27,14 @@ func (m *Managed) Drift(ctx context.Context) ([]string, error) {
 	return was.Diff(m.Fingerprint()), nil
 }
 
+// Glance tells what an observation of its session says of the agent: whether it
+// runs, and whether it takes a closer look to know that it is as it should be.
+func (m *Managed) Glance(o provider.Observation) (running, closer bool) {
+	was, err := ParseFingerprint(o.Meta[MetaFingerprint])
+	closer = err != nil || len(was.Diff(m.Fingerprint())) > 0 || len(m.config.Hints.ProcessNames) > 0
+	return o.Running, closer
+}
+
 // Held says why the agent must be left alone now, "" for no reason: a person
 // is at its terminal, or it asks somebody for a decision.
 func (m *Managed) Held(ctx context.Context) (string, error) {

@@ -44,6 +44,9 @@ type Options struct {
 	Events string // the file of what happened
 	Clock  func() time.Time
 	Jitter func() float64
+	// Glance asks all places at once, and tells what is true of agents, by key;
+	// of those that it can tell of. nil: each is always asked alone.
+	Glance func(context.Context) map[string]Seen
 }
 
 // Controller keeps agents. Make one with Open, give it a plan with Apply and
@@ -54,6 +57,7 @@ type Controller struct {
 	clock    func() time.Time
 	jitter   func() float64
 	starting chan struct{}
+	glance   func(context.Context) map[string]Seen // or nil
 
 	mu      sync.Mutex         // guards the fields below
 	plan    map[string]Member  // by key
@@ -65,7 +69,7 @@ type Controller struct {
 // Open reads what the keepers before knew.
 func Open(o Options) (*Controller, error) {
 	c := &Controller{
-		clock: o.Clock, jitter: o.Jitter, starting: make(chan struct{}, maxStarting),
+		clock: o.Clock, jitter: o.Jitter, glance: o.Glance, starting: make(chan struct{}, maxStarting),
 		plan: map[string]Member{}, workers: map[string]*worker{},
 	}
 	if c.clock == nil {
@@ -94,6 +98,7 @@ func (c *Controller) Run(ctx context.Context) {
 		c.begin(w)
 	}
 	c.mu.Unlock()
+	workers.Go(func() { c.patrol(ctx) })
 	<-ctx.Done()
 	c.mu.Lock()
 	c.begin = nil

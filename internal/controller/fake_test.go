@@ -25,6 +25,7 @@ type place struct {
 	ended    string // why the place itself ended sessions, or ""
 	most     int    // copies of one session at one time, ever
 	starts   int
+	looks    int   // calls of Running
 	fail     error // of Start
 	blind    error // of Running
 	deaf     bool  // does not end on an interrupt
@@ -86,6 +87,7 @@ func (a fakeAgent) Identity() string { return a.print }
 func (a fakeAgent) Running(context.Context) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.looks++
 	return a.running[a.Session()] > 0, a.blind
 }
 

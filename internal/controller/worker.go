@@ -36,11 +36,12 @@ type worker struct {
 	deferred string        // the drift that was last told as deferred
 	// cancelStart ends the start that is under way; nil while none is.
 	cancelStart context.CancelCauseFunc
-	startedNow  Subject // as that start began with it
-	gone        bool    // the workspace has no such agent: forget it when it has ended
-	retired     bool    // it was forgotten: nobody looks at it any more
-	asked       uint64  // counts what was wanted of it
-	answered    uint64  // asked, as of the look that the status is from
+	startedNow  Subject   // as that start began with it
+	gone        bool      // the workspace has no such agent: forget it when it has ended
+	retired     bool      // it was forgotten: nobody looks at it any more
+	asked       uint64    // counts what was wanted of it
+	answered    uint64    // asked, as of the look that the status is from
+	fineAt      time.Time // when a glance last found it as it should be
 }
 
 func newWorker(c *Controller, m Member) *worker {
@@ -148,20 +149,26 @@ func (w *worker) wanted() string {
 func (w *worker) run(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
+	patrol := false // the timer is that of the patrol, and no deadline
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-w.poke:
 		case <-again.C:
+			if patrol && w.isFine() {
+				again.Reset(w.rules().Patrol)
+				continue
+			}
 		}
 		d, forgotten := w.reconcile(ctx)
 		if forgotten && w.c.forget(w) {
 			return
 		}
 		pause := w.rules().Patrol
-		if !d.again.IsZero() {
-			pause = min(pause, max(d.again.Sub(w.c.clock()), time.Millisecond))
+		patrol = true
+		if !d.again.IsZero() && d.again.Sub(w.c.clock()) < pause {
+			pause, patrol = max(d.again.Sub(w.c.clock()), time.Millisecond), false
 		}
 		again.Reset(pause)
 	}

@@ -165,12 +165,13 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer only.Close()
-	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events()})
+	var d *daemon
+	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events(), Glance: func(ctx context.Context) map[string]controller.Seen { return d.glance(ctx) }})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	d := &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0}
+	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0}
 	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()
