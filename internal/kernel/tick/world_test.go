@@ -334,11 +334,12 @@ func (p *puppet) prompt(n int) string {
 
 // well is a turn that does what a tick needs to end.
 func well(t *turn) (runner.Result, error) {
-	if _, err := t.use("login", "{}"); err != nil {
+	told, err := t.use("login", "{}")
+	if err != nil {
 		return runner.Result{}, err
 	}
 	if _, err := t.use("close", `{"tty":0}`); err != nil {
-		return runner.Result{}, err
+		return runner.Result{}, fmt.Errorf("%w; login said: %s", err, told)
 	}
 	return t.say("done")
 }
