@@ -82,8 +82,8 @@ func TestAgentKernel(t *testing.T) {
 	for _, a := range kernelAgents {
 		t.Run(a.name, func(t *testing.T) {
 			stub := modelstub.Start(t)
-			w := a.world(t, stub)
-			m := &kernelMind{t: t, agent: a}
+			w, _ := a.world(t, stub)
+			m := &kernelMind{t: t, agent: a, types: "echo $((6*7)) in the terminal"}
 			stub.Always(modelstub.Offers(a.offers), modelstub.Decide(m.reply))
 			out, errOut, code := w.try("kernel", "tick", "demo", "-j")
 			t.Logf("what the model heard:\n%s\n%s", strings.Join(m.heard(), "\n---\n"), errOut)
@@ -100,17 +100,17 @@ func TestAgentKernel(t *testing.T) {
 	}
 }
 
-// world is an instance whose mind the agent is.
-func (a kernelAgent) world(t *testing.T, stub *modelstub.Server) *world {
+// world is an instance whose mind the agent is, and its data repository.
+func (a kernelAgent) world(t *testing.T, stub *modelstub.Server) (w *world, data string) {
 	t.Helper()
 	h := a.home(t, stub)
-	w := newWorld(t)
+	w = newWorld(t)
 	dend, err := exec.LookPath("dend")
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.env = append(slices.Clone(h.Env), "DEN_HOME="+w.home.Path, "DEN_RUN_DIR="+variable(w.env, "DEN_RUN_DIR"), "DEN_DEND="+dend, "PS1=$ ", "GORACE=atexit_sleep_ms=0")
-	data := filepath.Join(h.Work, "data")
+	data = filepath.Join(h.Work, "data")
 	w.do("kernel", "init", "demo", "--path", data)
 	if err := errors.Join(
 		os.WriteFile(filepath.Join(data, "system/agent_config.json"), []byte(a.config), 0o644),
@@ -119,7 +119,7 @@ func (a kernelAgent) world(t *testing.T, stub *modelstub.Server) *world {
 	); err != nil {
 		t.Fatal(err)
 	}
-	return w
+	return w, data
 }
 
 // TestAgentKernelContext fills the context of real agents: at 70 % of their
@@ -135,7 +135,7 @@ func TestAgentKernelContext(t *testing.T) {
 		}
 		t.Run(a.name, func(t *testing.T) {
 			stub := modelstub.Start(t)
-			w := a.world(t, stub)
+			w, _ := a.world(t, stub)
 			var mu sync.Mutex // guards the variables below
 			step, told := 0, ""
 			stub.Always(modelstub.Offers(a.offers), modelstub.Decide(func(r *modelstub.Request) modelstub.Reply {
@@ -185,6 +185,7 @@ const kernelWords = "The answer is 42."
 type kernelMind struct {
 	t     *testing.T
 	agent kernelAgent
+	types string // into the terminal
 
 	mu   sync.Mutex // guards the fields below
 	step int
@@ -212,7 +213,7 @@ func (m *kernelMind) reply(r *modelstub.Request) modelstub.Reply {
 		return m.agent.use("login", map[string]any{})
 	case 2:
 		want("Open terminals: 0")
-		return m.agent.use("type", map[string]any{"tty": 0, "expect": "bash", "text": "echo $((6*7)) in the terminal"})
+		return m.agent.use("type", map[string]any{"tty": 0, "expect": "bash", "text": m.types})
 	case 3:
 		want("Keystrokes sent")
 		return m.agent.use("wait", map[string]any{"until": "42 in"})
