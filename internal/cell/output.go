@@ -7,44 +7,8 @@ import (
 	"den/internal/vt"
 )
 
-// rowText returns what appendRow appends.
-func rowText(row vt.Row, from, to int) string { return string(appendRow(nil, row, from, to)) }
-
-// appendRow appends the text of the cells [from, to). Blanks that the program
-// wrote are kept; cells it never wrote at the end of the row are not.
-func appendRow(b []byte, row vt.Row, from, to int) []byte {
-	begin := len(b)
-	if from == 0 && to >= row.Len() {
-		if b = row.AppendText(b); plainEnd(row, b[begin:]) {
-			return b
-		}
-		b = b[:begin]
-	}
-	end := begin
-	for col := from; col < min(to, row.Len()); col++ {
-		if row.Width(col) == 0 {
-			continue
-		}
-		n := len(b)
-		if b = row.AppendCell(b, col); len(b) == n {
-			b = append(b, ' ')
-			continue
-		}
-		end = len(b)
-	}
-	return b[:end]
-}
-
-// plainEnd reports whether the row's text without trailing blanks is all that
-// was written. That is so for nearly every row, and cheap to check for ASCII.
-func plainEnd(row vt.Row, text []byte) bool {
-	for _, c := range text {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	return len(text) == row.Len() || len(row.AppendCell(nil, len(text))) == 0
-}
+// rowText returns what the program wrote to the cells [from, to).
+func rowText(row vt.Row, from, to int) string { return string(row.AppendWritten(nil, from, to)) }
 
 // Collector collects a cell's output from the emulator: rows when they scroll
 // off the screen, because they can no longer change, and the rest at the end.
@@ -90,7 +54,7 @@ func (c *Collector) Scrolled(t *vt.Terminal) {
 func (c *Collector) takeUntil(t *vt.Terminal, until int64) {
 	for c.state.Next = max(c.state.Next, t.FirstLine()); c.state.Next < until; c.state.Next++ {
 		row := t.Row(int(c.state.Next - t.ScreenLine()))
-		c.state.Line = appendRow(c.state.Line, row, c.state.Col, row.Len())
+		c.state.Line = row.AppendWritten(c.state.Line, c.state.Col, row.Len())
 		c.state.Col = 0
 		if !row.Wrapped() {
 			c.flush()
@@ -191,7 +155,7 @@ func (c *Collector) Finish(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.state.Next == line {
 		row := t.Row(int(line - t.ScreenLine()))
-		c.state.Line = appendRow(c.state.Line, row, c.state.Col, col)
+		c.state.Line = row.AppendWritten(c.state.Line, c.state.Col, col)
 	}
 	if len(c.state.Line) > 0 {
 		c.flush()
@@ -205,7 +169,7 @@ func (c *Collector) TakeTo(t *vt.Terminal, line int64, col int) {
 	c.takeUntil(t, line)
 	if c.state.Next == line && col > c.state.Col {
 		row := t.Row(int(line - t.ScreenLine()))
-		c.state.Line = appendRow(c.state.Line, row, c.state.Col, col)
+		c.state.Line = row.AppendWritten(c.state.Line, c.state.Col, col)
 		c.state.Col = col
 	}
 }

@@ -114,3 +114,40 @@ func (t *Terminal) text(c cell) string {
 	}
 	return string(rune(c))
 }
+
+// AppendWritten appends the text of the cells [from, to). Blanks that the program
+// wrote are kept, unlike with AppendText; cells that it never wrote at the end
+// are not.
+func (r Row) AppendWritten(dst []byte, from, to int) []byte {
+	begin := len(dst)
+	if from == 0 && to >= r.Len() {
+		if dst = r.AppendText(dst); r.isAllWritten(dst[begin:]) {
+			return dst
+		}
+		dst = dst[:begin]
+	}
+	end := begin
+	for col := from; col < min(to, r.Len()); col++ {
+		if r.Width(col) == 0 {
+			continue // the second half of a wide character
+		}
+		n := len(dst)
+		if dst = r.AppendCell(dst, col); len(dst) == n {
+			dst = append(dst, ' ')
+			continue
+		}
+		end = len(dst)
+	}
+	return dst[:end]
+}
+
+// isAllWritten reports whether the row's text without trailing blanks is all that
+// was written. That is so for nearly every row, and cheap to tell for ASCII.
+func (r Row) isAllWritten(text []byte) bool {
+	for _, c := range text {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return len(text) == r.Len() || len(r.AppendCell(nil, len(text))) == 0
+}

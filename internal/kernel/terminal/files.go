@@ -342,7 +342,7 @@ func (v *view) history() []byte {
 	}
 	for y := -v.term.ScrollbackLen(); y <= last; y++ {
 		row := v.term.Row(y)
-		b = appendRow(b, row)
+		b = row.AppendWritten(b, 0, row.Len())
 		if !row.Wrapped() || y == last {
 			b = append(b, '\n')
 		}

@@ -17,38 +17,4 @@ type Line struct {
 	Joined bool `json:"joined,omitempty"`
 }
 
-// appendRow appends a row's text. Blanks that the program wrote are kept; cells
-// that it never wrote at the end of the row are not.
-func appendRow(b []byte, row vt.Row) []byte {
-	begin := len(b)
-	if b = row.AppendText(b); isWhole(row, b[begin:]) {
-		return b
-	}
-	b = b[:begin]
-	end := begin
-	for col := range row.Len() {
-		if row.Width(col) == 0 {
-			continue // the second half of a wide character
-		}
-		n := len(b)
-		if b = row.AppendCell(b, col); len(b) == n {
-			b = append(b, ' ')
-			continue
-		}
-		end = len(b)
-	}
-	return b[:end]
-}
-
-// isWhole reports whether a row's text without trailing blanks is all that was
-// written. That is so for nearly every row, and cheap to tell for ASCII.
-func isWhole(row vt.Row, text []byte) bool {
-	for _, c := range text {
-		if c >= 0x80 {
-			return false
-		}
-	}
-	return len(text) == row.Len() || len(row.AppendCell(nil, len(text))) == 0
-}
-
 func isBlank(row vt.Row) bool { return row.TextLen() == 0 }

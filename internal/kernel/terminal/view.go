@@ -198,7 +198,8 @@ func (v *view) last() int64 {
 func (v *view) text(first, last int64) string {
 	v.room = v.room[:0]
 	for at := first; at <= last; at++ {
-		v.room = appendRow(v.room, v.row(at))
+		row := v.row(at)
+		v.room = row.AppendWritten(v.room, 0, row.Len())
 	}
 	return string(v.room)
 }
