@@ -452,18 +452,9 @@ func (a *app) kernelRunCmd(verb string) *cobra.Command {
 
 // kernelArgv is the command line of the process that runs ticks.
 func (a *app) kernelArgv(verb, name string, flags ...string) ([]string, error) {
-	root, err := a.home()
+	argv, err := a.dendArgv("kernel", flags...)
 	if err != nil {
 		return nil, err
 	}
-	binary, err := a.dend()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	argv := append([]string{binary, "kernel"}, flags...)
-	return append(argv, "--home", root.Path, "--den", self, verb, name), nil
+	return append(argv, verb, name), nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"syscall"
 	"time"
@@ -81,22 +80,11 @@ func (a *app) mcpArgv(o mcpOptions, addr []string) ([]string, error) {
 	if err != nil {
 		return nil, fault.Errorf(fault.Usage, "--log-limit: %w", err)
 	}
-	root, err := a.home()
-	if err != nil {
-		return nil, err
-	}
-	binary, err := a.dend()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this binary: %w", err)
-	}
-	argv := []string{
-		binary, "mcp", "--home", root.Path, "--den", self, "--cwd", o.cwd, "--shell", o.shell, "--token-file", o.tokenFile,
+	argv, err := a.dendArgv("mcp", "--cwd", o.cwd, "--shell", o.shell, "--token-file", o.tokenFile,
 		"--max-terminals", strconv.Itoa(o.maxTerminals), "--max-output", strconv.FormatInt(output, 10),
-		"--log-limit", strconv.FormatInt(log, 10), "--idle", time.Duration(o.idle).String(),
+		"--log-limit", strconv.FormatInt(log, 10), "--idle", time.Duration(o.idle).String())
+	if err != nil {
+		return nil, err
 	}
 	for _, f := range []struct {
 		flag string

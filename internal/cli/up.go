@@ -241,6 +241,23 @@ func (a *app) dend() (string, error) {
 	return filepath.Abs(path)
 }
 
+// dendArgv is the command line of one of dend's parts for the Home, with flags.
+func (a *app) dendArgv(part string, flags ...string) ([]string, error) {
+	root, err := a.home()
+	if err != nil {
+		return nil, err
+	}
+	binary, err := a.dend()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this binary: %w", err)
+	}
+	return append([]string{binary, part, "--home", root.Path, "--den", self}, flags...), nil
+}
+
 // become replaces this process by dend, which prints errors as this one does.
 func (a *app) become(argv []string) error {
 	if a.json {
