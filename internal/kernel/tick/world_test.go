@@ -332,11 +332,15 @@ func (p *puppet) prompt(n int) string {
 	return p.prompts[n]
 }
 
-// well is a turn that does what a tick needs to end.
+// well is a turn that does what a tick needs to end. A notification may need
+// another turn, which finds the terminal closed.
 func well(t *turn) (runner.Result, error) {
 	told, err := t.use("login", "{}")
 	if err != nil {
 		return runner.Result{}, err
+	}
+	if strings.Contains(told, "Open terminals: none") {
+		return t.say("done")
 	}
 	if _, err := t.use("close", `{"tty":0}`); err != nil {
 		return runner.Result{}, fmt.Errorf("%w; login said: %s", err, told)
