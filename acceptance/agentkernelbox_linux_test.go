@@ -22,9 +22,9 @@ func TestAgentKernelInAContainer(t *testing.T) {
 			continue
 		}
 		t.Run(a.name, func(t *testing.T) {
-			engine := podmantest.Own(t)
 			stub := modelstub.Start(t)
 			w, data := a.world(t, stub)
+			engine := podmantest.Own(t)
 			w.den = staticDen(t)
 			w.env = append(w.env, "CONTAINER_HOST=unix://"+engine.Socket)
 			config := strings.TrimSuffix(a.config, "}") + `, "container": {"engine": "podman", "network": "none"}}`
