@@ -182,6 +182,8 @@ var allowed = map[string][]string{
 	},
 	"internal/provider/tmux/idle": {"internal/fault", "internal/pty"},
 
+	"internal/lease":           {"internal/fault"},
+	"internal/lease/leasetest": {}, // for tests
 	"internal/podhost": {
 		"internal/fault", "internal/pty", "internal/rpc", "internal/supervise", "internal/home", "internal/session",
 		"internal/provider", "internal/provider/local", "internal/provider/procname",
@@ -206,6 +208,7 @@ var allowed = map[string][]string{
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
+		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen",
 	},
 
 	"internal/dashboard": {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
@@ -263,9 +266,9 @@ var outside = map[string][]string{
 	"github.com/containerd/errdefs":   {"internal/provider/container"},
 	"github.com/moby/moby":            {"internal/provider/container", "internal/provider/container/podmantest"},
 	"github.com/hashicorp/yamux":      {"internal/podhost", "internal/provider/kubernetes"},
-	"k8s.io/api":                      {"internal/provider/kubernetes"},
-	"k8s.io/apimachinery":             {"internal/provider/kubernetes"},
-	"k8s.io/client-go":                {"internal/provider/kubernetes"},
+	"k8s.io/api":                      {"internal/lease", "internal/lease/leasetest", "internal/provider/kubernetes"},
+	"k8s.io/apimachinery":             {"internal/lease", "internal/lease/leasetest", "internal/provider/kubernetes"},
+	"k8s.io/client-go":                {"internal/lease", "internal/provider/kubernetes"},
 	"k8s.io/klog":                     {"internal/provider/kubernetes"},
 	"k8s.io/streaming":                {"internal/provider/kubernetes"},
 	"github.com/netresearch/go-cron":  {"internal/kernel/wake"},
@@ -274,7 +277,7 @@ var outside = map[string][]string{
 	"github.com/spf13/cobra":          {"internal/cli"},
 	"github.com/spf13/pflag":          {"internal/cli", "internal/cli/agenttty"},
 	"golang.org/x/sys":                {"internal/filelock", "internal/rpc", "internal/pty", "internal/supervise", "internal/home", "internal/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
-	"golang.org/x/term":               {"internal/cli", "internal/provider/providertest/helper"},
+	"golang.org/x/term":               {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":  {"internal/render"},
 	"github.com/klauspost/compress":   {"internal/render"},
 	"golang.org/x/image":              {"internal/render"},

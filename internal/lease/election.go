@@ -1,0 +1,172 @@
+// Package lease elects one of several processes by a Lease of a Kubernetes
+// cluster.
+//
+// A holder renews the lease. One that could not for RenewLimit must stop what it
+// does: after Duration another may hold it. Clocks of different machines are not
+// compared. Everybody measures how long a lease has not changed with the own
+// clock, and a holder counts from when it sent its last renewal.
+package lease
+
+import (
+	"context"
+	"log"
+	"time"
+
+	"den/internal/fault"
+
+	coordination "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const (
+	// Duration is how long a lease must not have changed before somebody else
+	// takes it.
+	Duration = 15 * time.Second
+	// RenewLimit is how long a holder may be unable to renew. The rest of
+	// Duration is for what it has under way.
+	RenewLimit = 10 * time.Second
+	// Retry is the pause between tries.
+	Retry = 2 * time.Second
+)
+
+// store is where the lease is: an API server.
+type store interface {
+	get(ctx context.Context) (*coordination.Lease, error) // fault.NotFound for none
+	create(ctx context.Context, l *coordination.Lease) (*coordination.Lease, error)
+	// update is refused as fault.Busy if the lease has changed since it was read.
+	update(ctx context.Context, l *coordination.Lease) (*coordination.Lease, error)
+}
+
+// Election is one process's part in it. It is for one goroutine at a time.
+type Election struct {
+	store    store
+	identity string
+
+	seen    string    // the version of the lease that was last seen
+	seenAt  time.Time // and since when
+	renewed time.Time // when the last renewal that succeeded was sent
+}
+
+// Win waits until this process holds the lease.
+func (e *Election) Win(ctx context.Context) error {
+	told := ""
+	for {
+		held, err := e.try(ctx)
+		if held || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && fault.KindOf(err) != fault.Busy && err.Error() != told { // Busy: another was faster
+			told = err.Error()
+			log.Printf("%v; it is tried again", err)
+		}
+		if !pause(ctx, Retry) {
+			return ctx.Err()
+		}
+	}
+}
+
+// Hold renews the lease until the context ends, and then returns nil. An error
+// means that this process does not hold it any more, and must not act.
+func (e *Election) Hold(ctx context.Context) error {
+	var failed error
+	for {
+		left := time.Until(e.renewed.Add(RenewLimit))
+		if left <= 0 {
+			return fault.Errorf(fault.Unreachable, "the lease could not be renewed for %v: %w", RenewLimit, failed)
+		}
+		if !pause(ctx, min(left, Retry)) {
+			return nil
+		}
+		limited, cancel := context.WithDeadline(ctx, e.renewed.Add(RenewLimit))
+		held, err := e.try(limited)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			failed = err
+		case !held:
+			return fault.Errorf(fault.Busy, "the lease has another holder")
+		}
+	}
+}
+
+// try takes the lease if nobody holds it, or renews it.
+func (e *Election) try(ctx context.Context) (held bool, err error) {
+	l, err := e.store.get(ctx)
+	if fault.KindOf(err) == fault.NotFound {
+		return e.write(ctx, &coordination.Lease{}, e.store.create)
+	}
+	if err != nil {
+		return false, err
+	}
+	if l.ResourceVersion != e.seen {
+		e.seen, e.seenAt = l.ResourceVersion, time.Now()
+	}
+	if h := holder(l); h != "" && h != e.identity && time.Since(e.seenAt) < duration(l) {
+		return false, nil
+	}
+	return e.write(ctx, l, e.store.update)
+}
+
+// write makes this process the holder.
+func (e *Election) write(ctx context.Context, l *coordination.Lease, by func(context.Context, *coordination.Lease) (*coordination.Lease, error)) (bool, error) {
+	sent := time.Now()
+	l = l.DeepCopy()
+	now := metav1.NewMicroTime(sent)
+	if holder(l) != e.identity {
+		transitions := int32(0)
+		if l.Spec.LeaseTransitions != nil {
+			transitions = *l.Spec.LeaseTransitions + 1
+		}
+		l.Spec.HolderIdentity, l.Spec.AcquireTime, l.Spec.LeaseTransitions = &e.identity, &now, &transitions
+	}
+	seconds := int32(Duration / time.Second)
+	l.Spec.RenewTime, l.Spec.LeaseDurationSeconds = &now, &seconds
+	l, err := by(ctx, l)
+	if err != nil {
+		return false, err
+	}
+	e.seen, e.seenAt, e.renewed = l.ResourceVersion, sent, sent
+	return true, nil
+}
+
+// Release lets the next one hold the lease at once. The caller has stopped
+// acting.
+func (e *Election) Release(ctx context.Context) error {
+	l, err := e.store.get(ctx)
+	if err != nil || holder(l) != e.identity {
+		return err
+	}
+	l = l.DeepCopy()
+	nobody, now := "", metav1.NewMicroTime(time.Now())
+	l.Spec.HolderIdentity, l.Spec.RenewTime = &nobody, &now
+	_, err = e.store.update(ctx, l)
+	return err
+}
+
+// holder is who holds a lease, or held it last; "" for nobody.
+func holder(l *coordination.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+// duration is how long the holder of a lease asks others to wait.
+func duration(l *coordination.Lease) time.Duration {
+	if l.Spec.LeaseDurationSeconds == nil {
+		return Duration
+	}
+	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+}
+
+// pause reports false if the context ends first.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
