@@ -29,6 +29,8 @@ type app struct {
 	text    io.Writer // stdout, for text that others supplied: see plain
 	stderr  io.Writer // plain
 
+	inputWanted *os.File // or nil: see wantInput
+
 	json     bool   // --json
 	exitCode bool   // --exit-code
 	color    string // --color, or "" where a verb has none

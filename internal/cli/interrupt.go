@@ -81,6 +81,7 @@ func (a *app) readStdin(ctx context.Context, limit int64) ([]byte, error) {
 // context is cancelled. A read cannot be cancelled: its goroutine is then left to
 // the end of the process, and nothing may use what it reads.
 func (a *app) whileReading(ctx context.Context, read func(io.Reader) error) error {
+	a.wantInput()
 	done := make(chan error, 1)
 	go func() { done <- read(a.stdin) }()
 	select {

@@ -36,11 +36,19 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	if len(args) > 1 && args[1] == podhost.Verb {
 		return podhost.Main(args[2:], Version, stdin, os.Stdout, os.Stderr)
 	}
+	a.takeInputMark()
 	if status, ok := a.asOther(args); ok {
 		return status
 	}
 	if words, ok := asCulture(args); ok {
 		args = words
+	}
+	if there, ok, err := asElsewhere(args[1:]); ok {
+		if err == nil {
+			err = a.goElsewhere(there)
+		}
+		a.json = slices.ContainsFunc(args, isJSONFlag)
+		return a.report(err)
 	}
 	ctx, stop := untilSignalled()
 	defer stop()
@@ -114,11 +122,15 @@ A first look:
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "unknown flag: --"), "="); isClusterFlag(name) {
+			return fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "it stands before the verb: 'den --%s ... %s'", name, cmd.Name())
+		}
 		return fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "'%s --help' lists the flags", cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&a.json, "json", "j", false, "print one JSON object (streams: one per line)")
 	flags.StringVar(&a.homeFlag, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
+	addClusterFlags(root.Flags())
 	root.AddGroup(&cobra.Group{ID: groupSession, Title: "Sessions:"}, &cobra.Group{ID: groupCell, Title: "Cells:"}, &cobra.Group{ID: groupAgent, Title: "Workspaces and agents:"}, &cobra.Group{ID: groupMachine, Title: "This machine:"})
 	root.SetHelpCommand(helpCmd(root))
 	root.SetCompletionCommandGroupID(groupMachine)

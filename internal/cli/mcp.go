@@ -46,6 +46,7 @@ printed; clients need a token, which is read from DEN_MCP_TOKEN or a file.`,
 			if !o.http && term.IsTerminal(int(a.stdin.Fd())) {
 				fmt.Fprintln(a.stderr, "den: a client talks here, not a person: 'claude mcp add den -- den mcp' adds den to one; Ctrl-C ends this")
 			}
+			a.wantInput()
 			return fmt.Errorf("run %s: %w", argv[0], syscall.Exec(argv[0], argv, a.environ))
 		},
 	}

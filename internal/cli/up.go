@@ -185,8 +185,12 @@ func (a *app) endWithoutKeeper(ctx context.Context, p keeper.StateDir) error {
 }
 
 // startKeeper starts dend detached and waits for its reply: that it serves,
-// that it has done what verb asks for, or an error.
+// that it has done what verb asks for, or an error. In a cluster's pod it is
+// fault.Busy: the cluster starts the keeper.
 func (a *app) startKeeper(ctx context.Context, p keeper.StateDir, argv []string, verb ...string) error {
+	if a.getenv(keeper.LeaseMark) != "" {
+		return fault.Errorf(fault.Busy, "the keeper of %s is the cluster's to start", p.Config)
+	}
 	if err := p.Make(); err != nil {
 		return err
 	}

@@ -230,6 +230,10 @@ func (a *app) downCmd() *cobra.Command {
 // agents to end: a keeper that is slow to answer has more time, so that it is
 // known whether it goes down.
 func (a *app) runDown(ctx context.Context, file string, limit duration) error {
+	if name := a.getenv(keeper.LeaseMark); name != "" {
+		return fault.Hintf(fault.Errorf(fault.Unsupported, "the cluster would start the keeper, and it its agents, again"),
+			"'suspended = true' in the file ends all agents; 'kubectl scale deployment %s --replicas=0' ends the keeper, and leaves them", name)
+	}
 	p, err := a.stateDir(file)
 	if err != nil {
 		return err

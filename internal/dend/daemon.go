@@ -35,8 +35,9 @@ type daemon struct {
 	controller *controller.Controller
 	providers  *providers
 	started    time.Time
-	keeps      bool       // it keeps agents running, not only ends them
-	planning   sync.Mutex // one plan at a time: a file's and the pools' answers never cross
+	keeps      bool            // it keeps agents running, not only ends them
+	told       context.Context // see options
+	planning   sync.Mutex      // one plan at a time: a file's and the pools' answers never cross
 	end        ending
 	chat       *chatServer
 	asks       asks
@@ -114,6 +115,9 @@ func (d *daemon) serve(announce func(error), running map[string]listing) error {
 	defer stop()
 	ctx, down := context.WithCancelCause(ctx)
 	defer down(nil)
+	if d.told != nil {
+		defer context.AfterFunc(d.told, func() { down(context.Cause(d.told)) })()
+	}
 	socket, err := d.registration.Socket(d.getenv)
 	if err != nil {
 		return err

@@ -40,7 +40,12 @@ type options struct {
 	announce bool   // tell on stdout, once, that it runs or why not
 	json     bool   // print the error that ends it as an object
 	yes      bool   // end agents that run, however many the file has no more
+	lease    string // of the cluster, which a keeper must hold; "" for none
+	from     string // the directory that the workspace's files are brought from, or ""
+	id       string // of a workspace that was never kept, or "" for a new one
 	verb     []string
+
+	told context.Context // ends when a signal tells the keeper to, or nil: a lease is waited for before that is listened to
 }
 
 // Main is the whole process. It returns the process status.
@@ -58,6 +63,9 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	if len(args) > 1 && args[1] == "kernel" {
 		return runKernel(args[2:], environ, stdout, stderr)
 	}
+	if len(args) > 1 && args[1] == "remote" {
+		return runAway(args[2:], environ, stdout, stderr)
+	}
 	if len(args) > 1 && args[1] == "tui" {
 		return fault.Printer{Program: "den", Stderr: stderr}.Print(showDashboard(args[2:], environ, stdout, stderr))
 	}
@@ -67,6 +75,8 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	o, err := parse(args[1:], stderr)
 	switch {
 	case err != nil:
+	case len(o.verb) == 0 && o.lease != "":
+		err = lead(o, environ, stdout)
 	case len(o.verb) == 0, len(o.verb) == 1 && o.verb[0] == verbDown:
 		err = run(o, environ, stdout)
 	case len(o.verb) == 2 && o.verb[0] == "attach":
@@ -88,6 +98,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.announce, "announce", false, "write one line to stdout when it serves, or cannot")
 	f.BoolVar(&o.json, "j", false, "print errors as JSON")
 	f.BoolVar(&o.yes, "yes", false, "begin also with a file that ends more than half of the agents that run")
+	f.StringVar(&o.lease, "lease", os.Getenv(keeper.LeaseMark), "keep the workspace only while this pod holds the cluster's lease `NAME` (default $"+keeper.LeaseMark+")")
+	f.StringVar(&o.from, "from", "", "with --lease: bring the workspace's files from `DIR`, such as a ConfigMap's, and follow its changes")
 	f.BoolVar(&version, "version", false, "print the version")
 	if err := f.Parse(args); err != nil {
 		return o, reportedUsage{err}
@@ -156,7 +168,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	reg, err := p.Establish(keeper.Caller{Home: root, Getenv: getenv})
+	reg, err := p.Establish(keeper.Caller{Home: root, Getenv: getenv, ID: o.id})
 	if err != nil {
 		return err
 	}
@@ -171,7 +183,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0}
+	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0, told: o.told}
 	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()

@@ -1,7 +1,9 @@
 package keeper
 
 import (
+	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -84,6 +86,7 @@ const identityFile = "workspace.json"
 type Caller struct {
 	Home   home.Home
 	Getenv func(string) string
+	ID     string // of a workspace that was never kept, or "" for a new one; see DerivedID
 }
 
 // homes lists where registrations may be: in the caller's Home, and in every
@@ -215,7 +218,7 @@ func (s StateDir) Establish(c Caller) (Registration, error) {
 		if err := s.discardState(); err != nil {
 			return r, err
 		}
-		id := newID()
+		id := cmp.Or(c.ID, newID())
 		r, err = s.register(id, id, c)
 	}
 	if err != nil {
@@ -269,6 +272,13 @@ func newID() string {
 	var random [8]byte
 	rand.Read(random[:]) // never fails
 	return "w" + hex.EncodeToString(random[:])
+}
+
+// DerivedID is the id of a workspace that has one whatever becomes of its files:
+// the same words give the same id.
+func DerivedID(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return "w" + hex.EncodeToString(sum[:8])
 }
 
 // isID reports whether id is one of newID's: it becomes part of a path.

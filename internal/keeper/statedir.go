@@ -17,6 +17,11 @@ import (
 	"den/internal/filelock"
 )
 
+// LeaseMark names the environment variable of a keeper's pod in a cluster, and of
+// all that runs there: the lease that the keeper must hold. The cluster starts
+// that keeper, and starts it again.
+const LeaseMark = "DEN_LEASE"
+
 // StateDir is the directory in which the keeper of one workspace keeps what
 // must survive it.
 type StateDir struct {

@@ -29,7 +29,8 @@ func (s stdio) Write(p []byte) (int, error) { return s.out.Write(p) }
 
 func (s stdio) Close() error { return errors.Join(s.ReadCloser.Close(), s.out.Close()) }
 
-// Connect serves connections over one stream until that ends.
+// Connect serves connections over one stream until that ends. Without a place it
+// is where a keeper runs, and serves verbs.
 func Connect(place Place, in io.ReadCloser, out io.WriteCloser) error {
 	mux, err := yamux.Server(stdio{in, out}, MuxConfig())
 	if err != nil {
@@ -65,6 +66,12 @@ func (place Place) serve(conn *yamux.Stream) {
 	var h Header
 	if json.Unmarshal(line, &h) != nil || h.V != Version {
 		return // the caller sees that nobody is there
+	}
+	if place == (Place{}) { // a keeper's
+		if h.To == ToVerb {
+			serveVerb(conn, in)
+		}
+		return
 	}
 	switch h.To {
 	case ToPod:

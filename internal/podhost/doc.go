@@ -8,7 +8,8 @@
 //
 // Whoever keeps the session reaches the pod by one stream, on which Connect
 // serves any number of connections: to the session's host, to the first process,
-// for an archive to unpack and for the session's files.
+// for an archive to unpack and for the session's files. In the pod of a keeper it
+// serves den's verbs, for people elsewhere.
 package podhost
 
 import (
@@ -27,6 +28,7 @@ const (
 	ModeInstall = "install" // copy den's binary into DIR, for images that lack it
 	ModeRun     = "run"     // be the pod's first process
 	ModeConnect = "connect" // serve connections over stdin and stdout
+	ModeVerbs   = "verbs"   // serve den's verbs over stdin and stdout; it has no DIR
 	ModeExec    = "exec"    // replace this process by a command
 )
 
@@ -41,6 +43,8 @@ func Main(args []string, version string, stdin io.ReadCloser, stdout, stderr *os
 		code, err = Run(Place{Dir: args[1]}, version)
 	case len(args) == 2 && args[0] == ModeConnect:
 		err = Connect(Place{Dir: args[1]}, stdin, stdout)
+	case len(args) == 1 && args[0] == ModeVerbs:
+		err = Connect(Place{}, stdin, stdout)
 	case len(args) == 3 && args[0] == ModeExec: // its directory is not needed
 		code, err = Exec(args[2])
 	default:

@@ -89,6 +89,7 @@ const (
 	// Progress messages, the last with Done.
 	ToStage = "stage"
 	ToFiles = "files" // answers with an archive of the session's directory
+	ToVerb  = "verb"  // runs a command line of den, where a keeper runs; see VerbStart
 )
 
 // Header is the first line of every connection.

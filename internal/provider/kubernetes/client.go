@@ -31,6 +31,7 @@ type client struct {
 	rest      *rest.RESTClient
 	params    runtime.ParameterCodec
 	namespace string
+	container string // in which commands are run
 	selector  string // of the owner's pods
 }
 
@@ -47,11 +48,10 @@ var quiet = sync.OnceFunc(func() { klog.SetSlogLogger(slog.New(slog.DiscardHandl
 
 // connect reads the configuration. Nothing is asked yet.
 func connect(c Cluster, owner string, getenv func(string) string) (*client, error) {
-	config, namespace, err := loadConfig(c, getenv)
+	config, namespace, err := Config(c, getenv)
 	if err != nil {
-		return nil, fault.Hintf(fault.Errorf(fault.Usage, "read the cluster's configuration: %w", err), "name one with 'kubeconfig' in [session.kubernetes], or KUBECONFIG")
+		return nil, err
 	}
-	quiet()
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {
 		return nil, err
@@ -68,13 +68,22 @@ func connect(c Cluster, owner string, getenv func(string) string) (*client, erro
 		return nil, fault.Errorf(fault.Usage, "use the cluster's configuration: %w", err)
 	}
 	return &client{
-		config: config, rest: api, params: runtime.NewParameterCodec(scheme), namespace: namespace,
+		config: config, rest: api, params: runtime.NewParameterCodec(scheme), namespace: namespace, container: agentName,
 		selector: managedLabel + "=" + managedValue + "," + ownerLabel + "=" + ownerValue(owner),
 	}, nil
 }
 
-// loadConfig finds the cluster: the one that is named, else that of KUBECONFIG
-// or ~/.kube/config, else the one that this process runs in.
+// Config finds the cluster and the namespace: the one that is named, else that of
+// KUBECONFIG or ~/.kube/config, else the one that this process runs in.
+func Config(c Cluster, getenv func(string) string) (*rest.Config, string, error) {
+	quiet()
+	config, namespace, err := loadConfig(c, getenv)
+	if err != nil {
+		return nil, "", fault.Hintf(fault.Errorf(fault.Usage, "read the cluster's configuration: %w", err), "name one with 'kubeconfig' in [session.kubernetes], or KUBECONFIG")
+	}
+	return config, namespace, nil
+}
+
 func loadConfig(c Cluster, getenv func(string) string) (*rest.Config, string, error) {
 	rules := &clientcmd.ClientConfigLoadingRules{Precedence: clientcmd.NewDefaultClientConfigLoadingRules().Precedence}
 	if list := getenv("KUBECONFIG"); list != "" {

@@ -17,11 +17,11 @@ type streams struct {
 	out, err io.Writer
 }
 
-// exec runs a command in the agent's container, to its end. It returns the exit
+// exec runs a command in the client's container, to its end. It returns the exit
 // code; an error means that the command could not be run, or that the stream to
 // it broke.
 func (c *client) exec(ctx context.Context, pod string, argv []string, s streams) (int, error) {
-	o := &corev1.PodExecOptions{Container: agentName, Command: argv, Stdin: s.in != nil, Stdout: s.out != nil, Stderr: s.err != nil}
+	o := &corev1.PodExecOptions{Container: c.container, Command: argv, Stdin: s.in != nil, Stdout: s.out != nil, Stderr: s.err != nil}
 	url := c.rest.Post().Namespace(c.namespace).Resource("pods").Name(pod).SubResource("exec").VersionedParams(o, c.params).URL()
 	// Newer API servers and all proxies take WebSockets; older ones only SPDY.
 	ws, err := remotecommand.NewWebSocketExecutor(c.config, "GET", url.String())

@@ -18,8 +18,9 @@ import (
 // link is the one stream into a pod, on which any number of connections run. It
 // is opened when it is first needed, and again after it broke.
 type link struct {
-	client *client
-	pod    string
+	client  *client
+	pod     string
+	command []string // what serves connections there; nil for that of an agent's pod
 
 	dialing sync.Mutex // one opens it; the others wait and use it
 
@@ -84,7 +85,7 @@ func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
 	var failed error // read once exited is closed
 	go func() {
 		defer close(gone)
-		code, err := l.client.exec(running, l.pod, []string{podhost.Place{Dir: denDir}.Binary(), podhost.Verb, podhost.ModeConnect, denDir}, streams{in: inR, out: outW, err: &said})
+		code, err := l.client.exec(running, l.pod, l.argv(), streams{in: inR, out: outW, err: &said})
 		if err == nil {
 			err = fault.Errorf(fault.Unreachable, "den in pod %s ended with status %d: %s", l.pod, code, said.String())
 		}
@@ -134,6 +135,13 @@ func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
 	}
 	l.mux, l.cut, l.gone = mux, cut, gone
 	return mux, nil
+}
+
+func (l *link) argv() []string {
+	if l.command != nil {
+		return l.command
+	}
+	return []string{podhost.Place{Dir: denDir}.Binary(), podhost.Verb, podhost.ModeConnect, denDir}
 }
 
 // drop ends a stream that is broken.
