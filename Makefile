@@ -96,13 +96,16 @@ test-podman: setup ## in containers of podman: shell marks, agents that talk, ag
 	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestMindInAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/
 
 .PHONY: image
-image: build ## den's image as bin/den-image.tar, for clusters: it brings den into pods
-	@rm -rf bin/image && mkdir -p bin/image && cp $(BIN) bin/image/den
+image: build ## den's image as bin/den-image.tar, for clusters: it has the keeper, and brings den into pods
+	@rm -rf bin/image && mkdir -p bin/image && cp $(BIN) bin/dend bin/image/
 	@sh scripts/image den:$(VERSION) bin/image bin/den-image.tar && rm -rf bin/image && echo bin/den-image.tar has den:$(VERSION)
 
 .PHONY: test-kubernetes
 test-kubernetes: build ## agents in pods of a real one-node cluster, which is built (once), started and removed; needs root
-	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) $(GO) test -count 1 -timeout 60m -v ./internal/provider/kubernetes/
+	cd deploy/charttest && $(GO) test -count 1 ./...
+	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) sh -c '\
+		$(GO) test -count 1 -timeout 60m -v ./internal/provider/kubernetes/ && \
+		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/dend/'
 
 # Chat servers and clients that den's own are tested with.
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux
