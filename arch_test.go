@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"internal/ident":      {"internal/fault"},
 	"internal/atomicfile": {},
 	"internal/filelock":   {},
+	"internal/attention":  {},
 
 	"internal/vt":        {},
 	"internal/keys":      {"internal/fault", "internal/vt"},
