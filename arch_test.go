@@ -39,9 +39,9 @@ var allowed = map[string][]string{
 
 	"internal/cell": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/vt", "internal/pty"},
 	"internal/wire": {"internal/screen"},
-	"internal/home": {"internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/supervise", "internal/rpc"},
+	"internal/home": {"internal/attention", "internal/fault", "internal/ident", "internal/atomicfile", "internal/filelock", "internal/supervise", "internal/rpc"},
 	"internal/host": {
-		"internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
+		"internal/attention", "internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
 		"internal/wire", "internal/home", "internal/cell", "internal/rpc", "internal/supervise", "internal/filelock", "internal/poll",
 	},
 	"internal/replay": {"internal/fault", "internal/vt", "internal/eventlog"},

@@ -62,6 +62,8 @@ type Manifest struct {
 	// the session is over.
 	FinalSeq   uint64 `json:"final_seq,omitempty"`
 	ScreenHash string `json:"screen_hash,omitempty"`
+	// Noted is what the host noted of its program; nil where none did yet.
+	Noted *Noted `json:"noted,omitempty"`
 
 	raw []byte // as it was read: keys of a newer build are kept on write
 }

@@ -141,6 +141,7 @@ func (h *Host) begin(env []string, hostPID int) error {
 	h.adopt(pid)
 	h.advance(home.Running, func(m *home.Manifest) {
 		m.PID, m.HostPID, m.Host = pid, hostPID, h.version
+		m.Noted = &home.Noted{} // its end is news from now on
 	})
 	return nil
 }
@@ -186,7 +187,7 @@ func (h *Host) open(clock func() time.Duration, after eventlog.Position, term *v
 	c := &core{
 		clock: clock, term: term,
 		waiters: map[*waiter]struct{}{}, followers: map[*follower]struct{}{}, logNews: map[chan struct{}]struct{}{},
-		active: make(chan struct{}, 1), paused: make(chan struct{}, 1), held: make(chan struct{}, 1), editor: cell.EditorOf(m.Command[0]),
+		active: make(chan struct{}, 1), moved: make(chan struct{}, 1), paused: make(chan struct{}, 1), held: make(chan struct{}, 1), editor: cell.EditorOf(m.Command[0]),
 	}
 	w, err := eventlog.Create(h.dir.Log(), eventlog.Options{
 		Header:     eventlog.Header{Cols: m.Cols, Rows: m.Rows, Term: m.Term, Title: m.Name, Command: strings.Join(m.Command, " ")},

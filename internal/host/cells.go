@@ -44,6 +44,7 @@ type running struct {
 
 	// guarded by cells.mu
 	life     cellLife
+	awaited  int // callers that wait for it
 	journal  *cell.Journal
 	patience *time.Timer   // or nil: tells when a fired cell is late
 	changed  chan struct{} // closed, and replaced, when the record changes
@@ -63,6 +64,7 @@ func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
 	if req.Fire {
 		return cell.Result{CellID: id, Status: cell.Fired}, nil
 	}
+	defer r.addAwaited(-1)
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
 }
 
@@ -73,6 +75,9 @@ func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) 
 	cs.mu.Unlock()
 	if r == nil || r.id != req.Cell {
 		rec, err := cs.store.Load(req.Cell)
+		if err == nil {
+			cs.h.noteTaken()
+		}
 		return rec.Result, err
 	}
 	return r.await(ctx, req.Timeout, !req.KeepWaiting)
@@ -97,6 +102,9 @@ func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
 		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
 			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
 		}},
+	}
+	if !req.Fire {
+		r.awaited = 1 // from the beginning: it may end at once
 	}
 	cs.saveUnsavedLocked()
 	r.journal, err = cs.store.Begin(r.life.Record)
@@ -155,9 +163,12 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 		defer t.Stop()
 		deadline = t.C
 	}
+	r.addAwaited(1)
+	defer r.addAwaited(-1)
 	for {
 		res, changed := r.progress()
 		if res.Final() || questions && res.Asks() {
+			r.cells.h.core.noteTold()
 			return res, nil
 		}
 		select {
@@ -171,6 +182,13 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 			return res, nil
 		}
 	}
+}
+
+// addAwaited counts the callers that wait for the cell.
+func (r *running) addAwaited(n int) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.awaited += n
 }
 
 func (r *running) progress() (cell.Result, <-chan struct{}) {
@@ -227,6 +245,7 @@ func (r *running) update(change func(*cell.Record)) {
 		log.Print(err)
 		record.AddNotSaved(notSaved("its record", err)) // the caller still gets its answer
 	}
+	r.noteCellLocked()
 	if record.Final() {
 		if err := r.journal.Close(); err != nil {
 			log.Printf("keep cell '%s': %v", r.id, err)

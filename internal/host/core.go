@@ -42,7 +42,10 @@ type core struct {
 	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
 	ended       *wire.Exit  // or nil while the program runs
 
+	told time.Duration // when a caller was last told that what it waited for has come
+
 	active chan struct{} // set once; room for one token: something happened
+	moved  chan struct{} // set once; room for one token: something was printed or typed, or resized
 	paused chan struct{} // set once; room for one token: the log cannot be written
 	held   chan struct{} // set once; room for one token: replies are held back
 }
@@ -191,6 +194,10 @@ func (c *core) retryLog() bool {
 func (c *core) happenedLocked() {
 	c.Activity++
 	c.noteActivity()
+	select {
+	case c.moved <- struct{}{}:
+	default: // a token lies there already
+	}
 }
 
 // noteActivity wakes the goroutine that returns memory once the host is idle.

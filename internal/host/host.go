@@ -127,6 +127,7 @@ func (h *Host) run(ctx context.Context) error {
 	workers.Go(func() { h.holdReplies(stop) })
 	workers.Go(func() { h.tree.Reap(stop) })
 	workers.Go(func() { h.trim(stop) })
+	workers.Go(func() { h.notePauses(stop) })
 	workers.Go(func() { h.endOnSignal(stop) })
 	serving.Go(func() { h.server.Serve(ctx, h.server.listener) })
 	h.resumeRecording(stop, &workers)

@@ -120,6 +120,7 @@ type Event struct {
 	WaitingFor string                 `json:"waiting_for,omitempty"`
 	Question   string                 `json:"question,omitempty"`
 	Progress   *eventlog.TerminalWork `json:"progress,omitempty"`
+	Guess      bool                   `json:"guess,omitempty"` // of waiting: the kernel does not tell
 	Seq        uint64                 `json:"seq"`
 	Time       time.Time              `json:"ts"`
 }
@@ -193,8 +194,11 @@ func EventOf(ev eventlog.Event) (Event, bool) {
 	return Event{}, false
 }
 
-// terminalEvent reads a note of the terminal.
+// terminalEvent reads a note of the terminal, or of what its program does.
 func terminalEvent(ev eventlog.Event) (Event, bool) {
+	if n, ok := ev.ActivityNote(); ok {
+		return Event{Status: n.Activity, Guess: n.Guess, Seq: ev.Seq}, true
+	}
 	n, ok := ev.TerminalNote()
 	if !ok {
 		return Event{}, false

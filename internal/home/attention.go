@@ -1,0 +1,152 @@
+package home
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/atomicfile"
+	"den/internal/attention"
+	"den/internal/fault"
+	"den/internal/filelock"
+)
+
+// Noted is what a host noted of its program, for those who list sessions: they
+// ask no host.
+type Noted struct {
+	attention.Turn
+	// Guess says that the program is taken to wait because it is silent and
+	// reads the terminal: the kernel does not tell more.
+	Guess bool `json:"guess,omitempty"`
+	// Question is what the active cell asks, or nil.
+	Question *attention.Question `json:"question,omitempty"`
+}
+
+// AgentNote is what a keeper knows of the agent in a session, beside the
+// record of the session's host. It is truer than what the host sees.
+type AgentNote struct {
+	V     int    `json:"v"`
+	Agent string `json:"agent"`
+	attention.Turn
+	Question *attention.Question `json:"question,omitempty"`
+	Source   string              `json:"source,omitempty"` // what it was read from
+	// Lock is a file that the keeper holds for as long as it runs: without it
+	// the note is out of date.
+	Lock string `json:"lock"`
+}
+
+// agentNoteVersion is the version of agent.json. A newer one is not used.
+const agentNoteVersion = 1
+
+// maxAgentNote bounds agent.json.
+const maxAgentNote = 256 << 10
+
+func (d Dir) agentNote() string { return filepath.Join(d.Path, "agent.json") }
+
+// SaveAgentNote replaces the note of the session's agent.
+func (d Dir) SaveAgentNote(n AgentNote) error {
+	n.V = agentNoteVersion
+	if err := atomicfile.ReplaceJSON(d.agentNote(), n); err != nil {
+		return fault.Errorf(fault.KindOf(err), "note the state of agent '%s': %w", n.Agent, err)
+	}
+	return nil
+}
+
+// LoadAgentNote reads the note of the session's agent, whether its keeper runs
+// or not. It is nil for a session that has none.
+func (d Dir) LoadAgentNote() (*AgentNote, error) {
+	raw, err := atomicfile.Read(d.agentNote(), maxAgentNote)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var n AgentNote
+	if err == nil {
+		err = json.Unmarshal(raw, &n)
+	}
+	if err != nil {
+		return nil, fault.Errorf(fault.Storage, "read the state of the agent in session '%s': %w", d.ID, err)
+	}
+	if n.V > agentNoteVersion {
+		return nil, nil // written by a newer den; what the host noted is here
+	}
+	return &n, nil
+}
+
+// currentNote is the note of a keeper that runs, or nil.
+func (d Dir) currentNote() *AgentNote {
+	n, err := d.LoadAgentNote()
+	if err != nil || n == nil {
+		return nil // damaged: what the host noted is here
+	}
+	if held, err := filelock.Held(n.Lock); err != nil || !held {
+		return nil
+	}
+	return n
+}
+
+// looked is an empty file; its time is when somebody last looked.
+func (d Dir) looked() string { return filepath.Join(d.Path, "looked") }
+
+// Look notes that somebody looked at the session.
+func (d Dir) Look(now time.Time) error {
+	f, err := os.OpenFile(d.looked(), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err == nil {
+		err = errors.Join(f.Close(), os.Chtimes(d.looked(), now, now))
+	}
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "note that session '%s' was looked at: %w", d.ID, err)
+	}
+	return nil
+}
+
+// Looked returns when somebody last looked at the session, or zero.
+func (d Dir) Looked() time.Time {
+	fi, err := os.Lstat(d.looked())
+	if err != nil || !fi.Mode().IsRegular() {
+		return time.Time{}
+	}
+	return fi.ModTime()
+}
+
+// Attention returns whether the session needs a person. m is its record, with
+// its actual status.
+func (d Dir) Attention(m *Manifest) attention.Attention {
+	f := attention.Facts{Looked: d.Looked()}
+	if m.Status.Final() {
+		f.Ended = m.ending()
+		return attention.Of(f)
+	}
+	if n := m.Noted; n != nil {
+		f.Turn, f.Question, f.Source = n.Turn, n.Question, "host"
+		if n.Guess {
+			f.Source = "host, by silence"
+		}
+	}
+	if f.Question != nil {
+		f.Source = "cell"
+	} else if n := d.currentNote(); n != nil {
+		f.Turn, f.Question, f.Source = n.Turn, n.Question, n.Source
+	}
+	return attention.Of(f)
+}
+
+// ending is how the session ended, as far as that is news. An earlier den noted
+// nothing: then it is none.
+func (m *Manifest) ending() *attention.Ending {
+	e := &attention.Ending{At: m.Ended, Known: m.Status == Destroyed || m.Noted == nil}
+	switch {
+	case m.Status == Lost && m.Noted != nil:
+		e.At, e.Failure = m.Noted.Since, "its host died"
+	case m.Status == Failed:
+		e.Failure = m.Failure
+	case m.ExitSignal != "":
+		e.Failure = "ended by " + m.ExitSignal
+	case m.ExitCode != nil && *m.ExitCode != 0:
+		e.Failure = fmt.Sprintf("exit %d", *m.ExitCode)
+	}
+	return e
+}

@@ -1,0 +1,40 @@
+package host
+
+import (
+	"testing"
+	"time"
+
+	"den/internal/attention"
+	"den/internal/pty"
+)
+
+// The rule of a pause: what the kernel says counts; what it cannot say is a
+// guess after a time in which the program stood still; what is not known yet is
+// looked at again.
+func TestPauseSays(t *testing.T) {
+	begun := time.Now()
+	at := func(looked, still time.Duration, p pauseLook) pauseLook {
+		p.probed, p.begun, p.now, p.still = true, begun, begun.Add(looked), begun.Add(looked-still)
+		return p
+	}
+	unknown, busy := pty.Readiness{State: pty.Unknown}, pty.Readiness{State: pty.Busy}
+	for name, c := range map[string]struct {
+		p       pauseLook
+		what    attention.Activity
+		decided bool
+	}{
+		"two probes agree":                  {at(0, 0, pauseLook{ready: true}), attention.Waiting, true},
+		"its own timers":                    {at(0, 0, pauseLook{asks: true, last: unknown}), attention.Waiting, true},
+		"busy, at the first look":           {at(0, 0, pauseLook{last: busy}), attention.Working, false},
+		"busy":                              {at(busyPatience, 0, pauseLook{last: busy}), attention.Working, true},
+		"not known yet":                     {at(time.Second, time.Second, pauseLook{last: unknown}), attention.Working, false},
+		"nobody can tell, it stands still":  {at(guessAfter, guessAfter, pauseLook{last: unknown}), attention.Waiting, true},
+		"nobody can tell, it runs":          {at(2*guessAfter, time.Second, pauseLook{last: unknown}), attention.Working, true},
+		"no process is in the foreground":   {at(2*guessAfter, 2*guessAfter, pauseLook{last: pty.Readiness{State: pty.Unknown, Gone: true}}), attention.Working, true},
+		"ready once, and not a second time": {at(time.Millisecond, 0, pauseLook{last: pty.Readiness{State: pty.Ready}}), attention.Working, false},
+	} {
+		if what, decided := c.p.says(); decided != c.decided || decided && what != c.what {
+			t.Errorf("%s: %s, decided %v", name, what, decided)
+		}
+	}
+}
