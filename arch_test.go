@@ -174,7 +174,7 @@ var allowed = map[string][]string{
 	"internal/kernel/rotate":     {"internal/atomicfile"},
 	"internal/kernel/gitpush":    {"internal/atomicfile", "internal/runner", "internal/kernel/command"},
 
-	"internal/keeper":     {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
+	"internal/keeper":     {"internal/attention", "internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
@@ -204,7 +204,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
+		"internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor",
 		"internal/plainjson", "internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
@@ -236,7 +236,7 @@ var allowed = map[string][]string{
 		"internal/plainjson", "internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder", "internal/podhost",
+		"internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder", "internal/podhost",
 		"internal/plainjson", "internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",

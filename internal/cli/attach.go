@@ -58,7 +58,9 @@ func (a *app) runAttach(ctx context.Context, s *session.Session, readOnly bool, 
 	if err != nil {
 		return err
 	}
+	a.looked(s)
 	end, err := v.run(ctx, keys)
+	a.looked(s)
 	if rerr := v.restore(); err == nil {
 		err = rerr
 	}

@@ -72,6 +72,7 @@ func (a *app) runEvents(ctx context.Context, s *session.Session, id string, once
 		return nil
 	})
 	if errors.Is(err, enough) {
+		a.looked(s)
 		return nil
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"den/internal/attention"
 	"den/internal/home"
 	"den/internal/session"
 	"den/internal/wire"
@@ -32,6 +33,8 @@ type listed struct {
 	ExitSignal string      `json:"exit_signal,omitempty"`
 	// LeftRunning is how many processes the dead host of a lost session left.
 	LeftRunning int `json:"left_running,omitempty"`
+	// Attention says whether the session needs a person.
+	Attention attention.Attention `json:"attention"`
 }
 
 func (a *app) lsCmd() *cobra.Command {
@@ -39,7 +42,10 @@ func (a *app) lsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ls",
 		Aliases: []string{"list"},
-		Short:   "List the sessions of a Home",
+		Short:   "List the sessions of a Home, and which of them need you",
+		Long: `List the sessions of a Home. ATTENTION says whether a session needs you: asking (it waits
+for an answer), failed and done (nobody has looked yet), busy, ready (it waits for input), over.
+'den attention' lists those that need you, and 'den seen' says that you have looked.`,
 		Example: "  den ls\n  den ls --all -j",
 		GroupID: groupSession,
 		Args:    args(0, 0),
@@ -80,6 +86,7 @@ func (a *app) list(root home.Home, all bool) ([]listed, error) {
 		l := listed{
 			Session: m.Name, ID: m.ID, Status: m.Status, Command: m.Command, Cols: m.Cols, Rows: m.Rows,
 			PID: m.PID, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+			Attention: d.Attention(m),
 		}
 		if t, err := d.LastWrite(); err == nil {
 			t = t.UTC()
@@ -113,10 +120,10 @@ func printSessions(to sheet, sessions []listed, all bool) {
 		to.line(span{text: text})
 		return
 	}
-	rows := [][]span{header("SESSION", "STATUS", "PID", "SIZE", "AGE", "COMMAND")}
+	rows := [][]span{header("SESSION", "STATUS", "ATTENTION", "PID", "SIZE", "AGE", "COMMAND")}
 	for _, s := range sessions {
 		rows = append(rows, []span{
-			{s.Session, strong}, s.statusSpan(), {text: fmt.Sprint(s.PID)}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
+			{s.Session, strong}, s.statusSpan(), attentionSpan(s.Attention), {text: fmt.Sprint(s.PID)}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
 			{text: formatAge(time.Since(s.Created))}, {text: oneLine(strings.Join(s.Command, " "), 60)},
 		})
 	}

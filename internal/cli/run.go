@@ -108,6 +108,9 @@ func (a *app) runRun(cmd *cobra.Command, s *session.Session, code string, o runO
 
 // answerRun prints the result of a cell that was waited for.
 func (a *app) answerRun(s *session.Session, r cell.Result, o runOptions) error {
+	if r.By == cell.ByExit {
+		a.looked(s) // the end of the session is no news any more
+	}
 	if err := a.answerCell(s, r, o.raw); err != nil {
 		return err
 	}
@@ -236,6 +239,9 @@ func (a *app) pollCmd() *cobra.Command {
 			r, err := s.Poll(id)
 			if err != nil {
 				return err
+			}
+			if r.Final() {
+				a.looked(s)
 			}
 			if err := a.answerCell(s, r, raw); err != nil {
 				return err

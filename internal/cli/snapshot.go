@@ -48,7 +48,11 @@ The result is also kept as an artifact in the session's directory, unless it is 
 	o.redactOptions.addFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("at", "seq")
 	return a.onSession(cmd, 0, func(_ context.Context, s *session.Session, _ []string) error {
-		return a.runSnapshot(cmd, s, o)
+		err := a.runSnapshot(cmd, s, o)
+		if err == nil {
+			a.looked(s)
+		}
+		return err
 	})
 }
 

@@ -115,6 +115,9 @@ func (a *app) runWait(ctx context.Context, s *session.Session, w wire.Wait) erro
 	if err != nil {
 		return err
 	}
+	if result.ExitCode != nil {
+		a.looked(s) // its end is no news any more
+	}
 	switch result.Status {
 	case wire.WaitMatched:
 		return a.answer(result, func(out io.Writer) { printMatched(out, result) })

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/workspace"
@@ -142,7 +143,7 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	if ps.Ending {
 		to.line(span{"the workspace goes down", warning})
 	}
-	rows := [][]span{header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "SESSION", "WHY")}
+	rows := [][]span{header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "ATTENTION", "SESSION", "WHY")}
 	for _, s := range ps.Agents {
 		session := s.Session
 		if s.DenSession != "" {
@@ -150,7 +151,7 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 		}
 		rows = append(rows, []span{
 			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: formatAge(now.Sub(s.Since))},
-			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, {text: session}, {text: whyText(s)},
+			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
 		})
 	}
 	to.table(rows)
@@ -203,6 +204,21 @@ func stateStyle(state string) style {
 		return bad
 	}
 	return faint
+}
+
+// attentionSpan is the column that says whether a person is needed.
+func attentionSpan(a attention.Attention) span {
+	switch a.State {
+	case attention.Asking, attention.Done:
+		return span{string(a.State), warning}
+	case attention.Failed:
+		return span{string(a.State), bad}
+	case attention.Busy:
+		return span{string(a.State), working}
+	case attention.Ready:
+		return span{string(a.State), good}
+	}
+	return span{cmp.Or(string(a.State), "-"), faint}
 }
 
 func (a *app) downCmd() *cobra.Command {

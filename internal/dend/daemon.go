@@ -42,6 +42,9 @@ type daemon struct {
 	chat       *chatServer
 	asks       asks
 
+	turnsMu sync.Mutex        // guards turns
+	turns   map[string]*turns // of all agents that there were, by key
+
 	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
 	mu           sync.Mutex // guards the fields below
@@ -62,9 +65,10 @@ type daemon struct {
 // member is one agent with its place.
 type member struct {
 	*agent.Managed
-	key  string
-	kind string // of its session's provider
-	box  string // of the provider of the container beside its session, or ""
+	key   string
+	turns *turns
+	kind  string // of its session's provider
+	box   string // of the provider of the container beside its session, or ""
 }
 
 // kinds are the providers in which the agent has sessions, all of one name.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/keeper"
@@ -50,10 +51,14 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return of(call, func(req keeper.Agent) (any, error) { return d.nudgesOf(req.Name) })
 	case keeper.MethodPeek:
 		return h.one(call, func(m member, req keeper.Agent) (any, error) { return peek(ctx, m, req.Lines) })
+	case keeper.MethodSeen:
+		return h.one(call, func(m member, _ keeper.Agent) (any, error) {
+			return keeper.Seen{Agent: m.Name()}, m.turns.look(time.Now())
+		})
 	case keeper.MethodNudge:
 		return h.one(call, func(m member, req keeper.Agent) (any, error) { return d.nudge(ctx, m, req, begun) })
 	case keeper.MethodAsk:
-		return h.one(call, func(m member, req keeper.Agent) (any, error) { return d.ask(ctx, m, req) })
+		return h.one(call, func(m member, req keeper.Agent) (any, error) { return h.ask(ctx, m, req) })
 	case keeper.MethodDraining:
 		return h.one(call, func(m member, _ keeper.Agent) (any, error) { return draining(ctx, m) })
 	case keeper.MethodDrained:
@@ -93,7 +98,19 @@ func (h *handler) ps(ctx context.Context, wait bool) (any, error) {
 
 func peek(ctx context.Context, m member, lines int) (any, error) {
 	text, err := m.Peek(ctx, lines)
+	if err == nil {
+		err = m.turns.look(time.Now())
+	}
 	return keeper.Peeked{Text: text}, err
+}
+
+// ask has an agent answer. Who asked has its answer: that is no news.
+func (h *handler) ask(ctx context.Context, m member, req keeper.Agent) (any, error) {
+	reply, err := h.d.ask(ctx, m, req)
+	if err == nil {
+		err = m.turns.look(time.Now())
+	}
+	return reply, err
 }
 
 func draining(ctx context.Context, m member) (any, error) {
@@ -217,10 +234,21 @@ func (d *daemon) find(name string) (member, error) {
 
 // ps tells of one agent, or with an empty name of all.
 func (d *daemon) ps(name string) keeper.Ps {
+	ps, named := d.listed(name)
+	for i := range ps.Agents { // it reads files: not under the lock
+		s := &ps.Agents[i]
+		s.Attention = named[s.Name].turns.attention(*s)
+	}
+	return ps
+}
+
+// listed is ps without what the agents' sessions tell, and the agents by their
+// names.
+func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 	status := d.controller.Status()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	ps := keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
+	ps = keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if place, err := d.chat.where(); err == nil && place.Address != "" && needsChat(d.workspace) {
 		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Listen: place.Listen}
 		if place.Own {
@@ -230,7 +258,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()
 	}
-	named := map[string]member{}
+	named = map[string]member{}
 	for _, known := range []map[string]member{d.leaving, d.members} {
 		for _, m := range known {
 			named[m.Name()] = m
@@ -249,5 +277,5 @@ func (d *daemon) ps(name string) keeper.Ps {
 		}
 		ps.Agents = append(ps.Agents, s)
 	}
-	return ps
+	return ps, named
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"time"
 
 	"den/internal/agent"
 	"den/internal/home"
@@ -60,14 +61,16 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
+	turns := d.turnsOf(key)
 	m, err := agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
-		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent() || single.IsMind()),
+		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent() || single.IsMind(), turns),
 	})
 	if err != nil {
 		return member{}, err
 	}
-	return member{Managed: m, key: key, kind: kind, box: box}, nil
+	turns.follow(name, m.DenSession)
+	return member{Managed: m, turns: turns, key: key, kind: kind, box: box}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no
@@ -105,7 +108,10 @@ func attach(o options, environ []string, name string) error {
 	}
 	ctx, stop := untilSignalled()
 	defer stop()
+	looked := func() { _ = m.turns.look(time.Now()) } // Best effort: it is only said.
+	looked()
 	err = m.Attach(ctx, provider.Terminal{In: os.Stdin, Out: os.Stdout})
+	looked()
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}

@@ -5,14 +5,16 @@ import (
 	"den/internal/keeper"
 )
 
-// tellState returns what writes an agent's changes of state into the journal,
-// nil where no journal is kept. Programs that are no coding agents become
-// ready and busy with every command: their states are shown and not told.
-func (d *daemon) tellState(name, key string, codingAgent bool) func(conversation.State) {
+// tellState returns what writes an agent's changes of state into the journal
+// and beside its session, nil where no journal is kept. Programs that are no
+// coding agents become ready and busy with every command: their states are
+// shown and not told.
+func (d *daemon) tellState(name, key string, codingAgent bool, turns *turns) func(conversation.State) {
 	if d.controller == nil || !codingAgent {
 		return nil
 	}
 	return func(s conversation.State) {
+		turns.take(s)
 		e := keeper.Event{Type: keeper.EventState, Agent: name, Key: key, Why: string(s.Activity), Detail: map[string]any{"source": s.Source}}
 		switch s.Activity {
 		case conversation.Asking:

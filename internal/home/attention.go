@@ -115,11 +115,16 @@ func (d Dir) Looked() time.Time {
 // Attention returns whether the session needs a person. m is its record, with
 // its actual status.
 func (d Dir) Attention(m *Manifest) attention.Attention {
-	f := attention.Facts{Looked: d.Looked()}
 	if m.Status.Final() {
-		f.Ended = m.ending()
-		return attention.Of(f)
+		return attention.Of(attention.Facts{Looked: d.Looked(), Ended: m.ending()})
 	}
+	return attention.Of(d.Facts(m, d.currentNote()))
+}
+
+// Facts gathers what is known of a session that is active. note is that of its
+// agent, or nil.
+func (d Dir) Facts(m *Manifest, note *AgentNote) attention.Facts {
+	f := attention.Facts{Looked: d.Looked()}
 	if n := m.Noted; n != nil {
 		f.Turn, f.Question, f.Source = n.Turn, n.Question, "host"
 		if n.Guess {
@@ -128,10 +133,10 @@ func (d Dir) Attention(m *Manifest) attention.Attention {
 	}
 	if f.Question != nil {
 		f.Source = "cell"
-	} else if n := d.currentNote(); n != nil {
-		f.Turn, f.Question, f.Source = n.Turn, n.Question, n.Source
+	} else if note != nil {
+		f.Turn, f.Question, f.Source = note.Turn, note.Question, note.Source
 	}
-	return attention.Of(f)
+	return f
 }
 
 // ending is how the session ended, as far as that is news. An earlier den noted

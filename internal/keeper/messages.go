@@ -1,6 +1,10 @@
 package keeper
 
-import "time"
+import (
+	"time"
+
+	"den/internal/attention"
+)
 
 // Version is that of the socket's messages.
 const Version = 1
@@ -27,6 +31,7 @@ const (
 	MethodAttention = "attention"
 	MethodAnswer    = "answer"
 	MethodPeek      = "peek"
+	MethodSeen      = "seen" // somebody has looked at an agent
 	MethodEvents    = "events"
 	MethodDrained   = "drained"
 	// MethodDraining asks whether an agent was asked to finish.
@@ -125,6 +130,10 @@ type AgentStatus struct {
 	// StateFallback is why that is not a truer source which the agent has.
 	StateFrom     string `json:"state_from,omitempty"`
 	StateFallback string `json:"state_fallback,omitempty"`
+
+	// Attention says whether the agent needs a person; its State is empty if
+	// the keeper is of an earlier version.
+	Attention attention.Attention `json:"attention,omitzero"`
 }
 
 // Budget is how much of its limits an agent has used.
@@ -186,6 +195,11 @@ type Draining struct {
 // Peeked answers a peek.
 type Peeked struct {
 	Text string `json:"text"`
+}
+
+// Seen answers that somebody has looked.
+type Seen struct {
+	Agent string `json:"agent"`
 }
 
 // EventsFrom asks for what happened after a seq, of one agent or of all.
