@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os/exec"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,49 +20,66 @@ import (
 )
 
 func (a *app) attentionCmd() *cobra.Command {
-	var file string
+	var file, command string
 	var follow bool
 	cmd := a.colorFlag(longFileFlag(&cobra.Command{
 		Use:   "attention",
-		Short: "List everything in the workspace that waits for a person, and the command that decides it",
-		Long: `List what waits for a person: requests of agents for permission, questions on the screens of agents,
-agents that were given up (quarantined, or their circuit open), budgets that are used up, cells
-that ask something in the sessions of agents, and a workspace file that is not in force. Each line
-has how long it waits, what is asked, and the command that decides it.
+		Short: "List everything that needs you, and the command that decides it",
+		Long: `List what needs a person, in all Homes and in all workspaces that have a keeper, what waits
+longest first: requests of agents for permission, questions on screens and of cells, agents that
+were given up (quarantined, or their circuit open), budgets that are used up, a workspace file that
+is not in force, and turns, cells and programs that are over or failed while nobody has looked.
+Each line has how long it waits, what is asked, and the command that decides it; 'den seen NAME'
+says that you have looked. With --file only that workspace is listed.
 
 With --follow changes are printed as they come: "+" waits, "~" has changed, "-" is over. With -j each
 is an object: "event" is waiting, changed or over, "item" is what waits, and "ended" how a request
-for permission ended.`,
-		Example: "  den attention\n  den attention --follow\n  den attention -j | jq -r '.waiting[].actions[0].command'",
+for permission ended. With --exec a command is run by the shell for each change, one at a time: the
+object is on its stdin, and DEN_ATTENTION_EVENT, _KIND, _STATE, _AGENT, _SESSION and _WHAT have its
+parts.`,
+		Example: "  den attention\n  den attention -f\n  den attention -f --exec 'notify-send \"$DEN_ATTENTION_AGENT\" \"$DEN_ATTENTION_WHAT\"'\n  den attention -j | jq -r '.waiting[].actions[0].command'",
 		GroupID: groupAgent,
 		Args:    args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if follow {
-				return a.followAttention(cmd.Context(), file)
+			if command != "" && !follow {
+				return fault.Errorf(fault.Usage, "--exec needs --follow")
 			}
-			var all keeper.Attention
-			if err := a.keep(cmd.Context(), file, keeper.MethodAttention, keeper.AttentionFrom{File: file}, &all); err != nil {
+			if follow {
+				return a.followAttention(cmd.Context(), file, a.teller(cmd.Context(), command))
+			}
+			all, err := a.whatWaits(cmd.Context(), file)
+			if err != nil {
 				return err
 			}
 			return a.answer(all, func(io.Writer) { printAttention(a.sheet(), all, time.Now()) })
 		},
 	}, &file))
-	cmd.Flags().BoolVar(&follow, "follow", false, "print changes as they come")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print changes as they come")
+	cmd.Flags().StringVar(&command, "exec", "", "run `CMD` by the shell for each change")
 	return cmd
+}
+
+// whatWaits asks the workspace that was named, or all.
+func (a *app) whatWaits(ctx context.Context, file string) (all keeper.Attention, err error) {
+	if file == "" {
+		return a.everywhere(ctx)
+	}
+	err = a.keep(ctx, file, keeper.MethodAttention, keeper.AttentionFrom{File: file}, &all)
+	return all, err
 }
 
 func printAttention(to sheet, all keeper.Attention, now time.Time) {
 	for _, name := range all.Unreachable {
-		to.line(span{fmt.Sprintf("the harness of '%s' does not answer", name), bad})
+		to.line(span{fmt.Sprintf("'%s' does not answer", name), bad})
 	}
 	if len(all.Waiting) == 0 {
 		to.line(span{text: "nothing waits for you"})
 		return
 	}
-	rows := [][]span{header("FOR", "AGENT", "KIND", "WHAT", "DECIDE")}
+	rows := [][]span{header("FOR", "WHO", "KIND", "WHAT", "DECIDE")}
 	for _, w := range all.Waiting {
 		rows = append(rows, []span{
-			{text: waitingAge(w, now)}, {agentOf(w), strong}, {w.Kind, kindStyle(w.Kind)}, {text: shorten(w.What, maxWhat)}, {text: decideText(w)},
+			{text: waitingAge(w, now)}, {whoOf(w), strong}, {w.Kind, kindStyle(w.Kind)}, {text: shorten(w.What, maxWhat)}, {text: decideText(w)},
 		})
 	}
 	to.table(rows)
@@ -77,16 +97,12 @@ func waitingAge(w keeper.Waiting, now time.Time) string {
 	return age
 }
 
-func agentOf(w keeper.Waiting) string {
-	if w.Agent == "" {
-		return "-"
-	}
-	return w.Agent
-}
+// whoOf names the agent that waits, else the session.
+func whoOf(w keeper.Waiting) string { return cmp.Or(w.Agent, w.Session, "-") }
 
 func kindStyle(kind string) style {
 	switch kind {
-	case keeper.WaitingQuarantine, keeper.WaitingCircuit, keeper.WaitingFailure, keeper.WaitingEscalation, keeper.WaitingConfig:
+	case keeper.WaitingQuarantine, keeper.WaitingCircuit, keeper.WaitingFailure, keeper.WaitingEscalation, keeper.WaitingConfig, keeper.WaitingFailed:
 		return bad
 	}
 	return warning
@@ -134,7 +150,10 @@ type attentionChange struct {
 	Ended *keeper.Approval `json:"ended,omitempty"` // how a request for permission ended, where that is known
 }
 
-func (a *app) followAttention(ctx context.Context, file string) error {
+func (a *app) followAttention(ctx context.Context, file string, tell func(attentionChange) error) error {
+	if file == "" {
+		return a.followEverywhere(ctx, tell)
+	}
 	p, err := a.stateDir(file)
 	if err != nil {
 		return err
@@ -153,7 +172,7 @@ func (a *app) followAttention(ctx context.Context, file string) error {
 		var changes []attentionChange
 		changes, known = attentionChanges(known, now)
 		for _, change := range changes {
-			if err := a.printChange(change); err != nil {
+			if err := tell(change); err != nil {
 				return err
 			}
 		}
@@ -172,7 +191,7 @@ func attentionChanges(before []keeper.Waiting, now keeper.Attention) (changes []
 			if !reflect.DeepEqual(w, now.Waiting[at]) {
 				changes = append(changes, attentionChange{Event: "changed", Item: now.Waiting[at]})
 			}
-		case slices.Contains(now.Unreachable, w.Agent):
+		case slices.Contains(now.Unreachable, w.Agent) || w.Workspace != "" && slices.Contains(now.Unreachable, w.Workspace):
 			known = append(known, w)
 		default:
 			changes = append(changes, attentionChange{Event: "over", Item: w, Ended: endOf(w, now.Recent)})
@@ -198,12 +217,49 @@ func endOf(w keeper.Waiting, recent []keeper.Approval) *keeper.Approval {
 	return &recent[at]
 }
 
+// execLimit bounds the command that is run for a change: the next one waits for
+// it.
+const execLimit = time.Minute
+
+// teller returns what is done with each change: it is printed, and the command
+// is run, if there is one.
+func (a *app) teller(ctx context.Context, command string) func(attentionChange) error {
+	return func(c attentionChange) error {
+		if err := a.printChange(c); err != nil || command == "" {
+			return err
+		}
+		if err := a.execChange(ctx, command, c); err != nil {
+			fmt.Fprintf(a.stderr, "den: run %q: %v\n", command, err) // the next change is told all the same
+		}
+		return nil
+	}
+}
+
+func (a *app) execChange(ctx context.Context, command string, c attentionChange) error {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, execLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(raw), a.stderr, a.stderr // stdout has the changes
+	cmd.WaitDelay = time.Second
+	cmd.Env = slices.Clone(a.environ)
+	for k, v := range map[string]string{
+		"EVENT": c.Event, "KIND": c.Item.Kind, "STATE": string(c.Item.State), "AGENT": c.Item.Agent, "SESSION": c.Item.Session, "WHAT": c.Item.What,
+	} {
+		cmd.Env = append(cmd.Env, "DEN_ATTENTION_"+k+"="+strings.ReplaceAll(v, "\x00", ""))
+	}
+	return cmd.Run()
+}
+
 func (a *app) printChange(c attentionChange) error {
 	if a.json {
 		return a.printJSON(c)
 	}
 	mark := map[string]string{"waiting": "+", "changed": "~", "over": "-"}[c.Event]
-	line := []span{{mark + " ", faint}, {agentOf(c.Item), strong}, {" " + c.Item.Kind + " ", kindStyle(c.Item.Kind)}, {text: shorten(c.Item.What, maxWhat)}}
+	line := []span{{mark + " ", faint}, {whoOf(c.Item), strong}, {" " + c.Item.Kind + " ", kindStyle(c.Item.Kind)}, {text: shorten(c.Item.What, maxWhat)}}
 	switch {
 	case c.Ended != nil:
 		line = append(line, span{text: ": " + endedText(*c.Ended)})

@@ -63,8 +63,8 @@ func TestPrintAttention(t *testing.T) {
 	circuit := keeper.Waiting{Kind: keeper.WaitingCircuit, Agent: "bot", What: "its turns failed too often", Actions: []keeper.Action{{Name: "resume", Command: "den harness resume bot"}}}
 	var out bytes.Buffer
 	printAttention(sheet{to: &out}, keeper.Attention{Waiting: []keeper.Waiting{long, question, circuit}, Unreachable: []string{"far"}}, now)
-	want := fmt.Sprintf(`the harness of 'far' does not answer
-FOR           AGENT  KIND      WHAT%[1]s  DECIDE
+	want := fmt.Sprintf(`'far' does not answer
+FOR           WHO    KIND      WHAT%[1]s  DECIDE
 3m, 12m left  coder  approval  Bash %[2]s…  den approvals approve k3f (or deny)
 -             tui    question  Do you want to proceed?%[3]s  den agent answer tui 3f9c 1 (1: Yes; or 2: No, attach)
 -             bot    circuit   its turns failed too often%[4]s  den harness resume bot

@@ -1,12 +1,14 @@
 package dend
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strconv"
 	"strings"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/budget"
 	"den/internal/cell"
 	"den/internal/conversation"
@@ -31,7 +33,7 @@ func waitingOf(o observedAgent, c commands) []keeper.Waiting {
 	add := func(w keeper.Waiting, key string) {
 		w.ID = w.Kind + ":" + o.status.Name + key
 		w.Agent, w.Session = o.status.Name, o.status.DenSession
-		w.What = oneLine(w.What)
+		w.What, w.State = oneLine(w.What), keeper.StateOf(w.Kind)
 		all = append(all, w)
 	}
 	if o.status.Actual == keeper.Quarantined {
@@ -43,6 +45,9 @@ func waitingOf(o observedAgent, c commands) []keeper.Waiting {
 	}
 	if o.cell != nil {
 		add(waitingCell(o, c), ":"+o.cell.CellID)
+	}
+	if w, ok := waitingNews(o.status, c); ok {
+		add(w, "")
 	}
 	if o.harness == nil {
 		return all
@@ -99,6 +104,27 @@ func waitingQuarantine(s keeper.AgentStatus, c commands) keeper.Waiting {
 		Kind: keeper.WaitingQuarantine, Since: s.Since, What: s.Why, Evidence: fmt.Sprintf("the keeper restarted it %d times", s.Restarts),
 		Actions: []keeper.Action{{Name: "reset", Command: c.line("agent", "reset", s.Name)}, {Name: "stop", Command: c.line("agent", "stop", s.Name)}},
 	}
+}
+
+// waitingNews is a turn that is over or failed, or an end, at which nobody has
+// looked yet.
+func waitingNews(s keeper.AgentStatus, c commands) (w keeper.Waiting, ok bool) {
+	w = keeper.Waiting{
+		Since: s.Attention.Since, What: s.Attention.What, Evidence: cmp.Or(s.Attention.Source, "the keeper"),
+		Actions: []keeper.Action{{Name: "look", Command: c.line("agent", "peek", s.Name)}, {Name: "seen", Command: c.line("seen", s.Name)}},
+	}
+	switch {
+	case s.Attention.State == attention.Done:
+		w.Kind, w.What = keeper.WaitingDone, "its turn is over"
+		if s.Actual == keeper.Finished {
+			w.What = "it has ended"
+		}
+	case s.Attention.State == attention.Failed && s.Actual != keeper.Quarantined: // that one waits by its own name
+		w.Kind = keeper.WaitingFailed
+	default:
+		return w, false
+	}
+	return w, true
 }
 
 func waitingCircuit(o observedAgent, c commands) keeper.Waiting {
@@ -158,7 +184,7 @@ func waitingCell(o observedAgent, c commands) keeper.Waiting {
 // waitingConfig is a workspace file that is not in force.
 func waitingConfig(ps keeper.Ps, c commands) keeper.Waiting {
 	w := keeper.Waiting{
-		ID: keeper.WaitingConfig, Kind: keeper.WaitingConfig, What: oneLine(ps.Problem), Evidence: "the keeper did not take over " + ps.Config,
+		ID: keeper.WaitingConfig, Kind: keeper.WaitingConfig, State: attention.Failed, What: oneLine(ps.Problem), Evidence: "the keeper did not take over " + ps.Config,
 		Actions: []keeper.Action{{Name: "correct it", Command: c.line("reload")}},
 	}
 	if strings.HasPrefix(ps.Problem, "held: ") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/fault"
 )
 
@@ -44,10 +45,17 @@ type Waiting struct {
 	Kind  string `json:"kind"`
 	Agent string `json:"agent,omitempty"`
 	// Session is the agent's for den's own verbs, where they work on it.
-	Session string    `json:"session,omitempty"`
-	Since   time.Time `json:"since,omitzero"`   // zero where it is not known
-	Expires time.Time `json:"expires,omitzero"` // when it ends by itself
-	What    string    `json:"what"`             // what is asked, on one line
+	Session string `json:"session,omitempty"`
+	// State is asking, failed or done; empty if the keeper is of an earlier
+	// version.
+	State attention.State `json:"state,omitempty"`
+	// Workspace is the file of the agent's workspace, and Home that of a session
+	// which is no agent's, where all of a machine is listed.
+	Workspace string    `json:"workspace,omitempty"`
+	Home      string    `json:"home,omitempty"`
+	Since     time.Time `json:"since,omitzero"`   // zero where it is not known
+	Expires   time.Time `json:"expires,omitzero"` // when it ends by itself
+	What      string    `json:"what"`             // what is asked, on one line
 	// Evidence says how it is known.
 	Evidence string   `json:"evidence"`
 	Actions  []Action `json:"actions"` // each decides it
@@ -66,7 +74,20 @@ const (
 	WaitingBudget     = "budget"     // an agent has used up its budget
 	WaitingCell       = "cell"       // a cell in an agent's session asks something
 	WaitingConfig     = "config"     // the newest workspace file is not in force
+	WaitingDone       = "done"       // a turn is over, or a program has ended, and nobody has looked
+	WaitingFailed     = "failed"     // a turn, a cell or a program failed, and nobody has looked
 )
+
+// StateOf is the state of attention that a kind of waiting means.
+func StateOf(kind string) attention.State {
+	switch kind {
+	case WaitingApproval, WaitingQuestion, WaitingCell:
+		return attention.Asking
+	case WaitingDone:
+		return attention.Done
+	}
+	return attention.Failed
+}
 
 // Action is one way to decide what waits.
 type Action struct {

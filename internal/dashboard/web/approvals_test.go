@@ -243,7 +243,7 @@ func TestAgentDoesNotDecideOnThePage(t *testing.T) {
 	if w.exists("stolen") {
 		t.Error("the agent decided")
 	}
-	if text := w.Do("attention"); text != "nothing waits for you\n" {
+	if text := w.Do("attention"); strings.Contains(text, "approval") {
 		t.Errorf("%s", text)
 	}
 }

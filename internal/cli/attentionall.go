@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/attention"
+	"den/internal/home"
+	"den/internal/keeper"
+)
+
+// attentionLimit bounds how long a keeper may take to tell what waits.
+const attentionLimit = 3 * time.Second
+
+// everywhere lists what needs a person in all workspaces that have a keeper,
+// and in all Homes, what waits longest first.
+func (a *app) everywhere(ctx context.Context) (keeper.Attention, error) {
+	all := keeper.Attention{Waiting: []keeper.Waiting{}}
+	own, err := a.home()
+	if err != nil {
+		return all, err
+	}
+	caller := keeper.Caller{Home: own, Getenv: a.getenv}
+	here, _ := a.stateDir("") // Best effort: without one no workspace is the nearest.
+	kept := keeper.Kept(caller)
+	answers := make([]*keeper.Attention, len(kept))
+	var asking sync.WaitGroup
+	for i, place := range kept {
+		asking.Go(func() { answers[i] = askWorkspace(ctx, place, place == here) })
+	}
+	asking.Wait()
+	tags := map[string]bool{} // of the sessions whose keepers tell of them
+	for i, answer := range answers {
+		if answer == nil {
+			all.Unreachable = append(all.Unreachable, kept[i].Config)
+			continue
+		}
+		if id, err := kept[i].Identify(caller); err == nil {
+			tags[id.ID] = true
+		}
+		all.Waiting = append(all.Waiting, answer.Waiting...)
+		all.Recent = append(all.Recent, answer.Recent...)
+		all.Unreachable = append(all.Unreachable, answer.Unreachable...)
+	}
+	for _, root := range a.allHomes(own) {
+		all.Waiting = append(all.Waiting, waitingSessions(root, root == own, tags)...)
+	}
+	slices.SortStableFunc(all.Waiting, longestFirst)
+	return all, nil
+}
+
+// longestFirst orders what waits; what waits for an unknown time is last.
+func longestFirst(a, b keeper.Waiting) int {
+	if x, y := a.Since.IsZero(), b.Since.IsZero(); x != y {
+		if x {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+}
+
+// askWorkspace asks one keeper; nil if it does not answer. Its commands name the
+// workspace's file where it is not the nearest one.
+func askWorkspace(ctx context.Context, place keeper.StateDir, nearest bool) *keeper.Attention {
+	ctx, cancel := context.WithTimeout(ctx, attentionLimit)
+	defer cancel()
+	c, err := place.Dial(ctx, Version)
+	if err != nil {
+		return nil
+	}
+	defer c.Close() // Best effort: it was only read.
+	from := keeper.AttentionFrom{}
+	if !nearest {
+		from.File = place.Config
+	}
+	var all keeper.Attention
+	if err := c.Call(ctx, keeper.MethodAttention, from, &all); err != nil {
+		return nil
+	}
+	if nearest {
+		return &all
+	}
+	for i := range all.Waiting { // two workspaces may have agents of one name
+		all.Waiting[i].Workspace = place.Config
+		all.Waiting[i].ID = place.Config + ":" + all.Waiting[i].ID
+	}
+	return &all
+}
+
+// allHomes lists the own Home and the others of this user.
+func (a *app) allHomes(own home.Home) []home.Home {
+	homes := []home.Home{own}
+	others, _ := home.NewRegistry(a.getenv).Homes() // Best effort: the registry is advisory.
+	for _, h := range others {
+		if _, err := os.Stat(h.Path); err == nil && h.Path != own.Path {
+			homes = append(homes, home.Home{Path: h.Path})
+		}
+	}
+	return homes
+}
+
+// waitingSessions lists what needs a person in the sessions of a Home, without
+// those of agents whose keeper tells of them.
+func waitingSessions(root home.Home, own bool, tags map[string]bool) []keeper.Waiting {
+	dirs, err := root.All()
+	if err != nil {
+		return nil // what cannot be read is told by 'den ls'
+	}
+	var all []keeper.Waiting
+	for _, d := range dirs {
+		m, err := d.Inspect()
+		if err != nil {
+			continue
+		}
+		if tag, _, ok := strings.Cut(m.Name, "."); ok && tags[tag] {
+			continue
+		}
+		if at := d.Attention(m); at.State.NeedsPerson() {
+			all = append(all, waitingSession(d, m, at, own))
+		}
+	}
+	return all
+}
+
+func waitingSession(d home.Dir, m *home.Manifest, at attention.Attention, own bool) keeper.Waiting {
+	name, prefix := m.Name, "den "
+	if !own {
+		prefix += "--home " + shellWord(d.Home.Path) + " "
+	}
+	if newest, err := d.Home.Find(m.Name); err != nil || newest.ID != d.ID {
+		name = m.ID // another session has its name by now
+	}
+	name = shellWord(name)
+	action := func(what, verb, rest string) keeper.Action {
+		return keeper.Action{Name: what, Command: prefix + verb + " " + name + rest}
+	}
+	w := keeper.Waiting{
+		ID: "session:" + m.ID, Session: m.Name, Home: d.Home.Path, State: at.State, Since: at.Since, What: at.What, Evidence: cmp.Or(at.Source, "its record"),
+		Actions: []keeper.Action{action("look", "snapshot", ""), action("seen", "seen", "")},
+	}
+	switch {
+	case at.State == attention.Asking:
+		w.Kind, w.Actions = keeper.WaitingCell, []keeper.Action{action("answer", "answer", " TEXT"), action("interrupt", "int", "")}
+	case at.State == attention.Failed:
+		w.Kind = keeper.WaitingFailed
+	case m.Status.Final():
+		w.Kind, w.What = keeper.WaitingDone, "it has ended"
+	default:
+		w.Kind, w.What = keeper.WaitingDone, "its turn is over"
+	}
+	return w
+}
+
+// shellWord quotes a word for a POSIX shell, where that is needed.
+func shellWord(word string) string {
+	odd := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r))
+	}
+	if word != "" && strings.IndexFunc(word, odd) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// followEverywhere tells of changes of what needs a person until the context
+// ends.
+func (a *app) followEverywhere(ctx context.Context, tell func(attentionChange) error) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var known []keeper.Waiting
+	for {
+		now, err := a.everywhere(ctx)
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err() // what was cut off is not the truth
+		}
+		var changes []attentionChange
+		changes, known = attentionChanges(known, now)
+		for _, change := range changes {
+			if err := tell(change); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
