@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,21 +62,22 @@ func TestWebDashboard(t *testing.T) {
 	w.do("new", "work", "cat")
 	d := w.serveWeb()
 	address := strings.TrimSpace(d.line)
-	if !strings.HasPrefix(address, "http://127.0.0.1:") || !strings.Contains(address, "/?token=") {
+	if !strings.HasPrefix(address, "http://127.0.0.1:") || !strings.Contains(address, "/#token=") {
 		t.Fatalf("it printed %q", d.line)
 	}
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &http.Client{Jar: jar, Timeout: time.Minute}
+	c := &http.Client{Timeout: time.Minute}
 	defer c.CloseIdleConnections()
-	bare, _, _ := strings.Cut(address, "?")
+	root, token, _ := strings.Cut(address, "#token=")
 	for _, test := range []struct {
-		address string
-		want    int
-	}{{bare, http.StatusUnauthorized}, {address, http.StatusOK}, {bare, http.StatusOK}} {
-		r, err := c.Get(test.address)
+		path, token string
+		want        int
+	}{{"", "", http.StatusOK}, {"live", "", http.StatusUnauthorized}, {"live", token, http.StatusUpgradeRequired}} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, root+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+test.token)
+		r, err := c.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}

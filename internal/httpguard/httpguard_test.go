@@ -71,6 +71,27 @@ func TestBearer(t *testing.T) {
 	}
 }
 
+func TestProtocolToken(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"den.live"}, ""},
+		{[]string{"den.live, den.token.abc_-1"}, "abc_-1"},
+		{[]string{"den.token.abc,den.live"}, "abc"},
+		{[]string{"den.live", "den.token.abc"}, "abc"},
+		{[]string{"den.token."}, ""},
+		{[]string{"xden.token.abc"}, ""},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/live", nil)
+		r.Header["Sec-Websocket-Protocol"] = c.lines
+		if got := httpguard.ProtocolTokenOf(r); got != c.want {
+			t.Errorf("%q: %q, want %q", c.lines, got, c.want)
+		}
+	}
+}
+
 func TestListen(t *testing.T) {
 	l, err := httpguard.Listen(t.Context(), "it", "")
 	if err != nil {

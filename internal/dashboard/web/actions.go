@@ -19,25 +19,23 @@ import (
 )
 
 const (
-	actionHeader = "X-Den-Actions" // carries the token of the page
-	maxAction    = 4 << 10         // bytes of a request
-	actionLimit  = 15 * time.Second
+	maxAction   = 4 << 10 // bytes of a request
+	actionLimit = 15 * time.Second
 )
 
 // actions lets pages decide what agents ask for. A request must come from
-// den's own page, which alone can read the token, and from a process that is
-// no agent's: an agent may have found the address and its token.
+// den's own page, which alone has the token (the guard has seen it), and from a
+// process that is no agent's: an agent may have found the address.
 type actions struct {
-	token string
-	by    string // who decides, for audit logs
-	hub   *hub
+	by  string // who decides, for audit logs
+	hub *hub
 }
 
 // connKey is the context's key of a request's connection.
 type connKey struct{}
 
 func newActions(o Options, h *hub) *actions {
-	return &actions{token: httpguard.NewToken(), by: "web page of " + o.User, hub: h}
+	return &actions{by: "web page of " + o.User, hub: h}
 }
 
 // refusal is why a request is not carried out.
@@ -55,8 +53,6 @@ func (a *actions) check(r *http.Request) *refusal {
 		return &refusal{http.StatusForbidden, "den acts only for its own page"}
 	case !isJSON(r.Header.Get("Content-Type")):
 		return &refusal{http.StatusUnsupportedMediaType, "a decision is JSON"}
-	case !httpguard.Equal(r.Header.Get(actionHeader), a.token):
-		return &refusal{http.StatusForbidden, "the page is from an earlier start of the dashboard: load it again"}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -14,21 +13,8 @@ import (
 
 func allowActions(o *web.Options) { o.AllowActions, o.User = true, "tester" }
 
-var metaToken = regexp.MustCompile(`<meta name="den-actions" content="([^"]*)">`)
-
-// actionToken loads the page and returns the token in it.
-func (w *world) actionToken(c *http.Client) string {
-	w.T.Helper()
-	_, body := get(w.T, c, w.server.URL())
-	found := metaToken.FindStringSubmatch(body)
-	if found == nil {
-		w.T.Fatalf("the page has no place for a token:\n%s", body)
-	}
-	return found[1]
-}
-
 // decision is a request as the page makes it.
-func (w *world) decision(token, body string) *http.Request {
+func (w *world) decision(body string) *http.Request {
 	w.T.Helper()
 	r, err := http.NewRequestWithContext(within(w.T), http.MethodPost, w.root()+"api/decisions", strings.NewReader(body))
 	if err != nil {
@@ -37,22 +23,18 @@ func (w *world) decision(token, body string) *http.Request {
 	r.Header.Set("Origin", strings.TrimSuffix(w.root(), "/"))
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("X-Den-Actions", token)
 	return r
 }
 
 const goodDecision = `{"agent":"coder","id":"k3f","option":"deny"}`
 
-// Without --allow-actions there is nothing to post to, and no token.
+// Without --allow-actions there is nothing to post to.
 func TestPageDecidesNothingUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, filepath.Join(t.TempDir(), "den.toml"))
-	c := visitor(t)
-	if token := w.actionToken(c); token != "" {
-		t.Errorf("the page has a token: %s", token)
-	}
+	c := w.visitor()
 	for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodPut, http.MethodOptions} {
-		r := w.decision("", goodDecision)
+		r := w.decision(goodDecision)
 		r.Method = method
 		answer, err := c.Do(r)
 		if err != nil {
@@ -78,11 +60,7 @@ func TestActionsNeedALoopbackAddress(t *testing.T) {
 func TestForgedDecisionsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, filepath.Join(t.TempDir(), "den.toml"), allowActions)
-	own := visitor(t)
-	token := w.actionToken(own)
-	if len(token) < 40 {
-		t.Fatalf("token %q", token)
-	}
+	own := w.visitor()
 	u, err := url.Parse(w.server.URL())
 	if err != nil {
 		t.Fatal(err)
@@ -96,9 +74,6 @@ func TestForgedDecisionsAreRefused(t *testing.T) {
 	}
 	host := func(name string) func(*http.Request) {
 		return func(r *http.Request) {
-			for _, c := range own.Jar.Cookies(r.URL) { // a client has none for another name
-				r.AddCookie(c)
-			}
 			r.Host = name + ":" + u.Port()
 			r.Header.Set("Origin", "http://"+r.Host)
 		}
@@ -122,10 +97,8 @@ func TestForgedDecisionsAreRefused(t *testing.T) {
 		{"a form with files", header("Content-Type", "multipart/form-data; boundary=x"), http.StatusUnsupportedMediaType},
 		{"a form of text", header("Content-Type", "text/plain"), http.StatusUnsupportedMediaType},
 		{"no type", header("Content-Type", ""), http.StatusUnsupportedMediaType},
-		{"no token", header("X-Den-Actions", ""), http.StatusForbidden},
-		{"a wrong token", header("X-Den-Actions", strings.Repeat("A", len(token))), http.StatusForbidden},
-		{"the address's token", header("X-Den-Actions", u.Query().Get("token")), http.StatusForbidden},
-		{"no cookie", header("Cookie", "none=here"), http.StatusUnauthorized},
+		{"no token", as, http.StatusUnauthorized},
+		{"a token as for a WebSocket", header("Sec-WebSocket-Protocol", "den.token."+w.token()), http.StatusUnauthorized},
 		{"GET", method(http.MethodGet), http.StatusMethodNotAllowed},
 		{"PUT", method(http.MethodPut), http.StatusMethodNotAllowed},
 		{"a preflight", method(http.MethodOptions), http.StatusMethodNotAllowed},
@@ -137,11 +110,11 @@ func TestForgedDecisionsAreRefused(t *testing.T) {
 		{"a charset", header("Content-Type", "application/json; charset=utf-8"), http.StatusServiceUnavailable},
 		{"the page's own", as, http.StatusServiceUnavailable},
 	} {
-		r := w.decision(token, goodDecision)
+		r := w.decision(goodDecision)
 		test.change(r)
 		c := own
-		if test.name == "no cookie" {
-			c = visitor(t)
+		if test.want == http.StatusUnauthorized {
+			c = stranger(t)
 		}
 		status, body := do(t, c, r)
 		if status != test.want || status == http.StatusServiceUnavailable && !strings.Contains(body, "no keeper") {
@@ -163,7 +136,7 @@ func TestForgedDecisionsAreRefused(t *testing.T) {
 		"no option":    {`{"agent":"coder","id":"k3f"}`, http.StatusBadRequest},
 		"other option": {`{"agent":"coder","id":"k3f","option":"maybe"}`, http.StatusBadRequest},
 	} {
-		if status, body := do(t, own, w.decision(token, test.body)); status != test.want {
+		if status, body := do(t, own, w.decision(test.body)); status != test.want {
 			t.Errorf("%s: %d, want %d\n%s", name, status, test.want, body)
 		}
 	}

@@ -1,13 +1,11 @@
 package web
 
 import (
-	"bytes"
 	"embed"
 	"io/fs"
 	"mime"
 	"net/http"
 	"path"
-	"strings"
 )
 
 // The page: written by hand, served as it is.
@@ -35,23 +33,6 @@ func serveAsset(name string) http.HandlerFunc {
 		w.Write(data) // Best effort: a browser that went away needs none.
 	}
 }
-
-// index serves the page. Where it may act it gets the token that its requests
-// must carry: another page cannot read it.
-func (s *Server) index(w http.ResponseWriter, r *http.Request) {
-	data, err := fs.ReadFile(assets, "assets/index.html")
-	if err != nil {
-		panic("web: the page is missing: " + err.Error())
-	}
-	if s.actions != nil {
-		data = bytes.Replace(data, []byte(actionsMeta), []byte(strings.Replace(actionsMeta, `""`, `"`+s.actions.token+`"`, 1)), 1)
-	}
-	w.Header().Set("Content-Type", types[".html"])
-	w.Write(data) // Best effort: a browser that went away needs none.
-}
-
-// actionsMeta is where the page finds the token; empty, it has no buttons.
-const actionsMeta = `<meta name="den-actions" content="">`
 
 // attachment names a download.
 func attachment(h http.Header, kind, name string) {

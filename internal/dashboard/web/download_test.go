@@ -32,8 +32,7 @@ func TestDownloads(t *testing.T) {
 	w.Do("new", "sh", "--cols", "40", "--rows", "10", "bash")
 	w.Do("run", "sh", "clear; echo only then")
 	w.Do("run", "sh", "clear; echo only now")
-	c := visitor(t)
-	get(t, c, w.server.URL())
+	c := w.visitor()
 	address := w.listed(c, "sh")
 	var line struct {
 		Cells []struct {
@@ -80,8 +79,7 @@ func TestWhatCannotBeAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	w.Do("new", "sh", "cat")
-	c := visitor(t)
-	get(t, c, w.server.URL())
+	c := w.visitor()
 	address := w.listed(c, "sh")
 	for _, test := range []struct {
 		address string

@@ -8,16 +8,18 @@ import (
 	"den/internal/httpguard"
 )
 
-// guard admits only requests with the token, and none made by other pages.
+// guard admits only requests with the token, and none made by other pages. The
+// page's own files are for everybody: they hold nothing that is secret.
+//
+// There is no cookie: one reaches every port of a host, and so whatever else
+// listens on this machine.
 type guard struct {
-	token  string // in the address that is printed
-	cookie string // the cookie's name: cookies do not tell ports apart
-	secret string // the cookie's value
-	name   string // the host name that the server was told to listen on, or ""
+	token string // in the fragment of the address that is printed
+	name  string // the host name that the server was told to listen on, or ""
 }
 
-func newGuard(listenOn string, port string) *guard {
-	g := &guard{token: httpguard.NewToken(), secret: httpguard.NewToken(), cookie: "den-web-" + port}
+func newGuard(listenOn string) *guard {
+	g := &guard{token: httpguard.NewToken()}
 	if host, _, err := net.SplitHostPort(listenOn); err == nil {
 		g.name = host
 	}
@@ -33,34 +35,29 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 			http.Error(w, "den does not answer to this name: use the address that it printed", http.StatusMisdirectedRequest)
 		case fromElsewhere(r):
 			http.Error(w, "den does not answer to other pages", http.StatusForbidden)
-		case r.URL.Path == "/" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
-			g.admit(w, r)
-		case !g.admitted(r):
-			http.Error(w, "den: open the address with the token that 'den dashboard --web' printed", http.StatusUnauthorized)
+		case !isPublic(r) && !g.admitted(r):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "den: open the address that 'den dashboard --web' printed: each start of it makes a new one", http.StatusUnauthorized)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// admit turns the token of the address into a cookie, so that the token stays
-// neither in the address bar nor in links.
-func (g *guard) admit(w http.ResponseWriter, r *http.Request) {
-	if !httpguard.Equal(r.URL.Query().Get("token"), g.token) {
-		http.Error(w, "den: this token is not (or no longer) valid: each start of the dashboard makes a new one", http.StatusUnauthorized)
-		return
-	}
-	http.SetCookie(w, &http.Cookie{Name: g.cookie, Value: g.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+// isPublic reports whether a request is for a file of the page.
+func isPublic(r *http.Request) bool {
+	return r.URL.Path == "/" || strings.HasPrefix(r.URL.Path, "/assets/")
 }
 
+// admitted reports whether a request has the token: in a header, or as a
+// subprotocol, which is all that a page can send with a WebSocket.
 func (g *guard) admitted(r *http.Request) bool {
-	c, err := r.Cookie(g.cookie)
-	return err == nil && httpguard.Equal(c.Value, g.secret)
+	return httpguard.Equal(httpguard.TokenOf(r), g.token) ||
+		r.URL.Path == livePath && httpguard.Equal(httpguard.ProtocolTokenOf(r), g.token)
 }
 
 // fromElsewhere reports whether another page asks. A link that leads to the
-// page is fine: it needs the token.
+// page is fine: it shows nothing without the token.
 func fromElsewhere(r *http.Request) bool {
 	link := r.URL.Path == "/" && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Mode") == "navigate"
 	return !link && !httpguard.SameOrigin(r)

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -11,6 +12,9 @@ import (
 )
 
 const (
+	livePath     = "/live"
+	liveProtocol = "den.live" // what the server chooses: it never repeats the token
+
 	maxThumbs   = 256      // screens that a page may watch; what is above it is not shown
 	maxAsked    = 64 << 10 // bytes of what a page says at once
 	maxInFlight = 3        // messages that a page has not drawn yet
@@ -18,6 +22,9 @@ const (
 	messageGap  = 33 * time.Millisecond
 	writeLimit  = 30 * time.Second // a browser that takes nothing for so long is gone
 )
+
+// tooMany is for the person who has opened one page too many.
+var tooMany = fmt.Sprintf("%d pages of this dashboard are open already. Close one: this one goes on by itself.", maxPages)
 
 // asked is a message from a page: what it shows, and what it has drawn.
 type asked struct {
@@ -28,10 +35,12 @@ type asked struct {
 
 // told is what a page hears.
 type told struct {
-	N      uint64          `json:"n"`
-	Now    time.Time       `json:"now"` // ages are counted by this clock
-	Homes  json.RawMessage `json:"homes,omitempty"`
-	Agents json.RawMessage `json:"agents,omitempty"`
+	N     uint64          `json:"n"`
+	Now   time.Time       `json:"now"` // ages are counted by this clock
+	Homes json.RawMessage `json:"homes,omitempty"`
+	// Actions says that the page may decide; it is told with Homes.
+	Actions bool            `json:"actions,omitempty"`
+	Agents  json.RawMessage `json:"agents,omitempty"`
 	// Kernels are the agents that sleep and wake.
 	Kernels json.RawMessage `json:"kernels,omitempty"`
 	Paints  []toldPaint     `json:"paints,omitempty"`
@@ -61,19 +70,23 @@ type page struct {
 }
 
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-s.pages:
-		defer func() { s.pages <- struct{}{} }()
-	default:
-		http.Error(w, "den: too many pages are open", http.StatusServiceUnavailable)
+	if r.Header.Get("Upgrade") == "" { // a page asks whether it is let in
+		http.Error(w, "den: this is the address of a WebSocket", http.StatusUpgradeRequired)
 		return
 	}
-	conn, err := websocket.Accept(w, r, nil) // it checks the origin once more
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{liveProtocol}}) // it checks the origin once more
 	if err != nil {
 		s.words.Printf("open a page's connection: %v", err)
 		return
 	}
 	conn.SetReadLimit(maxAsked)
+	select {
+	case <-s.pages:
+		defer func() { s.pages <- struct{}{} }()
+	default: // a browser tells a page why a connection was closed, but not why none was opened
+		conn.Close(websocket.StatusTryAgainLater, tooMany) // Best effort: it ends either way.
+		return
+	}
 	p := &page{server: s, conn: conn, wake: make(chan struct{}, 1), slots: map[slotKey]*slot{}}
 	p.run(r.Context())
 }
@@ -156,6 +169,7 @@ func (p *page) gather() *told {
 	}
 	m := &told{N: p.n + 1, Now: time.Now()}
 	m.Homes, m.Agents, m.Kernels, p.seen = p.server.hub.since(p.seen)
+	m.Actions = m.Homes != nil && p.server.actions != nil
 	for key, s := range p.slots {
 		if !s.dirty {
 			continue

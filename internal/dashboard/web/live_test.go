@@ -161,10 +161,8 @@ func TestSlowBrowserSkipsToTheNewest(t *testing.T) {
 	w := newWorld(t, "")
 	w.Do("new", "flood", "bash", "-c", "seq 1 20000; echo the end; cat")
 	w.Do("wait", "flood", "--text", "the end")
-	c := visitor(t)
-	get(t, c, w.server.URL())
 	ctx := within(t)
-	conn, _, err := w.dial(ctx, c, "")
+	conn, _, err := w.dial(ctx, "", w.token())
 	if err != nil {
 		t.Fatal(err)
 	}

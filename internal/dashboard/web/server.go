@@ -3,12 +3,10 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -66,12 +64,8 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("serve the dashboard: %w", err), l.Close())
-	}
 	s := &Server{
-		model: o.Model, nights: o.Nights, hub: newHub(o), guard: newGuard(o.Addr, port), listener: l,
+		model: o.Model, nights: o.Nights, hub: newHub(o), guard: newGuard(o.Addr), listener: l,
 		words: log.New(o.Words, "den web: ", log.LstdFlags|log.LUTC|log.Lmsgprefix),
 		pages: tokens(maxPages), films: tokens(maxFilms),
 	}
@@ -94,9 +88,9 @@ func tokens(n int) chan struct{} {
 }
 
 // URL returns the address for a person. It contains the token: whoever has it
-// sees all that the dashboard shows.
+// sees all that the dashboard shows. Browsers send nobody what is behind the #.
 func (s *Server) URL() string {
-	return "http://" + httpguard.HostPort(s.listener) + "/?" + url.Values{"token": {s.guard.token}}.Encode()
+	return "http://" + httpguard.HostPort(s.listener) + "/#token=" + s.guard.token
 }
 
 // Loopback reports whether only this machine can connect.
@@ -157,9 +151,9 @@ func (s *Server) end() {
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
-	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET "+livePath, s.live)
 	for what, answer := range s.playing() {
 		mux.HandleFunc("GET /api/sessions/{id}/"+what, s.of(answer))
 	}

@@ -3,6 +3,7 @@
 import { Agents } from "./agents.js";
 import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
+import { showLink } from "./link.js";
 import { Nights } from "./nights.js";
 import { Stage } from "./stage.js";
 import { Tick } from "./tick.js";
@@ -33,6 +34,7 @@ function heard(m) {
     fleet.skew = Date.parse(m.now) - Date.now();
     fleet.list(m.homes.homes, m.homes.problem);
     agents.list(m.agents ?? null);
+    attention.allow(m.actions ?? false);
     attention.list(m.agents?.attention ?? null);
     nights.list(m.kernels ?? null);
     route();
@@ -215,7 +217,4 @@ addEventListener("keydown", (e) => {
   act(e);
 });
 
-wire = new Wire(heard, (state) => {
-  $("link").dataset.state = state;
-  $("link").lastChild.textContent = { connecting: "connecting", live: "live", lost: "connection lost" }[state];
-});
+wire = new Wire(heard, showLink);

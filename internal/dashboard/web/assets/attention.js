@@ -24,8 +24,15 @@ export class Attention {
   constructor(find, now) {
     this.find = find;
     this.now = now;
-    this.token = document.querySelector('meta[name="den-actions"]').content;
+    this.may = false;
     this.waiting = [];
+  }
+
+  // allow says whether the page may decide: den tells it with each listing.
+  allow(may) {
+    if (may === this.may) return;
+    this.may = may;
+    this.#requests.clear(); // their buttons are made with them
   }
 
   // of is how much of an agent waits.
@@ -75,7 +82,7 @@ export class Attention {
   #request(w) {
     let card = this.#requests.get(w.id);
     if (!card) {
-      card = new Request(w, { token: this.token, session: this.find(w.session), armed: () => !this.#timer, moved: () => this.#settle(), dismiss: () => this.#dismiss(w.id) });
+      card = new Request(w, { may: this.may, session: this.find(w.session), armed: () => !this.#timer, moved: () => this.#settle(), dismiss: () => this.#dismiss(w.id) });
       this.#requests.set(w.id, card);
     }
     return card;
@@ -92,7 +99,7 @@ export class Attention {
     if (!a) return "The keeper does not answer: this may have changed.";
     if (a.unreachable?.length) return `No answer from the harness of ${a.unreachable.join(", ")}.`;
     if (!this.#cards().length) return "Nothing waits.";
-    return this.token ? "" : "This page only shows. ‘den dashboard --web --allow-actions’ decides here.";
+    return this.may ? "" : "This page only shows. ‘den dashboard --web --allow-actions’ decides here.";
   }
 
   // settle lets buttons rest when cards have moved: one came, went or ended.

@@ -9,8 +9,8 @@ const words = { approved: "Approved", denied: "Denied", expired: "Expired: nobod
 export class Request {
   ended = false;
 
-  // o has the page's token, or "", the agent's session, or null, and armed,
-  // moved and dismiss.
+  // o has may, whether the page may decide, the agent's session, or null, and
+  // armed, moved and dismiss.
   constructor(w, o) {
     this.o = o;
     this.id = w.id;
@@ -47,7 +47,7 @@ export class Request {
   }
 
   #buttons(w) {
-    if (!this.o.token) {
+    if (!this.o.may) {
       this.foot.replaceChildren(...w.actions.map((x) => el("code", {}, visible(x.command))));
       return;
     }
@@ -67,7 +67,7 @@ export class Request {
     this.root.dataset.busy = "yes";
     this.say(option === "approve" ? "Approving …" : "Denying …", "busy");
     try {
-      const d = await send("/api/decisions", this.o.token, { agent: this.agent, id: this.approval, option, always, why: this.why.value.trim() });
+      const d = await send("/api/decisions", { agent: this.agent, id: this.approval, option, always, why: this.why.value.trim() });
       this.end({ state: d.state, always: d.always, note: d.note, by: "this page" });
     } catch (err) {
       if (!this.ended) this.say(err.message, "bad"); // else it was told how it ended

@@ -2,16 +2,23 @@
 // what it was sent: den sends the next screens then, and always the newest. A
 // hidden page draws nothing, so it asks for nothing.
 
+import { bearer, forget, onToken, token } from "./token.js";
+
+const full = 1013; // the code of a connection that is closed because there are too many
+
 export class Wire {
   #socket = null;
   #asked = { thumbs: [], large: "" };
   #wait = 250;
 
-  // heard takes each message; state takes "connecting", "live" and "lost".
+  // heard takes each message; state takes how the connection is: "connecting",
+  // "live", "lost", "full" (with why), and "locked": there is no token, or den
+  // does not take it.
   constructor(heard, state) {
     this.heard = heard;
     this.state = state;
     document.addEventListener("visibilitychange", () => this.#ask());
+    onToken(() => this.#connect());
     this.#connect();
   }
 
@@ -27,38 +34,57 @@ export class Wire {
   }
 
   #connect() {
-    const socket = this.#socket = new WebSocket(`ws://${location.host}/live`);
+    this.#socket?.close();
+    this.#socket = null;
+    if (!token()) return this.state("locked");
+    const socket = this.#socket = new WebSocket(`ws://${location.host}/live`, ["den.live", `den.token.${token()}`]);
+    let opened = false, first = true;
     socket.onopen = () => {
-      this.#wait = 250;
-      this.state("live");
+      opened = true;
       this.#ask();
     };
     socket.onmessage = (event) => requestAnimationFrame(() => {
       if (socket !== this.#socket) return;
+      if (first) this.state("live");
+      first = false;
+      this.#wait = 250;
       const m = JSON.parse(event.data);
       this.heard(m);
       this.#say({ ack: m.n });
     });
-    socket.onclose = () => {
-      this.state("lost");
-      setTimeout(() => this.#connect(), this.#wait);
-      this.#wait = Math.min(this.#wait * 2, 5000);
-    };
+    socket.onclose = (e) => this.#closed(socket, opened, e);
   }
+
+  // closed says why a connection is over, and makes another one in a while. A
+  // browser does not tell why one was not opened, so den is asked.
+  async #closed(socket, opened, { code, reason }) {
+    if (socket !== this.#socket) return;
+    this.state(code === full ? "full" : "lost", reason);
+    const mine = token();
+    if (!opened && await refused() && mine === token()) {
+      forget();
+      return this.state("locked");
+    }
+    setTimeout(() => { if (socket === this.#socket) this.#connect(); }, this.#wait);
+    this.#wait = Math.min(this.#wait * 2, 5000);
+  }
+}
+
+// refused reports whether den does not take the token.
+async function refused() {
+  try { return (await fetch("/live", { headers: bearer(), credentials: "omit" })).status === 401; } catch { return false; }
 }
 
 // ask fetches one answer; an error is what den says.
 export async function ask(path, signal) {
-  const r = await fetch(path, { signal, credentials: "same-origin" });
+  const r = await fetch(path, { signal, headers: bearer(), credentials: "omit" });
   if (r.ok) return r.json();
   throw await refusal(r);
 }
 
-// send posts JSON with the token of the page; an error is what den says.
-export async function send(path, token, body) {
-  const r = await fetch(path, {
-    method: "POST", credentials: "same-origin", headers: { "Content-Type": "application/json", "X-Den-Actions": token }, body: JSON.stringify(body),
-  });
+// send posts JSON; an error is what den says.
+export async function send(path, body) {
+  const r = await fetch(path, { method: "POST", credentials: "omit", headers: { ...bearer(), "Content-Type": "application/json" }, body: JSON.stringify(body) });
   if (r.ok) return r.json();
   throw await refusal(r);
 }
@@ -74,7 +100,7 @@ async function refusal(r) {
 // save downloads a file; an error is what den says. A link alone could not
 // tell a file from an error.
 export async function save(path) {
-  const r = await fetch(path, { credentials: "same-origin" });
+  const r = await fetch(path, { headers: bearer(), credentials: "omit" });
   if (!r.ok) throw await refusal(r);
   const name = /filename="?([^";]+)/.exec(r.headers.get("Content-Disposition") ?? "")?.[1] ?? "den";
   const a = document.createElement("a");

@@ -5,9 +5,7 @@
     decide-hidden ...      the same from a process that hides whose it is
 """
 
-import http.cookiejar
 import json
-import re
 import subprocess
 import sys
 import urllib.error
@@ -15,12 +13,10 @@ import urllib.request
 
 
 def decide(url, agent, approval):
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-    page = opener.open(url).read().decode()
-    token = re.search(r'name="den-actions" content="([^"]+)"', page).group(1)
-    root = url.split("/?")[0]
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    root, token = url.split("/#token=")
     body = json.dumps({"agent": agent, "id": approval, "option": "approve"}).encode()
-    headers = {"Content-Type": "application/json", "Origin": root, "Sec-Fetch-Site": "same-origin", "X-Den-Actions": token}
+    headers = {"Content-Type": "application/json", "Origin": root, "Sec-Fetch-Site": "same-origin", "Authorization": f"Bearer {token}"}
     try:
         return opener.open(urllib.request.Request(root + "/api/decisions", body, headers)).read().decode()
     except urllib.error.HTTPError as err:
