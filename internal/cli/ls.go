@@ -124,7 +124,7 @@ func printSessions(to sheet, sessions []listed, all bool) {
 	for _, s := range sessions {
 		rows = append(rows, []span{
 			{s.Session, strong}, s.statusSpan(), attentionSpan(s.Attention), {text: fmt.Sprint(s.PID)}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
-			{text: formatAge(time.Since(s.Created))}, {text: oneLine(strings.Join(s.Command, " "), 60)},
+			{text: formatAge(time.Since(s.Created))}, {text: oneLine(strings.Join(home.ShownCommand(s.Command), " "), 60)},
 		})
 	}
 	to.table(rows)

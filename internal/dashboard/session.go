@@ -34,7 +34,7 @@ type Session struct {
 	Home       string            `json:"home"`
 	Status     home.Status       `json:"status"`
 	Failure    string            `json:"failure,omitempty"`
-	Command    []string          `json:"command"`
+	Command    []string          `json:"command"` // without the variables that it sets: home.ShownCommand
 	Cwd        string            `json:"cwd"`
 	Cols       int               `json:"cols"` // as it was started; a frame has the size of its moment
 	Rows       int               `json:"rows"`
@@ -102,7 +102,7 @@ func (s *Session) Matches(words string) bool {
 func describe(d home.Dir, m *home.Manifest) Session {
 	return Session{
 		Dir: d, ID: d.ID, Name: m.Name, Home: d.Home.Path, Status: m.Status, Failure: m.Failure,
-		Command: m.Command, Cwd: m.Cwd, Cols: m.Cols, Rows: m.Rows, Labels: m.Labels,
+		Command: home.ShownCommand(m.Command), Cwd: m.Cwd, Cols: m.Cols, Rows: m.Rows, Labels: m.Labels,
 		Created: m.Created, Ended: m.Ended, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
 	}
 }

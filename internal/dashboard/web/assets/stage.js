@@ -311,6 +311,13 @@ export class Stage {
     if (mine === this.#playing) this.newest();
   }
 
+  // name says for those who do not see it which screen this is.
+  #name(when) {
+    const s = this.session, shown = this.shown;
+    const size = shown ? `, ${shown.cols} columns, ${shown.rows} rows` : "";
+    $("screen").setAttribute("aria-label", s ? `Screen of ${s.title ?? shortName(s)}${size}${when || (isActive(s) ? ", live" : ", as it ended")}` : "No screen");
+  }
+
   #moment() {
     const at = this.timeline.at, live = at === null, line = this.timeline.line;
     document.body.dataset.time = live ? "now" : "past";
@@ -319,6 +326,7 @@ export class Stage {
     $("moment").textContent = line ? `${clock(shown)}${live ? "" : ` · ${wall(this.timeline.start, at)}`}` : "";
     this.moved(live ? null : at, live || !line ? null : this.timeline.start + at / 1e6);
     $("now").setAttribute("aria-pressed", live);
+    this.#name(live ? "" : `, at ${line ? wall(this.timeline.start, at) : clock(at)}`);
     $("now").lastChild.textContent = this.session && !isActive(this.session) ? "End" : "Live";
   }
 }
