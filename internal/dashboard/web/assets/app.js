@@ -1,5 +1,6 @@
 // The page: what is shown where, and the keys.
 
+import { change, fleetAddress, here, stands } from "./address.js";
 import { Agents } from "./agents.js";
 import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
@@ -25,7 +26,10 @@ const fleet = new Fleet((ids) => {
 });
 const agents = new Agents((name) => fleet.named(name));
 const attention = new Attention((name) => fleet.named(name), () => fleet.now());
-const stage = new Stage((at, clock) => tick.moved(clock));
+const stage = new Stage((at, clock) => {
+  tick.moved(clock);
+  stands(() => stage.at);
+});
 const nights = new Nights(() => fleet.now());
 const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 
@@ -48,18 +52,38 @@ function heard(m) {
   }
 }
 
-function route() {
-  const [what, name, number, terminal = ""] = location.hash.slice(2).split("/").map(decoded);
-  if (what === "kernel" && Number(number) > 0) return openTick(name, Number(number), terminal);
-  if (opened === "tick") shut();
-  const id = location.hash.slice(2);
-  const s = id ? fleet.find(id) : null;
-  if (s && opened === id) {
-    describe(s);
+// route shows what the address says; moved says that it has changed.
+function route(moved = false) {
+  const to = here();
+  const [what, name, number, terminal = ""] = to.path;
+  if (moved) refilter(to);
+  if (what === "kernel" && Number(number) > 0) {
+    const fresh = moved || opened !== "tick";
+    openTick(name, Number(number), terminal);
+    if (fresh) stage.go(to.at);
     return;
   }
-  if (s) return open(s);
+  if (opened === "tick") shut();
+  const s = what ? fleet.find(what) : null;
+  if (s && opened === s.id) {
+    describe(s);
+    if (moved) stage.go(to.at);
+    return;
+  }
+  if (s) {
+    open(s);
+    return stage.go(to.at);
+  }
   if (opened || document.body.dataset.view !== "fleet") shut();
+}
+
+// refilter takes the filter from the address. Beside a session it stays as it
+// is, unless the address has one.
+function refilter(to) {
+  if (to.path[0] && !to.filtered) return;
+  $("filter").value = to.filter;
+  press(to.all);
+  fleet.show({ filter: to.filter, all: to.all });
 }
 
 function open(s) {
@@ -75,11 +99,6 @@ function open(s) {
   describe(s);
   retitle();
   fleet.cards.get(s.id)?.root.scrollIntoView({ block: "nearest" });
-}
-
-// decoded is a part of an address; one that makes no sense stays as it is.
-function decoded(part) {
-  try { return decodeURIComponent(part); } catch { return part; }
 }
 
 function openTick(name, number, terminal) {
@@ -121,15 +140,32 @@ function shut() {
   fleet.focusFirst();
 }
 
-function showAll(all) {
+function press(all) {
   $("show-active").setAttribute("aria-pressed", !all);
   $("show-all").setAttribute("aria-pressed", all);
-  fleet.show({ all });
 }
+
+function showAll(all) {
+  press(all);
+  fleet.show({ all });
+  change({ all: all ? "1" : "" }, true);
+}
+
+function filterBy(filter) {
+  fleet.show({ filter });
+  change({ q: filter }, !here().filter);
+}
+
+// home goes to all sessions, with the filter as it is.
+function home() { location.hash = fleetAddress($("filter").value, fleet.all); }
 
 $("show-active").onclick = () => showAll(false);
 $("show-all").onclick = () => showAll(true);
-$("filter").oninput = (e) => fleet.show({ filter: e.target.value });
+$("filter").oninput = (e) => filterBy(e.target.value);
+document.querySelector(".back").onclick = (e) => {
+  e.preventDefault();
+  home();
+};
 $("waits").onclick = (e) => {
   e.preventDefault();
   location.hash = "#/";
@@ -138,7 +174,7 @@ $("waits").onclick = (e) => {
 };
 $("theme").onclick = () => switchTheme();
 $("help-open").onclick = () => $("help").showModal();
-addEventListener("hashchange", route);
+addEventListener("hashchange", () => route(true));
 addEventListener("click", (e) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(e.target) || e.target.closest("a")) menu.open = false;
 });
@@ -160,14 +196,14 @@ function back() {
   const menu = document.querySelector("details.menu[open]");
   if (menu) menu.open = false;
   else if (opened && stage.past) stage.newest();
-  else if (opened) location.hash = "#/";
+  else if (opened) home();
 }
 
 const everywhere = {
   "/": () => $("filter").focus(),
   "?": () => $("help").showModal(),
   a: () => showAll(!fleet.all),
-  n: () => { if (opened) location.hash = "#/"; nights.focus(); },
+  n: () => { if (opened) home(); nights.focus(); },
   t: () => switchTheme(),
   Escape: back,
 };
@@ -204,7 +240,7 @@ addEventListener("keydown", (e) => {
   const field = e.target.matches?.("input");
   if (field) {
     if (e.key === "Escape" || e.key === "Enter" || e.key === "ArrowDown") {
-      if (e.key === "Escape") { e.target.value = ""; fleet.show({ filter: "" }); }
+      if (e.key === "Escape") { e.target.value = ""; filterBy(""); }
       e.preventDefault();
       fleet.focusFirst();
     }
@@ -217,4 +253,5 @@ addEventListener("keydown", (e) => {
   act(e);
 });
 
+refilter(here());
 wire = new Wire(heard, showLink);

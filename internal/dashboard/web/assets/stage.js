@@ -1,5 +1,6 @@
 // The stage: one session, large, live or at an earlier moment.
 
+import { leap } from "./address.js";
 import { Cells } from "./cells.js";
 import { Easel, cellRatio, fontSize } from "./easel.js";
 import { Screen } from "./screen.js";
@@ -20,6 +21,7 @@ export class Stage {
   #speed = 0;
   #full = false;
   #poll = 0;
+  #due = null; // the moment to show when there is a session
   #asked = 0; // what was asked for before this number was raised is not shown
 
   // moved takes the moment that is shown: its place in nanoseconds and the
@@ -27,8 +29,8 @@ export class Stage {
   constructor(moved = () => {}) {
     this.moved = moved;
     this.easel = new Easel($("large"));
-    this.timeline = new Timeline((ns) => this.seek(ns));
-    this.cells = new Cells((c) => this.seek(c.end?.seq ? c.end.elapsed_ns : c.start.elapsed_ns));
+    this.timeline = new Timeline((ns, far) => this.seek(ns, far));
+    this.cells = new Cells((c) => this.seek(c.end?.seq ? c.end.elapsed_ns : c.start.elapsed_ns, true));
     new ResizeObserver(() => this.#draw()).observe($("screen"));
     $("step-back").onclick = () => this.step(-1);
     $("step-on").onclick = () => this.step(1);
@@ -50,6 +52,7 @@ export class Stage {
     this.#follow(++this.#poll);
     if (session.base) this.#still(this.#poll);
     this.#moment();
+    if (this.#due !== null) this.go(this.#due);
     $("screen").focus({ preventScroll: true });
   }
 
@@ -220,9 +223,22 @@ export class Stage {
     }
   }
 
-  seek(ns) {
+  // seek shows a moment; far says that it was gone to at once.
+  seek(ns, far = false) {
     this.#playing = 0;
+    if (far) leap();
     this.#go(ns);
+  }
+
+  // at is the moment that is shown, or will be; null for the newest.
+  get at() { return this.#due ?? this.timeline.at; }
+
+  // go shows the moment of an address, once there is something to show.
+  go(ns) {
+    this.#due = this.session ? null : ns;
+    if (!this.session || ns === this.timeline.at) return;
+    if (ns === null) this.newest();
+    else this.seek(ns);
   }
 
   #go(ns) {
@@ -289,7 +305,7 @@ export class Stage {
     const at = this.timeline.at ?? Infinity;
     const cells = this.timeline.line?.cells ?? [];
     const found = direction < 0 ? cells.findLast((c) => c.start.elapsed_ns < at - 1e6) : cells.find((c) => c.start.elapsed_ns > at + 1e6);
-    if (found) this.seek(found.start.elapsed_ns);
+    if (found) this.seek(found.start.elapsed_ns, true);
     else if (direction > 0) this.newest();
   }
 

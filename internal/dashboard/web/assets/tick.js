@@ -13,7 +13,6 @@ export class Tick {
   terminal = ""; // the name of the one that is shown, or "": the first
   #tick = null;
   #opened = 0; // a number that each opening has for itself
-  #seek = null; // the moment to show when the terminal is there
 
   // o has the stage, session, which finds one by its id, show, which has den
   // send the screens of a session, and now, den's clock.
@@ -42,7 +41,7 @@ export class Tick {
   close() {
     this.#opened++;
     Object.assign(this, { name: "", number: 0, terminal: "" });
-    this.#tick = this.#seek = null;
+    this.#tick = null;
     this.transcript.close();
     $("neighbours").hidden = $("terminals").hidden = true;
     delete document.body.dataset.terminals;
@@ -123,8 +122,6 @@ export class Tick {
     if (!this.#tick) return; // it comes
     this.#tabs();
     const x = this.#current(this.#tick);
-    const seek = this.#seek;
-    this.#seek = null;
     if (!x) {
       this.o.show("");
       this.o.stage.none(this.terminal === "" ? "No terminal was opened in this tick." : `This tick has no terminal ${this.terminal}.`);
@@ -137,7 +134,6 @@ export class Tick {
       return this.describe();
     }
     this.o.stage.open({ ...(live ?? this.#recording(x)), ...this.#facts() });
-    if (seek !== null) this.#go(x, seek);
     this.transcript.move(null);
   }
 
@@ -177,14 +173,10 @@ export class Tick {
     let to = e.tty === undefined ? current : undefined, least = to ? apart(to, at) : Infinity;
     for (const x of meant) if (apart(x, at) < least) [to, least] = [x, apart(x, at)];
     if (!to) return;
-    if (to === current) return this.#go(to, at);
-    this.#seek = at;
-    location.hash = tickAddress(this.name, this.number, to.name);
-  }
-
-  #go(x, at) {
     $("terminals").scrollIntoView({ block: "nearest" }); // on a narrow page it may be out of sight
-    this.o.stage.seek(Math.max(0, at - Date.parse(x.opened ?? at)) * 1e6);
+    const since = Math.max(0, at - Date.parse(to.opened ?? e.at)); // milliseconds
+    if (to === current) this.o.stage.seek(since * 1e6, true);
+    else location.hash = `${tickAddress(this.name, this.number, to.name)}?t=${since / 1e3}`;
   }
 
   // moved marks what was said at the moment that the stage shows.

@@ -46,7 +46,7 @@ export class Timeline {
       this.root.setPointerCapture(e.pointerId);
       this.dragging = true;
       const mark = this.#near(e);
-      this.seek(mark ? mark.elapsed_ns : moment(e));
+      this.seek(mark ? mark.elapsed_ns : moment(e), true);
     });
     this.root.addEventListener("pointermove", (e) => {
       if (!this.line) return;

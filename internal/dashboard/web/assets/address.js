@@ -1,0 +1,62 @@
+// The address behind the #: what is shown, of which moment, and the filter. It
+// can be sent to somebody, and back and forward go through it:
+//
+//   #/?q=build&all=1        the sessions, filtered
+//   #/ID?t=83.25            a session, 83.25 s after its start
+
+const rest = 300; // milliseconds that a moment has to stand: browsers limit how often an address changes
+
+let timer = 0, leapt = false;
+
+function parts() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
+  return [path, new URLSearchParams(query)];
+}
+
+// here is what the address says.
+export function here() {
+  const [path, query] = parts();
+  const t = Number(query.get("t") ?? NaN);
+  return {
+    path: path.split("/").map(decoded), filter: query.get("q") ?? "", all: query.has("all"),
+    filtered: query.has("q") || query.has("all"), at: t >= 0 ? Math.round(t * 1e9) : null,
+  };
+}
+
+// decoded is a part of an address; one that makes no sense stays as it is.
+function decoded(part) {
+  try { return decodeURIComponent(part); } catch { return part; }
+}
+
+// fleetAddress is that of the sessions.
+export function fleetAddress(filter, all) {
+  const query = new URLSearchParams();
+  if (filter) query.set("q", filter);
+  if (all) query.set("all", "1");
+  return `#/${query.size ? `?${query}` : ""}`;
+}
+
+// change sets parameters, or drops those that are empty; with push, back undoes
+// it.
+export function change(parameters, push) {
+  const [path, query] = parts();
+  for (const [k, v] of Object.entries(parameters)) if (v) query.set(k, v); else query.delete(k);
+  const next = `#/${path}${query.size ? `?${query}` : ""}`;
+  if (next !== (location.hash || "#/")) history[push ? "pushState" : "replaceState"](null, "", next);
+}
+
+// leap says that the next moment is gone to, not reached by and by: back leads
+// to the one before.
+export function leap() { leapt = true; }
+
+// stands writes the moment down, once it stands. shown returns it, or null for
+// the newest.
+export function stands(shown) {
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    const at = shown(), before = here().at;
+    const t = at === null ? "" : String(Math.ceil(at / 1e6) / 1e3); // up: what happened then is to be seen
+    change({ t }, leapt || (at === null) !== (before === null));
+    leapt = false;
+  }, rest);
+}
