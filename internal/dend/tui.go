@@ -42,8 +42,8 @@ func showDashboard(args, environ []string, stdout, stderr io.Writer) error {
 	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
 	defer model.Close()
 	return tui.Run(ctx, tui.Options{
-		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref,
-		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv),
+		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
+		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv), Decide: decideFor(getenv("DEN_WORKSPACE")),
 	})
 }
 
@@ -121,7 +121,7 @@ func agentsOf(config string) func(context.Context) (*tui.Workspace, error) {
 func waitingForTUI(all []keeper.Waiting) []tui.Waiting {
 	var out []tui.Waiting
 	for _, w := range all {
-		x := tui.Waiting{ID: w.ID, Agent: w.Agent, Session: w.Session, What: w.What, Since: w.Since}
+		x := tui.Waiting{ID: w.ID, Agent: w.Agent, Session: w.Session, What: w.What, Text: requestText(w), Since: w.Since, Ways: waysOf(w)}
 		if len(w.Actions) > 0 {
 			x.Command = w.Actions[0].Command
 		}

@@ -183,7 +183,7 @@ func (u *ui) agentsProblem() string {
 }
 
 func (u *ui) agentsFooter() string {
-	return ends("", faint.Render(" ↑↓ agent  Enter its session  n what waits  w back  ? help  q quit "), u.width)
+	return ends("", faint.Render(" ↑↓ agent  Enter its session  n what waits  y answer  w back  ? help  q quit "), u.width)
 }
 
 // drawWhy says in full why the selected agent is as it is, below a rule.

@@ -28,9 +28,12 @@ func (u *ui) draw() string {
 	case u.width == 0:
 		return "" // its size has not come yet
 	case u.width < minWidth || u.height < minHeight:
-		return fit(fmt.Sprintf("too small: %dx%d at least", minWidth, minHeight), u.width)
+		return fit(u.tooSmall(), u.width)
 	case u.help:
 		return strings.Join(u.drawHelp(), "\n")
+	}
+	if u.answer.open {
+		return strings.Join(u.drawWithAnswer(), "\n")
 	}
 	if u.agents.open {
 		lines := append([]string{u.drawHeader()}, u.drawAgents(u.width, u.height-2)...)
@@ -45,6 +48,30 @@ func (u *ui) draw() string {
 	lines = append(lines, u.drawBody(u.height-4)...)
 	lines = append(lines, u.drawActivity(), u.drawTrack(), u.drawFooter())
 	return strings.Join(lines, "\n")
+}
+
+// tooSmall says what the dashboard needs, in as many words as there is room for.
+func (u *ui) tooSmall() string {
+	for _, text := range []string{"den dashboard needs %dx%d, this is %dx%d", "it needs %dx%d, this is %dx%d", "%dx%d, not %dx%d"} {
+		if text = fmt.Sprintf(text, minWidth, minHeight, u.width, u.height); len(text) <= u.width {
+			return text
+		}
+	}
+	return fmt.Sprintf("%dx%d", minWidth, minHeight)
+}
+
+// drawWithAnswer has the panel at the bottom, with as much room as it needs, and
+// above it what fits of the rest.
+func (u *ui) drawWithAnswer() []string {
+	panel := u.drawAnswer(u.width, u.height-1)
+	above := u.height - 1 - len(panel)
+	lines := []string{u.drawHeader()}
+	if above > 0 && u.agents.open {
+		lines = append(lines, u.drawAgents(u.width, above)...)
+	} else if above > 0 {
+		lines = append(lines, u.drawBody(above)...)
+	}
+	return append(lines, panel...)
 }
 
 func (u *ui) drawHeader() string {
@@ -79,6 +106,9 @@ func (u *ui) drawBody(height int) []string {
 	if u.wide {
 		return u.drawPane(u.width, height)
 	}
+	if u.width < oneAtATime { // side by side neither could be read
+		return u.drawList(u.width, height)
+	}
 	width := max(listMin, min(listMax, u.width*3/10))
 	list := u.drawList(width, height)
 	pane := u.drawPane(u.width-width-1, height)
@@ -93,7 +123,12 @@ func (u *ui) drawBody(height int) []string {
 func (u *ui) drawPane(width, height int) []string {
 	lines := []string{u.drawTitle(width, height-1)}
 	if f := u.frame(); f != nil {
-		lines = append(lines, u.drawScreen(f, width, height-1)...)
+		aside := u.asideWidth(width)
+		screen := u.drawScreen(f, width-aside, height-1)
+		if aside > 0 {
+			screen = beside(screen, u.drawAside(aside-1, height-1), width-aside)
+		}
+		lines = append(lines, screen...)
 	} else if u.session != nil {
 		word := "reading …"
 		if u.problem != "" {
@@ -203,6 +238,9 @@ func (u *ui) drawFooter() string {
 	}
 	if u.waitingHere() != nil {
 		hints = " n next  w agents  ? help  q quit " // what waits needs the room
+		if u.decides != nil {
+			hints = " y answer " + hints
+		}
 	}
 	if u.past != nil {
 		hints = " ←→ step  ,. skip  [] cells  Esc live  ? help "

@@ -12,7 +12,7 @@ var helpText = []string{
 	" /               filter by name, status, command, label, Home",
 	" w               the agents of the workspace; Enter: to its session",
 	" t               the agents that sleep and wake, and their ticks",
-	" n               to what waits for you next, and the command that decides it",
+	" n   y           to what waits for you next;  read it whole, and answer it",
 	"",
 	" ← →             one moment back or on: what the agent saw then",
 	" , .             as far as one column of the timeline",

@@ -17,6 +17,11 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 	case u.help:
 		u.help = false // any key
 		return nil
+	case u.answer.open:
+		return u.answerKey(k)
+	case name == "y" && !u.filtering && u.decides != nil && u.askHere() != nil:
+		u.openAnswer()
+		return nil
 	case u.filtering:
 		u.filterKey(k)
 		return nil

@@ -48,6 +48,27 @@ func (u *ui) refresh() {
 	u.chooseNear(max(0, before))
 }
 
+// without leaves out the session that the dashboard itself runs in: its screen
+// would be the dashboard, which changes with each look at it.
+func without(l *dashboard.Listing, id string) *dashboard.Listing {
+	if _, ok := l.Find(id); !ok {
+		return l
+	}
+	out := &dashboard.Listing{Problem: l.Problem, Homes: slices.Clone(l.Homes)}
+	for i := range out.Homes {
+		h := &out.Homes[i]
+		at := slices.IndexFunc(h.Sessions, func(s dashboard.Session) bool { return s.ID == id })
+		if at < 0 {
+			continue
+		}
+		if h.Sessions[at].Status.Active() {
+			h.Active--
+		}
+		h.Sessions = slices.Delete(slices.Clone(h.Sessions), at, at+1)
+	}
+	return out
+}
+
 func (u *ui) isChosen(r row) bool { return r.session != nil && r.session.ID == u.chosen }
 
 // addHome adds a Home's sessions that the filter lets through; the Home is

@@ -29,6 +29,10 @@ type Options struct {
 	Now     func() time.Time // for ages
 	All     bool             // begin with the sessions that are over, too
 	Select  string           // the name or id of the session to begin with, or empty
+	Self    string           // the id of the session that this runs in, which is not shown, or empty
+	// Decide carries out a way to decide what waits, by its id, and says what
+	// came of it. Or nil: nothing is decided here.
+	Decide func(ctx context.Context, id string, way int, words string) (string, error)
 	// Agents asks for the workspace's agents: nil without an error where there
 	// is no workspace. Or nil: none are shown.
 	Agents func(context.Context) (*Workspace, error)

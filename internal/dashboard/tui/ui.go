@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"time"
 
 	"den/internal/dashboard"
@@ -37,6 +38,9 @@ type ui struct {
 
 	agents   agents
 	sleepers sleepers
+	self     string // the id of the session that this runs in, or empty
+	answer   answer
+	decides  func(ctx context.Context, id string, way int, words string) (string, error) // or nil
 
 	past     *visit   // or nil: live
 	count    int      // visits so far
@@ -53,7 +57,7 @@ type visit struct {
 }
 
 func newUI(o Options, p *pump) *ui {
-	return &ui{pump: p, now: o.Now, all: o.All, selectNext: o.Select, viewport: viewport{follow: true}}
+	return &ui{pump: p, now: o.Now, all: o.All, selectNext: o.Select, self: o.Self, decides: o.Decide, viewport: viewport{follow: true}}
 }
 
 // tickMsg lets ages grow and asks for what has happened since.
@@ -81,7 +85,7 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.askTimeline()
 		return u, tick()
 	case listMsg:
-		u.list = msg.list
+		u.list = without(msg.list, u.self)
 		u.refresh()
 	case frameMsg:
 		u.takeFrame(msg)
@@ -95,6 +99,8 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.agents.take(msg)
 	case nightsMsg:
 		u.sleepers.take(msg)
+	case decidedMsg:
+		u.takeDecided(msg)
 	}
 	return u, nil
 }

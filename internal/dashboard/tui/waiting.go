@@ -14,7 +14,9 @@ type Waiting struct {
 	Agent   string // or empty: the workspace itself
 	Session string // by name or id, where it has one
 	What    string
+	Text    string    // all of it, or empty: What is all
 	Command string    // that decides it
+	Ways    []Way     // to decide it here; or none: the command does
 	Since   time.Time // or zero
 }
 

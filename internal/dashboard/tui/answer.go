@@ -1,0 +1,235 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Way is one way to decide what waits.
+type Way struct {
+	Name  string
+	Words bool // it needs words of the person's
+	Gives bool // it lets the agent do what it asks for: all of that must have been seen
+}
+
+// decideLimit is how long a decision may take.
+const decideLimit = 15 * time.Second
+
+// maxAnswer bounds the words of an answer, in bytes.
+const maxAnswer = 2000
+
+// answer is the panel in which a person decides what waits.
+type answer struct {
+	open   bool
+	id     string // what is decided
+	way    int    // the chosen one, or -1
+	words  string
+	busy   bool
+	result string // what came of it, or empty
+	failed bool
+	hidden bool // not all of the request fits
+}
+
+// decidedMsg is what came of a decision.
+type decidedMsg struct {
+	id   string
+	said string
+	err  error
+}
+
+// askHere is what can be decided at the place that is shown, or nil.
+func (u *ui) askHere() *Waiting {
+	if u.agents.open {
+		if all := u.agents.all(); len(all) > 0 {
+			return u.agents.waitsFor(all[u.agents.at()].Name)
+		}
+		return nil
+	}
+	return u.waitingHere()
+}
+
+// openAnswer shows what waits, whole, and the ways to decide it.
+func (u *ui) openAnswer() {
+	if w := u.askHere(); w != nil {
+		u.answer = answer{open: true, id: w.ID, way: -1}
+	}
+}
+
+// asked returns what is decided in the panel, or nil: it waits no more.
+func (u *ui) asked() *Waiting {
+	for i, w := range u.agents.waiting() {
+		if w.ID == u.answer.id {
+			return &u.agents.waiting()[i]
+		}
+	}
+	return nil
+}
+
+// answerKey does what a key says while the panel is shown. A number chooses, and
+// Enter decides: no single key does.
+func (u *ui) answerKey(k tea.KeyPressMsg) tea.Cmd {
+	a, w := &u.answer, u.asked()
+	name := k.String()
+	switch {
+	case name == "esc":
+		if a.way >= 0 && !a.busy && a.result == "" {
+			a.way, a.words = -1, ""
+			return nil
+		}
+		a.open = false
+	case w == nil || a.busy || a.result != "" && !a.failed:
+		return nil
+	case name == "enter":
+		return u.decide(w)
+	case a.way >= 0 && w.Ways[a.way].Words:
+		a.typed(k)
+	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < len(w.Ways):
+		*a = answer{open: true, id: a.id, way: int(name[0] - '1')}
+	}
+	return nil
+}
+
+func (a *answer) typed(k tea.KeyPressMsg) {
+	switch k.String() {
+	case "backspace":
+		if r := []rune(a.words); len(r) > 0 {
+			a.words = string(r[:len(r)-1])
+		}
+	case "ctrl+u":
+		a.words = ""
+	default:
+		if len(a.words)+len(k.Text) <= maxAnswer {
+			a.words += k.Text
+		}
+	}
+}
+
+// decide carries out the chosen way.
+func (u *ui) decide(w *Waiting) tea.Cmd {
+	a := &u.answer
+	if a.way < 0 || w.Ways[a.way].Words && strings.TrimSpace(a.words) == "" {
+		return nil
+	}
+	if w.Ways[a.way].Gives && a.hidden {
+		a.result, a.failed = "not all of it fits here: enlarge the terminal, or read it with 'den approvals -j'", true
+		return nil
+	}
+	a.busy, a.result, a.failed = true, "", false
+	id, way, words, do := w.ID, a.way, a.words, u.decides
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(context.Background(), decideLimit)
+		defer cancel()
+		said, err := do(ctx, id, way, words)
+		return decidedMsg{id, said, err}
+	}
+}
+
+func (u *ui) takeDecided(msg decidedMsg) {
+	a := &u.answer
+	if msg.id != a.id {
+		return // the panel is for something else by now
+	}
+	a.busy, a.result, a.failed = false, msg.said, msg.err != nil
+	if msg.err != nil {
+		a.result = msg.err.Error()
+	}
+}
+
+// drawAnswer is the panel: a rule, what is asked, the ways, what came of it.
+func (u *ui) drawAnswer(width, height int) []string {
+	a, w := &u.answer, u.asked()
+	rule := warn.Render(strings.Repeat("─", width))
+	if w == nil {
+		word := a.result
+		if word == "" {
+			word = "it waits no more"
+		}
+		return []string{rule, fit(" "+plain(word), width), fit(faint.Render(" Esc: back"), width)}
+	}
+	below := u.answerWays(w, width)
+	room := max(1, height-1-len(below))
+	var text []string
+	for l := range strings.SplitSeq(ansi.Wrap(w.asks(u.now()), max(1, width-2), ""), "\n") {
+		text = append(text, fit(" "+l, width))
+	}
+	a.hidden = len(text) > room
+	if a.hidden {
+		text = append(text[:room-1], fit(warn.Render(fmt.Sprintf(" … %d lines more", len(text)-room+1)), width))
+	}
+	return append(append([]string{rule}, text...), below...)
+}
+
+func (u *ui) answerWays(w *Waiting, width int) []string {
+	a := &u.answer
+	var ways []string
+	for i, way := range w.Ways {
+		text := fmt.Sprintf("%d %s", i+1, plain(way.Name))
+		if i == a.way {
+			text = selected.Render(" " + text + " ")
+		}
+		ways = append(ways, text)
+	}
+	lines := []string{fit(" "+strings.Join(ways, "   "), width)}
+	if len(ways) == 0 {
+		lines[0] = fit(" "+plain(w.Command), width)
+	}
+	hint := "a number: choose   Esc: leave it"
+	switch {
+	case a.busy:
+		hint = "deciding …"
+	case a.result != "":
+		style := good
+		if a.failed {
+			style = bad
+		}
+		return append(lines, fit(" "+style.Render(plain(a.result)), width))
+	case a.way >= 0 && w.Ways[a.way].Words:
+		return append(lines, fit(accent.Render(" > ")+plain(a.words)+bar.Render(" ")+faint.Render("  Enter: send"), width))
+	case a.way >= 0:
+		hint = "Enter: " + plain(w.Ways[a.way].Name) + "   Esc: not that"
+	case len(ways) == 0:
+		hint = "the command above decides it   Esc: back"
+	}
+	return append(lines, fit(faint.Render(" "+hint), width))
+}
+
+// asks is all of what waits, with nothing hidden in it.
+func (w Waiting) asks(now time.Time) string {
+	head := w.Agent
+	if head == "" {
+		head = "the workspace"
+	}
+	if !w.Since.IsZero() {
+		head += " waits for " + age(max(0, now.Sub(w.Since)))
+	}
+	text := w.Text
+	if text == "" {
+		text = w.What
+	}
+	return revealed(head + ":\n" + text)
+}
+
+// revealed shows characters that draw nothing, or change the order of others, by
+// their numbers: with them a request could look like another one.
+func revealed(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n':
+			out.WriteRune(r)
+		case r == '\t':
+			out.WriteString("    ")
+		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Mn, unicode.Me) || !agreed(string(r)):
+			fmt.Fprintf(&out, `\u{%x}`, r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
