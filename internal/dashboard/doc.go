@@ -23,5 +23,6 @@
 // A followed session costs its emulator and one frame. Positions kept for
 // scrubbing take at most 32 MiB, the last 64 screens of the past are kept, and
 // timelines of the last 16 sessions, each with its newest 2,000 cells, marks
-// and resizes.
+// and resizes. A search reads one stretch of a log, 16 MiB at most or one
+// segment, within the same budget; one runs at a time.
 package dashboard

@@ -29,6 +29,7 @@ type Model struct {
 	past      past
 	timelines timelines
 	budget    budget
+	search    chan struct{} // one token: searches wait for each other
 	begin     chan struct{} // a token for each log whose end may be looked for at a time
 
 	mu      sync.Mutex        // guards the fields below
@@ -47,7 +48,10 @@ func New(o Options) *Model {
 	for range cap(begin) {
 		begin <- struct{}{}
 	}
+	search := make(chan struct{}, 1)
+	search <- struct{}{}
 	return &Model{
+		search:   search,
 		registry: o.Registry, home: o.Home, interval: time.Second / time.Duration(o.FPS),
 		ctx: ctx, cancel: cancel, begin: begin,
 		records: map[string]record{}, feeds: map[string]*feed{},

@@ -22,7 +22,7 @@ type playable struct {
 // playing are the answers for what is played, by the end of their address.
 func (s *Server) playing() map[string]func(http.ResponseWriter, *http.Request, playable) error {
 	return map[string]func(http.ResponseWriter, *http.Request, playable) error{
-		"timeline": s.timeline, "at": s.at, "step": s.step, "screenshot": s.screenshot, "recording": s.recording,
+		"timeline": s.timeline, "at": s.at, "step": s.step, "screenshot": s.screenshot, "recording": s.recording, "search": s.search,
 	}
 }
 
@@ -141,6 +141,22 @@ func (s *Server) step(w http.ResponseWriter, r *http.Request, found playable) er
 		return err
 	}
 	writeJSON(w, http.StatusOK, newPaint(nil, f))
+	return nil
+}
+
+// search answers with the moments at which a line with the words (q) came to be
+// shown, in the last stretch of the log that begins before an event (before).
+func (s *Server) search(w http.ResponseWriter, r *http.Request, found playable) error {
+	q := r.URL.Query()
+	before, err := number(q, "before", math.MaxUint64)
+	if err != nil {
+		return err
+	}
+	hits, err := s.model.Search(r.Context(), found.Recording, q.Get("q"), before)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, hits)
 	return nil
 }
 
