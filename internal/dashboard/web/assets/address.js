@@ -2,6 +2,7 @@
 // can be sent to somebody, and back and forward go through it:
 //
 //   #/?q=build&all=1        the sessions, filtered
+//   #/?find=error           … and what is searched for in them
 //   #/ID?t=83.25            a session, 83.25 s after its start
 
 const rest = 300; // milliseconds that a moment has to stand: browsers limit how often an address changes
@@ -19,7 +20,7 @@ export function here() {
   const t = Number(query.get("t") ?? NaN);
   return {
     path: path.split("/").map(decoded), filter: query.get("q") ?? "", all: query.has("all"),
-    filtered: query.has("q") || query.has("all"), at: t >= 0 ? Math.round(t * 1e9) : null,
+    filtered: query.has("q") || query.has("all"), find: query.get("find") ?? "", at: t >= 0 ? Math.round(t * 1e9) : null,
   };
 }
 
@@ -29,10 +30,11 @@ function decoded(part) {
 }
 
 // fleetAddress is that of the sessions.
-export function fleetAddress(filter, all) {
+export function fleetAddress(filter, all, find) {
   const query = new URLSearchParams();
   if (filter) query.set("q", filter);
   if (all) query.set("all", "1");
+  if (find) query.set("find", find);
   return `#/${query.size ? `?${query}` : ""}`;
 }
 

@@ -6,6 +6,7 @@ import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
 import { showLink } from "./link.js";
 import { Nights } from "./nights.js";
+import { Search } from "./search.js";
 import { Stage } from "./stage.js";
 import { Tick } from "./tick.js";
 import { Wire } from "./wire.js";
@@ -33,8 +34,11 @@ const stage = new Stage((at, clock) => {
 const nights = new Nights(() => fleet.now());
 const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 
+const search = new Search(() => fleet.order().map((id) => fleet.find(id)).filter(Boolean));
+
 function heard(m) {
   if (m.homes) {
+    for (const h of m.homes.homes) for (const s of h.sessions) s.own = h.own ?? false;
     fleet.skew = Date.parse(m.now) - Date.now();
     fleet.list(m.homes.homes, m.homes.problem);
     agents.list(m.agents ?? null);
@@ -67,13 +71,14 @@ function route(moved = false) {
   const s = what ? fleet.find(what) : null;
   if (s && opened === s.id) {
     describe(s);
-    if (moved) stage.go(to.at);
+    if (moved) stage.go(to.at, to.find);
     return;
   }
   if (s) {
     open(s);
-    return stage.go(to.at);
+    return stage.go(to.at, to.find);
   }
+  if (!what && fleet.cards.size) search.find(to.find);
   if (opened || document.body.dataset.view !== "fleet") shut();
 }
 
@@ -156,12 +161,13 @@ function filterBy(filter) {
   change({ q: filter }, !here().filter);
 }
 
-// home goes to all sessions, with the filter as it is.
-function home() { location.hash = fleetAddress($("filter").value, fleet.all); }
+// home goes to all sessions, with the filter and the search as they are.
+function home() { location.hash = fleetAddress($("filter").value, fleet.all, search.words); }
 
 $("show-active").onclick = () => showAll(false);
 $("show-all").onclick = () => showAll(true);
 $("filter").oninput = (e) => filterBy(e.target.value);
+$("search-open").onclick = () => search.open();
 document.querySelector(".back").onclick = (e) => {
   e.preventDefault();
   home();
@@ -203,6 +209,7 @@ const everywhere = {
   "/": () => $("filter").focus(),
   "?": () => $("help").showModal(),
   a: () => showAll(!fleet.all),
+  f: () => { if (opened) home(); search.open(); },
   n: () => { if (opened) home(); nights.focus(); },
   t: () => switchTheme(),
   Escape: back,
@@ -222,6 +229,9 @@ const inSession = {
   " ": () => stage.play(),
   "[": () => stage.nextCell(-1),
   "]": () => stage.nextCell(1),
+  "<": () => stage.hits.next(-1),
+  ">": () => stage.hits.next(1),
+  p: () => stage.pinned(),
   s: () => document.querySelector("[data-shot=png]").click(),
   z: () => stage.zoom(),
 };
@@ -237,6 +247,10 @@ const inTick = {
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
   if (e.target.closest?.(".request")) return; // keys there press its buttons, and nothing else
+  if (e.target.closest?.("#search input, dialog")) {
+    if (e.key === "Escape" && e.target.id === "find") search.close();
+    return;
+  }
   const field = e.target.matches?.("input");
   if (field) {
     if (e.key === "Escape" || e.key === "Enter" || e.key === "ArrowDown") {

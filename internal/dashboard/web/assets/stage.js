@@ -3,6 +3,9 @@
 import { leap } from "./address.js";
 import { Cells } from "./cells.js";
 import { Easel, cellRatio, fontSize } from "./easel.js";
+import { Hits } from "./hits.js";
+import { askToOpen, linkAt } from "./links.js";
+import { Pin } from "./pin.js";
 import { Screen } from "./screen.js";
 import { Timeline } from "./timeline.js";
 import { $, clock, el, ending, isActive, lived, shortName, span, tone, waitsForYou, wall } from "./words.js";
@@ -29,9 +32,16 @@ export class Stage {
   constructor(moved = () => {}) {
     this.moved = moved;
     this.easel = new Easel($("large"));
-    this.timeline = new Timeline((ns, far) => this.seek(ns, far));
+    this.timeline = new Timeline((ns, far) => this.seek(ns, far), () => this.#runs());
     this.cells = new Cells((c) => this.seek(c.end?.seq ? c.end.elapsed_ns : c.start.elapsed_ns, true));
+    this.pin = new Pin();
+    this.hits = new Hits((all) => { this.timeline.hits = all; this.timeline.draw(); }, (ns) => this.seek(ns, true));
+    this.hits.at = () => this.timeline.at;
     new ResizeObserver(() => this.#draw()).observe($("screen"));
+    $("text").addEventListener("click", (e) => this.#follows(e));
+    $("text").addEventListener("pointermove", (e) => { $("text").style.cursor = this.#link(e) ? "pointer" : ""; });
+    $("attach").onclick = () => this.#copyAttach();
+    $("pin").onclick = $("compare-close").onclick = () => this.pinned();
     $("step-back").onclick = () => this.step(-1);
     $("step-on").onclick = () => this.step(1);
     $("play").onclick = () => this.play();
@@ -60,6 +70,9 @@ export class Stage {
     this.#poll++;
     this.#asked++;
     this.#playing = 0;
+    this.pin.clear();
+    this.timeline.range = null;
+    this.hits.find("", "");
     this.session = this.past = this.#live = this.timeline.line = null;
     this.timeline.at = null;
     $("text").replaceChildren();
@@ -89,8 +102,16 @@ export class Stage {
 
   get shown() { return this.past ?? this.#live; }
 
+  // runs is how long a session has run until now, or 0 if it is over.
+  #runs() {
+    if (!this.session || this.session.base || !isActive(this.session)) return 0;
+    return (Date.now() + (this.skew ?? 0) - this.timeline.start) * 1e6;
+  }
+
   describe(s, now, agent, waits) {
     this.session = s;
+    this.skew = now - Date.now();
+    if (isActive(s)) this.timeline.draw(); // it goes on
     this.described = [s, now, agent, waits];
     $("stage-name").textContent = s.title ?? shortName(s);
     $("stage-dot").dataset.tone = s.tone ?? tone(s);
@@ -109,7 +130,55 @@ export class Stage {
     const { base } = this;
     const seq = this.past ? `&seq=${this.past.seq}` : "";
     for (const a of document.querySelectorAll("[data-shot]")) a.href = `${base}/screenshot?format=${a.dataset.shot}${seq}`;
-    for (const a of document.querySelectorAll("[data-film]")) a.href = `${base}/recording?format=${a.dataset.film}`;
+    const range = this.pin.range(this.#position()), was = this.timeline.range;
+    this.timeline.range = range;
+    if (String(range) !== String(was)) this.timeline.draw();
+    const part = range ? `&from=${Math.round(range[0])}&to=${Math.round(range[1])}` : "";
+    for (const a of document.querySelectorAll("[data-film]")) a.href = `${base}/recording?format=${a.dataset.film}${part}`;
+    $("film-what").textContent = range ? `Clip ${clock(range[0])} – ${clock(range[1])}` : "Recording";
+  }
+
+  // position is where the shown screen is in time.
+  #position() { return this.timeline.at ?? (this.shown ? Number(this.shown.t) : null); }
+
+  // pinned pins the shown moment, or lets the pinned one go.
+  pinned() {
+    if (this.pin.at !== null) this.pin.clear();
+    else if (this.shown) this.pin.take(this.#position(), this.#lines());
+    this.#compare();
+    this.timeline.draw();
+  }
+
+  #lines() { return Array.from({ length: this.shown.rows }, (_, y) => this.shown.text(y)); }
+
+  #compare() {
+    if (!this.session) return;
+    this.#links();
+    if (this.shown) this.pin.show(this.#lines(), this.#position());
+  }
+
+  // link is the address under the pointer, or "".
+  #link(e) {
+    const s = this.shown, box = $("text").getBoundingClientRect();
+    if (!s) return "";
+    return linkAt(s, Math.floor(((e.clientY - box.top) / box.height) * s.rows), Math.floor(((e.clientX - box.left) / box.width) * s.cols));
+  }
+
+  #follows(e) {
+    const address = getSelection().isCollapsed ? this.#link(e) : "";
+    if (address) askToOpen(address);
+  }
+
+  // copyAttach copies the command that attaches a terminal to the session.
+  async #copyAttach() {
+    const elsewhere = this.session.own ? "" : `DEN_HOME=${quoted(this.session.home)} `;
+    const command = `${elsewhere}den attach ${quoted(this.session.session)}`;
+    try {
+      await navigator.clipboard.writeText(command);
+      this.#say(`Copied: ${command}`, "busy");
+    } catch {
+      this.#say(command, "busy"); // there is no clipboard here: it can be selected
+    }
   }
 
   // paint takes what den sends of the session as it is now.
@@ -186,6 +255,7 @@ export class Stage {
         const text = s.text(y) || "\u200b";
         if (line.textContent !== text) line.textContent = text;
       }
+      this.#compare();
     }, 200);
   }
 
@@ -233,9 +303,11 @@ export class Stage {
   // at is the moment that is shown, or will be; null for the newest.
   get at() { return this.#due ?? this.timeline.at; }
 
-  // go shows the moment of an address, once there is something to show.
-  go(ns) {
+  // go shows the moment of an address, once there is something to show, and what
+  // is searched for.
+  go(ns, find = "") {
     this.#due = this.session ? null : ns;
+    if (this.session) this.hits.find(find ? this.base : "", find);
     if (!this.session || ns === this.timeline.at) return;
     if (ns === null) this.newest();
     else this.seek(ns);
@@ -338,7 +410,7 @@ export class Stage {
     const at = this.timeline.at, live = at === null, line = this.timeline.line;
     document.body.dataset.time = live ? "now" : "past";
     $("play").dataset.playing = this.#playing !== 0;
-    const shown = live ? this.timeline.last : at;
+    const shown = live ? this.timeline.end : at;
     $("moment").textContent = line ? `${clock(shown)}${live ? "" : ` · ${wall(this.timeline.start, at)}`}` : "";
     this.moved(live ? null : at, live || !line ? null : this.timeline.start + at / 1e6);
     $("now").setAttribute("aria-pressed", live);
@@ -346,3 +418,6 @@ export class Stage {
     $("now").lastChild.textContent = this.session && !isActive(this.session) ? "End" : "Live";
   }
 }
+
+// quoted is a word for a shell.
+function quoted(word) { return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`; }

@@ -1,6 +1,7 @@
-// The timeline: how much was printed when, cells, marks and resizes, and a
-// head that can be dragged.
+// The timeline, up to now: how much was printed when, cells, marks, resizes and
+// what was searched for, and a head that can be dragged.
 
+import { Scale, stepLabel } from "./scale.js";
 import { $, clock, span, wall } from "./words.js";
 
 const lanes = { activity: [4, 30], cells: [36, 10], labels: [62] }; // from, height
@@ -9,10 +10,14 @@ const height = 66;
 export class Timeline {
   line = null;
   at = null; // the moment that is shown, or null: the newest
+  hits = []; // moments that were searched for
+  range = null; // from and to of what is chosen, or null
 
-  // seek takes a moment in nanoseconds.
-  constructor(seek) {
+  // seek takes a moment in nanoseconds; now is how long the session has run, or
+  // 0 if it is over.
+  constructor(seek, now = () => 0) {
     this.seek = seek;
+    this.now = now;
     this.root = $("line");
     this.canvas = $("timeline");
     this.ctx = this.canvas.getContext("2d");
@@ -28,19 +33,17 @@ export class Timeline {
 
   get start() { return Date.parse(this.line.start); }
   get last() { return this.line?.last.elapsed_ns ?? 0; }
+  get end() { return this.line ? Math.max(this.last, this.now()) : 0; }
 
   move(at) {
     this.at = at;
     this.draw();
   }
 
-  #x(ns) { return this.last ? (ns / this.last) * (this.width - 1) : this.width - 1; }
+  #x(ns) { return this.scale.x(ns); }
 
   #pointer() {
-    const moment = (e) => {
-      const r = this.root.getBoundingClientRect();
-      return Math.max(0, Math.min(1, (e.clientX - r.left) / r.width)) * this.last;
-    };
+    const moment = (e) => this.scale.ns(e.clientX - this.root.getBoundingClientRect().left);
     this.root.addEventListener("pointerdown", (e) => {
       if (!this.line || e.button) return;
       this.root.setPointerCapture(e.pointerId);
@@ -59,10 +62,11 @@ export class Timeline {
     this.root.addEventListener("pointerleave", () => { $("tip").hidden = true; });
   }
 
-  // near is the mark under the pointer, or undefined.
+  // near is the mark or the hit under the pointer, or undefined.
   #near(e) {
     const x = e.clientX - this.root.getBoundingClientRect().left;
-    return this.line.marks.find((m) => Math.abs(this.#x(m.elapsed_ns) - x) < 6);
+    const near = (m) => Math.abs(this.#x(m.elapsed_ns) - x) < 6;
+    return this.hits.find(near) ?? this.line.marks.find(near);
   }
 
   #tip(e, ns) {
@@ -71,7 +75,7 @@ export class Timeline {
     const cell = this.line.cells.findLast((c) => c.start.elapsed_ns <= ns && ns <= c.start.elapsed_ns + c.took_ns);
     tip.replaceChildren();
     tip.append(`${clock(ns)} · ${wall(this.start, ns)}`);
-    if (mark) tip.append(document.createElement("br"), `◆ ${mark.label}`);
+    if (mark) tip.append(document.createElement("br"), mark.label ? `◆ ${mark.label}` : mark.line);
     if (cell) {
       const code = document.createElement("code");
       code.textContent = cell.code.split("\n")[0].slice(0, 80);
@@ -88,6 +92,7 @@ export class Timeline {
     if (!box || !this.line) return;
     const dpr = devicePixelRatio;
     this.width = box;
+    this.scale = new Scale(this.last, this.end, box - 1);
     if (this.canvas.width !== Math.round(box * dpr)) this.canvas.width = Math.round(box * dpr);
     if (this.canvas.height !== Math.round(height * dpr)) this.canvas.height = Math.round(height * dpr);
     const style = getComputedStyle(this.root);
@@ -97,7 +102,9 @@ export class Timeline {
     this.#activity();
     this.#cells();
     this.#labels();
+    this.#range();
     this.#marks();
+    this.#hits();
     this.#head();
   }
 
@@ -135,19 +142,57 @@ export class Timeline {
   }
 
   #labels() {
-    const { ctx } = this;
-    const [base] = lanes.labels;
+    const { ctx, scale } = this, [base] = lanes.labels, [top, tall] = lanes.activity;
     ctx.font = "11px ui-sans-serif, system-ui, sans-serif";
-    ctx.fillStyle = this.colors("quiet");
-    const n = Math.max(1, Math.floor(this.width / 150));
-    let shown = "";
-    for (let i = 0; i <= n; i++) {
-      const text = clock((this.last * i) / n, this.last < 1e9 ? 3 : this.last < 2e10 ? 2 : 1);
-      if (text === shown) continue; // a log of less than a few milliseconds
-      shown = text;
-      ctx.textAlign = i === 0 ? "left" : i === n ? "right" : "center";
-      ctx.fillText(text, (this.width * i) / n, base);
+    const end = this.now() ? "now" : clock(this.end, this.end < 1e10 ? 2 : 0);
+    const room = this.width - ctx.measureText(end).width - 12;
+    const { step, at } = scale.ticks(72);
+    const said = [];
+    let free = 0; // from here on there is room for words
+    for (const ns of at) {
+      const x = scale.x(ns), text = stepLabel(ns, step), wide = ctx.measureText(text).width;
+      ctx.fillStyle = this.colors("faint");
+      ctx.fillRect(Math.round(x), top + tall, 1, 3);
+      const from = Math.max(0, x - wide / 2);
+      if (from < free || from + wide > room) continue;
+      ctx.fillStyle = this.colors("quiet");
+      ctx.fillText(text, from, base);
+      free = from + wide + 8;
+      said.push(text);
     }
+    ctx.fillStyle = this.colors("quiet");
+    ctx.textAlign = "right";
+    ctx.fillText(end, this.width, base);
+    ctx.textAlign = "left";
+    if (scale.folded) this.#silence(free, room, base);
+    this.root.dataset.labels = [...said, end].join(" ");
+  }
+
+  // silence is the time since the last output, drawn short.
+  #silence(free, room, base) {
+    const { ctx, scale } = this, [top, tall] = lanes.activity, from = scale.x(this.last);
+    ctx.fillStyle = this.colors("faint");
+    for (let x = from + 4; x < this.width; x += 6) ctx.fillRect(x, top + tall / 2, 2, 1);
+    const text = `quiet for ${span(this.end - this.last)}`, wide = ctx.measureText(text).width;
+    if (Math.max(free, from) + wide > room) return;
+    ctx.fillStyle = this.colors("quiet");
+    ctx.fillText(text, Math.max(free, from), base);
+  }
+
+  // range is what is chosen, to be compared or exported.
+  #range() {
+    if (!this.range) return;
+    const [from, to] = this.range.map((ns) => this.#x(ns));
+    this.ctx.fillStyle = this.colors("mark");
+    this.ctx.globalAlpha = 0.2;
+    this.ctx.fillRect(from, 0, Math.max(2, to - from), 50);
+    this.ctx.globalAlpha = 1;
+  }
+
+  #hits() {
+    const { ctx } = this, [top, tall] = lanes.activity;
+    ctx.fillStyle = this.colors("accent");
+    for (const hit of this.hits) ctx.fillRect(Math.round(this.#x(hit.elapsed_ns)) - 1, top, 2, tall);
   }
 
   #marks() {
@@ -168,15 +213,15 @@ export class Timeline {
 
   #head() {
     const { ctx } = this;
-    const x = Math.max(1, Math.min(this.width - 1, this.#x(this.at ?? this.last)));
+    const x = Math.max(1, Math.min(this.width - 1, this.#x(this.at ?? this.end)));
     ctx.fillStyle = this.colors(this.at === null ? "accent" : "mark");
     ctx.fillRect(x - 1, 0, 2, 50);
     ctx.beginPath();
     ctx.arc(Math.max(4, Math.min(this.width - 4, x)), 4, 4, 0, 7);
     ctx.fill();
-    this.root.setAttribute("aria-valuemax", Math.round(this.last / 1e6));
-    this.root.setAttribute("aria-valuenow", Math.round((this.at ?? this.last) / 1e6));
-    this.root.setAttribute("aria-valuetext", `${clock(this.at ?? this.last)} of ${clock(this.last)}`);
+    this.root.setAttribute("aria-valuemax", Math.round(this.end / 1e6));
+    this.root.setAttribute("aria-valuenow", Math.round((this.at ?? this.end) / 1e6));
+    this.root.setAttribute("aria-valuetext", `${clock(this.at ?? this.end)} of ${clock(this.end)}`);
   }
 }
 

@@ -29,7 +29,7 @@ export function clock(ns, digits = 1) {
   const parts = 10 ** digits, all = Math.floor((ns / second) * parts);
   const s = Math.floor(all / parts), m = Math.floor(s / 60), h = Math.floor(m / 60);
   const two = (n) => String(n).padStart(2, "0");
-  return `${h ? `${h}:${two(m % 60)}` : m}:${two(s % 60)}.${String(all % parts).padStart(digits, "0")}`;
+  return `${h ? `${h}:${two(m % 60)}` : m}:${two(s % 60)}${digits ? `.${String(all % parts).padStart(digits, "0")}` : ""}`;
 }
 
 // wall says when that was.
@@ -79,6 +79,9 @@ export function el(what, props = {}, ...children) {
   e.append(...children.filter((c) => c !== null && c !== undefined));
   return e;
 }
+
+// counted is a number of things.
+export const counted = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 // waitsForYou says how much waits for a person.
 export const waitsForYou = (n) => (n === 1 ? "1 waits for you" : `${n} wait for you`);
