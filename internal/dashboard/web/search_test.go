@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"den/internal/eventlog"
 )
 
 // A search finds what any session has shown, now or earlier; a hit leads to its
@@ -66,7 +69,9 @@ func TestCompareAndClip(t *testing.T) {
 	p.openSession(w.Dir("sh").ID)
 	p.until(text + `.includes("gamma")`)
 	p.until(`document.getElementById("line").dataset.labels`)
-	p.press("Home", "p")
+	p.press("Home")
+	p.until(`!` + text + `.includes("alpha")`)
+	p.press("p")
 	p.until(`document.body.dataset.pin === "yes" && document.getElementById("compare-what").textContent.includes("the same text")`)
 	p.press("End")
 	changes := `[...document.querySelectorAll("#changes li")].map((x) => x.textContent).join("|")`
@@ -74,7 +79,8 @@ func TestCompareAndClip(t *testing.T) {
 	p.until(`document.getElementById("compare-what").textContent.includes("0 lines went, 6 lines came")`)
 	p.shoot("compare")
 	// The middle, and on to the end: only what is new there. The clip has no more.
-	p.press("p", "ArrowLeft", "ArrowLeft")
+	p.press("p")
+	p.eval(fmt.Sprintf(`location.hash = "#/%s?t=%f"`, w.Dir("sh").ID, w.marked("sh", "beta").Seconds()), nil)
 	p.until(text + `.includes("alpha") && !` + text + `.includes("gamma")`)
 	p.press("p", "End")
 	p.until(`!` + changes + `.includes("+alpha") && ` + changes + `.includes("+gamma")`)
@@ -132,4 +138,23 @@ func TestCopyAttach(t *testing.T) {
 	p.eval(`Object.defineProperty(navigator.clipboard, "writeText", { value: async (text) => { window.copied = text; } })`, nil)
 	p.eval(`document.getElementById("attach").click()`, nil)
 	p.until(`window.copied === "den attach sh" && document.getElementById("note").textContent === "Copied: den attach sh"`)
+}
+
+// marked is when a mark was set.
+func (w *world) marked(session, label string) time.Duration {
+	w.T.Helper()
+	log, err := eventlog.Open(w.Dir(session).Log())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	for ev, err := range log.Events(0) {
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		if ev.Code == eventlog.Mark && string(ev.Data) == label {
+			return ev.Time
+		}
+	}
+	w.T.Fatalf("no mark %s", label)
+	return 0
 }

@@ -138,8 +138,9 @@ export class Stage {
     $("film-what").textContent = range ? `Clip ${clock(range[0])} – ${clock(range[1])}` : "Recording";
   }
 
-  // position is where the shown screen is in time.
-  #position() { return this.timeline.at ?? (this.shown ? Number(this.shown.t) : null); }
+  // position is where the shown screen is in time. The timeline may be ahead of
+  // it, until another screen has come.
+  #position() { return this.past?.at ?? (this.shown ? Number(this.shown.t) : null); }
 
   // pinned pins the shown moment, or lets the pinned one go.
   pinned() {
@@ -347,6 +348,7 @@ export class Stage {
   #show(p, at = p.t) {
     this.past = new Screen();
     this.past.apply(p);
+    this.past.at = at;
     this.#say(p.missing?.join("; "));
     this.timeline.move(at);
     this.cells.move(at);
