@@ -42,7 +42,7 @@ type core struct {
 	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
 	ended       *wire.Exit  // or nil while the program runs
 
-	told time.Duration // when a caller was last told that what it waited for has come
+	told int // how many inputs of callers there were when one was last told that what it waited for has come
 
 	active chan struct{} // set once; room for one token: something happened
 	moved  chan struct{} // set once; room for one token: something was printed or typed, or resized

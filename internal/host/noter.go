@@ -180,8 +180,9 @@ func (h *Host) noteTurn(what attention.Activity, guess bool, change func(attenti
 	if m := h.manifest(); m.Noted != nil && m.Noted.Activity == what {
 		return
 	}
+	at := h.core.lastMoved() // not later: somebody may have looked since
 	h.editNoted(func(n *home.Noted) {
-		n.Turn, n.Guess = change(n.Turn, time.Now().UTC()), guess
+		n.Turn, n.Guess = change(n.Turn, at), guess
 	})
 	h.core.append(eventlog.Note, eventlog.ActivityNote{Activity: string(what), Guess: guess}.Encode())
 }
@@ -204,14 +205,21 @@ func (h *Host) editNoted(change func(*home.Noted)) {
 func (c *core) lastTurn() (inputs int, taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.Inputs, c.told > c.LastInput || len(c.followers) > 0
+	return c.Inputs, c.told == c.Inputs || len(c.followers) > 0
+}
+
+// lastMoved returns when something was last printed or typed.
+func (c *core) lastMoved() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(max(c.LastOutput, c.LastInput) - c.clock()).UTC()
 }
 
 // noteTold notes that a caller was told what came of its input.
 func (c *core) noteTold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told = c.clock()
+	c.told = c.Inputs
 }
 
 // noteTaken notes that a caller was told of an end that was news.

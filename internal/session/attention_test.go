@@ -125,6 +125,31 @@ func TestCellsAreNoted(t *testing.T) {
 	}
 }
 
+// The end of a cell that its caller waits for is no news, whatever was typed and
+// told before it.
+func TestCellBehindInputThatWasTold(t *testing.T) {
+	t.Parallel()
+	gate := fifo(t)
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	seq := awaitNote(t, s, 0, "waiting")
+	enter(t, s, "echo fin''ished")
+	waitFor(t, s, "finished")
+	told := make(chan error, 1)
+	go func() {
+		_, err := s.Run(t.Context(), session.Run{Code: "read x < " + gate, Timeout: patience})
+		told <- err
+	}()
+	seq = awaitNote(t, s, seq, "working")
+	release(t, gate)
+	if err := <-told; err != nil {
+		t.Fatal(err)
+	}
+	awaitNote(t, s, seq, "waiting")
+	if a := needs(t, s); a.State != attention.Ready {
+		t.Errorf("its caller was told: %+v", a)
+	}
+}
+
 // awaitCellEnd waits for the end of a cell, as the log tells it.
 func awaitCellEnd(t *testing.T, s *session.Session, id string) {
 	t.Helper()
