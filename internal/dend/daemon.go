@@ -152,6 +152,7 @@ func (d *daemon) serve(announce func(error), running map[string]listing) error {
 	loops.Go(func() { d.scale(ctx) })
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
+	loops.Go(func() { d.tellReceivers(ctx) })
 	loops.Go(func() { d.providers.prune(ctx) })
 	server := keeper.NewServer((&handler{d: d}).Handle, Version)
 	loops.Go(func() { server.Serve(ctx, l) })
