@@ -29,6 +29,7 @@ type turns struct {
 	question *attention.Question
 	source   string
 	loaded   bool
+	settled  bool      // it has come up: see settles
 	looked   time.Time // of an agent without a session in the Home
 }
 
@@ -67,7 +68,8 @@ func (t *turns) take(s conversation.State) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	t.turn, t.source = nextTurn(t.turn, s, at.UTC()), sourceName(s)
+	t.turn = nextTurn(t.turn, s, at.UTC(), t.settled)
+	t.settled, t.source = t.settles(s), sourceName(s)
 	t.question = questionOf(s, at.UTC())
 	if err != nil {
 		return // it has no session in the Home, or none yet
@@ -77,8 +79,23 @@ func (t *turns) take(s conversation.State) {
 	}
 }
 
-// nextTurn is the rule: which turns a change of state begins and ends.
-func nextTurn(t attention.Turn, s conversation.State, at time.Time) attention.Turn {
+// settles reports whether a program that works from now on works at a turn. One
+// that comes up draws its screen, and looks busy to all but its own source.
+func (t *turns) settles(s conversation.State) bool {
+	switch s.Activity {
+	case conversation.Starting:
+		return false
+	case conversation.Busy:
+		return t.settled || s.Source != "" && s.Source != "screen" && s.Source != "kernel"
+	case conversation.Unknown, conversation.Gone:
+		return t.settled
+	}
+	return true
+}
+
+// nextTurn is the rule: which turns a change of state begins and ends. An agent
+// that is not settled has only come up.
+func nextTurn(t attention.Turn, s conversation.State, at time.Time, settled bool) attention.Turn {
 	switch s.Activity {
 	case conversation.Starting:
 		return attention.Turn{}
@@ -94,7 +111,7 @@ func nextTurn(t attention.Turn, s conversation.State, at time.Time) attention.Tu
 		}
 	case conversation.Ready:
 		end := attention.Idle
-		if t.Activity == attention.Working {
+		if t.Activity == attention.Working && settled {
 			end = attention.News
 		}
 		return t.Rest(at, end)
@@ -132,7 +149,7 @@ func (t *turns) note() *home.AgentNote {
 func (t *turns) loadLocked(dir home.Dir) {
 	t.loaded = true
 	if n, err := dir.LoadAgentNote(); err == nil && n != nil && n.Agent == t.agent {
-		t.turn = n.Turn
+		t.turn, t.settled = n.Turn, true
 	}
 }
 

@@ -18,7 +18,10 @@ func TestTurnsOfAConversation(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
 	asks := conversation.State{Activity: conversation.Asking, Question: &conversation.Question{Text: "Run make?", Options: []conversation.Option{{ID: "1", Label: "Yes"}}}}
 	fails := conversation.State{Activity: conversation.Broken, Why: "the API refused"}
-	told := func(activity conversation.Activity) conversation.State { return conversation.State{Activity: activity} }
+	told := func(activity conversation.Activity) conversation.State {
+		return conversation.State{Activity: activity, Source: "its server"}
+	}
+	drawn := conversation.State{Activity: conversation.Busy, Source: "screen"}
 	for name, c := range map[string]struct {
 		states []conversation.State
 		want   attention.State
@@ -27,6 +30,8 @@ func TestTurnsOfAConversation(t *testing.T) {
 		"it has just started":      {[]conversation.State{told(conversation.Starting), told(conversation.Ready)}, attention.Ready, 2},
 		"it works":                 {[]conversation.State{told(conversation.Ready), told(conversation.Busy)}, attention.Busy, 2},
 		"its turn is over":         {[]conversation.State{told(conversation.Busy), told(conversation.Ready)}, attention.Done, 2},
+		"it has drawn its screen":  {[]conversation.State{told(conversation.Starting), drawn, told(conversation.Ready)}, attention.Ready, 3},
+		"a turn seen on a screen":  {[]conversation.State{told(conversation.Starting), drawn, told(conversation.Ready), drawn, told(conversation.Ready)}, attention.Done, 5},
 		"it asks":                  {[]conversation.State{told(conversation.Busy), asks}, attention.Asking, 2},
 		"it was answered":          {[]conversation.State{asks, told(conversation.Busy)}, attention.Busy, 1},
 		"it was denied":            {[]conversation.State{asks, told(conversation.Ready)}, attention.Done, 2},
@@ -91,7 +96,7 @@ func TestTurnsOutliveTheirKeeper(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := &turns{agent: "a", home: root, session: func() string { return dir.ID }}
-	first.take(conversation.State{Activity: conversation.Busy})
+	first.take(conversation.State{Activity: conversation.Busy, Source: "its server"})
 	first.take(conversation.State{Activity: conversation.Ready})
 	next := &turns{agent: "a", home: root, session: func() string { return dir.ID }}
 	next.take(conversation.State{Activity: conversation.Ready})
