@@ -212,13 +212,13 @@ var allowed = map[string][]string{
 		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen",
 	},
 
-	"internal/dashboard": {"internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
+	"internal/dashboard": {"internal/attention", "internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
 	"internal/dashboard/nights": {
 		"internal/fault", "internal/eventlog", "internal/dashboard",
 		"internal/kernel/plan", "internal/kernel/registry", "internal/kernel/history", "internal/kernel/instance", "internal/kernel/transcript",
 	},
 	"internal/dashboard/tui": {
-		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard",
+		"internal/attention", "internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard",
 		"internal/dashboard/nights", "internal/kernel/plan", "internal/kernel/instance",
 	},
 	"internal/dashboard/web": {

@@ -19,7 +19,7 @@ var (
 		find *regexp.Regexp
 		with string
 	}{
-		{regexp.MustCompile(` +\d+[smhd] │`), " AGE │"},
+		{regexp.MustCompile(` +((?:asking|failed|done|busy|ready) )?\d+[smhd] │`), " ${1}AGE │"},
 		{regexp.MustCompile(`past \d+:\d\d:\d\d\.\d`), "past TIME"},
 		{regexp.MustCompile(`, [0-9.]+[a-z]*…? +`), ", TOOK "},
 		{regexp.MustCompile(`(?m)[ ]+$`), ""},

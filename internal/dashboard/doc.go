@@ -2,7 +2,8 @@
 // sessions, and what a session shows or showed, all from files.
 //
 // It never asks a host, so it works for dead sessions alike; it never sends
-// input and never resizes a session. It writes nothing.
+// input and never resizes a session. It writes nothing; the frontends note when
+// somebody looks at a session ([home.Dir.Look]).
 //
 // # Ownership
 //

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/home"
 )
 
@@ -17,6 +18,7 @@ type record struct {
 	written time.Time // of the file
 	size    int64
 	session Session
+	news    *attention.Ending
 }
 
 // List lists all Homes. What cannot be read is reported in the listing and
@@ -86,6 +88,7 @@ func (m *Model) inspect(d home.Dir) (Session, bool) {
 		r, ok := m.records[d.Path]
 		m.mu.Unlock()
 		if ok && r.written.Equal(fi.ModTime()) && r.size == fi.Size() {
+			r.session.Attention = d.AttentionEnded(r.news) // somebody may have looked
 			return r.session, true
 		}
 	}
@@ -94,6 +97,7 @@ func (m *Model) inspect(d home.Dir) (Session, bool) {
 		return Session{Dir: d, ID: d.ID, Name: d.ID, Home: d.Home.Path, Problem: err.Error()}, true
 	}
 	s := describe(d, man)
+	s.Attention = d.Attention(man)
 	if t, err := d.LastWrite(); err == nil {
 		s.LastOutput = t
 	}
@@ -101,7 +105,7 @@ func (m *Model) inspect(d home.Dir) (Session, bool) {
 	// again.
 	if s.Status.Final() && fi != nil {
 		m.mu.Lock()
-		m.records[d.Path] = record{fi.ModTime(), fi.Size(), s}
+		m.records[d.Path] = record{fi.ModTime(), fi.Size(), s, man.LastNews()}
 		m.mu.Unlock()
 	}
 	return s, true

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/home"
 )
 
@@ -45,6 +46,9 @@ type Session struct {
 	ExitCode   *int              `json:"exit_code,omitempty"`
 	ExitSignal string            `json:"exit_signal,omitempty"`
 	Problem    string            `json:"problem,omitempty"` // its record cannot be read
+	// Attention says whether the session needs a person; its State is empty
+	// where the record cannot be read.
+	Attention attention.Attention `json:"attention,omitzero"`
 }
 
 // Age is how long the session has run, or ran.
@@ -70,6 +74,35 @@ func (l *Listing) Active() *Listing {
 	return out
 }
 
+// Queue returns the sessions that need a person, what waits longest first.
+func (l *Listing) Queue() []*Session {
+	byID := map[string]*Session{}
+	for i := range l.Homes {
+		for j := range l.Homes[i].Sessions {
+			s := &l.Homes[i].Sessions[j]
+			byID[s.ID] = s
+		}
+	}
+	queue := []*Session{}
+	for _, item := range attention.Queue(l.items()) {
+		queue = append(queue, byID[item.ID])
+	}
+	return queue
+}
+
+// Counts counts the states of attention of all sessions.
+func (l *Listing) Counts() map[attention.State]int { return attention.Counts(l.items()) }
+
+func (l *Listing) items() []attention.Item {
+	var items []attention.Item
+	for _, h := range l.Homes {
+		for _, s := range h.Sessions {
+			items = append(items, attention.Item{ID: s.ID, Attention: s.Attention})
+		}
+	}
+	return items
+}
+
 // Find returns the session with this id.
 func (l *Listing) Find(id string) (*Session, bool) {
 	for i := range l.Homes {
@@ -82,12 +115,19 @@ func (l *Listing) Find(id string) (*Session, bool) {
 	return nil, false
 }
 
+// needsYou is what a filter finds of all sessions that need a person.
+const needsYou = "needs-you"
+
 // Matches reports whether all words occur in the session's name, id, status,
-// command, directory, Home or labels, ignoring case.
+// command, directory, Home, labels or state of attention, ignoring case.
 func (s *Session) Matches(words string) bool {
 	hay := []string{s.Name, s.ID, string(s.Status), strings.Join(s.Command, " "), s.Cwd, s.Home}
 	for k, v := range s.Labels {
 		hay = append(hay, k+"="+v)
+	}
+	hay = append(hay, string(s.Attention.State))
+	if s.Attention.State.NeedsPerson() {
+		hay = append(hay, needsYou)
 	}
 	all := strings.ToLower(strings.Join(hay, "\n"))
 	for word := range strings.FieldsSeq(strings.ToLower(words)) {

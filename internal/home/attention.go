@@ -116,7 +116,7 @@ func (d Dir) Looked() time.Time {
 // its actual status.
 func (d Dir) Attention(m *Manifest) attention.Attention {
 	if m.Status.Final() {
-		return attention.Of(attention.Facts{Looked: d.Looked(), Ended: m.ending()})
+		return d.AttentionEnded(m.LastNews())
 	}
 	return attention.Of(d.Facts(m, d.currentNote()))
 }
@@ -139,9 +139,19 @@ func (d Dir) Facts(m *Manifest, note *AgentNote) attention.Facts {
 	return f
 }
 
-// ending is how the session ended, as far as that is news. An earlier den noted
-// nothing: then it is none.
-func (m *Manifest) ending() *attention.Ending {
+// AttentionEnded is Attention for a session that is over, by how it ended: that
+// does not change, and may be kept.
+func (d Dir) AttentionEnded(e *attention.Ending) attention.Attention {
+	f := attention.Facts{Ended: e}
+	if !e.Known {
+		f.Looked = d.Looked()
+	}
+	return attention.Of(f)
+}
+
+// LastNews is how a session that is over ended, as far as that is news. An
+// earlier den noted nothing: then it is none.
+func (m *Manifest) LastNews() *attention.Ending {
 	e := &attention.Ending{At: m.Ended, Known: m.Status == Destroyed || m.Noted == nil}
 	switch {
 	case m.Status == Lost && m.Noted != nil:

@@ -112,7 +112,7 @@ func TestWaitingIsCountedAndVisited(t *testing.T) {
 	u.Update(listMsg{sample()})
 	w := crew()
 	u.Update(agentsMsg{workspace: w})
-	if text := ansi.Strip(u.draw()); strings.Contains(text, "for you") {
+	if text := ansi.Strip(u.draw()); strings.Contains(text, "need you") {
 		t.Errorf("nothing waits:\n%s", text)
 	}
 	press(u, "n")
@@ -125,7 +125,7 @@ func TestWaitingIsCountedAndVisited(t *testing.T) {
 	}
 	u.Update(agentsMsg{workspace: w})
 	checkLines(t, u, "what waits")
-	if text := ansi.Strip(u.draw()); !strings.Contains(text, "2 wait for you (n)") {
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "2 need you (n)") {
 		t.Errorf("not counted:\n%s", text)
 	}
 	press(u, "n")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"den/internal/attention"
 	"den/internal/dashboard"
 
 	tea "charm.land/bubbletea/v2"
@@ -83,6 +84,9 @@ func (u *ui) drawHeader() string {
 			all += len(u.list.Homes[i].Sessions)
 		}
 		left += fmt.Sprintf("  %d active of %d", active, all)
+		if words := u.summary(); words != "" {
+			left += ": " + words
+		}
 		if n := len(u.list.Homes); n > 1 {
 			left += fmt.Sprintf(" in %d Homes", n)
 		}
@@ -98,7 +102,7 @@ func (u *ui) drawHeader() string {
 	if u.filter != "" {
 		scope += ", filter: " + u.filter
 	}
-	return bar.Render(ends(left, u.agents.waitingCount()+scope+" ", u.width))
+	return bar.Render(ends(left, u.waitingCount()+scope+" ", u.width))
 }
 
 // drawBody is the list and the view side by side, or the view alone.
@@ -226,6 +230,8 @@ func (u *ui) drawFooter() string {
 		left = " " + bad.Render(plain(u.problem))
 	} else if w := u.waitingHere(); w != nil {
 		left = " " + warn.Render("! "+w.text(u.now()))
+	} else if s := u.session; s != nil && u.past == nil && s.Attention.State == attention.Asking {
+		left = " " + warn.Render("! asks: "+plain(s.Attention.What))
 	} else if f := u.frame(); f != nil && len(f.Missing) > 0 {
 		left = " " + warn.Render(plain(f.Missing[len(f.Missing)-1]))
 	}

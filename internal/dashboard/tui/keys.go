@@ -44,6 +44,9 @@ func (u *ui) key(k tea.KeyPressMsg) tea.Cmd {
 		u.refresh()
 	case "n":
 		u.visitWaiting()
+	case "s":
+		u.byNeed = !u.byNeed
+		u.refresh()
 	case "w":
 		u.agents.open = u.agents.there()
 	case "t":

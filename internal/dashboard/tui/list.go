@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"den/internal/attention"
 	"den/internal/dashboard"
 
 	"charm.land/lipgloss/v2"
@@ -80,10 +82,26 @@ func (u *ui) addHome(h *dashboard.Home, named bool) {
 			found = append(found, row{h, &h.Sessions[i]})
 		}
 	}
+	if u.byNeed {
+		slices.SortStableFunc(found, needsFirst)
+	}
 	if named && (len(found) > 0 || h.Own && u.filter == "") || h.Problem != "" {
 		u.rows = append(u.rows, row{home: h})
 	}
 	u.rows = append(u.rows, found...)
+}
+
+// needsFirst puts what needs a person first, and what waits longest before that.
+func needsFirst(a, b row) int {
+	x, y := a.session.Attention, b.session.Attention
+	order := attention.States()
+	if i, j := slices.Index(order, x.State), slices.Index(order, y.State); i != j {
+		return cmp.Compare(i, j)
+	}
+	if x.State.NeedsPerson() {
+		return x.Since.Compare(y.Since)
+	}
+	return 0
 }
 
 // chooseNear selects the session at or next to a row.
@@ -181,9 +199,14 @@ func (u *ui) drawRow(r row, chosen bool, width int) string {
 	}
 	s := r.session
 	mark, style := sign(s)
+	if s.Attention.State.NeedsPerson() {
+		mark, style = "!", warn
+	}
 	right := age(s.Age(u.now()))
 	if s.Status != "running" || s.Problem != "" {
 		right = statusText(s) + " " + right
+	} else if s.Attention.State != "" {
+		right = string(s.Attention.State) + " " + right
 	}
 	right = fmt.Sprintf(" %s ", right)
 	if chosen {

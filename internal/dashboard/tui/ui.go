@@ -19,6 +19,8 @@ type ui struct {
 	width, height int
 	list          *dashboard.Listing // or nil: not read yet
 	all           bool               // sessions that are over, too
+	byNeed        bool               // what needs a person is first
+	touched       bool               // somebody has pressed a key: somebody is there
 	filter        string
 	filtering     bool // keys go to the filter
 	help          bool
@@ -76,7 +78,10 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		u.width, u.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
-		return u, u.key(msg)
+		cmd := u.key(msg)
+		u.touched = true
+		u.look()
+		return u, cmd
 	case tea.PasteMsg:
 		if u.filtering {
 			u.setFilter(u.filter + plain(msg.Content))
@@ -87,8 +92,10 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case listMsg:
 		u.list = without(msg.list, u.self)
 		u.refresh()
+		u.look()
 	case frameMsg:
 		u.takeFrame(msg)
+		u.look()
 	case lineMsg:
 		if msg.id == u.chosen && msg.err == nil {
 			u.line = msg.line

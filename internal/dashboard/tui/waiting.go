@@ -3,8 +3,10 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/dashboard"
 )
 
@@ -53,6 +55,46 @@ func (a *agents) waitsIn(s *dashboard.Session) *Waiting {
 	return found
 }
 
+// queued is one place that needs a person: of the workspace, or a session.
+type queued struct {
+	id      string
+	waiting *Waiting // or nil: a session that no keeper tells of
+	session string   // its id or name, or empty
+}
+
+// queue is all that needs a person, what waits longest first. A session of which
+// the keeper tells is there once.
+func (u *ui) queue() []queued {
+	var all []queued
+	since := map[string]time.Time{}
+	told := map[string]bool{}
+	waiting := u.agents.waiting()
+	for i := range waiting {
+		w := &waiting[i]
+		all = append(all, queued{w.ID, w, w.Session})
+		since[w.ID], told[w.Session] = w.Since, w.Session != ""
+	}
+	if u.list != nil {
+		for _, s := range u.list.Queue() {
+			if !told[s.Name] && !told[s.ID] {
+				all = append(all, queued{s.ID, nil, s.ID})
+				since[s.ID] = s.Attention.Since
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b queued) int {
+		x, y := since[a.id], since[b.id]
+		switch {
+		case x.IsZero() != y.IsZero() && x.IsZero():
+			return 1
+		case x.IsZero() != y.IsZero():
+			return -1
+		}
+		return x.Compare(y)
+	})
+	return all
+}
+
 // waitingHere returns what waits in the selected session as it is now, or nil.
 func (u *ui) waitingHere() *Waiting {
 	if u.session == nil || u.past != nil {
@@ -65,27 +107,57 @@ func (u *ui) waitingHere() *Waiting {
 // the table.
 func (u *ui) visitWaiting() {
 	a := &u.agents
-	all := a.waiting()
+	all := u.queue()
 	if len(all) == 0 {
 		return
 	}
-	last := slices.IndexFunc(all, func(w Waiting) bool { return w.ID == a.visited })
+	last := slices.IndexFunc(all, func(q queued) bool { return q.id == a.visited })
 	next := all[(last+1)%len(all)]
-	a.visited = next.ID
-	if !u.visitSession(next.Session) {
-		a.open, a.chosen = true, next.Agent
+	a.visited = next.id
+	switch {
+	case next.waiting == nil:
+		u.all = u.all || !u.isActive(next.session)
+		u.visitSession(next.session)
+	case !u.visitSession(next.session):
+		a.open, a.chosen = true, next.waiting.Agent
 	}
 }
 
-// waitingCount says how much waits, for the header.
-func (a *agents) waitingCount() string {
-	switch n := len(a.waiting()); n {
+// isActive reports whether a listed session is active.
+func (u *ui) isActive(id string) bool {
+	s, ok := u.list.Find(id)
+	return ok && s.Status.Active()
+}
+
+// summary counts the sessions by their states of attention, for the header.
+func (u *ui) summary() string {
+	counts := u.list.Counts()
+	var words []string
+	for _, s := range attention.States() {
+		if n := counts[s]; n > 0 && s != attention.Over {
+			words = append(words, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// look notes that the person at the keys has the selected session before them.
+// Best effort: its Home may be one that can only be read.
+func (u *ui) look() {
+	if u.touched && u.session != nil && u.past == nil && u.live != nil && u.session.Attention.State.NeedsPerson() {
+		_ = u.session.Dir.Look(u.now())
+	}
+}
+
+// waitingCount says how much needs a person, for the header.
+func (u *ui) waitingCount() string {
+	switch n := len(u.queue()); n {
 	case 0:
 		return ""
 	case 1:
-		return "1 waits for you (n)  "
+		return "1 needs you (n)  "
 	default:
-		return fmt.Sprintf("%d wait for you (n)  ", n)
+		return fmt.Sprintf("%d need you (n)  ", n)
 	}
 }
 
