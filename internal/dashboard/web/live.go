@@ -156,6 +156,7 @@ func (p *page) take(ctx context.Context, a asked) {
 			ids = nil
 		}
 		p.wantLocked(ctx, true, ids)
+		p.lookLocked()
 	}
 }
 
@@ -170,6 +171,9 @@ func (p *page) gather() *told {
 	m := &told{N: p.n + 1, Now: time.Now()}
 	m.Homes, m.Agents, m.Kernels, p.seen = p.server.hub.since(p.seen)
 	m.Actions = m.Homes != nil && p.server.actions != nil
+	if m.Homes != nil {
+		p.lookLocked()
+	}
 	for key, s := range p.slots {
 		if !s.dirty {
 			continue
@@ -185,6 +189,20 @@ func (p *page) gather() *told {
 	}
 	p.n++
 	return m
+}
+
+// lookLocked notes that somebody has the session before them that the page shows
+// large. A hidden page shows none. Best effort: its Home may be one that can
+// only be read.
+func (p *page) lookLocked() {
+	for key := range p.slots {
+		if !key.large {
+			continue
+		}
+		if s, err := p.server.hub.find(key.id); err == nil && s.Attention.State.NeedsPerson() {
+			_ = s.Dir.Look(time.Now())
+		}
+	}
 }
 
 // send writes a message and limits the rate of the next.

@@ -6,11 +6,12 @@ import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
 import { showLink } from "./link.js";
 import { Nights } from "./nights.js";
+import { Notify } from "./notify.js";
 import { Search } from "./search.js";
 import { Stage } from "./stage.js";
 import { Tick } from "./tick.js";
 import { Wire } from "./wire.js";
-import { $, shortName } from "./words.js";
+import { $, shortName, waitsForYou } from "./words.js";
 
 let wire = null;
 let told = "";
@@ -27,6 +28,7 @@ const fleet = new Fleet((ids) => {
 });
 const agents = new Agents((name) => fleet.named(name));
 const attention = new Attention((name) => fleet.named(name), () => fleet.now());
+const notify = new Notify($("notify"));
 const stage = new Stage((at, clock) => {
   tick.moved(clock);
   stands(() => stage.at);
@@ -47,6 +49,7 @@ function heard(m) {
     nights.list(m.kernels ?? null);
     route();
     retitle();
+    notify.tell(needing());
   }
   for (const p of m.paints ?? []) {
     if (!p.large) fleet.paint(p);
@@ -87,7 +90,7 @@ function route(moved = false) {
 function refilter(to) {
   if (to.path[0] && !to.filtered) return;
   $("filter").value = to.filter;
-  press(to.all);
+  press(to.all, fleet.needs);
   fleet.show({ filter: to.filter, all: to.all });
 }
 
@@ -124,9 +127,39 @@ function describe(s) {
   stage.describe(s, fleet.now(), agent, attention.of(agent));
 }
 
+// needing is all that needs a person, what waits longest first: what the keeper
+// tells, and the sessions of which it does not.
+function needing() {
+  const told = new Set(attention.waiting.map((w) => w.session).filter(Boolean));
+  const all = attention.waiting.map((w) => ({ id: w.id, since: Date.parse(w.since ?? "") || Infinity, session: w.session, who: w.agent ?? "workspace", what: w.what }));
+  for (const s of fleet.queue()) {
+    if (told.has(s.session) || told.has(s.id)) continue;
+    const a = s.attention;
+    all.push({ id: s.id, since: Date.parse(a.since ?? "") || Infinity, session: s.id, who: shortName(s), what: a.what ?? a.state });
+  }
+  return all.sort((a, b) => a.since - b.since);
+}
+
+// next goes to what needs a person behind what was gone to last.
+let visited = "";
+function next() {
+  const all = needing();
+  if (!all.length) return;
+  const to = all[(all.findIndex((x) => x.id === visited) + 1) % all.length];
+  visited = to.id;
+  const s = fleet.find(to.session) ?? fleet.named(to.session);
+  if (s) location.hash = `#/${s.id}`;
+  else $("waits").click();
+}
+
 // retitle says what the page shows, and how much waits: a tab may be hidden.
 function retitle() {
-  const waits = attention.count ? `(${attention.count}) ` : "";
+  const count = needing().length + attention.left;
+  const waits = count ? `(${count}) ` : "";
+  $("waits").hidden = !count;
+  $("waits").textContent = waitsForYou(count);
+  const icon = count ? `/assets/icons/${Math.min(count, 10)}` : "/assets/icon.svg";
+  if ($("icon").getAttribute("href") !== icon) $("icon").setAttribute("href", icon);
   const shown = opened === "tick" ? `${tick.title} · ` : opened && stage.session ? `${shortName(stage.session)} · ` : "";
   document.title = `${waits}${shown}den`;
 }
@@ -145,14 +178,15 @@ function shut() {
   fleet.focusFirst();
 }
 
-function press(all) {
-  $("show-active").setAttribute("aria-pressed", !all);
-  $("show-all").setAttribute("aria-pressed", all);
+function press(all, only = false) {
+  $("show-active").setAttribute("aria-pressed", !all && !only);
+  $("show-all").setAttribute("aria-pressed", all && !only);
+  $("show-needs").setAttribute("aria-pressed", only);
 }
 
-function showAll(all) {
-  press(all);
-  fleet.show({ all });
+function showAll(all, only = false) {
+  press(all, only);
+  fleet.show({ all, only });
   change({ all: all ? "1" : "" }, true);
 }
 
@@ -166,6 +200,7 @@ function home() { location.hash = fleetAddress($("filter").value, fleet.all, sea
 
 $("show-active").onclick = () => showAll(false);
 $("show-all").onclick = () => showAll(true);
+$("show-needs").onclick = () => showAll(fleet.all, true);
 $("filter").oninput = (e) => filterBy(e.target.value);
 $("search-open").onclick = () => search.open();
 document.querySelector(".back").onclick = (e) => {
@@ -176,7 +211,8 @@ $("waits").onclick = (e) => {
   e.preventDefault();
   location.hash = "#/";
   if (opened) shut();
-  $("attention").scrollIntoView({ block: "start" });
+  if ($("attention").hidden) showAll(fleet.all, true);
+  else $("attention").scrollIntoView({ block: "start" });
 };
 $("theme").onclick = () => switchTheme();
 $("help-open").onclick = () => $("help").showModal();
@@ -209,6 +245,8 @@ const everywhere = {
   "/": () => $("filter").focus(),
   "?": () => $("help").showModal(),
   a: () => showAll(!fleet.all),
+  u: () => showAll(fleet.all, !fleet.needs),
+  w: next,
   f: () => { if (opened) home(); search.open(); },
   n: () => { if (opened) home(); nights.focus(); },
   t: () => switchTheme(),

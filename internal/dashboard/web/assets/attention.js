@@ -3,11 +3,11 @@
 // requests have buttons.
 
 import { Request } from "./request.js";
-import { $, age, el, place, visible, waitsForYou } from "./words.js";
+import { $, age, el, place, visible } from "./words.js";
 
 const labels = {
   question: "asks on its screen", quarantine: "failed too often", circuit: "its turns failed", budget: "budget used up",
-  cell: "a cell asks", config: "workspace file",
+  cell: "a cell asks", config: "workspace file", done: "done", failed: "failed",
 };
 
 // A click must hit what was seen: after cards have moved, buttons rest so long.
@@ -26,6 +26,7 @@ export class Attention {
     this.now = now;
     this.may = false;
     this.waiting = [];
+    this.left = 0; // that wait and are not among them
   }
 
   // allow says whether the page may decide: den tells it with each listing.
@@ -43,6 +44,7 @@ export class Attention {
   list(a) {
     if (a) {
       this.waiting = a.waiting;
+      this.left = a.left ?? 0;
       this.#update(a);
       this.#recent(a.recent ?? []);
       $("attention-left").hidden = !a.left;
@@ -50,7 +52,6 @@ export class Attention {
     }
     this.#arrange();
     $("attention-note").textContent = this.#note(a);
-    this.#count((a?.left ?? 0) + this.waiting.length);
     this.tick();
   }
 
@@ -124,13 +125,6 @@ export class Attention {
     box.lastElementChild.replaceChildren(...others.map((r) => el("li", { "data-state": r.state },
       el("b", { textContent: r.agent }), el("span.did", {}, visible([r.request.tool, r.request.command ?? r.request.paths?.join(" ") ?? r.request.url ?? r.request.text ?? ""].join(" "))),
       el("span.how", { textContent: [r.state, r.by && `by ${r.by}`].filter(Boolean).join(" ") }))));
-  }
-
-  #count(n) {
-    const pill = $("waits");
-    pill.hidden = !n;
-    pill.textContent = waitsForYou(n);
-    this.count = n;
   }
 
   tick() {

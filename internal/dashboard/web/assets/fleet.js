@@ -3,7 +3,7 @@
 
 import { Easel, cellRatio } from "./easel.js";
 import { Screen } from "./screen.js";
-import { $, age, el, ending, isActive, lived, place, shortName, tone } from "./words.js";
+import { $, age, byNeed, el, ending, isActive, lived, needs, place, shortName, tone } from "./words.js";
 
 export class Fleet {
   cards = new Map(); // by id
@@ -11,6 +11,7 @@ export class Fleet {
   #homes = [];
   #filter = "";
   #all = false;
+  #needs = false; // only what needs a person
 
   // seen takes the ids whose thumbnails can be seen.
   constructor(seen) {
@@ -30,15 +31,21 @@ export class Fleet {
 
   get all() { return this.#all; }
 
+  get needs() { return this.#needs; }
+
+  // queue is the sessions that need a person, what waits longest first.
+  queue() { return this.#homes.flatMap((h) => h.sessions).filter(needs).sort(byNeed); }
+
   list(homes, problem) {
     this.#homes = homes;
     this.problem = problem;
     this.render();
   }
 
-  show({ filter = this.#filter, all = this.#all }) {
+  show({ filter = this.#filter, all = this.#all, only = this.#needs }) {
     this.#filter = filter;
     this.#all = all;
+    this.#needs = only;
     this.render();
   }
 
@@ -58,8 +65,8 @@ export class Fleet {
 
   #matches(s, current) {
     if (s.id === current) return true;
-    if (!this.#all && !isActive(s)) return false;
-    const hay = [s.session, s.id, s.status, s.command?.join(" "), s.cwd, s.home, ...Object.entries(s.labels ?? {}).map(([k, v]) => `${k}=${v}`)].join("\n").toLowerCase();
+    if (this.#needs ? !needs(s) : !this.#all && !isActive(s)) return false;
+    const hay = [s.session, s.id, s.status, s.attention?.state, needs(s) ? "needs-you" : "", s.command?.join(" "), s.cwd, s.home, ...Object.entries(s.labels ?? {}).map(([k, v]) => `${k}=${v}`)].join("\n").toLowerCase();
     return this.#filter.toLowerCase().split(/\s+/).every((w) => hay.includes(w));
   }
 
@@ -69,6 +76,7 @@ export class Fleet {
     const groups = [];
     for (const h of this.#homes) {
       const sessions = h.sessions.filter((s) => this.#matches(s, current));
+      if (this.#needs) sessions.sort((a, b) => needs(b) - needs(a) || byNeed(a, b));
       if (!sessions.length && !h.problem) continue;
       for (const s of sessions) shown.add(s.id);
       groups.push(this.#group(h, sessions, groups.length));
@@ -117,11 +125,17 @@ export class Fleet {
 
   #counts(shown) {
     let active = 0, total = 0;
-    for (const h of this.#homes) { active += h.active; total += h.sessions.length + (h.left ?? 0); }
-    $("counts").textContent = `${active} active · ${total} in all`;
+    const states = {};
+    for (const h of this.#homes) {
+      active += h.active;
+      total += h.sessions.length + (h.left ?? 0);
+      for (const s of h.sessions) states[s.attention?.state] = (states[s.attention?.state] ?? 0) + 1;
+    }
+    const summary = ["asking", "failed", "done", "busy", "ready"].filter((s) => states[s]).map((s) => `${states[s]} ${s}`);
+    $("counts").textContent = [`${active} active`, ...summary, `${total} in all`].join(" · ");
     const nothing = $("nothing");
     nothing.hidden = shown > 0;
-    nothing.textContent = this.problem ?? (this.#filter ? `No session matches “${this.#filter}”.` : total ? "No session is active. Press a to see those that are over." : "No sessions yet. Start one: den new work bash");
+    nothing.textContent = this.problem ?? (this.#filter ? `No session matches “${this.#filter}”.` : this.#needs ? "No session needs you." : total ? "No session is active. Press a to see those that are over." : "No sessions yet. Start one: den new work bash");
   }
 
   #tell() { this.seen([...this.#visible]); }
@@ -154,6 +168,15 @@ export class Fleet {
   }
 }
 
+// lastLine is the last line of a screen that has text.
+function lastLine(screen) {
+  for (let y = screen.lines.length - 1; y >= 0; y--) {
+    const text = screen.text(y).trim();
+    if (text) return text;
+  }
+  return "";
+}
+
 function neighbour(from, key) {
   const all = [...document.querySelectorAll(".card")];
   const i = all.indexOf(from);
@@ -180,8 +203,10 @@ class Card {
     this.when = el("time");
     this.what = el("p.what");
     this.how = el("span.how");
+    this.need = el("span.need");
+    this.last = el("p.last", { "aria-hidden": "true" });
     this.root = el("a.card", { href: `#/${id}`, "data-id": id }, el("div.thumb", {}, this.canvas),
-      el("div.label", {}, this.dot, this.name, this.how, this.when), this.what);
+      el("div.label", {}, this.dot, this.name, this.need, this.how, this.when), this.what, this.last);
     this.easel = new Easel(this.canvas);
     this.screen = null;
   }
@@ -193,9 +218,13 @@ class Card {
     this.dot.dataset.tone = tone(s);
     this.how.textContent = isActive(s) && s.status === "running" ? "" : ending(s);
     this.how.dataset.tone = tone(s);
-    this.what.textContent = s.problem ?? s.command?.join(" ") ?? "";
+    const a = s.attention ?? {};
+    this.need.textContent = isActive(s) || needs(s) ? a.state ?? "" : "";
+    this.need.dataset.state = a.state ?? "";
+    this.root.classList.toggle("needs", needs(s));
+    this.what.textContent = s.problem ?? (needs(s) && a.what ? a.what : s.command?.join(" ") ?? "");
     this.root.classList.toggle("over", !isActive(s));
-    this.root.setAttribute("aria-label", `${s.session}, ${ending(s)}, ${this.what.textContent}`);
+    this.root.setAttribute("aria-label", [s.session, ending(s), this.need.textContent, this.what.textContent].filter(Boolean).join(", "));
     this.age(now);
   }
 
@@ -209,6 +238,7 @@ class Card {
     if (!p.lines) return;
     this.screen ??= new Screen();
     const rows = this.screen.apply(p);
+    this.last.textContent = lastLine(this.screen);
     this.canvas.parentElement.style.background = this.screen.bg;
     this.canvas.classList.add("drawn");
     if (this.resize()) return;

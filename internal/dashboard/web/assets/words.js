@@ -61,6 +61,12 @@ export function tone(s) {
   return "over";
 }
 
+// needs says whether a session needs a person.
+export const needs = (s) => ["asking", "failed", "done"].includes(s.attention?.state);
+
+// byNeed orders sessions that need a person, what waits longest first.
+export const byNeed = (a, b) => (Date.parse(a.attention.since ?? "") || Infinity) - (Date.parse(b.attention.since ?? "") || Infinity) || (a.id < b.id ? -1 : 1);
+
 // lived is how long a session has run, or ran, in nanoseconds.
 export function lived(s, now) {
   const end = s.ended ? Date.parse(s.ended) : isActive(s) ? now : Date.parse(s.last_output ?? s.created);
