@@ -27,8 +27,7 @@ type exportOptions struct {
 	speed     float64
 	idleLimit duration
 	from, to  string
-	theme     string
-	scale     float64
+	lookOptions
 	redactOptions
 }
 
@@ -65,8 +64,7 @@ func (o *exportOptions) addFlags(cmd *cobra.Command) {
 	f.Var(&o.idleLimit, "idle-limit", "limit pauses to this long")
 	f.StringVar(&o.from, "from", "", "begin at this `TIME`")
 	f.StringVar(&o.to, "to", "", "end at this `TIME`")
-	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark; see 'den screenshot --help')")
-	f.Float64Var(&o.scale, "scale", 1, "size of pictures: 2 is twice as large")
+	o.lookOptions.addFlags(cmd)
 	o.redactOptions.addFlags(cmd)
 }
 
@@ -189,7 +187,7 @@ func keepExport(ctx context.Context, s *session.Session, fo film.Options, tmp st
 func (o *exportOptions) filmOptions(m *home.Manifest, now time.Time) (film.Options, error) {
 	fo := film.Options{
 		Format: film.Format(o.format), Timing: film.Timing(o.timing), Speed: o.speed, IdleLimit: time.Duration(o.idleLimit),
-		Render: render.Options{Scale: o.scale, Cursor: render.CursorAsSet}, Title: m.Name,
+		Title: m.Name,
 	}
 	if o.format == "" {
 		fo.Format = formatOf(o.out)
@@ -198,9 +196,10 @@ func (o *exportOptions) filmOptions(m *home.Manifest, now time.Time) (film.Optio
 		return fo, fault.Errorf(fault.Usage, "--speed 0 would take for ever")
 	}
 	var err error
-	if fo.Render.Theme, err = render.FindTheme(o.theme); err != nil {
+	if fo.Render, err = o.lookOptions.options(); err != nil {
 		return fo, err
 	}
+	fo.Render.Cursor = render.CursorAsSet
 	if fo.Redact, err = o.redactor(); err != nil {
 		return fo, err
 	}

@@ -65,7 +65,7 @@ terminal's lines are objects.`,
 		for _, name := range []string{"output", "timing", "speed", "idle-limit", "from", "to"} {
 			o.played = o.played || f.Changed(name)
 		}
-		for _, name := range []string{"format", "theme", "scale", "redact", "redact-tokens"} {
+		for _, name := range []string{"format", "theme", "scale", "fonts", "redact", "redact-tokens"} {
 			if f.Changed(name) {
 				o.played, o.forFiles = true, name
 			}

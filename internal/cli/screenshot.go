@@ -22,10 +22,34 @@ import (
 type screenshotOptions struct {
 	snapshotOptions
 	out    string
-	theme  string
-	scale  float64
 	cursor string
 	frame  bool
+	lookOptions
+}
+
+// lookOptions say how pictures look, in screenshots and in films.
+type lookOptions struct {
+	theme string
+	scale float64
+	fonts string
+}
+
+func (o *lookOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark; see 'den screenshot --help')")
+	f.Float64Var(&o.scale, "scale", 1, "size of pictures: 2 is twice as large")
+	f.StringVar(&o.fonts, "fonts", "all", "all, or embedded: leave the machine's fonts alone")
+}
+
+// options checks them.
+func (o *lookOptions) options() (render.Options, error) {
+	ro := render.Options{Scale: o.scale, EmbeddedOnly: o.fonts == "embedded"}
+	if o.fonts != "all" && o.fonts != "embedded" {
+		return ro, fault.Errorf(fault.Usage, "--fonts is all or embedded, not '%s'", o.fonts)
+	}
+	var err error
+	ro.Theme, err = render.FindTheme(o.theme)
+	return ro, err
 }
 
 func (a *app) screenshotCmd() *cobra.Command {
@@ -39,16 +63,18 @@ session's directory; -o - writes it to stdout.
 
 The theme sets the palette colours. It is one of
 ` + strings.Join(render.Themes(), ", ") + `.
-Emoji are coloured if the machine has the font NotoColorEmoji. Characters that no font
-has are drawn as a box and listed as missing.`,
+
+den has fonts for what programs print: letters, signs, icons of Nerd Fonts, emoji. The
+machine's own fonts are asked for the rest, and for coloured emoji (NotoColorEmoji); with
+--fonts embedded they are not, and the picture is the same on every machine. A character
+that no font has is drawn as a box with its number, and listed as missing.`,
 		Example: "  den screenshot work\n  den screenshot work -o now.png --theme light --scale 2 --frame\n  den screenshot work --at -30s --format svg -o - > before.svg",
 		GroupID: groupSession,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.out, "output", "o", "", "write to `FILE`, or to stdout for -")
 	f.StringVar(&o.format, "format", "", "png or svg (default: by the name of FILE, else png)")
-	f.StringVar(&o.theme, "theme", "", "the `NAME` of a theme (default dark)")
-	f.Float64Var(&o.scale, "scale", 1, "size: 2 is twice as large")
+	o.lookOptions.addFlags(cmd)
 	f.StringVar(&o.cursor, "cursor", "", "draw the cursor, as it is or as block, bar, underline or hollow")
 	f.Lookup("cursor").NoOptDefVal = string(render.CursorAsSet)
 	f.BoolVar(&o.frame, "frame", false, "draw a window around it, with the title")
@@ -72,7 +98,7 @@ type screenshotAnswer struct {
 	Width      int      `json:"width"`
 	Height     int      `json:"height"`
 	ScreenHash string   `json:"screen_hash"`
-	Missing    []string `json:"missing,omitempty"` // characters shown as boxes
+	Missing    []string `json:"missing,omitempty"` // what no font had, as U+1F680
 }
 
 func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshotOptions) error {
@@ -149,7 +175,7 @@ func (a *app) putScreenshot(d home.Dir, o screenshotOptions, ans screenshotAnswe
 	return a.answer(ans, func(w io.Writer) {
 		fmt.Fprintln(w, ans.Path)
 		if len(ans.Missing) > 0 {
-			fmt.Fprintf(a.stderr, "den: no font here has %s: boxes stand for them\n", strings.Join(ans.Missing, " "))
+			fmt.Fprintf(a.stderr, "den: no font here has %s: boxes with these numbers stand for them\n", strings.Join(ans.Missing, " "))
 		}
 	})
 }
@@ -178,9 +204,10 @@ func (o *screenshotOptions) resolveFormat() error {
 }
 
 func (o *screenshotOptions) renderer() (*render.Renderer, error) {
-	theme, err := render.FindTheme(o.theme)
+	ro, err := o.lookOptions.options()
 	if err != nil {
 		return nil, err
 	}
-	return render.New(render.Options{Theme: theme, Scale: o.scale, Cursor: render.CursorStyle(o.cursor), Frame: o.frame})
+	ro.Cursor, ro.Frame = render.CursorStyle(o.cursor), o.frame
+	return render.New(ro)
 }

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"compress/gzip"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +14,7 @@ import (
 )
 
 // The fonts, made by scripts/fonts. They are pages of the binary that nobody
-// reads until a character needs them.
+// reads until a character needs them; the rarer ones are compressed.
 var (
 	//go:embed fonts/JetBrainsMono-Regular.ttf
 	jetBrainsRegular string
@@ -23,9 +25,23 @@ var (
 	//go:embed fonts/JetBrainsMono-BoldItalic.ttf
 	jetBrainsBoldItalic string
 	//go:embed fonts/DejaVuSansMono.ttf
-	dejaVu string
+	dejaVuMono string
 	//go:embed fonts/NotoSansCJK-subset.otf
 	notoCJK string
+	//go:embed fonts/NotoSansSymbols2.ttf.gz
+	notoSymbols2 string
+	//go:embed fonts/NotoSansSymbols.ttf.gz
+	notoSymbols string
+	//go:embed fonts/DejaVuSans.ttf.gz
+	dejaVuSans string
+	//go:embed fonts/NotoSansMath.ttf.gz
+	notoMath string
+	//go:embed fonts/NotoSansHebrew.ttf.gz
+	notoHebrew string
+	//go:embed fonts/NotoEmoji.ttf.gz
+	notoEmoji string
+	//go:embed fonts/NerdFontSymbols.ttf.gz
+	nerdSymbols string
 )
 
 // weight is a style of letters.
@@ -37,22 +53,75 @@ const (
 )
 
 // parsed fonts are shared by all renderers: they are never written to.
-var (
-	mainFonts = [4]func() *font.Font{
-		embedded(&jetBrainsRegular), embedded(&jetBrainsBold), embedded(&jetBrainsItalic), embedded(&jetBrainsBoldItalic),
+var mainFonts = [4]func() *font.Font{
+	embedded(&jetBrainsRegular), embedded(&jetBrainsBold), embedded(&jetBrainsItalic), embedded(&jetBrainsBoldItalic),
+}
+
+// fallback is a font for what the main one lacks.
+type fallback struct {
+	data *string
+	font func() *font.Font
+	// holds is where its characters are: it is not read for others.
+	holds []runeRange
+}
+
+type runeRange struct{ first, last rune }
+
+func (f *fallback) mayHave(r rune) bool {
+	for _, h := range f.holds {
+		if r >= h.first && r <= h.last {
+			return true
+		}
 	}
-	dejaVuFont = embedded(&dejaVu)
-	cjkFont    = embedded(&notoCJK)
+	return false
+}
+
+// The fallback fonts, in the order in which they are asked. The ranges are
+// those of scripts/fonts.
+var fallbacks = [...]fallback{
+	{&dejaVuMono, embedded(&dejaVuMono), []runeRange{{0x80, 0x2e7f}, {0xa640, 0xa7ff}, {0xe000, 0xf8ff}, {0xfb00, 0xfdff}, {0xfe70, 0xfeff}, {0xfff9, 0xfffd}, {0x1d400, 0x1d7ff}, {0x1f000, 0x1fbff}}},
+	cjkFont: {&notoCJK, embedded(&notoCJK), []runeRange{{0x2e80, 0xd7ff}, {0xf900, 0xffff}}},
+	{&notoSymbols2, embedded(&notoSymbols2), []runeRange{{0x2190, 0x2bff}, {0x1f000, 0x1f0ff}, {0x1f300, 0x1fbff}}},
+	{&notoSymbols, embedded(&notoSymbols), []runeRange{{0x20d0, 0x2bff}, {0x1f100, 0x1f1e5}, {0x1f200, 0x1f77f}}},
+	{&dejaVuSans, embedded(&dejaVuSans), []runeRange{{0x180, 0x6ff}, {0x10a0, 0x10ff}, {0x1d00, 0x2bff}, {0x2c60, 0x2e7f}, {0xa640, 0xa7ff}, {0xfb00, 0xfdff}}},
+	{&notoMath, embedded(&notoMath), []runeRange{{0x20d0, 0x2bff}, {0x1d400, 0x1d7ff}, {0x1ee00, 0x1eeff}}},
+	{&notoHebrew, embedded(&notoHebrew), []runeRange{{0x590, 0x5ff}}},
+	plainEmoji: {&notoEmoji, embedded(&notoEmoji), []runeRange{{0xa9, 0xae}, {0x2000, 0x3299}, {0x1f000, 0x1faff}}},
+	{&nerdSymbols, embedded(&nerdSymbols), []runeRange{{0x23fb, 0x23fe}, {0x2b58, 0x2b58}, {0xe000, 0xf8ff}, {0xf0000, 0xf1aff}}},
+}
+
+// Fonts that are also asked out of turn.
+const (
+	cjkFont    = 1
+	plainEmoji = 7
 )
+
+// gzipMark begins what is compressed.
+const gzipMark = "\x1f\x8b"
 
 func embedded(data *string) func() *font.Font {
 	return sync.OnceValue(func() *font.Font {
-		face, err := font.ParseTTF(strings.NewReader(*data))
+		face, err := parseEmbedded(*data)
 		if err != nil {
 			panic(fmt.Sprintf("render: an embedded font is broken: %v", err))
 		}
 		return face.Font
 	})
+}
+
+func parseEmbedded(data string) (*font.Face, error) {
+	if strings.HasPrefix(data, gzipMark) {
+		z, err := gzip.NewReader(strings.NewReader(data))
+		if err != nil {
+			return nil, err
+		}
+		raw, err := io.ReadAll(z)
+		if err != nil {
+			return nil, err
+		}
+		data = string(raw)
+	}
+	return font.ParseTTF(strings.NewReader(data))
 }
 
 // emojiFont is the machine's colour emoji font, or nil.
@@ -64,7 +133,7 @@ var emojiFont = sync.OnceValue(func() *font.Font {
 	} {
 		f, err := os.Open(filepath.Join(dir, "NotoColorEmoji.ttf"))
 		if err != nil {
-			continue // Best effort: a picture without colours says so.
+			continue // Best effort: without it emoji have no colours.
 		}
 		face, err := font.ParseTTF(f)
 		f.Close() // only read
@@ -83,12 +152,13 @@ type face struct {
 
 // chain is the fonts in the order in which a character is looked for.
 type chain struct {
-	main  [4]*face
-	more  [2]*face
-	emoji *face
+	main    [4]*face
+	more    [len(fallbacks)]*face
+	machine map[*font.Font]*face
+	emoji   *face
 
-	emojiLooked bool
-	noEmoji     bool // leave the machine's fonts alone
+	emojiLooked  bool
+	embeddedOnly bool // leave the machine's fonts alone
 }
 
 func (c *chain) mainFace(w weight) *face {
@@ -100,13 +170,13 @@ func (c *chain) mainFace(w weight) *face {
 
 func (c *chain) fallback(i int) *face {
 	if c.more[i] == nil {
-		c.more[i] = &face{Face: font.NewFace([]func() *font.Font{dejaVuFont, cjkFont}[i]())}
+		c.more[i] = &face{Face: font.NewFace(fallbacks[i].font())}
 	}
 	return c.more[i]
 }
 
 func (c *chain) emojiFace() *face {
-	if !c.emojiLooked && !c.noEmoji {
+	if !c.emojiLooked && !c.embeddedOnly {
 		c.emojiLooked = true
 		if f := emojiFont(); f != nil {
 			c.emoji = &face{Face: font.NewFace(f)}
@@ -116,23 +186,48 @@ func (c *chain) emojiFace() *face {
 }
 
 // find returns the first font that has the rune, or nil.
-func (c *chain) find(r rune, w weight) (*face, font.GID) {
-	if g, ok := c.mainFace(w).NominalGlyph(r); ok {
-		return c.mainFace(w), g
-	}
-	order := [2]int{0, 1}
-	if wideScript(r) {
-		order = [2]int{1, 0}
-	}
-	for _, i := range order {
-		f := c.fallback(i)
-		if g, ok := f.NominalGlyph(r); ok {
-			return f, g
-		}
-	}
-	return nil, 0
+func (c *chain) find(r rune, w weight) *face {
+	return c.findAll([]rune{r}, w)
 }
 
-// wideScript reports that the CJK font is the likely one: the other need not
-// be read.
+// findAll returns the first font that has all the runes, or nil.
+func (c *chain) findAll(text []rune, w weight) *face {
+	has := func(f *face) bool {
+		for _, r := range text {
+			if _, ok := f.NominalGlyph(r); !ok {
+				return false
+			}
+		}
+		return true
+	}
+	if f := c.mainFace(w); has(f) {
+		return f
+	}
+	for i := range fallbacks {
+		if fallbacks[i].mayHave(text[0]) && has(c.fallback(i)) {
+			return c.fallback(i)
+		}
+	}
+	if c.embeddedOnly {
+		return nil
+	}
+	return c.onMachine(text)
+}
+
+// onMachine returns a font of the machine that has all the runes, or nil.
+func (c *chain) onMachine(text []rune) *face {
+	f := machineFonts().find(text)
+	if f == nil {
+		return nil
+	}
+	if c.machine == nil {
+		c.machine = map[*font.Font]*face{}
+	}
+	if c.machine[f] == nil {
+		c.machine[f] = &face{Face: font.NewFace(f)}
+	}
+	return c.machine[f]
+}
+
+// wideScript reports that a character is of a script of square characters.
 func wideScript(r rune) bool { return r >= 0x2e80 && r <= 0xffef && (r < 0xd800 || r >= 0xf900) }

@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"maps"
 	"slices"
@@ -12,7 +13,7 @@ import (
 type Picture struct {
 	Data          []byte
 	Width, Height int
-	Missing       []string // characters that no font had: boxes stand for them
+	Missing       []string // the numbers of characters that no font had, as U+1F680
 }
 
 // PNG draws a grid as a PNG: with a palette when it has at most 256 colours,
@@ -53,20 +54,32 @@ func (r *Renderer) paletted(w, h int, p *palette) *canvas[uint8] {
 	return r.canvas
 }
 
-// missed lists the characters of g that are shown as boxes.
+// missed lists what is on g, and in its title, and was not drawn.
 func (r *Renderer) missed(g *Grid) []string {
 	if len(r.missing) == 0 {
 		return nil
 	}
-	found := map[string]bool{}
-	for i := range g.Cells {
-		if c := &g.Cells[i]; c.Rune > 0x7f {
-			if text := c.Text(); r.missing[text] {
-				found[text] = true
-			}
+	found := map[rune]bool{}
+	note := func(text string) {
+		for _, m := range r.missing[text] {
+			found[m] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	for i := range g.Cells {
+		if c := &g.Cells[i]; c.Rune > 0x7f || c.Cluster != "" {
+			note(c.Text())
+		}
+	}
+	if r.bar > 0 {
+		for _, ch := range g.Title {
+			note(string(ch))
+		}
+	}
+	var names []string
+	for _, m := range slices.Sorted(maps.Keys(found)) {
+		names = append(names, fmt.Sprintf("U+%04X", m))
+	}
+	return names
 }
 
 // The colour types of PNG.

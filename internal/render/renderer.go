@@ -26,13 +26,17 @@ type Options struct {
 	Scale  float64 // 0 = 1: a cell of 9 by 20 pixels
 	Cursor CursorStyle
 	Frame  bool // a window around it, with the title
-	// EmbeddedOnly leaves the machine's emoji font alone: the same picture on
-	// every machine.
+	// EmbeddedOnly leaves the machine's fonts alone: the same picture on every
+	// machine.
 	EmbeddedOnly bool
 }
 
-// MaxScale is the largest scale: a cell of 72 by 160 pixels.
-const MaxScale = 8
+// The smallest scale, below which nothing can be read, and the largest: a cell
+// of 72 by 160 pixels.
+const (
+	MinScale = 0.5
+	MaxScale = 8
+)
 
 // maxPixels bounds a picture: memory, and what viewers open.
 const maxPixels = 200 << 20
@@ -56,8 +60,8 @@ func New(o Options) (*Renderer, error) {
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
-	if o.Scale < 0.5 || o.Scale > MaxScale || math.IsNaN(o.Scale) {
-		return nil, fault.Errorf(fault.Usage, "scale %v: from 0.5 to %d", o.Scale, MaxScale)
+	if o.Scale < MinScale || o.Scale > MaxScale || math.IsNaN(o.Scale) {
+		return nil, fault.Errorf(fault.Usage, "scale %v: from %v to %v", o.Scale, MinScale, MaxScale)
 	}
 	switch o.Cursor {
 	case CursorNone, CursorAsSet, CursorBlock, CursorBar, CursorUnderline, CursorHollow:
@@ -71,9 +75,9 @@ func New(o Options) (*Renderer, error) {
 	px := baseSize * o.Scale
 	r.glyphs = glyphs{
 		cellW: int(math.Round(9 * o.Scale)), cellH: int(math.Round(20 * o.Scale)), px: px,
-		baseline: math.Round(px * 1.02), // the main font's ascent
-		fonts:    chain{noEmoji: o.EmbeddedOnly},
-		simple:   map[uint64]*mask{}, clusters: map[clusterKey]*mask{}, missing: map[string]bool{},
+		baseline: baselineOf(px),
+		fonts:    chain{embeddedOnly: o.EmbeddedOnly},
+		simple:   map[uint64]*mask{}, clusters: map[clusterKey]*mask{}, missing: map[string][]rune{},
 	}
 	r.decor = newDecor(r.cellW, r.cellH, px, r.baseline)
 	r.margin = int(math.Round(8 * o.Scale))
