@@ -84,9 +84,14 @@ func (a *app) runExport(ctx context.Context, s *session.Session, o exportOptions
 	if err != nil {
 		return err
 	}
-	fo, err := o.filmOptions(m, time.Now())
+	now := time.Now()
+	fo, err := o.filmOptions(m, now)
 	if err != nil {
 		return err
+	}
+	if end := lastMoment(m, now); fo.From > end && (fo.To == 0 || fo.To > fo.From) {
+		return fault.Hintf(fault.Errorf(fault.Export, "--from %s is after the end of the recording, which is %v long", o.from, end.Round(time.Millisecond)),
+			"times count from the session's start; -10s is ten seconds ago")
 	}
 	log, err := eventlog.Open(s.Dir.Log())
 	if err != nil {
@@ -234,6 +239,14 @@ func exportTime(flag, at string, m *home.Manifest, now time.Time) (time.Duration
 		return 0, fault.Errorf(fault.Usage, "--to %s is not after the session's start at %s", at, m.Created.Local().Format(time.DateTime))
 	}
 	return max(d, 0), nil
+}
+
+// lastMoment is how long a session has run: until it ended, or until now.
+func lastMoment(m *home.Manifest, now time.Time) time.Duration {
+	if !m.Ended.IsZero() {
+		now = m.Ended
+	}
+	return now.Sub(m.Created)
 }
 
 // progressBar shows the progress of a long export at a terminal.

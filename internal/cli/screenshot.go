@@ -41,9 +41,12 @@ func (o *lookOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.fonts, "fonts", "all", "all, or embedded: leave the machine's fonts alone")
 }
 
-// options checks them.
+// options checks them. To the renderer a scale of 0 is one that was not given.
 func (o *lookOptions) options() (render.Options, error) {
 	ro := render.Options{Scale: o.scale, EmbeddedOnly: o.fonts == "embedded"}
+	if o.scale == 0 {
+		return ro, fault.Errorf(fault.Usage, "--scale 0 would leave nothing to see: from %v to %v", render.MinScale, render.MaxScale)
+	}
 	if o.fonts != "all" && o.fonts != "embedded" {
 		return ro, fault.Errorf(fault.Usage, "--fonts is all or embedded, not '%s'", o.fonts)
 	}
@@ -77,7 +80,7 @@ that no font has is drawn as a box with its number, and listed as missing.`,
 	o.lookOptions.addFlags(cmd)
 	f.StringVar(&o.cursor, "cursor", "", "draw the cursor, as it is or as block, bar, underline or hollow")
 	f.Lookup("cursor").NoOptDefVal = string(render.CursorAsSet)
-	f.BoolVar(&o.frame, "frame", false, "draw a window around it, with the title")
+	f.BoolVar(&o.frame, "frame", false, "draw a window around it, with the title, or the session's name")
 	f.StringVar(&o.at, "at", "", "the screen at this `TIME`")
 	f.Uint64Var(&o.seq, "seq", 0, "the screen after event `N`")
 	o.redactOptions.addFlags(cmd)
@@ -134,6 +137,9 @@ func (a *app) runScreenshot(cmd *cobra.Command, s *session.Session, o screenshot
 		}
 		g = render.FromTerminal(term, r.Theme())
 		g.Redact(term, hide)
+	}
+	if g.Title == "" {
+		g.Title = m.Name // many programs set none
 	}
 	draw := r.PNG
 	if o.format == "svg" {

@@ -22,7 +22,7 @@ type follower struct {
 
 // compare finds what differs between g and what is shown.
 func (f *follower) compare(g *Grid) {
-	f.all = !f.begun || f.shown.Cols != g.Cols || f.shown.Rows != g.Rows || f.shown.Background != g.Background
+	f.all = !f.begun || f.shown.Cols != g.Cols || f.shown.Rows != g.Rows || f.shown.Margin != g.Margin
 	if len(f.changed) != len(g.Cells) {
 		f.changed = make([]bool, len(g.Cells))
 	}
@@ -86,7 +86,7 @@ func (f *follower) keep(g *Grid) {
 // paintChanges paints what compare has found.
 func paintChanges[P pixel](f *follower, c *canvas[P], g *Grid) {
 	if f.all {
-		c.rect(0, 0, c.w, c.h, g.Background)
+		c.rect(0, 0, c.w, c.h, g.Margin)
 	}
 	for y := f.area.Min.Y; y < f.area.Max.Y; y++ {
 		row := f.changed[y*g.Cols : (y+1)*g.Cols]

@@ -16,9 +16,10 @@ func (r *Renderer) frameOf(g *Grid) frame {
 		dots:   [3]Color{rgb(0xff5f57), rgb(0xfebc2e), rgb(0x28c840)},
 		radius: 10 * r.o.Scale, dotRadius: 6 * r.o.Scale, dotX: 20 * r.o.Scale, dotStep: 20 * r.o.Scale,
 	}
-	f.bar = mix(g.Foreground, g.Background, 2)
-	f.edge = mix(g.Foreground, g.Background, 4)
-	f.title = mix(g.Foreground, f.bar, 10)
+	ink := readable(g.Foreground, g.Margin, 4.5)
+	f.bar = mix(ink, g.Margin, 2)
+	f.edge = mix(ink, g.Margin, 4)
+	f.title = mix(ink, f.bar, 10)
 	return f
 }
 
@@ -83,7 +84,7 @@ func paintCorners[P pixel](r *Renderer, c *canvas[P], g *Grid, f frame) {
 			for _, p := range [4][2]int{{x, y}, {c.w - 1 - x, y}, {x, c.h - 1 - y}, {c.w - 1 - x, c.h - 1 - y}} {
 				inside := f.bar
 				if p[1] >= r.bar {
-					inside = g.Background
+					inside = g.Margin
 				}
 				if edge > 0 || d > f.radius {
 					c.row(p[1], p[0], p[0]+1)[0] = c.inks.of(mix(mix(f.edge, inside, edge), 0, full-outside))

@@ -40,6 +40,8 @@ var goldens = []struct {
 	{"card-frame", "testdata/card.bin", render.Options{Scale: 1.5, Frame: true, Cursor: render.CursorBlock}, "dracula"},
 	{"symbols", "testdata/symbols.bin", render.Options{}, ""},
 	{"symbols-2x", "testdata/symbols.bin", render.Options{Scale: 2}, "light"},
+	{"mc-light", programs + "/mc.bin", render.Options{}, "light"},
+	{"htop-light", programs + "/htop.bin", render.Options{}, "light"},
 	{"solarized", programs + "/vim.bin", render.Options{Cursor: render.CursorUnderline}, "solarized-light"},
 }
 

@@ -15,6 +15,7 @@ type Grid struct {
 	Title      string
 
 	Foreground, Background, CursorColor Color
+	Margin                              Color // around the cells: what most of them at the sides have
 
 	page redact.Page // of the last frame that was redacted
 }
@@ -91,9 +92,31 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 			}
 			r, n := utf8.DecodeRune(buf)
 			c.Rune = r
+			if solid(r) {
+				c.FG = last.solid
+			}
 			if n < len(buf) {
 				c.Cluster = string(buf)
 			}
 		}
 	}
+	g.Margin = g.edge()
+}
+
+// edge is the background of most cells at the sides, or that of the screen
+// where no colour has most: a program that fills the screen fills the margin,
+// too. Bars at the top and the bottom do not count: they have colours of their
+// own.
+func (g *Grid) edge() Color {
+	count := map[Color]int{}
+	for y := range g.Rows {
+		count[g.Row(y)[0].BG]++
+		count[g.Row(y)[g.Cols-1].BG]++
+	}
+	for color, n := range count {
+		if n > g.Rows {
+			return color
+		}
+	}
+	return g.Background
 }

@@ -3,7 +3,7 @@ package render
 // paint draws a whole picture. It reports the number of finished pixel rows on
 // the way.
 func paint[P pixel](r *Renderer, c *canvas[P], g *Grid, done func(rows int)) {
-	c.rect(0, 0, c.w, c.h, g.Background)
+	c.rect(0, 0, c.w, c.h, g.Margin)
 	for y := range g.Rows {
 		paintRow(r, c, g, y, 0, g.Cols)
 		if g.Cursor.Row == y {

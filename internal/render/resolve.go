@@ -18,6 +18,7 @@ type resolver struct {
 // character.
 type resolvedStyle struct {
 	cell   Cell
+	solid  Color // of blocks: they make pictures, whose colours are no text's
 	hidden bool
 	known  bool
 }
@@ -62,10 +63,14 @@ func (res *resolver) resolve(s vt.Style) resolvedStyle {
 	if has(vt.Inverse) {
 		fg, bg = bg, fg
 	}
-	if has(vt.Dim) {
-		fg = mix(fg, bg, dimLevel)
+	solid := fg
+	if s.FG.Kind() != vt.ColorRGB || s.BG.Kind() != vt.ColorRGB {
+		fg = readable(fg, bg, res.theme.Contrast)
 	}
-	return resolvedStyle{known: true, hidden: has(vt.Hidden), cell: Cell{
+	if has(vt.Dim) {
+		fg, solid = mix(fg, bg, dimLevel), mix(solid, bg, dimLevel)
+	}
+	return resolvedStyle{known: true, solid: solid, hidden: has(vt.Hidden), cell: Cell{
 		Bold: has(vt.Bold), Italic: has(vt.Italic), Strike: has(vt.Strike), Over: has(vt.Overline),
 		Underline: s.Underline, FG: fg, BG: bg, UnderlineColor: res.color(s.UnderlineColor, fg), Link: s.Link,
 	}}

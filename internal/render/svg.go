@@ -28,7 +28,7 @@ func (r *Renderer) SVG(g *Grid) (*Picture, error) {
 	if r.bar > 0 {
 		s.frame(w, h)
 	} else {
-		fmt.Fprintf(&s.out, `<rect width="%d" height="%d" fill="%s"/>`+"\n", w, h, g.Background)
+		fmt.Fprintf(&s.out, `<rect width="%d" height="%d" fill="%s"/>`+"\n", w, h, g.Margin)
 	}
 	for y := range g.Rows {
 		s.row(y)
@@ -55,7 +55,7 @@ func (s *svg) rect(x, y, w, h int, fill Color) {
 func (s *svg) row(y int) {
 	cells := s.g.Row(y)
 	eachRun(cells, func(a, b *Cell) bool { return a.BG == b.BG }, func(from, to int) {
-		if cells[from].BG != s.g.Background {
+		if cells[from].BG != s.g.Margin {
 			s.rect(s.left(from), s.top(y), (to-from)*s.r.cellW, s.r.cellH, cells[from].BG)
 		}
 	})

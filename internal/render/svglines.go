@@ -94,7 +94,7 @@ func (s *svg) frame(w, h int) {
 	f := s.r.frameOf(s.g)
 	radius := number(f.radius)
 	half := float64(s.r.thick) / 2
-	fmt.Fprintf(&s.out, `<rect width="%d" height="%d" rx="%s" fill="%s"/>`+"\n", w, h, radius, s.g.Background)
+	fmt.Fprintf(&s.out, `<rect width="%d" height="%d" rx="%s" fill="%s"/>`+"\n", w, h, radius, s.g.Margin)
 	fmt.Fprintf(&s.out, `<path d="M0 %dV%sa%s %s 0 0 1 %s -%sH%sa%s %s 0 0 1 %s %sV%dz" fill="%s"/>`+"\n",
 		s.r.bar, radius, radius, radius, radius, radius, number(float64(w)-f.radius), radius, radius, radius, radius, s.r.bar, f.bar)
 	fmt.Fprintf(&s.out, `<rect x="%s" y="%s" width="%s" height="%s" rx="%s" fill="none" stroke="%s" stroke-width="%d"/>`+"\n",

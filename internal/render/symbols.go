@@ -35,6 +35,12 @@ func shapeOf(r rune, w, h int, px float64) *shape {
 	return nil
 }
 
+// solid reports that a character fills a part of its cell: it makes pictures,
+// bars and borders, not text.
+func solid(r rune) bool {
+	return r >= 0x2580 && r <= 0x259f || r >= 0xe0b0 && r <= 0xe0d7 || r >= 0x1fb00 && r <= 0x1fb9f
+}
+
 // baselineOf is where letters of a size stand, below the top of their cells:
 // the main font's ascent.
 func baselineOf(px float64) float64 { return math.Round(px * 1.02) }

@@ -12,6 +12,16 @@ type Theme struct {
 	Name                           string
 	Foreground, Background, Cursor Color
 	Palette                        [16]Color // the named colours; programs may set others
+	// Contrast is the least that text has against its background, unless a
+	// program set both; 0 = none. Programs choose colours that can be read on a
+	// dark background, where the light themes have a light one.
+	Contrast float64
+}
+
+// forLight returns a theme for a light background.
+func forLight(t Theme) Theme {
+	t.Contrast = 4.5 // of WCAG, for small text
+	return t
 }
 
 func theme(name string, fg, bg, cursor uint32, palette [16]uint32) Theme {
@@ -27,14 +37,14 @@ var themes = []Theme{
 	theme("dark", 0xd5d9e0, 0x16181d, 0xd5d9e0, [16]uint32{
 		0x2b2f38, 0xe8606a, 0x7fc77a, 0xe5b567, 0x4781e0, 0xc389e8, 0x56bcc4, 0xc3c8d1,
 		0x6c7484, 0xff7f87, 0x9ce296, 0xf5cd82, 0x8fbeff, 0xd8a8f5, 0x7fd8df, 0xf4f6fa}),
-	theme("light", 0x2b2f38, 0xfafafa, 0x2b2f38, [16]uint32{
+	forLight(theme("light", 0x2b2f38, 0xfafafa, 0x2b2f38, [16]uint32{
 		0x2b2f38, 0xc5303e, 0x2f8132, 0x946800, 0x2362c7, 0x8b3fb8, 0x0b7c87, 0x9aa1ad,
-		0x6c7484, 0xdc4a56, 0x3f9a42, 0xad7d0c, 0x3d7ce0, 0xa45bcf, 0x1b97a3, 0xd5d9e0}),
+		0x6c7484, 0xdc4a56, 0x3f9a42, 0xad7d0c, 0x3d7ce0, 0xa45bcf, 0x1b97a3, 0xd5d9e0})),
 	theme("dracula", 0xf8f8f2, 0x282a36, 0xf8f8f2, [16]uint32{
 		0x21222c, 0xff5555, 0x50fa7b, 0xf1fa8c, 0xbd93f9, 0xff79c6, 0x8be9fd, 0xf8f8f2,
 		0x6272a4, 0xff6e6e, 0x69ff94, 0xffffa5, 0xd6acff, 0xff92df, 0xa4ffff, 0xffffff}),
 	theme("solarized-dark", 0x839496, 0x002b36, 0x839496, solarized),
-	theme("solarized-light", 0x657b83, 0xfdf6e3, 0x657b83, solarized),
+	forLight(theme("solarized-light", 0x657b83, 0xfdf6e3, 0x657b83, solarized)),
 	theme("gruvbox", 0xebdbb2, 0x282828, 0xebdbb2, [16]uint32{
 		0x282828, 0xcc241d, 0x98971a, 0xd79921, 0x458588, 0xb16286, 0x689d6a, 0xa89984,
 		0x928374, 0xfb4934, 0xb8bb26, 0xfabd2f, 0x83a598, 0xd3869b, 0x8ec07c, 0xebdbb2}),

@@ -32,6 +32,9 @@ func (s *Server) screenshot(w http.ResponseWriter, r *http.Request, found playab
 		return err
 	}
 	g := render.FromSnapshot(f.Screen, draw.Theme())
+	if g.Title == "" {
+		g.Title = found.Name
+	}
 	make := draw.PNG
 	if format == "svg" {
 		make = draw.SVG
