@@ -99,7 +99,7 @@ func TestEveryMissingRuneIsNamed(t *testing.T) {
 	r := renderer(t, render.Options{Frame: true}, "")
 	term := vt.New(vt.Config{Cols: 20, Rows: 2})
 	term.Write([]byte("\x1b]2;a\U000fabcdb\x07"))
-	for name, draw := range map[string]func(*render.Grid) (*render.Picture, error){"png": r.PNG} {
+	for name, draw := range map[string]func(*render.Grid) (*render.Picture, error){"png": r.PNG, "svg": r.SVG} {
 		pic, err := draw(render.FromTerminal(term, r.Theme()))
 		if err != nil {
 			t.Fatal(err)

@@ -56,3 +56,18 @@ func (p *placed) traceTo(z *vector.Rasterizer) {
 		z.ClosePath()
 	}
 }
+
+// path returns a glyph's outline in the form of shapes.
+func (p *placed) path() []segment {
+	var out []segment
+	p.segments(func(op ot.SegmentOp, pts [3][2]float64) {
+		if op == ot.SegmentOpMoveTo && len(out) > 0 {
+			out = append(out, segment{op: 'Z'})
+		}
+		out = append(out, segment{op: "MLQC"[op], p: pts})
+	})
+	if len(out) > 0 {
+		out = append(out, segment{op: 'Z'})
+	}
+	return out
+}

@@ -21,7 +21,7 @@ type rect struct {
 
 // segment is a step of a path, as the rasteriser and SVG have them.
 type segment struct {
-	op byte // 'M', 'L', 'C' or 'Z'
+	op byte // 'M', 'L', 'Q', 'C' or 'Z'; 'Q' in outlines of glyphs only
 	p  [3][2]float64
 }
 

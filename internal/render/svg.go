@@ -2,7 +2,10 @@ package render
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
+	"image"
+	"image/png"
 	"math"
 	"strconv"
 	"strings"
@@ -10,21 +13,19 @@ import (
 	"den/internal/screen"
 )
 
-// fontStack is for viewers: the fonts that PNGs are drawn with come first.
+// fontStack is for viewers that do not take the picture's own fonts.
 const fontStack = "'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,'Noto Sans Mono CJK SC','Noto Sans CJK SC',monospace"
 
 // SVG draws a grid as an SVG. Text stays text: it can be selected and
-// searched, and links work. Every run has an explicit width, so that cells
-// align in any font. Lines and blocks are paths.
+// searched, and links work. The letters come along in fonts of this picture's
+// characters; every run has an explicit width too, so that cells align in any
+// font. Lines and blocks are paths, and so is what no font can hold.
 func (r *Renderer) SVG(g *Grid) (*Picture, error) {
 	if err := r.checkSize(g); err != nil {
 		return nil, err
 	}
 	w, h := r.Size(g.Cols, g.Rows)
 	s := &svg{r: r, g: g}
-	fmt.Fprintf(&s.out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="%s" font-size="%s" xml:space="preserve">`+"\n",
-		w, h, w, h, fontStack, number(r.px))
-	fmt.Fprintf(&s.out, "<style>text{white-space:pre;font-variant-ligatures:none;font-feature-settings:'liga' 0,'calt' 0}a{cursor:pointer}</style>\n")
 	if r.bar > 0 {
 		s.frame(w, h)
 	} else {
@@ -34,15 +35,25 @@ func (r *Renderer) SVG(g *Grid) (*Picture, error) {
 		s.row(y)
 	}
 	s.cursor()
-	s.out.WriteString("</svg>\n")
-	return &Picture{Data: s.out.Bytes(), Width: w, Height: h}, nil
+	rules, family := s.fonts.css(&r.glyphs)
+	if family != "" {
+		family += ","
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="%s%s" font-size="%s" xml:space="preserve">`+"\n",
+		w, h, w, h, family, fontStack, number(r.px))
+	fmt.Fprintf(&out, "<style>%stext{white-space:pre;direction:ltr;unicode-bidi:bidi-override;font-variant-ligatures:none;font-feature-settings:'liga' 0,'calt' 0}a{cursor:pointer}</style>\n", rules)
+	out.Write(s.out.Bytes())
+	out.WriteString("</svg>\n")
+	return &Picture{Data: out.Bytes(), Width: w, Height: h, Missing: r.missed(g)}, nil
 }
 
 // svg writes one picture.
 type svg struct {
-	r   *Renderer
-	g   *Grid
-	out bytes.Buffer
+	r     *Renderer
+	g     *Grid
+	fonts svgFonts
+	out   bytes.Buffer
 }
 
 func (s *svg) left(x int) int { return s.r.margin + x*s.r.cellW }
@@ -54,21 +65,63 @@ func (s *svg) rect(x, y, w, h int, fill Color) {
 
 func (s *svg) row(y int) {
 	cells := s.g.Row(y)
-	eachRun(cells, func(a, b *Cell) bool { return a.BG == b.BG }, func(from, to int) {
+	eachRun(len(cells), func(a, b int) bool { return cells[a].BG == cells[b].BG }, func(from, to int) {
 		if cells[from].BG != s.g.Margin {
 			s.rect(s.left(from), s.top(y), (to-from)*s.r.cellW, s.r.cellH, cells[from].BG)
 		}
 	})
-	s.symbols(cells, y)
-	s.texts(cells, y)
+	s.characters(cells, 0, y)
 	s.lines(cells, y)
 }
 
-// eachRun calls do for each run of neighbours that are the same.
-func eachRun(cells []Cell, same func(a, b *Cell) bool, do func(from, to int)) {
-	for from := 0; from < len(cells); {
+// characters draws cells from column x on: what is geometry, what only a
+// drawing can show, and text.
+func (s *svg) characters(cells []Cell, x, y int) {
+	kinds := make([]kind, len(cells))
+	for i := range cells {
+		kinds[i] = s.kindOf(&cells[i])
+	}
+	s.symbols(cells, kinds, x, y)
+	for i := range cells {
+		if kinds[i] == asDrawing {
+			s.drawing(&cells[i], x+i, y)
+		}
+	}
+	s.texts(cells, kinds, x, y)
+}
+
+// kind says how a character gets into the picture.
+type kind uint8
+
+const (
+	asText     kind = iota // in a font of the picture
+	asSymbol               // geometry that fills its cell
+	asDrawing              // a path or a picture: marks, colours, or a box for what is missing
+	secondHalf             // of a wide character
+)
+
+func (s *svg) kindOf(c *Cell) kind {
+	switch {
+	case c.Width == 0:
+		return secondHalf
+	case c.blank():
+		s.fonts.add(&s.r.glyphs, ' ', 1, c.weight()) // between words
+		return asText
+	case c.Cluster == "" && c.Rune > 0x7f && shapeOf(c.Rune, s.r.cellW, s.r.cellH, s.r.px) != nil:
+		return asSymbol
+	case c.Cluster != "" || wantsEmoji([]rune{c.Rune}, int(c.Width)) && s.r.fonts.emojiFace() != nil:
+		return asDrawing
+	case s.fonts.add(&s.r.glyphs, c.Rune, int(c.Width), c.weight()):
+		return asText
+	}
+	return asDrawing
+}
+
+// eachRun calls do for each run of neighbours, of so many, that are the same.
+func eachRun(n int, same func(a, b int) bool, do func(from, to int)) {
+	for from := 0; from < n; {
 		to := from + 1
-		for to < len(cells) && same(&cells[from], &cells[to]) {
+		for to < n && same(from, to) {
 			to++
 		}
 		do(from, to)
@@ -77,43 +130,79 @@ func eachRun(cells []Cell, same func(a, b *Cell) bool, do func(from, to int)) {
 }
 
 // symbols draws what is geometry, a path for each colour in a row.
-func (s *svg) symbols(cells []Cell, y int) {
-	same := func(a, b *Cell) bool { return s.isSymbol(a) == s.isSymbol(b) && a.FG == b.FG }
-	eachRun(cells, same, func(from, to int) {
-		if !s.isSymbol(&cells[from]) {
+func (s *svg) symbols(cells []Cell, kinds []kind, x0, y int) {
+	same := func(a, b int) bool { return kinds[a] == kinds[b] && cells[a].FG == cells[b].FG }
+	eachRun(len(cells), same, func(from, to int) {
+		if kinds[from] != asSymbol {
 			return
 		}
 		var whole, path strings.Builder
 		for x := from; x < to; x++ {
-			shape := shapeOf(cells[x].Rune, s.r.cellW*max(1, int(cells[x].Width)), s.r.cellH, s.r.px)
-			left, top := s.left(x), s.top(y)
-			for _, b := range shape.rects {
-				if b.level < full {
-					fmt.Fprintf(&s.out, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" fill-opacity="%s" shape-rendering="crispEdges"/>`+"\n",
-						left+b.x0, top+b.y0, b.x1-b.x0, b.y1-b.y0, cells[x].FG, number(float64(b.level)/full))
-					continue
-				}
-				fmt.Fprintf(&whole, "M%d %dh%dv%dh%dz", left+b.x0, top+b.y0, b.x1-b.x0, b.y1-b.y0, b.x0-b.x1)
-			}
-			appendPath(&path, shape.path, float64(left), float64(top))
+			c := &cells[x]
+			s.shape(shapeOf(c.Rune, s.r.cellW*max(1, int(c.Width)), s.r.cellH, s.r.px), c.FG, s.left(x0+x), s.top(y), &whole, &path)
 		}
-		if whole.Len() > 0 {
-			fmt.Fprintf(&s.out, `<path d="%s" fill="%s" shape-rendering="crispEdges"/>`+"\n", whole.String(), cells[from].FG)
-		}
-		if path.Len() > 0 {
-			fmt.Fprintf(&s.out, `<path d="%s" fill="%s"/>`+"\n", path.String(), cells[from].FG)
-		}
+		s.paths(whole.String(), path.String(), cells[from].FG)
 	})
 }
 
-func (s *svg) isSymbol(c *Cell) bool {
-	return c.Width > 0 && c.Cluster == "" && c.Rune >= 0x2500 && shapeOf(c.Rune, s.r.cellW, s.r.cellH, s.r.px) != nil
+// shape adds geometry to paths: what is of whole pixels, and the rest. Shades
+// are written at once.
+func (s *svg) shape(shape *shape, color Color, left, top int, whole, path *strings.Builder) {
+	for _, b := range shape.rects {
+		if b.level < full {
+			fmt.Fprintf(&s.out, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" fill-opacity="%s" shape-rendering="crispEdges"/>`+"\n",
+				left+b.x0, top+b.y0, b.x1-b.x0, b.y1-b.y0, color, number(float64(b.level)/full))
+			continue
+		}
+		fmt.Fprintf(whole, "M%d %dh%dv%dh%dz", left+b.x0, top+b.y0, b.x1-b.x0, b.y1-b.y0, b.x0-b.x1)
+	}
+	appendPath(path, shape.path, float64(left), float64(top))
+}
+
+func (s *svg) paths(whole, path string, color Color) {
+	if whole != "" {
+		fmt.Fprintf(&s.out, `<path d="%s" fill="%s" shape-rendering="crispEdges"/>`+"\n", whole, color)
+	}
+	if path != "" {
+		fmt.Fprintf(&s.out, `<path d="%s" fill="%s"/>`+"\n", path, color)
+	}
+}
+
+// drawing draws one character, and puts its text over it, which nobody sees.
+func (s *svg) drawing(c *Cell, x, y int) {
+	g := &s.r.glyphs
+	left, top, boxW := s.left(x), s.top(y), s.r.cellW*int(c.Width)
+	m := g.of(c) // it also notes what is missing
+	if m.color != nil {
+		fmt.Fprintf(&s.out, `<image x="%d" y="%d" width="%d" height="%d" href="data:image/png;base64,%s"/>`+"\n", left, top, boxW, g.cellH, base64.StdEncoding.EncodeToString(encodePicture(m.color)))
+	} else {
+		var whole, path strings.Builder
+		placed, missing := g.lay([]rune(c.Text()), int(c.Width), c.weight())
+		if placed == nil && len(missing) > 0 {
+			s.shape(tofuShape(missing[0], boxW, g.cellH, g.px), c.FG, left, top, &whole, &path)
+		}
+		for i := range placed {
+			appendPath(&path, placed[i].path(), float64(left), float64(top))
+		}
+		s.paths(whole.String(), path.String(), c.FG)
+	}
+	fmt.Fprintf(&s.out, `<text x="%d" y="%s" fill-opacity="0" textLength="%d" lengthAdjust="spacingAndGlyphs">%s</text>`+"\n",
+		left, number(float64(top)+s.r.baseline), boxW, escape(c.Text()))
+}
+
+// encodePicture returns a small picture as a PNG.
+func encodePicture(m *image.RGBA) []byte {
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		panic(err) // a buffer takes everything
+	}
+	return b.Bytes()
 }
 
 func appendPath(b *strings.Builder, path []segment, left, top float64) {
 	for _, seg := range path {
 		b.WriteByte(seg.op)
-		n := map[byte]int{'M': 1, 'L': 1, 'C': 3}[seg.op]
+		n := map[byte]int{'M': 1, 'L': 1, 'Q': 2, 'C': 3}[seg.op]
 		for i := range n {
 			if i > 0 {
 				b.WriteByte(' ')
@@ -124,30 +213,32 @@ func appendPath(b *strings.Builder, path []segment, left, top float64) {
 }
 
 // texts writes letters, a run for each style and width.
-func (s *svg) texts(cells []Cell, y int) {
-	same := func(a, b *Cell) bool {
-		return a.FG == b.FG && a.Bold == b.Bold && a.Italic == b.Italic && a.Link == b.Link &&
-			(b.Width == 0 && a.Width == 2 || a.Width == b.Width && a.Cluster == "" && b.Cluster == "" && square(a) == square(b)) && !s.isSymbol(a) && !s.isSymbol(b)
-	}
-	eachRun(cells, same, func(from, to int) {
-		if s.isSymbol(&cells[from]) || cells[from].Width == 0 {
-			return
+func (s *svg) texts(cells []Cell, kinds []kind, x0, y int) {
+	same := func(i, j int) bool {
+		a, b := &cells[i], &cells[j]
+		if a.FG != b.FG || a.Bold != b.Bold || a.Italic != b.Italic || a.Link != b.Link || kinds[i] != asText {
+			return false
 		}
-		for from < to && cells[from].blank() {
+		return kinds[j] == asText && a.Width == b.Width || kinds[j] == secondHalf && a.Width == 2
+	}
+	eachRun(len(cells), same, func(from, to int) {
+		for from < to && (kinds[from] == secondHalf || cells[from].blank()) {
 			from++
 		}
-		for to > from && cells[to-1].blank() && cells[to-1].Width > 0 {
+		for to > from && cells[to-1].blank() && kinds[to-1] != secondHalf {
 			to--
 		}
-		if from < to {
-			s.text(cells[from:to], from, y)
+		if from < to && kinds[from] == asText {
+			s.text(cells[from:to], x0+from, y)
 		}
 	})
 }
 
 func (s *svg) text(run []Cell, x, y int) {
 	var text strings.Builder
+	width := 0
 	for i := range run {
+		width += int(run[i].Width)
 		switch c := &run[i]; {
 		case c.Width == 0:
 		case c.Rune == 0:
@@ -161,7 +252,7 @@ func (s *svg) text(run []Cell, x, y int) {
 	if link {
 		fmt.Fprintf(&s.out, `<a href="%s">`, escape(first.Link))
 	}
-	s.textAt(text.String(), float64(s.left(x)), float64(s.top(y))+s.r.baseline, len(run)*s.r.cellW, first)
+	s.textAt(text.String(), float64(s.left(x)), float64(s.top(y))+s.r.baseline, width*s.r.cellW, first)
 	if link {
 		s.out.WriteString("</a>")
 	}
@@ -169,10 +260,7 @@ func (s *svg) text(run []Cell, x, y int) {
 }
 
 func (s *svg) textAt(text string, x, baseline float64, width int, style *Cell) {
-	fmt.Fprintf(&s.out, `<text x="%s" y="%s" fill="%s"`, s.places(text, x, style), number(baseline), style.FG)
-	if !square(style) {
-		fmt.Fprintf(&s.out, ` textLength="%d" lengthAdjust="spacingAndGlyphs"`, width)
-	}
+	fmt.Fprintf(&s.out, `<text x="%s" y="%s" fill="%s" textLength="%d" lengthAdjust="spacingAndGlyphs"`, number(x), number(baseline), style.FG, width)
 	if style.Bold {
 		s.out.WriteString(` font-weight="bold"`)
 	}
@@ -180,25 +268,6 @@ func (s *svg) textAt(text string, x, baseline float64, width int, style *Cell) {
 		s.out.WriteString(` font-style="italic"`)
 	}
 	fmt.Fprintf(&s.out, ">%s</text>", escape(text))
-}
-
-// square reports whether a character is of a script with square characters,
-// which are narrower than two cells: it is centred, not stretched.
-func square(c *Cell) bool { return c.Width == 2 && c.Cluster == "" && wideScript(c.Rune) }
-
-// places returns the x positions of a run: one, or one for each character if
-// they are square.
-func (s *svg) places(text string, x float64, style *Cell) string {
-	if !square(style) {
-		return number(x)
-	}
-	var all []string
-	x += (2*float64(s.r.cellW) - s.r.px) / 2
-	for range text {
-		all = append(all, number(x))
-		x += 2 * float64(s.r.cellW)
-	}
-	return strings.Join(all, " ")
 }
 
 // number is short and the same everywhere: two places are a hundredth of a pixel.

@@ -10,10 +10,11 @@ import (
 
 // lines draws underlines, overlines and strikes.
 func (s *svg) lines(cells []Cell, y int) {
-	same := func(a, b *Cell) bool {
+	same := func(i, j int) bool {
+		a, b := &cells[i], &cells[j]
 		return a.Underline == b.Underline && a.UnderlineColor == b.UnderlineColor && a.FG == b.FG && a.Strike == b.Strike && a.Over == b.Over
 	}
-	eachRun(cells, same, func(from, to int) {
+	eachRun(len(cells), same, func(from, to int) {
 		c := &cells[from]
 		if c.plain() {
 			return
@@ -84,7 +85,7 @@ func (s *svg) cursor() {
 		s.rect(x, y, w, s.r.cellH, s.g.CursorColor)
 		if !cell.blank() {
 			cell.FG = cell.BG
-			s.text([]Cell{cell}, col, row)
+			s.characters([]Cell{cell}, col, row)
 		}
 	}
 }
@@ -109,6 +110,9 @@ func (s *svg) frame(w, h int) {
 	var title strings.Builder
 	for i := range cells {
 		title.WriteString(cells[i].Text())
+		if !s.fonts.add(&s.r.glyphs, cells[i].Rune, 1, 0) {
+			s.r.glyphs.of(&cells[i]) // it notes what is missing
+		}
 	}
 	width := len(cells) * s.r.cellW
 	baseline := float64(s.r.bar-s.r.cellH)/2 + s.r.baseline
