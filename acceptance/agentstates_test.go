@@ -106,6 +106,7 @@ const statePatience = 2 * time.Minute
 // stateRun is one agent that runs in a native session, and its source.
 type stateRun struct {
 	*testing.T
+	world   *world
 	agent   stateAgent
 	stub    *modelstub.Server
 	home    *realcli.Home
@@ -138,7 +139,7 @@ func startStates(t *testing.T, a stateAgent) *stateRun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &stateRun{T: t, agent: a, stub: stub, home: h, p: p, session: "den-w-" + a.name}
+	r := &stateRun{T: t, world: w, agent: a, stub: stub, home: h, p: p, session: "den-w-" + a.name}
 	r.from = sources.Agent{
 		Vendor: a.name, Env: envMap(h.Env), Dir: filepath.Join(dir, "s"), Version: "test",
 		Processes: func(ctx context.Context) ([]int, error) { return p.Processes(ctx, r.session) },

@@ -81,19 +81,24 @@ func TestPicturesOfRealPrograms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden := filepath.Join("testdata", g.name+".png")
-			if *update {
-				if err := os.WriteFile(golden, pic.Data, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			samePixels(t, pic.Data, want)
+			isGolden(t, pic, filepath.Join("testdata", g.name+".png"))
 		})
 	}
+}
+
+// isGolden demands the pixels of a golden picture.
+func isGolden(t *testing.T, pic *render.Picture, golden string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(golden, pic.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samePixels(t, pic.Data, want)
 }
 
 func samePixels(t *testing.T, got, want []byte) {
