@@ -3,24 +3,26 @@
 
 import { draw, draws } from "./glyphs.js";
 
-export const family = '"JetBrains Mono", "SF Mono", ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
-export const cellRatio = 20 / 9; // height over width, as in den's pictures
-
-// advance is the width of a letter of the family at one pixel.
-const advance = (() => {
-  let known = 0;
-  return () => {
-    if (!known) {
-      const ctx = document.createElement("canvas").getContext("2d");
-      ctx.font = `100px ${family}`;
-      known = ctx.measureText("M").width / 100;
-    }
-    return known;
-  };
-})();
+// The fonts and the measures are those of den's pictures.
+const family = getComputedStyle(document.documentElement).getPropertyValue("--screen");
+export const cellRatio = 20 / 9; // height over width
+const advance = 0.6; // the width of a letter in letter sizes
+const axis = 0.36; // the height of the middle of signs
 
 // fontSize is that at which letters fill cells of this width.
-export const fontSize = (cellWidth) => cellWidth / advance();
+export const fontSize = (cellWidth) => cellWidth / advance;
+
+// A font comes when its first character is drawn: what was drawn without it is
+// drawn again then, by those who listen.
+let fontsCame = 0;
+document.fonts.addEventListener("loadingdone", () => {
+  fontsCame++;
+  dispatchEvent(new Event("fontscame"));
+});
+
+// Signs and icons, not letters: their ink counts, not the room that their font
+// gives them. Icons of private use and pictures stand in the middle.
+const pictorial = /^[\p{So}\p{Sm}\p{Co}\p{Sk}]/u, icon = /^[\p{Co}\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1faff}]/u, square = /^[\u2e80-\ud7ff\uf900-\uffef]/u;
 
 export class Easel {
   constructor(canvas) {
@@ -35,10 +37,11 @@ export class Easel {
   size(screen, cellWidth, width = 0, height = 0) {
     const cellHeight = Number.isInteger(cellWidth) ? Math.round(cellWidth * cellRatio) : cellWidth * cellRatio;
     const w = width || Math.round(cellWidth * screen.cols), h = height || Math.round(cellHeight * screen.rows);
-    const same = this.cw === cellWidth && this.canvas.width === w && this.canvas.height === h;
+    const same = this.came === fontsCame && this.cw === cellWidth && this.canvas.width === w && this.canvas.height === h;
     if (same) return false;
-    Object.assign(this, { cw: cellWidth, ch: cellHeight, px: fontSize(cellWidth) });
-    this.thin = Math.max(1, Math.round(this.px / 13));
+    Object.assign(this, { cw: cellWidth, ch: cellHeight, px: fontSize(cellWidth), came: fontsCame });
+    this.thin = Math.max(1, Math.round(this.px / 12));
+    this.baseline = Math.round(this.px * 1.02);
     this.canvas.width = w;
     this.canvas.height = h;
     this.fonts = new Map();
@@ -101,28 +104,54 @@ export class Easel {
   }
 
   #text(r, top, bottom) {
-    const base = top + (bottom - top) / 2 + this.px * 0.345;
+    const base = top + this.baseline;
     const plain = /^[\x20-\x7e]*$/;
     if (plain.test(r.text)) {
-      if (r.text.trim()) this.ctx.fillText(r.text, this.#x(r.x), Math.round(base));
+      if (r.text.trim()) this.ctx.fillText(r.text, this.#x(r.x), base);
       return;
     }
-    if (r.whole) return this.#character(r.text, r.x, r.w, base);
+    if (r.whole) return this.#character(r.text, r.x, r.w, top, base);
     let col = r.x;
     for (const ch of r.text) {
       const c = ch.codePointAt(0);
       if (draws(c)) draw(this.ctx, c, this.#x(col), top, this.#x(col + 1), bottom, this.thin);
-      else if (ch !== " ") this.#character(ch, col, 1, base);
+      else if (ch !== " ") this.#character(ch, col, 1, top, base);
       col++;
     }
   }
 
-  // character puts one into the middle of its cells, squeezed if need be.
-  #character(text, col, cells, base) {
+  // character puts one into the middle of its cells, smaller if need be.
+  #character(text, col, cells, top, base) {
     const { ctx } = this;
     ctx.letterSpacing = "0px";
-    const room = cells * this.cw, wide = ctx.measureText(text).width;
-    ctx.fillText(text, col * this.cw + Math.max(0, (room - wide) / 2), base, room);
+    const room = cells * this.cw, m = ctx.measureText(text);
+    if (pictorial.test(text) && !square.test(text)) return this.#sign(text, col * this.cw, room, top, base, m);
+    const by = Math.min(cells === 2 ? 1.1 : 1, room / m.width);
+    this.#scaled(text, col * this.cw + (room - m.width * by) / 2, base, by);
+  }
+
+  // sign makes a sign's ink fit. What must shrink shrinks towards the axis, so
+  // that it stays beside the letters' middle.
+  #sign(text, x, room, top, base, m) {
+    const { px } = this;
+    const left = -m.actualBoundingBoxLeft, right = m.actualBoundingBoxRight, up = m.actualBoundingBoxAscent, down = m.actualBoundingBoxDescent;
+    if (right <= left || up + down <= 0) return;
+    let by = Math.min(1, room / (right - left), (this.ch * 0.95) / (up + down)), y = base - axis * px * (1 - by);
+    if (icon.test(text)) {
+      by = Math.min(room / (right - left), (px * 1.05) / (up + down), 1.6);
+      y = top + this.ch / 2 + (by * (up - down)) / 2;
+    }
+    this.#scaled(text, x + room / 2 - (by * (left + right)) / 2, y, by);
+  }
+
+  #scaled(text, x, y, by) {
+    const { ctx } = this;
+    if (by === 1) return ctx.fillText(text, x, y);
+    ctx.save();
+    ctx.translate(x, y);
+    ctx.scale(by, by);
+    ctx.fillText(text, 0, 0);
+    ctx.restore();
   }
 
   #decorate(r, top, bottom, color) {
@@ -130,13 +159,13 @@ export class Easel {
     const { look } = r;
     if (!look.underline && !look.strike && !look.over) return;
     const x = this.#x(r.x), w = this.#x(r.x + r.w) - x;
-    const under = Math.min(bottom - 2 * thin, Math.round(top + (bottom - top) / 2 + this.px * 0.5));
+    const under = Math.min(bottom - thin - 1, Math.floor(top + this.baseline + Math.max(1, this.px * 0.12)));
     if (look.underline) {
       ctx.fillStyle = look.line;
       underlines[look.underline]?.(ctx, x, under, w, thin, this.cw);
     }
     ctx.fillStyle = color;
-    if (look.strike) ctx.fillRect(x, Math.round(top + (bottom - top) / 2 + this.px * 0.06), w, thin);
+    if (look.strike) ctx.fillRect(x, Math.floor(top + this.baseline - this.px * 0.32), w, thin);
     if (look.over) ctx.fillRect(x, top, w, thin);
   }
 

@@ -26,6 +26,7 @@ export class Fleet {
     this.sizes = new ResizeObserver((entries) => {
       for (const e of entries) this.cards.get(e.target.dataset.id)?.resize();
     });
+    addEventListener("fontscame", () => { for (const card of this.cards.values()) card.resize(); });
     this.#grid();
   }
 

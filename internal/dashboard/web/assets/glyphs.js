@@ -1,5 +1,8 @@
-// Characters that must fill their cells to the edge, drawn by geometry: box
-// drawing, blocks, braille, and the separators of status lines.
+// Characters that must fill their cells to the edge, drawn by geometry as in
+// den's pictures: box drawing, blocks, braille, and the separators of status
+// lines. Those of legacy computing are in legacy.js.
+
+import { legacy, mosaic } from "./legacy.js";
 
 // Arms of U+2500 and on: left, right, up, down; l light, h heavy, d double.
 const arms = (
@@ -14,15 +17,18 @@ const arms = (
 
 // draws reports whether draw knows a character.
 export function draws(c) {
-  return (c >= 0x2500 && c <= 0x259f) || (c >= 0x2800 && c <= 0x28ff) || (c >= 0xe0b0 && c <= 0xe0b3);
+  return (c >= 0x2500 && c <= 0x259f) || (c >= 0x2800 && c <= 0x28ff) || (c >= 0xe0b0 && c <= 0xe0bf) || corners.includes(c) || prompts.includes(c) || legacy(c);
 }
 
 // draw fills the character's part of the cell from x, y to x2, y2, which are
 // whole pixels. The colour is set already.
 export function draw(ctx, c, x, y, x2, y2, thin) {
   const cell = { x, y, x2, y2, w: x2 - x, h: y2 - y, thin };
-  if (c >= 0x2800 && c <= 0x28ff) braille(ctx, c - 0x2800, cell);
+  if (c >= 0x1fb00) mosaic(ctx, c, cell);
+  else if (c >= 0x2800 && c <= 0x28ff) braille(ctx, c - 0x2800, cell);
   else if (c >= 0xe0b0) powerline(ctx, c, cell);
+  else if (prompts.includes(c)) prompt(ctx, c, cell);
+  else if (corners.includes(c)) corner(ctx, c, cell);
   else if (c >= 0x2580) block(ctx, c, cell);
   else box(ctx, c, cell);
 }
@@ -140,17 +146,58 @@ function block(ctx, c, { x, y, w, h }) {
 const dots = [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2], [0, 3], [1, 3]];
 
 function braille(ctx, bits, { x, y, w, h }) {
-  const size = Math.max(1, Math.round(Math.min(w / 4, h / 8)));
+  const size = Math.max(1, Math.floor((w + 2) / 5));
   dots.forEach(([col, row], i) => {
-    if (bits & (1 << i)) ctx.fillRect(Math.round(x + (w * (2 * col + 1)) / 4 - size / 2), Math.round(y + (h * (2 * row + 1)) / 8 - size / 2), size, size);
+    if (bits & (1 << i)) ctx.fillRect(x + Math.floor((w * (1 + 2 * col) - 2 * size + 2) / 4), y + Math.floor((h * (1 + 2 * row) - 4 * size + 4) / 8), size, size);
   });
 }
 
-function powerline(ctx, c, { x, y, x2, y2, thin }) {
-  const left = c >= 0xe0b2, edge = left ? x2 : x, tip = left ? x : x2;
+function powerline(ctx, c, cell) {
+  const { x, y, x2, y2, w, h, thin } = cell;
+  if (c >= 0xe0b8) return wedge(ctx, c, cell);
+  const left = (c & 3) >= 2, edge = left ? x2 : x, tip = left ? x : x2;
   ctx.beginPath();
-  ctx.moveTo(edge, y);
-  ctx.lineTo(tip, (y + y2) / 2);
-  ctx.lineTo(edge, y2);
+  if (c >= 0xe0b4) {
+    ctx.ellipse(edge, (y + y2) / 2, c % 2 ? w - thin / 2 : w, c % 2 ? (h - thin) / 2 : h / 2, 0, -Math.PI / 2, Math.PI / 2, left);
+  } else {
+    ctx.moveTo(edge, y);
+    ctx.lineTo(tip, (y + y2) / 2);
+    ctx.lineTo(edge, y2);
+  }
   if (c % 2 === 0) ctx.fill(); else stroke(ctx, thin);
+}
+
+// wedge fills the half of the cell below or above a diagonal, or draws that.
+function wedge(ctx, c, cell) {
+  const { x, y, x2, y2 } = cell;
+  if (c % 2) return diagonal(ctx, c === 0xe0b9 || c === 0xe0bf ? 0x2572 : 0x2571, cell);
+  const all = [[x, y], [x2, y], [x2, y2], [x, y2]], without = { 0xe0b8: 1, 0xe0ba: 0, 0xe0bc: 2, 0xe0be: 3 }[c];
+  ctx.beginPath();
+  all.forEach((p, i) => { if (i !== without) ctx.lineTo(...p); });
+  ctx.fill();
+}
+
+// The corners under which coding agents hang results, and the angle that prompts
+// end with: in fonts the first is an L, the second a blot.
+const corners = [0x23be, 0x23bf, 0x23cb, 0x23cc], prompts = [0x276e, 0x276f];
+
+// letter has the size and the baseline of letters in the cell.
+const letter = ({ y, w }) => ({ px: w / 0.6, bottom: y + Math.round((w / 0.6) * 1.02) });
+
+function corner(ctx, c, cell) {
+  const { x, y, x2, y2, w, thin } = cell, { light, lightEnd } = strokes(x, w, thin);
+  const upper = c === 0x23be || c === 0x23cb, right = c <= 0x23bf;
+  const reach = Math.min(y2, letter(cell).bottom) - y, top = upper ? y2 - reach : y;
+  ctx.fillRect(light, top, thin, reach);
+  const at = upper ? top : top + reach - thin;
+  if (right) ctx.fillRect(lightEnd, at, x2 - lightEnd, thin); else ctx.fillRect(x, at, light - x, thin);
+}
+
+function prompt(ctx, c, cell) {
+  const { px, bottom } = letter(cell), way = c === 0x276f ? 1 : -1;
+  const top = bottom - 0.72 * px, middle = (top + bottom) / 2, thick = 0.17 * px * way;
+  const from = cell.x + cell.w / 2 - 0.25 * px * way, tip = from + 0.5 * px * way;
+  ctx.beginPath();
+  for (const [px_, py] of [[from, top], [from + thick, top], [tip, middle], [from + thick, bottom], [from, bottom], [tip - thick, middle]]) ctx.lineTo(px_, py);
+  ctx.fill();
 }

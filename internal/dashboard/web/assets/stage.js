@@ -38,6 +38,7 @@ export class Stage {
     this.hits = new Hits((all) => { this.timeline.hits = all; this.timeline.draw(); }, (ns) => this.seek(ns, true));
     this.hits.at = () => this.timeline.at;
     new ResizeObserver(() => this.#draw()).observe($("screen"));
+    addEventListener("fontscame", () => this.#draw());
     $("text").addEventListener("click", (e) => this.#follows(e));
     $("text").addEventListener("pointermove", (e) => { $("text").style.cursor = this.#link(e) ? "pointer" : ""; });
     $("attach").onclick = () => this.#copyAttach();
