@@ -223,7 +223,7 @@ var allowed = map[string][]string{
 	},
 	"internal/dashboard/web": {
 		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
-		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard",
+		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard", "internal/irc/ircd/history",
 	},
 	"internal/dashboard/web/browser":   {"internal/fault"},                                    // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/pty"}, // for tests

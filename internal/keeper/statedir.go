@@ -79,6 +79,9 @@ func (s StateDir) Minds() string { return filepath.Join(s.Path, "minds") }
 // Chat is the directory of the keeper's own server for channels.
 func (s StateDir) Chat() string { return filepath.Join(s.Path, "chat") }
 
+// ChatHistory is the log of what was said in them.
+func (s StateDir) ChatHistory() string { return filepath.Join(s.Chat(), "history") }
+
 func (s StateDir) record() string { return filepath.Join(s.Path, "keeper.json") }
 
 // Make creates the directory. One that somebody else prepared is refused.

@@ -163,6 +163,9 @@ func (s *Server) routes() http.Handler {
 	if s.nights != nil {
 		s.routeNights(mux)
 	}
+	if s.hub.place != nil {
+		s.routeChannels(mux)
+	}
 	if s.actions != nil {
 		mux.HandleFunc("POST /api/decisions", s.actions.decide)
 	}

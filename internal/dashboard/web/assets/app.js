@@ -2,6 +2,7 @@
 
 import { change, fleetAddress, here, stands } from "./address.js";
 import { Agents } from "./agents.js";
+import { Channel, Channels } from "./channels.js";
 import { Attention } from "./attention.js";
 import { Fleet } from "./fleet.js";
 import { showLink } from "./link.js";
@@ -15,7 +16,7 @@ import { $, shortName, waitsForYou } from "./words.js";
 
 let wire = null;
 let told = "";
-let opened = ""; // the session that the stage shows, or "tick"
+let opened = ""; // the session that the stage shows, or "tick", or "channel"
 
 // What was drawn, for measurements.
 const drawn = globalThis.denDrawn = { large: 0, thumbs: 0, first: 0 };
@@ -36,6 +37,8 @@ const stage = new Stage((at, clock) => {
 const nights = new Nights(() => fleet.now());
 const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 
+const channel = new Channel();
+let channels = null; // or what follows them
 const search = new Search(() => fleet.order().map((id) => fleet.find(id)).filter(Boolean));
 
 function heard(m) {
@@ -47,6 +50,7 @@ function heard(m) {
     attention.allow(m.actions ?? false);
     attention.list(m.agents?.attention ?? null);
     nights.list(m.kernels ?? null);
+    if (m.agents && !channels) (channels = new Channels()).follow();
     route();
     retitle();
     notify.tell(needing());
@@ -70,7 +74,8 @@ function route(moved = false) {
     if (fresh) stage.go(to.at);
     return;
   }
-  if (opened === "tick") shut();
+  if (what === "channel" && name) return openChannel(name);
+  if (opened === "tick" || opened === "channel") shut();
   const s = what ? fleet.find(what) : null;
   if (s && opened === s.id) {
     describe(s);
@@ -121,6 +126,16 @@ function openTick(name, number, terminal) {
   retitle();
 }
 
+function openChannel(name) {
+  if (opened !== "channel") {
+    if (opened) shut();
+    opened = "channel";
+    document.body.dataset.view = "channel";
+  }
+  channel.open(name);
+  retitle();
+}
+
 function describe(s) {
   if (opened === "tick") return tick.describe();
   const agent = agents.of(s);
@@ -160,12 +175,13 @@ function retitle() {
   $("waits").textContent = waitsForYou(count);
   const icon = count ? `/assets/icons/${Math.min(count, 10)}` : "/assets/icon.svg";
   if ($("icon").getAttribute("href") !== icon) $("icon").setAttribute("href", icon);
-  const shown = opened === "tick" ? `${tick.title} · ` : opened && stage.session ? `${shortName(stage.session)} · ` : "";
+  const shown = opened === "channel" ? `${channel.name} · ` : opened === "tick" ? `${tick.title} · ` : opened && stage.session ? `${shortName(stage.session)} · ` : "";
   document.title = `${waits}${shown}den`;
 }
 
 function shut() {
   if (opened === "tick") tick.close();
+  if (opened === "channel") channel.close();
   opened = "";
   document.body.dataset.view = "fleet";
   document.body.dataset.session = "";
@@ -203,7 +219,7 @@ $("show-all").onclick = () => showAll(true);
 $("show-needs").onclick = () => showAll(fleet.all, true);
 $("filter").oninput = (e) => filterBy(e.target.value);
 $("search-open").onclick = () => search.open();
-document.querySelector(".back").onclick = (e) => {
+for (const back of document.querySelectorAll(".back")) back.onclick = (e) => {
   e.preventDefault();
   home();
 };
@@ -299,7 +315,7 @@ addEventListener("keydown", (e) => {
     return;
   }
   if (e.key === " " && e.target.matches?.("button, summary, a")) return; // it presses that
-  const act = (opened === "tick" ? inTick : opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
+  const act = (opened === "channel" ? {} : opened === "tick" ? inTick : opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
   if (!act) return;
   e.preventDefault();
   act(e);

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"cmp"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/irc/ircd/history"
+)
+
+const (
+	channelPage  = 100  // messages that a page gets at once
+	channelsRead = 5000 // of the newest messages, in which channels are looked for
+)
+
+// message is one line of a channel.
+type message struct {
+	ID      uint64    `json:"id"`
+	At      time.Time `json:"at"`
+	From    string    `json:"from"`              // the nick
+	Account string    `json:"account,omitempty"` // by which it is known who that is
+	Kind    string    `json:"kind"`              // says, does, notice or topic
+	Text    string    `json:"text"`
+	Cut     bool      `json:"cut,omitempty"`
+}
+
+// channelPart is a part of a channel's log, the oldest message first.
+type channelPart struct {
+	Messages []message `json:"messages"`
+	State    string    `json:"state"` // differs when there is something new
+	Next     uint64    `json:"next,omitempty"`
+	More     bool      `json:"more,omitempty"`
+}
+
+// channel is one channel in the list.
+type channel struct {
+	Name string  `json:"name"`
+	Last message `json:"last"`
+}
+
+type channelList struct {
+	Channels []channel `json:"channels"`
+	State    string    `json:"state"`
+}
+
+// routeChannels serves the log of the workspace's chat server.
+func (s *Server) routeChannels(mux *http.ServeMux) {
+	mux.HandleFunc("GET /api/channels", answered(s.channels))
+	mux.HandleFunc("GET /api/channels/{name}", answered(s.channel))
+}
+
+// chatLog returns where the log is, and its state. same says that the page has
+// seen that.
+func (s *Server) chatLog(r *http.Request) (dir, state string, same bool, err error) {
+	dir = s.hub.place.ChatHistory()
+	state, err = history.State(dir)
+	return dir, state, state != "" && state == r.URL.Query().Get("state"), err
+}
+
+// channels answers with the channels of the newest messages, the last used first.
+func (s *Server) channels(w http.ResponseWriter, r *http.Request) error {
+	dir, state, same, err := s.chatLog(r)
+	if err != nil {
+		return err
+	}
+	out := channelList{Channels: []channel{}, State: state}
+	if !same {
+		page, err := history.Read(dir, 0, channelsRead, isChannelTalk)
+		if err != nil {
+			return err
+		}
+		last := map[string]history.Record{}
+		for _, record := range page.Records {
+			last[record.Conversation] = record
+		}
+		for _, record := range last {
+			out.Channels = append(out.Channels, channel{record.Conversation, newMessage(record)})
+		}
+		slices.SortFunc(out.Channels, func(a, b channel) int { return cmp.Compare(b.Last.ID, a.Last.ID) })
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// channel answers with messages of one channel: the newest, or those before one.
+func (s *Server) channel(w http.ResponseWriter, r *http.Request) error {
+	before, err := number(r.URL.Query(), "before", math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if before == math.MaxInt64 {
+		before = 0
+	}
+	dir, state, same, err := s.chatLog(r)
+	if err != nil {
+		return err
+	}
+	out := channelPart{Messages: []message{}, State: state}
+	if before > 0 || !same {
+		name := r.PathValue("name")
+		page, err := history.Read(dir, before, channelPage, func(x history.Record) bool { return isChannelTalk(x) && x.Conversation == name })
+		if err != nil {
+			return err
+		}
+		for _, record := range page.Records {
+			out.Messages = append(out.Messages, newMessage(record))
+		}
+		out.Next, out.More = page.Next, page.More
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// isChannelTalk reports whether a record is what somebody said in a channel.
+// What people and agents say in private is not shown.
+func isChannelTalk(r history.Record) bool {
+	if !strings.HasPrefix(r.Conversation, "#") && !strings.HasPrefix(r.Conversation, "&") {
+		return false
+	}
+	return r.Command == "PRIVMSG" || r.Command == "NOTICE" || r.Command == "TOPIC"
+}
+
+func newMessage(r history.Record) message {
+	nick, _, _ := strings.Cut(r.Source, "!")
+	m := message{ID: r.ID, At: r.Time(), From: nick, Account: r.Account, Kind: "says"}
+	m.Text, m.Cut = shorten(r.Text)
+	switch r.Command {
+	case "NOTICE":
+		m.Kind = "notice"
+	case "TOPIC":
+		m.Kind = "topic"
+	}
+	if text, ok := strings.CutPrefix(m.Text, "\x01ACTION "); ok {
+		m.Kind, m.Text = "does", strings.TrimSuffix(text, "\x01")
+	}
+	return m
+}
