@@ -3,11 +3,14 @@ package dend_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +28,8 @@ type inCluster struct {
 	kubeconfig string
 	namespace  string
 	bin        string
+	laptops    string // the kubeconfig of a person elsewhere
+	way        *proxy // to the API server, from there
 }
 
 const clusterWorkspace = `[workspace]
@@ -49,7 +54,7 @@ pull_policy = "Never"
 const clusterOverlay = `apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 namespace: NAMESPACE
-resources: [BASE, volume.yaml]
+resources: [BASE, volume.yaml, person.yaml]
 images: [{name: den, newName: localhost/den, newTag: "1"}]
 configMapGenerator: [{name: den, behavior: replace, files: [den.toml]}]
 generatorOptions: {disableNameSuffixHash: true}
@@ -71,6 +76,14 @@ patches:
           - name: keeper
             imagePullPolicy: Never
             env: [{name: KUBERNETES_SERVICE_HOST, value: 127.0.0.1}, {name: KUBERNETES_SERVICE_PORT, value: "6443"}]
+`
+
+// clusterPerson binds what a person needs for 'den --context' to one.
+const clusterPerson = `apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: person}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: den-user}
+subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: person}]
 `
 
 const clusterVolume = `apiVersion: v1
@@ -112,11 +125,12 @@ func deploy(t *testing.T, namespace string) *inCluster {
 		t.Fatal(err)
 	}
 	words := strings.NewReplacer("NAMESPACE", namespace, "BASE", base, "STATE", state)
-	for name, text := range map[string]string{"kustomization.yaml": clusterOverlay, "volume.yaml": clusterVolume, "den.toml": clusterWorkspace} {
+	for name, text := range map[string]string{"kustomization.yaml": clusterOverlay, "volume.yaml": clusterVolume, "person.yaml": clusterPerson, "den.toml": clusterWorkspace} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(words.Replace(text)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	c.person()
 	c.kubectl("create", "namespace", namespace)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -130,6 +144,71 @@ func deploy(t *testing.T, namespace string) *inCluster {
 	return c
 }
 
+// person makes the configuration of a person elsewhere, who has no more rights
+// than the Role says, and a way to the API server that can be cut.
+func (c *inCluster) person() {
+	c.Helper()
+	raw, err := os.ReadFile(c.kubeconfig)
+	if err != nil {
+		c.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), "https://")
+	server, _, _ := strings.Cut(rest, `"`)
+	c.way = newProxy(c.T, server)
+	text := strings.Replace(string(raw), server, c.way.Addr().String(), 1)
+	text = strings.Replace(text, "user: {client-certificate", "user: {as: person, client-certificate", 1)
+	c.laptops = filepath.Join(c.TempDir(), "kubeconfig")
+	if err := os.WriteFile(c.laptops, []byte(text), 0o600); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// proxy passes connections on, until they are cut.
+type proxy struct {
+	net.Listener
+	mu    sync.Mutex // guards conns
+	conns []net.Conn
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: l}
+	t.Cleanup(func() { l.Close(); p.cut() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns = append(p.conns, in, out)
+			p.mu.Unlock()
+			go func() { io.Copy(out, in); out.Close() }()
+			go func() { io.Copy(in, out); in.Close() }()
+		}
+	}()
+	return p
+}
+
+// cut ends all connections; new ones are let through.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, conn := range p.conns {
+		conn.Close()
+	}
+	p.conns = nil
+}
+
 func (c *inCluster) kubectl(args ...string) string {
 	c.Helper()
 	out, err := exec.Command("kubectl", append([]string{"--kubeconfig", c.kubeconfig, "-n", c.namespace}, args...)...).CombinedOutput()
@@ -141,7 +220,7 @@ func (c *inCluster) kubectl(args ...string) string {
 
 // laptop is den on a machine that knows nothing but the API server.
 func (c *inCluster) laptop(args ...string) *exec.Cmd {
-	cmd := exec.Command(filepath.Join(c.bin, "den"), append([]string{"--kubeconfig", c.kubeconfig, "--context", "den", "--namespace", c.namespace}, args...)...)
+	cmd := exec.Command(filepath.Join(c.bin, "den"), append([]string{"--kubeconfig", c.laptops, "--context", "den", "--namespace", c.namespace}, args...)...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "DEN_") })
 	cmd.Env = append(cmd.Env, "HOME="+c.TempDir(), "TERM=xterm-256color")
 	return cmd
@@ -227,7 +306,8 @@ func TestClusterKeeper(t *testing.T) {
 	}
 }
 
-// attaches types into a session from a terminal of the laptop, and detaches.
+// attaches types into a session from a terminal of the laptop, also after the
+// stream broke, and detaches.
 func (c *inCluster) attaches(session string) {
 	c.Helper()
 	t, err := pty.Open(pty.Size{Cols: 90, Rows: 20})
@@ -264,6 +344,10 @@ func (c *inCluster) attaches(session string) {
 	sees("said-42")
 	types("echo typed-$((6 * 7))\r")
 	sees("typed-42")
+	c.way.cut()
+	sees("typed-42") // painted anew
+	types("echo again-$((6 * 7))\r")
+	sees("again-42")
 	types("\x1c\x1c")
 	sees("detached")
 	process, err := os.FindProcess(pid)

@@ -17,19 +17,23 @@ import (
 	"den/internal/lease/leasetest"
 )
 
+// binDir is where binaries are, once a test has needed them.
+var binDir string
+
 // binaries are den and dend, built once.
 var binaries = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "dend-bin-")
 	if err != nil {
 		return "", err
 	}
+	binDir = dir
 	return dir, dentest.Build(dir, "den", "dend")
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := binaries(); err == nil {
-		os.RemoveAll(dir) // Best effort.
+	if binDir != "" {
+		os.RemoveAll(binDir) // Best effort.
 	}
 	os.Exit(code)
 }
