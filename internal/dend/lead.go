@@ -73,7 +73,42 @@ func keepFrom(ctx context.Context, parts *sync.WaitGroup, o options, environ []s
 		}
 		parts.Go(func() { m.follow(ctx) })
 	}
+	if err := awaitLock(o); err != nil || o.told.Err() != nil {
+		return err
+	}
 	return run(o, environ, stdout)
+}
+
+// lockPause is how often it is looked whether the lock is free.
+const lockPause = 500 * time.Millisecond
+
+// awaitLock waits until no other keeper has the workspace's files: one that lost
+// the lease while it was frozen still does, until it knows.
+func awaitLock(o options) error {
+	p, err := keeper.At(o.file)
+	if err == nil {
+		err = p.Make()
+	}
+	if err != nil {
+		return err
+	}
+	for told := false; ; told = true {
+		lock, err := p.Lock()
+		if err == nil {
+			return lock.Close()
+		}
+		if fault.KindOf(err) != fault.Busy {
+			return err
+		}
+		if !told {
+			log.Printf("%v, which does not hold the lease: this one waits for its end", err)
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-o.told.Done():
+			return nil
+		}
+	}
 }
 
 // release lets the next keeper begin at once.

@@ -185,9 +185,9 @@ func running(ps keeper.Ps) bool {
 	return true
 }
 
-// Of two pods one keeps the workspace. One that loses the lease ends at once and
-// leaves its agents to the next, which finds them; one that is told to end lets
-// go of the lease.
+// Of two pods one keeps the workspace. One that loses the lease, also while it was
+// frozen, ends at once and leaves its agents to the next, which finds them; one
+// that is told to end lets go of the lease.
 func TestLeader(t *testing.T) {
 	t.Parallel()
 	c := newClaim(t)
@@ -219,12 +219,20 @@ func TestLeader(t *testing.T) {
 		t.Errorf("down: %d: %s", code, out)
 	}
 
+	// The first is frozen, and knows nothing. The next one does not act beside it.
+	if err := first.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	c.api.Take("somebody", 1)
+	c.says(second, "den-b holds the lease")
+	c.says(second, "this one waits for its end")
+	if err := first.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 	c.says(first, "this keeper ends, its agents run on")
 	if err := <-first.ended; first.ProcessState.ExitCode() == 0 {
 		t.Errorf("it lost the lease and ended with %v", err)
 	}
-	c.says(second, "den-b holds the lease")
 	after := c.sessions(2)
 	for name, id := range both {
 		if after[name] != id {
