@@ -140,7 +140,7 @@ func TestValues(t *testing.T) {
 	file := "[workspace]\nname = \"x\"\n\n[[agents]]\nname = \"a\"\n"
 	got, err := render(t, "crew", values{
 		"image": "i:1", "replicas": 2, "workspace": file, "files": values{"a.md": "one\n\ntwo\n"}, "pullPolicy": "Never", "pullSecrets": []any{"s"},
-		"claim": values{"existing": "old"}, "env": []any{values{"name": "A", "value": "b"}}, "hostNetwork": true, "networkPolicy": false,
+		"claim": values{"existing": "old"}, "env": []any{values{"name": "A", "value": "b"}}, "hostNetwork": true, "networkPolicy": false, "args": []any{"--yes"},
 		"nodeSelector": values{"k": "v"}, "tolerations": []any{values{"key": "gpu"}}, "podAnnotations": values{"n": "m"},
 	})
 	if err != nil {
@@ -156,7 +156,7 @@ func TestValues(t *testing.T) {
 	}
 	text := plain(t, got["Deployment crew"])
 	for _, want := range []string{
-		`"replicas":2`, `"claimName":"old"`, `{"name":"A","value":"b"}`, `{"name":"DEN_LEASE","value":"crew"}`, `"hostNetwork":true`, `"imagePullPolicy":"Never"`,
+		`"replicas":2`, `"args":["--yes"]`, `"claimName":"old"`, `{"name":"A","value":"b"}`, `{"name":"DEN_LEASE","value":"crew"}`, `"hostNetwork":true`, `"imagePullPolicy":"Never"`,
 		`"imagePullSecrets":[{"name":"s"}]`, `"nodeSelector":{"k":"v"}`, `"tolerations":[{"key":"gpu"}]`, `"annotations":{"n":"m"}`, `"image":"i:1"`,
 	} {
 		if !strings.Contains(text, want) {
