@@ -195,6 +195,9 @@ func (b *bridge) adopt(ctx context.Context, m *home.Manifest) (*home.Adopted, er
 	}
 }
 
+// lastWordsLimit is how long connections to a session that is over may go on.
+const lastWordsLimit = 5 * time.Second
+
 // serve makes the session reachable until it is over, and returns how it ended.
 // It reports false where it is not over, as far as is known.
 func (b *bridge) serve(ctx context.Context, a *home.Adopted) (*home.Manifest, bool) {
@@ -207,9 +210,12 @@ func (b *bridge) serve(ctx context.Context, a *home.Adopted) (*home.Manifest, bo
 	var parts sync.WaitGroup
 	parts.Go(func() { b.accept(serving, l, a.Dir.ID) })
 	defer func() {
-		stop()
 		l.Close() // Best effort: the socket goes with it.
+		// The host's last words are on their way to whoever is connected.
+		cut := time.AfterFunc(lastWordsLimit, stop)
 		parts.Wait()
+		cut.Stop()
+		stop()
 	}()
 	b.once.Do(func() { close(b.up) })
 	return b.mirror(ctx, a)

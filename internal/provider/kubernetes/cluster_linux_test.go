@@ -1,7 +1,6 @@
 package kubernetes_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -189,8 +189,8 @@ func TestRole(t *testing.T) {
 
 // Each trouble is told as what it is.
 func TestTroubles(t *testing.T) {
-	c := theCluster(t)
-	p := c.opened(t, ownerOf(t), shortDir(t))
+	c, owner := theCluster(t), ownerOf(t)
+	p := c.opened(t, owner, shortDir(t))
 	prepare := func(t *testing.T, name string, change func(*kubernetes.Spec), limit time.Duration) error {
 		t.Helper()
 		spec := confined
@@ -222,9 +222,11 @@ func TestTroubles(t *testing.T) {
 		}
 	})
 	t.Run("quota", func(t *testing.T) {
-		c.kubectl(t, "", "create", "namespace", "tight")
-		c.kubectl(t, "", "create", "quota", "none", "--hard=pods=0", "-n", "tight")
-		p := c.opened(t, ownerOf(t), shortDir(t), func(o *kubernetes.Options) { o.Cluster.Namespace = "tight" })
+		root := shortDir(t)
+		tight := filepath.Base(root)
+		c.kubectl(t, "", "create", "namespace", tight)
+		c.kubectl(t, "", "create", "quota", "none", "--hard=pods=0", "-n", tight)
+		p := c.opened(t, ownerOf(t), root, func(o *kubernetes.Options) { o.Cluster.Namespace = tight })
 		var err error
 		eventually(t, "the quota is enforced", func() bool {
 			err = p.Start(t.Context(), "w", command(confined, "/bin/cat"))
@@ -240,7 +242,7 @@ func TestTroubles(t *testing.T) {
 	t.Run("evicted", func(t *testing.T) {
 		started(t, p, "evicted", command(confined, "/bin/sh", "-c", "echo hello; exec cat"))
 		shows(t, p, "evicted", "hello")
-		pod := c.podOf(t, ownerOf(t), "evicted")
+		pod := c.podOf(t, owner, "evicted")
 		events, err := p.Watch(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -334,11 +336,11 @@ func TestStreamsResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var seen bytes.Buffer
+	var frames atomic.Int64
 	attached := s.Attach(wire.Attach{Cols: 120, Rows: 40})
 	left := make(chan error, 1)
 	go func() {
-		_, err := attached.Run(t.Context(), func(f wire.Frame) { seen.Write(f.Data) })
+		_, err := attached.Run(t.Context(), func(wire.Frame) { frames.Add(1) })
 		left <- err
 	}()
 	before := 0
@@ -352,6 +354,8 @@ func TestStreamsResume(t *testing.T) {
 			return false
 		})
 		through.drop()
+		shown := frames.Load()
+		eventually(t, "who looks on sees more", func() bool { return frames.Load() > shown+5 })
 	}
 	if err := p.Nudge(t.Context(), "w", "stop"); err != nil {
 		t.Fatal(err)
