@@ -78,6 +78,7 @@ func (c *Conversation) watchState(ctx context.Context) error {
 	var silence silence
 	late := lateReceipts{talk: c}
 	states := stateTeller{talk: c, late: &late}
+	ctx = provider.Lately(ctx) // what is shown is looked at again soon
 	for {
 		if err := late.checkInput(ctx); err != nil {
 			return err

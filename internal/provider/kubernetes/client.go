@@ -183,7 +183,7 @@ func apiError(what string, err error) error {
 	case quotaExceeded(err):
 		return fault.Hintf(fault.Errorf(fault.Unreachable, "cluster: %s: %s: %w", what, QuotaExceeded, err), "'kubectl describe quota' shows what is used")
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return fault.Hintf(fault.Errorf(fault.Denied, "cluster: %s: %w", what, err), "deploy/role.yaml has the rights that den needs")
+		return fault.Hintf(fault.Errorf(fault.Denied, "cluster: %s: %w", what, err), "deploy/base/role.yaml has the rights that den needs")
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
 		return fault.Errorf(fault.Usage, "cluster: %s: %w", what, err)
 	case errors.As(err, &status):

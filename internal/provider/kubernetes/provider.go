@@ -97,7 +97,7 @@ func Open(o Options) (*Provider, error) {
 		Options: o, here: here, client: c, pods: newPods(), ctx: ctx, cancel: cancel,
 		links: map[types.UID]*link{}, bridges: map[types.UID]*bridge{},
 	}
-	p.asked = asker{client: c, ctx: ctx, spawn: p.spawn}
+	p.asked = asker{client: c, ctx: ctx, spawn: p.spawn, clock: time.Now}
 	return p, nil
 }
 
@@ -133,7 +133,7 @@ func (p *Provider) watched(ctx context.Context) error {
 	p.begin.Do(func() {
 		p.spawn(func() { p.pods.watch(p.ctx, p.client) })
 		p.spawn(func() {
-			cancel := p.pods.subscribe(p.follow)
+			cancel := p.pods.subscribe(p.told)
 			<-p.ctx.Done()
 			cancel()
 		})
@@ -146,6 +146,16 @@ func (p *Provider) watched(ctx context.Context) error {
 	case <-p.ctx.Done():
 		return fault.Errorf(fault.Unreachable, "watch pods: the provider is closed")
 	}
+}
+
+// told is called with every change of the owner's pods, under the lock of pods.
+func (p *Provider) told(was, is *corev1.Pod) {
+	pod := is
+	if pod == nil {
+		pod = was
+	}
+	p.asked.changed(pod.Name)
+	p.follow(was, is)
 }
 
 // linkTo returns the stream into a pod.
