@@ -25,6 +25,7 @@ type observed struct {
 	partial  bool     // it runs, but its start was cut off
 	drift    []string // what differs from what it was started with
 	held     string   // why it must be left alone now, or ""
+	queued   bool     // it may not be replaced yet: others are
 	drained  bool     // it says that it has finished its work
 	activity time.Time
 	ready    bool // it waits for input
@@ -107,6 +108,10 @@ func decideRunning(s observed, m memory, p Policy, now time.Time) decision {
 		return decision{do: stop, actual: keeper.Stopping, why: "a restart was asked for"}
 	case len(s.drift) > 0 && s.held != "":
 		up.why = fmt.Sprintf("runs with an old configuration (%s): not restarted while %s", strings.Join(s.drift, ", "), s.held)
+		up.again = now.Add(p.Patrol)
+		return up
+	case s.queued:
+		up.why = fmt.Sprintf("runs with an old configuration (%s): others are replaced first, %d at a time", strings.Join(s.drift, ", "), p.MaxReplacing)
 		up.again = now.Add(p.Patrol)
 		return up
 	case len(s.drift) > 0:

@@ -22,6 +22,8 @@ type Policy struct {
 	StallTimeout time.Duration // 0: never
 	StallRestart bool          // or only tell
 
+	MaxReplacing int // agents that are replaced at the same time because of their configuration; 0: all
+
 	DrainTimeout    time.Duration // 0: stop at once
 	StartTimeout    time.Duration
 	ShutdownTimeout time.Duration // between the interrupt and the end by force

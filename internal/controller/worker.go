@@ -189,6 +189,7 @@ func (w *worker) reconcile(ctx context.Context) (d decision, forgotten bool) {
 			return decision{do: rest}, false
 		}
 		w.noteChanges(ctx, s)
+		s.queued = w.queuesFor(s)
 		missing := w.c.missing(w.key) // takes the controller's lock, which comes first
 		w.mu.Lock()
 		w.desired.waitsFor = missing

@@ -396,6 +396,7 @@ func policy(ws *workspace.Workspace, ag *workspace.Agent) controller.Policy {
 	set(&p.Patrol, ws.Keeper.PatrolInterval)
 	set(&p.ShutdownTimeout, ws.Keeper.ShutdownTimeout)
 	set(&p.ShutdownTimeout, ag.ShutdownTimeout)
+	p.MaxReplacing = ws.Keeper.MaxReplacing
 	if ag.Restart.Policy != "" {
 		p.Restart = controller.Restart(ag.Restart.Policy)
 	}

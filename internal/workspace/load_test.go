@@ -43,6 +43,7 @@ provider = "tmux"
 [keeper]
 patrol_interval = "10s"
 shutdown_timeout = 7
+max_replacing = 3
 [defaults]
 idle_timeout = "1h"
 env = { SHARED = "1" }
@@ -77,7 +78,7 @@ container = { image = "i", memory = "512m", pids = 100, cpus = 1.5, network = "n
 const everythingYAML = `
 workspace: {name: w}
 session: {provider: tmux}
-keeper: {patrol_interval: 10s, shutdown_timeout: 7}
+keeper: {patrol_interval: 10s, shutdown_timeout: 7, max_replacing: 3}
 defaults:
   idle_timeout: 1h
   env: {SHARED: 1}
@@ -109,7 +110,7 @@ func TestBothFormatsAreOneSchema(t *testing.T) {
 	for name, text := range map[string]string{"den.toml": everythingTOML, "den.yaml": everythingYAML} {
 		t.Run(name, func(t *testing.T) {
 			w := load(t, write(t, map[string]string{name: text}))
-			if w.Session.Provider != "tmux" || w.Keeper.PatrolInterval != 10*time.Second || w.Keeper.ShutdownTimeout != 7*time.Second {
+			if w.Session.Provider != "tmux" || w.Keeper.PatrolInterval != 10*time.Second || w.Keeper.ShutdownTimeout != 7*time.Second || w.Keeper.MaxReplacing != 3 {
 				t.Errorf("%+v %+v", w.Session, w.Keeper)
 			}
 			checkOne(t, &w.Agents[0])

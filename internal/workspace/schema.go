@@ -71,6 +71,7 @@ type Session struct {
 type Keeper struct {
 	PatrolInterval  time.Duration `key:"patrol_interval"`
 	ShutdownTimeout time.Duration `key:"shutdown_timeout"`
+	MaxReplacing    int           `key:"max_replacing"` // agents at a time whose configuration changed; 0: all
 }
 
 // Server is the channel server's place: the keeper's own, or another.
