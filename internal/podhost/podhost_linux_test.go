@@ -177,7 +177,7 @@ func TestSessionInAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end podhost.Status
-	if err := p.call(podhost.MethodAwait, nil, &end); err != nil || end.State != podhost.Ended || *end.Session.ExitCode != 7 {
+	if err := p.call(podhost.MethodAwait, nil, &end); err != nil || end.State != podhost.Ended || *end.Session.ExitCode != 7 || end.Told {
 		t.Fatalf("the end: %+v, %v", end, err)
 	}
 	if err := <-mirrored; err != nil && fault.KindOf(err) != fault.NotRunning {
@@ -225,7 +225,7 @@ func TestPodThatIsToldToEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var end podhost.Status
-	if err := p.call(podhost.MethodAwait, nil, &end); err != nil || !end.Session.Status.Final() {
+	if err := p.call(podhost.MethodAwait, nil, &end); err != nil || !end.Session.Status.Final() || !end.Told {
 		t.Errorf("the end: %+v, %v", end, err)
 	}
 }

@@ -49,6 +49,7 @@ type first struct {
 	state   string
 	dir     home.Dir
 	record  *home.Manifest // of the session, once there is one
+	told    bool           // the pod was told to end while it ran
 }
 
 // Run serves until the session is over and its files are fetched, or a signal
@@ -87,7 +88,7 @@ func (f *first) await(asked <-chan os.Signal) {
 		case <-time.After(keepFiles):
 		}
 	case <-asked:
-		if f.status().State == Waiting {
+		if f.tell().State == Waiting {
 			return
 		}
 		if _, err := f.stop(context.Background(), termGrace); err != nil {
@@ -126,7 +127,15 @@ func (f *first) close() (int, error) {
 func (f *first) status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Status{State: f.state, Session: f.record}
+	return Status{State: f.state, Session: f.record, Told: f.told}
+}
+
+// tell notes that the pod was told to end, and returns how it was then.
+func (f *first) tell() Status {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.told = f.state == Running
+	return Status{State: f.state, Session: f.record, Told: f.told}
 }
 
 func (f *first) handle(ctx context.Context, call *rpc.Call) (any, error) {

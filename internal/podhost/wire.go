@@ -64,6 +64,9 @@ const (
 type Status struct {
 	State   string         `json:"state"`
 	Session *home.Manifest `json:"session,omitempty"`
+	// Told says that the pod itself was told to end, and the session with it:
+	// by its node, or because somebody deleted the pod.
+	Told bool `json:"told,omitempty"`
 }
 
 // Stop ends the session; see wire.Kill.

@@ -19,6 +19,7 @@ import (
 	"den/internal/session"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // bridge makes a session in a pod appear in the Home: it holds the session's lock
@@ -35,6 +36,9 @@ type bridge struct {
 	once sync.Once     // closes up
 	over chan struct{} // closed when the pod has ended, or is gone
 	done chan struct{} // closed when the bridge is gone
+	news chan struct{} // full: the pod has changed
+
+	toldToEnd bool // the pod was, and so the session ended; of the bridge's own goroutine
 
 	mu    sync.Mutex  // guards the fields below
 	last  *corev1.Pod // as it was last told
@@ -54,9 +58,14 @@ func (p *Provider) follow(was, is *corev1.Pod) {
 	if b == nil && is != nil && (s.stage == running || s.stage == unknown && s.session != nil) {
 		b = p.bridgeLocked(pod)
 	}
-	if b != nil {
-		b.told(pod, is == nil || s.over())
+	if b == nil {
+		return
 	}
+	if is == nil && was.DeletionTimestamp == nil { // that it goes was not seen
+		pod = was.DeepCopy()
+		pod.DeletionTimestamp = &metav1.Time{Time: time.Now()}
+	}
+	b.told(pod, is == nil || s.over())
 }
 
 // bridgeLocked begins the bridge of a session that runs.
@@ -71,7 +80,7 @@ func (p *Provider) bridgeLocked(pod *corev1.Pod) *bridge {
 	}
 	b := &bridge{
 		p: p, name: pod.Annotations[nameNote], pod: pod, link: l, last: pod,
-		up: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}),
+		up: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), news: make(chan struct{}, 1),
 	}
 	p.bridges[pod.UID] = b
 	p.running.Go(b.run)
@@ -86,6 +95,10 @@ func (b *bridge) told(pod *corev1.Pod, over bool) {
 	if over && !b.ended {
 		b.ended = true
 		close(b.over)
+	}
+	select {
+	case b.news <- struct{}{}:
+	default: // it is to be looked at already
 	}
 }
 
@@ -287,7 +300,7 @@ func (b *bridge) mirror(ctx context.Context, a *home.Adopted) (*home.Manifest, b
 		if err := b.fetch(ctx, a.Dir, s.Session); err != nil {
 			return err
 		}
-		end = s.Session
+		end, b.toldToEnd = s.Session, s.Told
 		return nil
 	})
 	if ok {
@@ -319,11 +332,35 @@ func (b *bridge) lost(a *home.Adopted) *home.Manifest {
 // pod itself may be gone when somebody asks.
 const placeLabel = "den.place"
 
+// place is why the cluster ended the pod, "" where it did not.
+func (b *bridge) place() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return placeOf(b.last)
+}
+
+// reasonLimit is how long the cluster may take to say why it ended a pod.
+const reasonLimit = 5 * time.Second
+
+// awaitReason waits until it says so: without, the end would be one of the
+// session's own.
+func (b *bridge) awaitReason(ctx context.Context) {
+	late := time.NewTimer(reasonLimit)
+	defer late.Stop()
+	for b.place() == "" {
+		select {
+		case <-b.news:
+		case <-late.C:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // placed adds to a record why the cluster ended its pod, if it did.
 func (b *bridge) placed(end *home.Manifest) *home.Manifest {
-	b.mu.Lock()
-	place := placeOf(b.last)
-	b.mu.Unlock()
+	place := b.place()
 	if place == "" {
 		return end
 	}
@@ -356,6 +393,9 @@ func (b *bridge) fetch(ctx context.Context, d home.Dir, end *home.Manifest) erro
 // close closes the records of a session that is over, here and in the cluster,
 // and lets its pod end.
 func (b *bridge) close(ctx context.Context, a *home.Adopted, end *home.Manifest) {
+	if b.toldToEnd {
+		b.awaitReason(ctx)
+	}
 	end = b.placed(end)
 	if err := a.Close(end); err != nil {
 		log.Printf("close the record of session '%s': %v", b.name, err)
