@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,9 @@ const (
 	graceSeconds = 30
 	imageDen     = "/den" // den in its own image
 )
+
+// Den is the path of den in a pod.
+const Den = denDir + "/bin/den"
 
 // waitForDen is the first process of a pod into which den is copied. It needs a
 // shell and sleep in the image.
@@ -229,8 +233,10 @@ func (r recipe) volumes() ([]corev1.Volume, []corev1.VolumeMount, error) {
 			add("volume-"+strconv.Itoa(i), v)
 		}
 	}
+	files := slices.Clone(covered)
 	for _, own := range []struct{ name, path string }{{"home", homeDir}, {"tmp", tmpDir}, {workVolume, path.Clean(r.workDir)}} {
-		if !isBelowAny(own.path, covered) {
+		// A working directory below one of den's own volumes is not there by that.
+		if !slices.Contains(covered, own.path) && !isBelowAny(own.path, files) {
 			add(own.name, Volume{Path: own.path})
 		}
 	}

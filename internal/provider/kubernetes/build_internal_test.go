@@ -208,3 +208,20 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("cluster %+v", c)
 	}
 }
+
+// A working directory is there, and can be written to, wherever it is.
+func TestWorkingDirectoryIsThere(t *testing.T) {
+	for dir, want := range map[string]int{"/work/w": 1, "/tmp/x/w": 1, homeDir + "/w": 1, "/tmp": 1, "/data": 1, "/data/w": 0} {
+		r := aRecipe()
+		r.workDir, r.spec.Volumes = dir, []Volume{{Path: "/data", Claim: "data"}}
+		n := 0
+		for _, m := range built(t, r).Spec.Containers[0].VolumeMounts {
+			if m.MountPath == dir {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d volumes at %s, want %d", n, dir, want)
+		}
+	}
+}
