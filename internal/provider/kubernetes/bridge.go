@@ -124,6 +124,16 @@ func (p *Provider) bridged(ctx context.Context, pod *corev1.Pod) error {
 	}
 }
 
+// isUp reports whether the session can be reached in the Home.
+func (b *bridge) isUp() bool {
+	select {
+	case <-b.up:
+		return true
+	default:
+		return false
+	}
+}
+
 // How long to wait before a pod that could not be reached is tried again.
 const (
 	firstRetry = 100 * time.Millisecond

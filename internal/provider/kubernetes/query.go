@@ -8,6 +8,8 @@ import (
 	"den/internal/fault"
 	"den/internal/podhost"
 	"den/internal/provider"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // IsRunning asks the cluster. A session whose node does not answer is an error.
@@ -17,10 +19,33 @@ func (p *Provider) IsRunning(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	s := stateOf(pod)
-	if s.stage == unknown {
+	switch s.stage {
+	case unknown:
 		return false, unknownError(name, s)
+	case running:
+		return p.stillRuns(ctx, pod)
 	}
-	return s.stage == running, nil
+	return false, nil
+}
+
+// stillRuns reports whether a session runs of which its pod's notes say so. They
+// are written by whoever follows the session: while nobody did, it may have ended.
+// Then den in the pod knows, and the end is written down first.
+func (p *Provider) stillRuns(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	p.mu.Lock()
+	b := p.bridges[pod.UID]
+	p.mu.Unlock()
+	if b != nil && b.isUp() {
+		return true, nil
+	}
+	var status podhost.Status
+	if err := p.tell(ctx, pod, podhost.MethodStatus, nil, &status); err != nil {
+		return false, err
+	}
+	if status.State != podhost.Ended {
+		return true, nil
+	}
+	return false, p.awaitEnd(ctx, pod)
 }
 
 // ProcessAlive asks den in the pod.
@@ -33,8 +58,10 @@ func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames [
 	switch {
 	case s.stage == unknown:
 		return false, unknownError(name, s)
-	case s.stage != running || len(processNames) == 0:
-		return s.stage == running, nil
+	case s.stage != running:
+		return false, nil
+	case len(processNames) == 0:
+		return p.stillRuns(ctx, pod)
 	}
 	var alive bool
 	err = p.tell(ctx, pod, podhost.MethodAlive, podhost.Alive{Names: processNames}, &alive)
