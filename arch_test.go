@@ -206,7 +206,7 @@ var allowed = map[string][]string{
 	"internal/dend": {
 		"internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
 		"internal/plainjson", "internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
-		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
+		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
 		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen",

@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"cmp"
 	"context"
 	"log"
 	"maps"
@@ -17,6 +18,7 @@ import (
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/container"
+	"den/internal/provider/kubernetes"
 	"den/internal/runner"
 	"den/internal/runner/acp"
 	"den/internal/runner/local"
@@ -24,10 +26,14 @@ import (
 	"den/internal/workspace"
 )
 
+// boxDens are the kinds of places in which an agent can live whose harness runs
+// here, and den's path there.
+var boxDens = map[string]string{container.Kind: container.Den, kubernetes.Kind: kubernetes.Den}
+
 // isBoxed reports whether an agent's harness runs on this machine and its own
-// processes in a container.
+// processes in a container or in a pod.
 func isBoxed(ag *workspace.Agent) bool {
-	return ag.IsMind() && ag.SessionProvider == container.Kind
+	return ag.IsMind() && boxDens[ag.SessionProvider] != ""
 }
 
 // boxLimit bounds the end of a container.
@@ -42,7 +48,7 @@ func (d *daemon) endBox(kind, session string) {
 		err = p.Stop(ctx, session)
 	}
 	if err != nil {
-		log.Printf("end the container of session %s: %v", session, err)
+		log.Printf("end the %s of session %s: %v", kind, session, err)
 	}
 }
 
@@ -61,21 +67,34 @@ func (d *daemon) endBoxes() {
 	ending.Wait()
 }
 
-// engineVariables are those by which a container engine is found, and which a
-// session does not inherit.
-var engineVariables = []string{"DOCKER_HOST", "CONTAINER_HOST"}
+// engineVariables are those by which a container engine or a cluster is found, and
+// which a session does not inherit.
+var engineVariables = map[string][]string{
+	container.Kind:  {"DOCKER_HOST", "CONTAINER_HOST"},
+	kubernetes.Kind: kubernetes.Variables,
+}
 
 // boxOf is what the harness of a boxed agent has to know of its box.
 func (d *daemon) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session string) (*harness.Box, error) {
-	engine, problems := container.DecodeEngine(ws.Session.Tables.Of(container.Kind))
+	b := &harness.Box{
+		Session: session, Owner: d.registration.ID, Home: d.home.Path,
+		Env: append(slices.Concat(slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))), "DEN_AGENT", "DEN_WORKSPACE_NAME", "DEN_POOL_INDEX"),
+	}
+	table := ws.Session.Tables.Of(ag.SessionProvider)
+	var problems workspace.Problems
+	if ag.SessionProvider == kubernetes.Kind {
+		var c kubernetes.Cluster
+		c, problems = kubernetes.DecodeCluster(table)
+		b.Kind, b.Cluster = kubernetes.Kind, &harness.Cluster{Kubeconfig: string(c.Kubeconfig), Context: c.Context, Namespace: c.Namespace}
+	} else {
+		var engine container.EngineOptions
+		engine, problems = container.DecodeEngine(table)
+		b.Engine, b.Brand = engine.Socket, engine.Engine
+	}
 	if len(problems) > 0 {
 		return nil, problems.In(ws.Path)
 	}
-	b := &harness.Box{
-		Session: session, Owner: d.registration.ID, Home: d.home.Path, Engine: engine.Socket, Brand: engine.Engine,
-		Env: append(slices.Concat(slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))), "DEN_AGENT", "DEN_WORKSPACE_NAME", "DEN_POOL_INDEX"),
-	}
-	for _, name := range engineVariables {
+	for _, name := range engineVariables[ag.SessionProvider] {
 		if value := d.getenv(name); value != "" {
 			if b.EngineEnv == nil {
 				b.EngineEnv = map[string]string{}
@@ -87,10 +106,11 @@ func (d *daemon) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session str
 }
 
 // withSocket shares the directory of the harness's socket with the box. It is
-// made here: what is mounted must be there before.
+// made here: what is mounted must be there before. Nothing of this machine can be
+// shared with a pod.
 func (d *daemon) withSocket(options any, key string) (any, error) {
 	spec, ok := options.(container.Spec)
-	if !ok {
+	if _, pod := options.(kubernetes.Spec); !ok && !pod {
 		return nil, fault.Errorf(fault.Internal, "a box is described by %T", options)
 	}
 	socket, err := ipc.BoxSocketPath(d.mindDir(key), d.getenv)
@@ -100,6 +120,9 @@ func (d *daemon) withSocket(options any, key string) (any, error) {
 	dir := filepath.Dir(socket)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "make the directory of the agent's socket: %w", err)
+	}
+	if !ok {
+		return options, nil
 	}
 	spec.Mounts = append(slices.Clone(spec.Mounts), workspace.Path(dir))
 	return spec, nil
@@ -118,23 +141,47 @@ func openPlace(c harness.Config, here local.Spawner, environ []string) (s spawni
 	if c.Box == nil {
 		return here, func() error { return nil }, nil
 	}
-	getenv := lookup(environ)
-	box, err := container.Open(container.Options{
-		Home: home.Home{Path: c.Box.Home, Explicit: true}, Owner: c.Box.Owner, Binary: c.Den, Version: Version, Engine: c.Box.Engine, Brand: c.Box.Brand,
-		Getenv: func(name string) string {
-			if value, ok := c.Box.EngineEnv[name]; ok {
-				return value
-			}
-			return getenv(name)
-		},
-	})
+	box, err := openBox(c, lookup(environ))
 	if err != nil {
 		return nil, nil, err
 	}
 	exec := func(ctx context.Context, e provider.ExecSpec) (int, error) {
 		return box.Exec(ctx, c.Box.Session, provider.Config{WorkDir: c.Dir}, e)
 	}
-	return remote.Spawner{Exec: exec, Den: container.Den, Mark: here.Mark, Env: chosen(environ, c.Box.Env)}, box.Close, nil
+	den := boxDens[cmp.Or(c.Box.Kind, container.Kind)]
+	return remote.Spawner{Exec: exec, Den: den, Mark: here.Mark, Env: chosen(environ, c.Box.Env)}, box.Close, nil
+}
+
+// openedBox is a place beside which a harness runs.
+type openedBox interface {
+	provider.Execer
+	Close() error
+}
+
+func openBox(c harness.Config, getenv func(string) string) (openedBox, error) {
+	root := home.Home{Path: c.Box.Home, Explicit: true}
+	known := func(name string) string {
+		if value, ok := c.Box.EngineEnv[name]; ok {
+			return value
+		}
+		return getenv(name)
+	}
+	if c.Box.Kind != kubernetes.Kind {
+		return container.Open(container.Options{
+			Home: root, Owner: c.Box.Owner, Binary: c.Den, Version: Version, Engine: c.Box.Engine, Brand: c.Box.Brand, Getenv: known,
+		})
+	}
+	// The cluster around this process is found by its own variables.
+	for name, value := range c.Box.EngineEnv {
+		if err := os.Setenv(name, value); err != nil {
+			return nil, fault.Errorf(fault.Internal, "set %s: %w", name, err)
+		}
+	}
+	at := c.Box.Cluster
+	return kubernetes.Open(kubernetes.Options{
+		Home: root, Owner: c.Box.Owner, Binary: c.Den, Version: Version, Getenv: known,
+		Cluster: kubernetes.Cluster{Kubeconfig: workspace.Path(at.Kubeconfig), Context: at.Context, Namespace: at.Namespace},
+	})
 }
 
 // chosen are the variables of an environment that have one of the names.

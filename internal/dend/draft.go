@@ -8,7 +8,6 @@ import (
 	"den/internal/harness"
 	"den/internal/provider"
 	"den/internal/provider/boxed"
-	"den/internal/provider/container"
 	"den/internal/provider/factory"
 	"den/internal/provider/native"
 	"den/internal/runner/remote/holder"
@@ -59,22 +58,22 @@ func openProvider(site factory.Site, kind string, session workspace.Session) (pr
 }
 
 // boxed is the provider of agents whose harness runs here and whose processes
-// in a container.
-func (f *draft) boxed() (provider.Provider, error) {
+// in a container or in a pod.
+func (f *draft) boxed(kind string) (provider.Provider, error) {
 	here, err := f.provider("native")
 	if err != nil {
 		return nil, err
 	}
-	there, err := f.provider(container.Kind)
+	there, err := f.provider(kind)
 	if err != nil {
 		return nil, err
 	}
 	harnesses, ok := here.(*native.Provider)
-	box, also := there.(*container.Provider)
+	box, also := there.(boxed.Box)
 	if !ok || !also {
-		return nil, fault.Errorf(fault.Internal, "no harness can run beside a container: the providers are %T and %T", here, there)
+		return nil, fault.Errorf(fault.Internal, "no harness can run beside such a place: the providers are %T and %T", here, there)
 	}
-	return boxed.New(harnesses, box, []string{container.Den, holder.Verb, holder.ModePlace}), nil
+	return boxed.New(harnesses, box, []string{boxDens[kind], holder.Verb, holder.ModePlace}), nil
 }
 
 // accept makes all of it the keeper's. What harnesses read is written first:

@@ -24,7 +24,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	p, err := f.provider(kind)
 	if err == nil && isBoxed(ag) {
 		kind, box = "native", kind
-		p, err = f.boxed()
+		p, err = f.boxed(box)
 	}
 	if err != nil {
 		return member{}, fmt.Errorf("agent '%s': %w", name, err)

@@ -61,16 +61,26 @@ type Config struct {
 
 // Box is the container in which an agent's own processes run.
 type Box struct {
-	Session string `json:"session"` // its name with the container provider
-	Owner   string `json:"owner"`   // of the session
+	Kind    string `json:"kind,omitempty"` // of its provider; "" means a container
+	Session string `json:"session"`        // its name with that provider
+	Owner   string `json:"owner"`          // of the session
 	Home    string `json:"home"`
 	// Engine and Brand are the engine's as the workspace file has them, and
 	// EngineEnv the variables by which it is found otherwise.
 	Engine    string            `json:"engine,omitempty"`
 	Brand     string            `json:"brand,omitempty"`
 	EngineEnv map[string]string `json:"engine_env,omitempty"`
+	// Cluster is the one of a pod, as the workspace file has it.
+	Cluster *Cluster `json:"cluster,omitempty"`
 	// Env names the variables of the harness that the agent gets.
 	Env []string `json:"env,omitempty"`
+}
+
+// Cluster says where pods are.
+type Cluster struct {
+	Kubeconfig string `json:"kubeconfig,omitempty"`
+	Context    string `json:"context,omitempty"`
+	Namespace  string `json:"namespace,omitempty"`
 }
 
 // socketPath is where the harness listens.

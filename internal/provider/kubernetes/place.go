@@ -130,13 +130,16 @@ func failed(ended <-chan error) error {
 	}
 }
 
-// Exec runs a command in the session's pod: in the one where it runs, or where it
-// will.
+// Exec runs a command in the session's pod: in the one where it runs, which needs
+// no description, or in one that is made for it.
 func (p *Provider) Exec(ctx context.Context, name string, c provider.Config, e provider.ExecSpec) (int, error) {
 	if len(e.Argv) == 0 || e.Argv[0] == "" {
 		return 0, fault.Errorf(fault.Usage, "run a command beside session '%s': none is given", name)
 	}
-	pod, err := p.prepared(ctx, name, c, nil)
+	pod, err := p.pod(ctx, name)
+	if err == nil && (pod == nil || stateOf(pod).stage != running) {
+		pod, err = p.prepared(ctx, name, c, nil)
+	}
 	code := 0
 	if err == nil {
 		code, err = p.execIn(ctx, pod, c, e)

@@ -131,6 +131,10 @@ const (
 	envServiceAccount = "DEN_K8S_SERVICE_ACCOUNT"
 )
 
+// Variables are those by which a cluster is found where the file does not name
+// one.
+var Variables = []string{"KUBECONFIG", envContext, envNamespace, "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}
+
 // withDefaults fills in what the file leaves out.
 func (s Spec) withDefaults(c Cluster, getenv func(string) string) Spec {
 	orElse(&s.Image, c.Image)
