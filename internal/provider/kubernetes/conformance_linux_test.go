@@ -32,17 +32,18 @@ type cluster struct {
 	den        string // the binary
 }
 
-// den is built once for all tests.
+// den and dend are built once for all tests.
 var builtDen = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "den-kubernetes-bin-")
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, "den"), dentest.Build(dir, "den")
+	return filepath.Join(dir, "den"), dentest.Build(dir, "den", "dend")
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
+	printFigures()
 	if os.Getenv(clusterVariable) != "" { // else it was not built
 		if path, err := builtDen(); err == nil {
 			os.RemoveAll(filepath.Dir(path)) // Best effort.
