@@ -40,6 +40,11 @@ func (p *Provider) stillRuns(ctx context.Context, pod *corev1.Pod) (bool, error)
 	}
 	var status podhost.Status
 	if err := p.tell(ctx, pod, podhost.MethodStatus, nil, &status); err != nil {
+		// Its end may have been written down since the notes were read.
+		if now, gerr := p.client.get(ctx, pod.Name); gerr == nil && (now == nil || now.UID != pod.UID || stateOf(now).over()) {
+			p.unlink(pod.UID)
+			return false, nil
+		}
 		return false, err
 	}
 	if status.State != podhost.Ended {
