@@ -187,6 +187,9 @@ func TestNodeLost(t *testing.T) {
 	if trouble, err := p.Trouble(t.Context(), "w"); err != nil || trouble == nil || trouble.Why != kubernetes.NodeLost {
 		t.Errorf("Trouble: %v, %v", trouble, err)
 	}
+	if all, err := p.Observe(t.Context(), ""); err != nil || len(all) > 0 {
+		t.Errorf("Observe: %v, %v", all, err)
+	}
 	killProgram(t, owner+"/gone") // nobody can know
 	tries := 0
 	for ; time.Since(stopped) < lostFor; tries++ {

@@ -98,8 +98,8 @@ func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, er
 }
 
 // Observe asks the cluster once. When something was last printed is known from
-// the copies of the logs. A session whose node does not answer counts as
-// running: it may.
+// the copies of the logs. Of a session whose node does not answer nothing is
+// known: it is left out, and who asks for it alone is told.
 func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
 	list, err := p.client.list(ctx)
 	if err != nil {
@@ -109,7 +109,7 @@ func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provi
 	for i := range list.Items {
 		pod := &list.Items[i]
 		name, s := pod.Annotations[nameNote], stateOf(pod)
-		if s.session == nil || !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
+		if s.session == nil || s.stage == unknown || !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
 			continue
 		}
 		o := provider.Observation{
