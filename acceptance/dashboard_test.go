@@ -251,6 +251,7 @@ func sameFile(t *testing.T, a, b string) {
 // could answer nothing.
 func TestDashboardTouchesNothing(t *testing.T) {
 	w := stage(t)
+	w.awaitNoted("shell")
 	before := w.ask("status", "shell")
 	pid := int(before["host_pid"].(float64))
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
@@ -274,6 +275,21 @@ func TestDashboardTouchesNothing(t *testing.T) {
 		if before[key] != after[key] {
 			t.Errorf("%s was %v and is %v", key, before[key], after[key])
 		}
+	}
+}
+
+// awaitNoted waits until a session's host has noted that its program waits:
+// until something happens it notes nothing more.
+func (w *world) awaitNoted(session string) {
+	w.t.Helper()
+	for {
+		for _, s := range w.ask("ls")["sessions"].([]any) {
+			s := s.(map[string]any)
+			if a, _ := s["attention"].(map[string]any); s["session"] == session && a["state"] != "busy" {
+				return
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 

@@ -72,6 +72,9 @@ type cellEvent struct {
 
 // add takes one event in.
 func (t *Timeline) add(ev eventlog.Event) {
+	if _, ok := ev.ActivityNote(); ok {
+		return // nothing to be seen
+	}
 	at := eventlog.Position{Seq: ev.Seq, Elapsed: ev.Time}
 	t.Last = at
 	if out, ok := ev.Output(); ok {

@@ -126,8 +126,9 @@ func (h *Host) wasRefused() bool {
 
 // askAgain repeats that signal, for the next endOnSignal.
 func (h *Host) askAgain() {
-	if err := unix.Kill(os.Getpid(), unix.SIGTERM); err != nil {
-		log.Printf("repeat the signal that came during an upgrade: %v", err)
+	select {
+	case h.asked <- unix.SIGTERM:
+	default: // two signals are there already
 	}
 }
 

@@ -75,7 +75,8 @@ func (u *ui) begin() eventlog.Position {
 // jump goes to the next or the last place worth seeing: where a cell began or
 // ended, and marks.
 func (u *ui) jump(direction int) {
-	if direction > 0 && u.past == nil || u.line == nil || !u.enter() {
+	live := u.past == nil
+	if direction > 0 && live || u.line == nil || !u.enter() {
 		return
 	}
 	places := u.places()
@@ -84,7 +85,9 @@ func (u *ui) jump(direction int) {
 	})
 	switch {
 	case direction < 0:
-		i--
+		if i--; live && i >= 0 && places[i].Seq >= u.line.Last.Seq {
+			i-- // that is what is shown
+		}
 	case found:
 		i++
 	}

@@ -20,7 +20,7 @@ func TestNamesForThoseWhoDoNotSee(t *testing.T) {
 	p.until(`/^Screen of sh, 60 columns, 12 rows, at \d+:\d+:\d+$/.test(document.getElementById("screen").getAttribute("aria-label"))`)
 	p.press("End")
 	tree := p.accessible()
-	for _, want := range []string{"region: Screen of sh, 60 columns, 12 rows, live", "document: Text on the screen", "read me aloud", "slider: Moment", "link: sh, running, bash"} {
+	for _, want := range []string{"region: Screen of sh, 60 columns, 12 rows, live", "document: Text on the screen", "read me aloud", "slider: Moment", "link: sh, running, ready, bash"} {
 		if !strings.Contains(tree, want) {
 			t.Errorf("a screen reader does not find %q in\n%s", want, tree)
 		}
