@@ -136,6 +136,7 @@ func TestReadOnlyHomeAndPlainUser(t *testing.T) {
 	w.do("wait", "dead", "--exit")
 	w.do("new", "live", "sh", "-c", "echo lives; cat")
 	w.do("wait", "live", "--text", "lives")
+	w.awaitNoted("live") // the host writes the record no more
 	open := func(path string) {
 		if err := os.Chmod(path, 0o755); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package ircd_test
 import (
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 
@@ -27,6 +28,10 @@ func TestReservedNicks(t *testing.T) {
 	eve.expect("ERROR")
 
 	eve = join(t, address, "eve", v3)
+	for gone := false; !gone; { // until the server is done with the connection
+		_, got := eve.labeled("WHOIS bob")
+		gone = len(got) > 0 && strings.HasPrefix(got[0], "401 ")
+	}
 	if _, got := eve.labeled("NICK BOB"); len(got) != 1 || got[0] != "433 eve BOB :Nickname is reserved: it is not" {
 		t.Errorf("%q", got)
 	}
