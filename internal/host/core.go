@@ -42,8 +42,6 @@ type core struct {
 	outdated    int         // bytes of replies in the emulator's outbox whose asker is gone
 	ended       *wire.Exit  // or nil while the program runs
 
-	told int // how many inputs of callers there were when one was last told that what it waited for has come
-
 	active chan struct{} // set once; room for one token: something happened
 	moved  chan struct{} // set once; room for one token: something was printed or typed, or resized
 	paused chan struct{} // set once; room for one token: the log cannot be written
@@ -66,7 +64,9 @@ type coreState struct {
 	// next prompt may be an older one (Ctrl-C may reach a shell that is just
 	// about to show a prompt), and code typed there could be lost.
 	Foreign   bool            `json:"foreign,omitempty"`
-	Inputs    int             `json:"inputs,omitempty"` // that no cell typed
+	Inputs    int             `json:"inputs,omitempty"`  // that no cell typed
+	Told      int             `json:"told,omitempty"`    // how many of them there were when a caller was last told that what it waited for has come
+	Settled   int             `json:"settled,omitempty"` // and when a turn last ended
 	Stray     cell.StrayInput `json:"stray,omitzero"`
 	SyncSince time.Duration   `json:"sync_since,omitempty"` // when the program began a synchronised update
 	Echo      echoes          `json:"echo,omitzero"`

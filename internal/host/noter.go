@@ -22,17 +22,19 @@ const (
 	// guessAfter is how long a program of which the kernel cannot tell must
 	// stand still to be taken for waiting.
 	guessAfter = 2 * time.Second
+	// The pauses between two looks at a program that works in silence grow from
+	// the first of these to the last.
+	firstLater = 200 * time.Millisecond
+	lastLater  = 10 * time.Second
 )
 
 // noter notes what the program does: in the log and in the record, where those
-// find it who list sessions. It looks at most once per pause in output, and
-// sleeps while nothing happens.
+// find it who list sessions. It looks in pauses of output, and sleeps
+// while the program waits.
 type noter struct {
-	h      *Host
-	stop   <-chan struct{}
-	timer  *time.Timer
-	inputs int    // of callers, when the program last waited
-	seen   uint64 // the activity before the last look
+	h     *Host
+	stop  <-chan struct{}
+	timer *time.Timer
 }
 
 // notePauses runs until stop is closed. A host that has just begun looks once.
@@ -45,8 +47,7 @@ func (h *Host) notePauses(stop <-chan struct{}) {
 			return
 		}
 		n.look(activity)
-		n.seen = activity
-		for n.seen == h.core.lastActivity() {
+		for activity == h.core.lastActivity() {
 			select {
 			case <-h.core.moved:
 			case <-stop:
@@ -56,22 +57,24 @@ func (h *Host) notePauses(stop <-chan struct{}) {
 	}
 }
 
-// rest sleeps, and returns false if the host ends meanwhile.
-func (n *noter) rest(d time.Duration) bool {
+// rest sleeps, and returns false if the host ends meanwhile. What comes through
+// wake ends the sleep early.
+func (n *noter) rest(d time.Duration, wake <-chan struct{}) bool {
 	n.timer.Reset(d)
 	select {
 	case <-n.timer.C:
-		return true
+	case <-wake:
 	case <-n.stop:
 		return false
 	}
+	return true
 }
 
 // awaitPause returns at the next pause in output and input. A program that
 // prints for longer works.
 func (n *noter) awaitPause() (activity uint64, ok bool) {
 	before := n.h.core.lastActivity()
-	for lasted := 0; n.rest(notePause); lasted++ {
+	for lasted := 0; n.rest(notePause, nil); lasted++ {
 		now := n.h.core.lastActivity()
 		if now == before {
 			return now, true
@@ -84,22 +87,27 @@ func (n *noter) awaitPause() (activity uint64, ok bool) {
 	return 0, false
 }
 
-// look finds out what the program does in a pause. If it goes on meanwhile, the
-// next pause tells.
+// look finds out what the program does in a pause. While it works in silence,
+// look looks again from time to time: the program may begin to wait in silence
+// too. If it goes on meanwhile, the next pause tells.
 func (n *noter) look(activity uint64) {
-	h, check := n.h, n.h.newReadyCheck()
+	h, check, later := n.h, n.h.newReadyCheck(), firstLater
 	var p pauseLook
 	for h.core.lastActivity() == activity && h.requireRunning() == nil {
 		p.take(check.seen(activity), check)
-		switch what, decided := p.says(); {
-		case decided && what == attention.Working:
-			h.noteWorking()
-			return
-		case decided:
+		what, decided := p.says()
+		pause := check.backoff()
+		switch {
+		case decided && what == attention.Waiting:
 			n.noteWaiting(p.guess())
 			return
+		case decided:
+			h.noteWorking()
+			if p.last.State != pty.Ready { // else the second of two probes that must agree is due
+				pause, later = later, min(2*later, lastLater)
+			}
 		}
-		if !n.rest(check.backoff()) {
+		if !n.rest(pause, h.core.moved) {
 			return
 		}
 	}
@@ -154,16 +162,15 @@ func (h *Host) noteWorking() {
 // if somebody had typed and the program was seen at work.
 func (n *noter) noteWaiting(guess bool) {
 	h := n.h
-	inputs, taken := h.core.lastTurn()
+	typed, taken := h.core.endTurn()
 	end := attention.Idle
 	switch {
-	case inputs == n.inputs || !h.worked():
+	case !typed || !h.worked():
 	case taken:
 		end = attention.Taken
 	default:
 		end = attention.News
 	}
-	n.inputs = inputs
 	h.noteTurn(attention.Waiting, guess, func(t attention.Turn, now time.Time) attention.Turn { return t.Rest(now, end) })
 }
 
@@ -200,12 +207,15 @@ func (h *Host) editNoted(change func(*home.Noted)) {
 	})
 }
 
-// lastTurn returns how often callers have typed, and whether somebody has seen
-// what came of it: a caller waited for it and was told, or a person is attached.
-func (c *core) lastTurn() (inputs int, taken bool) {
+// endTurn returns whether callers have typed since the last turn ended, and
+// whether somebody has seen what came of it: a caller waited for it and was told,
+// or a person is attached.
+func (c *core) endTurn() (typed, taken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.Inputs, c.told == c.Inputs || len(c.followers) > 0
+	typed, taken = c.Inputs != c.Settled, c.Told == c.Inputs || len(c.followers) > 0
+	c.Settled = c.Inputs
+	return typed, taken
 }
 
 // lastMoved returns when something was last printed or typed.
@@ -219,7 +229,7 @@ func (c *core) lastMoved() time.Time {
 func (c *core) noteTold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told = c.Inputs
+	c.Told = c.Inputs
 }
 
 // noteTaken notes that a caller was told of an end that was news.
@@ -241,6 +251,9 @@ func (r *running) noteCellLocked() {
 	}
 	before := noted
 	noted.Question = r.questionLocked(noted.Question)
+	if rec.Final() && rec.By != cell.ByRelease {
+		h.core.endTurn() // what was typed, answers mostly, belonged to the cell
+	}
 	switch {
 	case !rec.Final():
 	case r.awaited > 0:

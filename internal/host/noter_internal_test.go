@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"den/internal/attention"
+	"den/internal/cell"
 	"den/internal/pty"
 )
 
@@ -36,5 +37,27 @@ func TestPauseSays(t *testing.T) {
 		if what, decided := c.p.says(); decided != c.decided || decided && what != c.what {
 			t.Errorf("%s: %s, decided %v", name, what, decided)
 		}
+	}
+}
+
+// An answer that was told is over when its cell is: the failure of the next
+// cell, which nobody waits for, stays news.
+func TestCellEndsTheTurnOfItsAnswers(t *testing.T) {
+	h := newTestHost(t)
+	cells := &cells{h: h}
+	end := func(awaited, exit int) {
+		r := &running{cells: cells, awaited: awaited}
+		r.life.Record.Result = cell.Result{Status: cell.Done, ExitCode: &exit}
+		r.noteCellLocked()
+	}
+	h.noteWorking()
+	h.core.Inputs++ // the answer
+	h.core.noteTold()
+	end(1, 0)
+	end(0, 3)
+	h.noteWorking() // it was seen printing, a moment ago
+	(&noter{h: h}).noteWaiting(false)
+	if n := h.manifest().Noted; n.Over.IsZero() || n.Failure == "" {
+		t.Errorf("the failed cell is forgotten: %+v", n)
 	}
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -135,8 +136,6 @@ func (h *Host) askAgain() {
 // replaceBinary executes the new binary with the host's state. It returns only
 // on failure.
 func (h *Host) replaceBinary() error {
-	signal.Stop(h.asked) // from here on, a signal ends this process, and the guard the session
-	defer supervise.CatchAgain(h.asked)
 	binary, file := h.newBinary, h.guard.state
 	state, err := h.handover()
 	if err != nil {
@@ -151,6 +150,11 @@ func (h *Host) replaceBinary() error {
 	fd, err := descriptor(file)
 	if err != nil {
 		return err
+	}
+	signal.Stop(h.asked) // from here on, a signal ends this process, and the guard the session: it needs the state
+	defer supervise.CatchAgain(h.asked)
+	if len(h.asked) > 0 && !state.Asked {
+		return errors.New("a signal asked the host to end first")
 	}
 	inherited := []int{fd, state.TTY, state.Socket, state.Lock, state.Guard}
 	for _, fd := range inherited {

@@ -172,7 +172,7 @@ func (w *waiter) finish(v *view, status string) {
 		ElapsedMS:  (v.now - w.begun).Milliseconds(),
 	}
 	if status == wire.WaitMatched {
-		v.c.told = v.c.Inputs
+		v.c.Told = v.c.Inputs
 		w.result.Text = w.found
 	} else {
 		w.result.Unmet = w.unmet

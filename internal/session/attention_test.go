@@ -150,6 +150,18 @@ func TestCellBehindInputThatWasTold(t *testing.T) {
 	}
 }
 
+// A program that works in silence and then waits in silence is found waiting.
+func TestSilentTurnIsNoted(t *testing.T) {
+	t.Parallel()
+	gate := fifo(t)
+	s, _ := start(t, session.Options{}, "bash", "--norc")
+	seq := awaitNote(t, s, 0, "waiting")
+	enter(t, s, "read x < "+gate+"; read -s y")
+	seq = awaitNote(t, s, seq, "working")
+	release(t, gate)
+	awaitNote(t, s, seq, "waiting")
+}
+
 // awaitCellEnd waits for the end of a cell, as the log tells it.
 func awaitCellEnd(t *testing.T, s *session.Session, id string) {
 	t.Helper()
