@@ -159,19 +159,28 @@ func (h *Host) noteWorking() {
 }
 
 // noteWaiting notes that the program waits for input. It is the end of a turn
-// if somebody had typed and the program was seen at work.
+// if somebody had typed and the program was seen at work. What happens within a
+// cell is the cell's: its end is noted with it.
 func (n *noter) noteWaiting(guess bool) {
 	h := n.h
-	typed, taken := h.core.endTurn()
+	h.cells.mu.Lock()
+	defer h.cells.mu.Unlock()
 	end := attention.Idle
-	switch {
-	case !typed || !h.worked():
-	case taken:
-		end = attention.Taken
-	default:
-		end = attention.News
+	if h.cells.active == nil {
+		end = h.endOfTurn()
 	}
 	h.noteTurn(attention.Waiting, guess, func(t attention.Turn, now time.Time) attention.Turn { return t.Rest(now, end) })
+}
+
+// endOfTurn is the end of the turn that was typed, if there was one.
+func (h *Host) endOfTurn() attention.End {
+	switch typed, taken := h.core.endTurn(); {
+	case !typed || !h.worked():
+		return attention.Idle
+	case taken:
+		return attention.Taken
+	}
+	return attention.News
 }
 
 // worked reports whether the program was last noted at work.

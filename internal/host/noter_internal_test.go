@@ -44,9 +44,9 @@ func TestPauseSays(t *testing.T) {
 // cell, which nobody waits for, stays news.
 func TestCellEndsTheTurnOfItsAnswers(t *testing.T) {
 	h := newTestHost(t)
-	cells := &cells{h: h}
+	h.cells = &cells{h: h}
 	end := func(awaited, exit int) {
-		r := &running{cells: cells, awaited: awaited}
+		r := &running{cells: h.cells, awaited: awaited}
 		r.life.Record.Result = cell.Result{Status: cell.Done, ExitCode: &exit}
 		r.noteCellLocked()
 	}
@@ -59,5 +59,26 @@ func TestCellEndsTheTurnOfItsAnswers(t *testing.T) {
 	(&noter{h: h}).noteWaiting(false)
 	if n := h.manifest().Noted; n.Over.IsZero() || n.Failure == "" {
 		t.Errorf("the failed cell is forgotten: %+v", n)
+	}
+}
+
+// A program that waits again behind an answer has ended no turn while the cell
+// is not over: whoever waits for the cell is told.
+func TestTurnWithinACellIsTheCells(t *testing.T) {
+	h := newTestHost(t)
+	h.cells = &cells{h: h}
+	r := &running{cells: h.cells, awaited: 1}
+	h.cells.active = r
+	h.noteWorking()
+	h.core.Inputs++ // the answer
+	(&noter{h: h}).noteWaiting(false)
+	exit := 0
+	r.life.Record.Result = cell.Result{Status: cell.Done, ExitCode: &exit}
+	r.noteCellLocked()
+	h.cells.active = nil
+	h.noteWorking()
+	(&noter{h: h}).noteWaiting(false)
+	if n := h.manifest().Noted; !n.Over.IsZero() {
+		t.Errorf("its caller was told: %+v", n)
 	}
 }
