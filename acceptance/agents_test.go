@@ -123,8 +123,13 @@ func keepWorkspace(t *testing.T, agent string, h *realcli.Home, config string) *
 
 // agentConfig is a den.toml with one agent of a preset.
 func agentConfig(a realAgent, h *realcli.Home) string {
+	return "[workspace]\nname = \"w\"\n\n" + agentTable(a, h)
+}
+
+// agentTable is the agent's part of it.
+func agentTable(a realAgent, h *realcli.Home) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\n", a.name, a.name, h.Work)
+	fmt.Fprintf(&b, "[[agents]]\nname = %q\nprovider = %q\ndir = %q\n", a.name, a.name, h.Work)
 	if a.args != nil {
 		words := []string{strconv.Quote(a.name)}
 		for _, arg := range a.args {

@@ -69,7 +69,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
-	turns.follow(name, m.DenSession)
+	turns.follow(name, m.DenSession, queue.LastHanded)
 	return member{Managed: m, turns: turns, key: key, kind: kind, box: box}, nil
 }
 

@@ -22,14 +22,17 @@ type turns struct {
 	lock string // that this keeper holds
 	home home.Home
 
-	mu       sync.Mutex    // guards the fields below
-	agent    string        // its name
-	session  func() string // its session for den's own verbs, or ""
+	mu       sync.Mutex       // guards the fields below
+	agent    string           // its name
+	session  func() string    // its session for den's own verbs, or ""
+	handed   func() time.Time // when it was last handed a message, or zero
 	turn     attention.Turn
 	question *attention.Question
 	source   string
 	loaded   bool
 	settled  bool      // it has come up: see settles
+	told     bool      // that it works, by the truest source that it has
+	rested   time.Time // when it was last ready, or came up
 	looked   time.Time // of an agent without a session in the Home
 }
 
@@ -43,17 +46,17 @@ func (d *daemon) turnsOf(key string) *turns {
 	}
 	t := d.turns[key]
 	if t == nil {
-		t = &turns{lock: filepath.Join(d.registration.Dir(), "lock"), home: d.home, session: func() string { return "" }}
+		t = &turns{lock: filepath.Join(d.registration.Dir(), "lock"), home: d.home, session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
 		d.turns[key] = t
 	}
 	return t
 }
 
 // follow says whose turns they are.
-func (t *turns) follow(agent string, session func() string) {
+func (t *turns) follow(agent string, session func() string, handed func() time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.agent, t.session = agent, session
+	t.agent, t.session, t.handed = agent, session, handed
 }
 
 // take notes a change of the agent's state.
@@ -68,14 +71,33 @@ func (t *turns) take(s conversation.State) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	t.turn = nextTurn(t.turn, s, at.UTC(), t.settled)
-	t.settled, t.source = t.settles(s), sourceName(s)
+	t.turn = nextTurn(t.turn, s, at.UTC(), t.atTurn())
+	t.observe(s, at)
+	t.source = sourceName(s)
 	t.question = questionOf(s, at.UTC())
 	if err != nil {
 		return // it has no session in the Home, or none yet
 	}
 	if err := dir.SaveAgentNote(t.noteLocked()); err != nil {
 		log.Print(err)
+	}
+}
+
+// atTurn reports whether an agent that works is at a turn. One that has come up
+// may look busy on its screen for a while, until its own source tells: that is a
+// turn only if it was handed a message.
+func (t *turns) atTurn() bool {
+	return t.settled && (t.told || t.handed().After(t.rested))
+}
+
+// observe keeps what the next change is judged by.
+func (t *turns) observe(s conversation.State, at time.Time) {
+	t.settled = t.settles(s)
+	switch s.Activity {
+	case conversation.Starting, conversation.Ready:
+		t.told, t.rested = false, at
+	case conversation.Busy, conversation.Asking:
+		t.told = t.told || s.Fallback == "" || s.Activity == conversation.Asking
 	}
 }
 
@@ -94,8 +116,8 @@ func (t *turns) settles(s conversation.State) bool {
 }
 
 // nextTurn is the rule: which turns a change of state begins and ends. An agent
-// that is not settled has only come up.
-func nextTurn(t attention.Turn, s conversation.State, at time.Time, settled bool) attention.Turn {
+// that works and is not at a turn has only come up.
+func nextTurn(t attention.Turn, s conversation.State, at time.Time, atTurn bool) attention.Turn {
 	switch s.Activity {
 	case conversation.Starting:
 		return attention.Turn{}
@@ -111,7 +133,7 @@ func nextTurn(t attention.Turn, s conversation.State, at time.Time, settled bool
 		}
 	case conversation.Ready:
 		end := attention.Idle
-		if t.Activity == attention.Working && settled {
+		if t.Activity == attention.Working && atTurn {
 			end = attention.News
 		}
 		return t.Rest(at, end)
@@ -149,7 +171,7 @@ func (t *turns) note() *home.AgentNote {
 func (t *turns) loadLocked(dir home.Dir) {
 	t.loaded = true
 	if n, err := dir.LoadAgentNote(); err == nil && n != nil && n.Agent == t.agent {
-		t.turn, t.settled = n.Turn, true
+		t.turn, t.settled, t.told, t.rested = n.Turn, true, n.Activity == attention.Working, n.Since
 	}
 }
 

@@ -22,6 +22,7 @@ func TestTurnsOfAConversation(t *testing.T) {
 		return conversation.State{Activity: activity, Source: "its server"}
 	}
 	drawn := conversation.State{Activity: conversation.Busy, Source: "screen"}
+	instead := conversation.State{Activity: conversation.Busy, Source: "screen", Fallback: "its server does not answer"}
 	for name, c := range map[string]struct {
 		states []conversation.State
 		want   attention.State
@@ -32,6 +33,8 @@ func TestTurnsOfAConversation(t *testing.T) {
 		"its turn is over":         {[]conversation.State{told(conversation.Busy), told(conversation.Ready)}, attention.Done, 2},
 		"it has drawn its screen":  {[]conversation.State{told(conversation.Starting), drawn, told(conversation.Ready)}, attention.Ready, 3},
 		"a turn seen on a screen":  {[]conversation.State{told(conversation.Starting), drawn, told(conversation.Ready), drawn, told(conversation.Ready)}, attention.Done, 5},
+		"it looks busy":            {[]conversation.State{told(conversation.Starting), told(conversation.Ready), instead, told(conversation.Ready)}, attention.Ready, 4},
+		"its server tells later":   {[]conversation.State{told(conversation.Ready), instead, told(conversation.Busy), told(conversation.Ready)}, attention.Done, 4},
 		"it asks":                  {[]conversation.State{told(conversation.Busy), asks}, attention.Asking, 2},
 		"it was answered":          {[]conversation.State{asks, told(conversation.Busy)}, attention.Busy, 1},
 		"it was denied":            {[]conversation.State{asks, told(conversation.Ready)}, attention.Done, 2},
@@ -42,7 +45,7 @@ func TestTurnsOfAConversation(t *testing.T) {
 		"nobody can tell any more": {[]conversation.State{told(conversation.Busy), told(conversation.Ready), told(conversation.Unknown)}, attention.Done, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			note := &turns{agent: "a", session: func() string { return "" }}
+			note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
 			for i, s := range c.states {
 				s.Since = at(i + 1)
 				note.take(s)
@@ -62,6 +65,22 @@ func TestTurnsOfAConversation(t *testing.T) {
 	}
 }
 
+// A message makes a turn of what only looks like work.
+func TestTurnOfAMessage(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
+	note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return at(2) }}
+	for i, s := range []conversation.State{
+		{Activity: conversation.Starting}, {Activity: conversation.Ready, Source: "screen"},
+		{Activity: conversation.Busy, Source: "screen", Fallback: "its server does not answer"}, {Activity: conversation.Ready, Source: "screen"},
+	} {
+		s.Since = at(i)
+		note.take(s)
+	}
+	if got := note.attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Done {
+		t.Errorf("%+v", got)
+	}
+}
+
 // What the keeper decided of an agent counts before what it last did.
 func TestAttentionOfAgentsThatDoNotRun(t *testing.T) {
 	one := 1
@@ -76,7 +95,7 @@ func TestAttentionOfAgentsThatDoNotRun(t *testing.T) {
 		"finished, badly": {keeper.AgentStatus{Actual: keeper.Finished, ExitCode: &one}, attention.Failed},
 		"starting":        {keeper.AgentStatus{Actual: keeper.Starting}, attention.Busy},
 	} {
-		note := &turns{agent: "a", session: func() string { return "" }}
+		note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
 		note.take(conversation.State{Activity: conversation.Busy})
 		c.status.Since = since
 		if got := note.attention(c.status); got.State != c.want || !got.Since.Equal(since) {
@@ -95,10 +114,10 @@ func TestTurnsOutliveTheirKeeper(t *testing.T) {
 	if err := dir.Save(&home.Manifest{ID: dir.ID, Name: "s", Status: home.Running}); err != nil {
 		t.Fatal(err)
 	}
-	first := &turns{agent: "a", home: root, session: func() string { return dir.ID }}
+	first := &turns{agent: "a", home: root, session: func() string { return dir.ID }, handed: func() time.Time { return time.Time{} }}
 	first.take(conversation.State{Activity: conversation.Busy, Source: "its server"})
 	first.take(conversation.State{Activity: conversation.Ready})
-	next := &turns{agent: "a", home: root, session: func() string { return dir.ID }}
+	next := &turns{agent: "a", home: root, session: func() string { return dir.ID }, handed: func() time.Time { return time.Time{} }}
 	next.take(conversation.State{Activity: conversation.Ready})
 	if n := next.note(); n == nil || n.Over.IsZero() {
 		t.Errorf("what was news is none any more: %+v", n)

@@ -457,6 +457,17 @@ func (q *Queue) List() []Message {
 	return all
 }
 
+// LastHanded returns when a message was last handed over, or zero.
+func (q *Queue) LastHanded() time.Time {
+	var last time.Time
+	for _, m := range q.List() {
+		if m.Handed.After(last) {
+			last = m.Handed
+		}
+	}
+	return last
+}
+
 // Unanswered lists the messages whose turns have not ended, in the order in
 // which they are to begin: those that were in flight when den or the agent
 // ended, then the urgent ones, then the rest, the oldest first.

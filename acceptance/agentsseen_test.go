@@ -1,0 +1,314 @@
+package acceptance
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/attention"
+	"den/internal/dashboard/web/browser"
+	"den/internal/keeper"
+	"den/internal/modelstub"
+	"den/internal/modelstub/realcli"
+	"den/internal/need"
+)
+
+// A fleet is a workspace of eight agents, five of them real coding agents, and
+// people who watch it: in ls, in ps, on the page and in the terminal dashboard.
+type fleet struct {
+	*kept
+	stub  *modelstub.Server
+	homes map[string]*realcli.Home
+	ctx   context.Context
+	page  *browser.Page
+	tui   *person
+	goOn  chan struct{} // lets the model end codex' turn
+}
+
+func stateAgentNamed(name string) stateAgent {
+	return stateAgents[slices.IndexFunc(stateAgents, func(a stateAgent) bool { return a.name == name })]
+}
+
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	if _, err := browser.Path(); err != nil {
+		need.Missing(t, "%v", err)
+	}
+	stub := modelstub.Start(t)
+	f := &fleet{stub: stub, homes: map[string]*realcli.Home{}, goOn: make(chan struct{})}
+	var file strings.Builder
+	file.WriteString("[workspace]\nname = \"fleet\"\n")
+	for _, name := range []string{"claude", "codex", "opencode", "gemini"} {
+		a := stateAgentNamed(name)
+		f.homes[name] = a.home(t, stub)
+		file.WriteString("\n" + agentTable(realAgent{name: name, args: append([]string{}, a.args...)}, f.homes[name]))
+		initRepository(t, f.homes[name].Work)
+	}
+	mind := realcli.Claude(t, stub)
+	f.homes["mind"] = mind
+	fmt.Fprintf(&file, "\n[[agents]]\nname = \"mind\"\nagent = \"claude\"\ndir = %q\n", mind.Work)
+	writeEnv(&file, mind)
+	for name, command := range map[string]string{"shell": `["bash", "--norc"]`, "crash": `["sh", "-c", "echo panic; exit 3"]`, "task": `["sh", "-c", "echo finished"]`} {
+		fmt.Fprintf(&file, "\n[[agents]]\nname = %q\nstart_command = %s\ndir = %q\nrestart = { policy = \"never\" }\n", name, command, t.TempDir())
+	}
+	f.kept = keepWorkspace(t, "mind", mind, file.String())
+	f.script()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	t.Cleanup(cancel)
+	f.ctx = ctx
+	return f
+}
+
+// script is what the model does with each message.
+func (f *fleet) script() {
+	asks := func(agent, text string) modelstub.Match {
+		return modelstub.All(modelstub.Contains(text), modelstub.Offers(stateAgentNamed(agent).tool))
+	}
+	use := func(agent, file string) modelstub.Reply {
+		a := stateAgentNamed(agent)
+		return modelstub.Use(a.tool, fmt.Sprintf(a.input, file))
+	}
+	f.stub.When(asks("claude", "make by-screen"), use("claude", "by-screen"), modelstub.Say("It is made."))
+	f.stub.When(asks("claude", "make by-page"), use("claude", "by-page"), modelstub.Say("It is made."))
+	f.stub.When(asks("codex", "think long"), modelstub.Reply{Text: []string{"I begin. ", "I am done."}, Hold: f.goOn})
+	f.stub.When(asks("opencode", "say hello"), modelstub.Say("Hello."))
+}
+
+// watch opens the page, with notifications, and the terminal dashboard.
+func (f *fleet) watch(t *testing.T) {
+	t.Helper()
+	d := f.serveWeb("--allow-actions", "--file", f.file)
+	b, err := browser.Start(f.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("end the browser: %v", err)
+		}
+	})
+	if f.page, err = b.Open(f.ctx, strings.TrimSpace(d.line), 1400, 1000); err != nil {
+		t.Fatal(err)
+	}
+	// The browser has no desktop to notify: what it is told is kept.
+	f.eval(`window.told = []; window.Notification = class { static permission = "granted"; constructor(title) { window.told.push(title); } close() {} };
+		Object.defineProperty(document, "hidden", { get: () => true }); localStorage.setItem("den-notify", "yes")`, nil)
+	f.until(`document.querySelectorAll(".card").length > 0`)
+	f.press("a") // those that are over, too
+	f.tui = f.sit(160, 50, f.den, "dashboard")
+	f.tui.seesText("fleet-shell")
+	f.tui.types("a")
+}
+
+func (f *fleet) eval(expression string, result any) {
+	f.t.Helper()
+	if err := f.page.Eval(f.ctx, expression, result); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fleet) until(expression string) {
+	f.t.Helper()
+	if err := f.page.Until(f.ctx, expression); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fleet) press(key string) {
+	f.t.Helper()
+	if err := f.page.Press(f.ctx, key); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+type states map[string]attention.State
+
+// inPs is what 'den ps' says.
+func (f *fleet) inPs() states {
+	f.t.Helper()
+	var ps keeper.Ps
+	if err := json.Unmarshal([]byte(f.do("ps", "-j")), &ps); err != nil {
+		f.t.Fatal(err)
+	}
+	s := states{}
+	for _, a := range ps.Agents {
+		s[a.Name] = a.Attention.State
+	}
+	return s
+}
+
+// agentOf is the agent whose session has this name.
+func agentOf(session string) string { return session[strings.LastIndex(session, "-")+1:] }
+
+// inLs is what 'den ls' says.
+func (f *fleet) inLs() states {
+	f.t.Helper()
+	var ls struct {
+		Sessions []struct {
+			Session   string
+			Attention attention.Attention
+		}
+	}
+	if err := json.Unmarshal([]byte(f.do("ls", "--all", "-j")), &ls); err != nil {
+		f.t.Fatal(err)
+	}
+	s := states{}
+	for _, l := range ls.Sessions {
+		s[agentOf(l.Session)] = l.Attention.State
+	}
+	return s
+}
+
+// onPage is what the cards say; those that are over say no more than that.
+func (f *fleet) onPage() states {
+	f.t.Helper()
+	var cards [][2]string
+	f.eval(`[...document.querySelectorAll(".card")].map(c => [c.querySelector("b").textContent, c.querySelector(".need").textContent || "over"])`, &cards)
+	s := states{}
+	for _, c := range cards {
+		s[agentOf(c[0])] = attention.State(c[1])
+	}
+	return s
+}
+
+// inTUI is what the rows of the terminal dashboard say.
+func (f *fleet) inTUI() states {
+	s := states{}
+	for line := range strings.Lines(f.tui.text()) {
+		row, _, _ := strings.Cut(line, "│")
+		words := strings.Fields(row)
+		for i, word := range words {
+			if !strings.Contains(word, "fleet-") {
+				continue
+			}
+			s[agentOf(word)] = attention.Over // they have no word for it
+			for _, state := range attention.States() {
+				if slices.Contains(words[i+1:], string(state)) {
+					s[agentOf(word)] = state
+				}
+			}
+		}
+	}
+	return s
+}
+
+// agree waits until every view says so, and logs how long the last took after
+// the first.
+func (f *fleet) agree(what string, want states) {
+	f.t.Helper()
+	views := map[string]func() states{"ps": f.inPs, "ls": f.inLs, "page": f.onPage, "terminal dashboard": f.inTUI}
+	got, first := map[string]states{}, time.Time{}
+	for deadline := time.Now().Add(statePatience / 4); len(views) > 0; time.Sleep(5 * time.Millisecond) {
+		for name, view := range views {
+			got[name] = view()
+			if !maps.Equal(got[name], want) {
+				continue
+			}
+			if first.IsZero() {
+				first = time.Now()
+			}
+			f.t.Logf("%s: %s agrees %v after the first", what, name, time.Since(first).Round(time.Millisecond))
+			delete(views, name)
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("%s: want %v\nthe views say %v\nthe terminal dashboard:\n%s\nwhat the keeper did:\n%s", what, want, got, f.tui.text(), f.do("agent", "logs", "-j"))
+		}
+	}
+}
+
+// notified waits for a notification of the browser about an agent.
+func (f *fleet) notified(agent string) {
+	f.t.Helper()
+	f.until(fmt.Sprintf(`window.told.some(t => t.endsWith("%s needs you"))`, agent))
+}
+
+// question is the id of what an agent asks on its screen.
+func (f *fleet) question(agent string) string {
+	f.t.Helper()
+	var ps keeper.Ps
+	if err := json.Unmarshal([]byte(f.do("ps", "-j")), &ps); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, a := range ps.Agents {
+		if a.Name == agent && a.Question != nil {
+			return a.Question.ID
+		}
+	}
+	f.t.Fatalf("'%s' asks nothing", agent)
+	return ""
+}
+
+func (f *fleet) made(agent, file string) bool {
+	_, err := os.Stat(filepath.Join(f.homes[agent].Work, file))
+	return err == nil
+}
+
+// Eight agents come into all six states, and every view says the same; what is
+// approved on the page is done.
+func TestAgentStatesAreSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts coding agents, which takes seconds each")
+	}
+	f := newFleet(t)
+	f.do("up", "--wait", "-t", "3m")
+	f.watch(t)
+	want := states{
+		"claude": attention.Ready, "codex": attention.Ready, "opencode": attention.Ready, "gemini": attention.Ready,
+		"mind": attention.Ready, "shell": attention.Ready, "crash": attention.Failed, "task": attention.Done,
+	}
+	f.agree("up", want)
+
+	f.do("agent", "nudge", "claude", "make by-screen", "-t", "2m")
+	want["claude"] = attention.Asking
+	f.agree("a permission on a screen", want)
+	f.notified("claude")
+
+	f.do("agent", "nudge", "codex", "think long", "-t", "2m")
+	want["codex"] = attention.Busy
+	f.agree("a turn that lasts", want)
+
+	f.do("agent", "nudge", "opencode", "say hello", "-t", "2m")
+	want["opencode"] = attention.Done
+	f.agree("a turn that is over", want)
+	f.notified("opencode")
+
+	f.do("seen", "task")
+	want["task"] = attention.Over
+	f.agree("all six", want)
+
+	// By protocol: asked, seen, approved on the page, done.
+	asked := make(chan string, 1) // room for the one
+	go func() {
+		out, errOut, code := f.try("agent", "ask", "mind", "make by-page", "-t", "3m")
+		asked <- fmt.Sprintf("%s%s (%d)", out, errOut, code)
+	}()
+	want["mind"] = attention.Asking
+	f.agree("a permission by protocol", want)
+	f.notified("mind")
+	f.until(`document.querySelector(".request") && document.getElementById("attention").dataset.armed === "yes"`)
+	f.eval(`[...document.querySelectorAll(".request button")].find(b => b.textContent === "Approve").click()`, nil)
+	if answer := <-asked; !strings.HasPrefix(answer, "It is made.") {
+		t.Errorf("the agent says %s", answer)
+	}
+	want["mind"] = attention.Ready // who asked was told
+	f.agree("approved on the page", want)
+
+	f.do("agent", "answer", "claude", f.question("claude"), "1")
+	want["claude"] = attention.Done
+	f.agree("answered", want)
+	if !f.made("mind", "by-page") || !f.made("claude", "by-screen") {
+		t.Errorf("made: %v by the mind, %v by claude", f.made("mind", "by-page"), f.made("claude", "by-screen"))
+	}
+
+	close(f.goOn)
+	want["codex"] = attention.Done
+	f.agree("the long turn is over", want)
+	f.do("down", "-t", "1m")
+}
