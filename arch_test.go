@@ -90,6 +90,7 @@ var allowed = map[string][]string{
 	"internal/provider/providertest/helper": {},
 
 	"internal/workspace": {"internal/fault", "internal/ident"},
+	"internal/worktree":  {"internal/fault", "internal/atomicfile", "internal/filelock"},
 	"internal/poll":      {},
 
 	"internal/conversation":          {},

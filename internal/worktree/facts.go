@@ -1,0 +1,166 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// gather asks for all that decides about a tree. What could not be asked is in
+// unknown.
+func (g Git) gather(ctx context.Context, r Record) facts {
+	f := facts{Status: Status{Record: r}}
+	f.unknown = g.look(ctx, &f.Status, "--ignored=traditional")
+	if f.unknown == nil && !linked(r) {
+		f.unknown = fmt.Errorf("its .git does not name its repository any more")
+	}
+	for _, ask := range []func(context.Context, *facts) error{g.findCommits, g.findStashes, g.findHidden, findState, findNested} {
+		if f.unknown == nil && !f.Unborn {
+			f.unknown = ask(ctx, &f)
+		}
+	}
+	f.Problem = f.unknown
+	return f
+}
+
+// findCommits counts what is in no other place: of what is checked out, of the
+// agent's own branch, and of references that only this tree has.
+func (g Git) findCommits(ctx context.Context, f *facts) error {
+	tip, err := g.run(ctx, f.Common, "--git-dir="+f.Common, "rev-parse", "--verify", "--quiet", "refs/heads/"+f.Branch)
+	if err != nil && !exited(err, 1) { // 1: there is no such branch
+		return err
+	}
+	revisions := []string{"HEAD", "--glob=refs/worktree/*"}
+	if f.tip = tip; tip != "" {
+		revisions = append(revisions, tip)
+	}
+	revisions = append(revisions, "--not")
+	if !f.BaseGone {
+		revisions = append(revisions, f.Base)
+		if f.unbased, err = g.count(ctx, f.Record, revisions...); err != nil {
+			return err
+		}
+	}
+	f.unmerged, err = g.count(ctx, f.Record, append(revisions, "--remotes")...)
+	return err
+}
+
+// findStashes counts the stashes that were made in the tree. All trees share
+// one list: a stash names the branch that it was made on or, without one, the
+// commit.
+func (g Git) findStashes(ctx context.Context, f *facts) error {
+	_, err := g.run(ctx, f.Common, "--git-dir="+f.Common, "show-ref", "--verify", "--quiet", "refs/stash")
+	if exited(err, 1) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	branches, commits, err := visited(f.Record)
+	if err != nil {
+		return err
+	}
+	branches[f.Branch], branches[f.Head] = true, true
+	out := &lines{end: '\n', take: func(line string) {
+		parents, message, _ := strings.Cut(line, "\t")
+		_, where, _ := strings.Cut(message, "n ") // "WIP on BRANCH: ..." or "On BRANCH: ..."
+		where, _, _ = strings.Cut(where, ":")
+		first, _, _ := strings.Cut(parents, " ")
+		if branches[where] || where == "(no branch)" && commits[first] {
+			f.stashes++
+		}
+	}}
+	return g.stream(ctx, nil, f.Common, out, "--git-dir="+f.Common, "log", "--walk-reflogs", "--format=%P%x09%gs", "refs/stash", "--")
+}
+
+// visited reads from the tree's own log which branches and commits were checked
+// out in it.
+func visited(r Record) (branches, commits map[string]bool, err error) {
+	branches, commits = map[string]bool{}, map[string]bool{}
+	raw, err := os.ReadFile(filepath.Join(r.GitDir, "logs", "HEAD"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return branches, commits, nil // logs are switched off
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read its log: %w", err)
+	}
+	for line := range strings.Lines(string(raw)) {
+		who, what, _ := strings.Cut(strings.TrimRight(line, "\n"), "\t")
+		for _, hash := range strings.Fields(who)[:min(2, len(strings.Fields(who)))] {
+			commits[hash] = true
+		}
+		if way, ok := strings.CutPrefix(what, "checkout: moving from "); ok {
+			for branch := range strings.SplitSeq(way, " to ") {
+				branches[branch] = true
+			}
+		}
+	}
+	return branches, commits, nil
+}
+
+// findHidden counts the files whose changes git does not tell of because it was
+// asked not to look.
+func (g Git) findHidden(ctx context.Context, f *facts) error {
+	out := &lines{take: func(line string) {
+		tag, name, _ := strings.Cut(line, " ")
+		if tag != "S" && tag == strings.ToUpper(tag) { // in lower case: assumed to be unchanged
+			return
+		}
+		// Of a sparse checkout most files are not there.
+		if _, err := os.Lstat(filepath.Join(f.Path, name)); !errors.Is(err, fs.ErrNotExist) {
+			f.hidden++
+		}
+	}}
+	return g.stream(ctx, nil, f.Path, out, f.in("ls-files", "-v", "-z")...)
+}
+
+// operations are files of a git directory that stand for something begun.
+var operations = []struct{ file, what string }{
+	{"rebase-merge", "a rebase"},
+	{"rebase-apply", "a rebase"},
+	{"MERGE_HEAD", "a merge"},
+	{"CHERRY_PICK_HEAD", "a cherry-pick"},
+	{"REVERT_HEAD", "a revert"},
+	{"BISECT_LOG", "a bisection"},
+	{"index.lock", "a git command"},
+}
+
+// findState looks for what git keeps of the tree beside its commits.
+func findState(_ context.Context, f *facts) error {
+	for _, o := range operations {
+		if exists(filepath.Join(f.GitDir, o.file)) && f.operation == "" {
+			f.operation = o.what
+		}
+	}
+	f.locked = exists(filepath.Join(f.GitDir, "locked"))
+	f.submodules = exists(filepath.Join(f.GitDir, "modules")) || exists(filepath.Join(f.Path, ".gitmodules"))
+	return nil
+}
+
+// exists reports whether something is there, or may be.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// findNested looks for another repository in the tree: where its directory is
+// ignored, git does not tell of it.
+func findNested(ctx context.Context, f *facts) error {
+	return filepath.WalkDir(f.Path, func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if e.Name() == ".git" && filepath.Dir(path) != f.Path {
+			f.nested = filepath.Dir(path)
+			return filepath.SkipAll
+		}
+		return nil
+	})
+}
