@@ -42,7 +42,10 @@ type Options struct {
 	Source        conversation.Source      // of the agent's state; or nil
 	PrepareSource Preparer                 // or nil: the command is started as it is
 	OnState       func(conversation.State) // called with every change; or nil
-	Clock         func() time.Time         // nil means time.Now
+	// MakeDir makes the work directory before anything else of a start, and
+	// returns what there is to say of it; or nil: it is there.
+	MakeDir func(ctx context.Context) (string, error)
+	Clock   func() time.Time // nil means time.Now
 }
 
 // A Preparer adds to a start what the source of the agent's state needs. The
@@ -59,7 +62,8 @@ type Managed struct {
 	provider      provider.Provider
 	config        SessionConfig
 	nudges        *outbox.Queue
-	launch        Preparer // or nil
+	launch        Preparer                                  // or nil
+	makeDir       func(ctx context.Context) (string, error) // or nil
 	talk          *screen.Conversation
 	clock         func() time.Time
 
@@ -87,7 +91,7 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, clock: o.Clock}
+	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, makeDir: o.MakeDir, clock: o.Clock}
 	m.talk = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
 		Source: o.Source, OnState: o.OnState,

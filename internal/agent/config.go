@@ -51,12 +51,19 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
 		Vendor: a.Provider, Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
 	}
+	extra := map[string]string{}
 	if table := a.Tables.Of(a.SessionProvider); !table.IsEmpty() {
 		data, err := json.Marshal(table)
 		if err != nil {
 			return c, fmt.Errorf("agent '%s': %w", a.Name, err)
 		}
-		c.FingerprintExtra = map[string]string{a.SessionProvider: string(data)}
+		extra[a.SessionProvider] = string(data)
+	}
+	if a.Worktree { // to work in a tree of its own is to be another agent
+		extra["worktree"] = "true"
+	}
+	if len(extra) > 0 {
+		c.FingerprintExtra = extra
 	}
 	if a.PromptTemplate == "" || a.PromptMode == "none" && !a.IsMind() {
 		return c, nil // a harness needs no way to hand over a prompt on a command line

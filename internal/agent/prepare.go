@@ -15,7 +15,7 @@ const PrepareLimit = 30 * time.Minute
 
 // limit is how long a step may take.
 func (m *Managed) limit(step string) time.Duration {
-	if step == StepPrepare {
+	if step == StepPrepare || step == StepWorktree { // of a large repository, after those of others
 		return PrepareLimit
 	}
 	return m.config.StartupTimeout

@@ -72,6 +72,9 @@ type startStep struct {
 // there before files can be staged in it.
 func (m *Managed) steps(slot Slot) []startStep {
 	files := []startStep{{StepPreStart, m.preStart}, {StepOverlay, m.overlay}, {StepCopyFiles, m.copyFiles}}
+	if m.makeDir != nil {
+		files = append([]startStep{{StepWorktree, m.worktree}}, files...)
+	}
 	prepare := startStep{StepPrepare, m.prepareWithout(slot)}
 	if m.away() != nil {
 		files = append([]startStep{prepare}, files...)
@@ -191,6 +194,12 @@ func (m *Managed) life(ctx context.Context) string {
 		return ""
 	}
 	return id
+}
+
+// worktree makes the agent's own place in a repository.
+func (m *Managed) worktree(ctx context.Context) (string, Outcome, error) {
+	note, err := m.makeDir(ctx)
+	return note, Done, err
 }
 
 func (m *Managed) preStart(ctx context.Context) (string, Outcome, error) {

@@ -29,6 +29,7 @@ type Step struct {
 
 // The steps, in their order.
 const (
+	StepWorktree  = "worktree"
 	StepPreStart  = "pre_start"
 	StepOverlay   = "overlay"
 	StepCopyFiles = "copy_files"

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,18 +144,35 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 	if ps.Ending {
 		to.line(span{"the workspace goes down", warning})
 	}
-	rows := [][]span{header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "ATTENTION", "SESSION", "WHY")}
+	trees := slices.ContainsFunc(ps.Agents, func(s keeper.AgentStatus) bool { return s.Worktree != nil })
+	rows := [][]span{withTree(trees, header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "ATTENTION", "SESSION", "WHY"), span{"WORKTREE", faint})}
 	for _, s := range ps.Agents {
 		session := s.Session
 		if s.DenSession != "" {
 			session = s.DenSession // what 'den attach' and all others take
 		}
-		rows = append(rows, []span{
+		rows = append(rows, withTree(trees, []span{
 			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: formatAge(now.Sub(s.Since))},
 			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
-		})
+		}, treeSpan(s.Worktree)))
 	}
 	to.table(rows)
+}
+
+// withTree puts the column of worktrees before the last one, where some agent
+// has one.
+func withTree(shown bool, row []span, tree span) []span {
+	if !shown {
+		return row
+	}
+	return slices.Insert(row, len(row)-1, tree)
+}
+
+func treeSpan(t *keeper.Tree) span {
+	if t == nil {
+		return span{"-", faint}
+	}
+	return span{text: t.String()}
 }
 
 // whyText says why an agent is as it is, in one line.

@@ -22,6 +22,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/rpc"
 	"den/internal/workspace"
+	"den/internal/worktree"
 )
 
 // daemon is one keeper.
@@ -41,6 +42,7 @@ type daemon struct {
 	end        ending
 	chat       *chatServer
 	asks       asks
+	trees      trees
 
 	turnsMu sync.Mutex        // guards turns
 	turns   map[string]*turns // of all agents that there were, by key
@@ -67,8 +69,9 @@ type member struct {
 	*agent.Managed
 	key   string
 	turns *turns
-	kind  string // of its session's provider
-	box   string // of the provider of the container beside its session, or ""
+	tree  worktree.Place // its own git worktree, or zero
+	kind  string         // of its session's provider
+	box   string         // of the provider of the container beside its session, or ""
 }
 
 // kinds are the providers in which the agent has sessions, all of one name.
@@ -153,6 +156,7 @@ func (d *daemon) serve(announce func(error), running map[string]listing) error {
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
 	loops.Go(func() { d.tellReceivers(ctx) })
+	loops.Go(func() { d.lookAtTrees(ctx) })
 	loops.Go(func() { d.providers.prune(ctx) })
 	server := keeper.NewServer((&handler{d: d}).Handle, Version)
 	loops.Go(func() { server.Serve(ctx, l) })

@@ -49,6 +49,10 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return of(call, func(req keeper.Agent) (any, error) { return d.order(ctx, req, begun) })
 	case keeper.MethodNudges:
 		return of(call, func(req keeper.Agent) (any, error) { return d.nudgesOf(req.Name) })
+	case keeper.MethodWorktrees:
+		return d.worktrees(ctx)
+	case keeper.MethodPrune:
+		return h.prune(ctx, call)
 	case keeper.MethodPeek:
 		return h.one(call, func(m member, req keeper.Agent) (any, error) { return peek(ctx, m, req.Lines) })
 	case keeper.MethodSeen:
@@ -93,6 +97,7 @@ func (h *handler) ps(ctx context.Context, wait bool) (any, error) {
 			return nil, err
 		}
 	}
+	h.d.awaitTrees(ctx)
 	return h.d.ps(""), nil
 }
 
@@ -271,6 +276,7 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 		if m, ok := named[s.Name]; ok {
 			s.Nudges = m.PendingNudges()
 			showState(&s, m.LastState())
+			s.Worktree = d.trees.of(m)
 			if s.Session == m.SessionName() && s.Provider == m.Provider() {
 				s.DenSession = m.DenSession()
 			}

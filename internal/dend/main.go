@@ -81,6 +81,8 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		err = run(o, environ, stdout)
 	case len(o.verb) == 2 && o.verb[0] == "attach":
 		err = attach(o, environ, o.verb[1])
+	case len(o.verb) > 0 && o.verb[0] == verbWorktree:
+		err = worktreesAlone(o, environ, stdout)
 	default:
 		err = fault.Errorf(fault.Usage, "dend knows no %q", strings.Join(o.verb, " "))
 	}
@@ -183,7 +185,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0, told: o.told}
+	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0, told: o.told, trees: newTrees()}
 	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()

@@ -39,6 +39,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	}
 	single := ag.Named(name)
 	sessionName := names.Session(ws.Name, name)
+	tree := d.placeTree(ws, single, sessionName)
 	options, problems := factory.Decode(ag)
 	if len(problems) > 0 {
 		return member{}, problems.In(ws.Path)
@@ -65,12 +66,13 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	m, err := agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
 		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent() || single.IsMind(), turns),
+		MakeDir: d.treeMaker(tree),
 	})
 	if err != nil {
 		return member{}, err
 	}
 	turns.follow(name, m.DenSession, queue.LastHanded)
-	return member{Managed: m, turns: turns, key: key, kind: kind, box: box}, nil
+	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no

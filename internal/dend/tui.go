@@ -107,9 +107,13 @@ func agentsOf(config string) func(context.Context) (*tui.Workspace, error) {
 		}
 		w := &tui.Workspace{Name: ps.Workspace, Problem: ps.Problem}
 		for _, a := range ps.Agents {
-			w.Agents = append(w.Agents, tui.Agent{
+			shown := tui.Agent{
 				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since,
-			})
+			}
+			if t := a.Worktree; t != nil {
+				shown.Tree = &tui.Tree{Branch: t.Branch, Ahead: t.Ahead, Dirty: t.Dirty(), Problem: t.Problem}
+			}
+			w.Agents = append(w.Agents, shown)
 		}
 		if attention != nil {
 			w.Waiting = waitingForTUI(attention.Waiting)

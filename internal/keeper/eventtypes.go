@@ -31,4 +31,5 @@ const (
 	EventAsking         = "agent.asking"   // a coding agent waits for a decision
 	EventAnswered       = "agent.answered" // a person answered what it asks
 	EventState          = "agent.state"    // a coding agent is ready, busy or has failed
+	EventPruned         = "agent.pruned"   // its git worktree was removed; its work is elsewhere
 )

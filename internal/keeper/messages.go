@@ -36,6 +36,10 @@ const (
 	MethodDrained   = "drained"
 	// MethodDraining asks whether an agent was asked to finish.
 	MethodDraining = "draining"
+	// MethodWorktrees lists the agents' git worktrees; MethodPrune removes those
+	// whose work is elsewhere.
+	MethodWorktrees = "worktrees"
+	MethodPrune     = "prune_worktrees"
 )
 
 // The orders that one agent can be given. They stand in state files: add,
@@ -134,6 +138,9 @@ type AgentStatus struct {
 	// Attention says whether the agent needs a person; its State is empty if
 	// the keeper is of an earlier version.
 	Attention attention.Attention `json:"attention,omitzero"`
+
+	// Worktree is the agent's own, where it has one that was looked at.
+	Worktree *Tree `json:"worktree,omitempty"`
 }
 
 // Budget is how much of its limits an agent has used.

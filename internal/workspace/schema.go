@@ -139,6 +139,8 @@ type Agent struct {
 	DrainTimeout    time.Duration `key:"drain_timeout"` // to finish before it is stopped; a pool has its own
 	DrainNudge      string        `key:"drain_nudge"`   // typed when it is asked to finish, or ""
 	StateSource     string        `key:"state_source"`  // "auto" for the truest that there is, or "screen"
+	Worktree        bool          `key:"worktree"`      // it works in a git worktree of its own, not in Dir
+	WorktreeBase    string        `key:"worktree_base"` // what that begins with; "" for the branch that is checked out in Dir
 
 	Hints   Hints          `key:",inline"`
 	Pool    *Pool          `key:"pool"` // or nil: one agent, not a pool

@@ -150,8 +150,8 @@ func (a *agents) summary() string {
 func (u *ui) drawAgents(width, height int) []string {
 	a := &u.agents
 	all := a.all()
-	name, state := columnWidths(all, width)
-	lines := []string{fit(faint.Render(fmt.Sprintf("   %-*s %-9s %-*s %8s %4s  %s", name, "agent", "wanted", state, "actual", "restarts", "for", "why")), width)}
+	c := columnsOf(all, width)
+	lines := []string{fit(faint.Render(fmt.Sprintf("   %-*s %-9s %-*s %8s %4s  %swhy", c.name, "agent", "wanted", c.state, "actual", "restarts", "for", c.treeCell("worktree"))), width)}
 	if word := u.agentsProblem(); word != "" {
 		lines = append([]string{fit(" "+bad.Render(plain(word)), width)}, lines...)
 	}
@@ -161,7 +161,7 @@ func (u *ui) drawAgents(width, height int) []string {
 	a.top = max(0, min(a.top, len(all)-room))
 	a.top = max(min(a.top, a.at()), a.at()-room+1)
 	for i := a.top; i < len(all) && len(lines) < height; i++ {
-		lines = append(lines, u.drawAgent(all[i], i == a.at(), name, state, width))
+		lines = append(lines, u.drawAgent(all[i], i == a.at(), c, width))
 	}
 	if len(all) == 0 && len(lines) < height {
 		lines = append(lines, fit(faint.Render("   no agents"), width))
@@ -195,6 +195,9 @@ func (u *ui) drawWhy(width, most int) []string {
 	x := all[u.agents.at()]
 	lines := []string{faint.Render(strings.Repeat("─", width))}
 	text := plain(x.Name + ": " + x.Why)
+	if x.Tree != nil {
+		text += " · " + plain(x.Tree.text())
+	}
 	if w := u.agents.waitsFor(x.Name); w != nil {
 		text = plain(x.Name) + " " + w.text(u.now())
 	}
@@ -206,16 +209,59 @@ func (u *ui) drawWhy(width, most int) []string {
 	return lines
 }
 
-// columnWidths gives names what they need, up to a quarter of the width.
-func columnWidths(all []Agent, width int) (name, state int) {
-	name, state = 5, 7
+// columns are the widths of those that are as wide as what is in them.
+type columns struct{ name, state, tree int }
+
+// columnsOf gives names and worktrees what they need, up to a quarter of the
+// width each. The column of worktrees is there if some agent has one.
+func columnsOf(all []Agent, width int) columns {
+	c := columns{name: 5, state: 7}
 	for _, x := range all {
-		name, state = max(name, ansi.StringWidth(plain(x.Name))), max(state, len(x.Actual))
+		c.name, c.state = max(c.name, ansi.StringWidth(plain(x.Name))), max(c.state, len(x.Actual))
+		if x.Tree != nil {
+			c.tree = max(c.tree, 8, ansi.StringWidth(plain(x.Tree.short())))
+		}
 	}
-	return min(name, max(8, width/4)), min(state, 11)
+	most := max(8, width/4)
+	return columns{name: min(c.name, most), state: min(c.state, 11), tree: min(c.tree, most)}
 }
 
-func (u *ui) drawAgent(x Agent, chosen bool, name, state, width int) string {
+// treeCell is text in the column of worktrees, if there is one.
+func (c columns) treeCell(text string) string {
+	if c.tree == 0 {
+		return ""
+	}
+	return fit(plain(text), c.tree) + "  "
+}
+
+// short is a worktree for a narrow column: commits ahead, files that are not
+// committed, and the branch.
+func (t *Tree) short() string {
+	if t == nil {
+		return ""
+	}
+	var words []string
+	if t.Ahead > 0 {
+		words = append(words, fmt.Sprintf("+%d", t.Ahead))
+	}
+	if t.Dirty > 0 {
+		words = append(words, fmt.Sprintf("~%d", t.Dirty))
+	}
+	if t.Problem != "" {
+		words = append(words, "?")
+	}
+	return strings.Join(append(words, t.Branch), " ")
+}
+
+// text is a worktree in words.
+func (t *Tree) text() string {
+	if t.Problem != "" {
+		return "worktree " + t.Branch + ": " + t.Problem
+	}
+	return fmt.Sprintf("worktree %s, %d ahead, %d dirty", t.Branch, t.Ahead, t.Dirty)
+}
+
+func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
 	mark, style := u.agents.sign(x)
 	since, restarts := "", ""
 	if !x.Since.IsZero() {
@@ -224,9 +270,9 @@ func (u *ui) drawAgent(x Agent, chosen bool, name, state, width int) string {
 	if x.Restarts > 0 {
 		restarts = fmt.Sprint(x.Restarts)
 	}
-	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s", x.Wanted, state, x.Actual, restarts, since, plain(x.Why))
+	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(x.Tree.short()), plain(x.Why))
 	if chosen {
-		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), name)+rest, width))
+		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), c.name)+rest, width))
 	}
-	return fit(" "+style.Render(mark)+" "+fit(plain(x.Name), name)+rest, width)
+	return fit(" "+style.Render(mark)+" "+fit(plain(x.Name), c.name)+rest, width)
 }

@@ -21,6 +21,27 @@ func crew() *Workspace {
 	}}
 }
 
+// The column of worktrees is there if some agent has one.
+func TestWorktreesOfAgents(t *testing.T) {
+	u := newSample(120, 24)
+	u.Update(listMsg{sample()})
+	w := crew()
+	u.Update(agentsMsg{workspace: w})
+	press(u, "w")
+	if text := ansi.Strip(u.draw()); strings.Contains(text, "worktree") {
+		t.Errorf("worktrees that nobody has:\n%s", text)
+	}
+	w.Agents[0].Tree = &Tree{Branch: "den/crew/writer", Ahead: 2, Dirty: 3}
+	w.Agents[1].Tree = &Tree{Branch: "den/crew/tester\x1b[31m" + strings.Repeat(" long", 20), Problem: "its directory is gone"}
+	checkLines(t, u, "with worktrees")
+	text := ansi.Strip(u.draw())
+	for _, want := range []string{"worktree", "+2 ~3 den/crew/writer", "writer: as configured · worktree den/crew/writer, 2 ahead, 3 dirty", "? den/crew/tester"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
 func TestAgentsOfTheWorkspace(t *testing.T) {
 	u := newSample(80, 24)
 	press(u, "w")

@@ -25,6 +25,15 @@ type Agent struct {
 	Why      string
 	Restarts int
 	Since    time.Time // of the actual state, or zero
+	Tree     *Tree     // its git worktree, or nil
+}
+
+// Tree is how the git worktree of an agent is.
+type Tree struct {
+	Branch  string
+	Ahead   int    // commits that its base does not have
+	Dirty   int    // files that are not committed
+	Problem string // why that is not known, or empty
 }
 
 // agentsMsg is the workspace as it is now.

@@ -1,7 +1,7 @@
 // The agents of the workspace, as its keeper tells: what is wanted, what is,
 // and why.
 
-import { $, age, el, shortName } from "./words.js";
+import { $, age, el, shortName, treeText } from "./words.js";
 
 const tones = { running: "good", starting: "busy", stopping: "busy", quarantined: "bad", unknown: "bad" };
 
@@ -25,17 +25,19 @@ export class Agents {
     box.hidden = !w;
     if (!w) return;
     const head = el("header", {}, el("h2", { textContent: w.workspace || "Workspace" }), el("p", { textContent: w.unknown ?? w.problem ?? w.config, className: w.unknown || w.problem ? "problem" : "" }));
-    const rows = w.agents.map((a) => this.#row(a, now));
-    const table = el("table", {}, el("thead", {}, el("tr", {}, ...["agent", "wanted", "actual", "why", "restarts", "since"].map((t) => el("th", { textContent: t, scope: "col" })))), el("tbody", {}, ...rows));
+    const trees = w.agents.some((a) => a.worktree);
+    const rows = w.agents.map((a) => this.#row(a, now, trees));
+    const columns = ["agent", "wanted", "actual", ...(trees ? ["worktree"] : []), "why", "restarts", "since"];
+    const table = el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((t) => el("th", { textContent: t, scope: "col" })))), el("tbody", {}, ...rows));
     box.replaceChildren(head, ...(rows.length ? [el("div.scroll", {}, table)] : []));
   }
 
-  #row(a, now) {
+  #row(a, now, trees) {
     const s = this.find(a.session);
     const name = s ? el("a", { href: `#/${s.id}`, textContent: a.name }) : el("span", { textContent: a.name });
     const actual = el("td", {}, el("i.dot", { "data-tone": tones[a.actual] ?? "over" }), a.actual);
     const since = Date.parse(a.since);
-    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { textContent: a.wanted }), actual, el("td.why", { textContent: a.why }),
+    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { textContent: a.wanted }), actual, ...(trees ? [el("td.tree", { textContent: treeText(a.worktree), title: a.worktree?.path ?? "" })] : []), el("td.why", { textContent: a.why }),
       el("td.number", { textContent: a.restarts || "" }), el("td.number", { textContent: since > 0 ? age((now - since) * 1e6) : "" }));
   }
 }

@@ -8,7 +8,7 @@ import { askToOpen, linkAt } from "./links.js";
 import { Pin } from "./pin.js";
 import { Screen } from "./screen.js";
 import { Timeline } from "./timeline.js";
-import { $, clock, el, ending, isActive, lived, shortName, span, tone, waitsForYou, wall } from "./words.js";
+import { $, clock, el, ending, isActive, lived, shortName, span, tone, treeText, waitsForYou, wall } from "./words.js";
 import { Latest, ask, save } from "./wire.js";
 
 const speeds = [1, 2, 4, 8, 16];
@@ -122,7 +122,8 @@ export class Stage {
     $("facts").replaceChildren(...facts.map(([k, v]) => el("div", {}, el("dt", { textContent: k }), el("dd", { textContent: v }))));
     const box = $("stage-agent");
     box.hidden = !agent;
-    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: `wanted ${agent.wanted}, ${agent.actual}` }), el("span.why", { textContent: agent.why }),
+    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: `wanted ${agent.wanted}, ${agent.actual}` }),
+      ...(agent.worktree ? [el("span.tree", { textContent: treeText(agent.worktree), title: agent.worktree.path })] : []), el("span.why", { textContent: agent.why }),
       ...(waits ? [el("a.asks", { href: "#/", textContent: waitsForYou(waits) })] : []));
     this.#links();
   }

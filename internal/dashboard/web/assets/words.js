@@ -124,3 +124,12 @@ export function visible(text) {
 }
 
 export const $ = (id) => document.getElementById(id);
+
+// treeText is an agent's git worktree in few words: its branch, the commits
+// that the base does not have, and the files that are not committed.
+export function treeText(t) {
+  if (!t) return "";
+  if (t.problem) return `${t.branch}: ${t.problem}`;
+  const dirty = t.changed + t.untracked;
+  return [t.branch, ...(t.ahead ? [`${t.ahead} ahead`] : []), ...(dirty ? [`${dirty} dirty`] : [])].join(", ");
+}
