@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/harness"
 	"den/internal/keeper"
 	"den/internal/need"
 )
@@ -62,6 +63,16 @@ func TestPlannedWorktrees(t *testing.T) {
 	}
 	if d.members["worker-1"].Fingerprint().String() != was {
 		t.Error("another base restarts an agent that has its tree already")
+	}
+}
+
+// An agent that talks works in its tree, too: its harness is told of it.
+func TestWorktreeOfAMind(t *testing.T) {
+	t.Parallel()
+	d := inRepository(t, "[[agents]]\nname = \"talker\"\nagent = \"script\"\nstart_command = \"cat\"\nworktree = true\n")
+	c, err := harness.Load(d.mindDir("talker"))
+	if want := d.members["talker"].tree.WorkDir; err != nil || want == "" || c.Dir != want {
+		t.Errorf("it works in %q, %v; want %q", c.Dir, err, want)
 	}
 }
 

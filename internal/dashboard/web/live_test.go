@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"den/internal/need"
 
 	"github.com/coder/websocket"
 )
@@ -220,17 +223,23 @@ func TestAgents(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "den.toml")
-	config := "[workspace]\nname = \"crew\"\n\n[[agents]]\nname = \"writer\"\nstart_command = [\"cat\"]\n"
+	config := "[workspace]\nname = \"crew\"\n\n[[agents]]\nname = \"writer\"\nstart_command = [\"cat\"]\nworktree = true\npre_start = [\"touch new\"]\n"
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "begin"}} {
+		if out, err := exec.Command(need.Program(t, "git"), append([]string{"-C", dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git: %v\n%s", err, out)
+		}
 	}
 	w := newWorld(t, file)
 	w.Do("up", "-f", file)
 	t.Cleanup(func() { w.Do("down", "-f", file) })
 	p := w.browse(1200, 800)
-	p.until(`/writer\s+running\s+running/.test(document.getElementById("agents").innerText)`)
+	p.until(`/writer\s+running\s+running\s+den\/crew\/writer, 1 dirty/.test(document.getElementById("agents").innerText)`)
+	p.shoot("agents-table")
 	p.until(`document.querySelector("#agents a") !== null`) // the keeper may know the agent before its session is listed
 	p.eval(`document.querySelector("#agents a").click()`, nil)
-	p.until(`/agent writer\s*wanted running, running/.test(document.getElementById("stage-agent").innerText)`)
+	p.until(`/agent writer\s*wanted running, running\s*den\/crew\/writer, 1 dirty/.test(document.getElementById("stage-agent").innerText)`)
 	p.shoot("agents")
 }
