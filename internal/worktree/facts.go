@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"den/internal/atomicfile"
 )
 
 // gather asks for all that decides about a tree. What could not be asked is in
@@ -50,8 +52,8 @@ func (g Git) findCommits(ctx context.Context, f *facts) error {
 }
 
 // findStashes counts the stashes that were made in the tree. All trees share
-// one list: a stash names the branch that it was made on or, without one, the
-// commit.
+// one list: a stash names the branch that it was made on, unless that was none
+// or another command made it, as rebase does; then the commit has to tell.
 func (g Git) findStashes(ctx context.Context, f *facts) error {
 	_, err := g.run(ctx, f.Common, "--git-dir="+f.Common, "show-ref", "--verify", "--quiet", "refs/stash")
 	if exited(err, 1) {
@@ -64,24 +66,42 @@ func (g Git) findStashes(ctx context.Context, f *facts) error {
 	if err != nil {
 		return err
 	}
-	branches[f.Branch], branches[f.Head] = true, true
+	branches[f.Branch] = true
+	if f.Head != "" {
+		branches[f.Head] = true
+	}
 	out := &lines{end: '\n', take: func(line string) {
-		parents, message, _ := strings.Cut(line, "\t")
-		_, where, _ := strings.Cut(message, "n ") // "WIP on BRANCH: ..." or "On BRANCH: ..."
-		where, _, _ = strings.Cut(where, ":")
+		parents, message, ok := strings.Cut(line, "\t")
 		first, _, _ := strings.Cut(parents, " ")
-		if branches[where] || where == "(no branch)" && commits[first] {
+		branch := stashedOn(message)
+		if ok && (branches[branch] || branch == "" && commits[first]) {
 			f.stashes++
 		}
 	}}
-	return g.stream(ctx, nil, f.Common, out, "--git-dir="+f.Common, "log", "--walk-reflogs", "--format=%P%x09%gs", "refs/stash", "--")
+	return g.stream(ctx, nil, f.Common, out, "--git-dir="+f.Common, "log", "--no-show-signature", "--walk-reflogs", "--format=%P%x09%gs", "refs/stash", "--")
 }
+
+// stashedOn is the branch that a stash's message names: "WIP on BRANCH: ..." or
+// "On BRANCH: ..."; "" for none.
+func stashedOn(message string) string {
+	for _, begin := range []string{"WIP on ", "On "} {
+		rest, ok := strings.CutPrefix(message, begin)
+		branch, _, also := strings.Cut(rest, ": ")
+		if ok && also && !strings.ContainsAny(branch, " (") {
+			return branch
+		}
+	}
+	return ""
+}
+
+// maxLog bounds the log of a tree; one that is larger keeps the tree.
+const maxLog = 64 << 20
 
 // visited reads from the tree's own log which branches and commits were checked
 // out in it.
 func visited(r Record) (branches, commits map[string]bool, err error) {
 	branches, commits = map[string]bool{}, map[string]bool{}
-	raw, err := os.ReadFile(filepath.Join(r.GitDir, "logs", "HEAD"))
+	raw, err := atomicfile.Read(filepath.Join(r.GitDir, "logs", "HEAD"), maxLog)
 	if errors.Is(err, fs.ErrNotExist) {
 		return branches, commits, nil // logs are switched off
 	}

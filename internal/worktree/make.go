@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/filelock"
 )
@@ -143,11 +144,11 @@ func (g Git) reuse(ctx context.Context, lock *os.File, r Record) (bool, error) {
 
 // linked reports whether tree and repository name each other.
 func linked(r Record) bool {
-	there, err := os.ReadFile(filepath.Join(r.GitDir, "gitdir"))
+	there, err := atomicfile.Read(filepath.Join(r.GitDir, "gitdir"), maxRecord)
 	if err != nil || !sameFile(strings.TrimSpace(string(there)), filepath.Join(r.Path, ".git")) {
 		return false
 	}
-	here, err := os.ReadFile(filepath.Join(r.Path, ".git"))
+	here, err := atomicfile.Read(filepath.Join(r.Path, ".git"), maxRecord) // the agent's to write: it may be anything
 	dir, ok := strings.CutPrefix(strings.TrimSpace(string(here)), "gitdir: ")
 	return err == nil && ok && sameFile(dir, r.GitDir)
 }
@@ -171,13 +172,22 @@ func (g Git) forgetRemoved(ctx context.Context, r Record) error {
 				"'git --git-dir=%s branch NAME HEAD' keeps them, 'git worktree prune' lets them go", r.GitDir)
 		}
 	}
-	return discard(r)
+	return clearRemains(r)
 }
 
-// discard removes what there is of a tree in which is no work.
+// discard removes a tree that was not finished: nobody has worked in it.
 func discard(r Record) error {
+	if err := os.RemoveAll(r.Path); err != nil {
+		return fault.Errorf(fault.KindOf(err), "remove a half of a worktree: %w", err)
+	}
+	return clearRemains(r)
+}
+
+// clearRemains removes what is left of a tree that is gone: what the repository knows
+// of it, and the record.
+func clearRemains(r Record) error {
 	admin, err := adminDirs(r)
-	for _, dir := range append(admin, r.Path) {
+	for _, dir := range admin {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	if err == nil {
@@ -195,7 +205,7 @@ func adminDirs(r Record) ([]string, error) {
 	all, err := filepath.Glob(filepath.Join(escapeGlob(r.Common), "worktrees", "*", "gitdir"))
 	var own []string
 	for _, file := range all {
-		raw, err := os.ReadFile(file)
+		raw, err := atomicfile.Read(file, maxRecord)
 		if err == nil && strings.TrimSpace(string(raw)) == filepath.Join(r.Path, ".git") {
 			own = append(own, filepath.Dir(file))
 		}

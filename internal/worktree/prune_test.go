@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"den/internal/worktree"
@@ -94,6 +95,26 @@ func TestNeverRemovesWork(t *testing.T) {
 			r.write(p.Path, "file", "2\n")
 			r.run(p.Path, "stash", "--quiet")
 		}, "1 stash was made in it", ""},
+		"stash of another command": {func(r *repo, p worktree.Place) {
+			r.write(p.Path, "file", "2\n")
+			hash := r.run(p.Path, "stash", "create")
+			r.run(p.Path, "checkout", "--quiet", "file")
+			r.run(p.Path, "stash", "store", "-m", "autostash", hash)
+		}, "1 stash was made in it", ""},
+		"stash, and signatures are shown": {func(r *repo, p worktree.Place) {
+			r.run(r.dir, "config", "log.showSignature", "true")
+			r.run(r.dir, "config", "gpg.program", "false")
+			r.write(p.Path, "file", "2\n")
+			r.run(p.Path, "stash", "--quiet")
+		}, "1 stash was made in it", ""},
+		"a pipe in place of its .git": {func(r *repo, p worktree.Place) {
+			if err := os.Remove(filepath.Join(p.Path, ".git")); err != nil {
+				r.t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(filepath.Join(p.Path, ".git"), 0o600); err != nil {
+				r.t.Fatal(err)
+			}
+		}, "could not ask", ""},
 		"a stash of the repository": {func(r *repo, _ worktree.Place) {
 			r.write(r.dir, "file", "2\n")
 			r.run(r.dir, "stash", "--quiet")
