@@ -12,6 +12,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/render/redact"
 	"den/internal/workspace"
+	"den/internal/worktree"
 
 	"github.com/spf13/cobra"
 )
@@ -36,13 +37,13 @@ func (a *app) explainCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.explain(cmd.Context(), ws, ag)
+			return a.explain(cmd.Context(), p, ws, ag)
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
 }
 
-func (a *app) explain(ctx context.Context, ws *workspace.Workspace, ag *workspace.Agent) error {
+func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) error {
 	tokens, err := redact.New(nil, true)
 	if err != nil {
 		return err
@@ -64,6 +65,7 @@ func (a *app) explain(ctx context.Context, ws *workspace.Workspace, ag *workspac
 		fmt.Fprintf(a.stderr, "warning: %v\n", warning)
 	}
 	session := names.Session(ws.Name, ag.Name)
+	tree := a.placeTree(p, ws, ag)
 	config, err := agent.ConfigOf(ws.Name, session, ag)
 	if err != nil {
 		return err
@@ -74,12 +76,18 @@ func (a *app) explain(ctx context.Context, ws *workspace.Workspace, ag *workspac
 	if now != nil {
 		told["state_now"] = now
 	}
+	if tree != nil {
+		told["worktree"] = map[string]any{"path": tree.Path, "dir": tree.WorkDir, "branch": tree.Branch}
+	}
 	return a.answer(told, func(w io.Writer) {
 		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for _, s := range settings {
 			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
 		}
 		fmt.Fprintf(tw, "session\t%q\t\n", session)
+		if tree != nil {
+			fmt.Fprintf(tw, "works in\t%q\ton branch %s\n", tree.WorkDir, tree.Branch)
+		}
 		fmt.Fprintf(tw, "state from\t%q\t%s\n", source[0], stateFallback(source))
 		if now != nil {
 			fmt.Fprintf(tw, "state from, now\t%q\t%s\n", now.From, now.Fallback)
@@ -87,6 +95,27 @@ func (a *app) explain(ctx context.Context, ws *workspace.Workspace, ag *workspac
 		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
 		tw.Flush()
 	})
+}
+
+// placeTree finds where the agent's own git worktree is, and has the agent work
+// there. It is nil for an agent that has none, and in a workspace that was never
+// up.
+func (a *app) placeTree(p keeper.StateDir, ws *workspace.Workspace, ag *workspace.Agent) *worktree.Place {
+	root, err := a.home()
+	if err != nil || !ag.Worktree {
+		return nil
+	}
+	reg, err := p.Identify(keeper.Caller{Home: root, Getenv: a.getenv})
+	if err != nil {
+		return nil // Best effort: what the file says is printed all the same.
+	}
+	name := ws.Name
+	if ws.NameDerived && reg.Name != "" {
+		name = reg.Name // that of the directory in which it was first kept
+	}
+	place := worktree.Plan(worktree.Spec{Root: reg.Worktrees(), Workspace: name, Agent: ag.Name, Dir: ag.Dir})
+	ag.Dir = place.WorkDir
+	return &place
 }
 
 // stateSource returns the sources of an agent's state, the most reliable

@@ -2,7 +2,6 @@ package dend
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -175,10 +174,7 @@ func shownTree(s worktree.Status) keeper.Tree {
 	return t
 }
 
-// treesRoot is where the workspace's worktrees are: in the Home, so that they
-// are not lost with a state directory, and not below another working tree,
-// whose configuration programs would find.
-func (d *daemon) treesRoot() string { return filepath.Join(d.registration.Dir(), "worktrees") }
+func (d *daemon) treesRoot() string { return d.registration.Worktrees() }
 
 func (d *daemon) git() worktree.Git { return worktree.Git{Environ: d.environ} }
 

@@ -50,6 +50,11 @@ const identityVersion = 1
 // Dir is the workspace's directory in its Home.
 func (i Identity) Dir() string { return filepath.Join(i.Home, "workspaces", i.ID) }
 
+// Worktrees is the directory of the agents' git worktrees: in the Home, so that
+// they are not lost with a state directory, and not below another working tree,
+// whose configuration programs would find.
+func (i Identity) Worktrees() string { return filepath.Join(i.Dir(), "worktrees") }
+
 // Socket is the path of the keeper's socket: short, whatever the workspace's.
 func (i Identity) Socket(getenv func(string) string) (string, error) {
 	return home.RunPath(i.socketKey(), getenv)
