@@ -81,6 +81,16 @@ func (t *trees) take(seen map[string]keeper.Tree, began, now time.Time) time.Dur
 	return pause
 }
 
+// add tells of a tree that was just made.
+func (t *trees) add(one keeper.Tree) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen == nil {
+		t.seen = map[string]keeper.Tree{}
+	}
+	t.seen[one.Path] = one
+}
+
 func (t *trees) wanted(now time.Time) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,5 +206,11 @@ func (d *daemon) treeMaker(p worktree.Place) func(context.Context) (string, erro
 	if p.Path == "" {
 		return nil
 	}
-	return func(ctx context.Context) (string, error) { return d.git().Make(ctx, p) }
+	return func(ctx context.Context) (string, error) {
+		note, err := d.git().Make(ctx, p)
+		if r, unread := worktree.Made(p); err == nil && unread == nil {
+			d.trees.add(shownTree(d.git().Look(ctx, r))) // the next look at all may be a while off
+		}
+		return note, err
+	}
 }

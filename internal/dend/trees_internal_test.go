@@ -83,12 +83,17 @@ func TestTreesAreLookedAtWhenAskedFor(t *testing.T) {
 	d := inRepository(t, treePool)
 	d.trees = newTrees()
 	m := d.members["worker-1"]
-	if _, err := d.git().Make(t.Context(), m.tree); err != nil {
+	if d.trees.of(m) != nil {
+		t.Error("seen before it was made")
+	}
+	want := keeper.Tree{Path: m.tree.Path, Branch: "den/w/worker-1", Base: "main"}
+	if _, err := d.treeMaker(m.tree)(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if d.trees.of(m) != nil {
-		t.Error("seen before anybody looked")
+	if got := d.trees.of(m); got == nil || *got != want {
+		t.Errorf("when it was made: %+v, want %+v", got, want)
 	}
+	d.trees = newTrees()
 	looked := d.trees.ask(time.Now())
 	if looked == nil {
 		t.Fatal("nobody looked, and it is not old")
@@ -97,7 +102,6 @@ func TestTreesAreLookedAtWhenAskedFor(t *testing.T) {
 	done := make(chan struct{})
 	go func() { d.lookAtTrees(ctx); close(done) }()
 	<-looked
-	want := keeper.Tree{Path: m.tree.Path, Branch: "den/w/worker-1", Base: "main"}
 	if got := d.ps("worker-1").Agents[0].Worktree; got == nil || *got != want {
 		t.Errorf("seen %+v, want %+v", got, want)
 	}

@@ -97,6 +97,9 @@ func readRecord(slot string) (Record, error) {
 	return r, nil
 }
 
+// Made returns the record of a place: fault.NotFound where nothing was made.
+func Made(p Place) (Record, error) { return readRecord(filepath.Dir(p.Path)) }
+
 // Records returns all records below a root, by agent, and what could not be
 // read.
 func Records(root string) ([]Record, error) {
