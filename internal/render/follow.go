@@ -2,8 +2,10 @@ package render
 
 import (
 	"image"
+	"slices"
 
 	"den/internal/render/redact"
+	"den/internal/vt"
 )
 
 // follower knows what is on a canvas that follows a screen frame by frame, so
@@ -41,6 +43,7 @@ func (f *follower) compare(g *Grid) {
 		}
 	}
 	f.compareCursor(g)
+	f.markDouble(g)
 	f.keep(g)
 }
 
@@ -62,6 +65,25 @@ func (f *follower) mark(g *Grid, i int) {
 	f.area = f.area.Union(image.Rect(from, y, to, y+1))
 }
 
+// markDouble notes that a row changed as a whole, where its characters are or
+// were double: they are not where its cells are.
+func (f *follower) markDouble(g *Grid) {
+	if f.all {
+		return
+	}
+	for y := range g.Rows {
+		now, was := g.size(y), f.shown.size(y)
+		row := f.changed[y*g.Cols : (y+1)*g.Cols]
+		if now == was && (now == vt.SingleSize || !slices.Contains(row, true)) {
+			continue
+		}
+		for x := range row {
+			row[x] = true
+		}
+		f.area = f.area.Union(image.Rect(0, y, g.Cols, y+1))
+	}
+}
+
 func (f *follower) compareCursor(g *Grid) {
 	style, at := f.r.cursorOf(g), image.Pt(g.Cursor.Col, g.Cursor.Row)
 	if !f.all && (style != f.style || at != f.cursor) {
@@ -77,8 +99,9 @@ func (f *follower) compareCursor(g *Grid) {
 
 func (f *follower) keep(g *Grid) {
 	cells := append(f.shown.Cells[:0], g.Cells...)
+	sizes := append(f.shown.Sizes[:0], g.Sizes...)
 	f.shown = *g
-	f.shown.Cells = cells
+	f.shown.Cells, f.shown.Sizes = cells, sizes
 	f.shown.page = redact.Page{}
 	f.begun = true
 }

@@ -10,7 +10,8 @@ import (
 // Grid is a screen ready to be drawn.
 type Grid struct {
 	Cols, Rows int
-	Cells      []Cell // row by row
+	Cells      []Cell        // row by row
+	Sizes      []vt.LineSize // of the rows; of a double row the left half of the cells is shown
 	Cursor     vt.Cursor
 	Title      string
 
@@ -36,6 +37,23 @@ type Cell struct {
 
 // Row returns the cells of row y.
 func (g *Grid) Row(y int) []Cell { return g.Cells[y*g.Cols : (y+1)*g.Cols] }
+
+// size is that of the characters in row y.
+func (g *Grid) size(y int) vt.LineSize {
+	if y < len(g.Sizes) {
+		return g.Sizes[y]
+	}
+	return vt.SingleSize
+}
+
+// shown returns the cells of row y that are shown: of a double row the left half.
+func (g *Grid) shown(y int) []Cell {
+	cells := g.Row(y)
+	if g.size(y) != vt.SingleSize {
+		return cells[:max(1, g.Cols/2)]
+	}
+	return cells
+}
 
 // Text is the character in the cell, "" for none.
 func (c *Cell) Text() string {
@@ -65,6 +83,7 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 	if g.Cols != cols || g.Rows != rows || g.Cells == nil {
 		g.Cols, g.Rows = cols, rows
 		g.Cells = make([]Cell, cols*rows)
+		g.Sizes = make([]vt.LineSize, rows)
 	}
 	res := newResolver(t, theme)
 	g.Foreground, g.Background, g.CursorColor = res.fg, res.bg, res.cursor
@@ -72,6 +91,7 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 	var buf []byte
 	for y := range rows {
 		row := t.Row(y)
+		g.Sizes[y] = row.Size()
 		cells := g.Row(y)
 		var last *resolvedStyle // of the cell before: most neighbours have the same
 		var style uint32

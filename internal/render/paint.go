@@ -1,5 +1,11 @@
 package render
 
+import (
+	"slices"
+
+	"den/internal/vt"
+)
+
 // paint draws a whole picture. It reports the number of finished pixel rows on
 // the way.
 func paint[P pixel](r *Renderer, c *canvas[P], g *Grid, done func(rows int)) {
@@ -20,6 +26,10 @@ func paint[P pixel](r *Renderer, c *canvas[P], g *Grid, done func(rows int)) {
 
 // paintRow draws the cells of row y from column x0 up to x1.
 func paintRow[P pixel](r *Renderer, c *canvas[P], g *Grid, y, x0, x1 int) {
+	if g.size(y) != vt.SingleSize {
+		paintDouble(r, c, g, g.shown(y), y)
+		return
+	}
 	cells := g.Row(y)
 	top := r.margin + r.bar + y*r.cellH
 	for x := x0; x < x1; { // backgrounds, run by run
@@ -57,9 +67,13 @@ func paintCursor[P pixel](r *Renderer, c *canvas[P], g *Grid) {
 	if cells := g.Row(row); cells[col].Width == 0 && col > 0 {
 		col--
 	}
+	cellW := r.cellW
+	if g.size(row) != vt.SingleSize {
+		col, cellW = min(col, len(g.shown(row))-1), 2*r.cellW
+	}
 	cell := g.Row(row)[col]
-	left, top := r.margin+col*r.cellW, r.margin+r.bar+row*r.cellH
-	w := r.cellW * max(int(cell.Width), 1)
+	left, top := r.margin+col*cellW, r.margin+r.bar+row*r.cellH
+	w := cellW * max(int(cell.Width), 1)
 	thick := max(2, 2*r.thick)
 	switch style {
 	case CursorBar:
@@ -77,6 +91,12 @@ func paintCursor[P pixel](r *Renderer, c *canvas[P], g *Grid) {
 			cell.FG = g.Background
 		}
 		cell.UnderlineColor = cell.FG
+		if g.size(row) != vt.SingleSize {
+			cells := slices.Clone(g.shown(row))
+			cells[col] = cell
+			paintDouble(r, c, g, cells, row)
+			return
+		}
 		c.rect(left, top, left+w, top+r.cellH, cell.BG)
 		paintCell(r, c, &cell, left, top)
 	}

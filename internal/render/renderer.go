@@ -53,6 +53,7 @@ type Renderer struct {
 	margin int
 	bar    int            // the height of the frame's title bar, or 0
 	canvas *canvas[uint8] // of the last picture, or nil
+	twice  *Renderer      // for double-size rows, or nil: none was drawn yet
 }
 
 // New returns a renderer. Nothing is read before the first grid.

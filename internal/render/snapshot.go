@@ -32,7 +32,7 @@ func paintedAs(s *screen.Snapshot) *vt.Terminal {
 			continue
 		}
 		one := screen.Snapshot{Lines: []screen.Line{line}}
-		b = fmt.Appendf(b, "\x1b[%d;1H%s%s", y+1, screen.ClusterMode(line.Clusters()), one.ANSI())
+		b = fmt.Appendf(b, "\x1b[%d;1H%s%s%s", y+1, screen.ClusterMode(line.Clusters()), one.ANSI(), line.SizeMode())
 	}
 	b = fmt.Appendf(b, "\x1b]2;%s\x1b\\\x1b[%d q", s.Title, cursorCode(s.Cursor))
 	if !s.Cursor.Visible {

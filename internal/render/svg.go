@@ -54,17 +54,30 @@ type svg struct {
 	g     *Grid
 	fonts svgFonts
 	out   bytes.Buffer
+	alone bool // a row is drawn in a picture of its own: from (0,0) on
 }
 
-func (s *svg) left(x int) int { return s.r.margin + x*s.r.cellW }
-func (s *svg) top(y int) int  { return s.r.margin + s.r.bar + y*s.r.cellH }
+func (s *svg) left(x int) int {
+	if s.alone {
+		return x * s.r.cellW
+	}
+	return s.r.margin + x*s.r.cellW
+}
+
+func (s *svg) top(y int) int {
+	if s.alone {
+		return 0
+	}
+	return s.r.margin + s.r.bar + y*s.r.cellH
+}
 
 func (s *svg) rect(x, y, w, h int, fill Color) {
 	fmt.Fprintf(&s.out, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s" shape-rendering="crispEdges"/>`+"\n", x, y, w, h, fill)
 }
 
 func (s *svg) row(y int) {
-	cells := s.g.Row(y)
+	cells := s.g.shown(y)
+	defer s.resize(y, len(cells))()
 	eachRun(len(cells), func(a, b int) bool { return cells[a].BG == cells[b].BG }, func(from, to int) {
 		if cells[from].BG != s.g.Margin {
 			s.rect(s.left(from), s.top(y), (to-from)*s.r.cellW, s.r.cellH, cells[from].BG)

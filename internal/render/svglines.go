@@ -70,6 +70,8 @@ func (s *svg) cursor() {
 	if s.g.Row(row)[col].Width == 0 && col > 0 {
 		col--
 	}
+	col = min(col, len(s.g.shown(row))-1)
+	defer s.resize(row, len(s.g.shown(row)))()
 	cell := s.g.Row(row)[col]
 	x, y, w := s.left(col), s.top(row), s.r.cellW*max(1, int(cell.Width))
 	thick := max(2, 2*s.r.thick)

@@ -41,6 +41,18 @@ type Cursor struct {
 type Line struct {
 	Runs    []Run `json:"runs,omitempty"`
 	Wrapped bool  `json:"wrapped,omitempty"` // goes on in the next row
+	// Size is that of the characters: "" (single), "double-width", and
+	// "double-top" and "double-bottom" for the halves of a row of double height.
+	Size string `json:"size,omitempty"`
+}
+
+// lineSizes are the names of the emulator's sizes.
+var lineSizes = [...]string{vt.SingleSize: "", vt.DoubleWidth: "double-width", vt.DoubleTop: "double-top", vt.DoubleBottom: "double-bottom"}
+
+// SizeMode is the sequence that gives the cursor's row the size of the line, ""
+// for a single one.
+func (l *Line) SizeMode() string {
+	return map[string]string{"double-width": "\x1b#6", "double-top": "\x1b#3", "double-bottom": "\x1b#4"}[l.Size]
 }
 
 // Run is neighbouring cells of one style.
@@ -129,7 +141,7 @@ func lines(t *vt.Terminal, from, to int, styles map[uint32]Style) []Line {
 	out := make([]Line, 0, to-from)
 	for i := from; i < to; i++ {
 		row := t.Row(i)
-		out = append(out, Line{Runs: runs(t, row, styles), Wrapped: row.Wrapped()})
+		out = append(out, Line{Runs: runs(t, row, styles), Wrapped: row.Wrapped(), Size: lineSizes[row.Size()]})
 	}
 	return out
 }

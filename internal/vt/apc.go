@@ -83,9 +83,9 @@ func (t *Terminal) dispatchAPC(text []byte) {
 	case "join":
 		// The row above the cursor runs on into the cursor's.
 		if t.cur.y > 0 {
-			t.row(t.cur.y - 1).wrapped = true
+			t.row(t.cur.y - 1).join()
 		} else if l := t.hist.last(); l != nil && !t.altActive() {
-			l.wrapped = true
+			l.join()
 		}
 	case "prompt":
 		if n, ok := number(args, 0, 10); ok && n < uint64(CommandEnd)<<1 {

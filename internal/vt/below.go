@@ -73,11 +73,11 @@ func (t *Terminal) privateBelow(args [][]byte) {
 	if len(t.below) > 0 {
 		before = t.below[len(t.below)-1]
 	}
-	if last := &before.cells[t.cols-1]; how == runsOnPad && *last == 0 {
+	if last := &before.cells[t.cols-1]; how == runsOnPad && *last == 0 && before.size == SingleSize {
 		*last = cellPad
 		before.wrapped = true
 	} else if how == runsOn {
-		before.wrapped = true
+		before.join()
 	}
 	rows := t.alt.rows[:n]
 	t.below = append(t.below, rows...)

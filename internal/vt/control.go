@@ -1,5 +1,7 @@
 package vt
 
+import "strings"
+
 // control executes a C0 control.
 func (t *Terminal) control(b byte) {
 	t.forgetLast()
@@ -34,8 +36,12 @@ func (t *Terminal) dispatchEscape(b byte) {
 	case 0:
 		t.escape(b)
 	case '#':
-		if b == '8' && mid[1] == 0 {
+		switch size := strings.IndexByte(sizeCodes, b); {
+		case mid[1] != 0:
+		case b == '8':
 			t.alignmentTest()
+		case size >= 0:
+			t.setSize(LineSize(size))
 		}
 	case '(', ')', '*', '+':
 		set := b

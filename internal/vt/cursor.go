@@ -199,6 +199,9 @@ func (t *Terminal) lineStart() int {
 
 // lineEnd is one past the last column that text and rightward moves reach.
 func (t *Terminal) lineEnd() int {
+	if l := t.row(t.cur.y); l.size != SingleSize {
+		return l.room()
+	}
 	if t.cur.x <= t.margins.right {
 		return t.margins.right + 1
 	}

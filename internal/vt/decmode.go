@@ -70,6 +70,9 @@ func (t *Terminal) setDECMode(num int, on bool) {
 	case 69:
 		t.modes.set(modeMargins, on)
 		t.margins.left, t.margins.right = 0, t.cols-1
+		if on {
+			t.singleRows()
+		}
 	default:
 		if i := decModeIndex(num); i >= 0 {
 			if decModes[i].bit == modeSync && on && !t.modes.has(modeSync) {

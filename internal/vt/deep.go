@@ -89,6 +89,7 @@ type logicalLine struct {
 	stamps  []stamp // by cell
 	rest    cell    // the blank that fills its last row
 	prompts []place // the marks, by the start of the row they are in
+	size    LineSize
 	wide    bool
 }
 
@@ -114,7 +115,7 @@ func (ls *logicalLines) read(d *deepRows) {
 		ls.list = append(ls.list, w.logical())
 	}
 	for i := range ls.list {
-		if l := &ls.list[i]; l.rest != 0 || len(l.prompts) > 0 {
+		if l := &ls.list[i]; l.rest != 0 || len(l.prompts) > 0 || l.size != SingleSize {
 			ls.special = append(ls.special, l)
 		}
 	}
@@ -124,7 +125,7 @@ func (ls *logicalLines) read(d *deepRows) {
 func (w *rewrap) logical() logicalLine {
 	cells := w.joined
 	n := len(cells)
-	l := logicalLine{stamp: w.stamp}
+	l := logicalLine{stamp: w.stamp, size: w.size}
 	if n > 0 && cells[n-1].blank() {
 		l.rest = cells[n-1]
 	}
@@ -178,8 +179,17 @@ func (l *logicalLine) skip(n, cols int) int {
 	return pos
 }
 
-// wrapAt does to marks and to the blank at the end what wrapping does.
+// wrapAt does to marks, to the size and to the blank at the end what wrapping does.
 func (l *logicalLine) wrapAt(cols int) {
+	room, n := cols, len(l.cells)
+	if cols == 1 {
+		n = l.count(1) // which holds a wide character in one cell
+	}
+	if half := max(1, cols/2); n > half {
+		l.size = SingleSize
+	} else if l.size != SingleSize {
+		room = half
+	}
 	begin, end := 0, l.rowEnd(0, cols)
 	at := 0
 	for {
@@ -191,7 +201,7 @@ func (l *logicalLine) wrapAt(cols int) {
 		}
 		begin, end = end, l.rowEnd(end, cols)
 	}
-	if full := end - begin; full == cols || cols == 1 && full > 0 {
+	if full := end - begin; full == room || cols == 1 && full > 0 {
 		l.rest = 0 // the last row has no room for it
 	}
 }
@@ -250,7 +260,7 @@ func (ls *logicalLines) rows(cols int) []*line {
 		if l.rest != 0 {
 			w.joined = append(w.joined, l.rest)
 		}
-		w.places, w.stamp, w.stamps = l.prompts, l.stamp, l.stamps
+		w.places, w.stamp, w.stamps, w.size = l.prompts, l.stamp, l.stamps, l.size
 		if cols == 1 {
 			w.narrow()
 		}

@@ -71,6 +71,9 @@ func diffLines(a, b *Terminal, x, y *line) string {
 	if x.wrapped != y.wrapped {
 		return differ("wrapped", x.wrapped, y.wrapped)
 	}
+	if x.size != y.size {
+		return differ("size of characters", x.size, y.size)
+	}
 	if x.prompt != y.prompt {
 		return differ("prompt marks", x.prompt, y.prompt)
 	}

@@ -22,6 +22,9 @@ func (d *dumper) lines(n int, at func(i int) *line) {
 		if l.prompt != 0 {
 			d.addf("\x1b_den;prompt;%d\x1b\\", l.prompt)
 		}
+		if l.size != SingleSize {
+			d.b = append(d.b, 0x1b, '#', sizeCodes[l.size])
+		}
 		switch {
 		case i == n-1:
 		case l.wrapped && !l.endsBlank():

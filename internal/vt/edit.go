@@ -2,7 +2,10 @@ package vt
 
 // insertCells opens n blanks at x; cells before end move right, the last are lost.
 func (t *Terminal) insertCells(l *line, x, n, end int) {
-	n = min(n, end-x)
+	end = min(end, l.room())
+	if n = min(n, end-x); n <= 0 {
+		return
+	}
 	t.splitAt(l, x)
 	t.splitAt(l, end-n)
 	t.splitAt(l, end)
@@ -16,7 +19,10 @@ func (t *Terminal) insertCells(l *line, x, n, end int) {
 
 // deleteCells removes n cells at x; cells before end move left, blanks follow.
 func (t *Terminal) deleteCells(l *line, x, n, end int) {
-	n = min(n, end-x)
+	end = min(end, l.room())
+	if n = min(n, end-x); n <= 0 {
+		return
+	}
 	t.splitAt(l, x)
 	t.splitAt(l, x+n)
 	t.splitAt(l, end)

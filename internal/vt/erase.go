@@ -2,13 +2,16 @@ package vt
 
 // eraseCells blanks columns [from, to) of a row.
 func (t *Terminal) eraseCells(l *line, from, to int) {
+	if to = min(to, l.room()); from >= to {
+		return
+	}
 	t.splitAt(l, from)
 	t.splitAt(l, to)
 	if to == len(l.cells) {
 		l.endChanged()
 	}
 	fill(l.cells[from:to], t.blank())
-	if to-from == len(l.cells) {
+	if to-from == l.room() {
 		l.stamp = 0
 	}
 }
@@ -16,7 +19,7 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 // eraseUnprotected blanks columns [from, to) but for what DECSCA protects.
 func (t *Terminal) eraseUnprotected(l *line, from, to int) {
 	blank := t.blank()
-	for x := from; x < to; x++ {
+	for x := from; x < min(to, l.room()); x++ {
 		c := l.cells[x]
 		if c&cellProtected != 0 {
 			continue

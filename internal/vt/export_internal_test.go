@@ -61,7 +61,13 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 	if l.wrapped && last {
 		return fmt.Errorf("the last row wraps")
 	}
+	if l.size != SingleSize && l.wrapped {
+		return fmt.Errorf("a double row wraps")
+	}
 	for x, c := range l.cells {
+		if x >= l.room() && c != 0 {
+			return fmt.Errorf("column %d of a double row: %x", x, uint64(c))
+		}
 		if int(c.style()) >= len(t.styles.list) {
 			return fmt.Errorf("column %d: style %d of %d", x, c.style(), len(t.styles.list))
 		}

@@ -5,6 +5,7 @@ type line struct {
 	cells   []cell
 	wrapped bool // the text goes on in the next row
 	prompt  PromptMarks
+	size    LineSize
 	stamp   stamp  // of all characters in the row, or mixed
 	spans   []span // of the whole row, while stamp is mixed
 }
@@ -12,7 +13,7 @@ type line struct {
 // clear makes the row empty, in the given blank.
 func (l *line) clear(blank cell) {
 	fill(l.cells, blank)
-	l.wrapped, l.prompt, l.stamp = false, 0, 0
+	l.wrapped, l.prompt, l.size, l.stamp = false, 0, SingleSize, 0
 }
 
 // endChanged notes that the last cell is about to change: what was written
@@ -23,6 +24,9 @@ func (l *line) endChanged() {
 		l.cells[len(l.cells)-1] &^= cellPad
 	}
 }
+
+// join notes that the text goes on in the next row, where it can.
+func (l *line) join() { l.wrapped = l.wrapped || l.size == SingleSize }
 
 // splitAt replaces a wide character that crosses the left border of column x
 // by two blanks.

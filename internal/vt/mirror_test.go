@@ -88,10 +88,13 @@ func mirrorDiff(source, player *vt.Terminal, cover vt.Cover) string {
 	cols, rows := source.Size()
 	for y := range rows {
 		want, have, hide := source.Row(y), player.Row(y), cover.Cells(y)
-		for x := range cols {
+		for x := range want.Shown() {
 			if c := coveredCell(want, x, hide, cover); c != have.Cell(x) {
 				return fmt.Sprintf("row %d, column %d: %+v, the player has %+v", y, x, c, have.Cell(x))
 			}
+		}
+		if want.Size() != have.Size() {
+			return fmt.Sprintf("row %d has size %d, in the player %d", y, want.Size(), have.Size())
 		}
 		if end := want.Cell(cols - 1); y+1 < rows && end.Text != "" && want.Wrapped() != have.Wrapped() {
 			return fmt.Sprintf("row %d is wrapped: %t, in the player %t", y, want.Wrapped(), have.Wrapped())

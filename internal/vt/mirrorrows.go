@@ -9,6 +9,9 @@ const mirrorGap = 6
 // row makes the player's row y show row i of the source.
 func (m *Mirror) row(y, i int) {
 	want, have := m.covered(i), m.player.row(y)
+	if want.size != have.size {
+		m.size(y, SingleSize)
+	}
 	for x := 0; x < len(want.cells); {
 		from, to := m.changed(want, have, x)
 		if from == to {
@@ -18,7 +21,17 @@ func (m *Mirror) row(y, i int) {
 		x = to
 	}
 	m.flush()
+	if want.size != have.size {
+		m.size(y, want.size)
+	}
 	m.wrap(y, want)
+}
+
+// size gives the characters of the player's row y a size.
+func (m *Mirror) size(y int, size LineSize) {
+	m.moveTo(y, 0)
+	m.d.b = append(m.d.b, 0x1b, '#', sizeCodes[size])
+	m.flush()
 }
 
 // covered returns a copy of row i of the source in which covered cells hold
@@ -26,7 +39,7 @@ func (m *Mirror) row(y, i int) {
 func (m *Mirror) covered(i int) *line {
 	l := m.source.Row(i).l
 	m.want.cells = append(m.want.cells[:0], l.cells...)
-	m.want.wrapped = l.wrapped
+	m.want.wrapped, m.want.size = l.wrapped, l.size
 	cells := m.want.cells
 	for x := range cells {
 		cells[x] &^= cellProtected
@@ -46,6 +59,7 @@ func (m *Mirror) covered(i int) *line {
 			m.mask(&cells[x+1])
 		}
 	}
+	clear(cells[m.want.room():]) // nobody sees them
 	return &m.want
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // A packed row is a byte of flags, the number of its cells up to the last that
-// is not empty, its stamp or stamps, its styles unless all are plain (how many cells, which style),
+// is not empty, with its size above, its stamp or stamps, its styles unless all are plain (how many cells, which style),
 // and then what else is in the cells: a byte for each where all of it is ASCII,
 // else four. The loops have few branches, as all that scrolls away is packed.
 const (
@@ -17,6 +17,8 @@ const (
 	packPrompt // the lowest of the four bits of the prompt marks
 
 	packMixed = packPrompt << 4 // a stamp for each cell
+
+	packSize = 4096 // above it is the row's size: no row has so many cells
 )
 
 // pageRows is the number of packed rows in one allocation.
@@ -105,7 +107,7 @@ func (l *line) appendPacked(dst []byte) []byte {
 	if l.stamp == mixed {
 		flags |= packMixed
 	}
-	dst = binary.AppendUvarint(append(dst, flags), uint64(len(cells)))
+	dst = binary.AppendUvarint(append(dst, flags), uint64(len(cells))+packSize*uint64(l.size))
 	dst = l.appendPackedStamps(dst, len(cells))
 	if flags&packStyled != 0 {
 		start, style := 0, cells[0].style()
@@ -164,7 +166,9 @@ func (l *line) unpack(p []byte) {
 	flags := p[0]
 	p = p[1:]
 	l.wrapped, l.prompt = flags&packWrapped != 0, PromptMarks(flags/packPrompt)&(CommandEnd<<1-1)
-	cells := l.cells[:number()]
+	n := number()
+	l.size = LineSize(n / packSize)
+	cells := l.cells[:n%packSize]
 	clear(l.cells)
 	l.stamp = 0
 	if flags&packMixed == 0 {

@@ -88,7 +88,8 @@ func (t *Terminal) printASCII(p []byte) {
 			t.wrap()
 		}
 		l := t.row(t.cur.y)
-		x, end := t.cur.x, t.lineEnd()
+		end := t.lineEnd()
+		x := min(t.cur.x, end-1) // a double row may be shorter than the one the cursor came from
 		n := min(len(p), end-x)
 		t.splitAt(l, x)
 		t.splitAt(l, x+n)
@@ -114,7 +115,7 @@ func (t *Terminal) printASCII(p []byte) {
 func (t *Terminal) wrap() *line {
 	t.cur.pending = false
 	y := t.cur.y
-	atEdge := t.cur.x == t.cols-1 && t.fullWidth()
+	atEdge := t.cur.x == t.cols-1 && t.fullWidth() && t.row(y).size == SingleSize
 	scrolls := y == t.margins.bottom && (t.margins.top < y || y == 0)
 	t.lineFeed()
 	t.cur.x = t.lineStart()
@@ -175,12 +176,15 @@ func (t *Terminal) put(content cell) bool {
 		}
 	}
 	end := t.lineEnd()
+	t.cur.x = min(t.cur.x, end-1) // a double row may be shorter than the one the cursor came from
 	if w == 2 && t.cur.x == end-1 {
 		if !wraps {
 			return false
 		}
 		t.wrapWide()
-		end = t.lineEnd()
+		if end = t.lineEnd(); t.cur.x+2 > end {
+			return false // a double row with room for one column
+		}
 	}
 	l := t.row(t.cur.y)
 	x := t.cur.x
@@ -239,7 +243,7 @@ func (t *Terminal) previous() (l *line, x int, ok bool) {
 	if l.cells[x]&cellSpacer != 0 && x > 0 {
 		x--
 	}
-	return l, x, true
+	return l, x, x < l.room()
 }
 
 // attach adds a rune without width of its own to the character before it.
@@ -304,6 +308,10 @@ func (t *Terminal) widen(l *line, x int) {
 		l, x = t.row(t.cur.y), t.cur.x
 	} else {
 		t.cur.x = x
+	}
+	if x+2 > t.lineEnd() { // a double row with room for one column
+		t.last.join = joinNone
+		return
 	}
 	if t.modes.has(modeInsert) {
 		t.insertCells(l, x, 1, t.lineEnd())

@@ -44,9 +44,12 @@ func (t *Terminal) fillArea(r rune, top, left, bottom, right int) {
 	}
 	c := t.penBits() | cell(r)
 	for y := top; y <= bottom; y++ {
-		t.eraseCells(t.row(y), left, right+1)
-		fill(t.row(y).cells[left:right+1], c)
-		t.row(y).written(left, right+1-left, t.stamp)
+		l := t.row(y)
+		if end := min(right+1, l.room()); left < end {
+			t.eraseCells(l, left, end)
+			fill(l.cells[left:end], c)
+			l.written(left, end-left, t.stamp)
+		}
 	}
 }
 
@@ -72,21 +75,26 @@ func (t *Terminal) copyArea(top, left, bottom, right int) {
 		if half := &source[at]; *half&cellSpacer != 0 {
 			*half = t.blankOf(*half)
 		}
-		if half := &source[len(source)-1]; *half&cellWide != 0 && t.cols > 1 {
-			*half = t.blankOf(*half)
-		}
 	}
 	for y := range height {
 		l := t.row(toTop + y)
+		n := min(width, l.room()-toLeft)
+		if n <= 0 {
+			continue
+		}
+		cells := source[y*width : y*width+n]
+		if half := &cells[n-1]; *half&cellWide != 0 && t.cols > 1 {
+			*half = t.blankOf(*half)
+		}
 		t.splitAt(l, toLeft)
-		t.splitAt(l, toLeft+width)
-		if toLeft+width == t.cols {
+		t.splitAt(l, toLeft+n)
+		if toLeft+n == t.cols {
 			l.endChanged()
 		}
-		copy(l.cells[toLeft:], source[y*width:(y+1)*width])
-		for x := toLeft; x < toLeft+width; x++ {
+		copy(l.cells[toLeft:], cells)
+		for x := toLeft; x < toLeft+n; x++ {
 			l.cells[x] &^= cellPad
 		}
-		l.written(toLeft, width, t.stamp)
+		l.written(toLeft, n, t.stamp)
 	}
 }

@@ -41,6 +41,9 @@ func (t *Terminal) ResizeFollowing(cols, rows int, lines ...*int64) {
 	t.cfg.Cols, t.cfg.Rows = cols, rows
 	t.margins = margins{bottom: rows - 1, right: cols - 1}
 	t.cur.x, t.cur.y = min(t.cur.x, cols-1), min(t.cur.y, rows-1)
+	if t.modes.has(modeMargins) {
+		t.singleRows() // rows may have come back
+	}
 	if t.modes.has(modeReportSize) {
 		t.reportSize()
 	}
@@ -63,7 +66,10 @@ func (t *Terminal) clip(rows []*line, cols, n int) []*line {
 			}
 		}
 		copy(out[y].cells, cells)
-		out[y].wrapped, out[y].prompt = l.wrapped, l.prompt
+		out[y].wrapped, out[y].prompt, out[y].size = l.wrapped, l.prompt, l.size
+		if l.size != SingleSize {
+			t.cutHidden(out[y])
+		}
 		out[y].clipStamps(l, t.cols, cols)
 	}
 	out[n-1].wrapped = false
@@ -148,5 +154,5 @@ func (l *line) empty() bool {
 			return false
 		}
 	}
-	return l.prompt == 0
+	return l.prompt == 0 && l.size == SingleSize
 }

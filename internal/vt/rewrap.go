@@ -21,6 +21,7 @@ type rewrap struct {
 	stamp  stamp  // of all its characters, or mixed
 	stamps []stamp
 	places []place
+	size   LineSize
 	byRow  map[int][]*point // points by their old row
 }
 
@@ -60,7 +61,7 @@ func (w *rewrap) fit(cells []cell) []cell {
 // Rows that were erased since are no continuation: joined, they would vanish.
 func logicalEnd(lines []*line, i int) int {
 	end := i
-	for lines[end].wrapped && end+1 < len(lines) {
+	for lines[end].wrapped && end+1 < len(lines) && lines[end+1].size == SingleSize {
 		end++
 	}
 	for end > i && lines[end].textless() {
@@ -73,7 +74,8 @@ func logicalEnd(lines []*line, i int) int {
 // a wide character that moved to the next row, if it is still there.
 func unpadded(lines []*line, i int) []cell {
 	cells := lines[i].cells
-	n := len(cells)
+	n := lines[i].room()
+	cells = cells[:n]
 	if cells[n-1]&cellPad != 0 && i+1 < len(lines) && lines[i+1].cells[0]&cellWide != 0 {
 		return cells[:n-1]
 	}
@@ -93,6 +95,7 @@ func (l *line) textless() bool {
 func (w *rewrap) join(i int) int {
 	w.joined, w.places = w.joined[:0], w.places[:0]
 	end := logicalEnd(w.lines, i)
+	w.size = w.lines[i].size
 	w.joinStamps(i, end)
 	for ; i <= end; i++ {
 		l := w.lines[i]
@@ -118,7 +121,8 @@ func (w *rewrap) join(i int) int {
 }
 
 // wrap writes the logical line at the new width. Trailing blanks are dropped,
-// but their background is extended to the end of the last row.
+// but their background is extended to the end of the last row. A double row
+// that no longer fits becomes single.
 func (w *rewrap) wrap() {
 	cells := w.joined
 	n := len(cells)
@@ -144,7 +148,10 @@ func (w *rewrap) wrap() {
 		last := pos+k == len(cells)
 		switch {
 		case last:
-			fill(l.cells[k:], rest)
+			if pos == 0 && k <= max(1, w.to/2) {
+				l.size = w.size
+			}
+			fill(l.cells[min(k, l.room()):l.room()], rest)
 		case k < w.to:
 			l.cells[k] = cellPad
 		}

@@ -33,6 +33,7 @@ type paint struct {
 type paintLine struct {
 	Row  int        `json:"y"`
 	Runs []paintRun `json:"r"`
+	Size string     `json:"z,omitempty"` // as in screen.Line
 }
 
 // paintRun is neighbouring cells of one style: each code point of Text fills
@@ -56,7 +57,7 @@ func newPaint(from, to *dashboard.Frame) *paint {
 	p.takeColors(d)
 	b := painter{numbers: map[screen.Style]int{}, paint: p}
 	for _, change := range d.Rows {
-		line := paintLine{Row: change.Row, Runs: []paintRun{}}
+		line := paintLine{Row: change.Row, Runs: []paintRun{}, Size: change.Line.Size}
 		for _, run := range change.Line.Runs {
 			line.Runs = b.appendRun(line.Runs, run)
 		}

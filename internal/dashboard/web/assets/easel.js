@@ -70,6 +70,28 @@ export class Easel {
     const top = this.#y(y), bottom = this.#y(y + 1);
     ctx.fillStyle = screen.bg;
     ctx.fillRect(0, top, this.canvas.width, bottom - top);
+    this.#sized(screen, y, () => this.#cells(screen, y, top, bottom));
+  }
+
+  // sized draws in a row whose characters may be of double size: all that is
+  // drawn is twice as wide, and of double height one half is seen.
+  #sized(screen, y, draw) {
+    const size = screen.lines[y]?.size;
+    if (!size) return draw();
+    const { ctx } = this;
+    const top = this.#y(y), bottom = this.#y(y + 1);
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(0, top, this.canvas.width, bottom - top);
+    ctx.clip();
+    if (size === "double-width") ctx.transform(2, 0, 0, 1, 0, 0);
+    else ctx.transform(2, 0, 0, 2, 0, size === "double-top" ? -top : -bottom);
+    draw();
+    ctx.restore();
+  }
+
+  #cells(screen, y, top, bottom) {
+    const { ctx } = this;
     const runs = screen.lines[y]?.runs ?? [];
     for (const r of runs) {
       if (!r.look.bg) continue;
@@ -173,6 +195,10 @@ export class Easel {
     const c = screen.cursor;
     if (screen.exit) return; // nobody is there to write
     if (!c.visible || c.row >= screen.rows || c.col >= screen.cols) return;
+    this.#sized(screen, c.row, () => this.#block(screen, c));
+  }
+
+  #block(screen, c) {
     const { ctx } = this;
     const under = this.#under(screen, c);
     const x = this.#x(c.col), w = this.#x(c.col + (under?.w ?? 1)) - x, top = this.#y(c.row), bottom = this.#y(c.row + 1);

@@ -46,7 +46,7 @@ export class Screen {
     const looks = p.styles.map((s) => this.#look(s));
     for (const line of p.lines) {
       const runs = line.r.map((r) => ({ x: r.x, w: r.w, text: r.c, whole: r.o ?? false, look: looks[r.s] }));
-      this.lines[line.y] = { runs, blinks: runs.some((r) => r.look.blink) };
+      this.lines[line.y] = { runs, size: line.z, blinks: runs.some((r) => r.look.blink) };
     }
     this.blinks = this.lines.some((l) => l.blinks);
     return all ? null : new Set([...p.lines.map((l) => l.y), before, p.cursor.row].filter((y) => y < p.rows));
