@@ -58,20 +58,21 @@ The result is also kept as an artifact in the session's directory, unless it is 
 
 // snapshotAnswer is the result of snapshot, and the content of the artifact.
 type snapshotAnswer struct {
-	Session    string        `json:"session"`
-	Seq        uint64        `json:"seq"`
-	Cols       int           `json:"cols"`
-	Rows       int           `json:"rows"`
-	Cursor     screen.Cursor `json:"cursor"`
-	Format     string        `json:"format"`
-	Text       *string       `json:"text,omitempty"` // also ansi and html
-	Cells      []screen.Line `json:"cells,omitempty"`
-	Scrollback []screen.Line `json:"scrollback,omitempty"`
-	Title      string        `json:"title"`
-	AltScreen  bool          `json:"alt_screen"`
-	ScreenHash string        `json:"screen_hash"`
-	Frozen     bool          `json:"frozen,omitempty"`
-	Artifact   string        `json:"artifact,omitempty"`
+	Session    string         `json:"session"`
+	Seq        uint64         `json:"seq"`
+	Cols       int            `json:"cols"`
+	Rows       int            `json:"rows"`
+	Cursor     screen.Cursor  `json:"cursor"`
+	Format     string         `json:"format"`
+	Text       *string        `json:"text,omitempty"` // also ansi and html
+	Cells      []screen.Line  `json:"cells,omitempty"`
+	Scrollback []screen.Line  `json:"scrollback,omitempty"`
+	Title      string         `json:"title"`
+	AltScreen  bool           `json:"alt_screen"`
+	ScreenHash string         `json:"screen_hash"`
+	Images     []screen.Image `json:"images,omitempty"` // which of them cells name, without their pixels
+	Frozen     bool           `json:"frozen,omitempty"`
+	Artifact   string         `json:"artifact,omitempty"`
 }
 
 func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOptions) error {
@@ -170,7 +171,7 @@ func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
 	var text string
 	switch format {
 	case "json":
-		ans.Cells, ans.Scrollback = s.Lines, s.Scrollback
+		ans.Cells, ans.Scrollback, ans.Images = s.Lines, s.Scrollback, s.WithoutPictures().Images
 		return ans
 	case "ansi":
 		text = s.ANSI()

@@ -76,5 +76,5 @@ func Diff(from, to *Frame) *Delta {
 }
 
 func sameLine(a, b screen.Line) bool {
-	return a.Wrapped == b.Wrapped && a.Size == b.Size && slices.Equal(a.Runs, b.Runs)
+	return a.Wrapped == b.Wrapped && a.Size == b.Size && slices.Equal(a.Images, b.Images) && slices.Equal(a.Runs, b.Runs)
 }

@@ -108,7 +108,7 @@ func newHost(dir home.Dir, version string) *Host {
 // from outside its container, or 0 if that is its own.
 func (h *Host) begin(env []string, hostPID int) error {
 	m := h.record
-	tty, err := pty.Open(pty.Size{Cols: m.Cols, Rows: m.Rows})
+	tty, err := pty.Open(sizeOf(m.Cols, m.Rows))
 	if err != nil {
 		return err
 	}

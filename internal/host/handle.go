@@ -174,6 +174,11 @@ func CheckSize(cols, rows int) error {
 	return nil
 }
 
+// sizeOf is a terminal's size with the cells that the emulator says it has.
+func sizeOf(cols, rows int) pty.Size {
+	return pty.Size{Cols: cols, Rows: rows, Width: cols * vt.CellWidth, Height: rows * vt.CellHeight}
+}
+
 // applySize resizes the emulator and the PTY together, unless they have this
 // size already. Concurrent calls take turns.
 func (h *Host) applySize(r wire.Resize) uint64 {
@@ -183,7 +188,7 @@ func (h *Host) applySize(r wire.Resize) uint64 {
 		return h.core.position().Seq
 	}
 	seq, replies := h.core.resize(r.Cols, r.Rows)
-	if err := h.tty.Resize(pty.Size{Cols: r.Cols, Rows: r.Rows}); err != nil {
+	if err := h.tty.Resize(sizeOf(r.Cols, r.Rows)); err != nil {
 		h.core.note(map[string]string{"error": "resize: " + err.Error()})
 	}
 	if replies {

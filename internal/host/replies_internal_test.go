@@ -10,7 +10,7 @@ import (
 
 // TestFateOfReplies is the table of who gets the terminal's replies.
 func TestFateOfReplies(t *testing.T) {
-	const da = "\x1b[?62;22;52c"
+	const da = "\x1b[?62;4;22;52c"
 	marks := func(last byte) cell.ShellMarks { return cell.ShellMarks{Token: "t", Last: last, Ends: 2} }
 	inner := func(last byte) cell.ShellMarks { return cell.ShellMarks{Token: "t", Last: last, Inner: true} }
 	silent := func(last byte) cell.ShellMarks { return cell.ShellMarks{Token: "t", Last: last, Silent: true} }

@@ -129,7 +129,7 @@ func TestEncodeMouse(t *testing.T) {
 		{"Drag:0,0-1,2", sgr, "\x1b[<0;1;1M\x1b[<0;3;2m"},
 		{"Drag:0,0-1,2", button, "\x1b[<0;1;1M\x1b[<32;3;2M\x1b[<0;3;2m"},
 		{"RightDrag:0,0-1,2", anything, "\x1b[<2;1;1M\x1b[<34;3;2M\x1b[<2;3;2m"},
-		{"Press:1,2", mode(vt.MouseNormal, vt.MouseSGRPixels), "\x1b[<0;20;24M"},
+		{"Press:1,2", mode(vt.MouseNormal, vt.MouseSGRPixels), "\x1b[<0;22;30M"},
 		{"Click:999,999", sgr, "\x1b[<0;1000;1000M\x1b[<0;1000;1000m"},
 
 		{"Click:0,0", old, "\x1b[M !!\x1b[M#!!"},
@@ -165,8 +165,8 @@ func TestEncodeMouse(t *testing.T) {
 func TestPixelsAgreeWithTheEmulator(t *testing.T) {
 	term := vt.New(vt.Config{Cols: 80, Rows: 24})
 	term.Write([]byte("\x1b[16t"))
-	if got := string(term.TakeReplies()); got != "\x1b[6;16;8t" {
-		t.Errorf("the emulator says its cells are %q, clicks assume 16 by 8", got)
+	if got := string(term.TakeReplies()); got != "\x1b[6;20;9t" {
+		t.Errorf("the emulator says its cells are %q, clicks assume 20 by 9", got)
 	}
 }
 

@@ -95,10 +95,6 @@ const (
 	noKey  = 3
 )
 
-// The size of a cell that vt pretends when a program asks: in pixels, a
-// click goes to a cell's middle.
-const cellWidth, cellHeight = 8, 16
-
 // encodeMouse sends only what the program asked for: fewer events where its
 // mode has fewer, and an error where nothing would be left.
 func (c Chord) encodeMouse(m vt.Modes) (string, error) {
@@ -171,7 +167,7 @@ func (c Chord) report(m vt.Modes, button int, p point, release bool) (string, er
 	}
 	x, y := p.col+1, p.row+1
 	if m.MouseEncoding == vt.MouseSGRPixels {
-		x, y = p.col*cellWidth+cellWidth/2, p.row*cellHeight+cellHeight/2
+		x, y = p.col*vt.CellWidth+vt.CellWidth/2, p.row*vt.CellHeight+vt.CellHeight/2 // a cell's middle
 	}
 	switch m.MouseEncoding {
 	case vt.MouseSGR, vt.MouseSGRPixels:

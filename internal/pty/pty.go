@@ -21,7 +21,10 @@ import (
 )
 
 // Size is a terminal's size in cells.
-type Size struct{ Cols, Rows int }
+type Size struct {
+	Cols, Rows    int
+	Width, Height int // in pixels, for programs that draw images; 0 = not known
+}
 
 // maxSide is the largest value in the kernel's window size.
 const maxSide = 1<<16 - 1
@@ -145,7 +148,10 @@ func (p *PTY) Resize(size Size) error {
 		return err
 	}
 	return p.control("resize the terminal", func(fd int) error {
-		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Col: uint16(size.Cols), Row: uint16(size.Rows)})
+		return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{
+			Col: uint16(size.Cols), Row: uint16(size.Rows),
+			Xpixel: uint16(min(size.Width, maxSide)), Ypixel: uint16(min(size.Height, maxSide)),
+		})
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 func TestOpenChecksTheSize(t *testing.T) {
-	for _, size := range []pty.Size{{}, {80, 0}, {-1, 24}, {1 << 16, 24}} {
+	for _, size := range []pty.Size{{}, {Cols: 80}, {Cols: -1, Rows: 24}, {Cols: 1 << 16, Rows: 24}} {
 		if p, err := pty.Open(size); fault.KindOf(err) != fault.Usage {
 			t.Errorf("Open(%v) = %v, %v; want a usage error", size, p, err)
 		}

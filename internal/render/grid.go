@@ -33,7 +33,12 @@ type Cell struct {
 	FG, BG         Color
 	UnderlineColor Color
 	Link           string
+	Image          *vt.Image // or nil; Rune is 0 then
+	Tile           tile      // which part of the image
 }
+
+// tile is a column and a row of an image's cells.
+type tile struct{ x, y int32 }
 
 // Row returns the cells of row y.
 func (g *Grid) Row(y int) []Cell { return g.Cells[y*g.Cols : (y+1)*g.Cols] }
@@ -119,8 +124,20 @@ func (g *Grid) Take(t *vt.Terminal, theme *Theme) {
 				c.Cluster = string(buf)
 			}
 		}
+		for _, t := range row.Tiles() {
+			g.putImage(y, t.Col, t.Width, t.Image, tile{int32(t.X), int32(t.Y)})
+		}
 	}
 	g.Margin = g.edge()
+}
+
+// putImage makes n cells of row y, from column x on, show an image from one of
+// its cells on.
+func (g *Grid) putImage(y, x, n int, img *vt.Image, first tile) {
+	for i := range n {
+		c := &g.Row(y)[x+i]
+		c.Rune, c.Cluster, c.Image, c.Tile = 0, "", img, tile{first.x + int32(i), first.y}
+	}
 }
 
 // edge is the background of most cells at the sides, or that of the screen

@@ -36,7 +36,7 @@ func (g *Grid) Redact(t *vt.Terminal, r *redact.Redactor) {
 // cover puts a bar over a cell.
 func (g *Grid) cover(i int) {
 	c := &g.Cells[i]
-	c.Rune, c.Cluster, c.Width = '█', "", 1
+	c.Rune, c.Cluster, c.Width, c.Image = '█', "", 1, nil
 	c.FG = mix(c.FG, c.BG, dimLevel)
 	if c.FG == c.BG {
 		c.FG = mix(g.Foreground, c.BG, dimLevel)

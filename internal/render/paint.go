@@ -47,6 +47,12 @@ func paintRow[P pixel](r *Renderer, c *canvas[P], g *Grid, y, x0, x1 int) {
 
 // paintCell draws a character and its lines over the background.
 func paintCell[P pixel](r *Renderer, c *canvas[P], cell *Cell, left, top int) {
+	if cell.Image != nil {
+		if m := r.pictures.tile(cell, r.cellW, r.cellH); m != nil {
+			c.picture(m, left, top, cell.BG)
+		}
+		return
+	}
 	if cell.Width > 0 && !cell.blank() {
 		c.mask(r.glyphs.of(cell), left, top, cell.FG, cell.BG)
 	}

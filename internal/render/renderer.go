@@ -50,6 +50,7 @@ type Renderer struct {
 	theme *Theme
 	glyphs
 	decor
+	pictures
 	margin int
 	bar    int            // the height of the frame's title bar, or 0
 	canvas *canvas[uint8] // of the last picture, or nil

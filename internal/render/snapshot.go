@@ -12,7 +12,25 @@ import (
 // FromSnapshot is FromTerminal for a screen that came from somewhere else: a
 // host's answer, or a replay's.
 func FromSnapshot(s *screen.Snapshot, theme *Theme) *Grid {
-	return FromTerminal(paintedAs(s), theme)
+	g := FromTerminal(paintedAs(s), theme)
+	images := map[string]*vt.Image{}
+	for _, img := range s.Images {
+		images[img.ID] = imageOf(&img)
+	}
+	for y, line := range s.Lines {
+		for _, t := range line.Images {
+			if img := images[t.Image]; img != nil && y < g.Rows && t.Col >= 0 && t.Col+t.Width <= g.Cols {
+				g.putImage(y, t.Col, t.Width, img, tile{int32(t.X), int32(t.Y)})
+			}
+		}
+	}
+	return g
+}
+
+// imageOf returns an image of a snapshot as the emulator has it.
+func imageOf(img *screen.Image) *vt.Image {
+	rect := func(v [4]int) vt.Rect { return vt.Rect{X: v[0], Y: v[1], W: v[2], H: v[3]} }
+	return &vt.Image{PNG: img.PNG, Width: img.Width, Height: img.Height, Source: rect(img.Source), Box: rect(img.Box), Cols: img.Cols, Rows: img.Rows}
 }
 
 // paintedAs returns a terminal that shows the snapshot. The emulator decides

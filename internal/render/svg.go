@@ -43,6 +43,7 @@ func (r *Renderer) SVG(g *Grid) (*Picture, error) {
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="%s%s" font-size="%s" xml:space="preserve">`+"\n",
 		w, h, w, h, family, fontStack, number(r.px))
 	fmt.Fprintf(&out, "<style>%stext{white-space:pre;direction:ltr;unicode-bidi:bidi-override;font-variant-ligatures:none;font-feature-settings:'liga' 0,'calt' 0}a{cursor:pointer}</style>\n", rules)
+	s.defs.write(&out)
 	out.Write(s.out.Bytes())
 	out.WriteString("</svg>\n")
 	return &Picture{Data: out.Bytes(), Width: w, Height: h, Missing: r.missed(g)}, nil
@@ -54,6 +55,7 @@ type svg struct {
 	g     *Grid
 	fonts svgFonts
 	out   bytes.Buffer
+	defs  svgImages
 	alone bool // a row is drawn in a picture of its own: from (0,0) on
 }
 
@@ -83,6 +85,7 @@ func (s *svg) row(y int) {
 			s.rect(s.left(from), s.top(y), (to-from)*s.r.cellW, s.r.cellH, cells[from].BG)
 		}
 	})
+	s.tiles(cells, y)
 	s.characters(cells, 0, y)
 	s.lines(cells, y)
 }

@@ -26,6 +26,8 @@ type Snapshot struct {
 	CursorColor  string `json:"cursor_color,omitempty"`
 	// Palette holds the numbered colours that the runs use.
 	Palette map[int]string `json:"palette,omitempty"`
+	// Images are those that the lines show parts of.
+	Images []Image `json:"images,omitempty"`
 }
 
 // Cursor is where the next character goes, from 0.
@@ -43,7 +45,8 @@ type Line struct {
 	Wrapped bool  `json:"wrapped,omitempty"` // goes on in the next row
 	// Size is that of the characters: "" (single), "double-width", and
 	// "double-top" and "double-bottom" for the halves of a row of double height.
-	Size string `json:"size,omitempty"`
+	Size   string `json:"size,omitempty"`
+	Images []Tile `json:"images,omitempty"` // blanks in the runs
 }
 
 // lineSizes are the names of the emulator's sizes.
@@ -131,6 +134,8 @@ func Capture(t *vt.Terminal, scrollback int) Snapshot {
 	s.Scrollback = lines(t, -scrollback, 0, styles)
 	s.Lines = lines(t, 0, rows, styles)
 	s.Palette = paletteOf(t, styles)
+	s.takeImages(t, s.Scrollback, -scrollback)
+	s.takeImages(t, s.Lines, 0)
 	return s
 }
 

@@ -26,6 +26,7 @@ const dumpIntro = "\x18\x1bc\x1b[3J"
 type restore struct {
 	matched int  // bytes of dumpIntro seen; -1 once other bytes came
 	open    bool // den's own strings are obeyed
+	images  restoredImages
 }
 
 // watch checks the first bytes that a terminal is fed for dumpIntro.
@@ -76,6 +77,8 @@ func (t *Terminal) dispatchAPC(text []byte) {
 	switch string(fields[0]) {
 	case "end":
 		t.restore.open = false
+		t.restore.images = restoredImages{}
+		t.images.release()
 		t.privatePartial(args)
 	case "wrap":
 		t.cur.pending = true
@@ -127,6 +130,12 @@ func (t *Terminal) dispatchAPC(text []byte) {
 		t.privateClipboard(args)
 	case "last":
 		t.privateLast(args)
+	case "picture":
+		t.privatePicture(args)
+	case "place":
+		t.privatePlace(args)
+	case "tiles":
+		t.privateTiles(args)
 	}
 }
 

@@ -16,7 +16,7 @@ func (t *Terminal) reportChecksum() {
 }
 
 func (t *Terminal) cellChecksum(c cell) uint16 {
-	if c.blank() || c&cellSpacer != 0 {
+	if c.blank() || c&cellSpacer != 0 || c.tile() {
 		return 0
 	}
 	sum := uint16(0)

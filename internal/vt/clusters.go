@@ -109,6 +109,8 @@ func (t *Terminal) makeClusterRoom(inHand cell) bool {
 func (t *Terminal) appendContent(dst []byte, c cell) []byte {
 	c = c.content()
 	switch {
+	case c.tile():
+		return append(dst, ' ')
 	case c&cellCluster != 0:
 		return append(dst, t.clusters.list[c&^cellCluster].text...)
 	case c == 0:
@@ -122,6 +124,9 @@ func (t *Terminal) appendContent(dst []byte, c cell) []byte {
 // firstRune is the rune that a cell's content begins with.
 func (t *Terminal) firstRune(c cell) rune {
 	c = c.content()
+	if c.tile() {
+		return ' '
+	}
 	if c&cellCluster == 0 {
 		return rune(c)
 	}

@@ -228,6 +228,8 @@ func (t *Terminal) questionCSI(final byte) {
 		}
 	case 'n':
 		t.reportDEC(p.get(0, 0))
+	case 'S':
+		t.reportGraphics()
 	case 'm':
 		if p.get(0, 0) == 4 {
 			t.replyf("\x1b[>4;%dm", t.modes.modifyOther)

@@ -16,7 +16,7 @@ func (t *Terminal) beginDCS(final byte) state {
 	case final == 'q' && ps.prefix == 0 && (ps.mid[0] == '$' || ps.mid[0] == '+') && ps.mid[1] == 0:
 		return dcsText
 	case final == 'q' && ps.prefix == 0 && ps.mid[0] == 0:
-		t.note(Note{Kind: NoteImage, Text: "sixel"})
+		return sixel
 	}
 	return strIgnore
 }

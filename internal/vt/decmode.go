@@ -12,6 +12,7 @@ var decModes = [...]struct {
 	{1000, 0}, {1002, 0}, {1003, 0}, {1004, modeFocus}, {1005, 0}, {1006, 0}, {1007, modeAltScroll}, {1015, 0}, {1016, 0},
 	{1036, modeMetaSendsEscape}, {1037, modeDeleteSendsDEL},
 	{1047, 0}, {1048, 0}, {1049, 0}, {2004, modeBracketedPaste}, {2026, modeSync}, {2027, modeClusters}, {2031, modeReportScheme}, {2048, modeReportSize},
+	{80, modeSixelDisplay}, {8452, modeSixelRight},
 }
 
 // decModeIndex returns a mode's place in decModes, or -1.

@@ -85,6 +85,10 @@ func diffLines(a, b *Terminal, x, y *line) string {
 		}
 		var s string
 		switch {
+		case c.tile() || d.tile():
+			if s = differ("image", a.tileView(c), b.tileView(d)); s == "" {
+				continue
+			}
 		case a.text(c) != b.text(d):
 			s = differ("text", a.text(c), b.text(d))
 		case c&flags != d&flags:

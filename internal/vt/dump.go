@@ -19,6 +19,7 @@ func (t *Terminal) Dump() []byte {
 	t.wrapDeep()
 	d := dumper{t: t, b: make([]byte, 0, 4096), stamp: stampOf(0)}
 	d.add(dumpIntro + "\x1b[?2027h") // rows may hold characters that were joined
+	d.images()
 	d.mainScreen()
 	d.belowRows()
 	d.altScreen()
@@ -49,6 +50,7 @@ type dumper struct {
 	stamp stamp     // or 0: events are not named
 	// dropLink reports whether a hyperlink is to be left out; or nil.
 	dropLink func(link uint32) bool
+	placed   map[uint32]int // the numbers of images in this dump
 }
 
 func (d *dumper) add(s string) { d.b = append(d.b, s...) }
@@ -225,7 +227,7 @@ func (d *dumper) marginsAndCursor() {
 	l := t.row(c.y)
 	start := c.x - l.cells[c.x].half() // of the character that was just written
 	// Other terminals wait to wrap only after a character was printed here.
-	reprint := c.pending && c.x == t.lineEnd()-1 && !l.cells[c.x].blank() && !l.wrapped && (!c.origin || t.inMargins())
+	reprint := c.pending && c.x == t.lineEnd()-1 && !l.cells[c.x].blank() && !l.cells[c.x].tile() && !l.wrapped && (!c.origin || t.inMargins())
 	if reprint {
 		x -= c.x - start
 	}

@@ -51,11 +51,11 @@ func (l *line) drawnEnd() int {
 	return n
 }
 
-// endsBlank reports a blank last cell that no wide character made. Only
-// rewrapping makes such a row run on.
+// endsBlank reports a blank last cell that no wide character made, or a part of
+// an image. Only rewrapping makes such a row run on.
 func (l *line) endsBlank() bool {
 	c := l.cells[len(l.cells)-1]
-	return c.blank() && c&cellPad == 0
+	return c.blank() && c&cellPad == 0 || c.tile()
 }
 
 // wrapTo makes the reader, whose cursor stands at end, wrap from l to next. Where the
@@ -69,7 +69,7 @@ func (d *dumper) wrapTo(l *line, end int, next *line) {
 			d.join = joinNone
 		}
 		filler = "\u3000" // a wide character that does not fit
-	} else if c := next.cells[0]; !c.blank() && d.t.styles.list[c.style()].bg == 0 {
+	} else if c := next.cells[0]; !c.blank() && !c.tile() && d.t.styles.list[c.style()].bg == 0 {
 		if r := d.t.firstRune(c); !d.join.takes(propsOf(r) & classMask) {
 			return
 		}
@@ -88,6 +88,15 @@ func (d *dumper) cells(l *line, from, to int) int {
 			d.setStamp(l.stampAt(x))
 		}
 		if n := d.ascii(l.cells[x:l.sameStamp(x, to)]); n > 0 {
+			x += n
+			continue
+		}
+		if c.tile() {
+			n := d.tiles(l, x, to)
+			if x+n >= to {
+				return x
+			}
+			d.control('C', n)
 			x += n
 			continue
 		}
@@ -188,6 +197,7 @@ func (d *dumper) char(c cell) {
 // setPen writes the SGR, OSC 8 and DECSCA that the next characters need.
 func (d *dumper) setPen(want pen) {
 	have := &d.pen
+	want.style.image = 0
 	if d.dropLink != nil && want.style.link != 0 && d.dropLink(want.style.link) {
 		want.style.link = 0
 	}

@@ -48,6 +48,9 @@ func (t *Terminal) Check() error {
 	if n := len(t.clusters.list); n > maxClusters {
 		return fmt.Errorf("%d clusters", n)
 	}
+	if err := t.images.check(); err != nil {
+		return err
+	}
 	if n := len(t.outbox.replies); n > maxReplies {
 		return fmt.Errorf("%d bytes of replies", n)
 	}
@@ -71,7 +74,11 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 		if int(c.style()) >= len(t.styles.list) {
 			return fmt.Errorf("column %d: style %d of %d", x, c.style(), len(t.styles.list))
 		}
-		if c&cellCluster != 0 && t.clusters.list[c.content()&^cellCluster].n == 0 {
+		if c.tile() {
+			if n := t.styles.list[c.style()].image; n != 0 && (t.images == nil || int(n) >= len(t.images.placed) || t.images.placed[n] == nil) {
+				return fmt.Errorf("column %d: image %d", x, n)
+			}
+		} else if c&cellCluster != 0 && t.clusters.list[c.content()&^cellCluster].n == 0 {
 			return fmt.Errorf("column %d: swept cluster", x)
 		}
 		if c&cellPad != 0 && (!l.wrapped || x != t.cols-1) {
@@ -133,4 +140,26 @@ func (t *Terminal) Logical() []string {
 		}
 	}
 	return out[:keep]
+}
+
+func (m *images) check() error {
+	if m == nil {
+		return nil
+	}
+	n := 0
+	for _, p := range m.pictures {
+		n += len(p.png)
+	}
+	if n != m.bytes || n > maxImageBytes || len(m.placed) > maxPlaced+1 {
+		return fmt.Errorf("%d bytes of pictures, counted as %d; %d placed", n, m.bytes, len(m.placed))
+	}
+	return nil
+}
+
+// ImageBytes is how much of images the terminal keeps.
+func (t *Terminal) ImageBytes() int {
+	if t.images == nil {
+		return 0
+	}
+	return t.images.bytes
 }

@@ -48,7 +48,7 @@ var texts = []string{
 
 var decNums = []string{
 	"1", "3", "5", "6", "7", "8", "9", "12", "25", "40", "45", "47", "66", "67", "69", "1000", "1002", "1003", "1004", "1005", "1006",
-	"1007", "1015", "1016", "1036", "1047", "1048", "1049", "2004", "2026", "2027", "2031", "2048", "31337",
+	"1007", "1015", "1016", "1036", "1047", "1048", "1049", "2004", "2026", "2027", "2031", "2048", "80", "8452", "31337",
 }
 
 // piece is one text or control.
@@ -79,13 +79,13 @@ func (g generator) piece() string {
 	case 23:
 		return "\x1b[" + g.nums(4) + g.pick(" @", " A", "'}", "'~", " q", "\"q", "!p", "$x", "$z", "${", "$v", "#{", "#}", "#p", "#q", "*y")
 	case 24:
-		return "\x1b[?" + g.nums(1) + g.pick("J", "K", "W", "n", "m", "u")
+		return "\x1b[?" + g.nums(1) + g.pick("J", "K", "W", "n", "m", "u", "S")
 	case 25:
 		return "\x1b[" + g.pick(">", "=", "<") + g.nums(2) + g.pick("u", "u", "u", "m", "n", "c", "q")
 	case 26:
 		return g.osc()
 	case 27:
-		return g.pick("\x1bP", "\x1b_", "\x1bX", "\x1b^") + g.pick("$qm", "$q\"p", "+q544e;zz", "q#0;2;0", "Gf=32;AAAA", "Gi=1,a=q;AA", "Ga=q,i=7", "G", "den;", "tmux;x", "1;2|x") + g.pick("\x1b\\", "\x1b\\", "", "\a", "\x18")
+		return g.pick("\x1bP", "\x1b_", "\x1bX", "\x1b^") + g.pick("$qm", "$q\"p", "+q544e;zz", "q#0;2;0", "q#1~~-#2!40~", "0;1q\"1;1;30;50#5~?~$#6?~-!9~", "7;1q!300~", "Gf=32;AAAA", "Gi=1,a=q;AA", "Ga=q,i=7", "G", "den;", "tmux;x", "1;2|x") + g.pick("\x1b\\", "\x1b\\", "", "\a", "\x18")
 	case 28:
 		return g.private()
 	}
@@ -111,7 +111,7 @@ func (g generator) osc() string {
 func (g generator) private() string {
 	n := g.num()
 	return "\x1b_den;" + g.pick("wrap", "join", "end", "end;e282", "end;ff", "end;e282ac", "prompt;"+n, "first;"+n, "anchor;"+n+";"+g.num(), "at;"+n+";"+g.num(), "below;"+n+";"+g.num(), "below;1;1", "tabs;"+n, "modes;ff;3", "modes;ffffffffffffffff;1",
-		"clip;aGk=", "clip;!!", "clip;", "last;1;0;61", "last;3;1;f09f91a9e2808d", "last;4;1;f09f87a9", "last;1;1;61", "last;2;1;f09f91a9", "last;0;0;e29da4efb88f", "last;0;1;e29da4efb88f", "last;"+n+";0;", "x") + "\x1b\\"
+		"tiles;"+n+";"+g.num()+";"+g.num(), "clip;aGk=", "clip;!!", "clip;", "last;1;0;61", "last;3;1;f09f91a9e2808d", "last;4;1;f09f87a9", "last;1;1;61", "last;2;1;f09f91a9", "last;0;0;e29da4efb88f", "last;0;1;e29da4efb88f", "last;"+n+";0;", "x") + "\x1b\\"
 }
 
 func (g generator) stream(pieces int) []byte {

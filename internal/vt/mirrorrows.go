@@ -42,7 +42,9 @@ func (m *Mirror) covered(i int) *line {
 	m.want.wrapped, m.want.size = l.wrapped, l.size
 	cells := m.want.cells
 	for x := range cells {
-		cells[x] &^= cellProtected
+		if cells[x] &^= cellProtected; cells[x].tile() {
+			cells[x] = m.source.blankOf(cells[x])
+		}
 	}
 	if m.cover.Cells == nil {
 		return &m.want

@@ -28,6 +28,8 @@ const (
 	modeClusters     // 2027: characters of several runes share a cell
 	modeReportScheme // 2031: report a change of the colour scheme
 	modeReportSize   // 2048: report a resize in band
+	modeSixelDisplay // DECSDM, 80: an image is drawn from the first column and row on, without scrolling
+	modeSixelRight   // 8452: the cursor is left to the right of an image
 )
 
 // MouseMode is the set of mouse events that a program asked for.

@@ -27,7 +27,7 @@ const (
 	NoteBell         NoteKind = 1
 	NoteNotification NoteKind = 2 // OSC 9, 99 or 777; Title or Text may be empty
 	NoteClipboard    NoteKind = 3 // Text is the selection; see [Terminal.Clipboard]
-	NoteImage        NoteKind = 4 // Text is "sixel" or "kitty"; the image is not drawn
+	NoteImage        NoteKind = 4 // Text is "sixel" or "kitty"
 	NoteProgress     NoteKind = 5 // OSC 9;4
 )
 

@@ -16,13 +16,18 @@ const (
 	dcsMid          // after its intermediates
 	osc             // in the text of an OSC
 	dcsText         // in the text of a DCS that den reads
+	sixel           // in the text of a DCS that is an image
 	apc             // in the text of an APC that may be den's own
 	oscIgnore       // in an OSC that den does not read
 	strIgnore       // in any other string that den does not read
 )
 
-// maxString bounds the text of an OSC, DCS or APC. Longer ones are ignored.
-const maxString = 1 << 20
+// maxString bounds the text of an OSC, DCS or APC, maxSixel that of an image.
+// Longer ones are ignored.
+const (
+	maxString = 1 << 20
+	maxSixel  = 8 << 20
+)
 
 // parser is the state machine's memory.
 type parser struct {
@@ -51,7 +56,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 		switch t.parser.state {
 		case ground:
 			p = t.writeGround(p)
-		case osc, dcsText, apc, oscIgnore, strIgnore:
+		case osc, dcsText, sixel, apc, oscIgnore, strIgnore:
 			p = t.writeString(p)
 		default:
 			t.step(p[0])
@@ -326,7 +331,11 @@ func (ps *parser) keep(b []byte) {
 	case oscIgnore, strIgnore:
 		return
 	}
-	if len(ps.text)+len(b) <= maxString {
+	limit := maxString
+	if ps.state == sixel {
+		limit = maxSixel
+	}
+	if len(ps.text)+len(b) <= limit {
 		ps.text = append(ps.text, b...)
 	} else if ps.state == osc {
 		ps.ignore(oscIgnore)
@@ -356,6 +365,8 @@ func (t *Terminal) endString(terminator string) {
 		t.dispatchOSC(ps.text, terminator)
 	case dcsText:
 		t.dispatchDCS(ps.text)
+	case sixel:
+		t.dispatchSixel(ps.text)
 	case apc:
 		t.dispatchAPC(ps.text)
 	}

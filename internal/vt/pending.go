@@ -26,6 +26,8 @@ func (ps *parser) appendPending(dst []byte) []byte {
 		return append(append(dst, "\x1b]"...), ps.text...)
 	case dcsText:
 		return append(append(append(dst, 0x1b, 'P', ps.mid[0]), ps.final), ps.text...)
+	case sixel:
+		return append(append(ps.appendNumbers(append(dst, "\x1bP"...)), 'q'), ps.text...)
 	case apc:
 		return append(append(dst, "\x1b_"...), ps.text...)
 	case oscIgnore:

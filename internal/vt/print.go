@@ -254,7 +254,10 @@ func (t *Terminal) attach(r rune) {
 	}
 	c := &l.cells[x]
 	base := c.content()
-	if base == 0 {
+	if base == 0 || c.tile() {
+		if c.tile() {
+			*c = t.blankOf(*c)
+		}
 		base = ' '
 		*c &^= cellPad
 	}
@@ -277,7 +280,7 @@ func (t *Terminal) attach(r rune) {
 // joinTo adds a rune with a width of its own, which the cluster swallows.
 func (t *Terminal) joinTo(r rune, next joinState) {
 	l, x, ok := t.previous()
-	if !ok || l.cells[x].blank() {
+	if !ok || l.cells[x].blank() || l.cells[x].tile() {
 		t.last.join = joinNone
 		return
 	}

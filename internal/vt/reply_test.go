@@ -10,9 +10,9 @@ import (
 
 func TestReplies(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"primary attributes", "\x1b[c", "\x1b[?62;22;52c"},
-		{"primary attributes, 0", "\x1b[0c", "\x1b[?62;22;52c"},
-		{"DECID", "\x1bZ", "\x1b[?62;22;52c"},
+		{"primary attributes", "\x1b[c", "\x1b[?62;4;22;52c"},
+		{"primary attributes, 0", "\x1b[0c", "\x1b[?62;4;22;52c"},
+		{"DECID", "\x1bZ", "\x1b[?62;4;22;52c"},
 		{"secondary attributes", "\x1b[>c", "\x1b[>1;390;0c"},
 		{"tertiary attributes", "\x1b[=c", "\x1bP!|64656e00\x1b\\"},
 		{"status", "\x1b[5n", "\x1b[0n"},
@@ -43,7 +43,7 @@ func TestReplies(t *testing.T) {
 		{"kitty keyboard", "\x1b[?u\x1b[>5u\x1b[?u\x1b[<u\x1b[?u", "\x1b[?0u\x1b[?5u\x1b[?0u"},
 		{"modifyOtherKeys", "\x1b[>4;2m\x1b[?4m", "\x1b[>4;2m"},
 		{"text size", "\x1b[18t\x1b[19t", "\x1b[8;6;20t\x1b[9;6;20t"},
-		{"pixel size", "\x1b[14t\x1b[16t", "\x1b[4;96;160t\x1b[6;16;8t"},
+		{"pixel size", "\x1b[14t\x1b[16t", "\x1b[4;120;180t\x1b[6;20;9t"},
 		{"terminal parameters", "\x1b[x\x1b[1x", "\x1b[2;1;1;128;128;1;0x\x1b[3;1;1;128;128;1;0x"},
 		{"clipboard", "\x1b]52;c;?\a", "\x1b]52;c;\a"},
 		{"clipboard, no selection", "\x1b]52;;?\x1b\\", "\x1b]52;c;\x1b\\"},
@@ -54,7 +54,7 @@ func TestReplies(t *testing.T) {
 		{"title is not given away", "\x1b]2;rm -rf\a\x1b[21t", "\x1b]l\x1b\\"},
 		{"colour scheme", "\x1b[?996n\x1b]11;#fff\a\x1b]10;#000\a\x1b[?996n", "\x1b[?997;1n\x1b[?997;2n"},
 		{"colour scheme changes", "\x1b[?2031h\x1b]11;#111\a\x1b]11;#fff\a\x1b]10;#000\a\x1b]111\a\x1b]110\a\x1b[?2031l\x1b]11;#fff\a", "\x1b[?997;2n\x1b[?997;1n"},
-		{"size in band", "\x1b[?2048h\x1b[?2048$p", "\x1b[48;6;20;96;160t\x1b[?2048;1$y"},
+		{"size in band", "\x1b[?2048h\x1b[?2048$p", "\x1b[48;6;20;120;180t\x1b[?2048;1$y"},
 		{"checksum", "\x1b[2;2HAB\x1b[H\x1b[7;1;2;2;2;3*y", "\x1bP7!~FF7D\x1b\\"},
 		{"checksum with attributes", "\x1b[2;2H\x1b[1;7mA\x1b[m \x1b[H\x1b[1;1;1;1;3;9*y", "\x1bP1!~FEFF\x1b\\"},
 		{"checksum of nothing", "\x1b[9;1;1;1;3;9*y\x1b[9;1;5;5;3;3*y", "\x1bP9!~0000\x1b\\\x1bP9!~0000\x1b\\"},
@@ -89,13 +89,13 @@ func TestResizeIsReportedInBand(t *testing.T) {
 	term.TakeReplies()
 	term.Resize(40, 10)
 	term.Resize(40, 10)
-	if got := string(term.TakeReplies()); got != "\x1b[48;10;40;160;320t" {
+	if got := string(term.TakeReplies()); got != "\x1b[48;10;40;200;360t" {
 		t.Errorf("%q", got)
 	}
 	again := vt.New(config(40, 10, 0))
 	again.Write(term.Dump())
 	again.Resize(20, 6)
-	if got := string(again.TakeReplies()); got != "\x1b[48;6;20;96;160t" {
+	if got := string(again.TakeReplies()); got != "\x1b[48;6;20;120;180t" {
 		t.Errorf("restored from a dump: %q", got)
 	}
 }

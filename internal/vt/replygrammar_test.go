@@ -15,7 +15,7 @@ import (
 // of whatever reads the terminal next. So a reply holds fixed text, numbers, colours and hexadecimal digits, and no text that the
 // program chose. docs/emulator.md has the same table for readers.
 var replyForms = []struct{ name, query, form string }{
-	{"DA1", "\x1b[c", `\x1b\[\?62;22;52c`},
+	{"DA1", "\x1b[c", `\x1b\[\?62;4;22;52c`},
 	{"DA2", "\x1b[>c", `\x1b\[>1;[0-9]{1,3};0c`},
 	{"DA3", "\x1b[=c", `\x1bP!\|64656e00\x1b\\`},
 	{"XTVERSION", "\x1b[>q", `\x1bP>\|den\([0-9A-Za-z.+-]*\)\x1b\\`},
@@ -25,6 +25,7 @@ var replyForms = []struct{ name, query, form string }{
 	{"DEC status", "\x1b[?26n", `\x1b\[\?(13|20|27;1;0;0|53|57;0|70)n`},
 	{"colour scheme", "\x1b[?996n", `\x1b\[\?997;[12]n`},
 	{"resize in band", "\x1b[?2048h", `\x1b\[48;NUM;NUM;NUM;NUMt`},
+	{"XTSMGRAPHICS", "\x1b[?2;1S", `\x1b\[\?NUM;[01];NUM(;NUM)?S`},
 	{"DECRQCRA", "\x1b[1*y", `\x1bPNUM!~[0-9A-F]{4}\x1b\\`},
 	{"kitty graphics, not supported", "\x1b_Gi=1,a=q;\x1b\\", `\x1b_Gi=[0-9]{1,10};ENOTSUP:images are not drawn\x1b\\`},
 	{"special colours", "\x1b]5;1;?\a", `\x1b\]5;[0-4];RGBEND`},

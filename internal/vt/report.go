@@ -2,18 +2,15 @@ package vt
 
 import "fmt"
 
-// What den says it is: a VT220 with ANSI colour and clipboard access, which
-// claims no graphics. Programs compare the second number of the secondary
+// What den says it is: a VT220 with sixel graphics, ANSI colour and clipboard
+// access. Programs compare the second number of the secondary
 // attributes with patch levels of xterm: Emacs uses modifyOtherKeys from 216 on,
 // asks for the background colour from 242 on, and vim for keys from 141 on.
 const (
-	deviceAttributes    = "\x1b[?62;22;52c"
+	deviceAttributes    = "\x1b[?62;4;22;52c"
 	secondaryAttributes = "\x1b[>1;390;0c"        // a VT220 as xterm 390 is one
 	tertiaryAttributes  = "\x1bP!|64656e00\x1b\\" // "den" and a zero, in hex
 )
-
-// The size of a cell that pixel reports pretend.
-const cellWidth, cellHeight = 8, 16
 
 func (t *Terminal) replyf(format string, args ...any) { t.reply(fmt.Sprintf(format, args...)) }
 
@@ -61,11 +58,11 @@ func (t *Terminal) window(n int) {
 	case 11:
 		t.reply("\x1b[1t")
 	case 14:
-		t.replyf("\x1b[4;%d;%dt", t.rows*cellHeight, t.cols*cellWidth)
+		t.replyf("\x1b[4;%d;%dt", t.rows*CellHeight, t.cols*CellWidth)
 	case 15:
-		t.replyf("\x1b[5;%d;%dt", t.rows*cellHeight, t.cols*cellWidth)
+		t.replyf("\x1b[5;%d;%dt", t.rows*CellHeight, t.cols*CellWidth)
 	case 16:
-		t.replyf("\x1b[6;%d;%dt", cellHeight, cellWidth)
+		t.replyf("\x1b[6;%d;%dt", CellHeight, CellWidth)
 	case 18:
 		t.replyf("\x1b[8;%d;%dt", t.rows, t.cols)
 	case 19:
@@ -125,7 +122,7 @@ func (t *Terminal) colorScheme() int {
 
 // reportSize is the report of mode 2048: when it is switched on, and after each resize.
 func (t *Terminal) reportSize() {
-	t.replyf("\x1b[48;%d;%d;%d;%dt", t.rows, t.cols, t.rows*cellHeight, t.cols*cellWidth)
+	t.replyf("\x1b[48;%d;%d;%d;%dt", t.rows, t.cols, t.rows*CellHeight, t.cols*CellWidth)
 }
 
 // reportMode answers DECRQM.
@@ -134,5 +131,18 @@ func (t *Terminal) reportMode(num int, dec bool) {
 		t.replyf("\x1b[?%d;%d$y", num, t.decModeState(num))
 	} else {
 		t.replyf("\x1b[%d;%d$y", num, t.ansiModeState(num))
+	}
+}
+
+// reportGraphics answers XTSMGRAPHICS. Nothing can be set.
+func (t *Terminal) reportGraphics() {
+	p := &t.parser.params
+	switch item := p.get(0, 0); item {
+	case 1:
+		t.replyf("\x1b[?1;0;%dS", sixelRegisters)
+	case 2:
+		t.replyf("\x1b[?2;0;%d;%dS", t.cols*CellWidth, t.rows*CellHeight)
+	default:
+		t.replyf("\x1b[?%d;1;0S", item) // no such item
 	}
 }

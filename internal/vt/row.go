@@ -8,7 +8,7 @@ type Row struct {
 
 // Cell is one character position.
 type Cell struct {
-	Text  string // "" = blank
+	Text  string // "" = blank, or a part of an image: see [Row.Tiles]
 	Width int    // 0 = second half of a wide character, 1, 2
 	Style Style
 }
@@ -41,7 +41,7 @@ func (r Row) Len() int { return len(r.l.cells) }
 // Cell returns the cell in column col.
 func (r Row) Cell(col int) Cell {
 	c := r.l.cells[col]
-	return Cell{Text: r.t.text(c), Width: r.Width(col), Style: r.t.StyleOf(c.style())}
+	return Cell{Text: r.t.shownText(c), Width: r.Width(col), Style: r.t.StyleOf(c.style())}
 }
 
 // StyleID is the number of the style in column col; 0 is plain. Equal numbers
@@ -57,16 +57,21 @@ func (r Row) Wrapped() bool { return r.l.wrapped }
 // Prompt returns the row's shell integration marks.
 func (r Row) Prompt() PromptMarks { return r.l.prompt }
 
-// AppendCell appends the text of the cell in column col; a blank adds nothing.
+// AppendCell appends the text of the cell in column col; a blank, and a part of
+// an image, add nothing.
 func (r Row) AppendCell(dst []byte, col int) []byte {
-	return r.t.appendContent(dst, r.l.cells[col])
+	c := r.l.cells[col]
+	if r.t.showsImage(c) {
+		return dst
+	}
+	return r.t.appendContent(dst, c)
 }
 
 // TextLen is the number of cells without trailing blanks and spaces.
 func (r Row) TextLen() int {
 	cells := r.l.cells
 	n := len(cells)
-	for n > 0 && (cells[n-1].blank() || cells[n-1].content() == ' ') {
+	for n > 0 && (cells[n-1].blank() || cells[n-1].content() == ' ' || r.t.showsImage(cells[n-1])) {
 		n--
 	}
 	return n
@@ -81,6 +86,8 @@ func (r Row) AppendText(dst []byte) []byte {
 			dst = append(dst, ' ')
 		case v < 0x80:
 			dst = append(dst, byte(v))
+		case r.t.showsImage(c):
+			dst = append(dst, ' ')
 		default:
 			dst = r.t.appendContent(dst, v)
 		}
@@ -109,11 +116,24 @@ func (t *Terminal) text(c cell) string {
 	switch {
 	case c == 0:
 		return ""
+	case c.tile():
+		return " "
 	case c&cellCluster != 0:
 		return t.clusters.list[c&^cellCluster].text
 	}
 	return string(rune(c))
 }
+
+// shownText is the text of a cell for readers: a part of an image is a blank.
+func (t *Terminal) shownText(c cell) string {
+	if t.showsImage(c) {
+		return ""
+	}
+	return t.text(c)
+}
+
+// showsImage reports whether a cell shows a part of an image instead of text.
+func (t *Terminal) showsImage(c cell) bool { return c.tile() }
 
 // AppendWritten appends the text of the cells [from, to). Blanks that the program
 // wrote are kept, unlike with AppendText; cells that it never wrote at the end

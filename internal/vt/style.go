@@ -41,6 +41,7 @@ type style struct {
 	attrs      Attr
 	underline  Underline
 	link       uint32 // number in styleTable.links; 0 = none
+	image      uint32 // number in images.placed, of the cells of an image; 0 = none
 }
 
 // StyleOf returns the style with the number that [Row.StyleID] gave. Numbers

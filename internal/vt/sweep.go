@@ -1,6 +1,6 @@
 package vt
 
-// sweep frees the styles, links and clusters that no row uses. Content in
+// sweep frees the styles, links, images and clusters that no row uses. Content in
 // hand is kept as well.
 func (t *Terminal) sweep(inHand ...cell) {
 	t.wrapDeep()
@@ -49,7 +49,7 @@ func (m *marker) line(l *line) {
 // content marks a cluster and the shorter ones it is made from, so that the
 // index never names a swept number.
 func (m *marker) content(c cell) {
-	for c&cellCluster != 0 {
+	for c&cellCluster != 0 && !c.tile() {
 		n := c.content() &^ cellCluster
 		if m.clusters[n] {
 			return
@@ -64,6 +64,10 @@ func (t *Terminal) sweepStyles(live []bool) {
 	tab.cache = [styleCacheSize]styleEntry{}
 	tab.free = tab.free[:0]
 	links := make([]bool, len(tab.links))
+	var images []bool
+	if t.images != nil {
+		images = make([]bool, len(t.images.placed))
+	}
 	keep := func(n uint32) {
 		if int(n) < len(links) {
 			links[n] = true
@@ -72,6 +76,9 @@ func (t *Terminal) sweepStyles(live []bool) {
 	for id := 1; id < len(live); id++ {
 		if live[id] {
 			keep(tab.list[id].link)
+			if n := tab.list[id].image; n != 0 {
+				images[n] = true
+			}
 			continue
 		}
 		if n, ok := tab.index[tab.list[id]]; ok && n == uint32(id) {
@@ -91,6 +98,7 @@ func (t *Terminal) sweepStyles(live []bool) {
 			tab.freeLinks = append(tab.freeLinks, uint32(n))
 		}
 	}
+	t.sweepImages(images)
 }
 
 func (t *Terminal) sweepClusters(live []bool) {

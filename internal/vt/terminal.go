@@ -49,6 +49,7 @@ type Terminal struct {
 	colors   colors
 	names    names
 	outbox   outbox
+	images   *images // or nil: the program sent none
 }
 
 // New returns a terminal in its power-on state.

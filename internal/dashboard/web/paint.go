@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -28,12 +29,15 @@ type paint struct {
 	Palette map[int]string `json:"pal,omitempty"` // what the program has changed
 	Styles  []screen.Style `json:"styles"`
 	Lines   []paintLine    `json:"lines"`
+	Images  []screen.Image `json:"images,omitempty"` // that the page does not have
 }
 
 type paintLine struct {
 	Row  int        `json:"y"`
 	Runs []paintRun `json:"r"`
 	Size string     `json:"z,omitempty"` // as in screen.Line
+	// Tiles are the parts of images in the row.
+	Tiles []screen.Tile `json:"i,omitempty"`
 }
 
 // paintRun is neighbouring cells of one style: each code point of Text fills
@@ -55,9 +59,10 @@ func newPaint(from, to *dashboard.Frame) *paint {
 		Cursor: d.Cursor, Title: d.Title, Alt: d.AltScreen, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(d.Rows)),
 	}
 	p.takeColors(d)
+	p.takeImages(from, to)
 	b := painter{numbers: map[screen.Style]int{}, paint: p}
 	for _, change := range d.Rows {
-		line := paintLine{Row: change.Row, Runs: []paintRun{}, Size: change.Line.Size}
+		line := paintLine{Row: change.Row, Runs: []paintRun{}, Size: change.Line.Size, Tiles: change.Line.Images}
 		for _, run := range change.Line.Runs {
 			line.Runs = b.appendRun(line.Runs, run)
 		}
@@ -77,6 +82,16 @@ var stock = sync.OnceValue(func() *screen.Snapshot {
 	s := screen.Capture(t, 0)
 	return &s
 })
+
+// takeImages adds the images of to that the page, which shows from, lacks.
+func (p *paint) takeImages(from, to *dashboard.Frame) {
+	for _, img := range to.Screen.Images {
+		has := !p.Full && slices.ContainsFunc(from.Screen.Images, func(i screen.Image) bool { return i.ID == img.ID })
+		if !has {
+			p.Images = append(p.Images, img)
+		}
+	}
+}
 
 func (p *paint) takeColors(d *dashboard.Delta) {
 	if d.Foreground != stock().Foreground {

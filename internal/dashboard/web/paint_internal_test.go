@@ -60,3 +60,23 @@ func TestPaintSaysWhichColoursAreTheProgramsOwn(t *testing.T) {
 		t.Errorf("own colours: %q %v", own.BG, own.Palette)
 	}
 }
+
+// A page is sent an image once, as long as its screen shows it.
+func TestPaintSendsImagesOnce(t *testing.T) {
+	t.Parallel()
+	const image = "\x1bP0;1q\"1;1;18;40#1!18~-\x1b\\"
+	shown, more := frameOf(10, 4, image), frameOf(10, 4, image+"\x1b[4;1Htext")
+	p := newPaint(nil, shown)
+	if len(p.Images) != 1 || len(p.Images[0].PNG) == 0 || len(p.Lines[0].Tiles) != 1 || p.Lines[0].Tiles[0].Image != p.Images[0].ID {
+		t.Fatalf("images %+v, lines %+v", p.Images, p.Lines)
+	}
+	if p := newPaint(shown, more); len(p.Images) != 0 || len(p.Lines) != 1 {
+		t.Errorf("it is sent again: %+v", p)
+	}
+	if p := newPaint(frameOf(10, 4, "text"), shown); len(p.Images) != 1 {
+		t.Errorf("it is not sent to a page that shows something else: %+v", p)
+	}
+	if p := newPaint(shown, frameOf(12, 4, image)); len(p.Images) != 1 {
+		t.Errorf("it is not sent with a whole screen: %+v", p)
+	}
+}

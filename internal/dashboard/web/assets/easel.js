@@ -2,6 +2,7 @@
 // cells, lines join, and every attribute shows.
 
 import { draw, draws } from "./glyphs.js";
+import { drawTile } from "./images.js";
 
 // The fonts and the measures are those of den's pictures.
 const family = getComputedStyle(document.documentElement).getPropertyValue("--screen");
@@ -12,13 +13,15 @@ const axis = 0.36; // the height of the middle of signs
 // fontSize is that at which letters fill cells of this width.
 export const fontSize = (cellWidth) => cellWidth / advance;
 
-// A font comes when its first character is drawn: what was drawn without it is
-// drawn again then, by those who listen.
+// A font comes when its first character is drawn, and an image when it is
+// decoded: what was drawn without them is drawn again then, by those who listen.
 let fontsCame = 0;
-document.fonts.addEventListener("loadingdone", () => {
+function came() {
   fontsCame++;
   dispatchEvent(new Event("fontscame"));
-});
+}
+document.fonts.addEventListener("loadingdone", came);
+addEventListener("imagecame", came);
 
 // Signs and icons, not letters: their ink counts, not the room that their font
 // gives them. Icons of private use and pictures stand in the middle.
@@ -97,6 +100,10 @@ export class Easel {
       if (!r.look.bg) continue;
       ctx.fillStyle = r.look.bg;
       ctx.fillRect(this.#x(r.x), top, this.#x(r.x + r.w) - this.#x(r.x), bottom - top);
+    }
+    for (const t of screen.lines[y]?.tiles ?? []) {
+      const left = this.#x(t.col);
+      drawTile(ctx, screen.images.get(t.image), t, left, top, this.#x(t.col + t.width) - left, bottom - top);
     }
     for (const r of runs) this.#run(r, top, bottom, r.look.fg);
   }

@@ -1,5 +1,7 @@
 // A Screen is what a session shows, kept from paints: whole ones and changes.
 
+import { Images } from "./images.js";
+
 // The colours are those of den's own pictures. Terminals stay dark on a light
 // page, too: the programs in them were told that they are.
 const named = [
@@ -30,13 +32,17 @@ export class Screen {
   lines = [];
   cursor = { row: 0, col: 0, visible: false };
   blinks = false;
+  images = new Images();
 
   // apply takes a paint and returns the rows to draw anew, or null for all.
   apply(p) {
     const before = this.cursor.row;
     const colors = JSON.stringify([p.fg, p.bg, p.pal]);
     const all = p.full || colors !== this.colors;
-    if (p.full) this.lines = Array.from({ length: p.rows }, () => ({ runs: [] }));
+    if (p.full) {
+      this.lines = Array.from({ length: p.rows }, () => ({ runs: [] }));
+      this.images.clear();
+    }
     Object.assign(this, { cols: p.cols, rows: p.rows, cursor: p.cursor, alt: p.alt ?? false, seq: p.seq, t: p.t, exit: p.exit, title: p.title, missing: p.missing });
     this.colors = colors;
     this.fg = p.fg ?? foreground;
@@ -46,9 +52,10 @@ export class Screen {
     const looks = p.styles.map((s) => this.#look(s));
     for (const line of p.lines) {
       const runs = line.r.map((r) => ({ x: r.x, w: r.w, text: r.c, whole: r.o ?? false, look: looks[r.s] }));
-      this.lines[line.y] = { runs, size: line.z, blinks: runs.some((r) => r.look.blink) };
+      this.lines[line.y] = { runs, size: line.z, tiles: line.i, blinks: runs.some((r) => r.look.blink) };
     }
     this.blinks = this.lines.some((l) => l.blinks);
+    this.images.take(p.images, this.lines);
     return all ? null : new Set([...p.lines.map((l) => l.y), before, p.cursor.row].filter((y) => y < p.rows));
   }
 
