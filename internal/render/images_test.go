@@ -2,6 +2,8 @@ package render_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"fmt"
 	"image"
 	"os"
 	"path/filepath"
@@ -182,5 +184,44 @@ func TestBrokenImagesAreNotDrawn(t *testing.T) {
 				t.Errorf("%s: the SVG shows it", name)
 			}
 		}
+	}
+}
+
+// kittyScreen shows what chafa prints, a PNG by its id in other sizes, and one by
+// placeholders.
+func kittyScreen(t testing.TB) *vt.Terminal {
+	t.Helper()
+	wheel, err := os.ReadFile("testdata/wheel.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := vt.New(vt.Config{Cols: 60, Rows: 14})
+	term.Write([]byte("\x1b[32m$\x1b[m chafa -f kitty wheel.png\r\n" + printed(t, "chafa-kitty") +
+		"\x1b_Ga=t,f=100,i=7,q=2;" + base64.StdEncoding.EncodeToString(wheel) + "\x1b\\" +
+		"\x1b[2;16H\x1b_Ga=p,i=7,C=1,q=2\x1b\\\x1b[2;36H\x1b[44m\x1b[20X\x1b[m\x1b_Ga=p,i=7,c=20,r=3,C=1,q=2\x1b\\" +
+		"\x1b[6;36H\x1b_Ga=p,i=7,x=80,y=0,w=80,h=60,X=4,Y=10,C=1,q=2\x1b\\" +
+		"\x1b_Ga=p,U=1,i=7,c=8,r=3,q=2\x1b\\\x1b[38;5;7m"))
+	for row, mark := range []string{"\u0305", "\u030d", "\u030e"} {
+		term.Write(fmt.Appendf(nil, "\x1b[%d;1H\U0010eeee%s%s", 10+row, mark, strings.Repeat("\U0010eeee", 7)))
+	}
+	term.Write([]byte("\x1b[m text beside it\x1b[14;1H\x1b[32m$\x1b[m "))
+	return term
+}
+
+func TestPictureOfKittyImages(t *testing.T) {
+	r := renderer(t, render.Options{Cursor: render.CursorBlock}, "")
+	term := kittyScreen(t)
+	pic, err := r.PNG(render.FromTerminal(term, r.Theme()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	isGolden(t, pic, filepath.Join("testdata", "kitty.png"))
+	if len(pic.Missing) > 0 {
+		t.Errorf("missing %q", pic.Missing)
+	}
+	snapshot := screen.Capture(term, 0)
+	again, err := r.PNG(render.FromSnapshot(&snapshot, r.Theme()))
+	if err != nil || !bytes.Equal(again.Data, pic.Data) {
+		t.Errorf("a snapshot is drawn in another way: %v", err)
 	}
 }

@@ -50,22 +50,20 @@ const (
 )
 
 // apcReadable reports whether an APC that begins like this may be den's own.
-// Of kitty graphics only the control part is read.
-func (t *Terminal) apcReadable(text []byte) bool {
-	if len(text) > 0 && text[0] == 'G' {
-		control, whole := graphicsControl(text)
-		if whole {
-			t.graphicsCommand(control)
-		}
-		return !whole
+// Kitty's graphics protocol is read, too.
+func apcReadable(text []byte) bool {
+	if isGraphics(text) {
+		return len(text) <= maxGraphicsControl || bytes.IndexByte(text, ';') >= 0
 	}
 	n := min(len(text), len(apcMark))
 	return string(text[:n]) == apcMark[:n]
 }
 
+func isGraphics(text []byte) bool { return len(text) > 0 && text[0] == 'G' }
+
 func (t *Terminal) dispatchAPC(text []byte) {
-	if len(text) > 0 && text[0] == 'G' {
-		t.graphicsCommand(text[1:])
+	if isGraphics(text) {
+		t.dispatchGraphics(text[1:])
 		return
 	}
 	text, ok := bytes.CutPrefix(text, []byte(apcMark))
@@ -136,6 +134,12 @@ func (t *Terminal) dispatchAPC(text []byte) {
 		t.privatePlace(args)
 	case "tiles":
 		t.privateTiles(args)
+	case "image":
+		t.privateName(args)
+	case "virtual":
+		t.privateVirtual(args)
+	case "upload":
+		t.privateUpload(args)
 	}
 }
 

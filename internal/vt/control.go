@@ -109,6 +109,9 @@ func (t *Terminal) reset() {
 	t.colors.reset()
 	t.names.title, t.names.icon = "", ""
 	t.names.titleStack, t.names.iconStack = nil, nil
+	if m := t.images; m != nil {
+		m.named, m.virtual, m.upload = nil, nil, nil
+	}
 }
 
 // softReset is DECSTR.

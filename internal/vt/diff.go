@@ -132,6 +132,9 @@ func diffState(a, b *Terminal) string {
 			return d
 		}
 	}
+	if d := differ("images", a.images.view(), b.images.view()); d != "" {
+		return d
+	}
 	if !slices.Equal(a.sgrStack, b.sgrStack) {
 		return fmt.Sprintf("stack of styles: %+v and %+v", a.sgrStack, b.sgrStack)
 	}

@@ -42,7 +42,7 @@ func (g generator) nums(max int) string {
 var texts = []string{
 	"hello world ", "a", "abc", "           ", "the quick brown fox jumps over ",
 	"日本語", "漢", "한국어", "é", "e\u0301\u0302", "\u0301", "\u0301\u0308", "👍🏽", "👍", "🏽", "👩‍👩‍👧‍👦", "👩\u200d", "\u200d", "🇩🇪", "🇩", "🇩🇪🇫",
-	"❤️", "❤", "\uFE0F", "\uFE0E", "1️⃣", "#", "⌚︎", "한", "ᄒ", "ᅡ", "हिन्दी", "─│┌┐", "█", "\u00ad", "\u200b", "\u3000", "lqqk", "~`_#",
+	"❤️", "❤", "\uFE0F", "\uFE0E", "1️⃣", "#", "⌚︎", "한", "ᄒ", "ᅡ", "हिन्दी", "─│┌┐", "█", "\u00ad", "\u200b", "\u3000", "lqqk", "~`_#", "\x1b[38;5;5m\U0010eeee\u0305\u0305\U0010eeee\u0305\u030d\U0010eeee", "\U0010eeee",
 	"\xff", "\xe2\x82", "\xf0\x9f", "\xc3", "\xed\xa0\x80", "\u0085", "\u009b31m", "\u009c",
 }
 
@@ -85,7 +85,8 @@ func (g generator) piece() string {
 	case 26:
 		return g.osc()
 	case 27:
-		return g.pick("\x1bP", "\x1b_", "\x1bX", "\x1b^") + g.pick("$qm", "$q\"p", "+q544e;zz", "q#0;2;0", "q#1~~-#2!40~", "0;1q\"1;1;30;50#5~?~$#6?~-!9~", "7;1q!300~", "Gf=32;AAAA", "Gi=1,a=q;AA", "Ga=q,i=7", "G", "den;", "tmux;x", "1;2|x") + g.pick("\x1b\\", "\x1b\\", "", "\a", "\x18")
+		return g.pick("\x1bP", "\x1b_", "\x1bX", "\x1b^") + g.pick("$qm", "$q\"p", "+q544e;zz", "q#0;2;0", "q#1~~-#2!40~", "0;1q\"1;1;30;50#5~?~$#6?~-!9~", "7;1q!300~", "Gf=32;AAAA", "Gi=1,a=q;AA", "Ga=T,f=24,s=2,v=2,i=3,c=3,r=2;AQIDBAUGBwgJCgsM", "Ga=t,s=1,v=1,i=7;AQIDBA==", "Ga=p,i=7,c=2", "Ga=p,i=7,p=2,C=1,r=1,z=-1", "Ga=p,I=4", "Ga=d",
+			"Ga=d,d=I,i=7", "Ga=d,d=C", "Ga=d,d=q,x=1,y=1,z=-1", "Ga=T,f=24,s=2,v=2,m=1,i=9;AQIDBAUG", "Gm=1;BwgJ", "Gm=0;CgsM", "Ga=T,U=1,i=5,s=1,v=1,c=2,r=2,I=4;AQIDBA==", "Ga=q,i=7", "G", "den;", "tmux;x", "1;2|x") + g.pick("\x1b\\", "\x1b\\", "", "\a", "\x18")
 	case 28:
 		return g.private()
 	}

@@ -20,7 +20,10 @@ type images struct {
 	bytes    int        // of their PNGs
 	placed   []*placed  // by number; 0 is not used, nil is free
 	clock    uint64     // the age of the newest
-	spared   int        // images refused since the last sweep found no place
+	named    []named    // oldest first
+	virtual  []virtual
+	upload   *upload // the image that is coming, or nil
+	spared   int     // images refused since the last sweep found no place
 
 	// What no cell shows yet.
 	picture *picture // or nil
@@ -33,6 +36,10 @@ type placed struct {
 	pic *picture
 	img *Image // or nil: it was deleted, and its cells show nothing
 	age uint64
+
+	// How kitty's protocol names it; 0 = not at all.
+	id, place uint32
+	z         int32
 }
 
 // keptImages returns the terminal's images, for one to be added.
@@ -83,6 +90,9 @@ func (m *images) oldest() *picture {
 			shown[p.pic] = true
 		}
 	}
+	for i := range m.virtual {
+		shown[m.virtual[i].pic] = true
+	}
 	for _, p := range m.pictures {
 		if !shown[p] {
 			return p
@@ -98,6 +108,8 @@ func (m *images) drop(pic *picture) {
 			p.delete()
 		}
 	}
+	m.named = slices.DeleteFunc(m.named, func(n named) bool { return n.pic == pic })
+	m.virtual = slices.DeleteFunc(m.virtual, func(v virtual) bool { return v.pic == pic })
 	m.forget(func(p *picture) bool { return p == pic })
 }
 
@@ -154,9 +166,19 @@ func (t *Terminal) sweepImages(live []bool) {
 	for len(m.placed) > 1 && m.placed[len(m.placed)-1] == nil {
 		m.placed = m.placed[:len(m.placed)-1]
 	}
-	m.forget(func(pic *picture) bool {
-		return pic != m.picture && !slices.ContainsFunc(m.placed, func(p *placed) bool { return p != nil && p.pic == pic })
-	})
+	used := map[*picture]bool{m.picture: true}
+	for _, p := range m.placed {
+		if p != nil {
+			used[p.pic] = true
+		}
+	}
+	for _, n := range m.named {
+		used[n.pic] = true
+	}
+	for _, v := range m.virtual {
+		used[v.pic] = true
+	}
+	m.forget(func(pic *picture) bool { return !used[pic] })
 }
 
 // release notes that nothing is kept but for what cells show.

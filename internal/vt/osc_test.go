@@ -121,7 +121,7 @@ func TestMarks(t *testing.T) {
 // Strings of any length are swallowed in bounded memory, and end where they end.
 func TestLongStrings(t *testing.T) {
 	chunk := bytes.Repeat([]byte("x"), 1<<16)
-	for _, begin := range []string{"\x1b]2;", "\x1b]52;c;", "\x1b]9;", "\x1bP$q", "\x1bPq", intro + "\x1b_den;clip;", "\x1b_G", "\x1bX", "\x1b^"} {
+	for _, begin := range []string{"\x1b]2;", "\x1b]52;c;", "\x1b]9;", "\x1bP$q", "\x1bPq", intro + "\x1b_den;clip;", "\x1b_G", "\x1b_Ga=T,i=1;", "\x1bX", "\x1b^"} {
 		term := vt.New(config(10, 2, 0))
 		var before, after runtime.MemStats
 		runtime.GC()

@@ -22,11 +22,11 @@ const (
 	strIgnore       // in any other string that den does not read
 )
 
-// maxString bounds the text of an OSC, DCS or APC, maxSixel that of an image.
-// Longer ones are ignored.
+// maxString bounds the text of an OSC, DCS or APC, maxImageString that of an
+// image. Longer ones are ignored.
 const (
-	maxString = 1 << 20
-	maxSixel  = 8 << 20
+	maxString      = 1 << 20
+	maxImageString = 8 << 20
 )
 
 // parser is the state machine's memory.
@@ -306,7 +306,7 @@ func (t *Terminal) writeString(p []byte) []byte {
 	if ps.state == osc && !oscReadable(ps.text) {
 		ps.ignore(oscIgnore)
 	}
-	if ps.state == apc && !t.apcReadable(ps.text) {
+	if ps.state == apc && !apcReadable(ps.text) {
 		ps.ignore(strIgnore)
 	}
 	if i == len(p) {
@@ -332,8 +332,8 @@ func (ps *parser) keep(b []byte) {
 		return
 	}
 	limit := maxString
-	if ps.state == sixel {
-		limit = maxSixel
+	if ps.state == sixel || ps.state == apc && (isGraphics(ps.text) || len(ps.text) == 0 && isGraphics(b)) {
+		limit = maxImageString
 	}
 	if len(ps.text)+len(b) <= limit {
 		ps.text = append(ps.text, b...)

@@ -27,7 +27,7 @@ var replyForms = []struct{ name, query, form string }{
 	{"resize in band", "\x1b[?2048h", `\x1b\[48;NUM;NUM;NUM;NUMt`},
 	{"XTSMGRAPHICS", "\x1b[?2;1S", `\x1b\[\?NUM;[01];NUM(;NUM)?S`},
 	{"DECRQCRA", "\x1b[1*y", `\x1bPNUM!~[0-9A-F]{4}\x1b\\`},
-	{"kitty graphics, not supported", "\x1b_Gi=1,a=q;\x1b\\", `\x1b_Gi=[0-9]{1,10};ENOTSUP:images are not drawn\x1b\\`},
+	{"kitty graphics", "\x1b_Gi=1,a=q,s=1,v=1;AAAAAA==\x1b\\", `\x1b_G(i=ID|I=ID|i=ID,I=ID)(,p=ID)?;(OK|E[A-Z]{4,6}:[a-z ]{1,60})\x1b\\`},
 	{"special colours", "\x1b]5;1;?\a", `\x1b\]5;[0-4];RGBEND`},
 	{"DECRQM", "\x1b[?7$p", `\x1b\[\??NUM;[0-3]\$y`},
 	{"DECREQTPARM", "\x1b[x", `\x1b\[[23];1;1;128;128;1;0x`},
@@ -51,6 +51,7 @@ func replyExpression(form string) string {
 		"RGB", `rgb:[0-9a-f]{4}/[0-9a-f]{4}/[0-9a-f]{4}`,
 		"END", `(\x07|\x1b\\)`,
 		"NUM", `[0-9]{1,5}`,
+		"ID", `[0-9]{1,10}`,
 	).Replace(form)
 }
 

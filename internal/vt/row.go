@@ -132,9 +132,6 @@ func (t *Terminal) shownText(c cell) string {
 	return t.text(c)
 }
 
-// showsImage reports whether a cell shows a part of an image instead of text.
-func (t *Terminal) showsImage(c cell) bool { return c.tile() }
-
 // AppendWritten appends the text of the cells [from, to). Blanks that the program
 // wrote are kept, unlike with AppendText; cells that it never wrote at the end
 // are not.

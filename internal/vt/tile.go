@@ -47,8 +47,15 @@ func (r Row) Tiles() []Tile {
 		return nil
 	}
 	var out []Tile
+	var before *part
 	for x, c := range r.l.cells {
 		img, n := r.t.imageAt(c)
+		if !c.tile() && r.t.showsImage(c) {
+			before = r.t.partOf(c, before)
+			img, n = before.image(r.t.images)
+		} else {
+			before = nil
+		}
 		if img == nil {
 			continue
 		}
@@ -70,14 +77,23 @@ func (t *Tile) goesOn(next *Tile) bool {
 // imageAt returns the image that a cell shows a part of, and the number of the
 // part; or nil.
 func (t *Terminal) imageAt(c cell) (*Image, int) {
-	if !c.tile() || t.images == nil {
-		return nil, 0
-	}
-	p := t.images.placed[t.styles.list[c.style()].image]
-	if p == nil || p.img == nil || c.tileNumber() >= p.img.Cols*p.img.Rows {
+	p := t.placedAt(c)
+	if p == nil || c.tileNumber() >= p.img.Cols*p.img.Rows {
 		return nil, 0
 	}
 	return p.img, c.tileNumber()
+}
+
+// placedAt returns the image that a cell belongs to, or nil.
+func (t *Terminal) placedAt(c cell) *placed {
+	if !c.tile() || t.images == nil {
+		return nil
+	}
+	p := t.images.placed[t.styles.list[c.style()].image]
+	if p == nil || p.img == nil {
+		return nil
+	}
+	return p
 }
 
 // putTiles puts n cells of an image into a row, from column x on: those from a
@@ -113,6 +129,7 @@ type tileView struct {
 	tile   bool
 	number int
 	image  uint64 // or 0: it was deleted
+	name   [3]int64
 	bg     Color
 }
 
@@ -121,8 +138,8 @@ func (t *Terminal) tileView(c cell) tileView {
 	if v.tile {
 		v.number = c.tileNumber()
 	}
-	if img, _ := t.imageAt(c); img != nil {
-		v.image = img.ID
+	if p := t.placedAt(c); p != nil {
+		v.image, v.name = p.img.ID, [3]int64{int64(p.id), int64(p.place), int64(p.z)}
 	}
 	return v
 }
