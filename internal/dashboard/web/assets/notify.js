@@ -1,6 +1,8 @@
 // Notifications of the browser, for those who asked for them: of what begins to
 // need a person while the page is hidden.
 
+const key = "den-notify";
+
 export class Notify {
   #known = null; // ids of what was told before; null: nothing yet
 
@@ -10,13 +12,19 @@ export class Notify {
     button.onclick = async () => {
       const on = this.on;
       if (!on && Notification.permission !== "granted" && await Notification.requestPermission() !== "granted") return this.#show();
-      localStorage.setItem("den-notify", on ? "" : "yes");
+      this.#want(!on);
       this.#show();
     };
+    try { this.wanted = localStorage.getItem(key) === "yes"; } catch { this.wanted = false; } // storage may be off
     this.#show();
   }
 
-  get on() { return globalThis.Notification?.permission === "granted" && localStorage.getItem("den-notify") === "yes"; }
+  #want(yes) {
+    this.wanted = yes;
+    try { localStorage.setItem(key, yes ? "yes" : ""); } catch { /* it lasts as long as the page */ }
+  }
+
+  get on() { return globalThis.Notification?.permission === "granted" && this.wanted; }
 
   #show() { this.button.setAttribute("aria-pressed", this.on); }
 
