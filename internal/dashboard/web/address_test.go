@@ -59,3 +59,27 @@ func TestAddressHasMomentAndFilter(t *testing.T) {
 	p.must(p.page.Navigate(within(t), first))
 	p.until(text + `.includes("screen 100") && document.body.dataset.time === "past" && location.href === "` + first + `"`)
 }
+
+// An address that was opened is gone to, also if the moment that was shown before
+// is written down just then: the browser tells of a new address a while later.
+func TestNewAddressIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.Do("new", "sh", "cat")
+	w.Do("type", "sh", "words", "--enter")
+	w.Do("wait", "sh", "--text", "words\nwords")
+	p := w.browse(1200, 800)
+	id := w.Dir("sh").ID
+	p.openSession(id)
+	p.until(text + `.includes("words")`)
+	p.eval(fmt.Sprintf(`import("/assets/address.js").then(({ stands }) => {
+		const real = window.setTimeout;
+		let due;
+		window.setTimeout = (f) => { due = f; return 0; };
+		stands(() => null);
+		window.setTimeout = real;
+		location.hash = "#/%s?t=0.001";
+		due();
+	})`, id), nil)
+	p.until(`document.body.dataset.time === "past"`)
+}

@@ -181,7 +181,11 @@ func (p *tab) until(expression string) {
 		if data, err := p.page.Screenshot(context.Background()); err == nil {
 			p.save("failed", data)
 		}
-		p.t.Fatal(err)
+		var where string
+		if err := p.page.Eval(context.Background(), `location.hash + " " + JSON.stringify({ ...document.body.dataset })`, &where); err != nil {
+			where = err.Error()
+		}
+		p.t.Fatalf("%v\nthe page is at %s", err, where)
 	}
 }
 

@@ -3,7 +3,11 @@ package web_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
+
+	"den/internal/eventlog"
 )
 
 // A search finds what any session has shown, now or earlier; a hit leads to its
@@ -51,6 +55,50 @@ func TestSearchOnThePage(t *testing.T) {
 	}
 }
 
+// Two moments are compared line by line, and what is between them is exported.
+func TestCompareAndClip(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.Do("new", "sh", "--cols", "60", "--rows", "12", "cat")
+	for _, word := range []string{"alpha", "beta", "gamma"} {
+		w.Do("type", "sh", word, "--enter")
+		w.Do("wait", "sh", "--text", word+"\n"+word)
+		w.Do("mark", "sh", word)
+	}
+	p := w.browse(1200, 800)
+	p.openSession(w.Dir("sh").ID)
+	p.until(text + `.includes("gamma")`)
+	p.until(`document.getElementById("line").dataset.labels`)
+	p.press("Home")
+	p.until(`!` + text + `.includes("alpha")`)
+	p.press("p")
+	p.until(`document.body.dataset.pin === "yes" && document.getElementById("compare-what").textContent.includes("the same text")`)
+	p.press("End")
+	changes := `[...document.querySelectorAll("#changes li")].map((x) => x.textContent).join("|")`
+	p.until(changes + ` === "+alpha|+alpha|+beta|+beta|+gamma|+gamma"`)
+	p.until(`document.getElementById("compare-what").textContent.includes("0 lines went, 6 lines came")`)
+	p.shoot("compare")
+	// The middle, and on to the end: only what is new there. The clip has no more.
+	p.press("p")
+	p.eval(fmt.Sprintf(`location.hash = "#/%s?t=%f"`, w.Dir("sh").ID, w.marked("sh", "beta").Seconds()), nil)
+	p.until(text + `.includes("alpha") && !` + text + `.includes("gamma")`)
+	p.press("p", "End")
+	p.until(`!` + changes + `.includes("+alpha") && ` + changes + `.includes("+gamma")`)
+	p.until(`document.getElementById("film-what").textContent.startsWith("Clip ")`)
+	var clip string
+	p.eval(`document.querySelector("[data-film=cast]").href`, &clip)
+	if !strings.Contains(clip, "&from=") || !strings.Contains(clip, "&to=") {
+		t.Fatalf("the clip is %s", clip)
+	}
+	_, all := get(t, w.visitor(), clip[:strings.Index(clip, "&from")])
+	r, body := get(t, w.visitor(), clip)
+	if r.StatusCode != http.StatusOK || !strings.Contains(body, "gamma") || len(body) >= len(all) {
+		t.Errorf("the clip: %s\n%s\nthe whole:\n%s", r.Status, body, all)
+	}
+	p.press("p")
+	p.until(`document.body.dataset.pin === undefined && document.getElementById("film-what").textContent === "Recording"`)
+}
+
 // A link on a screen is opened after a question that shows where it leads.
 func TestLinksAreAskedFor(t *testing.T) {
 	t.Parallel()
@@ -90,4 +138,23 @@ func TestCopyAttach(t *testing.T) {
 	p.eval(`Object.defineProperty(navigator.clipboard, "writeText", { value: async (text) => { window.copied = text; } })`, nil)
 	p.eval(`document.getElementById("attach").click()`, nil)
 	p.until(`window.copied === "den attach sh" && document.getElementById("note").textContent === "Copied: den attach sh"`)
+}
+
+// marked is when a mark was set.
+func (w *world) marked(session, label string) time.Duration {
+	w.T.Helper()
+	log, err := eventlog.Open(w.Dir(session).Log())
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	for ev, err := range log.Events(0) {
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		if ev.Code == eventlog.Mark && string(ev.Data) == label {
+			return ev.Time
+		}
+	}
+	w.T.Fatalf("no mark %s", label)
+	return 0
 }

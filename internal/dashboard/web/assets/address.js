@@ -5,9 +5,13 @@
 //   #/?find=error           … and what is searched for in them
 //   #/ID?t=83.25            a session, 83.25 s after its start
 
+import "./token.js"; // which takes the token out of the address
+
 const rest = 300; // milliseconds that a moment has to stand: browsers limit how often an address changes
 
 let timer = 0, leapt = false;
+let taken = location.hash; // what the page has heard of: a new address comes before its event
+addEventListener("hashchange", () => { taken = location.hash; });
 
 function parts() {
   const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?", 2);
@@ -45,6 +49,7 @@ export function change(parameters, push) {
   for (const [k, v] of Object.entries(parameters)) if (v) query.set(k, v); else query.delete(k);
   const next = `#/${path}${query.size ? `?${query}` : ""}`;
   if (next !== (location.hash || "#/")) history[push ? "pushState" : "replaceState"](null, "", next);
+  taken = location.hash;
 }
 
 // leap says that the next moment is gone to, not reached by and by: back leads
@@ -52,10 +57,12 @@ export function change(parameters, push) {
 export function leap() { leapt = true; }
 
 // stands writes the moment down, once it stands. shown returns it, or null for
-// the newest.
+// the newest. An address that the page has not yet gone to is left alone: it
+// would be lost.
 export function stands(shown) {
   clearTimeout(timer);
   timer = setTimeout(() => {
+    if (location.hash !== taken) return;
     const at = shown(), before = here().at;
     const t = at === null ? "" : String(Math.ceil(at / 1e6) / 1e3); // up: what happened then is to be seen
     change({ t }, leapt || (at === null) !== (before === null));
