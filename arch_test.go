@@ -27,6 +27,7 @@ var allowed = map[string][]string{
 	"internal/atomicfile": {},
 	"internal/filelock":   {},
 	"internal/attention":  {},
+	"internal/journal":    {"internal/fault"},
 
 	"internal/vt":        {},
 	"internal/keys":      {"internal/fault", "internal/vt"},
@@ -225,6 +226,7 @@ var allowed = map[string][]string{
 	"internal/dashboard/web": {
 		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard", "internal/irc/ircd/history",
+		"internal/agent", "internal/journal", "internal/keys", "internal/pty", "internal/session", "internal/supervise", "internal/wire",
 	},
 	"internal/dashboard/web/browser":   {"internal/fault"},                                    // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/pty"}, // for tests

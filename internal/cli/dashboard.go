@@ -29,8 +29,8 @@ wake, and their ticks. With -j the sessions are printed instead.
 
 With --web a page for browsers is served, on this machine only and behind a token; its
 address is printed. ADDR is HOST:PORT, by default a free port of 127.0.0.1. The page shows what
-waits for a person; with --allow-actions it has buttons that approve and deny what agents ask
-for, and ADDR has to be on this machine.`,
+waits for a person; with --allow-actions it can decide and answer what is asked, send messages
+to agents, take terminals over and stop things, and ADDR has to be on this machine.`,
 		Example: "  den dashboard\n  den dashboard work --all\n  den dashboard --web --allow-actions",
 		GroupID: groupSession,
 		Args:    args(0, 1),
@@ -51,7 +51,7 @@ for, and ADDR has to be on this machine.`,
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show sessions that are over")
 	cmd.Flags().BoolVar(&web, "web", false, "serve a page for browsers instead")
-	cmd.Flags().BoolVar(&actions, "allow-actions", false, "with --web: let the page approve and deny what agents ask for")
+	cmd.Flags().BoolVar(&actions, "allow-actions", false, "with --web: let the page answer, send messages, take over and stop")
 	return fileFlag(cmd, &file)
 }
 

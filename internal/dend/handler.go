@@ -31,6 +31,8 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return h.decide(ctx, call)
 	case keeper.MethodAnswer:
 		return h.answer(ctx, call)
+	case keeper.MethodAct:
+		return h.act(ctx, call)
 	case keeper.MethodApprovals:
 		return d.approvals(ctx), nil
 	case keeper.MethodAccounts:
@@ -46,7 +48,12 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	case keeper.MethodReload:
 		return of(call, func(req keeper.Agent) (any, error) { return struct{}{}, d.load(req.Yes) })
 	case keeper.MethodOrder:
-		return of(call, func(req keeper.Agent) (any, error) { return d.order(ctx, req, begun) })
+		return of(call, func(req keeper.Agent) (any, error) {
+			if err := h.byPerson(ctx, call, req); err != nil {
+				return nil, err
+			}
+			return d.order(ctx, req, begun)
+		})
 	case keeper.MethodNudges:
 		return of(call, func(req keeper.Agent) (any, error) { return d.nudgesOf(req.Name) })
 	case keeper.MethodWorktrees:
@@ -60,7 +67,16 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 			return keeper.Seen{Agent: m.Name()}, m.turns.look(time.Now())
 		})
 	case keeper.MethodNudge:
-		return h.one(call, func(m member, req keeper.Agent) (any, error) { return d.nudge(ctx, m, req, begun) })
+		return h.one(call, func(m member, req keeper.Agent) (any, error) {
+			if err := h.byPerson(ctx, call, req); err != nil {
+				return nil, err
+			}
+			nudged, err := d.nudge(ctx, m, req, begun)
+			if err == nil {
+				d.acted(m, keeper.ActMessage, req.By)
+			}
+			return nudged, err
+		})
 	case keeper.MethodAsk:
 		return h.one(call, func(m member, req keeper.Agent) (any, error) { return h.ask(ctx, m, req) })
 	case keeper.MethodDraining:
@@ -169,26 +185,78 @@ func (h *handler) answer(ctx context.Context, call *rpc.Call) (any, error) {
 	if err := call.Decode(&answer); err != nil {
 		return nil, err
 	}
-	if err := h.d.notByAgent(ctx, call, nil); err != nil {
+	if err := h.d.notByAgent(ctx, call, answer.For); err != nil {
 		return nil, err
 	}
 	return h.d.answer(ctx, answer)
+}
+
+// byPerson refuses what is done in a person's name by a process of an agent.
+func (h *handler) byPerson(ctx context.Context, call *rpc.Call, req keeper.Agent) error {
+	if req.By == "" && len(req.For) == 0 {
+		return nil
+	}
+	return h.d.notByAgent(ctx, call, req.For)
+}
+
+// act notes what somebody does with a session, unless that is an agent.
+func (h *handler) act(ctx context.Context, call *rpc.Call) (any, error) {
+	var act keeper.Act
+	if err := call.Decode(&act); err != nil {
+		return nil, err
+	}
+	if err := h.d.notByAgent(ctx, call, act.For); err != nil {
+		return nil, err
+	}
+	m, ok := h.d.inSession(act.Session)
+	if !ok {
+		return keeper.Acted{}, nil
+	}
+	h.d.acted(m, act.Action, act.By)
+	return keeper.Acted{Agent: m.Name()}, nil
+}
+
+// acted notes what a person did with an agent on a dashboard. Who calls by
+// another way does not say who that is.
+func (d *daemon) acted(m member, action, by string) {
+	if by != "" {
+		d.controller.Event(keeper.Event{Type: keeper.EventActed, Agent: m.Name(), Key: m.key, Why: action, Detail: map[string]any{"by": by}})
+	}
+}
+
+// inSession returns the agent that lives in a session, by the name that den's
+// own verbs have for it.
+func (d *daemon) inSession(session string) (m member, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, known := range []map[string]member{d.members, d.leaving} {
+		for _, m := range known {
+			if session != "" && m.DenSession() == session {
+				return m, true
+			}
+		}
+	}
+	return member{}, false
 }
 
 // order is a user's word about one agent, or without a name about all. taken
 // tells who waits that it holds.
 func (d *daemon) order(ctx context.Context, req keeper.Agent, taken func() error) (any, error) {
 	key := ""
+	var one member
 	if req.Name != "" {
-		m, err := d.find(req.Name)
-		if err != nil {
+		var err error
+		if one, err = d.find(req.Name); err != nil {
 			return nil, err
 		}
-		key = m.key
+		key = one.key
 	}
 	settled, err := d.controller.Order(key, req.Order)
 	if err != nil {
 		return nil, err
+	}
+	if key != "" {
+		d.acted(one, req.Order, req.By)
 	}
 	if req.Wait {
 		if err := taken(); err != nil {
@@ -242,7 +310,11 @@ func (d *daemon) ps(name string) keeper.Ps {
 	ps, named := d.listed(name)
 	for i := range ps.Agents { // it reads files: not under the lock
 		s := &ps.Agents[i]
-		s.Attention = named[s.Name].turns.attention(*s)
+		m := named[s.Name]
+		s.Attention = m.turns.attention(*s)
+		if m.Managed != nil && d.socketOf(m) != "" {
+			s.Mind = m.key
+		}
 	}
 	return ps
 }

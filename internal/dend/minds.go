@@ -3,7 +3,6 @@ package dend
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,7 +19,7 @@ import (
 
 // mindDir is the state directory of an agent's harness.
 func (d *daemon) mindDir(key string) string {
-	return filepath.Join(d.state.Minds(), url.PathEscape(key))
+	return d.state.Mind(key)
 }
 
 // mindSocket is where the harness of an agent listens, "" for an agent that

@@ -58,6 +58,9 @@ func ResolveHome(flag string, getenv func(string) string) (Home, error) {
 func (h Home) sessionsDir() string { return filepath.Join(h.Path, "sessions") }
 func (h Home) namesDir() string    { return filepath.Join(h.Path, "names") }
 
+// PageActions is the audit log of what was done on pages of the dashboard.
+func (h Home) PageActions() string { return filepath.Join(h.Path, "page-actions.jsonl") }
+
 // Dir returns the directory of the session with this id.
 func (h Home) Dir(id string) Dir {
 	return Dir{Path: filepath.Join(h.sessionsDir(), id), ID: id, Home: h}

@@ -101,6 +101,30 @@ type Answer struct {
 	Question string `json:"question"` // its id: another question is not answered
 	Option   string `json:"option"`   // its number, its id or its text
 	By       string `json:"by"`
+	For      []int  `json:"for,omitempty"` // as that of a Decision
+}
+
+// Act is something that somebody does with a session, beside the keeper: it is
+// refused to agents, and noted where the session is an agent's.
+type Act struct {
+	Session string `json:"session"` // for den's own verbs
+	Action  string `json:"action"`  // one of those below
+	By      string `json:"by"`
+	For     []int  `json:"for,omitempty"` // as that of a Decision
+}
+
+// What is done. It is noted: add, never rename.
+const (
+	ActTakeOver = "take_over" // typing into its terminal
+	ActLeave    = "leave"     // and the end of that
+	ActAnswer   = "answer"    // what a cell asks
+	ActMessage  = "message"
+	ActStop     = "stop"
+)
+
+// Acted answers an Act.
+type Acted struct {
+	Agent string `json:"agent,omitempty"` // whose session it is, or ""
 }
 
 // Answered answers an answer.

@@ -32,4 +32,5 @@ const (
 	EventAnswered       = "agent.answered" // a person answered what it asks
 	EventState          = "agent.state"    // a coding agent is ready, busy or has failed
 	EventPruned         = "agent.pruned"   // its git worktree was removed; its work is elsewhere
+	EventActed          = "agent.acted"    // somebody did something with its session on a dashboard
 )

@@ -30,10 +30,13 @@ const (
 	// answers the question of an agent that is driven by its screen.
 	MethodAttention = "attention"
 	MethodAnswer    = "answer"
-	MethodPeek      = "peek"
-	MethodSeen      = "seen" // somebody has looked at an agent
-	MethodEvents    = "events"
-	MethodDrained   = "drained"
+	// MethodAct notes what somebody does with an agent's session beside the
+	// keeper.
+	MethodAct     = "act"
+	MethodPeek    = "peek"
+	MethodSeen    = "seen" // somebody has looked at an agent
+	MethodEvents  = "events"
+	MethodDrained = "drained"
 	// MethodDraining asks whether an agent was asked to finish.
 	MethodDraining = "draining"
 	// MethodWorktrees lists the agents' git worktrees; MethodPrune removes those
@@ -69,6 +72,11 @@ type Agent struct {
 	// TimeoutMs is how long the answer of an ask may take; 0 for as long as
 	// who asks stays.
 	TimeoutMs int64 `json:"timeout_ms,omitempty"`
+	// By is who gives the order or sends the nudge, where a person does by a
+	// dashboard, and For the processes that the caller acts for. Neither they nor
+	// the caller may be an agent's then.
+	By  string `json:"by,omitempty"`
+	For []int  `json:"for,omitempty"`
 }
 
 // Ps is what a workspace wants and what is true.
@@ -134,6 +142,10 @@ type AgentStatus struct {
 	// StateFallback is why that is not a truer source which the agent has.
 	StateFrom     string `json:"state_from,omitempty"`
 	StateFallback string `json:"state_fallback,omitempty"`
+
+	// Mind is where its harness keeps its files, for StateDir.Mind; empty where
+	// it has no harness.
+	Mind string `json:"mind,omitempty"`
 
 	// Attention says whether the agent needs a person; its State is empty if
 	// the keeper is of an earlier version.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -75,6 +76,9 @@ func (s StateDir) Sources() string { return filepath.Join(s.Path, "sources") }
 
 // Minds is the directory of what agents' harnesses keep.
 func (s StateDir) Minds() string { return filepath.Join(s.Path, "minds") }
+
+// Mind is the directory of one, by the key of its agent.
+func (s StateDir) Mind(key string) string { return filepath.Join(s.Minds(), url.PathEscape(key)) }
 
 // Chat is the directory of the keeper's own server for channels.
 func (s StateDir) Chat() string { return filepath.Join(s.Path, "chat") }

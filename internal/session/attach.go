@@ -19,18 +19,18 @@ type Attachment struct {
 
 	mu         sync.Mutex // guards the fields below
 	cols, rows int
-	client     *Client  // or nil before the host's first frame
-	unsent     []byte   // what was typed meanwhile
-	unknown    [][]byte // what was sent, and the host did not yet say that it took
-	taken      int      // how much of what was sent it said that it took
+	client     *Client      // or nil before the host's first frame
+	unsent     []wire.Input // what was typed meanwhile
+	unknown    []wire.Input // what was sent, and the host did not yet say that it took
+	taken      int          // how much of what was sent it said that it took
 }
 
 const (
 	// maxUnknown bounds what is remembered of sent input; more is not typed in
 	// the time between two frames.
 	maxUnknown = 4096
-	// maxUnsent bounds what may be typed while there is no host to take it;
-	// what is typed beyond it is dropped.
+	// maxUnsent bounds what may be typed while there is no host to take it, in
+	// bytes; what is typed beyond it is dropped.
 	maxUnsent = 64 << 10
 )
 
@@ -93,7 +93,9 @@ func (a *Attachment) connected(f wire.Frame, from *Client) {
 	}
 	if a.client == nil && !f.Upgrade {
 		a.client = from
-		a.sendLocked(a.unsent)
+		for _, in := range a.unsent {
+			a.sendLocked(in)
+		}
 		a.unsent = nil
 	}
 }
@@ -103,31 +105,54 @@ func (a *Attachment) connected(f wire.Frame, from *Client) {
 func (a *Attachment) disconnect() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.unsent = append(bytes.Join(a.unknown, nil), a.unsent...)
+	a.unsent = append(a.unknown, a.unsent...)
 	a.client, a.unknown, a.taken = nil, nil, 0
 }
 
-// Send passes on what was typed.
+// Send passes on the bytes of a terminal.
 func (a *Attachment) Send(typed []byte) {
+	if len(typed) > 0 {
+		a.Type(wire.Input{Raw: bytes.Clone(typed)})
+	}
+}
+
+// Type passes on text, a paste or chords, which the host encodes for the modes
+// that the program has set. The chords must be ones that it knows.
+func (a *Attachment) Type(in wire.Input) {
 	if a.readOnly {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.sendLocked(typed)
+	a.sendLocked(in)
 }
 
-func (a *Attachment) sendLocked(typed []byte) {
+func (a *Attachment) sendLocked(in wire.Input) {
 	switch {
-	case len(typed) == 0:
 	case a.client != nil:
 		if len(a.unknown) < maxUnknown {
-			a.unknown = append(a.unknown, bytes.Clone(typed))
+			a.unknown = append(a.unknown, in)
 		}
-		a.client.Send(wire.MethodInput, wire.Input{Raw: typed}) // Best effort: a broken connection shows in the stream.
-	case len(a.unsent)+len(typed) <= maxUnsent:
-		a.unsent = append(a.unsent, typed...)
+		a.client.Send(wire.MethodInput, in) // Best effort: a broken connection shows in the stream.
+	case sizeOf(append(a.unsent, in)) <= maxUnsent:
+		a.unsent = append(a.unsent, in)
 	}
+}
+
+// sizeOf is about how many bytes inputs hold.
+func sizeOf(inputs []wire.Input) (n int) {
+	for _, in := range inputs {
+		n += len(in.Raw)
+		for _, text := range []*string{in.Text, in.Paste} {
+			if text != nil {
+				n += len(*text)
+			}
+		}
+		for _, chord := range in.Keys {
+			n += len(chord)
+		}
+	}
+	return n
 }
 
 // Resize tells the session the terminal's new size.

@@ -19,23 +19,42 @@ import (
 )
 
 const (
-	maxAction   = 4 << 10 // bytes of a request
+	maxAction   = 16 << 10 // bytes of a request
 	actionLimit = 15 * time.Second
 )
 
-// actions lets pages decide what agents ask for. A request must come from
-// den's own page, which alone has the token (the guard has seen it), and from a
-// process that is no agent's: an agent may have found the address.
+// actions lets pages act: decide what agents ask for, answer, send messages,
+// take over terminals and stop things. A request must come from den's own page,
+// which alone has the token (the guard has seen it), and from a process that is
+// no agent's: an agent may have found the address.
 type actions struct {
-	by  string // who decides, for audit logs
-	hub *hub
+	by    string // who acts, for audit logs
+	hub   *hub
+	audit *audit
+	taken chan struct{} // a token for each terminal that may still be taken over
 }
+
+// maxTaken is how many terminals pages can have taken over at a time; more are
+// refused.
+const maxTaken = 8
 
 // connKey is the context's key of a request's connection.
 type connKey struct{}
 
 func newActions(o Options, h *hub) *actions {
-	return &actions{by: "web page of " + o.User, hub: h}
+	by := "web page of " + o.User
+	return &actions{by: by, hub: h, audit: newAudit(o.Audit, by), taken: tokens(maxTaken)}
+}
+
+// route serves what pages can do.
+func (a *actions) route(mux *http.ServeMux) {
+	mux.HandleFunc("POST /api/decisions", act(a, a.decide))
+	mux.HandleFunc("POST /api/answers", act(a, a.answer))
+	mux.HandleFunc("POST /api/messages", act(a, a.message))
+	mux.HandleFunc("POST /api/orders", act(a, a.order))
+	mux.HandleFunc("POST /api/cells", act(a, a.answerCell))
+	mux.HandleFunc("POST /api/stops", act(a, a.stop))
+	mux.HandleFunc("GET "+takePath+"{id}", a.takeOver)
 }
 
 // refusal is why a request is not carried out.
@@ -51,8 +70,6 @@ func (a *actions) check(r *http.Request) *refusal {
 		return &refusal{http.StatusMisdirectedRequest, "den acts only under a name of this machine: use the address that it printed"}
 	case !httpguard.FromOwnPage(r):
 		return &refusal{http.StatusForbidden, "den acts only for its own page"}
-	case !isJSON(r.Header.Get("Content-Type")):
-		return &refusal{http.StatusUnsupportedMediaType, "a decision is JSON"}
 	}
 	return nil
 }
@@ -62,85 +79,81 @@ func isJSON(contentType string) bool {
 	return err == nil && kind == "application/json"
 }
 
-// decision is what a page sends.
-type decision struct {
-	Agent  string `json:"agent"`
-	ID     string `json:"id"`
-	Option string `json:"option"` // approve or deny
-	Always bool   `json:"always"`
-	Why    string `json:"why"`
+// deed is what a page asks for.
+type deed interface {
+	// valid says what is wrong with it.
+	valid() error
+	// entry is what the audit log has of it.
+	entry() AuditEntry
 }
 
-func readDecision(w http.ResponseWriter, r *http.Request) (decision, error) {
-	var d decision
-	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAction))
-	body.DisallowUnknownFields()
-	if err := body.Decode(&d); err != nil {
-		return d, fault.Errorf(fault.Usage, "read the decision: %w", err)
+// act makes a handler of an action: who asks is checked, what is asked for is
+// read, written down and done.
+func act[T deed](a *actions, do func(ctx context.Context, req T, processes []int) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		no := a.check(r)
+		if no == nil && !isJSON(r.Header.Get("Content-Type")) {
+			no = &refusal{http.StatusUnsupportedMediaType, "an action is JSON"}
+		}
+		if no != nil {
+			writeRefusal(w, no.status, fault.Errorf(fault.Denied, "%s", no.message))
+			return
+		}
+		req, err := readRequest[T](w, r)
+		var answer any
+		if err == nil {
+			answer, err = a.audit.around(req.entry(), func() (any, error) {
+				processes, err := callersOf(r.Context())
+				if err != nil {
+					return nil, err
+				}
+				ctx, cancel := context.WithTimeout(r.Context(), actionLimit)
+				defer cancel()
+				return do(ctx, req, processes)
+			})
+			a.hub.refresh() // whatever happened, the page shows what is true
+		}
+		writeActed(w, answer, err)
 	}
-	if _, err := body.Token(); !errors.Is(err, io.EOF) {
-		return d, fault.Errorf(fault.Usage, "read the decision: there is more than one")
-	}
-	if d.Agent == "" || d.ID == "" || d.Option != "approve" && d.Option != "deny" {
-		return d, fault.Errorf(fault.Usage, "a decision has an agent, an id, and approve or deny")
-	}
-	return d, nil
 }
 
-// decide carries out a decision of a page.
-func (a *actions) decide(w http.ResponseWriter, r *http.Request) {
-	if no := a.check(r); no != nil {
-		writeRefusal(w, no.status, fault.Errorf(fault.Denied, "%s", no.message))
-		return
-	}
-	d, err := readDecision(w, r)
+func writeActed(w http.ResponseWriter, answer any, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		writeRefusal(w, http.StatusRequestEntityTooLarge, err)
-		return
-	case err != nil:
-		writeError(w, err)
-		return
-	}
-	decided, err := a.keeperDecides(r, d)
-	a.hub.refresh() // whatever happened, the page shows what is true
-	switch {
 	case fault.KindOf(err) == fault.Busy: // somebody was faster, or it expired
 		writeRefusal(w, http.StatusConflict, err)
 	case err != nil:
 		writeError(w, err)
 	default:
-		writeJSON(w, http.StatusOK, decided)
+		writeJSON(w, http.StatusOK, answer)
 	}
 }
 
-// keeperDecides passes a decision on, with the processes that it is made by:
-// the keeper knows which are an agent's.
-func (a *actions) keeperDecides(r *http.Request, d decision) (keeper.Decided, error) {
-	var decided keeper.Decided
-	conn, ok := r.Context().Value(connKey{}).(net.Conn)
+func readRequest[T deed](w http.ResponseWriter, r *http.Request) (req T, err error) {
+	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAction))
+	body.DisallowUnknownFields()
+	if err := body.Decode(&req); err != nil {
+		return req, fault.Errorf(fault.Usage, "read the action: %w", err)
+	}
+	if _, err := body.Token(); !errors.Is(err, io.EOF) {
+		return req, fault.Errorf(fault.Usage, "read the action: there is more than one")
+	}
+	return req, req.valid()
+}
+
+// callersOf returns the processes at the other end of a request's connection.
+func callersOf(ctx context.Context) ([]int, error) {
+	conn, ok := ctx.Value(connKey{}).(net.Conn)
 	if !ok {
-		return decided, fault.Errorf(fault.Internal, "decide: the request has no connection")
+		return nil, fault.Errorf(fault.Internal, "act: the request has no connection")
 	}
 	processes, err := ownProcesses(conn)
 	if err != nil {
-		return decided, fault.Hintf(fault.Errorf(fault.Denied, "which program asks is not known: %w", err), "decide with 'den approvals'")
+		return nil, fault.Hintf(fault.Errorf(fault.Denied, "which program asks is not known: %w", err), "act in a terminal: 'den attention' names the commands")
 	}
-	if a.hub.place == nil {
-		return decided, fault.Errorf(fault.NotFound, "there is no workspace here")
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), actionLimit)
-	defer cancel()
-	c, err := a.hub.place.Dial(ctx, a.hub.version)
-	if err != nil {
-		return decided, err
-	}
-	defer c.Close() // Best effort: it was answered.
-	err = c.Call(ctx, keeper.MethodDecide, keeper.Decision{
-		ID: d.ID, Agent: d.Agent, Option: d.Option, Always: d.Always, By: a.by, Why: d.Why, For: processes,
-	}, &decided)
-	return decided, err
+	return processes, nil
 }
 
 // ownProcesses returns the processes at the other end of a connection, which
@@ -159,4 +172,49 @@ func ownProcesses(conn net.Conn) ([]int, error) {
 		err = fault.Errorf(fault.Denied, "it is one of user %d", uid)
 	}
 	return processes, err
+}
+
+// askKeeper makes one call to the workspace's keeper.
+func (a *actions) askKeeper(ctx context.Context, method string, params, result any) error {
+	if a.hub.place == nil {
+		return fault.Errorf(fault.NotFound, "there is no workspace here")
+	}
+	c, err := a.hub.place.Dial(ctx, a.hub.version)
+	if err != nil {
+		return err
+	}
+	defer c.Close() // Best effort: it was answered.
+	return c.Call(ctx, method, params, result)
+}
+
+// decision approves, denies or answers what an agent asks its harness for.
+type decision struct {
+	Agent  string `json:"agent"`
+	ID     string `json:"id"`
+	Option string `json:"option"` // approve, deny or answer
+	Text   string `json:"text"`   // of answer
+	Always bool   `json:"always"`
+	Why    string `json:"why"`
+}
+
+func (d decision) valid() error {
+	known := d.Option == "approve" || d.Option == "deny" || d.Option == "answer" && d.Text != ""
+	if d.Agent == "" || d.ID == "" || !known {
+		return fault.Errorf(fault.Usage, "a decision has an agent, an id, and approve, deny, or answer with a text")
+	}
+	return nil
+}
+
+func (d decision) entry() AuditEntry {
+	return AuditEntry{Action: "decide", Agent: d.Agent, Detail: joined(d.ID, d.Option, d.Why)}
+}
+
+// decide passes a decision on, with the processes that it is made by: the keeper
+// knows which are an agent's.
+func (a *actions) decide(ctx context.Context, d decision, processes []int) (any, error) {
+	var decided keeper.Decided
+	err := a.askKeeper(ctx, keeper.MethodDecide, keeper.Decision{
+		ID: d.ID, Agent: d.Agent, Option: d.Option, Text: d.Text, Always: d.Always, By: a.by, Why: d.Why, For: processes,
+	}, &decided)
+	return decided, err
 }

@@ -11,6 +11,7 @@ import (
 	"den/internal/fault"
 )
 
+// allowActions needs a Home for the audit log: newWorld has put it in.
 func allowActions(o *web.Options) { o.AllowActions, o.User = true, "tester" }
 
 // decision is a request as the page makes it.
@@ -125,7 +126,7 @@ func TestForgedDecisionsAreRefused(t *testing.T) {
 		body string
 		want int
 	}{
-		"too long":     {`{"agent":"coder","id":"k3f","option":"deny","why":"` + strings.Repeat("x", 5000) + `"}`, http.StatusRequestEntityTooLarge},
+		"too long":     {`{"agent":"coder","id":"k3f","option":"deny","why":"` + strings.Repeat("x", 20_000) + `"}`, http.StatusRequestEntityTooLarge},
 		"no JSON":      {`agent=coder`, http.StatusBadRequest},
 		"nothing":      {``, http.StatusBadRequest},
 		"two":          {goodDecision + goodDecision, http.StatusBadRequest},

@@ -34,6 +34,11 @@ func newTeam(t *testing.T) *team {
 	}
 	dir := t.TempDir()
 	config := "[workspace]\nname = \"crew\"\n"
+	tui, err := filepath.Abs("testdata/tui.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config += fmt.Sprintf("\n[[agents]]\nname = \"tui\"\nprovider = \"claude\"\nstart_command = [%q, %q]\nprompt_mode = \"none\"\nstate_source = \"screen\"\nprocess_names = [\"python3\"]\nready_delay_ms = 0\nemits_permission_warning = false\n", python, tui)
 	for _, name := range []string{"coder", "hasty", "thief"} {
 		config += fmt.Sprintf("\n[[agents]]\nname = %q\nagent = \"acp\"\nacp_command = [%q, %q]\n", name, python, agent)
 		if name == "hasty" {

@@ -2,15 +2,18 @@
 // and back in time.
 //
 // It reads files through [dashboard.Model] and asks a workspace's keeper for
-// its agents. It sends no session anything. Where [Options.AllowActions] is
-// set, pages can decide what agents ask permission for: the keeper does it.
+// its agents. It sends no session anything, unless [Options.AllowActions] is
+// set: then pages can decide, answer, send messages, take terminals over and stop
+// things. Each of these is checked, written down, and done by the keeper or by
+// the session's host.
 //
 // # Ownership
 //
 // [Server.Serve] owns the listener, one goroutine that looks at the Homes, one
 // that asks the keeper, one that looks at the agents that sleep and wake, and
 // the connections. A connection to a page owns its
-// reader and one goroutine for each screen that the page shows. All have ended
+// reader and one goroutine for each screen that the page shows; one that has
+// taken a terminal over owns a reader, too. All have ended
 // when Serve returns.
 //
 // # Bounds

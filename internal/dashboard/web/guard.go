@@ -53,7 +53,12 @@ func isPublic(r *http.Request) bool {
 // subprotocol, which is all that a page can send with a WebSocket.
 func (g *guard) admitted(r *http.Request) bool {
 	return httpguard.Equal(httpguard.TokenOf(r), g.token) ||
-		r.URL.Path == livePath && httpguard.Equal(httpguard.ProtocolTokenOf(r), g.token)
+		isSocket(r) && httpguard.Equal(httpguard.ProtocolTokenOf(r), g.token)
+}
+
+// isSocket reports whether a request is for a WebSocket.
+func isSocket(r *http.Request) bool {
+	return r.URL.Path == livePath || strings.HasPrefix(r.URL.Path, takePath)
 }
 
 // fromElsewhere reports whether another page asks. A link that leads to the

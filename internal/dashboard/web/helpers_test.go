@@ -94,7 +94,7 @@ func newWorld(t *testing.T, workspace string, change ...func(*web.Options)) *wor
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := web.Options{Model: m, Nights: agents, Words: w.words}
+	o := web.Options{Model: m, Nights: agents, Words: w.words, Audit: w.Home.PageActions()}
 	if workspace != "" {
 		p, err := keeper.At(workspace)
 		if err != nil {

@@ -54,7 +54,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.home, "home", "", "the own Home, a `DIR` (default $DEN_HOME, else ~/.den)")
 	f.StringVar(&o.file, "f", "den.toml", "the `FILE` of the workspace whose agents are shown")
 	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
-	f.BoolVar(&o.act, "allow-actions", false, "let the page approve and deny what agents ask for")
+	f.BoolVar(&o.act, "allow-actions", false, "let the page act: approve, answer, send messages, take over terminals, stop")
 	err := f.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -87,7 +87,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: &place, Version: Version, AllowActions: o.act, User: userName(), Addr: o.addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: &place, Version: Version, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: o.addr, Words: stderr})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,8 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -30,9 +32,10 @@ type Options struct {
 	// Nights has the agents that sleep and wake, or nil: none are shown.
 	Nights  *nights.Model
 	Version string
-	// AllowActions lets pages decide what agents ask for. The server must then
-	// listen on a loopback address.
+	// AllowActions lets pages act: decide, answer, send messages, take over
+	// terminals, stop. The server must then listen on a loopback address.
 	AllowActions bool
+	Audit        string    // the file that has all that pages did; only with AllowActions
 	User         string    // who uses the pages, for audit logs
 	Addr         string    // to listen on; "" = any port of the loopback interface
 	Words        io.Writer // takes what goes wrong in the server itself; or nil
@@ -48,7 +51,7 @@ type Server struct {
 	words    *log.Logger
 	pages    chan struct{} // a token for each page that may still connect
 	films    chan struct{} // a token for each recording that may still be made
-	actions  *actions      // or nil: pages decide nothing
+	actions  *actions      // or nil: pages only show
 	work     sync.WaitGroup
 
 	mu     sync.Mutex // guards the field below
@@ -73,6 +76,9 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		if !s.Loopback() {
 			err := fault.Errorf(fault.Usage, "serve the dashboard on %s: pages may act only where no other machine reaches them", o.Addr)
 			return nil, errors.Join(fault.Hintf(err, "leave out --allow-actions, or the address"), l.Close())
+		}
+		if err := os.MkdirAll(filepath.Dir(o.Audit), 0o700); err != nil {
+			return nil, errors.Join(fault.Errorf(fault.Storage, "make the place of the audit log: %w", err), l.Close())
 		}
 		s.actions = newActions(o, s.hub)
 	}
@@ -167,7 +173,7 @@ func (s *Server) routes() http.Handler {
 		s.routeChannels(mux)
 	}
 	if s.actions != nil {
-		mux.HandleFunc("POST /api/decisions", s.actions.decide)
+		s.actions.route(mux)
 	}
 	return mux
 }

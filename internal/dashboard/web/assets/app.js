@@ -4,6 +4,7 @@ import { change, fleetAddress, here, stands } from "./address.js";
 import { Agents } from "./agents.js";
 import { Channel, Channels } from "./channels.js";
 import { Attention } from "./attention.js";
+import { Doings } from "./doings.js";
 import { Fleet } from "./fleet.js";
 import { showLink } from "./link.js";
 import { Nights } from "./nights.js";
@@ -34,6 +35,7 @@ const stage = new Stage((at, clock) => {
   tick.moved(clock);
   stands(() => stage.at);
 });
+const doings = new Doings(() => stage.newest());
 const nights = new Nights(() => fleet.now());
 const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 
@@ -48,6 +50,8 @@ function heard(m) {
     fleet.list(m.homes.homes, m.homes.problem);
     agents.list(m.agents ?? null);
     attention.allow(m.actions ?? false);
+    doings.allow(m.actions ?? false);
+    document.body.dataset.acts = m.actions ? "yes" : "no";
     attention.list(m.agents?.attention ?? null);
     nights.list(m.kernels ?? null);
     if (m.agents && !channels) (channels = new Channels()).follow();
@@ -140,6 +144,7 @@ function describe(s) {
   if (opened === "tick") return tick.describe();
   const agent = agents.of(s);
   stage.describe(s, fleet.now(), agent, attention.of(agent));
+  doings.show(s, agent, attention.ofAgent(agent));
 }
 
 // needing is all that needs a person, what waits longest first: what the keeper
@@ -187,6 +192,7 @@ function shut() {
   document.body.dataset.session = "";
   retitle();
   $("stage").hidden = true;
+  doings.closed();
   wire.show({ large: "" });
   stage.close();
   fleet.render();
@@ -288,6 +294,8 @@ const inSession = {
   p: () => stage.pinned(),
   s: () => document.querySelector("[data-shot=png]").click(),
   z: () => stage.zoom(),
+  i: () => doings.take(),
+  m: () => { if (!$("message").hidden) $("message").click(); },
 };
 
 const inTick = {
@@ -300,7 +308,7 @@ const inTick = {
 
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
-  if (e.target.closest?.(".request")) return; // keys there press its buttons, and nothing else
+  if (e.target.closest?.(".request, .note-card, .doings, .typing")) return; // keys there press its buttons, and nothing else
   if (e.target.closest?.("#search input, dialog")) {
     if (e.key === "Escape" && e.target.id === "find") search.close();
     return;

@@ -3,6 +3,7 @@
 // requests have buttons.
 
 import { Request } from "./request.js";
+import { send } from "./wire.js";
 import { $, age, el, place, visible } from "./words.js";
 
 const labels = {
@@ -34,10 +35,14 @@ export class Attention {
     if (may === this.may) return;
     this.may = may;
     this.#requests.clear(); // their buttons are made with them
+    this.#notes.clear();
   }
 
   // of is how much of an agent waits.
-  of(agent) { return agent ? this.waiting.filter((w) => w.agent === agent.name).length : 0; }
+  of(agent) { return this.ofAgent(agent).length; }
+
+  // ofAgent is what of an agent waits.
+  ofAgent(agent) { return agent ? this.waiting.filter((w) => w.agent === agent.name) : []; }
 
   // list takes what the keeper tells; null: it does not answer, or there is
   // none. What is not known is not over, so the cards stay then.
@@ -69,7 +74,7 @@ export class Attention {
     const asked = new Map(this.waiting.map((w) => [w.id, w]));
     for (const w of asked.values()) {
       if (w.approval) this.#request(w).show(w);
-      else if (!this.#notes.get(w.id)?.is(w)) this.#notes.set(w.id, new Note(w, this.find(w.session)));
+      else if (!this.#notes.get(w.id)?.is(w)) this.#notes.set(w.id, new Note(w, this.find(w.session), this.may ? () => !this.#timer : null));
     }
     for (const id of this.#notes.keys()) if (!asked.has(id)) this.#notes.delete(id);
     for (const [id, card] of this.#requests) {
@@ -133,9 +138,10 @@ export class Attention {
   }
 }
 
-// Note is something that is not decided on the page.
+// Note is something that waits and is no request for permission.
 class Note {
-  constructor(w, session) {
+  // armed says whether a click counts; null where the page may not act.
+  constructor(w, session, armed) {
     this.w = w;
     this.told = JSON.stringify(w);
     this.when = el("time");
@@ -143,7 +149,35 @@ class Note {
     const ways = w.actions.map((x) => el("li", {}, el("code", {}, visible(x.command)), el("span", {}, visible(x.name))));
     this.root = el("article.note-card", { "data-key": w.id, "data-kind": w.kind },
       el("header", {}, el("b", {}, who), el("span.kind", { textContent: labels[w.kind] ?? w.kind }), this.when),
-      el("p.says", {}, visible(w.what)), el("p.evidence", {}, visible(w.evidence)), el("ul.ways", {}, ...ways));
+      el("p.says", {}, visible(w.what)), el("p.evidence", {}, visible(w.evidence)), armed ? this.#buttons(w, session, armed) : null, el("ul.ways", {}, ...ways));
+  }
+
+  // buttons decide it, where the page can: the others have commands alone.
+  #buttons(w, session, armed) {
+    const result = el("p.result", { role: "status", hidden: true });
+    const run = async (what) => {
+      if (!armed()) return;
+      result.hidden = false;
+      result.dataset.tone = "busy";
+      result.textContent = "…";
+      try {
+        await what();
+        result.textContent = "Done.";
+      } catch (err) {
+        result.dataset.tone = "bad";
+        result.replaceChildren(visible(err.message));
+      }
+    };
+    const button = (label, what) => el("button", { type: "button", onclick: () => run(what) }, visible(label));
+    const order = (label, order) => button(label, () => send("/api/orders", { agent: w.agent, order }));
+    const all = [];
+    if (w.kind === "question") {
+      const question = w.id.slice(`question:${w.agent}:`.length);
+      w.actions.filter((x) => /^\d+: /.test(x.name)).forEach((x, i) => all.push(button(x.name, () => send("/api/answers", { agent: w.agent, question, option: i + 1 }))));
+    }
+    if (w.kind === "quarantine") all.push(order("Reset", "reset"), order("Stop", "stop"));
+    if (session && ["question", "cell", "done", "failed"].includes(w.kind)) all.push(el("a.button", { href: `#/${session.id}`, textContent: "Look" }));
+    return all.length ? el("footer", {}, ...all, result) : null;
   }
 
   is(w) { return this.told === JSON.stringify(w); }

@@ -56,18 +56,26 @@ export class Request {
     const approve = [button("Approve", "approve", "approve", false), button("Always approve", "quiet", "approve", true)];
     const deny = [button("Deny", "deny", "deny", false), button("Always deny", "quiet", "deny", true)];
     const question = w.approval.request.kind === "question"; // it needs words, not a yes
-    if (question) this.say("It is answered with ‘den approvals answer’.", "over");
     if (w.cut) this.say("It is too long to be shown here whole. To approve it, read it with ‘den approvals -j’.", "bad");
-    this.foot.replaceChildren(...(w.cut || question ? [] : [approve[0]]), deny[0], this.why, el("span.always", {}, ...(w.cut || question ? [] : [approve[1]]), deny[1]));
+    if (question && !w.cut) return this.#answers(w, deny[0]);
+    this.foot.replaceChildren(...(w.cut ? [] : [approve[0]]), deny[0], this.why, el("span.always", {}, ...(w.cut ? [] : [approve[1]]), deny[1]));
   }
 
-  async #decide(option, always) {
+  // answers has a button for each choice of a question, and a field for words.
+  #answers(w, deny) {
+    const choices = (w.approval.request.choices ?? []).map((c) => el("button.approve", { type: "button", onclick: () => this.#decide("answer", false, c) }, visible(c)));
+    const words = el("input", { type: "text", maxLength: 4000, placeholder: "Another answer", autocomplete: "off", "aria-label": "Answer" });
+    const form = el("form", { onsubmit: (e) => { e.preventDefault(); if (words.value.trim()) this.#decide("answer", false, words.value); } }, words, el("button", { textContent: "Answer" }));
+    this.foot.replaceChildren(...choices, form, deny);
+  }
+
+  async #decide(option, always, text = "") {
     if (!this.o.armed() || this.busy || this.ended) return;
     this.busy = true;
     this.root.dataset.busy = "yes";
-    this.say(option === "approve" ? "Approving …" : "Denying …", "busy");
+    this.say({ approve: "Approving …", deny: "Denying …" }[option] ?? "Answering …", "busy");
     try {
-      const d = await send("/api/decisions", { agent: this.agent, id: this.approval, option, always, why: this.why.value.trim() });
+      const d = await send("/api/decisions", { agent: this.agent, id: this.approval, option, always, text, why: text ? "" : this.why.value.trim() });
       this.end({ state: d.state, always: d.always, note: d.note, by: "this page" });
     } catch (err) {
       if (!this.ended) this.say(err.message, "bad"); // else it was told how it ended

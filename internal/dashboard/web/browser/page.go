@@ -131,6 +131,26 @@ func (p *Page) Until(ctx context.Context, expression string) error {
 	}
 }
 
+// Grant gives the tab a permission of the browser, such as "notifications".
+func (p *Page) Grant(ctx context.Context, permission string) error {
+	return p.b.call(ctx, "", "Browser.grantPermissions", map[string]any{"permissions": []string{permission}, "browserContextId": p.identity}, nil)
+}
+
+// Before has a script run in pages before their own.
+func (p *Page) Before(ctx context.Context, script string) error {
+	return p.Call(ctx, "Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": script}, nil)
+}
+
+// PressControl presses a key while Control is held.
+func (p *Page) PressControl(ctx context.Context, key string) error {
+	for _, kind := range []string{"rawKeyDown", "keyUp"} {
+		if err := p.Call(ctx, "Input.dispatchKeyEvent", map[string]any{"type": kind, "key": key, "modifiers": 2}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Press presses a key and lets it go.
 func (p *Page) Press(ctx context.Context, key string) error {
 	ev := map[string]any{"type": "keyDown", "key": key}

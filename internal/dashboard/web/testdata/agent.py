@@ -3,6 +3,7 @@
     run COMMAND            asks for permission, and runs the command if it gets it
     decide URL AGENT ID    approves a request by itself, on the dashboard's page
     decide-hidden ...      the same from a process that hides whose it is
+    post URL WHAT BODY     sends another action to the page; post-hidden as above
 """
 
 import json
@@ -13,12 +14,15 @@ import urllib.request
 
 
 def decide(url, agent, approval):
+    return post(url, "decisions", json.dumps({"agent": agent, "id": approval, "option": "approve"}))
+
+
+def post(url, what, body):
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     root, token = url.split("/#token=")
-    body = json.dumps({"agent": agent, "id": approval, "option": "approve"}).encode()
     headers = {"Content-Type": "application/json", "Origin": root, "Sec-Fetch-Site": "same-origin", "Authorization": f"Bearer {token}"}
     try:
-        return opener.open(urllib.request.Request(root + "/api/decisions", body, headers)).read().decode()
+        return opener.open(urllib.request.Request(root + "/api/" + what, body.encode(), headers)).read().decode()
     except urllib.error.HTTPError as err:
         return f"{err.code} {err.read().decode()}"
 
@@ -49,8 +53,11 @@ def prompted(text):
         return "ran"
     if verb == "decide":
         return decide(*rest.split())
-    if verb == "decide-hidden":
-        return subprocess.run([sys.executable, __file__, *rest.split()], env={}, capture_output=True, text=True, check=True).stdout
+    if verb == "post":
+        return post(*rest.split(" ", 2))
+    if verb in ("decide-hidden", "post-hidden"):
+        words = rest.split(" ", 2)
+        return subprocess.run([sys.executable, __file__, verb, *words], env={}, capture_output=True, text=True, check=True).stdout
     return "what?"
 
 
@@ -72,6 +79,6 @@ def serve():
 
 
 if len(sys.argv) > 1:
-    print(decide(*sys.argv[1:]))
+    print((post if sys.argv[1] == "post-hidden" else decide)(*sys.argv[2:]))
 else:
     serve()
