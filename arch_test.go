@@ -135,8 +135,9 @@ var allowed = map[string][]string{
 		"internal/fault", "internal/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",
 	},
 	"internal/harness/ipc":   {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
+	"internal/harness/turns": {"internal/fault", "internal/journal", "internal/render/redact"},
 	"internal/harness/onirc": {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":       {"internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc"},
+	"internal/harness":       {"internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/fault"},
 	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},
@@ -226,7 +227,7 @@ var allowed = map[string][]string{
 	"internal/dashboard/web": {
 		"internal/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/render", "internal/render/film", "internal/keeper", "internal/rpc", "internal/httpguard", "internal/irc/ircd/history",
-		"internal/agent", "internal/journal", "internal/keys", "internal/pty", "internal/session", "internal/supervise", "internal/wire",
+		"internal/agent", "internal/harness/turns", "internal/journal", "internal/keys", "internal/pty", "internal/session", "internal/supervise", "internal/wire",
 	},
 	"internal/dashboard/web/browser":   {"internal/fault"},                                    // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/pty"}, // for tests
@@ -239,7 +240,7 @@ var allowed = map[string][]string{
 		"internal/plainjson", "internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/runner/remote/holder", "internal/podhost",
+		"internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost",
 		"internal/plainjson", "internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",

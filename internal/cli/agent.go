@@ -17,7 +17,7 @@ import (
 func (a *app) agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agent",
-		Short:   "Manage one agent: start, stop, nudge, answer, peek, attach, logs, explain",
+		Short:   "Manage one agent: start, stop, nudge, answer, peek, attach, logs, turns, explain",
 		Example: "  den agent nudge greeter 'echo hello'\n  den agent peek greeter\n  den agent logs greeter",
 		GroupID: groupAgent,
 		Args:    unknownVerb,
@@ -34,7 +34,7 @@ func (a *app) agentCmd() *cobra.Command {
 	for _, o := range orders {
 		cmd.AddCommand(a.orderCmd(o.order, o.short))
 	}
-	cmd.AddCommand(a.askCmd(), a.agentAnswerCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
+	cmd.AddCommand(a.askCmd(), a.agentAnswerCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.turnsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
 	return cmd
 }
 
@@ -188,6 +188,9 @@ func (a *app) printEvent(e keeper.Event) error {
 	}
 	if code, ok := e.Detail["exit_code"]; ok {
 		fmt.Fprintf(a.text, " (exit %v)", code)
+	}
+	if by, ok := e.Detail["by"]; ok && by != "" {
+		fmt.Fprintf(a.text, ", by %v", by)
 	}
 	if note, ok := e.Detail["note"]; ok && e.Type == keeper.EventState {
 		fmt.Fprintf(a.text, ", %v", note)

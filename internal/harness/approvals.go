@@ -79,6 +79,7 @@ func (h *Harness) approvalTold(a permission.Approval) {
 		return // it is being opened, and tells what an earlier harness left
 	}
 	h.runner.SetQuestion(h.openQuestion())
+	h.noteApproval(a)
 	text := requestText(a.Request)
 	if a.State != permission.Open {
 		h.screen.Notef("%s %s: %s", a.ID, a.State, decidedText(a))

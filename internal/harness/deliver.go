@@ -10,6 +10,7 @@ import (
 	"den/internal/budget"
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
+	"den/internal/harness/turns"
 	"den/internal/runner"
 	"den/internal/webhook"
 )
@@ -107,9 +108,11 @@ type listener Harness
 
 func (l *listener) TurnBegan(p runner.Prompt, attempt int) {
 	l.active.Note()
-	if isWhisper := l.over.supervisor.Heard(p.ID); attempt == 1 {
+	isWhisper := l.over.supervisor.Heard(p.ID)
+	if attempt == 1 {
 		l.over.collector.Begin(!isWhisper && !decodeRoute(p.Route).Bot)
 	}
+	(*Harness)(l).noteBegin(p, attempt, isWhisper)
 	l.screen.turnBegan(p, attempt)
 	l.counted = budget.Usage{}
 	(*Harness)(l).spend(budget.Usage{Turns: 1}) // whatever becomes of it
@@ -127,6 +130,7 @@ func (l *listener) Happened(p runner.Prompt, e runner.Event) {
 	if e.Kind == runner.Used {
 		(*Harness)(l).used(*e.Usage)
 	}
+	(*Harness)(l).noteEvent(p, e)
 	l.over.collector.Event(e)
 	l.screen.happened(e)
 }
@@ -146,6 +150,7 @@ func (h *Harness) used(u runner.Usage) {
 func (l *listener) TurnEnded(p runner.Prompt, o runner.Outcome) {
 	h := (*Harness)(l)
 	h.active.Note()
+	h.noteEnd(p, o)
 	h.screen.turnEnded(o)
 	h.endOfTurn(o)
 	h.mu.Lock()
@@ -194,6 +199,7 @@ func (l *listener) Interrupted(p runner.Prompt, f *runner.Failure, until time.Ti
 	l.over.collector.End(ownFault(f))
 	l.screen.Notef("the turn failed: %s; den goes on at %s", f.WithAdvice(), until.Format("15:04:05"))
 	h := (*Harness)(l)
+	h.noteFailure(p, f, until)
 	h.tellWaiting(p, f, until)
 	h.callPerson(p, f)
 }
@@ -212,6 +218,7 @@ func (h *Harness) callPerson(p runner.Prompt, f *runner.Failure) {
 // GaveUp tells of an agent that is left alone.
 func (l *listener) GaveUp(f *runner.Failure, until time.Time) {
 	l.screen.Notef("the agent failed too often: it is left alone until %s", until.Format("15:04:05"))
+	(*Harness)(l).note(turns.Entry{Kind: turns.Note, Text: "the agent failed too often: it is left alone until " + until.Format("15:04:05")})
 	text := fmt.Sprintf("%s failed too often and is left alone until %s: %s", l.config.Nick, until.Format("15:04"), f.WithAdvice())
 	(*Harness)(l).notify(webhook.AgentError, webhook.Critical, "circuit", text)
 }

@@ -18,6 +18,7 @@ import (
 	"den/internal/fault"
 	"den/internal/filelock"
 	"den/internal/harness/ipc"
+	"den/internal/harness/turns"
 	"den/internal/permission"
 	"den/internal/rpc"
 	"den/internal/runner"
@@ -51,19 +52,20 @@ type Harness struct {
 	screen   *Screen
 	clock    func() time.Time
 
-	runner *runner.Runner
-	broker *permission.Broker
-	over   oversight
-	buffer *buffer
-	awake  *wakeUp
-	chat   Chat // nil without channels
-	peers  peers
-	places *places
-	rooms  gathering
-	owner  ownerQuestions
-	work   *workload // nil where nobody is told of its end
-	server *ipc.Server
-	active *supervise.Activity
+	runner  *runner.Runner
+	broker  *permission.Broker
+	over    oversight
+	buffer  *buffer
+	awake   *wakeUp
+	chat    Chat // nil without channels
+	peers   peers
+	places  *places
+	rooms   gathering
+	owner   ownerQuestions
+	work    *workload // nil where nobody is told of its end
+	turnLog *turns.Log
+	server  *ipc.Server
+	active  *supervise.Activity
 
 	end        context.CancelFunc
 	background sync.WaitGroup // messages that nobody waits for
@@ -77,10 +79,12 @@ type Harness struct {
 	toldFailure string       // as well, of a failure that needs a person
 	counted     budget.Usage // what the running attempt has spent; the listener's own
 
-	mu     sync.Mutex // guards the fields below
-	said   string     // the first line of the agent's last words
-	asking []*asker   // irc_ask requests that wait
-	turns  map[string][]chan runner.Outcome
+	mu      sync.Mutex        // guards the fields below
+	said    string            // the first line of the agent's last words
+	turnNow string            // the id of the turn that runs, or ""
+	askedIn map[string]string // the turns of approvals that wait, by their ids
+	asking  []*asker          // irc_ask requests that wait
+	turns   map[string][]chan runner.Outcome
 }
 
 // Run runs a harness until the context ends or somebody shuts it down.
@@ -97,7 +101,7 @@ func Run(ctx context.Context, o Options) error {
 	defer end()
 	h := &Harness{
 		config: o.Config, stateDir: o.StateDir, options: o, screen: o.Screen, clock: o.Clock, end: end, started: o.Clock(),
-		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: supervise.NewActivity(), turns: map[string][]chan runner.Outcome{},
+		joined: make(chan struct{}), delivered: make(chan struct{}, 1), active: supervise.NewActivity(), turns: map[string][]chan runner.Outcome{}, askedIn: map[string]string{},
 		rooms: newGathering(), owner: newOwnerQuestions(),
 	}
 	return h.run(ctx)
@@ -113,6 +117,9 @@ func (h *Harness) run(ctx context.Context) (err error) {
 		return err
 	}
 	if h.places, err = openPlaces(filepath.Join(h.stateDir, "places.json")); err != nil {
+		return err
+	}
+	if h.turnLog, err = turns.Open(h.stateDir); err != nil {
 		return err
 	}
 	if h.runner, err = h.newRunner(); err != nil {
@@ -367,7 +374,7 @@ func (h *Harness) typed(line string) {
 	if strings.TrimSpace(line) == runner.CompactPrompt {
 		_, err = h.compact(context.Background(), ipc.Request{}, nil)
 	} else {
-		_, err = h.runner.SendPrompt(runner.Prompt{Text: line})
+		_, err = h.runner.SendPrompt(runner.Prompt{Text: line, Route: Route{Kind: RouteScreen}.encode()})
 	}
 	if err != nil {
 		h.screen.Notef("not taken: %v", err)

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"den/internal/conversation"
@@ -138,7 +139,7 @@ func takenOf(r conversation.Receipt) ipc.Taken {
 }
 
 func (h *Harness) takePrompt(_ context.Context, r ipc.Request, _ *ipc.Client) (any, error) {
-	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message})
+	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: Route{Kind: RouteNudge}.encode()})
 	return takenOf(receipt), err
 }
 
@@ -165,7 +166,7 @@ func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (a
 	}
 	ended := h.awaitTurn(r.MessageID) // before it is sent, so that its end is not missed
 	defer h.forgetTurn(r.MessageID, ended)
-	route := Route{Kind: RouteAsker, Bot: len(r.Callers) > 0}
+	route := Route{Kind: RouteAsker, Sender: strings.Join(r.Callers, ", "), Bot: len(r.Callers) > 0}
 	receipt, err := h.runner.SendPrompt(runner.Prompt{ID: r.MessageID, Text: r.Message, Route: route.encode()})
 	if err != nil {
 		return nil, err

@@ -18,6 +18,9 @@ type RouteKind string
 const (
 	RouteChannel RouteKind = "irc"
 	RouteAsker   RouteKind = "ask" // somebody waits on the socket, or looks later
+	// The answers to these go nowhere but on the screen.
+	RouteNudge  RouteKind = "nudge"  // a message that nobody waits for
+	RouteScreen RouteKind = "screen" // a line that was typed on it
 )
 
 func (r Route) encode() string {

@@ -34,10 +34,11 @@ type hub struct {
 	kernels json.RawMessage // or nil: there are no agents that sleep and wake
 	rev     uint64          // counts the changes
 	pages   map[chan<- struct{}]bool
+	minds   map[string]string // where harnesses keep their files, by agent
 }
 
 func newHub(o Options) *hub {
-	return &hub{place: o.Workspace, nights: o.Nights, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}}
+	return &hub{place: o.Workspace, nights: o.Nights, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}, minds: map[string]string{}}
 }
 
 // watch keeps the listing up to date until ctx ends.
@@ -120,6 +121,7 @@ func (h *hub) ps(ctx context.Context) json.RawMessage {
 	c, err := h.place.Dial(ctx, h.version)
 	if err == nil {
 		if err = c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &w.Ps); err == nil {
+			h.keepMinds(w.Agents)
 			w.Attention, err = askAttention(ctx, c)
 		}
 		c.Close() // Best effort: it was read, or not.

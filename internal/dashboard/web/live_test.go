@@ -236,10 +236,10 @@ func TestAgents(t *testing.T) {
 	w.Do("up", "-f", file)
 	t.Cleanup(func() { w.Do("down", "-f", file) })
 	p := w.browse(1200, 800)
-	p.until(`/writer\s+running\s+running\s+den\/crew\/writer, 1 dirty/.test(document.getElementById("agents").innerText)`)
+	p.until(`/writer\s+\w*\s*running\s+running\s+den\/crew\/writer, 1 dirty/.test(document.getElementById("agents").innerText)`)
 	p.shoot("agents-table")
 	p.until(`document.querySelector("#agents a") !== null`) // the keeper may know the agent before its session is listed
 	p.eval(`document.querySelector("#agents a").click()`, nil)
-	p.until(`/agent writer\s*wanted running, running\s*den\/crew\/writer, 1 dirty/.test(document.getElementById("stage-agent").innerText)`)
+	p.until(`/agent writer\s*running\s*den\/crew\/writer, 1 dirty/.test(document.getElementById("stage-agent").innerText)`)
 	p.shoot("agents")
 }

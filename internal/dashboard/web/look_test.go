@@ -128,3 +128,49 @@ func TestLookAtRequests(t *testing.T) {
 		}
 	}
 }
+
+// pictures leaves pictures of what the page shows, in both themes, wide and narrow.
+func (p *tab) pictures(name string) {
+	p.t.Helper()
+	ctx := within(p.t)
+	for _, theme := range []string{"dark", "light"} {
+		p.must(p.page.Prefer(ctx, theme))
+		p.until(`document.documentElement.dataset.theme === "` + theme + `"`)
+		for kind, width := range map[string]int{"wide": 1200, "narrow": 375} {
+			p.must(p.page.Size(ctx, width, 800, 1))
+			p.until(fmt.Sprintf(`innerWidth === %d`, width))
+			p.until(`document.documentElement.scrollWidth <= innerWidth`)
+			p.shoot(name + "-" + kind + "-" + theme)
+		}
+	}
+}
+
+// TestLookAtActions leaves pictures of a conversation, and of what can be done.
+func TestLookAtActions(t *testing.T) {
+	if *shots == "" {
+		t.Skip("pictures for people: go test -run Look -shots DIR")
+	}
+	w := newTeam(t)
+	for _, text := range []string{"run make -j4 test # the whole suite, please", "Why is that so?"} {
+		answer := w.ask("coder", text)
+		if strings.HasPrefix(text, "run") {
+			w.Do("approvals", "deny", w.open("coder").ID, "--why", "run the tests of one package first")
+		}
+		<-answer
+	}
+	w.ask("coder", "run git push --force origin main")
+	w.open("coder")
+	w.Do("agent", "nudge", "--no-wait", "tui", "work")
+	p := w.browse(1200, 800)
+	p.until(`document.querySelectorAll("#asks .request, #asks .note-card").length === 2`)
+	p.pictures("waiting")
+	p.eval(`location.hash = "#/talk/coder"`, nil)
+	p.until(`document.querySelectorAll("#turns [data-kind=asked]").length === 2`)
+	p.pictures("talk")
+	p.openSession(w.Dir(w.agentSession("tui")).ID)
+	p.until(`document.querySelectorAll("#asked button").length === 3`)
+	p.pictures("acting")
+	p.eval(`document.getElementById("take").click()`, nil)
+	p.until(`document.body.dataset.taken === "yes"`)
+	p.pictures("taken")
+}

@@ -171,6 +171,7 @@ func (s *Server) routes() http.Handler {
 	}
 	if s.hub.place != nil {
 		s.routeChannels(mux)
+		mux.HandleFunc("GET /api/turns", answered(s.turns))
 	}
 	if s.actions != nil {
 		s.actions.route(mux)

@@ -4,6 +4,7 @@
 //   #/?q=build&all=1        the sessions, filtered
 //   #/?find=error           … and what is searched for in them
 //   #/ID?t=83.25            a session, 83.25 s after its start
+//   #/talk/NAME?n=120       the conversation of an agent, at its 120th entry
 
 import "./token.js"; // which takes the token out of the address
 
@@ -24,7 +25,7 @@ export function here() {
   const t = Number(query.get("t") ?? NaN);
   return {
     path: path.split("/").map(decoded), filter: query.get("q") ?? "", all: query.has("all"),
-    filtered: query.has("q") || query.has("all"), find: query.get("find") ?? "", at: t >= 0 ? Math.round(t * 1e9) : null,
+    filtered: query.has("q") || query.has("all"), find: query.get("find") ?? "", n: Number(query.get("n") ?? 0) || 0, at: t >= 0 ? Math.round(t * 1e9) : null,
   };
 }
 

@@ -1,7 +1,8 @@
 // The agents of the workspace, as its keeper tells: what is wanted, what is,
 // and why.
 
-import { $, age, el, shortName, treeText } from "./words.js";
+import { talkAddress } from "./talk.js";
+import { $, age, el, shortName, treeText, visible } from "./words.js";
 
 const tones = { running: "good", starting: "busy", stopping: "busy", quarantined: "bad", unknown: "bad" };
 
@@ -15,6 +16,9 @@ export class Agents {
     this.render();
   }
 
+  // named is an agent by its name, or null.
+  named(name) { return this.#known?.agents.find((a) => a.name === name) ?? null; }
+
   // of is the agent that lives in a session, or null.
   of(session) {
     return this.#known?.agents.find((a) => [session.session, session.id, shortName(session)].includes(a.session)) ?? null;
@@ -27,7 +31,7 @@ export class Agents {
     const head = el("header", {}, el("h2", { textContent: w.workspace || "Workspace" }), el("p", { textContent: w.unknown ?? w.problem ?? w.config, className: w.unknown || w.problem ? "problem" : "" }));
     const trees = w.agents.some((a) => a.worktree);
     const rows = w.agents.map((a) => this.#row(a, now, trees));
-    const columns = ["agent", "wanted", "actual", ...(trees ? ["worktree"] : []), "why", "restarts", "since"];
+    const columns = ["agent", "needs you", "wanted", "actual", ...(trees ? ["worktree"] : []), "what", "restarts", "since"];
     const table = el("table", {}, el("thead", {}, el("tr", {}, ...columns.map((t) => el("th", { textContent: t, scope: "col" })))), el("tbody", {}, ...rows));
     box.replaceChildren(head, ...(rows.length ? [el("div.scroll", {}, table)] : []));
   }
@@ -35,9 +39,14 @@ export class Agents {
   #row(a, now, trees) {
     const s = this.find(a.session);
     const name = s ? el("a", { href: `#/${s.id}`, textContent: a.name }) : el("span", { textContent: a.name });
+    const need = a.attention?.state ?? "";
+    const asks = a.question?.text ?? (["asking", "failed"].includes(need) ? a.attention.what : "");
+    const talk = a.mind ? el("a.talk-link", { href: talkAddress(a.name), textContent: "conversation" }) : null;
     const actual = el("td", {}, el("i.dot", { "data-tone": tones[a.actual] ?? "over" }), a.actual);
     const since = Date.parse(a.since);
-    return el("tr", {}, el("th", { scope: "row" }, name), el("td", { textContent: a.wanted }), actual, ...(trees ? [el("td.tree", { textContent: treeText(a.worktree), title: a.worktree?.path ?? "" })] : []), el("td.why", { textContent: a.why }),
+    return el("tr", { "data-need": need }, el("th", { scope: "row" }, name, talk), el("td", {}, need ? el("span.need", { "data-state": need, textContent: need }) : ""), el("td", { textContent: a.wanted }), actual,
+      ...(trees ? [el("td.tree", { textContent: treeText(a.worktree), title: a.worktree?.path ?? "" })] : []),
+      el("td.why", {}, asks ? el("b.asks", {}, visible(asks)) : a.why),
       el("td.number", { textContent: a.restarts || "" }), el("td.number", { textContent: since > 0 ? age((now - since) * 1e6) : "" }));
   }
 }

@@ -11,13 +11,14 @@ import { Nights } from "./nights.js";
 import { Notify } from "./notify.js";
 import { Search } from "./search.js";
 import { Stage } from "./stage.js";
+import { Talk } from "./talk.js";
 import { Tick } from "./tick.js";
 import { Wire } from "./wire.js";
 import { $, shortName, waitsForYou } from "./words.js";
 
 let wire = null;
 let told = "";
-let opened = ""; // the session that the stage shows, or "tick", or "channel"
+let opened = ""; // the session that the stage shows, or "tick", "channel" or "talk"
 
 // What was drawn, for measurements.
 const drawn = globalThis.denDrawn = { large: 0, thumbs: 0, first: 0 };
@@ -40,6 +41,7 @@ const nights = new Nights(() => fleet.now());
 const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 
 const channel = new Channel();
+const talk = new Talk((name) => agents.named(name), (name) => fleet.named(name));
 let channels = null; // or what follows them
 const search = new Search(() => fleet.order().map((id) => fleet.find(id)).filter(Boolean));
 
@@ -53,6 +55,7 @@ function heard(m) {
     doings.allow(m.actions ?? false);
     document.body.dataset.acts = m.actions ? "yes" : "no";
     attention.list(m.agents?.attention ?? null);
+    talk.allow(m.actions ?? false);
     nights.list(m.kernels ?? null);
     if (m.agents && !channels) (channels = new Channels()).follow();
     route();
@@ -79,7 +82,8 @@ function route(moved = false) {
     return;
   }
   if (what === "channel" && name) return openChannel(name);
-  if (opened === "tick" || opened === "channel") shut();
+  if (what === "talk" && name) return openTalk(name, to.n, moved);
+  if (opened === "tick" || opened === "channel" || opened === "talk") shut();
   const s = what ? fleet.find(what) : null;
   if (s && opened === s.id) {
     describe(s);
@@ -140,6 +144,18 @@ function openChannel(name) {
   retitle();
 }
 
+function openTalk(name, n, moved) {
+  const fresh = opened !== "talk" || talk.name !== name;
+  if (opened !== "talk") {
+    if (opened) shut();
+    opened = "talk";
+    document.body.dataset.view = "channel";
+  }
+  talk.open(name, n);
+  if (!fresh && moved) talk.go(n);
+  retitle();
+}
+
 function describe(s) {
   if (opened === "tick") return tick.describe();
   const agent = agents.of(s);
@@ -180,13 +196,14 @@ function retitle() {
   $("waits").textContent = waitsForYou(count);
   const icon = count ? `/assets/icons/${Math.min(count, 10)}` : "/assets/icon.svg";
   if ($("icon").getAttribute("href") !== icon) $("icon").setAttribute("href", icon);
-  const shown = opened === "channel" ? `${channel.name} · ` : opened === "tick" ? `${tick.title} · ` : opened && stage.session ? `${shortName(stage.session)} · ` : "";
+  const shown = opened === "talk" ? `${talk.name} · ` : opened === "channel" ? `${channel.name} · ` : opened === "tick" ? `${tick.title} · ` : opened && stage.session ? `${shortName(stage.session)} · ` : "";
   document.title = `${waits}${shown}den`;
 }
 
 function shut() {
   if (opened === "tick") tick.close();
   if (opened === "channel") channel.close();
+  if (opened === "talk") talk.close();
   opened = "";
   document.body.dataset.view = "fleet";
   document.body.dataset.session = "";
@@ -298,6 +315,13 @@ const inSession = {
   m: () => { if (!$("message").hidden) $("message").click(); },
 };
 
+const inTalk = {
+  ArrowUp: () => talk.step(-1),
+  ArrowDown: () => talk.step(1),
+  Home: () => talk.first(),
+  End: () => talk.newest(),
+};
+
 const inTick = {
   ...inSession,
   ArrowUp: () => tick.other(-1),
@@ -308,7 +332,7 @@ const inTick = {
 
 addEventListener("keydown", (e) => {
   if (e.ctrlKey || e.metaKey || e.altKey || $("help").open) return;
-  if (e.target.closest?.(".request, .note-card, .doings, .typing")) return; // keys there press its buttons, and nothing else
+  if (e.target.closest?.(".request, .note-card, .doings, .typing, .say")) return; // keys there press its buttons, and nothing else
   if (e.target.closest?.("#search input, dialog")) {
     if (e.key === "Escape" && e.target.id === "find") search.close();
     return;
@@ -323,7 +347,7 @@ addEventListener("keydown", (e) => {
     return;
   }
   if (e.key === " " && e.target.matches?.("button, summary, a")) return; // it presses that
-  const act = (opened === "channel" ? {} : opened === "tick" ? inTick : opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
+  const act = (opened === "channel" ? {} : opened === "talk" ? inTalk : opened === "tick" ? inTick : opened ? inSession : inFleet)[e.key] ?? everywhere[e.key];
   if (!act) return;
   e.preventDefault();
   act(e);

@@ -242,7 +242,7 @@ class Card {
     this.last.textContent = lastLine(this.screen);
     this.canvas.parentElement.style.background = this.screen.bg;
     this.canvas.classList.add("drawn");
-    if (this.resize()) return;
+    if (this.resize() || !this.easel.cw) return; // one that is not shown has no size: it is drawn when it has
     this.easel.paint(this.screen, rows);
   }
 

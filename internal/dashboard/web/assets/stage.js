@@ -7,6 +7,7 @@ import { Hits } from "./hits.js";
 import { askToOpen, linkAt } from "./links.js";
 import { Pin } from "./pin.js";
 import { Screen } from "./screen.js";
+import { talkAddress } from "./talk.js";
 import { Timeline } from "./timeline.js";
 import { $, clock, el, ending, isActive, lived, shortName, span, tone, treeText, waitsForYou, wall } from "./words.js";
 import { Latest, ask, save } from "./wire.js";
@@ -122,8 +123,9 @@ export class Stage {
     $("facts").replaceChildren(...facts.map(([k, v]) => el("div", {}, el("dt", { textContent: k }), el("dd", { textContent: v }))));
     const box = $("stage-agent");
     box.hidden = !agent;
-    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: `wanted ${agent.wanted}, ${agent.actual}` }),
+    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: agent.wanted === agent.actual ? agent.actual : `${agent.actual}, wanted ${agent.wanted}` }),
       ...(agent.worktree ? [el("span.tree", { textContent: treeText(agent.worktree), title: agent.worktree.path })] : []), el("span.why", { textContent: agent.why }),
+      ...(agent.mind ? [el("a.asks", { href: talkAddress(agent.name), textContent: "Conversation" })] : []),
       ...(waits ? [el("a.asks", { href: "#/", textContent: waitsForYou(waits) })] : []));
     this.#links();
   }
