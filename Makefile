@@ -104,8 +104,13 @@ image: build ## den's image as bin/den-image.tar, for clusters: it has the keepe
 test-kubernetes: build ## agents in pods of a real one-node cluster, which is built (once), started and removed; needs root
 	cd deploy/charttest && $(GO) test -count 1 ./...
 	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) sh -c '\
-		$(GO) test -count 1 -timeout 60m -v ./internal/provider/kubernetes/ && \
+		$(GO) test -race -count 1 -parallel 16 -timeout 60m -v ./internal/provider/kubernetes/ && \
 		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/dend/'
+
+.PHONY: bench-kubernetes
+bench-kubernetes: build ## agents in pods: 10, 50 and 200 on simulated nodes, 20 real ones, latencies beside kubectl; needs root
+	cd bench && $(GO) build -o ../bin/bench .
+	sh scripts/test-kubernetes $(BIN) bin/bench -den $(BIN) -only kubernetes
 
 # Chat servers and clients that den's own are tested with.
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux

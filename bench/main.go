@@ -42,6 +42,7 @@ var suites = []struct {
 	{"mcp", mcpServers},
 	{"terminals", terminals},
 	{"tasks", tasks},
+	{"kubernetes", kubernetes},
 }
 
 // bench is what a suite needs to know.
