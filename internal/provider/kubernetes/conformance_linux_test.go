@@ -133,7 +133,8 @@ func TestConformance(t *testing.T) {
 		if proxies[root] == nil {
 			proxies[root] = newProxy(t, c.kubeconfig)
 		}
-		return func(o *kubernetes.Options) { o.Cluster.Kubeconfig = workspace.Path(proxies[root].kubeconfig) }
+		config := workspace.Path(proxies[root].kubeconfig)
+		return func(o *kubernetes.Options) { o.Cluster.Kubeconfig = config }
 	}
 	providertest.Run(t, providertest.Harness{
 		New: func(t *testing.T) provider.Provider {
