@@ -504,7 +504,7 @@ func (c cluster) fillDisk(t *testing.T) (free func()) {
 			t.Error(err)
 		}
 		// A node whose disk is full removes images that nothing runs from.
-		for _, image := range []string{"box", "den"} {
+		for _, image := range []string{"pause", "box", "den"} {
 			if out, err := exec.Command("ctr", "-a", filepath.Join(dir, "c.sock"), "-n", "k8s.io", "images", "import", filepath.Join(dir, image+".tar")).CombinedOutput(); err != nil {
 				t.Errorf("import %s: %v: %s", image, err, out)
 			}
