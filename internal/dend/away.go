@@ -67,6 +67,9 @@ func (r *awayVerb) parse(args []string) error {
 		return fault.Errorf(fault.Usage, "%w", err)
 	}
 	r.cluster.Kubeconfig, r.verb = workspace.Path(*config), f.Args()
+	if len(r.verb) == 0 {
+		return fault.Errorf(fault.Usage, "no verb was given")
+	}
 	return nil
 }
 
@@ -138,9 +141,28 @@ func shows(verb []string) bool {
 // reachLimit bounds how long it may take to reach the keeper's pod.
 const reachLimit = 30 * time.Second
 
+// upLimit is how long 'up' waits for a keeper that was deployed just now.
+const upLimit = time.Minute
+
+// begun is keeper; 'up' waits for one.
+func (r *awayVerb) begun(ctx context.Context) (string, error) {
+	for begun := time.Now(); ; {
+		pod, err := r.keeper(ctx)
+		none := fault.KindOf(err) == fault.NotFound || fault.KindOf(err) == fault.NotRunning
+		if !none || r.verb[0] != "up" || time.Since(begun) > upLimit {
+			return pod, err
+		}
+		select {
+		case <-time.After(resumePause):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
 // once runs the verb in the pod that has the keeper now.
 func (r *awayVerb) once(ctx context.Context, s podhost.VerbStreams) (int, error) {
-	pod, err := r.keeper(ctx)
+	pod, err := r.begun(ctx)
 	if err != nil {
 		return 0, err
 	}

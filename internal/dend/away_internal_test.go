@@ -28,6 +28,12 @@ func TestKeeperElsewhere(t *testing.T) {
 		}
 	}
 	found("", fault.NotFound)
+	r.verb = []string{"up"} // waits
+	up := make(chan string, 1)
+	go func() {
+		pod, _ := r.begun(t.Context())
+		up <- pod
+	}()
 	config, namespace, err := kubernetes.Config(r.cluster, r.getenv)
 	if err != nil {
 		t.Fatal(err)
@@ -41,6 +47,9 @@ func TestKeeperElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	found("den-0", "")
+	if pod := <-up; pod != "den-0" {
+		t.Errorf("'up' has found the keeper in %q", pod)
+	}
 	if err := e.Release(t.Context()); err != nil {
 		t.Fatal(err)
 	}

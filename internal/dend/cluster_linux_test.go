@@ -9,8 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -273,7 +275,8 @@ func (c *inCluster) pods() []string {
 
 // A keeper is deployed with exactly its Role; from elsewhere, through the API
 // server alone, its agents are listed, talked to and attached to; and a keeper
-// whose pod is deleted is followed by one that finds all of them.
+// whose pod is deleted, or that is frozen, is followed by one that finds all of
+// them.
 func TestClusterKeeper(t *testing.T) {
 	c := deploy(t, "keeper")
 	begun := time.Now()
@@ -301,9 +304,70 @@ func TestClusterKeeper(t *testing.T) {
 	if after := c.pods(); !slices.Equal(before, after) {
 		t.Errorf("the agents' pods were %v, and are %v", before, after)
 	}
+	c.freezes()
+	if after := c.pods(); !slices.Equal(before, after) {
+		t.Errorf("the agents' pods were %v, and after a keeper was frozen are %v", before, after)
+	}
 	if text := c.do("snapshot", session); !strings.Contains(text, "said-42") {
 		t.Errorf("after the keeper's restart it shows:\n%s", text)
 	}
+}
+
+// freezes stops the keeper's process until another pod holds the lease, and lets
+// it go on. All agents have one keeper then.
+func (c *inCluster) freezes() {
+	c.Helper()
+	c.kubectl("scale", "deployment", "den", "--replicas=2")
+	c.kubectl("rollout", "status", "deployment", "den", "--timeout=2m")
+	holder := func() string {
+		c.Helper()
+		return c.kubectl("get", "lease", "den", "-o", "jsonpath={.spec.holderIdentity}")
+	}
+	first := holder()
+	process := keepersProcess(c.T, first)
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		c.Fatal(err)
+	}
+	defer process.Signal(syscall.SIGCONT) // Best effort: it may have ended.
+	frozen := time.Now()
+	for holder() == first {
+		if time.Since(frozen) > patience {
+			c.Fatalf("%s still holds the lease", first)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.Logf("another pod held the lease %v after the keeper was frozen", time.Since(frozen).Round(time.Second))
+	if err := process.Signal(syscall.SIGCONT); err != nil {
+		c.Fatal(err)
+	}
+	c.agents()
+}
+
+// keepersProcess finds the keeper of a pod: the node is this machine.
+func keepersProcess(t *testing.T, pod string) *os.Process {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range all {
+		env, _ := os.ReadFile(filepath.Join(dir, "environ")) // Best effort: it may have ended.
+		argv, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if !bytes.HasPrefix(argv, []byte("/dend\x00-f\x00")) || !bytes.Contains(env, []byte("DEN_POD="+pod+"\x00")) {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		process, err := os.FindProcess(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return process
+	}
+	t.Fatalf("no keeper of pod %s runs here", pod)
+	return nil
 }
 
 // attaches types into a session from a terminal of the laptop, also after the
