@@ -14,7 +14,6 @@ package podhost
 
 import (
 	"fmt"
-	"io"
 	"os"
 
 	"den/internal/fault"
@@ -34,7 +33,7 @@ const (
 
 // Main is the whole process. args are those behind Verb. It returns the process
 // status.
-func Main(args []string, version string, stdin io.ReadCloser, stdout, stderr *os.File) int {
+func Main(args []string, version string, stdin, stdout, stderr *os.File) int {
 	code, err := 0, error(nil)
 	switch {
 	case len(args) == 2 && args[0] == ModeInstall:
@@ -42,9 +41,9 @@ func Main(args []string, version string, stdin io.ReadCloser, stdout, stderr *os
 	case len(args) == 2 && args[0] == ModeRun:
 		code, err = Run(Place{Dir: args[1]}, version)
 	case len(args) == 2 && args[0] == ModeConnect:
-		err = Connect(Place{Dir: args[1]}, stdin, stdout)
+		err = Connect(Place{Dir: args[1]}, pollable(stdin), pollable(stdout))
 	case len(args) == 1 && args[0] == ModeVerbs:
-		err = Connect(Place{}, stdin, stdout)
+		err = Connect(Place{}, pollable(stdin), pollable(stdout))
 	case len(args) == 3 && args[0] == ModeExec: // its directory is not needed
 		code, err = Exec(args[2])
 	default:
