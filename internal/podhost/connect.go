@@ -82,6 +82,8 @@ func (place Place) serve(conn *yamux.Stream) {
 		}
 	case ToStage:
 		stage(conn, in, h)
+	case ToExec:
+		place.serveExec(conn, in)
 	case ToFiles:
 		// A fetch that fails ends before the archive does.
 		if archive(conn, place.Home().Dir(h.ID).Path, h.SkipLog) == nil {

@@ -29,8 +29,14 @@ const (
 // serveVerb runs one command line of den for the connection's other end.
 func serveVerb(conn *yamux.Stream, in io.Reader) {
 	out := &frames{to: conn}
-	end := VerbEnd{}
 	v, err := startVerb(in, out)
+	v.serve(conn, in, out, err)
+}
+
+// serve passes on what both ends say until the verb has ended, and tells how. It
+// tells the error of one that could not be started.
+func (v *verb) serve(conn *yamux.Stream, in io.Reader, out *frames, err error) {
+	end := VerbEnd{}
 	if err != nil {
 		end.Code, end.Error = fault.ExitCode(err), rpc.FromError(err)
 	} else {
@@ -53,7 +59,7 @@ func serveVerb(conn *yamux.Stream, in io.Reader) {
 	_ = out.writeJSON(frameEnd, end) // Best effort: a caller that left does not care.
 }
 
-// verb is a command line that runs.
+// verb is a command line, or a command of the pod, that runs.
 type verb struct {
 	input  io.WriteCloser
 	resize func(pty.Size) error
@@ -196,9 +202,10 @@ func status(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// obey does what the other end says, until it says no more.
+// obey does what the other end says, until it says no more or the verb has ended:
+// the input may have no end.
 func (v *verb) obey(in io.Reader) {
-	for {
+	for !v.hasEnded() {
 		kind, data, err := readFrame(in)
 		if err != nil {
 			return
@@ -220,13 +227,20 @@ func (v *verb) obey(in io.Reader) {
 	}
 }
 
+func (v *verb) hasEnded() bool {
+	select {
+	case <-v.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // leave ends a verb whose caller is gone.
 func (v *verb) leave() {
 	v.left.Do(func() {
-		select {
-		case <-v.ended:
+		if v.hasEnded() {
 			return
-		default:
 		}
 		v.hangUp()
 		select {

@@ -93,6 +93,7 @@ const (
 	ToStage = "stage"
 	ToFiles = "files" // answers with an archive of the session's directory
 	ToVerb  = "verb"  // runs a command line of den, where a keeper runs; see VerbStart
+	ToExec  = "exec"  // runs a Command beside the session; see RunOver
 )
 
 // Header is the first line of every connection.

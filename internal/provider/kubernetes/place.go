@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/podhost"
@@ -155,16 +156,21 @@ func (p *Provider) execIn(ctx context.Context, pod *corev1.Pod, c provider.Confi
 	for _, k := range slices.Sorted(maps.Keys(e.Env)) {
 		command.Env = append(command.Env, []byte(k+"="+e.Env[k]))
 	}
-	raw, err := json.Marshal(command)
+	conn, err := p.linkTo(pod).open(ctx, podhost.Header{To: podhost.ToExec})
 	if err != nil {
 		return 0, err
 	}
-	argv := []string{podhost.Place{Dir: denDir}.Binary(), podhost.Verb, podhost.ModeExec, denDir, string(raw)}
-	code, err := p.client.exec(ctx, pod.Name, argv, streams{in: e.Stdin, out: orDiscard(e.Stdout), err: orDiscard(e.Stderr)})
+	defer conn.Close() // Best effort: the command has ended, or is ended below.
+	defer context.AfterFunc(ctx, func() { conn.SetReadDeadline(time.Now()) })()
+	code, err := podhost.RunOver(conn, command, e.Stdin, orDiscard(e.Stdout), orDiscard(e.Stderr))
 	if err == nil {
 		return code, nil
 	}
-	// The stream is cut, and the command does not end with it.
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	// The command must not outlive its caller, also where nobody there knows yet
+	// that the stream is cut.
 	cleanup, cancel := context.WithTimeout(context.Background(), cleanupLimit)
 	defer cancel()
 	return 0, errors.Join(err, p.tell(cleanup, pod, podhost.MethodEndExec, podhost.EndExec{Mark: command.Mark}, nil))
