@@ -83,7 +83,7 @@ func base(t *testing.T) map[string]values {
 }
 
 func TestLint(t *testing.T) {
-	for _, v := range []values{{"image": "i:1"}, {"image": "i:1", "claim": values{"enabled": false}, "files": values{"p.md": "hello"}}} {
+	for _, v := range []values{{"image": "i:1"}, {"image": "i:1", "claim": values{"enabled": false}, "files": values{"p.md": "hello"}}, {"image": "i:1", "chat": values{"enabled": true, "secret": "s"}}} {
 		for _, m := range lint.AllWithKubeVersion(chart, v, "agents", nil).Messages {
 			if m.Severity > support.InfoSev { // an icon is recommended
 				t.Errorf("%v: %v", v, m)
@@ -166,8 +166,29 @@ func TestValues(t *testing.T) {
 	if rules := plain(t, got["Role crew"]); !strings.Contains(rules, `"resourceNames":["crew"]`) {
 		t.Errorf("the Role is for another lease: %s", rules)
 	}
+	if _, err := render(t, "den", values{"image": "i:1", "chat": values{"enabled": true}}); err == nil || !strings.Contains(err.Error(), "chat.secret") {
+		t.Errorf("channels without a certificate: %v", err)
+	}
 	got, err = render(t, "den", values{"image": "i:1", "claim": values{"enabled": false}})
 	if err != nil || !strings.Contains(plain(t, got["Deployment den"]), `{"emptyDir":{},"name":"state"}`) || got["PersistentVolumeClaim den"] != nil {
 		t.Errorf("without a claim: %v", err)
+	}
+}
+
+// The channels are a Service, of the keeper that listens.
+func TestChat(t *testing.T) {
+	got, err := render(t, "crew", values{"image": "i:1", "chat": values{"enabled": true, "secret": "cert", "port": 7000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, all := range map[string][]string{
+		"Service crew-chat": {`"port":7000`, `"targetPort":"chat"`, `"app.kubernetes.io/instance":"crew"`, `"type":"ClusterIP"`},
+		"Deployment crew":   {`"containerPort":7000`, `"readinessProbe":{"tcpSocket":{"port":"chat"}}`, `"secretName":"cert"`, `"mountPath":"/etc/den-chat"`},
+	} {
+		for _, want := range all {
+			if text := plain(t, got[name]); !strings.Contains(text, want) {
+				t.Errorf("no %s in %s", want, text)
+			}
+		}
 	}
 }
