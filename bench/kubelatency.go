@@ -15,15 +15,15 @@ import (
 	"den/internal/wire"
 )
 
-// latencies measures what one agent in a real pod answers, through the API
-// server, beside kubectl.
-func (k *kube) latencies(f *kubeFleet) error {
+// latencies measures what one agent of a fleet answers, through the API server,
+// beside kubectl.
+func (f *kubeFleet) latencies() error {
 	var ps keeper.Ps
 	if err := f.home.ask(&ps, "ps"); err != nil {
 		return err
 	}
 	name := ps.Agents[0].DenSession
-	pod, err := k.podOf(ps.Agents[0].Session)
+	pod, err := f.podOf(ps.Agents[0].Session)
 	if err != nil {
 		return err
 	}
@@ -31,20 +31,21 @@ func (k *kube) latencies(f *kubeFleet) error {
 	if err != nil {
 		return err
 	}
-	byHand := []string{kubectl, "--kubeconfig", k.keeper, "exec", pod, "-c", "agent", "--", "true"}
-	attach := k.out.series("attach, until the first picture", "den, connected", "ms", false)
-	snapshot := k.out.series("snapshot", "den", "ms", false)
-	run := k.out.series("run 'true'", "den", "ms", false)
-	key := k.out.series("a key and its echo", "den, attached", "ms", false)
+	byHand := []string{kubectl, "--kubeconfig", f.keeper, "exec", pod, "-c", "agent", "--", "true"}
+	of := func(what string) string { return fmt.Sprintf("%s (1 of %d, %s)", what, f.n, f.nodes) }
+	attach := f.out.series(of("attach, until the first picture"), "den, connected", "ms", false)
+	snapshot := f.out.series(of("snapshot"), "den", "ms", false)
+	run := f.out.series(of("run 'true'"), "den", "ms", false)
+	key := f.out.series(of("a key and its echo"), "den, attached", "ms", false)
 	for _, s := range []*series{snapshot, run} {
 		s.Note = "from a cold command line"
 	}
 	peers := map[*series]*series{}
 	for _, s := range []*series{attach, snapshot, run} {
-		peers[s] = k.out.series(s.Case, "kubectl exec true", "ms", false)
+		peers[s] = f.out.series(s.Case, "kubectl exec true", "ms", false)
 	}
-	for range k.rounds(30, 5) {
-		k.calm.await()
+	for range f.rounds(30, 5) {
+		f.calm.await()
 		for _, one := range []struct {
 			to   *series
 			call func() (float64, error)
@@ -67,7 +68,7 @@ func (k *kube) latencies(f *kubeFleet) error {
 	for s, peer := range peers {
 		compare(s, peer)
 	}
-	k.out.aim("snapshot of an agent in a pod is faster than 'kubectl exec true'", snapshot.median() < peers[snapshot].median(),
+	f.out.aim(of("snapshot is faster than 'kubectl exec true'"), snapshot.median() < peers[snapshot].median(),
 		"%.0f ms, kubectl %.0f ms", snapshot.median(), peers[snapshot].median())
 	return nil
 }

@@ -29,7 +29,7 @@ type kube struct {
 }
 
 // kubernetes measures agents in pods: how a fleet grows on simulated nodes, 20
-// agents in real pods, and what one of them answers beside 'kubectl exec'.
+// agents in real pods, and what one of each fleet answers beside 'kubectl exec'.
 func kubernetes(b *bench) (err error) {
 	dir := os.Getenv(clusterVariable)
 	if dir == "" {
@@ -82,7 +82,7 @@ func (k *kube) simulated() (err error) {
 	for _, n := range sizes {
 		f := kubeFleet{kube: k, n: n, nodes: "simulated", command: `["bash", "--norc"]`,
 			pod: fmt.Sprintf("node_selector = {%s = \"true\"}\ntolerations = [{key = %q, operator = \"Exists\"}]\n", simulated, simulated)}
-		if err := f.measure(nil); err != nil {
+		if err := f.measure(); err != nil {
 			return fmt.Errorf("%d agents on simulated nodes: %w", n, err)
 		}
 	}
@@ -96,7 +96,7 @@ func (k *kube) real() error {
 		n = 2
 	}
 	f := kubeFleet{kube: k, n: n, nodes: "real", command: `["/bin/sh"]`, pod: "pull_policy = \"Never\"\nnode_selector = {\"kubernetes.io/hostname\" = \"node1\"}\n"}
-	if err := f.measure(k.latencies); err != nil {
+	if err := f.measure(); err != nil {
 		return fmt.Errorf("%d agents in real pods: %w", n, err)
 	}
 	return nil
@@ -125,7 +125,7 @@ func (f *kubeFleet) config(round string) string {
 const kubeIdle = time.Minute
 
 // measure brings the fleet up, looks at it, replaces all of it and ends it.
-func (f *kubeFleet) measure(more func(*kubeFleet) error) (err error) {
+func (f *kubeFleet) measure() (err error) {
 	if f.home, f.file, err = f.newWorkspace(f.config("1")); err != nil {
 		return err
 	}
@@ -146,10 +146,8 @@ func (f *kubeFleet) measure(more func(*kubeFleet) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if more != nil {
-		if err := more(f); err != nil {
-			return err
-		}
+	if err := f.latencies(); err != nil {
+		return err
 	}
 	rest, err := f.atRest()
 	if err != nil {
