@@ -5,6 +5,7 @@ import (
 	"context"
 	"log"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,7 +86,8 @@ func (d *daemon) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session str
 	if ag.SessionProvider == kubernetes.Kind {
 		var c kubernetes.Cluster
 		c, problems = kubernetes.DecodeCluster(table)
-		b.Kind, b.Cluster = kubernetes.Kind, &harness.Cluster{Kubeconfig: string(c.Kubeconfig), Context: c.Context, Namespace: c.Namespace}
+		b.Kind, b.Socket = kubernetes.Kind, kubernetes.HarnessSocket
+		b.Cluster = &harness.Cluster{Kubeconfig: string(c.Kubeconfig), Context: c.Context, Namespace: c.Namespace}
 	} else {
 		var engine container.EngineOptions
 		engine, problems = container.DecodeEngine(table)
@@ -107,7 +109,7 @@ func (d *daemon) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session str
 
 // withSocket shares the directory of the harness's socket with the box. It is
 // made here: what is mounted must be there before. Nothing of this machine can be
-// shared with a pod.
+// shared with a pod, in which the socket is another: see place.relay.
 func (d *daemon) withSocket(options any, key string) (any, error) {
 	spec, ok := options.(container.Spec)
 	if _, pod := options.(kubernetes.Spec); !ok && !pod {
@@ -135,21 +137,34 @@ type spawning interface {
 	Clean(ctx context.Context) (int, error)
 }
 
-// openPlace returns what starts the agent's processes where the agent lives:
-// here, or in its box. closePlace lets go of that.
-func openPlace(c harness.Config, here local.Spawner, environ []string) (s spawning, closePlace func() error, err error) {
+// place is where an agent lives: here, or in its box.
+type place struct {
+	spawn spawning // starts its processes there
+	// relay serves who connects to the harness's socket there, if that is not on
+	// this machine; or nil. See harness.Options.
+	relay func(ctx context.Context, serve func(net.Conn), trouble func(error))
+	close func() error // lets go of it
+}
+
+func openPlace(c harness.Config, here local.Spawner, environ []string) (place, error) {
 	if c.Box == nil {
-		return here, func() error { return nil }, nil
+		return place{spawn: here, close: func() error { return nil }}, nil
 	}
 	box, err := openBox(c, lookup(environ))
 	if err != nil {
-		return nil, nil, err
+		return place{}, err
 	}
 	exec := func(ctx context.Context, e provider.ExecSpec) (int, error) {
 		return box.Exec(ctx, c.Box.Session, provider.Config{WorkDir: c.Dir}, e)
 	}
 	den := boxDens[cmp.Or(c.Box.Kind, container.Kind)]
-	return remote.Spawner{Exec: exec, Den: den, Mark: here.Mark, Env: chosen(environ, c.Box.Env)}, box.Close, nil
+	at := place{spawn: remote.Spawner{Exec: exec, Den: den, Mark: here.Mark, Env: chosen(environ, c.Box.Env)}, close: box.Close}
+	if pods, ok := box.(*kubernetes.Provider); ok {
+		at.relay = func(ctx context.Context, serve func(net.Conn), trouble func(error)) {
+			pods.Relay(ctx, c.Box.Session, serve, trouble)
+		}
+	}
+	return at, nil
 }
 
 // openedBox is a place beside which a harness runs.

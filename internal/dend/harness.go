@@ -82,14 +82,14 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	// A supervisor runs on this machine: it judges the agent and must not be in
 	// its hands.
 	here := local.Spawner{Mark: mark}
-	spawn, closePlace, err := openPlace(c, here, environ)
+	at, err := openPlace(c, here, environ)
 	if err != nil {
 		return err
 	}
-	defer closePlace() // Best effort: the process ends.
+	defer at.close() // Best effort: the process ends.
 	_, err = here.Clean(ctx)
 	if err == nil && c.Box != nil {
-		_, err = spawn.Clean(ctx)
+		_, err = at.spawn.Clean(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("end what the last harness left: %w", err)
@@ -101,7 +101,7 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	screen := harness.NewScreen(os.Stdin, stdout, logFile, time.Now)
 	screen.Greet(c)
 	return harness.Run(ctx, harness.Options{
-		Config: c, StateDir: dir, Driver: driver, Spawn: spawn, Screen: screen, Getenv: getenv,
+		Config: c, StateDir: dir, Driver: driver, Spawn: at.spawn, Relay: at.relay, Screen: screen, Getenv: getenv,
 		Connect: onirc.Connect, Judge: judge(c, here, screen),
 	})
 }

@@ -225,6 +225,9 @@ func (h *Harness) mayDecide(m Incoming) (string, error) {
 
 // notByAgent refuses a decision that comes from the agent's own processes.
 func (h *Harness) notByAgent(c *ipc.Client) error {
+	if c.IsAway() {
+		return errOwnDecision
+	}
 	pid, err := c.Process()
 	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
 		return nil // nobody can tell there
@@ -233,10 +236,12 @@ func (h *Harness) notByAgent(c *ipc.Client) error {
 		return fault.Errorf(fault.Denied, "decide for %s: who asks is not known: %w", h.config.Nick, err)
 	}
 	if slices.Contains(pty.Descendants(os.Getpid()), pid) || pty.HasEnv(pid, supervise.RunnerMark) || h.config.Box != nil && !isOutside(pid) {
-		return fault.Errorf(fault.Denied, "an agent does not decide what it may do")
+		return errOwnDecision
 	}
 	return nil
 }
+
+var errOwnDecision = fault.Errorf(fault.Denied, "an agent does not decide what it may do")
 
 // isOutside reports whether a process is in no container: it has the same
 // numbers of processes as this one. What cannot be asked is not outside.

@@ -72,6 +72,9 @@ type Box struct {
 	EngineEnv map[string]string `json:"engine_env,omitempty"`
 	// Cluster is the one of a pod, as the workspace file has it.
 	Cluster *Cluster `json:"cluster,omitempty"`
+	// Socket is where the agent finds the harness's socket, "" where that is the
+	// same path; see Options.Relay.
+	Socket string `json:"socket,omitempty"`
 	// Env names the variables of the harness that the agent gets.
 	Env []string `json:"env,omitempty"`
 }

@@ -34,6 +34,10 @@ type Options struct {
 	Spawn    runner.Spawner
 	// Connect joins the channels; nil for none.
 	Connect func(ctx context.Context, c Config, since func(target string) (ipc.Line, bool), hearer Hearer, logf func(string, ...any), getenv func(string) string) (Chat, error)
+	// Relay brings clients from where the agent lives, if its socket there is not
+	// this machine's (see Box.Socket), until the context ends; or nil. It tells of
+	// trouble and goes on.
+	Relay func(ctx context.Context, serve func(net.Conn), trouble func(error))
 	// Judge is the supervisor's; nil for fixed rules.
 	Judge  supervisor.Judge
 	Screen *Screen
@@ -279,6 +283,10 @@ func (h *Harness) serve(ctx context.Context, l *net.UnixListener) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	var serving sync.WaitGroup
 	serving.Go(func() { h.server.Serve(ctx, l) })
+	if h.options.Relay != nil {
+		trouble := func(err error) { h.logf("%v", err) }
+		serving.Go(func() { h.options.Relay(ctx, func(conn net.Conn) { h.server.ServeAway(ctx, conn) }, trouble) })
+	}
 	return func() {
 		cancel()
 		serving.Wait()
@@ -328,6 +336,9 @@ func (h *Harness) newRunner() (*runner.Runner, error) {
 	socket, err := c.socketPath(h.stateDir, h.options.Getenv)
 	if err != nil {
 		return nil, err
+	}
+	if c.Box != nil && c.Box.Socket != "" {
+		socket = c.Box.Socket
 	}
 	env := map[string]string{ipc.SocketEnv: socket, "PATH": filepath.Dir(c.Den) + ":" + h.options.Getenv("PATH")}
 	for _, name := range ipc.NickEnvs {

@@ -84,6 +84,8 @@ func (place Place) serve(conn *yamux.Stream) {
 		stage(conn, in, h)
 	case ToExec:
 		place.serveExec(conn, in)
+	case ToSocket:
+		relay(conn, in, h.Path)
 	case ToFiles:
 		// A fetch that fails ends before the archive does.
 		if archive(conn, place.Home().Dir(h.ID).Path, h.SkipLog) == nil {

@@ -8,8 +8,9 @@
 //
 // Whoever keeps the session reaches the pod by one stream, on which Connect
 // serves any number of connections: to the session's host, to the first process,
-// for an archive to unpack and for the session's files. In the pod of a keeper it
-// serves den's verbs, for people elsewhere.
+// for commands, for an archive to unpack and for the session's files. The other way
+// go those of a socket in the pod, by which an agent reaches its harness. In the
+// pod of a keeper it serves den's verbs, for people elsewhere.
 package podhost
 
 import (

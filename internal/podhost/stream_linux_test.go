@@ -2,6 +2,7 @@ package podhost_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net"
 	"os"
@@ -105,3 +106,62 @@ func TestCommandEndsWithItsConnection(t *testing.T) {
 type onWrite func()
 
 func (f onWrite) Write(p []byte) (int, error) { f(); return len(p), nil }
+
+// Whoever connects to a socket that was asked for in the pod speaks with the other
+// end of the stream.
+func TestSocketInAPod(t *testing.T) {
+	p := newPod(t)
+	socket := p.place.HarnessSocket()
+	listen := func() net.Conn {
+		t.Helper()
+		conn, err := p.open(podhost.Header{To: podhost.ToSocket, Path: socket})(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told podhost.Progress
+		if err := json.NewDecoder(conn).Decode(&told); err != nil || told.Path != socket {
+			t.Fatalf("%+v, %v", told, err)
+		}
+		return conn
+	}
+	talk := func() {
+		t.Helper()
+		local, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer local.Close()
+		remote, err := p.mux.AcceptStream()
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			io.Copy(remote, remote)
+			remote.Close()
+		}()
+		io.WriteString(local, "hello")
+		local.(*net.UnixConn).CloseWrite()
+		if got, err := io.ReadAll(local); string(got) != "hello" || err != nil {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+	first := listen()
+	talk()
+	second := listen() // beside one whose end was not noticed yet
+	first.Close()
+	io.Copy(io.Discard, first)
+	talk()
+	second.Close()
+	io.Copy(io.Discard, second)
+	if _, err := net.Dial("unix", socket); err == nil {
+		t.Error("somebody listens, and nobody asked for it")
+	}
+	refused, err := p.open(podhost.Header{To: podhost.ToSocket, Path: "/no/such/directory/s"})(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told podhost.Progress
+	if err := json.NewDecoder(refused).Decode(&told); err != nil || told.Error == nil {
+		t.Errorf("a socket where none can be: %+v, %v", told, err)
+	}
+}

@@ -27,6 +27,9 @@ func (p Place) Home() home.Home { return home.Home{Path: path.Join(p.Dir, "home"
 // socket is the first process's.
 func (p Place) socket() string { return path.Join(p.Dir, "run", "pod") }
 
+// HarnessSocket is where the harness of an agent that lives in the pod is reached.
+func (p Place) HarnessSocket() string { return path.Join(p.Dir, "run", "harness") }
+
 // runDir holds sockets.
 func (p Place) runDir() string { return path.Join(p.Dir, "run") }
 
@@ -94,6 +97,10 @@ const (
 	ToFiles = "files" // answers with an archive of the session's directory
 	ToVerb  = "verb"  // runs a command line of den, where a keeper runs; see VerbStart
 	ToExec  = "exec"  // runs a Command beside the session; see RunOver
+	// ToSocket listens at Path until the connection ends. It is answered by a
+	// Progress when it does; each that connects there is a connection to the
+	// other end of the stream, without a header.
+	ToSocket = "socket"
 )
 
 // Header is the first line of every connection.
@@ -103,6 +110,8 @@ type Header struct {
 
 	ID      string `json:"id,omitempty"`       // for ToHost and ToFiles
 	SkipLog bool   `json:"skip_log,omitempty"` // for ToFiles: without the event log
+
+	Path string `json:"path,omitempty"` // for ToSocket
 
 	Dir  string `json:"dir,omitempty"`  // for ToStage
 	Keep bool   `json:"keep,omitempty"` // for ToStage: what is there stays

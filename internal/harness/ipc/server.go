@@ -69,23 +69,38 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) {
 
 // Client is a connected client.
 type Client struct {
-	conn    *net.UnixConn
+	conn    net.Conn
+	away    bool // see IsAway
 	writing sync.Mutex
 	agent   bool // it acts as the agent; guarded by the server's mu
 }
 
-// serve reads one client's requests.
+// IsAway reports whether the client is no process of this machine, but one of where
+// the agent lives.
+func (c *Client) IsAway() bool { return c.away }
+
 func (s *Server) serve(ctx context.Context, conn *net.UnixConn) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() { conn.Close() }) // Best effort: it only has the reader leave.
-	defer stop()
 	c := &Client{conn: conn}
-	defer conn.Close() // Best effort: all that was to be said is.
 	if err := rpc.CheckClient(conn); err != nil {
 		c.answer(Request{}, nil, nil, err)
+		conn.Close() // Best effort: all that was to be said is.
 		return
 	}
+	s.attend(ctx, c)
+}
+
+// ServeAway serves a client of where the agent lives, until it or the context ends.
+func (s *Server) ServeAway(ctx context.Context, conn net.Conn) {
+	s.attend(ctx, &Client{conn: conn, away: true})
+}
+
+// attend reads one client's requests.
+func (s *Server) attend(ctx context.Context, c *Client) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { c.leave() })
+	defer stop()
+	defer c.conn.Close() // Best effort: all that was to be said is.
 	if !s.enter(c) {
 		c.answer(Request{}, nil, nil, fault.Errorf(fault.Busy, "%d clients are connected already", maxClients))
 		return
@@ -95,7 +110,7 @@ func (s *Server) serve(ctx context.Context, conn *net.UnixConn) {
 	defer calls.Wait()
 	defer cancel() // before the calls are waited for
 	slots := make(chan struct{}, maxInFlight)
-	lines := bufio.NewReaderSize(conn, 4096)
+	lines := bufio.NewReaderSize(c.conn, 4096)
 	for {
 		r, err := readRequest(lines)
 		if errors.Is(err, errRequest) {
@@ -234,8 +249,21 @@ func (c *Client) answer(r Request, data any, warnings []string, err error) {
 	_ = c.Send(response) // Best effort: a client that left does not want it.
 }
 
-// Process returns the number of the client's process.
-func (c *Client) Process() (int, error) { return rpc.PeerProcess(c.conn) }
+// leave has the reader of the client's requests end. Best effort: it is all that it
+// does.
+func (c *Client) leave() {
+	c.conn.SetReadDeadline(time.Now()) // a connection through a stream can be read when it is closed
+	c.conn.Close()
+}
+
+// Process returns the number of the client's process, unless that IsAway.
+func (c *Client) Process() (int, error) {
+	unix, ok := c.conn.(*net.UnixConn)
+	if !ok {
+		return 0, fault.Errorf(fault.Unsupported, "the client is no process of this machine")
+	}
+	return rpc.PeerProcess(unix)
+}
 
 // Send writes one line to the client.
 func (c *Client) Send(message any) error {

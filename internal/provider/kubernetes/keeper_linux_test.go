@@ -137,27 +137,58 @@ func TestKeeperKilled(t *testing.T) {
 	figure(t, "all run %.1f s after the keeper was killed; 2 of 3 adopted, the one that had ended started once; %d lines, none lost", took.Seconds(), n)
 }
 
-// talker answers what is said to it, and tells where it is.
+// talker answers what is said to it, tells where it is, and uses its channels by
+// den's verbs and by den's MCP server, which run in its pod.
 const talker = `
 [[agents]]
 name = "echo"
 agent = "script"
 channels = ["#general"]
 env = { KEY = "hush-hush" }
-start_command = ["sh", "-c", 'x=$(cat); case $x in *where*) echo "$(id -u) $HOME ${#KEY}";; *) echo "${x##*say }";; esac']
+start_command = ["sh", "-c", '''
+x=$(cat)
+call() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}\n' "$@" >&3; read -r answer <&4; }
+case $x in
+*where*) echo "$(id -u) $HOME ${#KEY}";;
+*channels*) den channel channels;;
+*tools*)
+	mkfifo /tmp/in /tmp/out
+	den mcp </tmp/in >/tmp/out &
+	exec 3>/tmp/in 4</tmp/out
+	call 1 initialize '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}'
+	echo '{"jsonrpc":"2.0","method":"notifications/initialized"}' >&3
+	call 2 tools/call '{"name":"channel_list","arguments":{}}'
+	case $answer in *#general*) echo listed;; *) echo "$answer";; esac
+	call 3 tools/call '{"name":"run","arguments":{"code":"echo $((40+2))"}}'
+	case $answer in *42*) echo run;; *) echo "$answer";; esac;;
+*) echo "${x##*say }";;
+esac
+''']
 [agents.kubernetes]
 pull_policy = "Never"
 `
 
 // An agent with a protocol lives in a pod: its harness runs here and is in the
-// channels, its program there.
+// channels, its program there. From its pod it reaches the channels, also after the
+// stream there was cut.
 func TestMindInAPod(t *testing.T) {
 	c := theCluster(t)
+	through := newProxy(t, c.kubeconfig)
+	c.kubeconfig = through.kubeconfig
 	w := c.keeperOf(t, talker)
 	w.run("up", "--wait", "-t", "2m")
-	for said, want := range map[string]string{"say hello": "hello", "where are you?": "1000 /home/agent 9"} {
+	ask := func(said, want string) {
+		t.Helper()
 		if got := strings.TrimSpace(w.run("agent", "ask", "echo", said, "-t", "1m")); got != want {
 			t.Errorf("%q is answered with %q, want %q", said, got, want)
 		}
 	}
+	ask("say hello", "hello")
+	ask("where are you?", "1000 /home/agent 9")
+	ask("your channels?", "#general")
+	ask("your tools?", "listed\nrun")
+	through.drop()
+	eventually(t, "the agent reaches its channels again", func() bool {
+		return strings.TrimSpace(w.run("agent", "ask", "echo", "your channels?", "-t", "1m")) == "#general"
+	})
 }

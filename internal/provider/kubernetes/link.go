@@ -27,7 +27,8 @@ type link struct {
 	mu     sync.Mutex // guards the fields below
 	mux    *yamux.Session
 	cut    context.CancelFunc // ends the stream
-	gone   chan struct{}      // closed when the stream has ended
+	gone   chan struct{}      // closed when the stream has ended, and all who came by it
+	serve  func(net.Conn)     // for whoever connects to a socket of the pod; or nil
 	closed bool
 }
 
@@ -72,6 +73,7 @@ func (l *link) connected(ctx context.Context) (*yamux.Session, error) {
 	if mux != nil && !mux.IsClosed() {
 		return mux, nil
 	}
+	l.drop(mux) // what is left of it
 	return l.dial(ctx)
 }
 
@@ -133,7 +135,13 @@ func (l *link) dial(ctx context.Context) (*yamux.Session, error) {
 		cut()
 		return nil, fault.Errorf(fault.Unreachable, "reach pod %s: its link is closed", l.pod)
 	}
-	l.mux, l.cut, l.gone = mux, cut, gone
+	all := make(chan struct{})
+	go func() {
+		defer close(all)
+		l.accept(mux)
+		<-gone
+	}()
+	l.mux, l.cut, l.gone = mux, cut, all
 	return mux, nil
 }
 
