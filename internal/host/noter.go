@@ -96,6 +96,7 @@ func (n *noter) look(activity uint64) {
 	for h.core.lastActivity() == activity && h.requireRunning() == nil {
 		p.take(check.seen(activity), check)
 		what, decided := p.says()
+		decided = decided || p.last.State == pty.Busy && h.worked() // which is nothing new
 		pause := check.backoff()
 		switch {
 		case decided && what == attention.Waiting:
