@@ -118,13 +118,17 @@ func (d Dir) Attention(m *Manifest) attention.Attention {
 	if m.Status.Final() {
 		return d.AttentionEnded(m.LastNews())
 	}
-	return attention.Of(d.Facts(m, d.currentNote()))
+	var note *AgentNote
+	if len(m.Labels) > 0 { // keepers label the sessions of their agents
+		note = d.currentNote()
+	}
+	return attention.Of(d.Facts(m, note))
 }
 
 // Facts gathers what is known of a session that is active. note is that of its
 // agent, or nil.
 func (d Dir) Facts(m *Manifest, note *AgentNote) attention.Facts {
-	f := attention.Facts{Looked: d.Looked()}
+	var f attention.Facts
 	if n := m.Noted; n != nil {
 		f.Turn, f.Question, f.Source = n.Turn, n.Question, "host"
 		if n.Guess {
@@ -135,6 +139,9 @@ func (d Dir) Facts(m *Manifest, note *AgentNote) attention.Facts {
 		f.Source = "cell"
 	} else if note != nil {
 		f.Turn, f.Question, f.Source = note.Turn, note.Question, note.Source
+	}
+	if !f.Turn.Over.IsZero() { // else nothing is news, and those who list many sessions need not read it
+		f.Looked = d.Looked()
 	}
 	return f
 }
