@@ -16,6 +16,9 @@ const (
 	// looks whether its program waits for input. One look comes within two of
 	// it.
 	notePause = 200 * time.Millisecond
+	// firstPause is how long a host that has just begun does not look: hundreds
+	// of them may come up at once, and need the time for that.
+	firstPause = time.Second
 	// busyPatience is how long a program may look busy in a pause before it is
 	// noted as working: it may just be about to wait.
 	busyPatience = 100 * time.Millisecond
@@ -39,8 +42,11 @@ type noter struct {
 
 // notePauses runs until stop is closed. A host that has just begun looks once.
 func (h *Host) notePauses(stop <-chan struct{}) {
-	n := &noter{h: h, stop: stop, timer: time.NewTimer(notePause)}
+	n := &noter{h: h, stop: stop, timer: time.NewTimer(firstPause)}
 	defer n.timer.Stop()
+	if !n.rest(firstPause, nil) {
+		return
+	}
 	for {
 		activity, ok := n.awaitPause()
 		if !ok {
