@@ -14,13 +14,13 @@ var withHome = []string{
 	"answer x yes", "attach x", "batch x [{\"type\":\"x\"}]", "dashboard", "dashboard x", "dashboard --web", "events x", "export x", "fire x true",
 	"gc", "history x", "host upgrade x", "host upgrade --all", "int x", "keys x Enter", "kill x", "ls", "ls --all", "mark x here", "marks x", "mcp",
 	"new x", "notify x hello", "paste x hi", "poll x", "release x", "resize x 80 24", "run x true", "screenshot x", "seen x", "signal x INT", "snapshot x",
-	"status x", "type x hi", "wait x --text hi", "watch x", "up -f WORKSPACE", "up --foreground -f WORKSPACE", "down -f WORKSPACE", "agent attach a --file WORKSPACE",
+	"status x", "type x hi", "wait x --text hi", "watch x", "up -f WORKSPACE", "up --foreground -f WORKSPACE", "down -f WORKSPACE", "agent attach a --file WORKSPACE", "worktree list -f WORKSPACE", "worktree prune -f WORKSPACE",
 }
 
 // withoutHome lists the verbs that use none: those of a keeper ask the keeper.
 var withoutHome = []string{
 	"agent answer", "agent ask", "agent drained", "agent draining", "agent explain", "agent logs", "agent nudge", "agent nudges", "agent peek", "agent reset", "agent restart",
-	"accounts", "agent resume", "agent start", "agent stop", "agent suspend", "approvals", "attention", "channel", "completion", "doctor", "harness", "help", "homes", "init", "kernel", "man", "ps", "reload", "skills", "version",
+	"accounts", "agent resume", "agent start", "agent stop", "agent suspend", "agent turns", "approvals", "attention", "channel", "completion", "doctor", "harness", "help", "homes", "init", "kernel", "man", "ps", "reload", "skills", "version",
 }
 
 // A Home that is a file, and one of another user, are one kind of error each,

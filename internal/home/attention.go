@@ -118,11 +118,7 @@ func (d Dir) Attention(m *Manifest) attention.Attention {
 	if m.Status.Final() {
 		return d.AttentionEnded(m.LastNews())
 	}
-	var note *AgentNote
-	if len(m.Labels) > 0 { // keepers label the sessions of their agents
-		note = d.currentNote()
-	}
-	return attention.Of(d.Facts(m, note))
+	return attention.Of(d.Facts(m, d.currentNote()))
 }
 
 // Facts gathers what is known of a session that is active. note is that of its

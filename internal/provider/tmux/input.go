@@ -64,6 +64,8 @@ func (p *Provider) aroundCursor(ctx context.Context, name string, one *pane) (le
 		}
 	}
 	runes := []rune(text)
-	col = min(col, len(runes))
+	for len(runes) < col { // cells that nothing was written to: the cursor was moved there
+		runes = append(runes, ' ')
+	}
 	return before + string(runes[:col]), strings.TrimRight(string(runes[col:]), " "), nil
 }

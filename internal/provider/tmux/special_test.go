@@ -307,3 +307,23 @@ func endedWith(t *testing.T, p place, name string, code int) {
 	}
 	t.Errorf("%s does not end", name)
 }
+
+// What is left of the cursor reaches up to it, also where the program moved it
+// over cells that it wrote nothing to.
+func TestCursorRowHasBlankCells(t *testing.T) {
+	t.Parallel()
+	needTmux(t)
+	p := open(t, newSocket(t), "o")
+	start(t, p, "w", "sh", "-c", `printf '>>>\033[C'; read x`)
+	var in provider.Input
+	eventually(t, "the cursor stands behind the prompt", func() bool {
+		var err error
+		if in, err = p.Input(t.Context(), "w"); err != nil {
+			t.Fatal(err)
+		}
+		return len(in.CursorRow) == 4
+	})
+	if in.CursorRow != ">>> " || in.CursorRest != "" {
+		t.Errorf("%q and %q", in.CursorRow, in.CursorRest)
+	}
+}
