@@ -96,7 +96,7 @@ func paintCursor[P pixel](r *Renderer, c *canvas[P], g *Grid) {
 		if cell.FG == cell.BG { // text of inverse colours under the cursor
 			cell.FG = g.Background
 		}
-		cell.UnderlineColor = cell.FG
+		cell.UnderlineColor, cell.Image = cell.FG, nil
 		if g.size(row) != vt.SingleSize {
 			cells := slices.Clone(g.shown(row))
 			cells[col] = cell

@@ -12,7 +12,7 @@ import (
 
 // maxDecoded bounds the pixels of images that are kept decoded. At the bound all
 // are forgotten: a screen has few images.
-const maxDecoded = 16 << 20
+const maxDecoded = 8 << 20
 
 // pictures keeps images decoded, while they are drawn cell by cell.
 type pictures struct {

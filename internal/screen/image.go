@@ -31,14 +31,13 @@ type Tile struct {
 	Y     int    `json:"y"`
 }
 
-// takeImages adds the images of the lines' rows, the first of which is row from.
-func (s *Snapshot) takeImages(t *vt.Terminal, lines []Line, from int) {
-	for i := range lines {
-		for _, tile := range t.Row(from + i).Tiles() {
-			id := s.addImage(tile.Image)
-			lines[i].Images = append(lines[i].Images, Tile{Image: id, Col: tile.Col, Width: tile.Width, X: tile.X, Y: tile.Y})
-		}
+// tiles returns what of images is in a row, and adds the images.
+func (s *Snapshot) tiles(row vt.Row) []Tile {
+	var out []Tile
+	for _, t := range row.Tiles() {
+		out = append(out, Tile{Image: s.addImage(t.Image), Col: t.Col, Width: t.Width, X: t.X, Y: t.Y})
 	}
+	return out
 }
 
 func (s *Snapshot) addImage(img *vt.Image) (id string) {

@@ -131,22 +131,21 @@ func Capture(t *vt.Terminal, scrollback int) Snapshot {
 		s.CursorColor = hexColor(c)
 	}
 	styles := map[uint32]Style{}
-	s.Scrollback = lines(t, -scrollback, 0, styles)
-	s.Lines = lines(t, 0, rows, styles)
+	s.Scrollback = s.lines(t, -scrollback, 0, styles)
+	s.Lines = s.lines(t, 0, rows, styles)
 	s.Palette = paletteOf(t, styles)
-	s.takeImages(t, s.Scrollback, -scrollback)
-	s.takeImages(t, s.Lines, 0)
 	return s
 }
 
-func lines(t *vt.Terminal, from, to int, styles map[uint32]Style) []Line {
+// lines takes rows, and the images that they show.
+func (s *Snapshot) lines(t *vt.Terminal, from, to int, styles map[uint32]Style) []Line {
 	if from == to {
 		return nil
 	}
 	out := make([]Line, 0, to-from)
 	for i := from; i < to; i++ {
 		row := t.Row(i)
-		out = append(out, Line{Runs: runs(t, row, styles), Wrapped: row.Wrapped(), Size: lineSizes[row.Size()]})
+		out = append(out, Line{Runs: runs(t, row, styles), Wrapped: row.Wrapped(), Size: lineSizes[row.Size()], Images: s.tiles(row)})
 	}
 	return out
 }

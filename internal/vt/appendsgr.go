@@ -23,8 +23,8 @@ func appendSGRSetting(dst []byte, s style) []byte {
 
 // appendSGRChange appends the shortest SGR that leads from one style to another.
 func appendSGRChange(dst []byte, from, to style) []byte {
-	to.link, to.image = from.link, from.image
-	if to == (style{link: to.link, image: to.image}) {
+	to.link = from.link
+	if to == (style{link: to.link}) {
 		return append(dst, "\x1b[m"...)
 	}
 	removes := from.attrs&^to.attrs != 0 ||

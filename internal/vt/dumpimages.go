@@ -98,7 +98,7 @@ func (d *dumper) tiles(l *line, x, to int) int {
 	}
 	d.join = joinNone
 	d.setPen(pen{style: style{bg: t.backgroundOf(c)}})
-	d.addf("\x1b_den;tiles;%d;%d;%d\x1b\\", d.placed[t.styles.list[c.style()].image], c.tileNumber(), n)
+	d.addf("\x1b_den;tiles;%d;%d;%d\x1b\\", d.placed[t.styles.list[c.style()].image()], c.tileNumber(), n)
 	return n
 }
 

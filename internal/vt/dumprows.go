@@ -197,7 +197,9 @@ func (d *dumper) char(c cell) {
 // setPen writes the SGR, OSC 8 and DECSCA that the next characters need.
 func (d *dumper) setPen(want pen) {
 	have := &d.pen
-	want.style.image = 0
+	if want.style.image() != 0 {
+		want.style.link = 0
+	}
 	if d.dropLink != nil && want.style.link != 0 && d.dropLink(want.style.link) {
 		want.style.link = 0
 	}

@@ -2,8 +2,10 @@ package vt
 
 // eraseCells blanks columns [from, to) of a row.
 func (t *Terminal) eraseCells(l *line, from, to int) {
-	if to = min(to, l.room()); from >= to {
-		return
+	if l.size != SingleSize {
+		if to = min(to, l.room()); from >= to {
+			return
+		}
 	}
 	t.splitAt(l, from)
 	t.splitAt(l, to)

@@ -75,7 +75,7 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 			return fmt.Errorf("column %d: style %d of %d", x, c.style(), len(t.styles.list))
 		}
 		if c.tile() {
-			if n := t.styles.list[c.style()].image; n != 0 && (t.images == nil || int(n) >= len(t.images.placed) || t.images.placed[n] == nil) {
+			if n := t.styles.list[c.style()].image(); n != 0 && (t.images == nil || int(n) >= len(t.images.placed) || t.images.placed[n] == nil) {
 				return fmt.Errorf("column %d: image %d", x, n)
 			}
 		} else if c&cellCluster != 0 && t.clusters.list[c.content()&^cellCluster].n == 0 {

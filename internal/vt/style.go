@@ -40,8 +40,27 @@ type style struct {
 	fg, bg, ul Color
 	attrs      Attr
 	underline  Underline
-	link       uint32 // number in styleTable.links; 0 = none
-	image      uint32 // number in images.placed, of the cells of an image; 0 = none
+	link       uint32 // number in styleTable.links; 0 = none; or an image's: see ofImage
+}
+
+// imageBit in a style's link says that the rest is the number of an image in
+// images.placed: the cells of images have no links, and styles stay small.
+const imageBit = 1 << 31
+
+// ofImage is the style of an image's cells.
+func ofImage(image uint32, bg Color) style {
+	if image == 0 {
+		return style{bg: bg} // it was deleted
+	}
+	return style{bg: bg, link: imageBit | image}
+}
+
+// image is the number of the image whose cells have this style, or 0.
+func (s *style) image() uint32 {
+	if s.link&imageBit == 0 {
+		return 0
+	}
+	return s.link &^ imageBit
 }
 
 // StyleOf returns the style with the number that [Row.StyleID] gave. Numbers

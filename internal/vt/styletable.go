@@ -43,7 +43,6 @@ func newStyleTable() styleTable {
 func (s *style) slot() uint64 {
 	h := (uint64(s.fg) | uint64(s.bg)<<32) * 0x9E3779B97F4A7C15
 	h ^= (uint64(s.ul) | uint64(s.attrs)<<32 | uint64(s.underline)<<44 | uint64(s.link)<<48) * 0xC2B2AE3D27D4EB4F
-	h ^= uint64(s.image) * 0x9FB21C651E98DF25
 	return (h ^ h>>29) * 0x9E3779B97F4A7C15 >> 58 % styleCacheSize
 }
 

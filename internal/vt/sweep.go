@@ -76,7 +76,7 @@ func (t *Terminal) sweepStyles(live []bool) {
 	for id := 1; id < len(live); id++ {
 		if live[id] {
 			keep(tab.list[id].link)
-			if n := tab.list[id].image; n != 0 {
+			if n := tab.list[id].image(); n != 0 {
 				images[n] = true
 			}
 			continue

@@ -89,7 +89,7 @@ func (t *Terminal) placedAt(c cell) *placed {
 	if !c.tile() || t.images == nil {
 		return nil
 	}
-	p := t.images.placed[t.styles.list[c.style()].image]
+	p := t.images.placed[t.styles.list[c.style()].image()]
 	if p == nil || p.img == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (t *Terminal) putTiles(l *line, x, n int, image uint32, first int, bg func(
 	var bits cell
 	for i := range n {
 		c := &l.cells[x+i]
-		s := style{bg: bg(*c), image: image}
+		s := ofImage(image, bg(*c))
 		if i == 0 || s != last {
 			last, bits = s, cell(t.styleID(s))<<styleShift
 		}
