@@ -71,9 +71,16 @@ func (a *Animation) local(box image.Rectangle, g *Grid) *Delta {
 		d := &Delta{Box: box, Pix: make([]uint8, box.Dx()*box.Dy())}
 		p := newPalette()
 		p.of(transparent)
+		for _, c := range []Color{g.Margin, g.Background, g.Foreground, g.CursorColor} {
+			p.of(c) // what most of a screen has stays as it is
+		}
 		a.copyChanges(box, g, func(at, x, y, n int) {
 			for i, v := range a.wide.row(y, x, x+n) {
-				d.Pix[at+i] = p.of(coarser(Color(v), shift))
+				c := Color(v)
+				if _, ok := p.index[c]; !ok {
+					c = coarser(c, shift)
+				}
+				d.Pix[at+i] = p.of(c)
 			}
 		})
 		if !p.overflow {

@@ -1,6 +1,7 @@
 package film_test
 
 import (
+	"image/color"
 	"os"
 	"testing"
 	"time"
@@ -39,4 +40,27 @@ func TestFilmsOfImages(t *testing.T) {
 			t.Errorf("row %d of a redacted cast shows an image", y)
 		}
 	}
+}
+
+// Images take most of a GIF's colours, but not the screen's own.
+func TestGIFWithImagesKeepsTheBackground(t *testing.T) {
+	out := "\x1b[2;1H"
+	for _, name := range []string{"img2sixel", "chafa-kitty"} {
+		raw, err := os.ReadFile("../testdata/" + name + ".bin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out += string(raw) + "\x1b[2;24H"
+	}
+	l := recorded(t, 40, 10, event{0, "o", out})
+	path, _ := write(t, l, film.Options{Format: film.GIF})
+	last, _, _ := played(t, path)
+	want := drawn(t, lastScreen(t, l), render.Options{})
+	if got, want := last.At(300, 170), want.At(300, 170); !sameColor(got, want) {
+		t.Errorf("the background is %v, want %v", got, want)
+	}
+}
+
+func sameColor(a, b color.Color) bool {
+	return color.NRGBAModel.Convert(a) == color.NRGBAModel.Convert(b)
 }
