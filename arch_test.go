@@ -212,7 +212,7 @@ var allowed = map[string][]string{
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/worktree",
+		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/worktree",
 	},
 
 	"internal/dashboard": {"internal/attention", "internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},

@@ -43,7 +43,7 @@ func showDashboard(args, environ []string, stdout, stderr io.Writer) error {
 	defer model.Close()
 	return tui.Run(ctx, tui.Options{
 		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
-		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv), Decide: decideFor(getenv("DEN_WORKSPACE")),
+		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv), Decide: decideFor(getenv("DEN_WORKSPACE"), model),
 	})
 }
 

@@ -7,10 +7,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"den/internal/attention"
+	"den/internal/dashboard"
 	"den/internal/dashboard/tui"
 	"den/internal/fault"
 	"den/internal/keeper"
+	"den/internal/session"
+	"den/internal/wire"
 )
 
 // waysOf returns the ways to decide what waits that the dashboard offers. Of what
@@ -56,11 +61,14 @@ func requestText(w keeper.Waiting) string {
 
 // decideFor carries out what a person chose on the dashboard. What waits is asked
 // for once more: somebody else may have decided it.
-func decideFor(config string) func(context.Context, string, int, string) (string, error) {
-	if config == "" {
-		return nil
-	}
+func decideFor(config string, model *dashboard.Model) func(context.Context, string, int, string) (string, error) {
 	return func(ctx context.Context, id string, way int, words string) (string, error) {
+		if session, ok := strings.CutPrefix(id, tui.CellAsks); ok {
+			return answerCell(ctx, model, session, words)
+		}
+		if config == "" {
+			return "", fault.Errorf(fault.NotFound, "there is no workspace here")
+		}
 		place, err := keeper.At(config)
 		if err != nil {
 			return "", err
@@ -83,6 +91,23 @@ func decideFor(config string) func(context.Context, string, int, string) (string
 		}
 		return decideWaiting(ctx, c, all.Waiting[at], way, words)
 	}
+}
+
+// answerCell types the answer to what the cell of a session asks, if it still
+// asks that.
+func answerCell(ctx context.Context, model *dashboard.Model, id, words string) (string, error) {
+	l := model.List()
+	s, ok := l.Find(id)
+	if !ok || s.Attention.State != attention.Asking {
+		return "", fault.Errorf(fault.NotFound, "it asks no more")
+	}
+	question := s.Attention.What
+	if strings.HasPrefix(question, "the program waits for ") {
+		question = "" // it shows none
+	}
+	in := wire.Input{Text: &words, Enter: true}
+	_, err := session.In(s.Dir, session.Options{Version: Version}).Answer(ctx, in, session.Run{Question: question, Timeout: time.Second})
+	return "answered", err
 }
 
 func decideWaiting(ctx context.Context, c *keeper.Client, w keeper.Waiting, way int, words string) (string, error) {

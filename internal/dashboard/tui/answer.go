@@ -7,6 +7,8 @@ import (
 	"time"
 	"unicode"
 
+	"den/internal/attention"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -51,18 +53,42 @@ func (u *ui) askHere() *Waiting {
 		}
 		return nil
 	}
-	return u.waitingHere()
+	w := u.waitingHere()
+	if w == nil || len(w.Ways) == 0 {
+		if c := u.cellAsks(); c != nil {
+			return c
+		}
+	}
+	return w
+}
+
+// CellAsks begins the ids of what cells ask: that of the session follows.
+const CellAsks = "cell-in:"
+
+// cellAsks is what the cell of the selected session asks, or nil.
+func (u *ui) cellAsks() *Waiting {
+	s := u.session
+	if s == nil || u.past != nil || u.decides == nil || s.Attention.State != attention.Asking || s.Attention.Source != "cell" {
+		return nil
+	}
+	return &Waiting{ID: CellAsks + s.ID, Agent: shortName(s.Name), Session: s.ID, What: s.Attention.What, Since: s.Attention.Since, Ways: []Way{{Name: "answer", Words: true}}}
 }
 
 // openAnswer shows what waits, whole, and the ways to decide it.
 func (u *ui) openAnswer() {
 	if w := u.askHere(); w != nil {
 		u.answer = answer{open: true, id: w.ID, way: -1}
+		if len(w.Ways) == 1 && w.Ways[0].Words {
+			u.answer.way = 0 // there is nothing to choose
+		}
 	}
 }
 
 // asked returns what is decided in the panel, or nil: it waits no more.
 func (u *ui) asked() *Waiting {
+	if c := u.cellAsks(); c != nil && c.ID == u.answer.id {
+		return c
+	}
 	for i, w := range u.agents.waiting() {
 		if w.ID == u.answer.id {
 			return &u.agents.waiting()[i]

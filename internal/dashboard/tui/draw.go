@@ -12,7 +12,7 @@ import (
 
 const (
 	minWidth, minHeight = 40, 8
-	listMin, listMax    = 24, 44
+	listMin, listMax    = 24, 60
 )
 
 // View is bubbletea's.
@@ -244,9 +244,9 @@ func (u *ui) drawFooter() string {
 	}
 	if u.waitingHere() != nil {
 		hints = " n next  w agents  ? help  q quit " // what waits needs the room
-		if u.decides != nil {
-			hints = " y answer " + hints
-		}
+	}
+	if u.decides != nil && u.askHere() != nil {
+		hints = " y answer  n next  ? help  q quit "
 	}
 	if u.past != nil {
 		hints = " ←→ step  ,. skip  [] cells  Esc live  ? help "

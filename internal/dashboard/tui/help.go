@@ -4,7 +4,7 @@ import "strings"
 
 var helpText = []string{
 	"",
-	" Look on: nothing here is sent to a session, and none is resized.",
+	" Nothing is sent to a session but your answers (y), and none is resized.",
 	"",
 	" ↑ ↓  j k        select a session       PgUp PgDn   ten at once",
 	" Enter           the screen alone, and back",

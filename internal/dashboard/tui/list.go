@@ -12,6 +12,7 @@ import (
 	"den/internal/dashboard"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // row is a line of the list: a session, or the Home above some.
@@ -162,9 +163,13 @@ func (u *ui) drawList(width, height int) []string {
 		}
 		u.listTop = max(min(u.listTop, first), at-height+1)
 	}
-	lines := make([]string, 0, height)
+	lines, tall := make([]string, 0, height), u.tallRows(height)
 	for i := u.listTop; i < len(u.rows) && len(lines) < height; i++ {
-		lines = append(lines, u.drawRow(u.rows[i], i == at, width))
+		lines = append(lines, u.drawRow(u.rows[i], i == at, width, !tall))
+		if s := u.rows[i].session; s != nil && tall {
+			text, style := u.lastOf(s)
+			lines = append(lines, fit("   "+style.Render(clip(text, width-4)), width))
+		}
 	}
 	if len(u.rows) == 0 {
 		for _, l := range u.emptyList() {
@@ -189,7 +194,22 @@ func (u *ui) emptyList() []string {
 	return []string{"no active sessions", "a: those that are over"}
 }
 
-func (u *ui) drawRow(r row, chosen bool, width int) string {
+// tallRows reports whether there is room for a second line of each session: what
+// it did last.
+func (u *ui) tallRows(height int) bool {
+	need := 0
+	for _, r := range u.rows {
+		need++
+		if r.session != nil {
+			need++
+		}
+	}
+	return need <= height
+}
+
+// drawRow is one line; with last it also has what the session did last, as far as
+// there is room.
+func (u *ui) drawRow(r row, chosen bool, width int, last bool) string {
 	if r.session == nil {
 		name := tilde(r.home.Path)
 		if r.home.Problem != "" {
@@ -209,11 +229,23 @@ func (u *ui) drawRow(r row, chosen bool, width int) string {
 		right = string(s.Attention.State) + " " + right
 	}
 	right = fmt.Sprintf(" %s ", right)
-	if chosen {
-		return selected.Render(ends("›"+mark+" "+plain(shortName(s.Name)), right, width))
+	name := plain(shortName(s.Name))
+	text, textStyle := "", faint
+	if room := width - 5 - ansi.StringWidth(name) - len(right); last && room >= lastMin {
+		text, textStyle = u.lastOf(s)
+		text = "  " + clip(text, room)
 	}
-	return ends(" "+style.Render(mark)+" "+nameStyle(s).Render(plain(shortName(s.Name))), faint.Render(right), width)
+	if chosen {
+		return selected.Render(ends("›"+mark+" "+name+text, right, width))
+	}
+	return ends(" "+style.Render(mark)+" "+nameStyle(s).Render(name)+textStyle.Render(text), faint.Render(right), width)
 }
+
+// lastMin is from how many columns on the beginning of a line says something.
+const lastMin = 8
+
+// clip shortens plain text to a width.
+func clip(text string, width int) string { return ansi.Truncate(text, max(0, width), "…") }
 
 func nameStyle(s *dashboard.Session) lipgloss.Style {
 	if s.Status.Active() {

@@ -40,11 +40,13 @@ type pump struct {
 	live  slot[home.Dir] // whom to follow; one without a path: nobody
 	line  slot[home.Dir] // whose timeline to read
 	past  scrubs
-	work  sync.WaitGroup
+	// inView has room for the newest: the sessions in the list, by their ids.
+	inView chan map[string]home.Dir
+	work   sync.WaitGroup
 }
 
 func newPump(m *dashboard.Model) *pump {
-	return &pump{model: m, live: newSlot[home.Dir](), line: newSlot[home.Dir](), past: newScrubs()}
+	return &pump{model: m, live: newSlot[home.Dir](), line: newSlot[home.Dir](), past: newScrubs(), inView: make(chan map[string]home.Dir, 1)}
 }
 
 // start begins the work; wait returns when it has ended, after ctx has.
@@ -57,6 +59,7 @@ func (p *pump) start(ctx context.Context, send func(tea.Msg)) {
 	p.work.Go(func() { p.follow(ctx, send) })
 	p.work.Go(func() { p.readTimelines(ctx, send) })
 	p.work.Go(func() { p.scrub(ctx, send) })
+	p.work.Go(func() { p.glance(ctx, send) })
 }
 
 func (p *pump) wait() { p.work.Wait() }

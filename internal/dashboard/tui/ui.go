@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"den/internal/dashboard"
@@ -31,6 +32,9 @@ type ui struct {
 	selectNext string // the name or id to select when it is first seen
 	listTop    int    // the first row in view
 
+	last    map[string]string   // what sessions did last, by their ids
+	looksAt map[string]home.Dir // whose is asked for
+
 	session *dashboard.Session  // the selected one, as last seen, or nil
 	live    *dashboard.Frame    // its newest screen, or nil
 	ended   bool                // no newer one will come
@@ -59,7 +63,7 @@ type visit struct {
 }
 
 func newUI(o Options, p *pump) *ui {
-	return &ui{pump: p, now: o.Now, all: o.All, selectNext: o.Select, self: o.Self, decides: o.Decide, viewport: viewport{follow: true}}
+	return &ui{pump: p, now: o.Now, all: o.All, selectNext: o.Select, self: o.Self, decides: o.Decide, last: map[string]string{}, viewport: viewport{follow: true}}
 }
 
 // tickMsg lets ages grow and asks for what has happened since.
@@ -74,6 +78,12 @@ func (u *ui) Init() tea.Cmd { return tick() }
 
 // Update is bubbletea's.
 func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := u.update(msg)
+	u.showInView()
+	return u, cmd
+}
+
+func (u *ui) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		u.width, u.height = msg.Width, msg.Height
@@ -81,16 +91,17 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd := u.key(msg)
 		u.touched = true
 		u.look()
-		return u, cmd
+		return cmd
 	case tea.PasteMsg:
 		if u.filtering {
 			u.setFilter(u.filter + plain(msg.Content))
 		}
 	case tickMsg:
 		u.askTimeline()
-		return u, tick()
+		return tick()
 	case listMsg:
 		u.list = without(msg.list, u.self)
+		maps.DeleteFunc(u.last, func(id, _ string) bool { _, ok := u.list.Find(id); return !ok })
 		u.refresh()
 		u.look()
 	case frameMsg:
@@ -108,8 +119,10 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.sleepers.take(msg)
 	case decidedMsg:
 		u.takeDecided(msg)
+	case lastMsg:
+		u.last[msg.id] = msg.text
 	}
-	return u, nil
+	return nil
 }
 
 func (u *ui) takeFrame(msg frameMsg) {
