@@ -48,3 +48,27 @@ func TestPageHasTheFontsOfPictures(t *testing.T) {
 	}
 	p.shoot("fonts")
 }
+
+// A character that no font has is a box with its number, which nobody takes for a
+// character: two of them look different.
+func TestPageDrawsWhatNoFontHas(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.Do("new", "sh", "--cols", "20", "--rows", "3", "sh", "-c", `printf '\315\270'; read x; printf '\033[H\033[2J\315\271'; read y`) // U+0378, U+0379
+	p := w.browse(1200, 800)
+	p.openSession(w.Dir("sh").ID)
+	p.until(text + `.includes("\u0378")`)
+	p.until(`document.fonts.status === "loaded"`)
+	p.eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil)
+	p.eval(`window.before = document.getElementById("large").toDataURL(); void 0`, nil)
+	var lacking []bool
+	p.eval(`import("/assets/tofu.js").then(({ lacks }) => ["\u0378", "\u0379", "a", "é", "─"].map((c) => lacks(c, getComputedStyle(document.documentElement).getPropertyValue("--screen"), 0)))`, &lacking)
+	if !slices.Equal(lacking, []bool{true, true, false, false, false}) {
+		t.Errorf("no font has %v", lacking)
+	}
+	p.shoot("tofu")
+	w.Do("keys", "sh", "Enter")
+	p.until(text + `.includes("\u0379")`)
+	p.until(`document.getElementById("large").toDataURL() !== window.before`)
+	p.shoot("tofu-other")
+}

@@ -3,6 +3,7 @@
 
 import { draw, draws } from "./glyphs.js";
 import { drawTile } from "./images.js";
+import { lacks, tofu } from "./tofu.js";
 
 // The fonts and the measures are those of den's pictures.
 const family = getComputedStyle(document.documentElement).getPropertyValue("--screen");
@@ -152,6 +153,10 @@ export class Easel {
   // character puts one into the middle of its cells, smaller if need be.
   #character(text, col, cells, top, base) {
     const { ctx } = this;
+    const code = text.codePointAt(0);
+    if (text.length === String.fromCodePoint(code).length && lacks(text, family, fontsCame)) {
+      return tofu(ctx, code, this.#x(col), top, this.#x(col + cells) - this.#x(col), Math.round(this.ch), this.thin);
+    }
     ctx.letterSpacing = "0px";
     const room = cells * this.cw, m = ctx.measureText(text);
     if (pictorial.test(text) && !square.test(text)) return this.#sign(text, col * this.cw, room, top, base, m);
