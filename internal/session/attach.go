@@ -142,7 +142,7 @@ func (a *Attachment) sendLocked(in wire.Input) {
 // sizeOf is about how many bytes inputs hold.
 func sizeOf(inputs []wire.Input) (n int) {
 	for _, in := range inputs {
-		n += len(in.Raw)
+		n += 16 + len(in.Raw) // the input itself is something, too
 		for _, text := range []*string{in.Text, in.Paste} {
 			if text != nil {
 				n += len(*text)

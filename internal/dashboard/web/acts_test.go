@@ -72,6 +72,9 @@ func TestTakeOverOnThePage(t *testing.T) {
 	p.until(`document.getElementById("text").children.length === 12`)
 	p.press("i")
 	p.until(`document.body.dataset.taken === "yes" && document.activeElement.id === "typing"`)
+	if tree := p.accessible(); !strings.Contains(tree, "textbox: Terminal of sh: what you type goes to its program") || !strings.Contains(tree, "group: Act on this session") {
+		t.Errorf("a screen reader is not told:\n%s", tree)
+	}
 	p.shoot("taken")
 	p.press("w", "o", "r", "d", "s", " ", "t", "?", "Backspace", "Enter") // t and ? are keys of the page, too
 	p.until(text + `.includes("words t\nwords t")`)

@@ -11,10 +11,11 @@ export class Agents {
 
   constructor(find) { this.find = find; } // the session of an agent, or null
 
-  list(w) {
-    this.#known = w;
-    this.render();
-  }
+  // know takes what the keeper tells; render shows it, once the sessions are known.
+  know(w) { this.#known = w; }
+
+  // nameOf is what a session is called: by its agent, if it has one.
+  nameOf(session) { return this.of(session)?.name ?? shortName(session); }
 
   // named is an agent by its name, or null.
   named(name) { return this.#known?.agents.find((a) => a.name === name) ?? null; }

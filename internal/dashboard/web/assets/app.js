@@ -30,6 +30,7 @@ const fleet = new Fleet((ids) => {
   wire?.show({ thumbs: ids });
 });
 const agents = new Agents((name) => fleet.named(name));
+fleet.nameOf = (s) => agents.nameOf(s);
 const attention = new Attention((name) => fleet.named(name), () => fleet.now());
 const notify = new Notify($("notify"));
 const stage = new Stage((at, clock) => {
@@ -49,8 +50,9 @@ function heard(m) {
   if (m.homes) {
     for (const h of m.homes.homes) for (const s of h.sessions) s.own = h.own ?? false;
     fleet.skew = Date.parse(m.now) - Date.now();
+    agents.know(m.agents ?? null);
     fleet.list(m.homes.homes, m.homes.problem);
-    agents.list(m.agents ?? null);
+    agents.render();
     attention.allow(m.actions ?? false);
     doings.allow(m.actions ?? false);
     document.body.dataset.acts = m.actions ? "yes" : "no";

@@ -147,9 +147,11 @@ class Note {
     this.when = el("time");
     const who = session ? el("a", { href: `#/${session.id}`, textContent: w.agent }) : el("span", { textContent: w.agent ?? "workspace" });
     const ways = w.actions.map((x) => el("li", {}, el("code", {}, visible(x.command)), el("span", {}, visible(x.name))));
+    const buttons = armed ? this.#buttons(w, session, armed) : null;
+    const list = el("ul.ways", {}, ...ways);
     this.root = el("article.note-card", { "data-key": w.id, "data-kind": w.kind },
       el("header", {}, el("b", {}, who), el("span.kind", { textContent: labels[w.kind] ?? w.kind }), this.when),
-      el("p.says", {}, visible(w.what)), el("p.evidence", {}, visible(w.evidence)), armed ? this.#buttons(w, session, armed) : null, el("ul.ways", {}, ...ways));
+      el("p.says", {}, visible(w.what)), el("p.evidence", {}, visible(w.evidence)), buttons, buttons ? el("details", {}, el("summary", { textContent: "Commands" }), list) : list);
   }
 
   // buttons decide it, where the page can: the others have commands alone.

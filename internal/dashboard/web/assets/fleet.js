@@ -118,9 +118,12 @@ export class Fleet {
       this.watcher.observe(card.root);
       this.sizes.observe(card.root);
     }
-    card.describe(s, this.now());
+    card.describe(s, this.now(), this.nameOf(s));
     return card;
   }
+
+  // nameOf is what a session is called.
+  nameOf(s) { return shortName(s); }
 
   now() { return Date.now() + (this.skew ?? 0); }
 
@@ -212,9 +215,9 @@ class Card {
     this.screen = null;
   }
 
-  describe(s, now) {
+  describe(s, now, name) {
     this.session = s;
-    this.name.textContent = shortName(s);
+    this.name.textContent = name;
     this.name.title = s.session;
     this.dot.dataset.tone = tone(s);
     this.how.textContent = isActive(s) && s.status === "running" ? "" : ending(s);

@@ -115,7 +115,7 @@ export class Stage {
     this.skew = now - Date.now();
     if (isActive(s)) this.timeline.draw(); // it goes on
     this.described = [s, now, agent, waits];
-    $("stage-name").textContent = s.title ?? shortName(s);
+    $("stage-name").textContent = s.title ?? agent?.name ?? shortName(s);
     $("stage-dot").dataset.tone = s.tone ?? tone(s);
     $("stage-what").textContent = s.what ?? s.problem ?? s.command?.join(" ") ?? "";
     const size = this.shown ? `${this.shown.cols}×${this.shown.rows}` : `${s.cols}×${s.rows}`;
@@ -124,7 +124,7 @@ export class Stage {
     const box = $("stage-agent");
     box.hidden = !agent;
     if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: agent.wanted === agent.actual ? agent.actual : `${agent.actual}, wanted ${agent.wanted}` }),
-      ...(agent.worktree ? [el("span.tree", { textContent: treeText(agent.worktree), title: agent.worktree.path })] : []), el("span.why", { textContent: agent.why }),
+      ...(agent.worktree ? [el("span.tree", { textContent: treeText(agent.worktree), title: agent.worktree.path })] : []), el("span.why", { textContent: agent.why === "runs" ? "" : agent.why }),
       ...(agent.mind ? [el("a.asks", { href: talkAddress(agent.name), textContent: "Conversation" })] : []),
       ...(waits ? [el("a.asks", { href: "#/", textContent: waitsForYou(waits) })] : []));
     this.#links();

@@ -81,6 +81,7 @@ export class Talk {
   #describe() {
     const a = this.agent(this.name), s = a ? this.session(a.session) : null;
     $("talk-what").textContent = a ? [a.state || a.actual, a.state_why, a.question?.text].filter(Boolean).join(" · ") : "";
+    $("talk-answer").hidden = a?.attention?.state !== "asking";
     $("talk-screen").hidden = !s;
     if (s) $("talk-screen").href = `#/${s.id}`;
     $("talk-form").hidden = !this.may || !a;
