@@ -40,7 +40,7 @@ demo: setup build ## see it work: a shell, a REPL, an editor, a crash, a picture
 	@sh examples/demo.sh $(BIN)
 
 .PHONY: readme-media
-readme-media: build ## make the README's pictures from the demo, with den itself
+readme-media: build ## make the README's pictures: a story with real coding agents, filmed, and both dashboards
 	@sh scripts/readme-media
 
 .PHONY: lint

@@ -260,6 +260,8 @@ var allowed = map[string][]string{
 		"internal/runner", "internal/runner/local", "internal/runner/stdio",
 	},
 	"acceptance": {},
+	// For the README.
+	"scripts/media": {"internal/dashboard/web/browser", "internal/modelstub", "internal/modelstub/realcli"},
 }
 
 // outside maps a module that is not ours to the only packages that may use it.
