@@ -188,7 +188,7 @@ func (f *fleet) inTUI() states {
 			if !strings.Contains(word, "fleet-") {
 				continue
 			}
-			s[agentOf(word)] = attention.Over // they have no word for it
+			s[agentOf(word)] = ending(words[0] == "!", words[i+1:])
 			for _, state := range attention.States() {
 				if slices.Contains(words[i+1:], string(state)) {
 					s[agentOf(word)] = state
@@ -199,13 +199,25 @@ func (f *fleet) inTUI() states {
 	return s
 }
 
+// ending is the state of a row whose program has ended: it says how, with a mark
+// while that is news.
+func ending(news bool, words []string) attention.State {
+	switch {
+	case !news:
+		return attention.Over
+	case slices.Contains(words, "exit") && !slices.Contains(words, "0"):
+		return attention.Failed
+	}
+	return attention.Done
+}
+
 // agree waits until every view says so, and logs how long the last took after
 // the first.
 func (f *fleet) agree(what string, want states) {
 	f.t.Helper()
 	views := map[string]func() states{"ps": f.inPs, "ls": f.inLs, "page": f.onPage, "terminal dashboard": f.inTUI}
 	got, first := map[string]states{}, time.Time{}
-	for deadline := time.Now().Add(statePatience / 4); len(views) > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(statePatience); len(views) > 0; time.Sleep(5 * time.Millisecond) {
 		for name, view := range views {
 			got[name] = view()
 			if !maps.Equal(got[name], want) {
