@@ -109,7 +109,7 @@ func (cn *connection) release(name string, missed []Event, err error) {
 	c := cn.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if cn.failure != nil {
+	if cn.failure != nil || cn.life.Err() != nil {
 		return // the next connection reads it again
 	}
 	folded := cn.isupport.Fold(name)
