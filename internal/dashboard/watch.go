@@ -91,7 +91,8 @@ func (w *watcher) follow(m *Model, l *Listing) (added bool) {
 }
 
 // wanted lists the directories: the registry's, those in which sessions are
-// made and named, and those of active sessions, whose records are replaced.
+// made and named, those of active sessions, whose records are replaced, and, as
+// far as there is room, those of ended ones that nobody has looked at yet.
 func wanted(m *Model, l *Listing) map[string]bool {
 	want := map[string]bool{}
 	if m.registry.Path != "" {
@@ -103,6 +104,13 @@ func wanted(m *Model, l *Listing) map[string]bool {
 		want[filepath.Join(h.Path, "names")] = true
 		for _, s := range h.Sessions {
 			if s.Status.Active() {
+				want[s.Dir.Path] = true
+			}
+		}
+	}
+	for _, h := range l.Homes {
+		for _, s := range h.Sessions {
+			if s.Status.Final() && s.Attention.State.NeedsPerson() && len(want) < maxWatches {
 				want[s.Dir.Path] = true
 			}
 		}
