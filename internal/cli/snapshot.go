@@ -69,6 +69,7 @@ type snapshotAnswer struct {
 	Scrollback []screen.Line  `json:"scrollback,omitempty"`
 	Title      string         `json:"title"`
 	AltScreen  bool           `json:"alt_screen"`
+	Mouse      string         `json:"mouse,omitempty"` // as in screen.Snapshot
 	ScreenHash string         `json:"screen_hash"`
 	Images     []screen.Image `json:"images,omitempty"` // which of them cells name, without their pixels
 	Frozen     bool           `json:"frozen,omitempty"`
@@ -166,7 +167,7 @@ func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
 	s := shot.Screen
 	ans := snapshotAnswer{
 		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format,
-		Title: s.Title, AltScreen: s.AltScreen, ScreenHash: s.Hash, Frozen: shot.Frozen,
+		Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, ScreenHash: s.Hash, Frozen: shot.Frozen,
 	}
 	var text string
 	switch format {

@@ -40,6 +40,7 @@ type Delta struct {
 	Cursor     screen.Cursor  `json:"cursor"`
 	Title      string         `json:"title"`
 	AltScreen  bool           `json:"alt_screen"`
+	Mouse      string         `json:"mouse,omitempty"` // as in screen.Snapshot
 	Hash       string         `json:"screen_hash"`
 	Foreground string         `json:"foreground"`
 	Background string         `json:"background"`
@@ -59,7 +60,7 @@ func Diff(from, to *Frame) *Delta {
 	s := to.Screen
 	d := &Delta{
 		Rev: to.Rev, Seq: to.Seq, Elapsed: to.Elapsed, Exit: to.Exit, Missing: to.Missing,
-		Cols: s.Cols, Height: s.Rows, Cursor: s.Cursor, Title: s.Title, AltScreen: s.AltScreen, Hash: s.Hash,
+		Cols: s.Cols, Height: s.Rows, Cursor: s.Cursor, Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, Hash: s.Hash,
 		Foreground: s.Foreground, Background: s.Background, Palette: s.Palette,
 		Rows: []RowChange{},
 	}

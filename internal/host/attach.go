@@ -166,10 +166,13 @@ func (h *Host) attachedRequest(f *follower, readOnly bool, req rpc.Request) erro
 	case wire.MethodInput:
 		h.sizes.noteTyped(time.Now())
 		_, err := call(req, h.typeFor)
-		if fault.KindOf(err) == fault.NotRunning {
-			return nil // the last frame tells
+		switch fault.KindOf(err) {
+		case fault.NotRunning: // the last frame tells
+		case fault.Unsupported: // a click, and the program has just turned the mouse off
+		default:
+			return err
 		}
-		return err
+		return nil
 	case wire.MethodResize:
 		_, err := call(req, func(r wire.Resize) (any, error) {
 			if err := CheckSize(r.Cols, r.Rows); err != nil {

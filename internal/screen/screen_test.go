@@ -220,3 +220,20 @@ func TestPaintingDoesNotTrustEmojiWidths(t *testing.T) {
 		}
 	}
 }
+
+// A snapshot says what the program takes of a mouse.
+func TestMouse(t *testing.T) {
+	for _, c := range []struct{ output, want string }{
+		{"", ""},
+		{"\x1b[?1000h", "buttons"},
+		{"\x1b[?1049h\x1b[?1007h", "wheel"},
+		{"\x1b[?1049h\x1b[?1007l", ""},
+		{"\x1b[?1003h\x1b[?1003l", ""},
+	} {
+		term := vt.New(vt.Config{Cols: 10, Rows: 2})
+		term.Write([]byte(c.output))
+		if got := screen.Capture(term, 0).Mouse; got != c.want {
+			t.Errorf("%q: %q, want %q", c.output, got, c.want)
+		}
+	}
+}

@@ -9,7 +9,10 @@ type Snapshot struct {
 	Cursor    Cursor `json:"cursor"`
 	Title     string `json:"title"`
 	AltScreen bool   `json:"alt_screen"`
-	Cwd       string `json:"cwd,omitempty"` // as the program last told it (OSC 7)
+	// Mouse is what the program takes of a mouse: "buttons" and all else, only
+	// the "wheel" (as cursor keys), or nothing.
+	Mouse string `json:"mouse,omitempty"`
+	Cwd   string `json:"cwd,omitempty"` // as the program last told it (OSC 7)
 	// Lines are the visible rows; Scrollback the asked rows above, oldest first.
 	Lines           []Line `json:"lines"`
 	Scrollback      []Line `json:"scrollback,omitempty"`
@@ -120,9 +123,9 @@ func Capture(t *vt.Terminal, scrollback int) Snapshot {
 		Cols: cols, Rows: rows,
 		Cursor:    Cursor{Row: cur.Row, Col: cur.Col, Visible: cur.Visible, Shape: cur.Shape.String(), Blink: cur.Blink},
 		Title:     t.Title(),
-		AltScreen: t.Modes().AltScreen,
-		Cwd:       t.WorkingDir(),
-		Text:      text, Hash: Hash(text),
+		AltScreen: t.Modes().AltScreen, Mouse: mouse(t.Modes()),
+		Cwd:  t.WorkingDir(),
+		Text: text, Hash: Hash(text),
 		ScrollbackTotal: total,
 		Foreground:      hexColor(fg), Background: hexColor(bg),
 		ReverseVideo: t.Modes().ReverseVideo,
@@ -135,6 +138,16 @@ func Capture(t *vt.Terminal, scrollback int) Snapshot {
 	s.Lines = s.lines(t, 0, rows, styles)
 	s.Palette = paletteOf(t, styles)
 	return s
+}
+
+func mouse(m vt.Modes) string {
+	switch {
+	case m.Mouse != vt.MouseNone:
+		return "buttons"
+	case m.AltScreen && m.AltScroll:
+		return "wheel"
+	}
+	return ""
 }
 
 // lines takes rows, and the images that they show.

@@ -23,8 +23,9 @@ type paint struct {
 	Missing []string       `json:"missing,omitempty"`
 	Cursor  screen.Cursor  `json:"cursor"`
 	Title   string         `json:"title,omitempty"`
-	Alt     bool           `json:"alt,omitempty"` // the program draws its screen
-	FG      string         `json:"fg,omitempty"`  // set by the program, or ""
+	Alt     bool           `json:"alt,omitempty"`   // the program draws its screen
+	Mouse   string         `json:"mouse,omitempty"` // as in screen.Snapshot
+	FG      string         `json:"fg,omitempty"`    // set by the program, or ""
 	BG      string         `json:"bg,omitempty"`
 	Palette map[int]string `json:"pal,omitempty"` // what the program has changed
 	Styles  []screen.Style `json:"styles"`
@@ -56,7 +57,7 @@ func newPaint(from, to *dashboard.Frame) *paint {
 	d := dashboard.Diff(from, to)
 	p := &paint{
 		Full: d.Full, Cols: d.Cols, Rows: d.Height, Seq: d.Seq, Elapsed: int64(d.Elapsed), Exit: d.Exit, Missing: d.Missing,
-		Cursor: d.Cursor, Title: d.Title, Alt: d.AltScreen, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(d.Rows)),
+		Cursor: d.Cursor, Title: d.Title, Alt: d.AltScreen, Mouse: d.Mouse, Styles: []screen.Style{}, Lines: make([]paintLine, 0, len(d.Rows)),
 	}
 	p.takeColors(d)
 	p.takeImages(from, to)

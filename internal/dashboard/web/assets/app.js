@@ -37,7 +37,7 @@ const stage = new Stage((at, clock) => {
   tick.moved(clock);
   stands(() => stage.at);
 });
-const doings = new Doings(() => stage.newest());
+const doings = new Doings(stage);
 const nights = new Nights(() => fleet.now());
 const tick = new Tick({ stage, session: (id) => fleet.find(id), show: (id) => wire.show({ large: id }), now: () => fleet.now() });
 

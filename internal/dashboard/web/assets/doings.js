@@ -12,9 +12,9 @@ export class Doings {
   #agent = null;
   #asked = ""; // what is shown of a question
 
-  constructor(newest) {
-    this.newest = newest;
-    this.taken = new TakeOver((why) => this.#changed(why));
+  constructor(stage) {
+    this.stage = stage;
+    this.taken = new TakeOver(stage, (why) => this.#changed(why));
     $("take").onclick = () => this.take();
     $("message").onclick = () => this.#compose();
     $("halt").onclick = () => this.#askToStop();
@@ -79,7 +79,7 @@ export class Doings {
   take() {
     if (!this.may || !this.#session || $("take").hidden) return;
     if (this.taken.id) return this.taken.stop();
-    this.newest();
+    this.stage.newest();
     this.taken.start(this.#session);
   }
 

@@ -43,7 +43,7 @@ export class Screen {
       this.lines = Array.from({ length: p.rows }, () => ({ runs: [] }));
       this.images.clear();
     }
-    Object.assign(this, { cols: p.cols, rows: p.rows, cursor: p.cursor, alt: p.alt ?? false, seq: p.seq, t: p.t, exit: p.exit, title: p.title, missing: p.missing });
+    Object.assign(this, { cols: p.cols, rows: p.rows, cursor: p.cursor, alt: p.alt ?? false, mouse: p.mouse ?? "", seq: p.seq, t: p.t, exit: p.exit, title: p.title, missing: p.missing });
     this.colors = colors;
     this.fg = p.fg ?? foreground;
     this.bg = p.bg ?? background;

@@ -162,11 +162,18 @@ export class Stage {
     if (this.shown) this.pin.show(this.#lines(), this.#position());
   }
 
+  // cell is where the pointer is on the screen that is shown, from 0.
+  cell(e) {
+    const s = this.shown, box = $("text").getBoundingClientRect();
+    const at = (part, n) => Math.min(Math.max(Math.floor(part * n), 0), n - 1);
+    return { row: at((e.clientY - box.top) / box.height, s.rows), col: at((e.clientX - box.left) / box.width, s.cols) };
+  }
+
   // link is the address under the pointer, or "".
   #link(e) {
-    const s = this.shown, box = $("text").getBoundingClientRect();
-    if (!s) return "";
-    return linkAt(s, Math.floor(((e.clientY - box.top) / box.height) * s.rows), Math.floor(((e.clientX - box.left) / box.width) * s.cols));
+    if (!this.shown) return "";
+    const { row, col } = this.cell(e);
+    return linkAt(this.shown, row, col);
   }
 
   #follows(e) {

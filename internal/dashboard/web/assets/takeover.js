@@ -1,6 +1,7 @@
 // Taking over: what is typed on the page goes to the session, as from a terminal
 // that is attached. The screen is the one that the page shows anyway.
 
+import { passMouse } from "./mouse.js";
 import { token } from "./token.js";
 import { $ } from "./words.js";
 
@@ -23,8 +24,9 @@ export class TakeOver {
   #leaving = false; // the first of the keys that leave was pressed
 
   // changed is called when it begins and ends, with why it ended.
-  constructor(changed) {
+  constructor(stage, changed) {
     this.changed = changed;
+    passMouse(stage, () => document.body.dataset.taken === "yes", (action) => this.#before(() => this.#send({ keys: [action] })));
     const box = this.box = $("typing");
     box.addEventListener("keydown", (e) => this.#key(e));
     box.addEventListener("input", (e) => { if (!e.isComposing) this.#text(); });
