@@ -163,7 +163,7 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 		defer t.Stop()
 		deadline = t.C
 	}
-	r.addAwaited(1)
+	r.join()
 	defer r.addAwaited(-1)
 	for {
 		res, changed := r.progress()
@@ -181,6 +181,17 @@ func (r *running) await(ctx context.Context, limit time.Duration, questions bool
 			res.WaitingFor = cell.ForHost
 			return res, nil
 		}
+	}
+}
+
+// join makes the caller one that waits for the cell. If the cell ended before,
+// as it may while its answer is typed, its end was noted as news: it is none.
+func (r *running) join() {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.awaited++
+	if r.life.Record.Final() {
+		r.cells.h.noteTaken()
 	}
 }
 

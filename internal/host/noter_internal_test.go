@@ -82,3 +82,22 @@ func TestTurnWithinACellIsTheCells(t *testing.T) {
 		t.Errorf("its caller was told: %+v", n)
 	}
 }
+
+// A cell that ends while its answer is typed is no news: who typed it is told.
+func TestEndBeforeTheCallerWaits(t *testing.T) {
+	h := newTestHost(t)
+	h.cells = &cells{h: h}
+	r := &running{cells: h.cells, changed: make(chan struct{})}
+	exit := 1
+	r.life.Record.Result = cell.Result{Status: cell.Done, ExitCode: &exit}
+	r.noteCellLocked()
+	if n := h.manifest().Noted; n.Over.IsZero() {
+		t.Fatalf("nobody waits yet: %+v", n)
+	}
+	if res, err := r.await(t.Context(), 0, true); err != nil || !res.Final() {
+		t.Fatal(res, err)
+	}
+	if n := h.manifest().Noted; !n.Over.IsZero() || n.Failure != "" {
+		t.Errorf("its caller was told: %+v", n)
+	}
+}
