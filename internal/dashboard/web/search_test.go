@@ -29,6 +29,16 @@ func TestSearchOnThePage(t *testing.T) {
 	p.until(`[...document.querySelectorAll("#found .hit code")].some((c) => c.textContent === "panic: one")`)
 	p.until(`[...document.querySelectorAll("#found .in b")].map((b) => b.textContent).join() === "first" && location.hash === "#/?find=panic"`)
 	p.shoot("search")
+	c := w.visitor()
+	address := w.listed(c, "first")
+	_, found := get(t, c, address+"/search?q=panic")
+	var links []int64
+	p.eval(`[...document.querySelectorAll("#found .hit")].map((a) => Math.round(a.href.split("t=")[1] * 1e9))`, &links)
+	for _, at := range links {
+		if !strings.Contains(found, fmt.Sprintf(`"elapsed_ns":%d,`, at)) {
+			t.Errorf("a hit leads to %d: %s", at, found)
+		}
+	}
 	p.eval(`[...document.querySelectorAll("#found .hit")].find((a) => a.textContent.includes("panic: one")).click()`, nil)
 	p.until(text + `.includes("panic: one") && document.body.dataset.time === "past"`)
 	p.until(`/“panic”: \d+ hits/.test(document.getElementById("hits-what").textContent)`)
@@ -43,8 +53,6 @@ func TestSearchOnThePage(t *testing.T) {
 	p.eval(`document.getElementById("find-close").click()`, nil)
 	p.until(`document.getElementById("search").hidden && location.hash === "#/"`)
 
-	c := w.visitor()
-	address := w.listed(c, "first")
 	for query, want := range map[string]int{"q=panic": 200, "q=x": 400, "": 400, "q=panic&before=soon": 400} {
 		if r, body := get(t, c, address+"/search?"+query); r.StatusCode != want {
 			t.Errorf("%s: %s %s", query, r.Status, body)

@@ -57,6 +57,11 @@ export function change(parameters, push) {
 // to the one before.
 export function leap() { leapt = true; }
 
+// seconds is a moment as addresses have it, to the microsecond, as logs do: a
+// screen may be erased within the millisecond in which it was drawn. Up: what
+// happened then is to be seen.
+export function seconds(ns) { return String(Math.ceil(ns / 1e3) / 1e6); }
+
 // stands writes the moment down, once it stands. shown returns it, or null for
 // the newest. An address that the page has not yet gone to is left alone: it
 // would be lost.
@@ -65,7 +70,7 @@ export function stands(shown) {
   timer = setTimeout(() => {
     if (location.hash !== taken) return;
     const at = shown(), before = here().at;
-    const t = at === null ? "" : String(Math.ceil(at / 1e6) / 1e3); // up: what happened then is to be seen
+    const t = at === null ? "" : seconds(at);
     change({ t }, leapt || (at === null) !== (before === null));
     leapt = false;
   }, rest);

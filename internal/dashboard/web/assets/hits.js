@@ -56,7 +56,7 @@ export class Hits {
   // next goes to the hit before or after the moment that is shown.
   next(direction, at = this.at?.() ?? null) {
     const now = at ?? Infinity;
-    const found = direction < 0 ? this.all.findLast((h) => h.elapsed_ns < now - 1e6) : this.all.find((h) => h.elapsed_ns > now + 1e6);
+    const found = direction < 0 ? this.all.findLast((h) => h.elapsed_ns < now) : this.all.find((h) => h.elapsed_ns > now);
     if (found) this.seek(found.elapsed_ns);
   }
 }

@@ -1,7 +1,7 @@
 // Search in what sessions have shown: one after the other, the newest part of
 // each first.
 
-import { change } from "./address.js";
+import { change, seconds } from "./address.js";
 import { $, counted, el, shortName, wall } from "./words.js";
 import { ask } from "./wire.js";
 
@@ -65,7 +65,7 @@ export class Search {
     try {
       const f = await ask(`/api/sessions/${s.id}/search?q=${encodeURIComponent(words)}`, signal);
       if (!f.hits.length && !f.more) return 0;
-      const address = (hit) => `#/${s.id}?find=${encodeURIComponent(words)}${hit ? `&t=${Math.ceil(hit.elapsed_ns / 1e6) / 1e3}` : ""}`;
+      const address = (hit) => `#/${s.id}?find=${encodeURIComponent(words)}${hit ? `&t=${seconds(hit.elapsed_ns)}` : ""}`;
       const newest = f.hits.slice(-shownHits).reverse(), rest = f.hits.length + (f.dropped ?? 0) - newest.length;
       group.append(el("a.in", { href: address(newest[0]) }, el("b", { textContent: shortName(s) }), el("span", { textContent: counted(f.hits.length + (f.dropped ?? 0), "hit") })),
         ...newest.map((h) => el("a.hit", { href: address(h) }, el("time", { textContent: wall(Date.parse(s.created), h.elapsed_ns) }), el("code", {}, ...marked(h.line, words)))));
