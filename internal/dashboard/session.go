@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"den/internal/attention"
@@ -156,4 +158,17 @@ func byRelevance(a, b Session) int {
 		return 1
 	}
 	return strings.Compare(b.ID, a.ID) // ids sort by time
+}
+
+// keeperTag begins the names of agents' sessions. Those in pods have the name of
+// the provider in it, too.
+var keeperTag = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^w[0-9a-f]{16}(-[a-z]+-x[0-9a-f]{10})?\.`)
+})
+
+// AgentSession returns a session's name without the tag by which a keeper knows
+// its own, and whether there was one: the session is an agent's.
+func AgentSession(name string) (short string, is bool) {
+	tag := keeperTag().FindString(name)
+	return name[len(tag):], tag != ""
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -61,10 +60,11 @@ func statusText(s *dashboard.Session) string {
 	return string(s.Status)
 }
 
-var keeperTag = regexp.MustCompile(`^w[0-9a-f]{16}\.`)
-
 // shortName leaves out the tag by which a keeper knows its own sessions.
-func shortName(name string) string { return keeperTag.ReplaceAllString(name, "") }
+func shortName(name string) string {
+	short, _ := dashboard.AgentSession(name)
+	return short
+}
 
 // plain makes text of others fit for a line: no control characters, and
 // nothing that terminals disagree about how wide it is.

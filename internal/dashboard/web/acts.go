@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,10 +159,10 @@ func (a *actions) stop(ctx context.Context, e end, processes []int) (any, error)
 	return killed, err
 }
 
-// keeperTag begins the names of agents' sessions.
-var keeperTag = regexp.MustCompile(`^w[0-9a-f]{16}\.`)
-
-func isAgents(s *dashboard.Session) bool { return keeperTag.MatchString(s.Name) }
+func isAgents(s *dashboard.Session) bool {
+	_, is := dashboard.AgentSession(s.Name)
+	return is
+}
 
 // vouched returns a session that is listed, if these processes may act on it:
 // none may be an agent's. The keeper tells, and notes it where the session is an

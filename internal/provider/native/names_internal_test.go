@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/dashboard"
+
 	"den/internal/ident"
 )
 
@@ -48,5 +50,15 @@ func TestRefs(t *testing.T) {
 	}
 	if got := (&Provider{tag: ownerTag("city")}).ref("w-1"); got != "city.w-1" {
 		t.Errorf("a plain name is %q", got)
+	}
+}
+
+// Dashboards know the sessions of agents by their names, whatever keeps them.
+func TestDashboardsKnowAgents(t *testing.T) {
+	for _, owner := range []string{"w0123456789abcdef", "w0123456789abcdef@kubernetes"} {
+		p := &Provider{tag: ownerTag(owner)}
+		if short, is := dashboard.AgentSession(p.ref("den-team-coder")); !is || short != "den-team-coder" {
+			t.Errorf("%s: %s is %q, %v", owner, p.ref("den-team-coder"), short, is)
+		}
 	}
 }

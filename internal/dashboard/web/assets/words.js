@@ -42,7 +42,7 @@ const active = new Set(["starting", "running", "exiting", "destroying"]);
 export const isActive = (s) => active.has(s.status);
 
 // shortName leaves out the tag by which a keeper knows its own sessions.
-export const shortName = (s) => s.session.replace(/^w[0-9a-f]{16}\./, "");
+export const shortName = (s) => s.session.replace(/^w[0-9a-f]{16}(-[a-z]+-x[0-9a-f]{10})?\./, "");
 
 // ending says how a session ended, or how it is.
 export function ending(s) {
