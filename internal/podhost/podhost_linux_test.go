@@ -172,7 +172,7 @@ func TestSessionInAPod(t *testing.T) {
 	}
 	copied := t.TempDir()
 	mirrored := make(chan error, 1)
-	go func() { mirrored <- s.Mirror(t.Context(), copied) }()
+	go func() { mirrored <- s.Mirror(t.Context(), copied, nil) }()
 	if _, err := s.Input(t.Context(), inputLine("go")); err != nil {
 		t.Fatal(err)
 	}
@@ -343,4 +343,32 @@ func TestExecInAPod(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-ended
+}
+
+// What is beside den in its image comes along: without dend there is no 'den mcp'.
+func TestInstallBringsDend(t *testing.T) {
+	image, to := t.TempDir(), t.TempDir()
+	program, err := os.ReadFile(den)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"den": program, "dend": []byte("the keeper")} {
+		if err := os.WriteFile(filepath.Join(image, name), data, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command(filepath.Join(image, "den"), podhost.Verb, podhost.ModeInstall, to).CombinedOutput(); err != nil {
+		t.Fatalf("install: %v: %s", err, out)
+	}
+	bin := filepath.Dir(podhost.Place{Dir: to}.Binary())
+	for name, want := range map[string][]byte{"den": program, "dend": []byte("the keeper")} {
+		path := filepath.Join(bin, name)
+		got, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: %d bytes, %v", path, len(got), err)
+		}
+		if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v", path, fi.Mode(), err)
+		}
+	}
 }
