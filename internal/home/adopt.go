@@ -100,6 +100,17 @@ func (h Home) nameAdopted(name string, d Dir) error {
 	return nil
 }
 
+// Note writes what its host has noted of the program.
+func (a *Adopted) Note(n *Noted) error {
+	m := *a.Record
+	m.Noted = n
+	if err := a.Dir.Save(&m); err != nil {
+		return err
+	}
+	a.Record = &m
+	return nil
+}
+
 // Close writes how the session ended, and lets go.
 func (a *Adopted) Close(end *Manifest) error {
 	m := a.Dir.localRecord(end)

@@ -124,10 +124,20 @@ func (f *first) close() (int, error) {
 	return end.Code, nil
 }
 
+// status is how it is now, with what the session's host has noted of its program.
 func (f *first) status() Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return Status{State: f.state, Session: f.record, Told: f.told}
+	s := Status{State: f.state, Session: f.record, Told: f.told}
+	if f.state != Running {
+		return s
+	}
+	if now, err := f.dir.Load(); err == nil { // else it is not known what was noted
+		m := *f.record
+		m.Noted = now.Noted
+		s.Session = &m
+	}
+	return s
 }
 
 // tell notes that the pod was told to end, and returns how it was then.

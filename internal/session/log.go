@@ -80,13 +80,22 @@ func LogEvent(e wire.LogEvent) eventlog.Event {
 
 // Mirror copies the log into a directory, where it is a log like any other:
 // it can be replayed, exported and followed there while it grows. It goes on
-// with a copy that is there, and ends when the session does.
-func (s *Session) Mirror(ctx context.Context, dir string) error {
+// with a copy that is there, and ends when the session does. each, or nil, is
+// told of every event that was copied.
+func (s *Session) Mirror(ctx context.Context, dir string, each func(eventlog.Event)) error {
 	m, err := eventlog.OpenMirror(dir)
 	if err != nil {
 		return err
 	}
-	err = s.Log(ctx, wire.Log{After: m.Seq(), Follow: true}, func(part wire.LogPart) error { return mirrorPart(m, part) })
+	err = s.Log(ctx, wire.Log{After: m.Seq(), Follow: true}, func(part wire.LogPart) error {
+		err := mirrorPart(m, part)
+		for _, e := range part.Events {
+			if err == nil && each != nil {
+				each(LogEvent(e))
+			}
+		}
+		return err
+	})
 	if cerr := m.Close(); err == nil {
 		err = cerr
 	}

@@ -328,7 +328,7 @@ func TestMirror(t *testing.T) {
 	for i := range 5 {
 		ctx, cancel := context.WithCancel(t.Context())
 		mirrored := make(chan error, 1)
-		go func() { mirrored <- s.Mirror(ctx, dir) }()
+		go func() { mirrored <- s.Mirror(ctx, dir, nil) }()
 		if i == 4 {
 			waitFor(t, s, "alldone")
 		}
@@ -344,7 +344,7 @@ func TestMirror(t *testing.T) {
 		tear(t, dir)
 	}
 	mirrored := make(chan error, 1)
-	go func() { mirrored <- s.Mirror(context.Background(), dir) }()
+	go func() { mirrored <- s.Mirror(context.Background(), dir, nil) }()
 	for clients := 0; clients < 2; { // this question's, and the copy's
 		status, err := s.HostStatus(t.Context())
 		if err != nil {

@@ -292,9 +292,10 @@ func (b *bridge) mirror(ctx context.Context, a *home.Adopted) (*home.Manifest, b
 			return b.link.open(ctx, podhost.Header{To: podhost.ToHost, ID: a.Dir.ID})
 		},
 	})
+	notes, stop := b.noteChanges(ctx, a)
 	var end *home.Manifest
 	ok := b.retry(ctx, func() error {
-		merr := host.Mirror(ctx, a.Dir.Log())
+		merr := host.Mirror(ctx, a.Dir.Log(), notes)
 		var s podhost.Status
 		if err := b.p.tell(ctx, b.pod, podhost.MethodStatus, nil, &s); err != nil {
 			return err
@@ -313,6 +314,7 @@ func (b *bridge) mirror(ctx context.Context, a *home.Adopted) (*home.Manifest, b
 		end, b.toldToEnd = s.Session, s.Told
 		return nil
 	})
+	stop()
 	if ok {
 		return end, true
 	}
@@ -320,6 +322,42 @@ func (b *bridge) mirror(ctx context.Context, a *home.Adopted) (*home.Manifest, b
 		return nil, false
 	}
 	return b.lost(a), true // the pod went first
+}
+
+// noteChanges keeps what the host notes of its program in the record here, where
+// those find it who list sessions. each is to be told of the log's events, and
+// stop ends it.
+func (b *bridge) noteChanges(ctx context.Context, a *home.Adopted) (each func(eventlog.Event), stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	due := make(chan struct{}, 1) // full: there is something new to ask for
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for {
+			select {
+			case <-due:
+			case <-ctx.Done():
+				return
+			}
+			var s podhost.Status
+			err := b.p.tell(ctx, b.pod, podhost.MethodStatus, nil, &s)
+			if err == nil && s.State == podhost.Running && s.Session != nil {
+				err = a.Note(s.Session.Noted)
+			}
+			if err != nil && ctx.Err() == nil {
+				log.Printf("note what the program of session '%s' does: %v", b.name, err)
+			}
+		}
+	})
+	each = func(e eventlog.Event) {
+		if _, activity := e.ActivityNote(); !activity && e.Code != eventlog.Cell {
+			return
+		}
+		select {
+		case due <- struct{}{}:
+		default:
+		}
+	}
+	return each, func() { cancel(); asking.Wait() }
 }
 
 // lost is the record of a session whose pod went before all could be fetched.
