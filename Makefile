@@ -112,6 +112,10 @@ bench-kubernetes: build ## agents in pods: 10, 50 and 200 on simulated nodes, 20
 	cd bench && $(GO) build -o ../bin/bench .
 	sh scripts/test-kubernetes $(BIN) bin/bench -den $(BIN) -only kubernetes
 
+.PHONY: kubernetes-media
+kubernetes-media: build ## make the picture of docs/kubernetes.md: the dashboard with agents in pods of a real cluster; needs root
+	sh scripts/readme-media pods
+
 # Chat servers and clients that den's own are tested with.
 IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weechat-plugins nodejs npm util-linux
 

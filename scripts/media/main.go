@@ -24,18 +24,19 @@ func main() {
 	den := flag.String("den", "", "`path` of den; dend is beside it")
 	root := flag.String("root", "/srv", "empty `directory` in which all of it happens; its name is seen")
 	out := flag.String("out", "docs/media", "`directory` for the pictures")
+	pods := flag.String("pods", "", "make only the picture of agents in pods of the cluster DEN_TEST_KUBECONFIG, with this `image`")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *den, *root, *out); err != nil {
+	if err := run(ctx, *den, *root, *out, *pods); err != nil {
 		fmt.Fprintln(os.Stderr, "media:", err)
 		stop()
 		os.Exit(1)
 	}
 }
 
-// run makes all pictures. What it started is ended when it returns.
-func run(ctx context.Context, den, root, out string) (err error) {
+// run makes all pictures, or the one of pods. What it started is ended when it returns.
+func run(ctx context.Context, den, root, out, pods string) (err error) {
 	h := &host{}
 	defer func() { err = h.end(recover(), err) }()
 	out, err = filepath.Abs(out)
@@ -49,6 +50,10 @@ func run(ctx context.Context, den, root, out string) (err error) {
 	}
 	h.Cleanup(func() { h.check(b.Close()) })
 	s := &studio{world: w, browser: b, out: out}
+	if pods != "" {
+		takePods(w, s, pods)
+		return nil
+	}
 	c := newCast(w, modelstub.Start(h))
 	c.openShop()
 

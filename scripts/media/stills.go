@@ -21,7 +21,7 @@ func (c *cast) takeStills(s *studio) {
 	c.takeDashboard(s)
 
 	c.do("seen", c.session("ui"))
-	p := c.watch(s, 1400, 1236, 2)
+	p := c.watch(s, 8, 1400, 1236, 2)
 	p.until(`document.querySelector('.request[data-state="open"]') && document.getElementById("attention").dataset.armed === "yes"`)
 	for theme, name := range map[string]string{"dark": "web.png", "light": "web-light.png"} {
 		s.check(p.page.Prefer(s.ctx, theme))

@@ -24,7 +24,7 @@ func (f *film) story(c *cast) {
 	f.types("den up", "the keeper of shop runs")
 	f.hold(nil, 700*time.Millisecond)
 	c.settle()
-	p := c.watch(f.studio, filmWidth, filmHeight, filmScale)
+	p := c.watch(f.studio, 8, filmWidth, filmHeight, filmScale)
 	f.types("den agent nudge coder '"+fixTask+"'", "(?m)^(sent|taken|answered)$")
 	f.hold(nil, 1000*time.Millisecond)
 
@@ -205,10 +205,10 @@ func (c *cast) until(ok func() bool) {
 	}
 }
 
-// watch serves the page and opens it.
-func (c *cast) watch(s *studio, width, height int, scale float64) *tab {
+// watch serves the page and opens it, with so many sessions at least.
+func (c *cast) watch(s *studio, sessions, width, height int, scale float64) *tab {
 	t := s.visit(c.serve(), width, height, scale)
-	t.until(`document.querySelectorAll(".card").length >= 8 && document.querySelector("#agents tbody tr")`)
+	t.until(fmt.Sprintf(`document.querySelectorAll(".card").length >= %d && document.querySelector("#agents tbody tr")`, sessions))
 	t.until(`document.querySelector(".card canvas.drawn")`)
 	time.Sleep(time.Second) // all of them are drawn
 	return t
