@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 // binaries names a directory with den's binaries, built from the same sources:
@@ -44,6 +45,10 @@ func copyBinary(to, from string) error {
 		return err
 	}
 	defer in.Close()
+	// A program that another test starts meanwhile would have the copy open for
+	// writing for a moment, in which it cannot be run ("text file busy").
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o755)
 	if err != nil {
 		return err
