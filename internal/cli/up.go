@@ -63,13 +63,9 @@ refused until --yes confirms it.`,
 }
 
 func (a *app) runUp(ctx context.Context, o upOptions) error {
-	p, err := a.stateDir(o.file)
-	if err != nil {
-		return err
-	}
 	// Problems of the file are reported here, not by a keeper that fails to
 	// start.
-	ws, err := workspace.Load(p.Config)
+	p, ws, err := a.workspaceToStart(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -112,6 +108,28 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 		}
 		fmt.Fprintf(w, "the keeper of %s runs, with %d %s\n", ps.Workspace, len(ps.Agents), agents)
 	})
+}
+
+// workspaceToStart loads the workspace's file. In a cluster's pod the keeper
+// puts it there, and may not have yet.
+func (a *app) workspaceToStart(ctx context.Context, o upOptions) (keeper.StateDir, *workspace.Workspace, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
+	defer cancel()
+	for {
+		p, err := a.stateDir(o.file)
+		var ws *workspace.Workspace
+		if err == nil {
+			ws, err = workspace.Load(p.Config)
+		}
+		if fault.KindOf(err) != fault.NotFound || a.getenv(keeper.LeaseMark) == "" {
+			return p, ws, err
+		}
+		select {
+		case <-ctx.Done():
+			return p, ws, err
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 // ensureUp returns once a keeper responds that is not shutting down. One that

@@ -133,12 +133,18 @@ func (c *claim) says(p *keeperPod, text string) {
 	c.Fatalf("%q is not in its log:\n%s", text, strings.Join(all, "\n"))
 }
 
-// den runs it in a pod of the Deployment.
-func (c *claim) den(args ...string) (string, int) {
-	c.Helper()
+// command is den with args, in a pod of the Deployment.
+func (c *claim) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(c.bin, "den"), args...)
 	cmd.Env = append(c.env, keeper.LeaseMark+"="+leasetest.Name)
 	cmd.Dir = c.dir
+	return cmd
+}
+
+// den runs it to its end.
+func (c *claim) den(args ...string) (string, int) {
+	c.Helper()
+	cmd := c.command(args...)
 	out, err := cmd.Output()
 	if err != nil && cmd.ProcessState == nil {
 		c.Fatal(err)
@@ -192,6 +198,12 @@ func TestLeader(t *testing.T) {
 	t.Parallel()
 	c := newClaim(t)
 	c.agents("a")
+	up := c.command("up", "--wait") // it starts no keeper: the cluster does, and that one brings the file
+	var why strings.Builder
+	up.Stderr = &why
+	if err := up.Start(); err != nil {
+		t.Fatal(err)
+	}
 	first := c.pod("den-a")
 	c.says(first, "den-a holds the lease")
 	t.Cleanup(func() { // without a keeper
@@ -201,8 +213,8 @@ func TestLeader(t *testing.T) {
 			t.Errorf("clean up: %v: %s", err, out)
 		}
 	})
-	if out, code := c.den("up", "--wait"); code != 0 { // it starts none: the cluster does
-		t.Fatalf("up: %d: %s", code, out)
+	if err := up.Wait(); err != nil {
+		t.Fatalf("up: %v: %s", err, why.String())
 	}
 	before := c.sessions(1)
 	second := c.pod("den-b")
