@@ -33,12 +33,12 @@ func TestTables(t *testing.T) {
 			func(to sheet) { printSessions(to, sessions, true) },
 			"SESSION   STATUS            ATTENTION  PID  SIZE    AGE  COMMAND\n" +
 				"work      running           busy       12   80x24   0s   bash\n" +
-				"日本      exited (7)        failed     0    120x40  0s   x\n" +
-				"evil\x1b[2J\u202e  lost (2 running)  -          0    1x1     0s   a [31m\n",
+				"日本      exited (7)        failed     -    120x40  0s   x\n" +
+				"evil\x1b[2J\u202e  lost (2 running)  -          -    1x1     0s   a [31m\n",
 			"\x1b[2mSESSION\x1b[0m          \x1b[2mSTATUS\x1b[0m            \x1b[2mATTENTION\x1b[0m  \x1b[2mPID\x1b[0m  \x1b[2mSIZE\x1b[0m    \x1b[2mAGE\x1b[0m  \x1b[2mCOMMAND\x1b[0m\n" +
 				"\x1b[1mwork\x1b[0m             \x1b[32mrunning\x1b[0m           \x1b[36mbusy\x1b[0m       12   80x24   0s   bash\n" +
-				"\x1b[1m日本\x1b[0m             \x1b[31mexited (7)\x1b[0m        \x1b[31mfailed\x1b[0m     0    120x40  0s   x\n" +
-				"\x1b[1mevil^[[2J\\u202e\x1b[0m  \x1b[35mlost (2 running)\x1b[0m  \x1b[2m-\x1b[0m          0    1x1     0s   a [31m\n",
+				"\x1b[1m日本\x1b[0m             \x1b[31mexited (7)\x1b[0m        \x1b[31mfailed\x1b[0m     -    120x40  0s   x\n" +
+				"\x1b[1mevil^[[2J\\u202e\x1b[0m  \x1b[35mlost (2 running)\x1b[0m  \x1b[2m-\x1b[0m          -    1x1     0s   a [31m\n",
 		},
 		"ps": {
 			func(to sheet) { printPs(to, ps, now) },

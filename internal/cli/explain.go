@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"den/internal/agent"
 	"den/internal/conversation"
@@ -80,21 +82,42 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 		told["worktree"] = map[string]any{"path": tree.Path, "dir": tree.WorkDir, "branch": tree.Branch}
 	}
 	return a.answer(told, func(w io.Writer) {
-		tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		var t explained
 		for _, s := range settings {
-			fmt.Fprintf(tw, "%s\t%s\t%s\n", s.Key, s.Text(), s.From())
+			t.add(s.Key, s.Text(), s.From())
 		}
-		fmt.Fprintf(tw, "session\t%q\t\n", session)
+		t.add("session", strconv.Quote(session), "")
 		if tree != nil {
-			fmt.Fprintf(tw, "works in\t%q\ton branch %s\n", tree.WorkDir, tree.Branch)
+			t.add("works in", strconv.Quote(tree.WorkDir), "on branch "+tree.Branch)
 		}
-		fmt.Fprintf(tw, "state from\t%q\t%s\n", source[0], stateFallback(source))
+		t.add("state from", strconv.Quote(source[0]), stateFallback(source))
 		if now != nil {
-			fmt.Fprintf(tw, "state from, now\t%q\t%s\n", now.From, now.Fallback)
+			t.add("state from, now", strconv.Quote(now.From), now.Fallback)
 		}
-		fmt.Fprintf(tw, "fingerprint\t%q\ta change of it restarts the agent\n", print.Hash)
-		tw.Flush()
+		t.add("fingerprint", strconv.Quote(print.Hash), "a change of it restarts the agent")
+		t.print(w)
 	})
+}
+
+// explained is a table of values and where they came from. Few values are long:
+// those only move what stands in their own line.
+type explained [][3]string
+
+const explainedWidth = 40
+
+func (t *explained) add(key, value, from string) { *t = append(*t, [3]string{key, value, from}) }
+
+func (t explained) print(w io.Writer) {
+	var keys, values int
+	for _, row := range t {
+		keys = max(keys, utf8.RuneCountInString(row[0]))
+		if n := utf8.RuneCountInString(row[1]); n <= explainedWidth {
+			values = max(values, n)
+		}
+	}
+	for _, row := range t {
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", keys, row[0], values, row[1], row[2]), " "))
+	}
 }
 
 // placeTree finds where the agent's own git worktree is, and has the agent work

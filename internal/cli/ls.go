@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -123,11 +124,20 @@ func printSessions(to sheet, sessions []listed, all bool) {
 	rows := [][]span{header("SESSION", "STATUS", "ATTENTION", "PID", "SIZE", "AGE", "COMMAND")}
 	for _, s := range sessions {
 		rows = append(rows, []span{
-			{s.Session, strong}, s.statusSpan(), attentionSpan(s.Attention), {text: fmt.Sprint(s.PID)}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
+			{s.Session, strong}, s.statusSpan(), attentionSpan(s.Attention), {text: s.pid()}, {text: fmt.Sprintf("%dx%d", s.Cols, s.Rows)},
 			{text: formatAge(time.Since(s.Created))}, {text: oneLine(strings.Join(home.ShownCommand(s.Command), " "), 60)},
 		})
 	}
 	to.table(rows)
+}
+
+// pid is that of the program, or "-" where it has none here: it runs in a pod, or
+// has not started.
+func (s listed) pid() string {
+	if s.PID == 0 {
+		return "-"
+	}
+	return strconv.Itoa(s.PID)
 }
 
 // statusSpan is the session's status with how it ended.
