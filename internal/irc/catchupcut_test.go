@@ -39,21 +39,17 @@ func (c *cutConn) Read(p []byte) (int, error) {
 func TestCatchUpThatIsCutOff(t *testing.T) {
 	s := startServer(t, ircd.Config{Dir: t.TempDir()})
 	a := connect(t, s.address, "alice", "#c")
-	conns, gate, dialled := make(chan net.Conn, 10), make(chan struct{}, 10), 0
-	gate <- struct{}{}
+	gate, dialled := newGatedDialer(), 0
 	cfg := irc.ClientConfig{Address: s.address, Nick: "bob", Limits: fast()}
 	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		select {
-		case <-gate:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		conn, err := gate.dial(ctx, network, address)
+		if err != nil {
+			return nil, err
 		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		if dialled++; dialled == 2 && err == nil {
+		if dialled++; dialled == 2 {
 			conn = &cutConn{Conn: conn}
 		}
-		conns <- conn
-		return conn, err
+		return conn, nil
 	}
 	b := connectWith(t, cfg, "#c")
 	send := func(text string) {
@@ -64,15 +60,15 @@ func TestCatchUpThatIsCutOff(t *testing.T) {
 	}
 	send("one")
 	next(t, b, irc.EventMessage)
-	(<-conns).Close()
+	(<-gate.conns).Close()
 	for next(t, a, irc.EventQuit).From.Nick != "bob" {
 	}
 	send("missed")
-	gate <- struct{}{}
+	gate.allowed <- struct{}{}
 	for next(t, a, irc.EventJoin).From.Nick != "bob" {
 	}
 	send("live")
-	gate <- struct{}{}
+	gate.allowed <- struct{}{}
 	for _, want := range []string{"missed", "live"} {
 		if e := next(t, b, irc.EventMessage); e.Text != want {
 			t.Errorf("%q came, want %q", e.Text, want)

@@ -257,25 +257,36 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
+// gatedDialer lets a client connect as often as it was allowed to, once at first.
+type gatedDialer struct {
+	allowed chan struct{}
+	conns   chan net.Conn
+}
+
+func newGatedDialer() gatedDialer {
+	d := gatedDialer{allowed: make(chan struct{}, 10), conns: make(chan net.Conn, 10)}
+	d.allowed <- struct{}{}
+	return d
+}
+
+func (d gatedDialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	select {
+	case <-d.allowed:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	d.conns <- conn
+	return conn, err
+}
+
 // What was said while a client was away is delivered once, in order, before
 // what is said now.
 func TestMissedMessages(t *testing.T) {
 	s := startServer(t, ircd.Config{Dir: t.TempDir()})
 	a := connect(t, s.address, "alice", "#c")
-	conns := make(chan net.Conn, 10)
-	gate := make(chan struct{}, 10)
-	gate <- struct{}{}
-	cfg := irc.ClientConfig{Address: s.address, Nick: "bob", Limits: fast()}
-	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		select {
-		case <-gate:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		conns <- conn
-		return conn, err
-	}
+	gate := newGatedDialer()
+	cfg := irc.ClientConfig{Address: s.address, Nick: "bob", Limits: fast(), Dial: gate.dial}
 	b := connectWith(t, cfg, "#c")
 	send := func(target, text string) {
 		t.Helper()
@@ -288,14 +299,14 @@ func TestMissedMessages(t *testing.T) {
 	for range 2 {
 		next(t, b, irc.EventMessage)
 	}
-	(<-conns).Close()
+	(<-gate.conns).Close()
 	next(t, b, irc.EventDisconnected)
 	for next(t, a, irc.EventQuit).From.Nick != "bob" {
 	}
 	for i := range 250 {
 		send("#c", fmt.Sprint("missed ", i))
 	}
-	gate <- struct{}{}
+	gate.allowed <- struct{}{}
 	for next(t, a, irc.EventJoin).From.Nick != "bob" {
 	}
 	send("#c", "live")
