@@ -219,6 +219,10 @@ func TestTokenIsKeptByThePage(t *testing.T) {
 	p.until(`!document.getElementById("shut").hidden && document.getElementById("shut").innerText.includes("den dashboard --web")`)
 	p.until(`document.getElementById("link").dataset.state === "locked" && location.hash === "#/" && localStorage.getItem("den-token") === null`)
 	p.shoot("locked")
+	// A page that was never let in says nothing of sessions.
+	p.must(p.page.Navigate(within(t), "about:blank"))
+	p.must(p.page.Navigate(within(t), w.root()))
+	p.until(`document.getElementById("link").dataset.state === "locked" && document.getElementById("nothing").hidden && document.getElementById("counts").textContent === ""`)
 	p.eval(`location.hash = "#token=`+w.token()+`"`, nil)
 	p.until(live + ` && document.getElementById("shut").hidden && location.hash === "#/"`)
 }

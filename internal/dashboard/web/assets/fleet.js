@@ -9,6 +9,7 @@ export class Fleet {
   cards = new Map(); // by id
   #visible = new Set();
   #homes = [];
+  #told = false; // whether den has told which there are
   #filter = "";
   #all = false;
   #needs = false; // only what needs a person
@@ -39,6 +40,7 @@ export class Fleet {
 
   list(homes, problem) {
     this.#homes = homes;
+    this.#told = true;
     this.problem = problem;
     this.render();
   }
@@ -128,6 +130,7 @@ export class Fleet {
   now() { return Date.now() + (this.skew ?? 0); }
 
   #counts(shown) {
+    if (!this.#told) return;
     let active = 0, total = 0;
     const states = {};
     for (const h of this.#homes) {

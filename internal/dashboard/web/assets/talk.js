@@ -94,18 +94,18 @@ export class Talk {
     }
   }
 
-  #ask(query) { return ask(`/api/turns?agent=${encodeURIComponent(this.name)}&${query}`); }
+  #ask(query) { return ask(`/api/turns?${new URLSearchParams({ agent: this.name, ...query })}`); }
 
   async #newer(opened) {
     try {
-      const from = this.#last ? `after=${this.#last}` : this.#at ? `before=${this.#at + 100}` : "";
-      const part = await this.#ask(`${from}&state=${encodeURIComponent(this.#state)}`);
+      const from = this.#last ? { after: this.#last } : this.#at ? { before: this.#at + 100 } : {};
+      const part = await this.#ask({ ...from, state: this.#state });
       if (opened !== this.#opened) return;
       this.#say("");
       const first = !this.#last, box = $("talk-box");
       const below = !this.#at && (first || box.scrollTop + box.clientHeight >= box.scrollHeight - 60);
       if (part.state !== this.#state || first) this.#add(part.entries);
-      if (!from.startsWith("before")) this.#state = part.state;
+      if (!from.before) this.#state = part.state;
       if (first) {
         $("talk-more").hidden = !part.more;
         if (this.#at) this.go(this.#at);
@@ -121,7 +121,7 @@ export class Talk {
   // may belong to uses that come with it.
   async #older() {
     const opened = this.#opened, box = $("talk-box");
-    const part = await this.#ask(`before=${this.#first}`).catch((err) => { this.#say(err.message); return null; });
+    const part = await this.#ask({ before: this.#first }).catch((err) => { this.#say(err.message); return null; });
     if (!part || opened !== this.#opened) return;
     const tall = box.scrollHeight, shown = [...$("turns").children];
     $("turns").replaceChildren();
