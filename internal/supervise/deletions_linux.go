@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of the kernel's notifications about a directory: that a file in it was
-// deleted, and not only the first time.
+// Of the kernel's notifications about a directory: that a file in it was deleted
+// or renamed, and not only the first time.
 const (
 	dnDelete    = 0x8
 	dnMultishot = -1 << 31
 )
 
-// Deletions tells that a file beside an open one, or that one itself, was
-// deleted, until end is called. It costs nothing meanwhile. It is for one file
-// of a process that uses SIGIO for nothing else. Where the kernel does not tell,
-// the channel stays silent.
+// Deletions tells that an open file may have been deleted, until end is called:
+// it, or a file beside it, was deleted or renamed. It costs nothing meanwhile. It
+// is for one file of a process that uses SIGIO for nothing else. Where the kernel
+// does not tell, the channel stays silent.
 //
 // It is not inotify: of that a user has 128 instances, and there may be more
 // sessions, and other programs that need some.
