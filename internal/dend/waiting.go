@@ -1,7 +1,6 @@
 package dend
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"strconv"
@@ -101,16 +100,37 @@ func sourceName(s conversation.State) string {
 
 func waitingQuarantine(s keeper.AgentStatus, c commands) keeper.Waiting {
 	return keeper.Waiting{
-		Kind: keeper.WaitingQuarantine, Since: s.Since, What: s.Why, Evidence: fmt.Sprintf("the keeper restarted it %d times", s.Restarts),
+		Kind: keeper.WaitingQuarantine, Since: s.Since, What: s.Why, Evidence: restarted(s.Restarts),
 		Actions: []keeper.Action{{Name: "reset", Command: c.line("agent", "reset", s.Name)}, {Name: "stop", Command: c.line("agent", "stop", s.Name)}},
 	}
+}
+
+func restarted(times int) string {
+	switch times {
+	case 0:
+		return "the keeper could not start it"
+	case 1:
+		return "the keeper restarted it once"
+	}
+	return fmt.Sprintf("the keeper restarted it %d times", times)
+}
+
+// toldBy names the source of what is known of an agent.
+func toldBy(source string) string {
+	switch source {
+	case "":
+		return "told by the keeper"
+	case "kernel": // of what its processes wait for
+		return "told by the kernel"
+	}
+	return "told by its " + source
 }
 
 // waitingNews is a turn that is over or failed, or an end, at which nobody has
 // looked yet.
 func waitingNews(s keeper.AgentStatus, c commands) (w keeper.Waiting, ok bool) {
 	w = keeper.Waiting{
-		Since: s.Attention.Since, What: s.Attention.What, Evidence: cmp.Or(s.Attention.Source, "the keeper"),
+		Since: s.Attention.Since, What: s.Attention.What, Evidence: toldBy(s.Attention.Source),
 		Actions: []keeper.Action{{Name: "look", Command: c.line("agent", "peek", s.Name)}, {Name: "seen", Command: c.line("seen", s.Name)}},
 	}
 	switch {

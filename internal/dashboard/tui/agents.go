@@ -54,7 +54,7 @@ func (a *agents) move(by int) {
 // of is the agent that lives in a session, or nil.
 func (a *agents) of(s *dashboard.Session) *Agent {
 	for i, x := range a.all() {
-		if x.Session != "" && (x.Session == s.Name || x.Session == s.ID) {
+		if x.Session != "" && slices.Contains([]string{s.Name, s.ID, shortName(s.Name)}, x.Session) {
 			return &a.known.Agents[i]
 		}
 	}

@@ -51,7 +51,7 @@ func TestAgentsOfTheWorkspace(t *testing.T) {
 	u.Update(listMsg{sample()})
 	u.Update(agentsMsg{workspace: crew()})
 	text := ansi.Strip(u.draw())
-	for _, want := range []string{"crew: 2 of 4 agents as wanted", "w agents", "agent writer"} {
+	for _, want := range []string{"crew: 2 of 4 agents as wanted", "w agents", "writer running  agent"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -68,7 +68,7 @@ func TestAgentsOfTheWorkspace(t *testing.T) {
 	if u.agents.open || u.chosen != "id-begins" {
 		t.Errorf("open %v, chosen %q", u.agents.open, u.chosen)
 	}
-	if text := ansi.Strip(u.draw()); !strings.Contains(text, "agent tester") {
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "tester starting  agent, wanted running") {
 		t.Errorf("the session's title does not say whose it is:\n%s", text)
 	}
 	press(u, "w", "down", "enter") // it has no session

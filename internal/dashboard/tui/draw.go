@@ -152,14 +152,14 @@ func (u *ui) drawTitle(width, height int) string {
 	}
 	s := u.session
 	mark, style := sign(s)
-	left := style.Render(mark) + " " + strong.Render(plain(shortName(s.Name))) + " " + statusText(s)
+	left := style.Render(mark) + " " + strong.Render(plain(u.nameOf(s))) + " " + statusText(s)
 	if s.Failure != "" {
 		left += ": " + plain(s.Failure)
 	}
 	if x := u.agents.of(s); x != nil && (x.Actual != x.Wanted || string(s.Status) != x.Actual) {
-		left += warn.Render("  " + plain(fmt.Sprintf("agent %s, wanted %s, %s: %s", x.Name, x.Wanted, x.Actual, x.Why)))
+		left += warn.Render("  " + plain(fmt.Sprintf("agent, wanted %s, %s: %s", x.Wanted, x.Actual, x.Why)))
 	} else if x != nil {
-		left += faint.Render("  agent " + plain(x.Name))
+		left += faint.Render("  agent")
 	}
 	left += faint.Render("  " + plain(strings.Join(s.Command, " ")))
 	return ends(left, u.drawPlace(width, height), width)

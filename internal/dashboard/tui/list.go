@@ -229,7 +229,7 @@ func (u *ui) drawRow(r row, chosen bool, width int, last bool) string {
 		right = string(s.Attention.State) + " " + right
 	}
 	right = fmt.Sprintf(" %s ", right)
-	name := plain(shortName(s.Name))
+	name := plain(u.nameOf(s))
 	text, textStyle := "", faint
 	if room := width - 5 - ansi.StringWidth(name) - len(right); last && room >= lastMin {
 		text, textStyle = u.lastOf(s)

@@ -60,6 +60,14 @@ func statusText(s *dashboard.Session) string {
 	return string(s.Status)
 }
 
+// nameOf is what a session is called: by its agent, if it has one.
+func (u *ui) nameOf(s *dashboard.Session) string {
+	if a := u.agents.of(s); a != nil {
+		return a.Name
+	}
+	return shortName(s.Name)
+}
+
 // shortName leaves out the tag by which a keeper knows its own sessions.
 func shortName(name string) string {
 	short, _ := dashboard.AgentSession(name)

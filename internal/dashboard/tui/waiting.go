@@ -155,9 +155,9 @@ func (u *ui) waitingCount() string {
 	case 0:
 		return ""
 	case 1:
-		return "1 needs you (n)  "
+		return "  1 needs you (n)  "
 	default:
-		return fmt.Sprintf("%d need you (n)  ", n)
+		return fmt.Sprintf("  %d need you (n)  ", n)
 	}
 }
 

@@ -110,6 +110,7 @@ func TestNightOnThePage(t *testing.T) {
 	p.until(`location.hash === "#/kernel/demo/1" && document.body.dataset.view === "tick"`)
 	p.until(`document.getElementById("facts").innerText.includes("normal")`)
 	p.until(`document.querySelectorAll("#terminals a").length === 2`)
+	p.until(`document.getElementById("attach").hidden`) // of a recording
 	p.until(`document.getElementById("transcript").innerText.includes("Tick 1 starting. Call login() to begin.")`)
 	p.until(`document.getElementById("transcript").innerText.includes("It is tick 1, and I have looked at the clock.")`)
 	p.until(text + `.includes("date")`)

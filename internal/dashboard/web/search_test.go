@@ -146,6 +146,8 @@ func TestCopyAttach(t *testing.T) {
 	p.eval(`Object.defineProperty(navigator.clipboard, "writeText", { value: async (text) => { window.copied = text; } })`, nil)
 	p.eval(`document.getElementById("attach").click()`, nil)
 	p.until(`window.copied === "den attach sh" && document.getElementById("note").textContent === "Copied: den attach sh"`)
+	w.Do("kill", "sh")
+	p.until(`document.getElementById("attach").hidden`) // there is nothing to attach to
 }
 
 // marked is when a mark was set.

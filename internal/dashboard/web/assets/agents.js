@@ -43,11 +43,11 @@ export class Agents {
     const need = a.attention?.state ?? "";
     const asks = a.question?.text ?? (["asking", "failed"].includes(need) ? a.attention.what : "");
     const talk = a.mind ? el("a.talk-link", { href: talkAddress(a.name), textContent: "conversation" }) : null;
-    const actual = el("td", {}, el("i.dot", { "data-tone": tones[a.actual] ?? "over" }), a.actual);
+    const actual = el("td.actual", {}, el("i.dot", { "data-tone": tones[a.actual] ?? "over" }), a.actual);
     const since = Date.parse(a.since);
-    return el("tr", { "data-need": need }, el("th", { scope: "row" }, name, talk), el("td", {}, need ? el("span.need", { "data-state": need, textContent: need }) : ""), el("td", { textContent: a.wanted }), actual,
+    return el("tr", { "data-need": need }, el("th", { scope: "row" }, name, talk), el("td.needs", {}, need ? el("span.need", { "data-state": need, textContent: need }) : ""), el("td.wanted", { textContent: a.wanted, "data-met": a.wanted === a.actual }), actual,
       ...(trees ? [el("td.tree", { textContent: treeText(a.worktree), title: a.worktree?.path ?? "" })] : []),
       el("td.why", {}, asks ? el("b.asks", {}, visible(asks)) : a.why),
-      el("td.number", { textContent: a.restarts || "" }), el("td.number", { textContent: since > 0 ? age((now - since) * 1e6) : "" }));
+      el("td.number.restarts", { textContent: a.restarts || "" }), el("td.number", { textContent: since > 0 ? age((now - since) * 1e6) : "" }));
   }
 }

@@ -139,7 +139,7 @@ export class Fleet {
       for (const s of h.sessions) states[s.attention?.state] = (states[s.attention?.state] ?? 0) + 1;
     }
     const summary = ["asking", "failed", "done", "busy", "ready"].filter((s) => states[s]).map((s) => `${states[s]} ${s}`);
-    $("counts").textContent = [`${active} active`, ...summary, `${total} in all`].join(" · ");
+    $("counts").textContent = $("counts").title = [total > active ? `${active} of ${total} active` : `${active} active`, ...summary].join(" · ");
     const nothing = $("nothing");
     nothing.hidden = shown > 0;
     nothing.textContent = this.problem ?? (this.#filter ? `No session matches “${this.#filter}”.` : this.#needs ? "No session needs you." : total ? "No session is active. Press a to see those that are over." : "No sessions yet. Start one: den new work bash");

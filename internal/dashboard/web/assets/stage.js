@@ -115,6 +115,7 @@ export class Stage {
     this.skew = now - Date.now();
     if (isActive(s)) this.timeline.draw(); // it goes on
     this.described = [s, now, agent, waits];
+    $("attach").hidden = Boolean(s.base) || !isActive(s);
     $("stage-name").textContent = s.title ?? agent?.name ?? shortName(s);
     $("stage-dot").dataset.tone = s.tone ?? tone(s);
     $("stage-what").textContent = s.what ?? s.problem ?? s.command?.join(" ") ?? "";
