@@ -7,12 +7,15 @@ const figures = [
   0b111101111101111, 0b111101111001111, 0b111101111101101, 0b110101110101110, 0b111100100100111, 0b110101101101110, 0b111100111100111, 0b111100111100100,
 ];
 
+const empty = /^[\p{White_Space}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 const side = 32, nobodys = "\u0378"; // a number that no character has
 let canvas = null, known = new Map(), nothing = "", asOf = -1;
 
 // lacks reports whether no font has a character: then it looks as one that is
-// none. came differs when fonts have come.
+// none. For some browsers that is nothing at all, as characters look that are
+// blank. came differs when fonts have come.
 export function lacks(text, family, came) {
+  if (empty.test(text)) return false;
   if (came !== asOf) [asOf, known, nothing] = [came, new Map(), picture(nobodys, family)];
   let is = known.get(text);
   if (is !== undefined) return is;
