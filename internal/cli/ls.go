@@ -89,9 +89,11 @@ func (a *app) list(root home.Home, all bool) ([]listed, error) {
 			PID: m.PID, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
 			Attention: d.Attention(m),
 		}
-		if t, err := d.LastWrite(); err == nil {
-			t = t.UTC()
-			l.LastOutput = &t
+		if a.json { // the table has no room for it
+			if t, err := d.LastWrite(); err == nil {
+				t = t.UTC()
+				l.LastOutput = &t
+			}
 		}
 		sessions = append(sessions, l)
 		records = append(records, m)
