@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"internal/atomicfile": {},
 	"internal/filelock":   {},
 	"internal/attention":  {},
-	"internal/journal":    {"internal/fault"},
+	"internal/journal":    {"internal/fault", "internal/atomicfile"},
 
 	"internal/vt":        {},
 	"internal/keys":      {"internal/fault", "internal/vt"},
@@ -114,7 +114,7 @@ var allowed = map[string][]string{
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/permission":             {"internal/fault", "internal/atomicfile", "internal/render/redact", "internal/permission/commandline"},
+	"internal/permission":             {"internal/fault", "internal/atomicfile", "internal/journal", "internal/render/redact", "internal/permission/commandline"},
 	"internal/permission/commandline": {},
 	"internal/budget":                 {"internal/fault", "internal/atomicfile"},
 	"internal/supervisor":             {"internal/fault", "internal/atomicfile", "internal/render/redact", "internal/permission", "internal/runner"},

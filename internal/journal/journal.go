@@ -15,6 +15,7 @@ import (
 	"os"
 	"sync"
 
+	"den/internal/atomicfile"
 	"den/internal/fault"
 )
 
@@ -120,9 +121,9 @@ func Read(path string, l Limits, each func(line []byte) error) error {
 	return nil
 }
 
-// readBounded reads a file, but not more of it than a journal writes.
+// readBounded reads a regular file, but not more of it than a journal writes.
 func readBounded(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := atomicfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

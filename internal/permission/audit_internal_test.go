@@ -4,19 +4,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"den/internal/journal"
 )
 
 func TestAuditLogIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	l := openAudit(dir)
-	l.limit = 1000
+	l := openAudit(dir, journal.Limits{Bytes: 1000, Kept: auditLimits.Kept})
 	for range 200 {
-		if err := l.append(Entry{Event: ByPolicy, Why: "a reason of some length"}); err != nil {
+		if err := l.Append(Entry{Event: ByPolicy, Why: "a reason of some length"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || len(files) != 1+auditKept {
+	if err != nil || len(files) != 1+auditLimits.Kept {
 		t.Fatalf("%q, %v", files, err)
 	}
 	total := int64(0)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/journal"
 )
 
 // Options are what a broker is opened with.
@@ -37,7 +38,7 @@ type Broker struct {
 	policy   *Policy    // of both
 	waiting  map[string]*waiting
 	closed   []Approval // the newest last
-	audit    *auditLog
+	audit    *journal.Journal
 }
 
 // waiting is an open approval and who waits for it.
@@ -60,7 +61,7 @@ func OpenBroker(o Options) (*Broker, error) {
 	if err := os.MkdirAll(filepath.Join(o.Dir, approvalsDir), 0o700); err != nil {
 		return nil, fmt.Errorf("open approvals: %w", err)
 	}
-	b := &Broker{options: o, waiting: map[string]*waiting{}, audit: openAudit(o.Dir)}
+	b := &Broker{options: o, waiting: map[string]*waiting{}, audit: openAudit(o.Dir, auditLimits)}
 	var err error
 	if b.rules, err = readRules(o.Dir); err != nil {
 		return nil, err
@@ -222,8 +223,11 @@ func (b *Broker) recordLocked(a Approval, added []Rule) error {
 }
 
 func (b *Broker) auditLocked(e Entry) error {
-	e.Time, e.Agent = time.Now().Round(0), b.options.Agent
-	return b.audit.append(e)
+	e.Version, e.Time, e.Agent = recordVersion, time.Now().Round(0), b.options.Agent
+	if err := b.audit.Append(e); err != nil {
+		return fmt.Errorf("audit log: %w", err)
+	}
+	return nil
 }
 
 // finish ends an approval that nobody decided. It does nothing if somebody
