@@ -49,13 +49,19 @@ func (c cluster) keeperOf(t *testing.T, agents string) *keeperWorld {
 
 func (w *keeperWorld) run(args ...string) string {
 	w.Helper()
-	cmd := exec.Command(w.den, args...)
-	cmd.Env = w.env
-	out, err := cmd.CombinedOutput()
+	out, err := w.try(args...)
 	if err != nil {
 		w.Fatalf("den %q: %v: %s", args, err, out)
 	}
-	return string(out)
+	return out
+}
+
+// try is run of something that may fail.
+func (w *keeperWorld) try(args ...string) (string, error) {
+	cmd := exec.Command(w.den, args...)
+	cmd.Env = w.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
 }
 
 // told is what 'den ps' says.
@@ -189,6 +195,7 @@ func TestMindInAPod(t *testing.T) {
 	ask("your tools?", "listed\nrun")
 	through.drop()
 	eventually(t, "the agent reaches its channels again", func() bool {
-		return strings.TrimSpace(w.run("agent", "ask", "echo", "your channels?", "-t", "1m")) == "#general"
+		out, err := w.try("agent", "ask", "echo", "your channels?", "-t", "1m") // fails until it does
+		return err == nil && strings.TrimSpace(out) == "#general"
 	})
 }
