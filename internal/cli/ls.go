@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"text/tabwriter"
 	"time"
 	"unicode"
@@ -75,31 +77,62 @@ func (a *app) list(root home.Home, all bool) ([]listed, error) {
 	}
 	sessions := []listed{}
 	var records []*home.Manifest
-	for _, d := range dirs {
-		m, err := d.Reconcile()
-		if err != nil {
-			fmt.Fprintf(a.stderr, "den: %v\n", err)
-			continue
+	for _, r := range a.readEach(dirs) {
+		switch {
+		case r.err != nil:
+			fmt.Fprintf(a.stderr, "den: %v\n", r.err)
+		case all || r.record.Status.Active():
+			sessions = append(sessions, r.session)
+			records = append(records, r.record)
 		}
-		if !all && !m.Status.Active() {
-			continue
-		}
-		l := listed{
-			Session: m.Name, ID: m.ID, Status: m.Status, Command: m.Command, Cols: m.Cols, Rows: m.Rows,
-			PID: m.PID, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
-			Attention: d.Attention(m),
-		}
-		if a.json { // the table has no room for it
-			if t, err := d.LastWrite(); err == nil {
-				t = t.UTC()
-				l.LastOutput = &t
-			}
-		}
-		sessions = append(sessions, l)
-		records = append(records, m)
 	}
 	countLeft(root, sessions, records)
 	return sessions, nil
+}
+
+// reading is what the files of a session say.
+type reading struct {
+	record  *home.Manifest
+	session listed
+	err     error
+}
+
+// readAlone is how many sessions are read faster by one than by several.
+const readAlone = 16
+
+// readEach reads sessions, several at a time: there may be hundreds.
+func (a *app) readEach(dirs []home.Dir) []reading {
+	all := make([]reading, len(dirs))
+	var next atomic.Int64
+	var readers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(dirs)/readAlone+1) {
+		readers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(dirs)); i = next.Add(1) - 1 {
+				all[i] = a.readSession(dirs[i])
+			}
+		})
+	}
+	readers.Wait()
+	return all
+}
+
+func (a *app) readSession(d home.Dir) reading {
+	m, err := d.Reconcile()
+	if err != nil {
+		return reading{err: err}
+	}
+	l := listed{
+		Session: m.Name, ID: m.ID, Status: m.Status, Command: m.Command, Cols: m.Cols, Rows: m.Rows,
+		PID: m.PID, Created: m.Created, ExitCode: m.ExitCode, ExitSignal: m.ExitSignal,
+		Attention: d.Attention(m),
+	}
+	if a.json { // the table has no room for it
+		if t, err := d.LastWrite(); err == nil {
+			t = t.UTC()
+			l.LastOutput = &t
+		}
+	}
+	return reading{record: m, session: l}
 }
 
 // countLeft counts what dead hosts left running. All counts are asked for at

@@ -99,7 +99,7 @@ func (h Home) All() ([]Dir, error) {
 	var dirs []Dir
 	for _, e := range entries {
 		// One without a record is being made, or was when its maker died.
-		if d := h.Dir(e.Name()); e.IsDir() && ident.IsID(e.Name()) && d.exists() {
+		if d := h.Dir(e.Name()); e.IsDir() && ident.IsID(e.Name()) && d.hasRecord() {
 			dirs = append(dirs, d)
 		}
 	}

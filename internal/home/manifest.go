@@ -97,6 +97,10 @@ func (d Dir) exists() bool {
 	if fi, err := os.Lstat(d.Path); err == nil && !fi.IsDir() || !ident.IsID(d.ID) {
 		return false
 	}
+	return d.hasRecord()
+}
+
+func (d Dir) hasRecord() bool {
 	_, err := os.Stat(d.manifest())
 	return !errors.Is(err, fs.ErrNotExist)
 }
