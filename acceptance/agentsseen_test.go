@@ -103,7 +103,7 @@ func (f *fleet) watch(t *testing.T) {
 	f.until(`document.querySelectorAll(".card").length > 0`)
 	f.press("a") // those that are over, too
 	f.tui = f.sit(160, 50, f.den, "dashboard")
-	f.tui.seesText("fleet-shell")
+	f.tui.seesText("shell")
 	f.tui.types("a")
 }
 
@@ -184,15 +184,14 @@ func (f *fleet) inTUI() states {
 	for line := range strings.Lines(f.tui.text()) {
 		row, _, _ := strings.Cut(line, "│")
 		words := strings.Fields(row)
-		for i, word := range words {
-			if !strings.Contains(word, "fleet-") {
-				continue
-			}
-			s[agentOf(word)] = ending(words[0] == "!", words[i+1:])
-			for _, state := range attention.States() {
-				if slices.Contains(words[i+1:], string(state)) {
-					s[agentOf(word)] = state
-				}
+		if len(words) < 2 || !strings.Contains("●!◌?✗○", strings.TrimPrefix(words[0], "›")) {
+			continue // what a session did last
+		}
+		name := agentOf(words[1])
+		s[name] = ending(strings.HasSuffix(words[0], "!"), words[2:])
+		for _, state := range attention.States() {
+			if slices.Contains(words[2:], string(state)) {
+				s[name] = state
 			}
 		}
 	}
