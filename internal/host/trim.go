@@ -23,6 +23,7 @@ const deletedCheck = 10 * time.Minute
 func (h *Host) trim(stop <-chan struct{}) {
 	deleted, end := supervise.Deletions(h.lock)
 	defer end()
+	var memory supervise.Memory
 	timer := time.NewTimer(restAfter)
 	defer timer.Stop()
 	for {
@@ -40,7 +41,7 @@ func (h *Host) trim(stop <-chan struct{}) {
 		if h.core.lastActivity() != before {
 			continue
 		}
-		supervise.ReturnMemory()
+		memory.Return()
 		timer.Reset(deletedCheck)
 		select {
 		case <-h.core.active:

@@ -31,6 +31,7 @@ func (a *Activity) Note() {
 // while. Then it sleeps until something does, but for a look at over, which may
 // be nil, every deletedCheck. It returns early when over reports true.
 func (a *Activity) Rest(stop <-chan struct{}, after time.Duration, over func() bool) {
+	var memory Memory
 	timer := time.NewTimer(after)
 	defer timer.Stop()
 	for {
@@ -47,7 +48,7 @@ func (a *Activity) Rest(stop <-chan struct{}, after time.Duration, over func() b
 		if a.count.Load() != before {
 			continue
 		}
-		ReturnMemory()
+		memory.Return()
 		var check <-chan time.Time // nil: never
 		if over != nil {
 			timer.Reset(deletedCheck)
