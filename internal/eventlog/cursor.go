@@ -16,6 +16,9 @@ import (
 const (
 	headerBuffer = 2 << 10
 	readBuffer   = 64 << 10
+	// followBuffer is what a reader keeps that has caught up with a writer of
+	// little: many are followed at a time.
+	followBuffer = 8 << 10
 	maxHeader    = 1 << 20
 	// maxLine is far above the longest repaint. It bounds the memory for a
 	// file that is not a log.
@@ -28,6 +31,7 @@ type cursor struct {
 	seg  Segment
 	buf  []byte
 	r, w int // buf[r:w] is read and not yet used
+	news int // bytes read since the end was last reached
 	line int // lines used so far
 	seq  uint64
 	us   int64
@@ -96,6 +100,7 @@ func (c *cursor) next(ev *Event) error {
 	for {
 		line, err := c.nextLine(maxLine)
 		if err == io.EOF {
+			c.caughtUp()
 			return err
 		}
 		if err != nil {
@@ -153,13 +158,12 @@ func (c *cursor) fill() error {
 		copy(c.buf, c.buf[c.r:c.w])
 		c.r, c.w = 0, c.w-c.r
 	}
-	if c.w == len(c.buf) || c.line > 0 && len(c.buf) < readBuffer {
-		bigger := make([]byte, max(2*len(c.buf), readBuffer))
-		copy(bigger, c.buf[:c.w])
-		c.buf = bigger
+	if c.w == len(c.buf) || c.line > 0 && c.news >= len(c.buf) && len(c.buf) < readBuffer {
+		c.resize(max(2*len(c.buf), readBuffer))
 	}
 	n, err := c.f.Read(c.buf[c.w:])
 	c.w += n
+	c.news += n
 	if n > 0 {
 		return nil
 	}
@@ -167,4 +171,25 @@ func (c *cursor) fill() error {
 		err = io.EOF
 	}
 	return err
+}
+
+// caughtUp lets go of large buffers if little was written since it was called
+// before. What next returned before is not used any more.
+func (c *cursor) caughtUp() {
+	if c.news <= followBuffer && c.w-c.r <= followBuffer/2 {
+		if len(c.buf) > followBuffer {
+			c.resize(followBuffer)
+		}
+		if cap(c.dec.scratch)+cap(c.dec.binary) > followBuffer {
+			c.dec = decoder{}
+		}
+	}
+	c.news = 0
+}
+
+// resize moves what is read and not yet used into another buffer.
+func (c *cursor) resize(size int) {
+	buf := make([]byte, size)
+	c.r, c.w = 0, copy(buf, c.buf[c.r:c.w])
+	c.buf = buf
 }
