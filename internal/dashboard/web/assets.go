@@ -8,7 +8,7 @@ import (
 	"path"
 )
 
-// The page: written by hand. Its modules are sent as one; see bundle.
+// The page: written by hand. Its modules and style sheets are joined; see bundle.
 //
 //go:embed assets
 var assets embed.FS

@@ -12,9 +12,9 @@ import (
 )
 
 // A browser takes milliseconds for each file of a page, however short it is. So
-// the page's modules, which are many and short for those who read them, are sent
-// as one. Each becomes a function that returns what it exports, in the order in
-// which they need each other.
+// the page's style sheets and modules, which are many and short for those who
+// read them, are sent as one each. A module becomes a function that returns what
+// it exports, in the order in which they need each other.
 
 // What modules may look like: names are imported and exported one by one, and a
 // name that is exported never changes.
@@ -81,12 +81,33 @@ func (b *bundler) add(name string) error {
 // pageScript is all modules of the page.
 var pageScript = sync.OnceValues(func() (string, error) { return bundle(assets, "app") })
 
-func servePageScript(w http.ResponseWriter, _ *http.Request) {
-	script, err := pageScript()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+// styleSheets are those of the page: of rules that contradict each other, the
+// later one holds.
+var styleSheets = []string{"page", "fleet", "attention", "stage", "doings", "nights", "search", "channels", "talk"}
+
+// pageStyles is all style sheets of the page, behind the rules of its fonts.
+var pageStyles = sync.OnceValues(func() (string, error) {
+	b := strings.Builder{}
+	b.WriteString(fontRules())
+	for _, name := range styleSheets {
+		sheet, err := fs.ReadFile(assets, path.Join("assets", name+".css"))
+		if err != nil {
+			return "", err
+		}
+		b.Write(sheet)
 	}
-	w.Header().Set("Content-Type", types[".js"])
-	io.WriteString(w, script) // Best effort: a browser that went away needs none.
+	return b.String(), nil
+})
+
+// serveJoined serves what was joined of the page's files.
+func serveJoined(kind string, joined func() (string, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		text, err := joined()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		io.WriteString(w, text) // Best effort: a browser that went away needs none.
+	}
 }

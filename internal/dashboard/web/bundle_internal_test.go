@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -35,11 +36,14 @@ func TestBundle(t *testing.T) {
 	}
 }
 
-// All modules of the page are in its script; the theme is set before it.
-func TestPageScriptHasAllModules(t *testing.T) {
+// All modules and style sheets are sent with the page; the theme is set before.
+func TestPageHasAllItsFiles(t *testing.T) {
 	t.Parallel()
 	script, err := pageScript()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pageStyles(); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := assets.ReadDir("assets")
@@ -49,6 +53,9 @@ func TestPageScriptHasAllModules(t *testing.T) {
 	for _, e := range entries {
 		name, isModule := strings.CutSuffix(e.Name(), ".js")
 		if isModule && name != "theme" && !strings.Contains(script, "const module_"+name+" = ") {
+			t.Errorf("%s is missing", e.Name())
+		}
+		if name, isSheet := strings.CutSuffix(e.Name(), ".css"); isSheet && !slices.Contains(styleSheets, name) {
 			t.Errorf("%s is missing", e.Name())
 		}
 	}

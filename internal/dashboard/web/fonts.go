@@ -37,11 +37,6 @@ var fontRules = sync.OnceValue(func() string {
 	return b.String()
 })
 
-func serveFontRules(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", types[".css"])
-	io.WriteString(w, fontRules()) // Best effort: a browser that went away needs none.
-}
-
 // serveFont serves a font as it is embedded. They are the same for as long as
 // this server runs, and much: the browser may keep them for a while.
 func serveFont(w http.ResponseWriter, r *http.Request) {

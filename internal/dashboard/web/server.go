@@ -160,8 +160,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
 	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
 	mux.HandleFunc("GET /assets/icons/{count}", serveIcon)
-	mux.HandleFunc("GET /assets/page.js", servePageScript)
-	mux.HandleFunc("GET /assets/fonts.css", serveFontRules)
+	mux.HandleFunc("GET /assets/page.js", serveJoined(types[".js"], pageScript))
+	mux.HandleFunc("GET /assets/styles.css", serveJoined(types[".css"], pageStyles))
 	mux.HandleFunc("GET /assets/fonts/{name}", serveFont)
 	mux.HandleFunc("GET "+livePath, s.live)
 	for what, answer := range s.playing() {
