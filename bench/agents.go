@@ -216,6 +216,7 @@ func (b *bench) idleKeeper(home *denHome, of, who string, n int) error {
 		return err
 	}
 	b.out.one(of+", keeper's RSS", who, "MB", m.rss)
+	b.out.one(of+", keeper's RSS without its binary", who, "MB", m.own)
 	look := 35 * time.Second // a whole patrol
 	if b.quick {
 		look = 5 * time.Second

@@ -33,6 +33,7 @@ func (b *bench) pageUnderFlood(w watched) error {
 		return err
 	}
 	b.out.one(of+", memory of the dashboard", "den", "MB", m.rss)
+	b.out.one(of+", the same without its binary", "den", "MB", m.own)
 	if w.flood.paced {
 		b.out.aim(of+": the large screen holds 15 fps", large.median() >= 15, "%.0f fps; the flood has 20 screens a second", large.median())
 	} else {

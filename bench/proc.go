@@ -14,6 +14,7 @@ type memory struct {
 	pss     float64 // its own pages, and its share of those that others map too
 	rss     float64
 	private float64 // what its end would free
+	own     float64 // without the pages of its binary, which the system may drop
 }
 
 func readMemory(pid int) (memory, error) {
@@ -37,6 +38,8 @@ func readMemory(pid int) (memory, error) {
 			m.pss = mb
 		case "Rss:":
 			m.rss = mb
+		case "Anonymous:":
+			m.own = mb
 		case "Private_Clean:", "Private_Dirty:":
 			m.private += mb
 		}
