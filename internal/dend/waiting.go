@@ -163,9 +163,17 @@ func waitingCircuit(o observedAgent, c commands) keeper.Waiting {
 func waitingFailure(o observedAgent, c commands) keeper.Waiting {
 	s := o.harness.status
 	return keeper.Waiting{
-		Kind: keeper.WaitingFailure, What: s.Why, Evidence: fmt.Sprintf("its last turn failed by that; its harness holds %d messages", s.Pending),
+		Kind: keeper.WaitingFailure, What: s.Why, Evidence: "its last turn failed by that; " + held(s.Pending),
 		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
 	}
+}
+
+// held tells of the messages that an agent will get later.
+func held(messages int) string {
+	if messages == 1 {
+		return "its harness holds a message"
+	}
+	return fmt.Sprintf("its harness holds %d messages", messages)
 }
 
 func waitingEscalation(o observedAgent, c commands) keeper.Waiting {
@@ -181,7 +189,7 @@ func waitingEscalation(o observedAgent, c commands) keeper.Waiting {
 func waitingBudget(o observedAgent, c commands) keeper.Waiting {
 	s := o.harness.status
 	w := keeper.Waiting{
-		Kind: keeper.WaitingBudget, Expires: s.BudgetUntil, What: s.Budget, Evidence: fmt.Sprintf("its harness holds %d messages", s.Pending),
+		Kind: keeper.WaitingBudget, Expires: s.BudgetUntil, What: s.Budget, Evidence: held(s.Pending),
 		Actions: []keeper.Action{{Name: "raise its budget in the workspace file", Command: c.line("reload")}},
 	}
 	if s.LastActivation != nil { // the turn that used it up

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/attention"
 	"den/internal/cell"
 	"den/internal/conversation"
 	"den/internal/fault"
@@ -21,6 +22,14 @@ func TestWaitingOf(t *testing.T) {
 	asking := running
 	asking.State, asking.Question = "asking", &keeper.Question{ID: "3f9c", Kind: "permission", Text: "Do you want\nto proceed?", Options: []string{"Yes", "No"}}
 	quarantined := keeper.AgentStatus{Name: "crew/coder", Actual: keeper.Quarantined, Why: "it failed too often: exit 3", Restarts: 5, Since: noon}
+	never := quarantined
+	never.Restarts, never.Why = 0, "no such file: coder"
+	finished := keeper.AgentStatus{Name: "crew/coder", Actual: keeper.Finished, Attention: attention.Attention{State: attention.Done, Since: noon}}
+	failed := running
+	failed.Attention = attention.Attention{State: attention.Failed, Since: noon, What: "the turn failed: no network", Source: "claude session file"}
+	still := running
+	still.Attention = attention.Attention{State: attention.Done, Since: noon, Source: "kernel"}
+	looks := []keeper.Action{{Name: "look", Command: "den agent peek crew/coder"}, {Name: "seen", Command: "den seen crew/coder"}}
 	approval := keeper.Approval{ID: "k3f", Agent: "crew/coder", Request: keeper.ApprovalRequest{Tool: "Bash", Command: "make\ninstall"}, Asked: "the default asks for it", Created: noon, Expires: noon.Add(time.Minute)}
 	last := float64(noon.Unix())
 	for _, test := range []struct {
@@ -41,6 +50,19 @@ func TestWaitingOf(t *testing.T) {
 		{"quarantine", observedAgent{status: quarantined}, []keeper.Waiting{{
 			ID: "quarantine:crew/coder", Kind: keeper.WaitingQuarantine, Since: noon, What: "it failed too often: exit 3", Evidence: "the keeper restarted it 5 times",
 			Actions: []keeper.Action{{Name: "reset", Command: "den agent reset crew/coder"}, {Name: "stop", Command: "den agent stop crew/coder"}},
+		}}},
+		{"quarantine of one that never began", observedAgent{status: never}, []keeper.Waiting{{
+			ID: "quarantine:crew/coder", Kind: keeper.WaitingQuarantine, Since: noon, What: "no such file: coder", Evidence: "the keeper could not start it",
+			Actions: []keeper.Action{{Name: "reset", Command: "den agent reset crew/coder"}, {Name: "stop", Command: "den agent stop crew/coder"}},
+		}}},
+		{"an end", observedAgent{status: finished}, []keeper.Waiting{{
+			ID: "done:crew/coder", Kind: keeper.WaitingDone, Since: noon, What: "it has ended", Evidence: "told by the keeper", Actions: looks,
+		}}},
+		{"a turn that is over", observedAgent{status: still}, []keeper.Waiting{{
+			ID: "done:crew/coder", Kind: keeper.WaitingDone, Session: "w1.coder", Since: noon, What: "its turn is over", Evidence: "told by the kernel", Actions: looks,
+		}}},
+		{"a turn that failed", observedAgent{status: failed}, []keeper.Waiting{{
+			ID: "failed:crew/coder", Kind: keeper.WaitingFailed, Session: "w1.coder", Since: noon, What: "the turn failed: no network", Evidence: "told by its claude session file", Actions: looks,
 		}}},
 		{"an open circuit", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{CircuitOpen: true, CircuitSince: noon, Why: "exit code 1"}}}, []keeper.Waiting{{
 			ID: "circuit:crew/coder", Kind: keeper.WaitingCircuit, Session: "w1.coder", Since: noon, What: "its turns failed too often: exit code 1", Evidence: "its harness has opened the circuit",
@@ -70,6 +92,14 @@ func TestWaitingOf(t *testing.T) {
 		got := waitingOf(test.o, commands{})
 		if !slices.EqualFunc(got, test.want, sameWaiting) {
 			t.Errorf("%s:\n got %+v\nwant %+v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestRestarted(t *testing.T) {
+	for times, want := range map[int]string{0: "the keeper could not start it", 1: "the keeper restarted it once", 2: "the keeper restarted it 2 times"} {
+		if got := restarted(times); got != want {
+			t.Errorf("%d: %s, want %s", times, got, want)
 		}
 	}
 }
