@@ -61,12 +61,17 @@ func TestChannelOnThePage(t *testing.T) {
 	w := newWorld(t, file)
 	p := w.browse(1200, 800)
 	p.until(`[...document.querySelectorAll("#channel-list b")].map((b) => b.textContent).join() === "#build,#quiet"`)
-	p.shoot("channels")
+	p.pictures("channels")
 	p.eval(`document.querySelector("#channel-list a").click()`, nil)
 	said := `[...document.querySelectorAll("#messages li")].map((x) => x.querySelector("b").textContent + ": " + x.querySelector("p").textContent)`
 	p.until(said + `.at(-1) === "grace: look <b>here</b> \\u{202e}" && location.hash === "#/channel/%23build" && document.title.startsWith("#build")`)
 	p.until(said + `.includes("ada: set the topic: green builds") && ` + said + `.length === 100`)
-	p.shoot("channel")
+	p.pictures("channel")
+	// What was said last stays in sight when the page becomes narrow.
+	box := `document.getElementById("messages").parentElement`
+	p.must(p.page.Size(within(t), 375, 500, 1))
+	p.until(`innerWidth === 375 && ` + box + `.scrollTop > 0 && ` + box + `.scrollTop + ` + box + `.clientHeight >= ` + box + `.scrollHeight - 2`)
+	p.must(p.page.Size(within(t), 1200, 800, 1))
 	p.eval(`document.getElementById("channel-more").click()`, nil)
 	p.until(said + `[0] === "ada: message 0" && ` + said + `.length === 152 && document.getElementById("channel-more").hidden`)
 	c.say("#build", "ada", "NOTICE", "and on it goes")
@@ -76,7 +81,6 @@ func TestChannelOnThePage(t *testing.T) {
 	p.must(p.page.Size(within(t), 375, 700, 1))
 	p.eval(`history.back()`, nil)
 	p.until(said + `.length === 100`)
-	p.shoot("channel-narrow")
 	p.press("Escape")
 	p.until(`document.body.dataset.view === "fleet" && document.getElementById("channel").hidden`)
 

@@ -237,16 +237,15 @@ func TestAgents(t *testing.T) {
 	t.Cleanup(func() { w.Do("down", "-f", file) })
 	p := w.browse(1200, 800)
 	p.until(`/writer\s+\w*\s*running\s+running\s+den\/crew\/writer, 1 dirty/.test(document.getElementById("agents").innerText)`)
-	p.shoot("agents-table")
+	p.pictures("agents")
 	// A narrow page has a line for an agent and one for its worktree, and none
 	// that says again what is as wanted. Nothing stands beside the page.
 	p.must(p.page.Size(within(t), 375, 700, 1))
 	p.until(`/^writer\s+(\w+\s+)?running\s+den\/crew\/writer, 1 dirty/.test(document.querySelector("#agents tbody").innerText)`)
 	p.until(`[document.documentElement, document.querySelector("#agents .scroll")].every((box) => box.scrollWidth <= box.clientWidth)`)
-	p.shoot("agents-narrow")
 	p.must(p.page.Size(within(t), 1200, 800, 1))
 	p.until(`document.querySelector("#agents a") !== null`) // the keeper may know the agent before its session is listed
 	p.eval(`document.querySelector("#agents a").click()`, nil)
 	p.until(`/agent writer\s*running\s*den\/crew\/writer, 1 dirty/.test(document.getElementById("stage-agent").innerText)`)
-	p.shoot("agents")
+	p.pictures("agent")
 }

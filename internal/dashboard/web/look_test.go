@@ -60,39 +60,31 @@ func TestLook(t *testing.T) {
 	}
 	w := newWorld(t, "")
 	fleetOf(w, dir)
-	p := w.browse(1440, 900)
-	ctx := within(t)
-	p.must(p.page.Prefer(ctx, "dark"))
+	p := w.browse(1200, 800)
 	p.until(`document.querySelectorAll(".card").length >= 6`)
 	p.until(`[...document.querySelectorAll(".card canvas")].every(c => c.width > 300)`)
 	p.press("ArrowDown")
-	p.shoot("fleet-dark")
+	p.pictures("fleet")
 	p.eval(`location.hash = [...document.querySelectorAll(".card")].find(c => c.innerText.includes("build")).hash`, nil)
 	p.until(text + `.includes("den/internal/pkg30")`)
 	p.until(`document.querySelectorAll("#cells li").length >= 5`)
-	p.shoot("session-dark")
-	p.must(p.page.Prefer(ctx, "light"))
-	p.until(`document.documentElement.dataset.theme === "light"`)
+	p.pictures("session")
 	p.press("[", "[", "[", "[")
 	p.until(`document.body.dataset.time === "past"`)
 	p.until(text + `.includes("bold")`)
-	p.shoot("session-light")
+	p.pictures("past")
 	p.press("Escape", "Escape")
 	p.until(`document.body.dataset.view === "fleet"`)
 	p.press("a")
 	p.until(`document.body.innerText.includes("exit 2")`)
-	p.shoot("fleet-light")
+	p.pictures("all")
 	p.press("?")
-	p.shoot("help-light")
+	p.until(`document.getElementById("help").open && document.getElementById("help").scrollTop === 0`)
+	p.pictures("help")
 	p.press("Escape")
-	p.must(p.page.Prefer(ctx, "dark"))
-	p.must(p.page.Size(ctx, 390, 844, 2))
-	p.until(`document.querySelector(".card canvas").width > 600`)
-	p.shoot("fleet-narrow")
 	p.eval(`location.hash = [...document.querySelectorAll(".card")].find(c => c.innerText.includes("chart")).hash`, nil)
 	p.until(text + `.includes("italic")`)
-	p.shoot("session-narrow")
-	p.must(p.page.Size(ctx, 1440, 900, 2))
+	p.must(p.page.Size(within(t), 1440, 900, 2))
 	p.until(`document.getElementById("large").width > 1200`)
 	p.shoot("chart-2x")
 }
@@ -114,33 +106,28 @@ func TestLookAtRequests(t *testing.T) {
 		w.ask(agent, "run "+command)
 		w.open(agent)
 	}
-	p := w.browse(1440, 900)
-	ctx := within(t)
+	p := w.browse(1200, 800)
 	p.until(`document.querySelectorAll('.request[data-state="open"]').length === 2 && document.getElementById("attention").dataset.armed === "yes"`)
 	p.eval(`document.getElementById("recent").open = true`, nil)
-	for _, theme := range []string{"dark", "light"} {
-		p.must(p.page.Prefer(ctx, theme))
-		p.until(`document.documentElement.dataset.theme === "` + theme + `"`)
-		for name, width := range map[string]int{"wide": 1440, "narrow": 390} {
-			p.must(p.page.Size(ctx, width, 1000, 1))
-			p.until(fmt.Sprintf(`innerWidth === %d`, width))
-			p.shoot("requests-" + name + "-" + theme)
-		}
-	}
+	p.pictures("requests")
 }
 
-// pictures leaves pictures of what the page shows, in both themes, wide and narrow.
+// pictures leaves pictures of what the page shows, in both themes, narrow and
+// wide, if they are wanted. It leaves the page light and wide.
 func (p *tab) pictures(name string) {
 	p.t.Helper()
+	if *shots == "" {
+		return
+	}
 	ctx := within(p.t)
 	for _, theme := range []string{"dark", "light"} {
 		p.must(p.page.Prefer(ctx, theme))
 		p.until(`document.documentElement.dataset.theme === "` + theme + `"`)
-		for kind, width := range map[string]int{"wide": 1200, "narrow": 375} {
+		for _, width := range []int{375, 1200} {
 			p.must(p.page.Size(ctx, width, 800, 1))
 			p.until(fmt.Sprintf(`innerWidth === %d`, width))
 			p.until(`document.documentElement.scrollWidth <= innerWidth`)
-			p.shoot(name + "-" + kind + "-" + theme)
+			p.shoot(fmt.Sprintf("%s-%d-%s", name, width, theme))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestSearchOnThePage(t *testing.T) {
 	p.until(`document.getElementById("find-state").textContent.startsWith("2 sessions searched, ")`)
 	p.until(`[...document.querySelectorAll("#found .hit code")].some((c) => c.textContent === "panic: one")`)
 	p.until(`[...document.querySelectorAll("#found .in b")].map((b) => b.textContent).join() === "first" && location.hash === "#/?find=panic"`)
-	p.shoot("search")
+	p.pictures("search")
 	c := w.visitor()
 	address := w.listed(c, "first")
 	_, found := get(t, c, address+"/search?q=panic")
@@ -42,7 +42,7 @@ func TestSearchOnThePage(t *testing.T) {
 	p.eval(`[...document.querySelectorAll("#found .hit")].find((a) => a.textContent.includes("panic: one")).click()`, nil)
 	p.until(text + `.includes("panic: one") && document.body.dataset.time === "past"`)
 	p.until(`/“panic”: \d+ hits/.test(document.getElementById("hits-what").textContent)`)
-	p.shoot("hits")
+	p.pictures("hits")
 	p.press(">", ">", ">", ">")
 	p.until(text + `.includes("PANIC: two")`)
 	p.press("<", "<", "<", "<")
@@ -85,7 +85,7 @@ func TestCompareAndClip(t *testing.T) {
 	changes := `[...document.querySelectorAll("#changes li")].map((x) => x.textContent).join("|")`
 	p.until(changes + ` === "+alpha|+alpha|+beta|+beta|+gamma|+gamma"`)
 	p.until(`document.getElementById("compare-what").textContent.includes("0 lines went, 6 lines came")`)
-	p.shoot("compare")
+	p.pictures("compare")
 	// The middle, and on to the end: only what is new there. The clip has no more.
 	p.press("p")
 	p.eval(fmt.Sprintf(`location.hash = "#/%s?t=%f"`, w.Dir("sh").ID, w.marked("sh", "beta").Seconds()), nil)
@@ -125,7 +125,7 @@ func TestLinksAreAskedFor(t *testing.T) {
 	asked := `document.getElementById("leave").open && document.getElementById("link-address").textContent`
 	click(3, 0)
 	p.until(asked + ` === "https://example.com/behind" && window.opened.length === 0`)
-	p.shoot("link")
+	p.pictures("link")
 	p.press("Enter") // the answer that is at hand is no
 	p.until(`!document.getElementById("leave").open && window.opened.length === 0`)
 	click(10, 1)

@@ -18,10 +18,10 @@ func TestConversationOnThePage(t *testing.T) {
 	w := newTeam(t)
 	answer := w.ask("coder", "run touch wanted")
 	id := w.open("coder").ID
-	p := w.browse(1200, 900)
+	p := w.browse(1200, 800)
 	// The table of agents says who asks what, and leads there.
 	p.until(`[...document.querySelectorAll(".agents tbody tr")].some((r) => r.dataset.need === "asking" && /coder/.test(r.innerText) && /touch wanted/.test(r.innerText))`)
-	p.shoot("agents")
+	p.pictures("team")
 	p.eval(`document.querySelector(".agents .talk-link").click()`, nil)
 	p.until(`document.getElementById("talk-name").textContent === "coder" && document.title.includes("coder")`)
 	p.until(item("prompt") + `[0]?.innerText.includes("you ask") && ` + item("prompt") + `[0].innerText.includes("run touch wanted")`)
@@ -37,7 +37,7 @@ func TestConversationOnThePage(t *testing.T) {
 	p.press("Enter")
 	p.until(item("prompt") + `.length === 2 && ` + item("prompt") + `[1].innerText.includes("a message") && ` + item("prompt") + `[1].innerText.includes("<b>hello</b>")`)
 	p.until(item("said") + `[1]?.innerText.includes("what?")`)
-	p.shoot("conversation")
+	p.pictures("conversation")
 
 	// A moment has an address.
 	p.eval(item("said")+`[0].querySelector(".when").click()`, nil)

@@ -87,7 +87,11 @@ func because(causes []plan.Cause) string {
 			parts = append(parts, string(c.Kind))
 		}
 	}
-	if n := counts[plan.ByNotification]; n > 0 {
+	switch n := counts[plan.ByNotification]; n {
+	case 0:
+	case 1:
+		parts = append(parts, "a notification")
+	default:
 		parts = append(parts, fmt.Sprintf("%d notifications", n))
 	}
 	return strings.Join(parts, ", ")

@@ -37,7 +37,7 @@ func TestDecide(t *testing.T) {
 		{"a wake soon", watch.Observed{NextWake: now.Add(time.Second)}, watch.Memory{}, false, "sleeps until", now.Add(time.Second)},
 		{"a trigger", watch.Observed{Causes: []plan.Cause{trigger}}, watch.Memory{}, true, "trigger 'by a person'", time.Time{}},
 		{"a trigger without a reason", watch.Observed{Causes: []plan.Cause{{Kind: plan.ByTrigger}}}, watch.Memory{}, true, "trigger", time.Time{}},
-		{"a notification wakes a sleeper", watch.Observed{Causes: []plan.Cause{note}}, watch.Memory{}, true, "1 notifications", time.Time{}},
+		{"a notification wakes a sleeper", watch.Observed{Causes: []plan.Cause{note}}, watch.Memory{}, true, "a notification", time.Time{}},
 		{"all in one tick", watch.Observed{Causes: all}, watch.Memory{}, true, "trigger 'by a person', wake 'tea', 2 notifications", time.Time{}},
 		{"after a failure", watch.Observed{Causes: all}, failed, false, "the last 2 ticks failed (crashed: killed)", now.Add(19 * time.Second)},
 		{"after the rest", watch.Observed{Causes: all}, watch.Memory{Failures: 2, Ended: now.Add(-20 * time.Second), Rest: 20 * time.Second}, true, "", time.Time{}},

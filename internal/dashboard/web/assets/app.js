@@ -256,7 +256,11 @@ $("waits").onclick = (e) => {
   else $("attention").scrollIntoView({ block: "start" });
 };
 $("theme").onclick = () => switchTheme();
-$("help-open").onclick = () => $("help").showModal();
+function openHelp() {
+  $("help").showModal();
+  $("help").scrollTop = 0; // its button has the focus, and is at the end
+}
+$("help-open").onclick = openHelp;
 addEventListener("hashchange", () => route(true));
 addEventListener("click", (e) => {
   for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(e.target) || e.target.closest("a")) menu.open = false;
@@ -284,7 +288,7 @@ function back() {
 
 const everywhere = {
   "/": () => $("filter").focus(),
-  "?": () => $("help").showModal(),
+  "?": openHelp,
   a: () => showAll(!fleet.all),
   u: () => showAll(fleet.all, !fleet.needs),
   w: next,

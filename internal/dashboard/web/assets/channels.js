@@ -1,5 +1,6 @@
 // The channels of the workspace's chat server: a list, and one as a conversation.
 
+import { isAtEnd, stayAtEnd } from "./bottom.js";
 import { ask } from "./wire.js";
 import { $, el, place, visible } from "./words.js";
 
@@ -45,7 +46,10 @@ export class Channel {
   #first = 0; // of the messages that are shown
   #last = 0;
 
-  constructor() { $("channel-more").onclick = () => this.#older(); }
+  constructor() {
+    $("channel-more").onclick = () => this.#older();
+    stayAtEnd($("messages").parentElement);
+  }
 
   open(name) {
     if (name === this.name) return;
@@ -81,7 +85,7 @@ export class Channel {
       this.#say("");
       if (part.state === this.#state) return;
       const first = !this.#state, box = $("messages").parentElement;
-      const below = first || box.scrollTop + box.clientHeight >= box.scrollHeight - 40;
+      const below = first || isAtEnd(box);
       this.#state = part.state;
       const fresh = part.messages.filter((m) => m.id > this.#last);
       if (first) this.#older(part);

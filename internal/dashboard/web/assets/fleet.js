@@ -229,7 +229,8 @@ class Card {
     this.need.textContent = isActive(s) || needs(s) ? a.state ?? "" : "";
     this.need.dataset.state = a.state ?? "";
     this.root.classList.toggle("needs", needs(s));
-    this.what.textContent = s.problem ?? (needs(s) && a.what ? a.what : s.command?.join(" ") ?? "");
+    const news = needs(s) && a.what !== ending(s) ? a.what : ""; // how it ended is said above
+    this.what.textContent = s.problem ?? (news || (s.command?.join(" ") ?? ""));
     this.root.classList.toggle("over", !isActive(s));
     this.root.setAttribute("aria-label", [s.session, ending(s), this.need.textContent, this.what.textContent].filter(Boolean).join(", "));
     this.age(now);

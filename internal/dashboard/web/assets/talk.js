@@ -3,6 +3,7 @@
 // ended.
 
 import { change } from "./address.js";
+import { isAtEnd, stayAtEnd } from "./bottom.js";
 import { ask, send } from "./wire.js";
 import { $, el, span, visible } from "./words.js";
 
@@ -45,6 +46,7 @@ export class Talk {
     this.session = session;
     this.may = false;
     $("talk-more").onclick = () => this.#older();
+    stayAtEnd($("talk-box"));
     $("talk-form").onsubmit = (e) => { e.preventDefault(); this.#message(); };
     $("talk-text").onkeydown = (e) => { if (e.key === "Enter" && !e.shiftKey && !e.isComposing) { e.preventDefault(); this.#message(); } };
   }
@@ -103,7 +105,7 @@ export class Talk {
       if (opened !== this.#opened) return;
       this.#say("");
       const first = !this.#last, box = $("talk-box");
-      const below = !this.#at && (first || box.scrollTop + box.clientHeight >= box.scrollHeight - 60);
+      const below = !this.#at && (first || isAtEnd(box));
       if (part.state !== this.#state || first) this.#add(part.entries);
       if (!from.before) this.#state = part.state;
       if (first) {
