@@ -10,7 +10,6 @@ import (
 // TestCaughtUpReaderIsSmall: a reader that has caught up keeps little memory,
 // whatever it has read before, and reads all that is written later.
 func TestCaughtUpReaderIsSmall(t *testing.T) {
-	t.Parallel()
 	w, err := Create(t.TempDir(), Options{
 		Header: Header{Cols: 80, Rows: 24}, LimitBytes: 64 << 20,
 		Clock: func() time.Duration { return 0 }, Now: time.Now,
