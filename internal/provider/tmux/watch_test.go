@@ -2,22 +2,28 @@ package tmux_test
 
 import (
 	"context"
-	"den/internal/provider/providertest"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"den/internal/provider"
 )
 
-// told collects so many names from a watcher.
-func told(t *testing.T, ended <-chan string, n int) []string {
+// told collects the names in so many events of a kind.
+func told(t *testing.T, events <-chan provider.Event, change provider.Change, n int) []string {
 	t.Helper()
 	var names []string
-	for range n {
+	for timeout := time.After(limit); len(names) < n; {
 		select {
-		case name := <-ended:
-			names = append(names, name)
-		case <-time.After(limit):
+		case e, open := <-events:
+			if !open {
+				t.Fatalf("the watch is over, told of %q, not of %d", names, n)
+			}
+			if e.Change == change {
+				names = append(names, e.Name)
+			}
+		case <-timeout:
 			t.Fatalf("told of %q, not of %d", names, n)
 		}
 	}
@@ -34,13 +40,13 @@ func TestWatchersHearEveryEnd(t *testing.T) {
 	p, other := open(t, socket, "o"), open(t, socket, "o")
 	stranger := open(t, socket, "stranger")
 	ctx, cancel := context.WithCancel(t.Context())
-	var all []<-chan string
+	var all []<-chan provider.Event
 	for _, w := range []place{p, other} {
-		ended, err := providertest.WatchEnds(ctx, w)
+		events, err := w.Watch(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, ended)
+		all = append(all, events)
 	}
 	start(t, stranger, "not-ours", "true")
 	var want []string
@@ -52,30 +58,35 @@ func TestWatchersHearEveryEnd(t *testing.T) {
 		}
 		want = append(want, name)
 	}
-	for _, ended := range all {
-		if got := told(t, ended, len(want)); !slices.Equal(got, want) {
+	for _, events := range all {
+		if got := told(t, events, provider.Ended, len(want)); !slices.Equal(got, want) {
 			t.Errorf("told of %q, want %q", got, want)
 		}
 	}
 	start(t, p, "a", "sleep", "1000")
 	start(t, p, "b", "sleep", "1000")
+	for _, events := range all { // of one that nobody knew of, a killed server leaves no trace
+		if got := told(t, events, provider.Started, 2); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("of those that run told of %q", got)
+		}
+	}
 	mustRaw(t, socket, "kill-session", "-t", "=o/a") // by a person
 	mustRaw(t, socket, "kill-server")
-	for _, ended := range all {
-		if got := told(t, ended, 2); !slices.Equal(got, []string{"a", "b"}) {
+	for _, events := range all {
+		if got := told(t, events, provider.Ended, 2); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("of a killed server told of %q", got)
 		}
 	}
 	start(t, p, "again", "true")
-	for _, ended := range all {
-		if got := told(t, ended, 1); got[0] != "again" {
+	for _, events := range all {
+		if got := told(t, events, provider.Ended, 1); got[0] != "again" {
 			t.Errorf("after the server came back told of %q", got)
 		}
 	}
 	cancel()
-	for _, ended := range all {
-		if name, open := <-ended; open {
-			t.Errorf("told of %q, which did not end", name)
+	for _, events := range all {
+		for e := range events {
+			t.Errorf("told of %v at the end", e)
 		}
 	}
 }
@@ -85,7 +96,7 @@ func TestOtherPanesDoNotCount(t *testing.T) {
 	t.Parallel()
 	needTmux(t)
 	p := open(t, newSocket(t), "o")
-	ended, err := providertest.WatchEnds(t.Context(), p)
+	events, err := p.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +108,7 @@ func TestOtherPanesDoNotCount(t *testing.T) {
 	}
 	mustRaw(t, p.socket, "kill-pane", "-t", mustRaw(t, p.socket, "show-options", "-v", "-t", "=o/w:", "@den-pane"))
 	eventually(t, "the command has ended", func() bool { return !isRunning(t, p, "w") })
-	if got := told(t, ended, 1); got[0] != "w" {
+	if got := told(t, events, provider.Ended, 1); got[0] != "w" {
 		t.Errorf("told of %q", got)
 	}
 	if err := p.Stop(t.Context(), "w"); err != nil {
