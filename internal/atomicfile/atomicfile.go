@@ -4,9 +4,9 @@
 package atomicfile
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -65,7 +65,7 @@ func WriteIn(root *os.Root, path string, data []byte, perm os.FileMode, ready fu
 // path.
 func replaceIn(root *os.Root, path string, perm os.FileMode, fill func(*os.File) error) error {
 	dir, base := filepath.Split(path)
-	tmp := filepath.Join(dir, "."+base+".tmp-"+rand.Text())
+	tmp := filepath.Join(dir, fmt.Sprintf(".%s.tmp-%016x", base, rand.Uint64())) // as hard to guess as those of os.CreateTemp
 	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -93,9 +93,12 @@ func (d Dir) looked() string { return filepath.Join(d.Path, "looked") }
 
 // Look notes that somebody looked at the session.
 func (d Dir) Look(now time.Time) error {
-	f, err := os.OpenFile(d.looked(), os.O_WRONLY|os.O_CREATE, 0o600)
-	if err == nil {
-		err = errors.Join(f.Close(), os.Chtimes(d.looked(), now, now))
+	err := os.Chtimes(d.looked(), now, now)
+	if errors.Is(err, os.ErrNotExist) { // nobody has looked yet
+		var f *os.File
+		if f, err = os.OpenFile(d.looked(), os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
+			err = errors.Join(f.Close(), os.Chtimes(d.looked(), now, now))
+		}
 	}
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "note that session '%s' was looked at: %w", d.ID, err)
