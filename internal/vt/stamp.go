@@ -81,19 +81,35 @@ func (l *line) written(x, n int, by stamp) {
 	}
 }
 
-// writtenAlso is written for a row that another event wrote to before.
+// writtenAlso is written for a row that another event wrote to before. Programs
+// mostly repaint a row from left to right: that comes first.
 func (l *line) writtenAlso(x, to int, by stamp) {
-	if l.stamp == 0 || to-x == len(l.cells) {
+	switch {
+	case l.stamp == 0 || to-x == len(l.cells):
 		l.stamp = by
+		return
+	case l.stamp != mixed && x == 0:
+		l.spans = append(l.spans[:0], span{to, by}, span{len(l.cells), l.stamp})
+		l.stamp = mixed
 		return
 	}
 	l.mix()
 	i := l.spanAt(x)
-	if i > 0 && l.spans[i-1].by == by && l.spans[i-1].end == x && to < l.spans[i].end {
-		l.spans[i-1].end = to // more of what was just written
+	if i == 0 || l.spans[i-1].by != by || l.spans[i-1].end != x {
+		l.setSpan(i, x, to, by)
 		return
 	}
-	l.setSpan(i, x, to, by)
+	switch end := l.spans[i].end; { // more of what was just written
+	case to < end:
+		l.spans[i-1].end = to
+	case to == end && i+1 == len(l.spans): // the rest of the row
+		l.spans = l.spans[:i]
+		if l.spans[i-1].end = to; i == 1 {
+			l.stamp = by
+		}
+	default:
+		l.setSpan(i, x, to, by)
+	}
 }
 
 // setSpan gives columns [x, to) a stamp; x is in span i.
