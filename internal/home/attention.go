@@ -88,27 +88,48 @@ func (d Dir) currentNote() *AgentNote {
 	return n
 }
 
-// looked is an empty file; its time is when somebody last looked.
-func (d Dir) looked() string { return filepath.Join(d.Path, "looked") }
+// looked is the name of an empty file; its time is when somebody last looked.
+const looked = "looked"
 
 // Look notes that somebody looked at the session.
 func (d Dir) Look(now time.Time) error {
-	err := os.Chtimes(d.looked(), now, now)
-	if errors.Is(err, os.ErrNotExist) { // nobody has looked yet
-		var f *os.File
-		if f, err = os.OpenFile(d.looked(), os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
-			err = errors.Join(f.Close(), os.Chtimes(d.looked(), now, now))
-		}
-	}
+	err := d.touchLooked(now)
 	if err != nil {
 		return fault.Errorf(fault.KindOf(err), "note that session '%s' was looked at: %w", d.ID, err)
 	}
 	return nil
 }
 
+// touchLooked changes nothing outside of the session's directory: a container
+// may share it, and leave a link there.
+func (d Dir) touchLooked(now time.Time) error {
+	root, err := os.OpenRoot(d.Path)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	fi, err := root.Lstat(looked)
+	if err == nil && !fi.Mode().IsRegular() {
+		if err := root.Remove(looked); err != nil {
+			return err
+		}
+		err = fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) { // nobody has looked yet
+		f, err := root.OpenFile(looked, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil && !errors.Is(err, fs.ErrExist) { // somebody looks at the same time
+			return err
+		}
+		if err == nil {
+			f.Close() // Best effort: nothing was written.
+		}
+	}
+	return root.Chtimes(looked, now, now)
+}
+
 // Looked returns when somebody last looked at the session, or zero.
 func (d Dir) Looked() time.Time {
-	fi, err := os.Lstat(d.looked())
+	fi, err := os.Lstat(filepath.Join(d.Path, looked))
 	if err != nil || !fi.Mode().IsRegular() {
 		return time.Time{}
 	}

@@ -212,3 +212,41 @@ func TestRecordedSockets(t *testing.T) {
 		}
 	}
 }
+
+// A container may share the session's directory: what its program leaves there
+// leads no look out of it, and hides none.
+func TestLookFollowsNoLink(t *testing.T) {
+	outside := t.TempDir()
+	old := time.Now().Add(-time.Hour).Truncate(time.Second)
+	file := filepath.Join(outside, "file")
+	if err := os.WriteFile(file, []byte("keep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+	none := filepath.Join(outside, "none")
+	for name, leave := range map[string]func(looked string) error{
+		"link to a file":     func(looked string) error { return os.Symlink(file, looked) },
+		"link to no file":    func(looked string) error { return os.Symlink(none, looked) },
+		"an empty directory": func(looked string) error { return os.Mkdir(looked, 0o700) },
+	} {
+		d := home.Dir{Path: t.TempDir(), ID: "s"}
+		if err := leave(filepath.Join(d.Path, "looked")); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().Truncate(time.Second)
+		if err := d.Look(now); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if at := d.Looked(); !at.Equal(now) {
+			t.Errorf("%s: looked at %v, want %v", name, at, now)
+		}
+	}
+	if fi, err := os.Stat(file); err != nil || !fi.ModTime().Equal(old) {
+		t.Errorf("the file outside: %v, %v, want time %v", fi, err, old)
+	}
+	if _, err := os.Lstat(none); err == nil {
+		t.Errorf("%s was made", none)
+	}
+}
