@@ -28,9 +28,14 @@ func Follow(ctx context.Context, dir string, after uint64) iter.Seq2[Event, erro
 			return
 		}
 		for ctx.Err() == nil {
-			if !f.drain(ctx, yield) || f.exited || !watch.wait(ctx) {
+			if !f.drain(ctx, yield) || f.exited {
 				return
 			}
+			heard := watch.wait(ctx)
+			if heard == noNews {
+				return
+			}
+			f.newest = heard == newContent
 		}
 	}
 }
@@ -58,6 +63,8 @@ func (f *follower) drain(ctx context.Context, yield func(Event, error) bool) boo
 		var ev Event
 		err := f.next(&ev)
 		switch {
+		case err == io.EOF && f.removed() && f.newest:
+			f.newest = false // the notice of the segments after it is still to come
 		case err == io.EOF && f.removed():
 			yield(Event{}, notFound(&fs.PathError{Op: "follow", Path: f.log.dir, Err: fs.ErrNotExist}))
 			return false

@@ -20,6 +20,7 @@ type walker struct {
 	passed  uint64 // events of segments without den's key before the next one
 	skip    bool   // the rest of cur is damaged
 	sealed  bool   // a later segment exists, so cur will not grow
+	newest  bool   // no segment has come since next last returned io.EOF
 	den     bool   // the log is den's own: each segment says where it begins
 	damaged bool   // a *Damage already stands for what is missing before the next segment
 }
@@ -82,6 +83,8 @@ func (w *walker) next(ev *Event) error {
 			w.us, w.passed = max(w.us, w.cur.us), w.cur.seq
 			w.cur.close()
 			w.cur = nil
+		case w.newest:
+			return io.EOF
 		default:
 			later, err := w.later()
 			if err != nil {

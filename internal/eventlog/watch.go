@@ -34,31 +34,55 @@ func (w *watch) close() {
 	}
 }
 
-// wait returns true when something may have changed, false when ctx ended.
-func (w *watch) wait(ctx context.Context) bool {
+// news is what a wait heard of.
+type news int
+
+const (
+	noNews     news = iota // the context ended
+	newContent             // files grew, and nothing else
+	newFiles               // files may have come or gone
+)
+
+// wait returns once something may have changed, or ctx has ended.
+func (w *watch) wait(ctx context.Context) news {
 	if w.w == nil {
 		t := time.NewTimer(pollEvery)
 		defer t.Stop()
 		select {
 		case <-ctx.Done():
-			return false
+			return noNews
 		case <-t.C:
-			return true
+			return newFiles
 		}
 	}
+	heard := noNews
 	select {
 	case <-ctx.Done():
-		return false
-	case <-w.w.Events:
+		return noNews
+	case ev := <-w.w.Events:
+		heard = told(ev)
 	case <-w.w.Errors: // an overflow: look at everything
+		heard = newFiles
 	}
 	// One refresh answers all pending notifications.
 	for {
 		select {
-		case <-w.w.Events:
+		case ev := <-w.w.Events:
+			heard = max(heard, told(ev))
 		case <-w.w.Errors:
+			heard = newFiles
 		default:
-			return ctx.Err() == nil
+			if ctx.Err() != nil {
+				return noNews
+			}
+			return heard
 		}
 	}
+}
+
+func told(ev fsnotify.Event) news {
+	if ev.Op == fsnotify.Write {
+		return newContent
+	}
+	return newFiles
 }
