@@ -98,7 +98,7 @@ func (f *fleet) watch(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The browser has no desktop to notify: what it is told is kept.
-	f.eval(`window.told = []; window.Notification = class { static permission = "granted"; constructor(title) { window.told.push(title); } close() {} };
+	f.eval(`window.told = []; window.Notification = class { static permission = "granted"; constructor(title) { window.told.push({ title, at: Date.now() }); } close() {} };
 		Object.defineProperty(document, "hidden", { get: () => true }); localStorage.setItem("den-notify", "yes")`, nil)
 	f.until(`document.querySelectorAll(".card").length > 0`)
 	f.press("a") // those that are over, too
@@ -210,34 +210,92 @@ func ending(news bool, words []string) attention.State {
 	return attention.Done
 }
 
-// agree waits until every view says so, and logs how long the last took after
-// the first.
-func (f *fleet) agree(what string, want states) {
+// agree waits until every view says so, and returns when each first did.
+func (f *fleet) agree(what string, want states) map[string]time.Time {
 	f.t.Helper()
 	views := map[string]func() states{"ps": f.inPs, "ls": f.inLs, "page": f.onPage, "terminal dashboard": f.inTUI}
-	got, first := map[string]states{}, time.Time{}
+	got, agreed := map[string]states{}, map[string]time.Time{}
 	for deadline := time.Now().Add(statePatience); len(views) > 0; time.Sleep(5 * time.Millisecond) {
 		for name, view := range views {
-			got[name] = view()
-			if !maps.Equal(got[name], want) {
-				continue
+			if got[name] = view(); maps.Equal(got[name], want) {
+				agreed[name] = time.Now()
+				delete(views, name)
 			}
-			if first.IsZero() {
-				first = time.Now()
-			}
-			f.t.Logf("%s: %s agrees %v after the first", what, name, time.Since(first).Round(time.Millisecond))
-			delete(views, name)
 		}
 		if time.Now().After(deadline) {
 			f.t.Fatalf("%s: want %v\nthe views say %v\nthe terminal dashboard:\n%s\nwhat the keeper did:\n%s", what, want, got, f.tui.text(), f.do("agent", "logs", "-j"))
 		}
 	}
+	return agreed
 }
 
-// notified waits for a notification of the browser about an agent.
-func (f *fleet) notified(agent string) {
+// A change is what happens to one agent of the fleet.
+type change struct {
+	what     string
+	agent    string
+	to       attention.State
+	notifies bool
+	// cause makes it happen. The views are looked at meanwhile: it may return
+	// long after the change.
+	cause func() error
+	// seen returns when the change was there, by other means than den's states.
+	seen func() time.Time
+}
+
+// goes makes a change, waits until every view shows it, and logs how long after
+// it each did.
+func (f *fleet) goes(want states, c change) {
 	f.t.Helper()
-	f.until(fmt.Sprintf(`window.told.some(t => t.endsWith("%s needs you"))`, agent))
+	seen := make(chan time.Time, 1)
+	go func() { seen <- c.seen() }()
+	caused := make(chan error, 1)
+	go func() { caused <- c.cause() }()
+	want[c.agent] = c.to
+	agreed := f.agree(c.what, want)
+	if c.notifies {
+		agreed["notification"] = f.notified(c.agent)
+	}
+	if err := <-caused; err != nil {
+		f.t.Errorf("%s: %v", c.what, err)
+	}
+	at := <-seen
+	for _, view := range slices.Sorted(maps.Keys(agreed)) {
+		f.t.Logf("%s: %s agrees %v after the change", c.what, view, agreed[view].Sub(at).Round(time.Millisecond))
+	}
+}
+
+// shows returns when the screen of an agent first shows a text, as somebody at
+// its terminal sees it.
+func (f *fleet) shows(agent, text string) func() time.Time {
+	session := "fleet-" + agent
+	return func() time.Time {
+		if out, errOut, code := f.try("wait", session, "--text", text, "-t", statePatience.String()); code != 0 {
+			f.t.Errorf("wait for %q of %s: exit %d\n%s%s", text, agent, code, out, errOut)
+		}
+		return time.Now()
+	}
+}
+
+// requested returns when the model got a request: what the agent makes of the
+// answer comes later.
+func (f *fleet) requested(m modelstub.Match) func() time.Time {
+	return func() time.Time {
+		if _, err := f.stub.Await(f.ctx, m); err != nil {
+			f.t.Error(err)
+		}
+		return time.Now()
+	}
+}
+
+// notified waits for a notification of the browser about an agent, and returns
+// when it came.
+func (f *fleet) notified(agent string) time.Time {
+	f.t.Helper()
+	told := fmt.Sprintf(`window.told.find(t => t.title.endsWith("%s needs you"))`, agent)
+	f.until(told + " !== undefined")
+	var ms int64
+	f.eval(told+".at", &ms)
+	return time.UnixMilli(ms)
 }
 
 // question is the id of what an agent asks on its screen.
@@ -276,50 +334,69 @@ func TestAgentStatesAreSeen(t *testing.T) {
 	}
 	f.agree("up", want)
 
-	f.do("agent", "nudge", "claude", "make by-screen", "-t", "2m")
-	want["claude"] = attention.Asking
-	f.agree("a permission on a screen", want)
-	f.notified("claude")
-
-	f.do("agent", "nudge", "codex", "think long", "-t", "2m")
-	want["codex"] = attention.Busy
-	f.agree("a turn that lasts", want)
-
-	f.do("agent", "nudge", "opencode", "say hello", "-t", "2m")
-	want["opencode"] = attention.Done
-	f.agree("a turn that is over", want)
-	f.notified("opencode")
-
-	f.do("seen", "task")
-	want["task"] = attention.Over
-	f.agree("all six", want)
+	den := func(args ...string) func() error {
+		return func() error {
+			if out, errOut, code := f.try(args...); code != 0 {
+				return fmt.Errorf("den %s: exit %d\n%s%s", strings.Join(args, " "), code, out, errOut)
+			}
+			return nil
+		}
+	}
+	nudge := func(agent, text string) func() error { return den("agent", "nudge", agent, text, "-t", "2m") }
+	f.goes(want, change{
+		what: "a permission on a screen", agent: "claude", to: attention.Asking, notifies: true,
+		cause: nudge("claude", "make by-screen"), seen: f.shows("claude", stateAgentNamed("claude").dialog),
+	})
+	f.goes(want, change{
+		what: "a turn that lasts", agent: "codex", to: attention.Busy,
+		cause: nudge("codex", "think long"), seen: f.shows("codex", "esc to interrupt"),
+	})
+	f.goes(want, change{
+		what: "a turn that is over", agent: "opencode", to: attention.Done, notifies: true,
+		cause: nudge("opencode", "say hello"), seen: f.shows("opencode", "Hello."),
+	})
+	f.goes(want, change{
+		what: "all six", agent: "task", to: attention.Over,
+		cause: den("seen", "task"), seen: time.Now,
+	})
 
 	// By protocol: asked, seen, approved on the page, done.
-	asked := make(chan string, 1) // room for the one
-	go func() {
-		out, errOut, code := f.try("agent", "ask", "mind", "make by-page", "-t", "3m")
-		asked <- fmt.Sprintf("%s%s (%d)", out, errOut, code)
-	}()
-	want["mind"] = attention.Asking
-	f.agree("a permission by protocol", want)
-	f.notified("mind")
+	answer := make(chan string, 1) // room for the one
+	byPage := modelstub.Contains("make by-page")
+	f.goes(want, change{
+		what: "a permission by protocol", agent: "mind", to: attention.Asking, notifies: true,
+		cause: func() error {
+			go func() {
+				out, errOut, code := f.try("agent", "ask", "mind", "make by-page", "-t", "3m")
+				answer <- fmt.Sprintf("%s%s (%d)", out, errOut, code)
+			}()
+			return nil
+		},
+		seen: f.requested(byPage),
+	})
 	f.until(`document.querySelector(".request") && document.getElementById("attention").dataset.armed === "yes"`)
-	f.eval(`[...document.querySelectorAll(".request button")].find(b => b.textContent === "Approve").click()`, nil)
-	if answer := <-asked; !strings.HasPrefix(answer, "It is made.") {
-		t.Errorf("the agent says %s", answer)
+	f.goes(want, change{
+		what: "approved on the page", agent: "mind", to: attention.Ready, // who asked was told
+		cause: func() error {
+			return f.page.Eval(f.ctx, `[...document.querySelectorAll(".request button")].find(b => b.textContent === "Approve").click()`, nil)
+		},
+		seen: f.requested(modelstub.All(byPage, func(r *modelstub.Request) bool { return len(r.Results) > 0 })),
+	})
+	if got := <-answer; !strings.HasPrefix(got, "It is made.") {
+		t.Errorf("the agent says %s", got)
 	}
-	want["mind"] = attention.Ready // who asked was told
-	f.agree("approved on the page", want)
 
-	f.do("agent", "answer", "claude", f.question("claude"), "1")
-	want["claude"] = attention.Done
-	f.agree("answered", want)
+	question := f.question("claude")
+	f.goes(want, change{
+		what: "answered", agent: "claude", to: attention.Done,
+		cause: den("agent", "answer", "claude", question, "1"), seen: f.shows("claude", "It is made."),
+	})
 	if !f.made("mind", "by-page") || !f.made("claude", "by-screen") {
 		t.Errorf("made: %v by the mind, %v by claude", f.made("mind", "by-page"), f.made("claude", "by-screen"))
 	}
-
-	close(f.goOn)
-	want["codex"] = attention.Done
-	f.agree("the long turn is over", want)
+	f.goes(want, change{
+		what: "the long turn is over", agent: "codex", to: attention.Done,
+		cause: func() error { close(f.goOn); return nil }, seen: f.shows("codex", "I am done."),
+	})
 	f.do("down", "-t", "1m")
 }

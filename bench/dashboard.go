@@ -82,6 +82,7 @@ func (b *bench) dashboard(f webFlood) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, chromium.Close()) }()
+	w.browser = chromium.PID()
 	if w.page, err = chromium.Open(b.ctx, url, 1600, 1200); err != nil {
 		return err
 	}
@@ -113,6 +114,8 @@ type watched struct {
 	url   string
 	pid   int // of the server
 	n     int // sessions
+
+	browser int // its PID
 }
 
 func (w watched) String() string { return fmt.Sprintf("%d sessions %s", w.n, w.flood.name) }

@@ -22,9 +22,11 @@ func (b *bench) pageUnderFlood(w watched) error {
 	of := w.String()
 	large := b.out.series(of+", the large screen", "den", "fps", true)
 	cpu := b.out.series(of+", CPU for it and the thumbnails beside it", "den", "%", false)
-	if err := b.watchDrawing(w, func(drawn webDrawn, busy float64) {
+	browsing := b.out.series(of+", CPU of the browser for these", "den", "%", false)
+	if err := b.watchDrawing(w, func(drawn webDrawn, busy webBusy) {
 		large.add(drawn.Large)
-		cpu.add(busy)
+		cpu.add(busy.server)
+		browsing.add(busy.browser)
 	}); err != nil {
 		return err
 	}
@@ -53,9 +55,11 @@ func (b *bench) fleetUnderFlood(w watched) error {
 	of := w.String()
 	thumbs := b.out.series(of+", each thumbnail", "den", "fps", true)
 	cpu := b.out.series(of+", CPU for all thumbnails", "den", "%", false)
-	err := b.watchDrawing(w, func(drawn webDrawn, busy float64) {
+	browsing := b.out.series(of+", CPU of the browser for these", "den", "%", false)
+	err := b.watchDrawing(w, func(drawn webDrawn, busy webBusy) {
 		thumbs.add(drawn.Thumbs / float64(w.n))
-		cpu.add(busy)
+		cpu.add(busy.server)
+		browsing.add(busy.browser)
 	})
 	if err != nil {
 		return err
@@ -133,13 +137,16 @@ func (b *bench) rest(d time.Duration) error {
 	}
 }
 
-// watchDrawing tells what is drawn a second, and the CPU that the dashboard
-// takes for it in percent of one.
-func (b *bench) watchDrawing(w watched, each func(webDrawn, float64)) error {
+// webBusy is the CPU that the page's server and the browser take, in percent of
+// one.
+type webBusy struct{ server, browser float64 }
+
+// watchDrawing tells what is drawn a second, and at what price.
+func (b *bench) watchDrawing(w watched, each func(webDrawn, webBusy)) error {
 	for range b.rounds(10, 2) {
 		var before, after webDrawn
 		begun := time.Now()
-		busy, err := b.webCPU(w.pid)
+		server, browser, err := w.used()
 		if err != nil {
 			return err
 		}
@@ -153,16 +160,22 @@ func (b *bench) watchDrawing(w watched, each func(webDrawn, float64)) error {
 			return err
 		}
 		took := time.Since(begun).Seconds()
-		used, err := b.webCPU(w.pid)
+		serverNow, browserNow, err := w.used()
 		if err != nil {
 			return err
 		}
-		each(webDrawn{(after.Large - before.Large) / took, (after.Thumbs - before.Thumbs) / took}, (used-busy).Seconds()/took*100)
+		percent := func(d time.Duration) float64 { return d.Seconds() / took * 100 }
+		each(webDrawn{(after.Large - before.Large) / took, (after.Thumbs - before.Thumbs) / took}, webBusy{percent(serverNow - server), percent(browserNow - browser)})
 	}
 	return nil
 }
 
-func (b *bench) webCPU(pid int) (time.Duration, error) {
-	user, system, err := cpuOf(pid)
-	return user + system, err
+// used is the CPU time that the server and the browser have used so far.
+func (w watched) used() (server, browser time.Duration, err error) {
+	user, system, err := cpuOf(w.pid)
+	if err != nil {
+		return 0, 0, err
+	}
+	browser, err = cpuOfTree(w.browser)
+	return user + system, browser, err
 }

@@ -47,16 +47,26 @@ func readMemory(pid int) (memory, error) {
 	return m, nil
 }
 
-// cpuOf returns the user and system time that a process has used.
-func cpuOf(pid int) (user, system time.Duration, err error) {
+// stat returns the fields of a process that come after its name, the state
+// first.
+func stat(pid int) ([]string, error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	// The name, in parentheses, may hold anything.
 	f := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	if len(f) < 13 {
-		return 0, 0, fmt.Errorf("/proc/%d/stat is cut", pid)
+		return nil, fmt.Errorf("/proc/%d/stat is cut", pid)
+	}
+	return f, nil
+}
+
+// cpuOf returns the user and system time that a process has used.
+func cpuOf(pid int) (user, system time.Duration, err error) {
+	f, err := stat(pid)
+	if err != nil {
+		return 0, 0, err
 	}
 	const tick = 10 * time.Millisecond // USER_HZ is 100 wherever Go runs on Linux
 	u, err1 := strconv.Atoi(f[11])
@@ -65,6 +75,34 @@ func cpuOf(pid int) (user, system time.Duration, err error) {
 		return 0, 0, fmt.Errorf("/proc/%d/stat: %q", pid, f[11:13])
 	}
 	return time.Duration(u) * tick, time.Duration(s) * tick, nil
+}
+
+// cpuOfTree returns what a process and those below it have used.
+func cpuOfTree(root int) (sum time.Duration, err error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0, err
+	}
+	below := map[int][]int{} // by parent
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if f, err := stat(pid); err == nil { // else it has ended
+			parent, _ := strconv.Atoi(f[1])
+			below[parent] = append(below[parent], pid)
+		}
+	}
+	for tree := []int{root}; len(tree) > 0; tree = tree[1:] {
+		user, system, err := cpuOf(tree[0])
+		if err != nil && tree[0] == root {
+			return 0, err
+		}
+		sum += user + system
+		tree = append(tree, below[tree[0]]...)
+	}
+	return sum, nil
 }
 
 // onCPU returns how long the threads of a process have run, more exactly than

@@ -89,6 +89,40 @@ func TestCanvasIsDrawn(t *testing.T) {
 	p.shoot("canvas")
 }
 
+// Thumbnails change many times a second: to ask the browser for their sizes each
+// time would make it lay out the page as often.
+func TestThumbnailsAskForNoSize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	w.Do("new", "echo", "cat")
+	p := w.browse(1200, 800)
+	p.until(`denDrawn.thumbs > 0`)
+	p.eval(`(() => { window.asked = 0;
+		for (const size of ["clientWidth", "clientHeight", "offsetWidth", "offsetHeight"]) {
+			const on = size.startsWith("client") ? Element.prototype : HTMLElement.prototype;
+			const { get } = Object.getOwnPropertyDescriptor(on, size);
+			Object.defineProperty(on, size, { get() { if (this.matches(".thumb canvas")) window.asked++; return get.call(this); } });
+		} })()`, nil)
+	for i := range 3 {
+		word := fmt.Sprintf("words %d", i)
+		w.Do("type", "echo", word, "--enter")
+		p.until(`document.querySelector(".card .last").textContent === "` + word + `"`)
+	}
+	var asked int
+	p.eval(`window.asked`, &asked)
+	if asked != 0 {
+		t.Errorf("the sizes of thumbnails were asked for %d times", asked)
+	}
+	// They follow the window all the same.
+	fits := `(c => c.width === Math.round(c.clientWidth * devicePixelRatio) && c.height === Math.round(c.clientHeight * devicePixelRatio))(document.querySelector(".thumb canvas"))`
+	p.until(fits)
+	var before int
+	p.eval(`document.querySelector(".thumb canvas").clientWidth`, &before)
+	p.must(p.page.Size(within(t), 700, 800, 1))
+	p.until(`document.querySelector(".thumb canvas").clientWidth !== ` + fmt.Sprint(before))
+	p.until(fits)
+}
+
 func TestScrubShowsThePast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")

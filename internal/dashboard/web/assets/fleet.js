@@ -13,6 +13,7 @@ export class Fleet {
   #filter = "";
   #all = false;
   #needs = false; // only what needs a person
+  #painted = new Set(); // cards whose last line may have changed
 
   // seen takes the ids whose thumbnails can be seen.
   constructor(seen) {
@@ -25,7 +26,7 @@ export class Fleet {
       this.#tell();
     }, { rootMargin: "160px" });
     this.sizes = new ResizeObserver((entries) => {
-      for (const e of entries) this.cards.get(e.target.dataset.id)?.resize();
+      for (const e of entries) this.cards.get(e.target.closest(".card")?.dataset.id)?.sized(e.contentRect);
     });
     addEventListener("fontscame", () => { for (const card of this.cards.values()) card.resize(); });
     this.#grid();
@@ -87,7 +88,7 @@ export class Fleet {
     for (const [id, card] of this.cards) {
       if (shown.has(id)) continue;
       this.watcher.unobserve(card.root);
-      this.sizes.unobserve(card.root);
+      this.sizes.unobserve(card.canvas);
       this.#visible.delete(id);
       this.cards.delete(id);
     }
@@ -118,7 +119,7 @@ export class Fleet {
       card = new Card(s.id);
       this.cards.set(s.id, card);
       this.watcher.observe(card.root);
-      this.sizes.observe(card.root);
+      this.sizes.observe(card.canvas);
     }
     card.describe(s, this.now(), this.nameOf(s));
     return card;
@@ -149,7 +150,17 @@ export class Fleet {
 
   paint(p) {
     const card = this.cards.get(p.id);
-    if (card) card.paint(p);
+    if (!card) return;
+    card.paint(p);
+    if (!this.#painted.size) setTimeout(() => this.#lastLines(), 250);
+    this.#painted.add(card);
+  }
+
+  // lastLines writes below the thumbnails what they show last: together, for
+  // the page is laid out again after each that is written alone.
+  #lastLines() {
+    for (const card of this.#painted) card.last.textContent = card.screen ? lastLine(card.screen) : "";
+    this.#painted.clear();
   }
 
   tick() {
@@ -216,6 +227,7 @@ class Card {
       el("div.label", {}, this.dot, this.name, this.need, this.how, this.when), this.what, this.last);
     this.easel = new Easel(this.canvas);
     this.screen = null;
+    this.size = { width: 0, height: 0 }; // of the canvas, as the browser told: to ask it would lay out the page at every paint
   }
 
   describe(s, now, name) {
@@ -246,17 +258,21 @@ class Card {
     if (!p.lines) return;
     this.screen ??= new Screen();
     const rows = this.screen.apply(p);
-    this.last.textContent = lastLine(this.screen);
     this.canvas.parentElement.style.background = this.screen.bg;
     this.canvas.classList.add("drawn");
     if (this.resize() || !this.easel.cw) return; // one that is not shown has no size: it is drawn when it has
     this.easel.paint(this.screen, rows);
   }
 
+  sized(size) {
+    this.size = size;
+    this.resize();
+  }
+
   // resize fits the screen into the thumbnail; true if it was drawn anew.
   resize() {
     if (!this.screen?.cols) return false;
-    const { clientWidth: wide, clientHeight: tall } = this.canvas;
+    const wide = Math.round(this.size.width), tall = Math.round(this.size.height);
     if (!wide || !tall) return false;
     const w = Math.round(wide * devicePixelRatio), h = Math.round(tall * devicePixelRatio);
     const { cell, top } = this.#view(w, h);
