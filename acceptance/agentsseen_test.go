@@ -105,6 +105,28 @@ func (f *fleet) watch(t *testing.T) {
 	f.tui = f.sit(160, 50, f.den, "dashboard")
 	f.tui.seesText("shell")
 	f.tui.types("a")
+	// What the dashboard shows beside the list is looked at: let it be one that
+	// has no news in this test.
+	for deadline := time.Now().Add(statePatience); f.selected() != "shell"; {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("the shell cannot be selected:\n%s", f.tui.text())
+		}
+		before := f.selected()
+		f.tui.types("j")
+		for f.selected() == before && time.Now().Before(deadline) {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// selected is the agent whose row the terminal dashboard marks.
+func (f *fleet) selected() string {
+	for line := range strings.Lines(f.tui.text()) {
+		if words := strings.Fields(line); len(words) > 1 && strings.HasPrefix(words[0], "›") {
+			return agentOf(words[1])
+		}
+	}
+	return ""
 }
 
 func (f *fleet) eval(expression string, result any) {
@@ -147,20 +169,26 @@ func (f *fleet) inPs() states {
 // agentOf is the agent whose session has this name.
 func agentOf(session string) string { return session[strings.LastIndex(session, "-")+1:] }
 
-// inLs is what 'den ls' says.
-func (f *fleet) inLs() states {
+// A listed session is what 'den ls' says of it.
+type listed struct {
+	Session   string
+	Attention attention.Attention
+}
+
+func (f *fleet) list() []listed {
 	f.t.Helper()
-	var ls struct {
-		Sessions []struct {
-			Session   string
-			Attention attention.Attention
-		}
-	}
+	var ls struct{ Sessions []listed }
 	if err := json.Unmarshal([]byte(f.do("ls", "--all", "-j")), &ls); err != nil {
 		f.t.Fatal(err)
 	}
+	return ls.Sessions
+}
+
+// inLs is what 'den ls' says.
+func (f *fleet) inLs() states {
+	f.t.Helper()
 	s := states{}
-	for _, l := range ls.Sessions {
+	for _, l := range f.list() {
 		s[agentOf(l.Session)] = l.Attention.State
 	}
 	return s
@@ -267,7 +295,9 @@ func (f *fleet) goes(want states, c change) {
 // shows returns when the screen of an agent first shows a text, as somebody at
 // its terminal sees it.
 func (f *fleet) shows(agent, text string) func() time.Time {
-	session := "fleet-" + agent
+	f.t.Helper()
+	all := f.list()
+	session := all[slices.IndexFunc(all, func(l listed) bool { return agentOf(l.Session) == agent })].Session
 	return func() time.Time {
 		if out, errOut, code := f.try("wait", session, "--text", text, "-t", statePatience.String()); code != 0 {
 			f.t.Errorf("wait for %q of %s: exit %d\n%s%s", text, agent, code, out, errOut)

@@ -65,6 +65,26 @@ func TestTurnsOfAConversation(t *testing.T) {
 	}
 }
 
+// Who asked may have the answer before the keeper is told that the turn is over.
+func TestAnswerBeforeTheStateIsNoNews(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
+	note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
+	note.take(conversation.State{Activity: conversation.Busy, Source: "harness", Since: at(1)})
+	if err := note.look(at(3)); err != nil {
+		t.Fatal(err)
+	}
+	note.take(conversation.State{Activity: conversation.Ready, Source: "harness", Since: at(2)})
+	if got := note.attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Ready {
+		t.Errorf("%+v", got)
+	}
+	// What it does next is.
+	note.take(conversation.State{Activity: conversation.Busy, Source: "harness", Since: at(4)})
+	note.take(conversation.State{Activity: conversation.Ready, Source: "harness", Since: at(5)})
+	if got := note.attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Done {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A message makes a turn of what only looks like work.
 func TestTurnOfAMessage(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }

@@ -61,7 +61,7 @@ func (h *Harness) currentStatus(ctx context.Context) (ipc.AgentStatus, error) {
 	}
 	s := ipc.AgentStatus{
 		Running: h.runner.Running(), Paused: paused != "", CircuitOpen: h.runner.CircuitOpen(), TurnCount: turns,
-		State: string(state.Activity), Why: state.Why, Question: questionOf(state.Question), Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
+		State: string(state.Activity), Since: state.Since, Why: state.Why, Question: questionOf(state.Question), Pending: h.runner.Pending(), SessionID: h.runner.SessionID(),
 		Connected: h.chat != nil && h.chat.Connected(),
 	}
 	if !last.IsZero() {

@@ -44,7 +44,7 @@ func (r *Runner) stateLocked() conversation.State {
 	case r.session == nil:
 		s.Activity = conversation.Starting
 	default:
-		s.Activity = conversation.Ready
+		s.Activity, s.Since = conversation.Ready, r.rested
 	}
 	return s
 }

@@ -130,7 +130,7 @@ func (r *Runner) openSession(ctx context.Context) error {
 		return err
 	}
 	r.mu.Lock()
-	r.session, r.tries = session, 0
+	r.session, r.tries, r.rested = session, 0, r.config.Clock()
 	r.mu.Unlock()
 	r.keepSessionID(session.ID())
 	r.tellState()

@@ -84,6 +84,7 @@ type Runner struct {
 	stopped  chan struct{}      // closed when the loop has ended
 	session  Session            // or nil
 	turn     *openTurn          // or nil
+	rested   time.Time          // when the last turn ended, or the session was opened
 	question *conversation.Question
 	failure  *Failure // the last, until a turn succeeds
 	holdWhy  string   // why no turn begins, or ""

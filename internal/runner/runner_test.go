@@ -138,6 +138,40 @@ func TestPromptsInOrder(t *testing.T) {
 	}
 }
 
+// endings is a Listener that looks at the agent when a turn ends.
+type endings struct {
+	*heard
+	look func()
+}
+
+func (e endings) TurnEnded(p runner.Prompt, o runner.Outcome) {
+	e.look()
+	e.heard.TurnEnded(p, o)
+}
+
+// Who is told that a turn has ended is told after the end: the state says when
+// that was, so that nobody takes it for news later.
+func TestTurnEndsBeforeItIsTold(t *testing.T) {
+	h := newHeard()
+	c := config(t, t.TempDir(), `read x; echo "heard $x"`, h)
+	var r *runner.Runner
+	var ended conversation.State
+	var told time.Time
+	c.Listener = endings{h, func() {
+		ended, _ = r.State(t.Context())
+		told = time.Now()
+	}}
+	r = start(t, c)
+	sent := time.Now()
+	if _, err := r.SendPrompt(runner.Prompt{ID: "a", Text: "text"}); err != nil {
+		t.Fatal(err)
+	}
+	h.await(t, 1)
+	if ended.Activity != conversation.Ready || ended.Since.Before(sent) || ended.Since.After(told) {
+		t.Errorf("the state is %+v, sent at %v, told at %v", ended, sent, told)
+	}
+}
+
 // A message whose turn was cut off by a stop is told as such, once; the queue
 // behind it is kept, and the session is the same.
 func TestResumeAfterStop(t *testing.T) {

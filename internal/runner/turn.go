@@ -162,7 +162,7 @@ func (r *Runner) runTurn(ctx context.Context, p Prompt, text string, attempt int
 	close(t.ended)
 	<-watched
 	r.mu.Lock()
-	r.turn, r.question = nil, nil
+	r.turn, r.question, r.rested = nil, nil, r.config.Clock()
 	r.mu.Unlock()
 	r.keepSessionID(session.ID())
 	failure := r.judge(session, t, &result, err)

@@ -66,7 +66,9 @@ func (s *Source) follow(ctx context.Context) error {
 }
 
 func stateOf(t ipc.AgentStatus) conversation.State {
-	state := conversation.State{Activity: conversation.Activity(t.State), Why: t.Why}
+	// Not when it came here: an answer to a question may come sooner, and who has
+	// that has seen the end of the turn.
+	state := conversation.State{Activity: conversation.Activity(t.State), Since: t.Since, Why: t.Why}
 	if t.Budget != "" {
 		state.Budget = &conversation.Budget{Level: t.BudgetLevel, Text: t.Budget}
 	}

@@ -119,8 +119,8 @@ func (s *Stream) Set(state conversation.State) {
 	s.mu.Lock()
 	same := s.connected && sameState(state, s.state)
 	if !same {
-		if state.Since.IsZero() {
-			state.Since = time.Now()
+		if now := time.Now(); state.Since.IsZero() || state.Since.After(now) { // of a clock that is fast
+			state.Since = now
 		}
 		s.state = state
 	}

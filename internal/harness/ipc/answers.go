@@ -71,6 +71,7 @@ type AgentStatus struct {
 
 	// den's own.
 	State     string    `json:"state"`
+	Since     time.Time `json:"since,omitzero"` // of the state, where the harness knows it
 	Why       string    `json:"why,omitempty"`
 	Failure   string    `json:"failure,omitempty"` // the class of the last one, until a turn succeeds
 	Question  *Question `json:"question,omitempty"`
