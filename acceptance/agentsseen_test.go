@@ -212,8 +212,8 @@ func (f *fleet) inTUI() states {
 	for line := range strings.Lines(f.tui.text()) {
 		row, _, _ := strings.Cut(line, "│")
 		words := strings.Fields(row)
-		if len(words) < 2 || !strings.Contains("●!◌?✗○", strings.TrimPrefix(words[0], "›")) {
-			continue // what a session did last
+		if len(words) < 2 || strings.HasPrefix(row, "   ") || !strings.Contains("●!◌?✗○", strings.TrimPrefix(words[0], "›")) {
+			continue // what a session did last is set back
 		}
 		name := agentOf(words[1])
 		s[name] = ending(strings.HasSuffix(words[0], "!"), words[2:])
