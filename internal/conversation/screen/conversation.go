@@ -88,6 +88,7 @@ type Conversation struct {
 	clock       func() time.Time
 	events      *conversation.Ring
 	up          chan struct{} // room for one token: a start is over
+	settling    chan struct{} // likewise, for who follows the state
 	asking      chan struct{} // holds one token: whoever has it waits for a reply
 	submitted   chan struct{} // room for one token: a plain program has read a message
 	adopted     atomic.Bool   // no start was cut off by the end of an earlier process
@@ -111,7 +112,7 @@ func New(o Options) *Conversation {
 	return &Conversation{
 		agent: o.Agent, session: o.Session, provider: o.Provider, queue: o.Queue, hints: o.Hints, profile: profileOf(o.Hints.Vendor),
 		timing: o.Timing.withDefaults(), source: o.Source, onState: o.OnState, ended: o.Ended, startCutOff: o.StartCutOff, life: o.Life, clock: o.Clock,
-		events: conversation.NewRing(), up: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
+		events: conversation.NewRing(), up: make(chan struct{}, 1), settling: make(chan struct{}, 1), asking: make(chan struct{}, 1), submitted: make(chan struct{}, 1),
 	}
 }
 
@@ -148,9 +149,11 @@ func (c *Conversation) LastState() conversation.State {
 
 // Started tells that a start is over: its late dialogs are looked for.
 func (c *Conversation) Started() {
-	select {
-	case c.up <- struct{}{}:
-	default: // it is told already
+	for _, told := range []chan struct{}{c.up, c.settling} {
+		select {
+		case told <- struct{}{}:
+		default: // it is told already
+		}
 	}
 }
 

@@ -66,8 +66,11 @@ func (c *Conversation) talk(ctx context.Context) error {
 // change could not be kept.
 func (c *Conversation) watchState(ctx context.Context) error {
 	interval := stateInterval
+	var settling <-chan struct{}
 	if !c.hints.CodingAgent && c.source == nil {
-		interval = plainInterval
+		// A start has looked at it just now. From here on it has looks of its
+		// own, not together with hundreds of others that are still coming up.
+		interval, settling = plainInterval, c.settling
 	}
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
@@ -88,15 +91,21 @@ func (c *Conversation) watchState(ctx context.Context) error {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case _, ok := <-changes:
-			if !ok {
-				changes = nil // the source has ended
+		for due := false; !due; {
+			due = true
+			select {
+			case <-ctx.Done():
+				return nil
+			case _, ok := <-changes:
+				if !ok {
+					changes = nil // the source has ended
+				}
+			case <-states.again():
+			case <-ticker.C:
+			case <-settling:
+				ticker.Reset(interval)
+				due = false
 			}
-		case <-states.again():
-		case <-ticker.C:
 		}
 	}
 }
