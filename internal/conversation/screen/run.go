@@ -68,12 +68,12 @@ func (c *Conversation) watchState(ctx context.Context) error {
 	interval := stateInterval
 	var settling <-chan struct{}
 	if !c.hints.CodingAgent && c.source == nil {
-		// A start has looked at it just now. From here on it has looks of its
-		// own, not together with hundreds of others that are still coming up.
+		// A start has looked at it just now: the next look is not that of all
+		// others, of which hundreds may still come up.
 		interval, settling = plainInterval, c.settling
 	}
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	next := time.NewTimer(untilNext(interval))
+	defer next.Stop()
 	var changes <-chan struct{}
 	if c.source != nil {
 		changes = c.source.Changes()
@@ -101,13 +101,21 @@ func (c *Conversation) watchState(ctx context.Context) error {
 					changes = nil // the source has ended
 				}
 			case <-states.again():
-			case <-ticker.C:
+			case <-next.C:
+				next.Reset(untilNext(interval))
 			case <-settling:
-				ticker.Reset(interval)
+				next.Reset(interval)
 				due = false
 			}
 		}
 	}
+}
+
+// untilNext is the time until the next look of all agents: a keeper that wakes
+// once for all of them sleeps longer.
+func untilNext(interval time.Duration) time.Duration {
+	now := time.Now()
+	return now.Truncate(interval).Add(interval).Sub(now)
 }
 
 // settled reports whether a state lasts for as long as nothing is written. What
