@@ -22,7 +22,7 @@ func (b *bench) pageUnderFlood(w watched) error {
 	of := w.String()
 	large := b.out.series(of+", the large screen", "den", "fps", true)
 	cpu := b.out.series(of+", CPU for it and the thumbnails beside it", "den", "%", false)
-	browsing := b.out.series(of+", CPU of the browser for these", "den", "%", false)
+	browsing := b.out.series(of+", CPU of the browser for it and the thumbnails", "den", "%", false)
 	if err := b.watchDrawing(w, func(drawn webDrawn, busy webBusy) {
 		large.add(drawn.Large)
 		cpu.add(busy.server)
@@ -55,7 +55,7 @@ func (b *bench) fleetUnderFlood(w watched) error {
 	of := w.String()
 	thumbs := b.out.series(of+", each thumbnail", "den", "fps", true)
 	cpu := b.out.series(of+", CPU for all thumbnails", "den", "%", false)
-	browsing := b.out.series(of+", CPU of the browser for these", "den", "%", false)
+	browsing := b.out.series(of+", CPU of the browser for all thumbnails", "den", "%", false)
 	err := b.watchDrawing(w, func(drawn webDrawn, busy webBusy) {
 		thumbs.add(drawn.Thumbs / float64(w.n))
 		cpu.add(busy.server)
