@@ -152,7 +152,7 @@ export class Fleet {
     const card = this.cards.get(p.id);
     if (!card) return;
     card.paint(p);
-    if (!this.#painted.size) setTimeout(() => this.#lastLines(), 250);
+    if (!this.#painted.size) setTimeout(() => this.#lastLines(), card.last.textContent ? 1000 : 100);
     this.#painted.add(card);
   }
 
