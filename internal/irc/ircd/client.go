@@ -51,11 +51,12 @@ func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *clien
 	}
 }
 
-// run serves the connection until it ends.
+// run serves the connection until it ends. The server forgets the client before
+// the connection is closed: who sees the one finds the other done.
 func (c *client) run() {
 	c.out.close(c.read()) // the first reason counts
 	c.server.disconnect(c, c.out.why())
-	<-c.out.written
+	c.out.end()
 }
 
 // read handles lines until the connection ends, and returns why.
@@ -76,7 +77,7 @@ func (c *client) read() (reason string) {
 			if registered = registered || c.server.isRegistered(c); !registered && registerBy.Before(deadline) {
 				deadline = registerBy
 			}
-			c.conn.SetReadDeadline(deadline) // Best effort: the read reports a closed connection.
+			c.out.readUntil(deadline)
 		}
 		line, err := reader.Next()
 		switch {

@@ -8,10 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,7 +42,20 @@ func fuzzServe(f *testing.F, s *ircd.Server) string {
 
 // A client that does not read is cut off; the others are not held up.
 func TestSlowReader(t *testing.T) {
-	_, address := start(t, ircd.Config{Limits: ircd.Limits{SendQueue: 64 << 10, LineRate: 1e6, LineBurst: 1 << 20}})
+	for _, tt := range []struct {
+		limits ircd.Limits
+		reason string
+	}{
+		{ircd.Limits{SendQueue: 64 << 10}, "SendQ exceeded"},
+		{ircd.Limits{SendQueue: 1 << 30, Write: 100 * time.Millisecond}, "Write error"},
+	} {
+		t.Run(tt.reason, func(t *testing.T) { testSlowReader(t, tt.limits, tt.reason) })
+	}
+}
+
+func testSlowReader(t *testing.T, limits ircd.Limits, reason string) {
+	limits.LineRate, limits.LineBurst = 1e6, 1<<20
+	_, address := start(t, ircd.Config{Limits: limits})
 	slow := join(t, address, "slow", "", "#c")
 	fast := join(t, address, "fast", "", "#c")
 	other := join(t, address, "other", "", "#c")
@@ -60,11 +76,45 @@ func TestSlowReader(t *testing.T) {
 				t.Fatalf("%s", m)
 			}
 		}
-		if left != "" && (!strings.Contains(left, "slow") || !strings.Contains(left, "SendQ exceeded")) {
+		if left != "" && (!strings.Contains(left, "slow") || !strings.Contains(left, reason)) {
 			t.Errorf("%q", left)
 		}
 	}
 	if got := fast.do("PRIVMSG slow :x"); len(got) == 0 || !strings.HasPrefix(got[len(got)-1], "401 fast slow") {
+		t.Errorf("%q", got)
+	}
+}
+
+// When a client sees that its connection is closed, the server has forgotten
+// it: messages to it are refused.
+func TestForgottenBeforeClosed(t *testing.T) {
+	const moment = 200 * time.Millisecond
+	var leaving atomic.Pointer[peer]
+	var early string
+	_, address := start(t, ircd.Config{Now: func() time.Time {
+		// The server asks for the time when it handles a line, and while it
+		// forgets a client.
+		if p := leaving.Load(); p != nil {
+			p.conn.SetReadDeadline(time.Now().Add(moment))
+			got, _ := io.ReadAll(p.conn)
+			early += string(got)
+		}
+		return time.Now()
+	}})
+	a := join(t, address, "alice", "", "#c")
+	b := join(t, address, "bob", "", "#c")
+	leaving.Store(b)
+	b.send("QUIT")
+	a.expect("QUIT :Quit")
+	leaving.Store(nil)
+	if early != "" {
+		t.Errorf("bob reads %q before the server has forgotten it", early)
+	}
+	b.conn.SetReadDeadline(time.Now().Add(patience))
+	if got := b.gone(); got != "Closing link: Quit" {
+		t.Errorf("%q", got)
+	}
+	if got := a.do("PRIVMSG bob :there?"); !reflect.DeepEqual(got, []string{"401 alice bob :No such nick/channel"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -20,8 +20,10 @@ type outbox struct {
 	pending *buffer    // at most limit bytes, or nil; a client that exceeds it is disconnected
 	writing bool       // a goroutine writes
 	held    bool       // a burst releases it
-	closed  bool
-	reason  string // why it was closed
+	closed  bool       // takes no more lines
+	reason  string     // why it was closed
+	ended   bool       // nothing comes after what is pending
+	failed  bool       // a write did; none follows
 }
 
 // A buffer holds lines for one client until they are written.
@@ -101,8 +103,8 @@ func (o *outbox) appendLocked(line []byte) {
 	o.pending.lines = append(o.pending.lines, line...)
 }
 
-// close ends the connection after what is queued and the reason are sent. The
-// first reason counts.
+// close takes no more lines and ends the reading of the connection. Whoever
+// reads it calls end. The first reason counts.
 func (o *outbox) close(reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,9 +116,49 @@ func (o *outbox) close(reason string) {
 func (o *outbox) closeLocked(reason string) {
 	o.closed, o.reason = true, reason
 	close(o.gone)
-	o.conn.SetWriteDeadline(time.Now().Add(lastWrite)) // Best effort: also of a write that is under way.
-	o.appendLocked([]byte("ERROR :Closing link: " + reason + "\r\n"))
+	now := time.Now()
+	o.conn.SetReadDeadline(now)                 // Best effort: a closed connection is not read either.
+	o.conn.SetWriteDeadline(now.Add(lastWrite)) // Best effort: also of a write that is under way.
+}
+
+// readUntil sets the time limit for reading the connection, unless it is
+// closed: then nothing is read.
+func (o *outbox) readUntil(deadline time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.closed {
+		o.conn.SetReadDeadline(deadline) // Best effort: the read reports a closed connection.
+	}
+}
+
+// end closes the connection after what is queued and the reason are sent, and
+// waits for that. The outbox is closed.
+func (o *outbox) end() {
+	if !o.finish() {
+		o.hangUp()
+	}
+	<-o.written
+}
+
+// finish queues the reason as the last line. It reports whether that is
+// written.
+func (o *outbox) finish() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ended = true
+	if o.failed {
+		return false
+	}
+	o.appendLocked([]byte("ERROR :Closing link: " + o.reason + "\r\n"))
 	o.startLocked()
+	return true
+}
+
+// hangUp closes the connection, without the lock: TLS says goodbye first, which
+// may take seconds. It is called once.
+func (o *outbox) hangUp() {
+	o.conn.Close() // Best effort: everything was written, or cannot be.
+	close(o.written)
 }
 
 // why returns the reason of the close, or "" if it is open.
@@ -126,8 +168,7 @@ func (o *outbox) why() string {
 	return o.reason
 }
 
-// startLocked starts the goroutine that writes, unless it runs. Whoever closes
-// the outbox waits for the last one by written.
+// startLocked starts the goroutine that writes, unless it runs.
 func (o *outbox) startLocked() {
 	if !o.writing {
 		o.writing = true
@@ -135,8 +176,8 @@ func (o *outbox) startLocked() {
 	}
 }
 
-// write writes the queue to the connection until it is empty. After the close,
-// or when a write fails, it closes the connection, which ends its reader.
+// write writes the queue to the connection until it is empty or a write fails,
+// and closes the connection if it was told of its end.
 func (o *outbox) write() {
 	for {
 		b, last := o.take()
@@ -146,14 +187,27 @@ func (o *outbox) write() {
 		_, err := o.conn.Write(b.lines)
 		b.reuse()
 		if err != nil {
-			o.close("Write error")
+			last = o.fail()
+		}
+		if last {
+			o.hangUp()
 		}
 		if last || err != nil {
-			o.conn.Close() // Best effort: everything was written, or cannot be.
-			close(o.written)
 			return
 		}
 	}
+}
+
+// fail notes that a write failed, and reports whether the end has come: if it
+// has not, it closes the connection when it does.
+func (o *outbox) fail() (ended bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.failed = true // and writing: no other goroutine starts
+	if !o.closed {
+		o.closeLocked("Write error")
+	}
+	return o.ended
 }
 
 // take returns what is queued and whether nothing comes after it, or nil if
@@ -170,7 +224,7 @@ func (o *outbox) take() (b *buffer, last bool) {
 	if !o.closed {
 		o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // Best effort: the write reports a closed connection.
 	}
-	return b, o.closed
+	return b, o.ended
 }
 
 // reuse gives a buffer to the next client that needs one.
