@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"reflect"
 	"time"
 
 	"den/internal/fault"
@@ -116,7 +117,7 @@ func (c *Client) Close() error { return c.frames.raw.Close() }
 // Call asks for one thing and decodes the answer into result, unless nil. Of
 // an answer in parts it decodes the last.
 func (c *Client) Call(ctx context.Context, method string, params, result any) error {
-	return c.ask(ctx, method, params, func(r Response) error {
+	return c.ask(ctx, method, params, result, func(r Response) error {
 		if result == nil || r.Stream {
 			return nil
 		}
@@ -131,14 +132,17 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 // last with last set. An error of each ends the connection's use: the rest of
 // the answer is not read.
 func (c *Client) Stream(ctx context.Context, method string, params any, each func(part json.RawMessage, last bool) error) error {
-	return c.ask(ctx, method, params, func(r Response) error { return each(r.Result, !r.Stream) })
+	return c.ask(ctx, method, params, nil, func(r Response) error { return each(r.Result, !r.Stream) })
 }
 
-func (c *Client) ask(ctx context.Context, method string, params any, take func(Response) error) error {
+// ask asks for one thing and gives take the answer, which is decoded into a value
+// like result, or not if that is nil.
+func (c *Client) ask(ctx context.Context, method string, params, result any, take func(Response) error) error {
 	defer context.AfterFunc(ctx, func() { c.Close() })()
 	if err := c.Send(method, params); err != nil {
 		return c.broken(ctx, err)
 	}
+	prepareToDecode(result)
 	for {
 		var r Response
 		if _, err := c.frames.read(&r); err != nil {
@@ -153,6 +157,15 @@ func (c *Client) ask(ctx context.Context, method string, params any, take func(R
 		if !r.Stream {
 			return nil
 		}
+	}
+}
+
+// prepareToDecode has encoding/json learn the type that result points to. That
+// takes a short-lived client longer than the decoding itself, so it is done
+// while the server works on the answer.
+func prepareToDecode(result any) {
+	if result != nil {
+		_ = json.Unmarshal([]byte("{}"), reflect.New(reflect.TypeOf(result).Elem()).Interface()) // what is not an object is learned later
 	}
 }
 
