@@ -58,22 +58,33 @@ The result is also kept as an artifact in the session's directory, unless it is 
 
 // snapshotAnswer is the result of snapshot, and the content of the artifact.
 type snapshotAnswer struct {
-	Session    string         `json:"session"`
-	Seq        uint64         `json:"seq"`
-	Cols       int            `json:"cols"`
-	Rows       int            `json:"rows"`
-	Cursor     screen.Cursor  `json:"cursor"`
-	Format     string         `json:"format"`
-	Text       *string        `json:"text,omitempty"` // also ansi and html
-	Cells      []screen.Line  `json:"cells,omitempty"`
-	Scrollback []screen.Line  `json:"scrollback,omitempty"`
-	Title      string         `json:"title"`
-	AltScreen  bool           `json:"alt_screen"`
-	Mouse      string         `json:"mouse,omitempty"` // as in screen.Snapshot
-	ScreenHash string         `json:"screen_hash"`
-	Images     []screen.Image `json:"images,omitempty"` // which of them cells name, without their pixels
-	Frozen     bool           `json:"frozen,omitempty"`
-	Artifact   string         `json:"artifact,omitempty"`
+	Session    string        `json:"session"`
+	Seq        uint64        `json:"seq"`
+	Cols       int           `json:"cols"`
+	Rows       int           `json:"rows"`
+	Cursor     screen.Cursor `json:"cursor"`
+	Format     string        `json:"format"`
+	Text       *string       `json:"text,omitempty"`       // also ansi and html
+	Cells      lazy          `json:"cells,omitempty"`      // []screen.Line
+	Scrollback lazy          `json:"scrollback,omitempty"` // []screen.Line
+	Title      string        `json:"title"`
+	AltScreen  bool          `json:"alt_screen"`
+	Mouse      string        `json:"mouse,omitempty"` // as in screen.Plain
+	ScreenHash string        `json:"screen_hash"`
+	Images     lazy          `json:"images,omitempty"` // []screen.Image: which of them cells name, without their pixels
+	Frozen     bool          `json:"frozen,omitempty"`
+	Artifact   string        `json:"artifact,omitempty"`
+}
+
+// lazy is a slice whose type encoding/json learns only if it is set: for those
+// of a styled screen that takes longer than to write a text.
+type lazy any
+
+// setUnlessEmpty leaves out an empty slice, as omitempty does.
+func setUnlessEmpty[T any](to *lazy, list []T) {
+	if len(list) > 0 {
+		*to = list
+	}
 }
 
 func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOptions) error {
@@ -98,18 +109,18 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	if err != nil {
 		return err
 	}
-	shot, err := s.Snapshot(cmd.Context(), p, lines)
-	if err != nil {
-		return err
-	}
 	if hide != nil {
-		if err := redactSnapshot(cmd.Context(), s, shot, hide, lines); err != nil {
+		shot, err := redactedSnapshot(cmd.Context(), s, p, hide, lines)
+		if err != nil {
 			return err
 		}
 		return a.putSnapshot(answerFor(m.Name, shot, o.format))
 	}
-	ans := answerFor(m.Name, shot, o.format)
-	if ans.Artifact, err = s.Dir.ArtifactPath(artifactName(shot.Seq, o)); err == nil {
+	ans, err := takeSnapshot(cmd.Context(), s, p, m.Name, o.format, lines)
+	if err != nil {
+		return err
+	}
+	if ans.Artifact, err = s.Dir.ArtifactPath(artifactName(ans.Seq, o)); err == nil {
 		err = keepSnapshot(s.Dir, ans)
 	}
 	if err != nil {
@@ -122,14 +133,34 @@ func (a *app) runSnapshot(cmd *cobra.Command, s *session.Session, o snapshotOpti
 	return a.putSnapshot(ans)
 }
 
-// redactSnapshot replaces the screen by one in which secrets are masked.
-func redactSnapshot(ctx context.Context, s *session.Session, shot *wire.Snapshot, hide *redact.Redactor, scrollback int) error {
+// takeSnapshot asks only for what the format shows.
+func takeSnapshot(ctx context.Context, s *session.Session, at session.Moment, name, format string, scrollback int) (snapshotAnswer, error) {
+	if format == "text" && scrollback == 0 {
+		shot, err := s.PlainSnapshot(ctx, at)
+		if err != nil {
+			return snapshotAnswer{}, err
+		}
+		return plainAnswer(name, *shot, format, shot.Screen.Text), nil
+	}
+	shot, err := s.Snapshot(ctx, at, scrollback)
+	if err != nil {
+		return snapshotAnswer{}, err
+	}
+	return answerFor(name, shot, format), nil
+}
+
+// redactedSnapshot is the screen with secrets masked.
+func redactedSnapshot(ctx context.Context, s *session.Session, at session.Moment, hide *redact.Redactor, scrollback int) (*wire.Snapshot, error) {
+	shot, err := s.Snapshot(ctx, at, scrollback)
+	if err != nil {
+		return nil, err
+	}
 	term, hide, err := pastWithSecrets(ctx, s, shot.Seq, hide)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	shot.Screen = screen.Capture(film.Redacted(term, hide), scrollback)
-	return nil
+	return shot, nil
 }
 
 func (a *app) putSnapshot(ans snapshotAnswer) error {
@@ -165,24 +196,29 @@ func artifactName(seq uint64, o snapshotOptions) string {
 
 func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
 	s := shot.Screen
-	ans := snapshotAnswer{
-		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format,
-		Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, ScreenHash: s.Hash, Frozen: shot.Frozen,
-	}
-	var text string
 	switch format {
 	case "json":
-		ans.Cells, ans.Scrollback, ans.Images = s.Lines, s.Scrollback, s.WithoutPictures().Images
+		ans := plainAnswer(name, shot.Plain(), format, "")
+		ans.Text = nil
+		setUnlessEmpty(&ans.Cells, s.Lines)
+		setUnlessEmpty(&ans.Scrollback, s.Scrollback)
+		setUnlessEmpty(&ans.Images, s.WithoutPictures().Images)
 		return ans
 	case "ansi":
-		text = s.ANSI()
+		return plainAnswer(name, shot.Plain(), format, s.ANSI())
 	case "html":
-		text = s.HTML()
-	default:
-		text = s.PlainText()
+		return plainAnswer(name, shot.Plain(), format, s.HTML())
 	}
-	ans.Text = &text
-	return ans
+	return plainAnswer(name, shot.Plain(), format, s.PlainText())
+}
+
+// plainAnswer is the answer of a format that is a text.
+func plainAnswer(name string, shot wire.PlainSnapshot, format, text string) snapshotAnswer {
+	s := shot.Screen
+	return snapshotAnswer{
+		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format, Text: &text,
+		Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, ScreenHash: s.Hash, Frozen: shot.Frozen,
+	}
 }
 
 func printSnapshot(w io.Writer, ans snapshotAnswer) {

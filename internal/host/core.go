@@ -282,15 +282,17 @@ func (c *core) announce(exit wire.Exit) {
 	}
 }
 
-// snapshot captures the screen. drawing reports that the program is in the
-// middle of a synchronised update: then there is nothing to see yet.
-func (c *core) snapshot(scrollback int, force bool) (shot wire.Snapshot, drawing bool) {
+// look calls take with the screen and its place in the log. drawing reports
+// that it did not, as the program is in the middle of a synchronised update:
+// then there is nothing to see yet.
+func (c *core) look(force bool, take func(t *vt.Terminal, seq uint64)) (drawing bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !force && c.frameLeftLocked() > 0 {
-		return wire.Snapshot{}, true
+		return true
 	}
-	return wire.Snapshot{Seq: c.log.Position().Seq, Screen: screen.Capture(c.term, scrollback)}, false
+	take(c.term, c.log.Position().Seq)
+	return false
 }
 
 // frameLeftLocked returns how long the end of a synchronised update that has

@@ -45,7 +45,12 @@ func (h *Host) handle(ctx context.Context, c *rpc.Call) (any, error) {
 	case wire.MethodWait:
 		return call(req, func(w wire.Wait) (*wire.WaitResult, error) { return h.wait(ctx, w) })
 	case wire.MethodSnapshot:
-		return call(req, func(s wire.SnapshotRequest) (wire.Snapshot, error) { return h.snapshot(ctx, s.Scrollback) })
+		return call(req, func(s wire.SnapshotRequest) (any, error) {
+			if s.Plain {
+				return h.plainSnapshot(ctx)
+			}
+			return h.snapshot(ctx, s.Scrollback)
+		})
 	case wire.MethodKill:
 		return call(req, func(k wire.Kill) (wire.Killed, error) { return h.kill(k.Grace) })
 	case wire.MethodRun:

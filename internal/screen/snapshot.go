@@ -4,22 +4,10 @@ import "den/internal/vt"
 
 // Snapshot is what a terminal showed at one moment, free of the emulator.
 type Snapshot struct {
-	Cols      int    `json:"cols"`
-	Rows      int    `json:"rows"`
-	Cursor    Cursor `json:"cursor"`
-	Title     string `json:"title"`
-	AltScreen bool   `json:"alt_screen"`
-	// Mouse is what the program takes of a mouse: "buttons" and all else, only
-	// the "wheel" (as cursor keys), or nothing.
-	Mouse string `json:"mouse,omitempty"`
-	Cwd   string `json:"cwd,omitempty"` // as the program last told it (OSC 7)
+	Plain
 	// Lines are the visible rows; Scrollback the asked rows above, oldest first.
-	Lines           []Line `json:"lines"`
-	Scrollback      []Line `json:"scrollback,omitempty"`
-	ScrollbackTotal int    `json:"scrollback_total"`
-	// Text is the canonical text and Hash its digest.
-	Text string `json:"text"`
-	Hash string `json:"screen_hash"`
+	Lines      []Line `json:"lines"`
+	Scrollback []Line `json:"scrollback,omitempty"`
 	// Foreground and Background are the default colours, "#rrggbb".
 	Foreground string `json:"foreground"`
 	Background string `json:"background"`
@@ -31,6 +19,23 @@ type Snapshot struct {
 	Palette map[int]string `json:"palette,omitempty"`
 	// Images are those that the lines show parts of.
 	Images []Image `json:"images,omitempty"`
+}
+
+// Plain is a screen as text, without styles and images.
+type Plain struct {
+	Cols      int    `json:"cols"`
+	Rows      int    `json:"rows"`
+	Cursor    Cursor `json:"cursor"`
+	Title     string `json:"title"`
+	AltScreen bool   `json:"alt_screen"`
+	// Mouse is what the program takes of a mouse: "buttons" and all else, only
+	// the "wheel" (as cursor keys), or nothing.
+	Mouse           string `json:"mouse,omitempty"`
+	Cwd             string `json:"cwd,omitempty"` // as the program last told it (OSC 7)
+	ScrollbackTotal int    `json:"scrollback_total"`
+	// Text is the canonical text and Hash its digest.
+	Text string `json:"text"`
+	Hash string `json:"screen_hash"`
 }
 
 // Cursor is where the next character goes, from 0.
@@ -111,33 +116,39 @@ type Style struct {
 // Capture takes a snapshot with the given number of scrollback lines; a
 // negative number means all.
 func Capture(t *vt.Terminal, scrollback int) Snapshot {
-	cols, rows := t.Size()
-	cur := t.Cursor()
-	text := Text(t)
-	total := t.ScrollbackLen()
-	if scrollback < 0 || scrollback > total {
-		scrollback = total
-	}
 	fg, bg := t.DefaultColors()
 	s := Snapshot{
-		Cols: cols, Rows: rows,
-		Cursor:    Cursor{Row: cur.Row, Col: cur.Col, Visible: cur.Visible, Shape: cur.Shape.String(), Blink: cur.Blink},
-		Title:     t.Title(),
-		AltScreen: t.Modes().AltScreen, Mouse: mouse(t.Modes()),
-		Cwd:  t.WorkingDir(),
-		Text: text, Hash: Hash(text),
-		ScrollbackTotal: total,
-		Foreground:      hexColor(fg), Background: hexColor(bg),
+		Plain:      CapturePlain(t),
+		Foreground: hexColor(fg), Background: hexColor(bg),
 		ReverseVideo: t.Modes().ReverseVideo,
+	}
+	if scrollback < 0 || scrollback > s.ScrollbackTotal {
+		scrollback = s.ScrollbackTotal
 	}
 	if c := t.CursorColor(); c != fg {
 		s.CursorColor = hexColor(c)
 	}
 	styles := map[uint32]Style{}
 	s.Scrollback = s.lines(t, -scrollback, 0, styles)
-	s.Lines = s.lines(t, 0, rows, styles)
+	s.Lines = s.lines(t, 0, s.Rows, styles)
 	s.Palette = paletteOf(t, styles)
 	return s
+}
+
+// CapturePlain takes the text of the screen, and what is told with it.
+func CapturePlain(t *vt.Terminal) Plain {
+	cols, rows := t.Size()
+	cur := t.Cursor()
+	text := Text(t)
+	return Plain{
+		Cols: cols, Rows: rows,
+		Cursor:    Cursor{Row: cur.Row, Col: cur.Col, Visible: cur.Visible, Shape: cur.Shape.String(), Blink: cur.Blink},
+		Title:     t.Title(),
+		AltScreen: t.Modes().AltScreen, Mouse: mouse(t.Modes()),
+		Cwd:             t.WorkingDir(),
+		ScrollbackTotal: t.ScrollbackLen(),
+		Text:            text, Hash: Hash(text),
+	}
 }
 
 func mouse(m vt.Modes) string {

@@ -17,6 +17,8 @@ import (
 	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/rpc"
+	"den/internal/screen"
+	"den/internal/vt"
 	"den/internal/wire"
 )
 
@@ -164,5 +166,23 @@ func TestHostThatAnswersNothing(t *testing.T) {
 	shot, err := s.Snapshot(t.Context(), Now(), 0)
 	if err != nil || !shot.Frozen || shot.Screen.PlainText() != "before" {
 		t.Errorf("snapshot: %+v, %v", shot, err)
+	}
+	plain, err := s.PlainSnapshot(t.Context(), Now())
+	if err != nil || *plain != shot.Plain() {
+		t.Errorf("plain snapshot: %+v, %v, want %+v", plain, err, shot.Plain())
+	}
+}
+
+// A host of an earlier build knows no plain snapshots, and answers with a whole
+// one.
+func TestPlainSnapshotOfAnEarlierHost(t *testing.T) {
+	t.Parallel()
+	term := vt.New(vt.Config{Cols: 20, Rows: 3})
+	term.Write([]byte("\x1b[31mred\x1b[0m text\x1b]2;title\a"))
+	whole := wire.Snapshot{Seq: 7, Screen: screen.Capture(term, 0)}
+	s := hostedBy(t, func(context.Context, *rpc.Call) (any, error) { return whole, nil })
+	shot, err := s.PlainSnapshot(t.Context(), Now())
+	if err != nil || *shot != whole.Plain() || shot.Screen.Text != "red text" || shot.Screen.Title != "title" {
+		t.Errorf("%+v, %v, want %+v", shot, err, whole.Plain())
 	}
 }

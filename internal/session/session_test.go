@@ -562,6 +562,11 @@ func TestRemote(t *testing.T) {
 		if got.Seq != want.Seq || got.Screen.PlainText() != want.Screen.PlainText() || got.Screen.Hash != want.Screen.Hash {
 			t.Errorf("%+v: seq %d and %q, want seq %d and %q", at, got.Seq, got.Screen.PlainText(), want.Seq, want.Screen.PlainText())
 		}
+		for name, s := range map[string]*session.Session{"here": here, "far": far} {
+			if plain, err := s.PlainSnapshot(t.Context(), at); err != nil || *plain != want.Plain() {
+				t.Errorf("%+v, plain, %s: %+v, %v, want %+v", at, name, plain, err, want.Plain())
+			}
+		}
 	}
 	if _, err := far.Poll(""); fault.KindOf(err) != fault.Unsupported {
 		t.Errorf("poll: %v, want unsupported", err)

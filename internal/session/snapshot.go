@@ -35,21 +35,45 @@ const All = -1
 // Snapshot reads the screen at a moment, with so many lines above it: from the
 // host when it is the present of a session that lives, from the log otherwise.
 func (s *Session) Snapshot(ctx context.Context, at Moment, scrollback int) (*wire.Snapshot, error) {
+	var shot wire.Snapshot
+	recorded, err := s.look(ctx, at, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
+	if recorded != nil || err != nil {
+		return recorded, err
+	}
+	return &shot, nil
+}
+
+// PlainSnapshot is Snapshot for the text of the screen alone, which is much
+// less than a screen full of colours and images.
+func (s *Session) PlainSnapshot(ctx context.Context, at Moment) (*wire.PlainSnapshot, error) {
+	var shot wire.PlainSnapshot
+	recorded, err := s.look(ctx, at, wire.SnapshotRequest{Plain: true}, &shot)
+	if err != nil {
+		return nil, err
+	}
+	if recorded != nil {
+		shot = recorded.Plain()
+	}
+	return &shot, nil
+}
+
+// look has the host fill in shot, or returns the recorded screen if it is the
+// log that knows.
+func (s *Session) look(ctx context.Context, at Moment, request wire.SnapshotRequest, shot any) (recorded *wire.Snapshot, err error) {
 	if at == Now() {
-		var shot wire.Snapshot
-		err := s.callWithin(ctx, s.atOnce, wire.MethodSnapshot, wire.SnapshotRequest{Scrollback: scrollback}, &shot)
+		err := s.callWithin(ctx, s.atOnce, wire.MethodSnapshot, request, shot)
 		if err == nil {
-			return &shot, nil
+			return nil, nil
 		}
 		kind := fault.KindOf(err)
 		if s.options.Remote || kind != fault.NotRunning && kind != fault.Unreachable {
 			return nil, err
 		}
 		if kind == fault.Unreachable {
-			return s.lastKnown(ctx, scrollback, err)
+			return s.lastKnown(ctx, request.Scrollback, err)
 		}
 	}
-	return s.replayed(ctx, at, scrollback)
+	return s.replayed(ctx, at, request.Scrollback)
 }
 
 // lastKnown is the last recorded screen of a session whose host does not

@@ -37,7 +37,7 @@ func (c *Client) report(ctx context.Context, t *terminal, tell func(string)) (st
 
 // lastLine is the last line of a terminal's screen that is not blank, or "".
 func lastLine(ctx context.Context, t *terminal) string {
-	shot, err := t.s.Snapshot(ctx, session.Now(), 0)
+	shot, err := t.s.PlainSnapshot(ctx, session.Now())
 	if err != nil {
 		return "" // Best effort: the call itself tells what is wrong.
 	}

@@ -188,6 +188,16 @@ const (
 // SnapshotRequest asks for the screen.
 type SnapshotRequest struct {
 	Scrollback int `json:"scrollback,omitempty"` // lines above the screen; -1: all
+	// Plain asks for a PlainSnapshot. An earlier host answers with a Snapshot,
+	// which has all of it.
+	Plain bool `json:"plain,omitempty"`
+}
+
+// PlainSnapshot is a Snapshot without styles and images.
+type PlainSnapshot struct {
+	Seq    uint64       `json:"seq"`
+	Screen screen.Plain `json:"screen"`
+	Frozen bool         `json:"frozen,omitempty"` // as in Snapshot
 }
 
 // Snapshot is the screen at a point of the log.
@@ -197,6 +207,11 @@ type Snapshot struct {
 	// Frozen is set by clients: the host does not answer, and this is the last
 	// recorded screen.
 	Frozen bool `json:"frozen,omitempty"`
+}
+
+// Plain returns the snapshot without styles and images.
+func (s *Snapshot) Plain() PlainSnapshot {
+	return PlainSnapshot{Seq: s.Seq, Screen: s.Screen.Plain, Frozen: s.Frozen}
 }
 
 // Attach joins a person's terminal to a session.
