@@ -22,6 +22,9 @@ const (
 	// busyPatience is how long a program may look busy in a pause before it is
 	// noted as working: it may just be about to wait.
 	busyPatience = 100 * time.Millisecond
+	// noteProbePause is the first pause between two probes of a program that is
+	// not ready: nobody waits for the note, and every host makes them.
+	noteProbePause = 20 * time.Millisecond
 	// guessAfter is how long a program of which the kernel cannot tell must
 	// stand still to be taken for waiting.
 	guessAfter = 2 * time.Second
@@ -97,7 +100,7 @@ func (n *noter) awaitPause() (activity uint64, ok bool) {
 // look looks again from time to time: the program may begin to wait in silence
 // too. If it goes on meanwhile, the next pause tells.
 func (n *noter) look(activity uint64) {
-	h, check, later := n.h, n.h.newReadyCheck(), firstLater
+	h, check, later := n.h, n.h.newSlowReadyCheck(noteProbePause), firstLater
 	var p pauseLook
 	for h.core.lastActivity() == activity && h.requireRunning() == nil {
 		p.take(check.seen(activity), check)

@@ -21,7 +21,8 @@ type readyCheck struct {
 	tty      *pty.PTY
 	input    *inputQueue
 	core     *core
-	pause    time.Duration
+	first    time.Duration // of the pauses
+	pause    time.Duration // the next one
 	activity uint64
 	last     pty.Readiness
 	again    bool      // the last pause was between two that must agree
@@ -29,15 +30,18 @@ type readyCheck struct {
 	ticking  time.Time // since when every probe found it waiting for the terminal and for timers
 }
 
-func (h *Host) newReadyCheck() *readyCheck {
-	return &readyCheck{tty: h.tty, input: h.input, core: h.core, pause: firstProbePause}
+func (h *Host) newReadyCheck() *readyCheck { return h.newSlowReadyCheck(firstProbePause) }
+
+// newSlowReadyCheck is newReadyCheck for those who are in less of a hurry.
+func (h *Host) newSlowReadyCheck(first time.Duration) *readyCheck {
+	return &readyCheck{tty: h.tty, input: h.input, core: h.core, first: first, pause: first}
 }
 
 // seen probes once. It reports whether the program was ready at this probe and
 // the one before, with no activity between them.
 func (r *readyCheck) seen(activity uint64) bool {
 	if r.activity != activity {
-		r.activity, r.pause, r.last = activity, firstProbePause, pty.Readiness{}
+		r.activity, r.pause, r.last = activity, r.first, pty.Readiness{}
 		r.standing, r.ticking = time.Time{}, time.Time{}
 	}
 	if r.input.more() || r.core.repliesDue() { // it has yet to see what was sent
