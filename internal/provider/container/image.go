@@ -36,11 +36,16 @@ func (p *Provider) has(ctx context.Context, ref string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	_, err = api.ImageInspect(ctx, ref)
-	if errdefs.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, engineError("look for image "+ref, err)
+	there := false
+	err = RetryWhileRemoving(ctx, func() error {
+		_, err := api.ImageInspect(ctx, ref)
+		if errdefs.IsNotFound(err) {
+			return nil
+		}
+		there = err == nil
+		return err
+	})
+	return there, engineError("look for image "+ref, err)
 }
 
 func (p *Provider) pulled(ctx context.Context, ref string, progress func(string)) error {
@@ -101,10 +106,25 @@ func (p *Provider) built(ctx context.Context, c Spec, progress func(string)) (st
 	}
 	defer archive.Close() // Best effort: it has no name and goes.
 	ref = p.repository() + ":" + hash
-	if err := p.build(ctx, bc, archive, ref, c.Network, progress); err != nil {
-		return "", err
+	for tries := 1; ; tries++ {
+		err := p.build(ctx, bc, archive, ref, c.Network, progress)
+		if err == nil || tries == maxBuilds || !isDisturbed(err) {
+			return ref, err
+		}
+		if _, err := archive.Seek(0, io.SeekStart); err != nil {
+			return "", fmt.Errorf("build image from %s again: %w", bc.dir, err)
+		}
 	}
-	return ref, nil
+}
+
+// maxBuilds is how often a build begins anew that others disturb.
+const maxBuilds = 5
+
+// isDisturbed reports whether a build failed because somebody else's image went
+// away while podman looked among all images for layers to use again. What it
+// has built so far is used by the next one.
+func isDisturbed(err error) bool {
+	return strings.Contains(err.Error(), "checking if cached image exists") && removing(err)
 }
 
 func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader, ref, network string, progress func(string)) error {
@@ -118,7 +138,7 @@ func (p *Provider) build(ctx context.Context, bc buildContext, archive io.Reader
 	if network == "host" {
 		o.NetworkMode = network // a machine whose default network leads nowhere
 	}
-	result, err := api.ImageBuild(ctx, archive, o)
+	result, err := api.ImageBuild(ctx, io.NopCloser(archive), o) // it may be needed again
 	if err != nil {
 		return engineError("build image from "+bc.dir, err)
 	}

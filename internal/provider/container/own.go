@@ -124,32 +124,61 @@ func (p *Provider) Prune(ctx context.Context, age time.Duration) (Pruned, error)
 	return done, err
 }
 
+// pruneImages removes built images and counts them. With an image go those of
+// the steps of its build, which have no name; podman leaves some of them where
+// others remove images at the same time, so they are looked for once more.
 func (p *Provider) pruneImages(ctx context.Context, before time.Time) (int, error) {
 	engine, err := p.engine.connect(ctx)
 	if err != nil {
 		return 0, err
 	}
+	count := 0
+	for {
+		named, steps, err := p.pruneListed(ctx, engine, before)
+		count += named
+		if err != nil || named+steps == 0 {
+			return count, err
+		}
+	}
+}
+
+// pruneListed removes the images that are listed now. It counts those with a
+// name and those of steps apart.
+func (p *Provider) pruneListed(ctx context.Context, engine *client.Client, before time.Time) (named, steps int, err error) {
 	var list client.ImageListResult
 	err = RetryWhileRemoving(ctx, func() (err error) {
-		list, err = engine.ImageList(ctx, client.ImageListOptions{Filters: p.ours()})
+		list, err = engine.ImageList(ctx, client.ImageListOptions{All: true, Filters: p.ours()})
 		return err
 	})
 	if err != nil {
-		return 0, engineError("list images", err)
+		return 0, 0, engineError("list images", err)
 	}
-	removed := 0
 	for _, image := range list.Items {
 		if !p.made(image.Labels) || time.Unix(image.Created, 0).After(before) {
 			continue
 		}
-		_, err := engine.ImageRemove(ctx, image.ID, client.ImageRemoveOptions{PruneChildren: true})
+		removed, err := removeImage(ctx, engine, image.ID)
 		switch {
-		case err == nil:
-			removed++
-		case errdefs.IsConflict(err), errdefs.IsNotFound(err): // in use, or gone
-		default:
-			return removed, engineError("remove image "+image.ID, err)
+		case err != nil:
+			return named, steps, err
+		case removed && len(image.RepoTags) > 0:
+			named++
+		case removed:
+			steps++
 		}
 	}
-	return removed, nil
+	return named, steps, nil
+}
+
+// removeImage removes an image, unless it is in use or gone.
+func removeImage(ctx context.Context, engine *client.Client, id string) (removed bool, err error) {
+	err = RetryWhileRemoving(ctx, func() error {
+		_, err := engine.ImageRemove(ctx, id, client.ImageRemoveOptions{PruneChildren: true})
+		if errdefs.IsConflict(err) || errdefs.IsNotFound(err) {
+			return nil
+		}
+		removed = err == nil
+		return err
+	})
+	return removed, engineError("remove image "+id, err)
 }

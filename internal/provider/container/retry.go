@@ -35,6 +35,7 @@ func removing(err error) bool {
 	for _, words := range []string{
 		"container not known", "image not known", "no such container", "no such process", "layer not known",
 		`locating item named "manifest" for image`, // its files go before its entry
+		"size is not known",                        // of an image that is being made or goes away
 	} {
 		if strings.Contains(text, words) {
 			return true
