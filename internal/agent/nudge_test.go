@@ -339,6 +339,16 @@ func TestQueueSurvivesARestart(t *testing.T) {
 	})
 }
 
+// diedSending leaves a message as a process does that dies while it sends it.
+func diedSending(t *testing.T, p *fake, dir, id string) {
+	t.Helper()
+	life, err := p.GetMeta(t.Context(), "s", agent.MetaLife)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit(t, dir, nudge(t, dir, id), func(n *outbox.Message) { n.Status, n.Life = outbox.Sending, life })
+}
+
 // The same screen as before the crash, and an agent that takes input: nothing
 // was typed.
 func TestUntouchedScreenMeansNotSent(t *testing.T) {
@@ -351,7 +361,7 @@ func TestUntouchedScreenMeansNotSent(t *testing.T) {
 		if err != nil || n.Status != conversation.Sent {
 			t.Fatalf("%+v, %v", n, err)
 		}
-		edit(t, dir, nudge(t, dir, n.ID), func(n *outbox.Message) { n.Status = outbox.Sending })
+		diedSending(t, p, dir, n.ID)
 		p.mu.Lock()
 		p.onType = composing().onType
 		p.mu.Unlock()
@@ -359,6 +369,31 @@ func TestUntouchedScreenMeansNotSent(t *testing.T) {
 		deliverAll(t, m)
 		if got := nudge(t, dir, n.ID); got.Status != conversation.Taken || got.Attempts != 2 {
 			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// The same screen as before the crash, but of another start: the agent before
+// may have read it.
+func TestScreenOfAnotherStartTellsNothing(t *testing.T) {
+	onClockOfItsOwn(t, func(t *testing.T) {
+		dir := t.TempDir()
+		p := composing()
+		typed := 0
+		p.onType = func(s *fakeSession, text string) error { typed++; return nil }
+		m := startedWith(t, p, dir, hasty)
+		n, err := m.Nudge(t.Context(), "", "hello")
+		if err != nil || n.Status != conversation.Sent {
+			t.Fatalf("%+v, %v", n, err)
+		}
+		diedSending(t, p, dir, n.ID)
+		if err := m.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		m = started(t, p, dir)
+		deliverAll(t, m)
+		if got := nudge(t, dir, n.ID); got.Status != conversation.Sent || got.Attempts != 1 || typed != 1 {
+			t.Errorf("typed %d times: %+v", typed, got)
 		}
 	})
 }

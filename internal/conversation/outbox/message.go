@@ -36,7 +36,8 @@ type Message struct {
 	// same screen after a crash knows that nothing was typed.
 	Before string `json:"before,omitempty"`
 	// Expect is what may still show that the agent took it, where Status is
-	// conversation.Sent, and Life the start of the session that it was sent to.
+	// conversation.Sent, and Life the start of the session that it was sent to,
+	// or is being sent to.
 	Expect Expect `json:"expect,omitempty"`
 	Life   string `json:"life,omitempty"`
 

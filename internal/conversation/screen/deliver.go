@@ -92,8 +92,9 @@ func (c *Conversation) sendOne(ctx context.Context, m outbox.Message) error {
 			return err
 		}
 		c.noteBefore(ctx, m.ID, before)
+		life := c.life(ctx)
 		err = c.queue.Update(m.ID, func(m *outbox.Message) {
-			m.Status, m.Before, m.Reason, m.Handed = outbox.Sending, hash(before), "", time.Now()
+			m.Status, m.Before, m.Life, m.Reason, m.Handed = outbox.Sending, hash(before), life, "", time.Now()
 			m.Attempts++
 		})
 		if err != nil {
@@ -238,13 +239,14 @@ func (c *Conversation) unsure() outcome {
 
 // untouched reports whether a message that was about to be typed when the
 // process ended was certainly not: the agent takes input, and its screen is
-// the one from before.
+// the one from before. An agent that was started anew shows that screen, too,
+// and says nothing of what the one before has read.
 func (c *Conversation) untouched(ctx context.Context, m outbox.Message) bool {
 	if running, err := c.provider.IsRunning(ctx, c.session); err != nil || !running || !c.Ready(ctx) {
 		return false
 	}
 	screen, err := c.peek(ctx, messageLines)
-	return err == nil && m.Before != "" && hash(screen) == m.Before
+	return err == nil && m.Before != "" && hash(screen) == m.Before && c.life(ctx) == m.Life
 }
 
 // finish writes down what became of a message, and tells. life is the start of
