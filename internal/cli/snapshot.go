@@ -140,7 +140,9 @@ func takeSnapshot(ctx context.Context, s *session.Session, at session.Moment, na
 		if err != nil {
 			return snapshotAnswer{}, err
 		}
-		return plainAnswer(name, *shot, format, shot.Screen.Text), nil
+		ans := describe(name, *shot, format)
+		ans.Text = &shot.Screen.Text
+		return ans, nil
 	}
 	shot, err := s.Snapshot(ctx, at, scrollback)
 	if err != nil {
@@ -195,28 +197,27 @@ func artifactName(seq uint64, o snapshotOptions) string {
 }
 
 func answerFor(name string, shot *wire.Snapshot, format string) snapshotAnswer {
-	s := shot.Screen
+	s, ans := shot.Screen, describe(name, shot.Plain(), format)
 	switch format {
 	case "json":
-		ans := plainAnswer(name, shot.Plain(), format, "")
-		ans.Text = nil
 		setUnlessEmpty(&ans.Cells, s.Lines)
 		setUnlessEmpty(&ans.Scrollback, s.Scrollback)
 		setUnlessEmpty(&ans.Images, s.WithoutPictures().Images)
-		return ans
 	case "ansi":
-		return plainAnswer(name, shot.Plain(), format, s.ANSI())
+		ans.Text = new(s.ANSI())
 	case "html":
-		return plainAnswer(name, shot.Plain(), format, s.HTML())
+		ans.Text = new(s.HTML())
+	default:
+		ans.Text = new(s.PlainText())
 	}
-	return plainAnswer(name, shot.Plain(), format, s.PlainText())
+	return ans
 }
 
-// plainAnswer is the answer of a format that is a text.
-func plainAnswer(name string, shot wire.PlainSnapshot, format, text string) snapshotAnswer {
+// describe is the answer without what the screen shows.
+func describe(name string, shot wire.PlainSnapshot, format string) snapshotAnswer {
 	s := shot.Screen
 	return snapshotAnswer{
-		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format, Text: &text,
+		Session: name, Seq: shot.Seq, Cols: s.Cols, Rows: s.Rows, Cursor: s.Cursor, Format: format,
 		Title: s.Title, AltScreen: s.AltScreen, Mouse: s.Mouse, ScreenHash: s.Hash, Frozen: shot.Frozen,
 	}
 }

@@ -1,15 +1,9 @@
 package container_test
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"log"
-	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,14 +55,16 @@ func TestBuildThatOthersDisturb(t *testing.T) {
 `
 	e := podmantest.Shared(t)
 	var builds atomic.Int32
-	p := opened(t, through(t, e, func(w http.ResponseWriter, r *http.Request) bool {
+	engine, behind := proxyTo(e), *e
+	behind.Socket = serveEngine(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasSuffix(r.URL.Path, "/build") || builds.Add(1) > 2 {
-			return false
+			engine.ServeHTTP(w, r)
+			return
 		}
 		io.Copy(io.Discard, r.Body) // Best effort: the answer counts.
 		io.WriteString(w, said)
-		return true
-	}), "city")
+	}))
+	p := opened(t, &behind, "city")
 	dir := contextOf(t, map[string]string{"Containerfile": "FROM " + podmantest.BaseImage + "\nCOPY word /word\n", "word": "disturbed"})
 	c := shell(t, "cat /word; sleep 1000")
 	c.Options = container.Spec{Context: workspace.Path(dir), Network: "none"}
@@ -79,30 +75,4 @@ func TestBuildThatOthersDisturb(t *testing.T) {
 	if n := builds.Load(); n != 3 {
 		t.Errorf("%d builds, want 3", n)
 	}
-}
-
-// through is the engine behind a proxy, which does not pass on what answer
-// answers.
-func through(t *testing.T, e *podmantest.Engine, answer func(http.ResponseWriter, *http.Request) bool) *podmantest.Engine {
-	t.Helper()
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "engine"})
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // of requests that the provider gives up
-	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", e.Socket)
-	}}
-	socket := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !answer(w, r) {
-			proxy.ServeHTTP(w, r)
-		}
-	})}
-	go server.Serve(l)
-	t.Cleanup(func() { server.Close() })
-	behind := *e
-	behind.Socket = socket
-	return &behind
 }

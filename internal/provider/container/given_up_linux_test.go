@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -65,24 +66,37 @@ func (s *slowCreate) holdCreate(client context.Context) {
 
 func slowEngine(t *testing.T, e *podmantest.Engine) (*slowCreate, string) {
 	t.Helper()
+	s := &slowCreate{engine: proxyTo(e), asked: make(chan struct{}), removed: make(chan struct{}), created: make(chan struct{})}
+	return s, serveEngine(t, s)
+}
+
+// proxyTo passes requests on to the engine.
+func proxyTo(e *podmantest.Engine) http.Handler {
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: "engine"})
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // of requests that the provider gives up
 	proxy.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", e.Socket)
 	}}
-	s := &slowCreate{engine: proxy, asked: make(chan struct{}), removed: make(chan struct{}), created: make(chan struct{})}
-	socket := filepath.Join(e.Dir, "slow.sock")
+	return proxy
+}
+
+// serveEngine serves an engine's requests until the test ends, and returns the
+// socket.
+func serveEngine(t *testing.T, engine http.Handler) (socket string) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "sock")
 	l, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: s}
+	server := &http.Server{Handler: engine}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
 		server.Close() // Best effort: the test is over.
 		<-served
 	})
-	return s, socket
+	return socket
 }
 
 // A start that is given up while the engine creates its container leaves none,

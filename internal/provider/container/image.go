@@ -114,6 +114,9 @@ func (p *Provider) built(ctx context.Context, c Spec, progress func(string)) (st
 		if _, err := archive.Seek(0, io.SeekStart); err != nil {
 			return "", fmt.Errorf("build image from %s again: %w", bc.dir, err)
 		}
+		if progress != nil {
+			progress("the build begins anew: an image went away that the engine looked at")
+		}
 	}
 }
 
