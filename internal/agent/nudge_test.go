@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,8 +53,13 @@ var hasty = screen.Timing{Quiet: quick.Quiet, Patience: quick.Patience, Confirm:
 
 func startedWith(t *testing.T, p *fake, dir string, timing screen.Timing) *agent.Managed {
 	t.Helper()
+	return startedAs(t, p, dir, timing, workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}})
+}
+
+func startedAs(t *testing.T, p *fake, dir string, timing screen.Timing, hints workspace.Hints) *agent.Managed {
+	t.Helper()
 	m, err := agent.New(agent.Options{Workspace: "w", Name: "a", Session: "s", Provider: p, Nudges: queue(t, dir), Timing: timing,
-		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}}})
+		Config: agent.SessionConfig{Command: []string{"x"}, WorkDir: t.TempDir(), Hints: hints}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,6 +379,35 @@ func TestUntouchedScreenMeansNotSent(t *testing.T) {
 	})
 }
 
+// Nor was anything typed at a plain program, if its terminal shows what is
+// typed. One that does not may have read it.
+func TestUntouchedScreenWithoutEcho(t *testing.T) {
+	for echo, want := range map[bool]outbox.Message{
+		true:  {Status: conversation.Taken, Attempts: 2},
+		false: {Status: conversation.Sent, Attempts: 1},
+	} {
+		t.Run(fmt.Sprintf("echo %v", echo), func(t *testing.T) {
+			onClockOfItsOwn(t, func(t *testing.T) {
+				dir := t.TempDir()
+				p := newFake()
+				p.input.Echo = echo
+				p.onNudge = func(*fakeSession, string) error { return nil } // as if it died right before
+				m := startedAs(t, p, dir, hasty, workspace.Hints{})
+				n, err := m.Nudge(t.Context(), "", "hello")
+				if err != nil || n.Status != conversation.Taken {
+					t.Fatalf("%+v, %v", n, err)
+				}
+				diedSending(t, p, dir, n.ID)
+				m = startedAs(t, p, dir, hasty, workspace.Hints{})
+				deliverAll(t, m)
+				if got := nudge(t, dir, n.ID); got.Status != want.Status || got.Attempts != want.Attempts {
+					t.Errorf("%+v, want %s after %d attempts", got, want.Status, want.Attempts)
+				}
+			})
+		})
+	}
+}
+
 // The same screen as before the crash, but of another start: the agent before
 // may have read it.
 func TestScreenOfAnotherStartTellsNothing(t *testing.T) {
@@ -396,6 +431,60 @@ func TestScreenOfAnotherStartTellsNothing(t *testing.T) {
 			t.Errorf("typed %d times: %+v", typed, got)
 		}
 	})
+}
+
+// An agent that is not running any more may have got a message before: what
+// may have been submitted is not sent again, and all else is.
+func TestUnansweredMessageIsNotSentAgain(t *testing.T) {
+	over := fault.Errorf(fault.NotRunning, "over")
+	unanswered := fmt.Errorf("%w: %w", over, provider.ErrUnanswered)
+	for _, c := range []struct {
+		name     string
+		composer bool // its text is typed, and Enter pressed behind it
+		text     string
+		err      error
+		again    bool
+	}{
+		{"line", false, "hello", over, true},
+		{"line, unanswered", false, "hello", unanswered, false},
+		{"composer", true, "hello", over, true},
+		{"composer, unanswered", true, "hello", unanswered, true},
+		{"composer, lines, unanswered", true, "hello\nthere", unanswered, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onClockOfItsOwn(t, func(t *testing.T) {
+				dir := t.TempDir()
+				p := newFake()
+				if c.composer {
+					p = composing()
+				}
+				tries, send := 0, p.onType
+				fails := func(s *fakeSession, text string) error {
+					if tries++; tries == 1 {
+						return c.err
+					}
+					if send != nil {
+						return send(s, text)
+					}
+					return nil
+				}
+				p.onNudge, p.onType = fails, fails
+				hints := workspace.Hints{}
+				if c.composer {
+					hints = workspace.Hints{ReadyPromptPrefix: "❯ ", ProcessNames: []string{"x"}}
+				}
+				m := startedAs(t, p, dir, hasty, hints)
+				n, err := m.Nudge(t.Context(), "", c.text)
+				want, wantTries := conversation.Sent, 1
+				if c.again {
+					want, wantTries = conversation.Taken, 2
+				}
+				if err != nil || n.Status != want || tries != wantTries {
+					t.Errorf("%d tries, %+v, %v; want %d, %s", tries, n, err, wantTries, want)
+				}
+			})
+		})
+	}
 }
 
 func TestQueueBoundsAndDamage(t *testing.T) {

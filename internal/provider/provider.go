@@ -13,6 +13,7 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 )
@@ -59,8 +60,14 @@ type Query interface {
 	ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error)
 }
 
+// ErrUnanswered is wrapped by an error of Talk where the session, or what holds
+// it, ended before it answered: it may have got the input.
+var ErrUnanswered = errors.New("the request may have been carried out")
+
 // Talk reaches the session's terminal. But for Peek, a session that never was
-// is fault.NotFound, one that has ended fault.NotRunning.
+// is fault.NotFound, one that has ended fault.NotRunning. An error of these
+// kinds or of fault.Busy means that nothing was typed, unless it wraps
+// ErrUnanswered.
 type Talk interface {
 	// Attach joins a person's terminal to the session and returns when they
 	// detach or the session ends.

@@ -141,6 +141,13 @@ func (c *Client) Stream(ctx context.Context, method string, params any, each fun
 	return c.explain(c.Client.Stream(ctx, method, params, func(part json.RawMessage, _ bool) error { return each(part) }))
 }
 
+// unansweredError is the end of a session in place of an answer. It wraps the
+// BrokenError: whether the host did what it was asked is not known.
+type unansweredError struct{ broken error }
+
+func (unansweredError) Error() string   { return "it ended before it answered" }
+func (e unansweredError) Unwrap() error { return e.broken }
+
 // explain says why a connection ended in the middle.
 func (c *Client) explain(err error) error {
 	var broken *rpc.BrokenError
@@ -148,7 +155,7 @@ func (c *Client) explain(err error) error {
 		return err
 	}
 	if m := over(c.dir); m != nil {
-		return notRunning(m)
+		return fault.Errorf(fault.NotRunning, "%w: %w", notRunning(m), unansweredError{broken})
 	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("it closed the connection")

@@ -246,7 +246,17 @@ func (c *Conversation) untouched(ctx context.Context, m outbox.Message) bool {
 		return false
 	}
 	screen, err := c.peek(ctx, messageLines)
-	return err == nil && m.Before != "" && hash(screen) == m.Before && c.life(ctx) == m.Life
+	return err == nil && m.Before != "" && hash(screen) == m.Before && c.life(ctx) == m.Life && c.showsTyping(ctx)
+}
+
+// showsTyping reports whether what is typed is seen: in the composer, or by the
+// terminal's echo. Any other program may read a text and show nothing.
+func (c *Conversation) showsTyping(ctx context.Context) bool {
+	if c.hasComposer() {
+		return true
+	}
+	in, err := c.input(ctx)
+	return err == nil && in.Echo && in.Unread == 0
 }
 
 // finish writes down what became of a message, and tells. life is the start of

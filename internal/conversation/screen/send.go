@@ -3,6 +3,7 @@ package screen
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -87,9 +88,24 @@ func (c *Conversation) sendAt(ctx context.Context, at provider.Moment, k provide
 }
 
 // sendFree sends a message's first keystrokes where no dialog is open and no
-// draft stands in the composer. An error means that nothing was sent; of what
-// may pass it is fault.Busy.
+// draft stands in the composer. An error means that nothing was submitted,
+// unless it is fault.Unsure; of what may pass it is fault.Busy.
 func (c *Conversation) sendFree(ctx context.Context, k provider.Keystrokes) error {
+	err := c.sendIfFree(ctx, k)
+	if errors.Is(err, provider.ErrUnanswered) && submits(k) {
+		return fault.Errorf(fault.Unsure, "%w", err)
+	}
+	return err
+}
+
+// submits reports whether a program may take keystrokes for a whole message or
+// a part of it. A text without a line end goes with the program that it was
+// typed at.
+func submits(k provider.Keystrokes) bool {
+	return len(k.Keys) > 0 || strings.ContainsAny(k.Text, "\r\n")
+}
+
+func (c *Conversation) sendIfFree(ctx context.Context, k provider.Keystrokes) error {
 	if c.sourceAsks(ctx) {
 		return fault.Errorf(fault.Busy, dialogOpen)
 	}

@@ -2,6 +2,7 @@ package native_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -281,4 +282,21 @@ func TestUpgradeBetween(t *testing.T) {
 		}
 		return slices.Equal(strings.Split(text, "\n"), slices.Repeat([]string{"hello"}, 6)) // typed and answered
 	})
+}
+
+// TestUnansweredNudge: a host that is killed before its answer is here may have
+// typed. That its session is not running says nothing about that.
+func TestUnansweredNudge(t *testing.T) {
+	p := newProvider(t)
+	start(t, p, "w", "cat")
+	_, m := record(t, p, "city.w")
+	providertest.LoseAnswer(t, m.Socket, func() {
+		if err := syscall.Kill(m.HostPID, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	})
+	err := p.Nudge(t.Context(), "w", "once")
+	if fault.KindOf(err) != fault.NotRunning || !errors.Is(err, provider.ErrUnanswered) {
+		t.Errorf("Nudge = %v (kind %q), want not_running that wraps ErrUnanswered", err, fault.KindOf(err))
+	}
 }

@@ -26,9 +26,17 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 		return err
 	}
 	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: true}); err != nil {
-		return fmt.Errorf("nudge session '%s': %w", name, err)
+		return fmt.Errorf("nudge session '%s': %w", name, unanswered(err))
 	}
 	return nil
+}
+
+// unanswered marks an error after which the session may have got the input.
+func unanswered(err error) error {
+	if rpc.IsBroken(err) {
+		return fmt.Errorf("%w: %w", err, provider.ErrUnanswered)
+	}
+	return err
 }
 
 // Type pastes text and presses no key.
@@ -41,7 +49,7 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 		return err
 	}
 	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text}); err != nil {
-		return fmt.Errorf("type to session '%s': %w", name, err)
+		return fmt.Errorf("type to session '%s': %w", name, unanswered(err))
 	}
 	return nil
 }
@@ -71,7 +79,7 @@ func (p *Provider) SendAt(ctx context.Context, name string, at provider.Moment, 
 	case fault.KindOf(err) == fault.Protocol:
 		return fault.Errorf(fault.Unsupported, "type to session '%s': %w", name, err)
 	case err != nil:
-		return fmt.Errorf("type to session '%s': %w", name, err)
+		return fmt.Errorf("type to session '%s': %w", name, unanswered(err))
 	case r.Refused == wire.RefusedLine:
 		return provider.ErrLineHolds
 	case r.Refused != "":
@@ -126,7 +134,7 @@ func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) 
 		return err
 	}
 	_, err = p.session(d).Input(ctx, wire.Input{Keys: chords})
-	return err
+	return unanswered(err)
 }
 
 // AwaitReady returns when the program waits for input and for nothing else.

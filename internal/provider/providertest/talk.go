@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"strconv"
@@ -19,6 +20,7 @@ var talkCases = []testCase{
 	{"InterruptDoesNotMix", interruptDoesNotMix},
 	{"NudgeNothing", nudgeNothing},
 	{"NudgeControls", nudgeControls},
+	{"NudgeCutOff", nudgeCutOff},
 	{"SendKeys", sendKeys},
 	{"PeekCounts", peekCounts},
 	{"PeekAfterTheEnd", peekAfterTheEnd},
@@ -201,6 +203,28 @@ func nudgeControls(w *world) {
 		}
 		want += w.typed(text)
 		w.reads(file, want)
+	}
+}
+
+// nudgeCutOff is a nudge whose session is killed together with what holds it,
+// as soon as the program has read the line. An error that says the session is
+// not running must not hide that: whoever sends the text again sends it twice.
+func nudgeCutOff(w *world) {
+	w.needs(Nudge)
+	for i, text := range slices.Repeat([]string{"once", "once\nand more"}, max(1, w.h.Sessions/10)) {
+		name := "w" + strconv.Itoa(i)
+		ready, read := w.path("ready-"+name), w.path("read-"+name)
+		w.startConfig(w.p, name, w.command("/bin/sh", "-c", `: > "$1"; read -r line; printf %s "$line" > "$2"; kill -9 $PPID`, "sh", ready, read))
+		w.appears(ready)
+		err := w.p.Nudge(w.Context(), name, text)
+		w.ends(name)
+		if _, missing := os.Stat(read); missing != nil || err == nil || errors.Is(err, provider.ErrUnanswered) {
+			continue
+		}
+		switch fault.KindOf(err) {
+		case fault.NotFound, fault.NotRunning, fault.Busy:
+			w.Errorf("Nudge = %v (kind %q), and the program has read it: want the error to wrap ErrUnanswered", err, fault.KindOf(err))
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/home"
+	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/rpc"
 	"den/internal/supervise"
@@ -28,7 +29,8 @@ func (p *Provider) patience(method string) time.Duration {
 
 // call asks a session's shim for one thing and decodes the answer into
 // result, unless nil. A session that has ended is fault.NotRunning, a shim
-// that does not answer in time fault.Unreachable.
+// that does not answer in time fault.Unreachable. An error after the shim was
+// asked, and before it answered, wraps provider.ErrUnanswered.
 func (p *Provider) call(ctx context.Context, s *state, method string, params, result any) error {
 	limited, cancel := context.WithTimeout(ctx, p.patience(method))
 	defer cancel()
@@ -52,7 +54,7 @@ func (p *Provider) call(ctx context.Context, s *state, method string, params, re
 	case errors.As(err, &answered):
 		return fault.Errorf(fault.KindOf(err), "session '%s': %w", s.record.Name, err)
 	}
-	return p.broken(ctx, s, err)
+	return fmt.Errorf("%w: %w", p.broken(ctx, s, err), provider.ErrUnanswered)
 }
 
 // dying is how long a shim that broke a connection may take to end, if it

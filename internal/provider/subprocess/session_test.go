@@ -1,11 +1,15 @@
 package subprocess_test
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"den/internal/fault"
+	"den/internal/provider"
+	"den/internal/provider/providertest"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -65,6 +69,23 @@ func TestNudgeOfOneWhoDoesNotRead(t *testing.T) {
 		t.Errorf("a text of 2 MiB: %v", err)
 	}
 	b.ok(b.Stop(t.Context(), "w")) // what waits does not keep it
+}
+
+// A shim that is killed before its answer is here may have passed the text on.
+// That its session is not running says nothing about that.
+func TestUnansweredNudge(t *testing.T) {
+	b := newBench(t)
+	b.start("w", "cat")
+	pid := b.shimPID("w")
+	providertest.LoseAnswer(t, b.record("w").Socket, func() {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	})
+	err := b.Nudge(t.Context(), "w", "once")
+	if fault.KindOf(err) != fault.NotRunning || !errors.Is(err, provider.ErrUnanswered) {
+		t.Errorf("Nudge = %v (kind %q), want not_running that wraps ErrUnanswered", err, fault.KindOf(err))
+	}
 }
 
 func TestNudgeOfClosedInput(t *testing.T) {

@@ -17,6 +17,10 @@ import (
 // errLost means that the client ended: the server went, or somebody killed it.
 var errLost = errors.New("the connection to the tmux server was lost")
 
+// errUnanswered is errLost after the question was sent: tmux may have carried
+// it out.
+var errUnanswered = fmt.Errorf("%w before it answered", errLost)
+
 const (
 	maxWaiting = 1024      // questions on their way; more are refused as busy
 	maxAnswer  = 256 << 20 // bytes of one answer; at the bound the client is given up
@@ -133,7 +137,7 @@ func (c *client) send(ctx context.Context, q *question, line string) error {
 	c.in.SetWriteDeadline(deadline) // Best effort: without one a write ends with the process.
 	if _, err := fmt.Fprintf(c.in, "%s\ndisplay-message -p %s\n", line, q.sentinel); err != nil {
 		c.close() // Half a line cannot be taken back: the client goes.
-		return fmt.Errorf("%w: %w", errLost, err)
+		return fmt.Errorf("%w: %w", errUnanswered, err)
 	}
 	return nil
 }
@@ -238,7 +242,7 @@ func (c *client) finish(current *question) {
 	}
 	close(c.ended) // first: who hears that its question was lost must not come back here
 	for _, q := range left {
-		q.err = errLost
+		q.err = errUnanswered
 		close(q.answered)
 	}
 }

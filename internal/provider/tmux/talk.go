@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 	"unicode/utf8"
 
 	"den/internal/fault"
 	"den/internal/keys"
+	"den/internal/provider"
 	"den/internal/vt"
 )
 
@@ -43,10 +45,10 @@ func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 		return err
 	}
 	if err := awaitInputRead(ctx, one, text); err != nil {
-		return halfNudged(name, err)
+		return halfNudged(name, text, err)
 	}
 	if err := p.write(ctx, name, one, "\r", false); err != nil {
-		return halfNudged(name, err)
+		return halfNudged(name, text, err)
 	}
 	return nil
 }
@@ -67,8 +69,17 @@ func (p *Provider) Type(ctx context.Context, name, text string) error {
 	return awaitInputRead(ctx, one, text)
 }
 
-func halfNudged(name string, err error) error {
-	return fault.Hintf(fmt.Errorf("nudge session '%s': the text was typed, Enter was not: %w", name, err), "press it with SendKeys, or look at the session first")
+// halfNudged is the error of a nudge whose text was typed. A text without line
+// ends that has gone with its session nobody has read; of any other the program
+// may have read lines.
+func halfNudged(name, text string, err error) error {
+	what := "the text was typed, Enter was not"
+	if errors.Is(err, provider.ErrUnanswered) {
+		what = "the text was typed, Enter perhaps"
+	} else if strings.ContainsAny(text, "\r\n") {
+		err = fmt.Errorf("%w: %w", err, provider.ErrUnanswered)
+	}
+	return fault.Hintf(fmt.Errorf("nudge session '%s': %s: %w", name, what, err), "press it with SendKeys, or look at the session first")
 }
 
 // checkText refuses what a paste would not bring to the byte, or what would
@@ -237,8 +248,12 @@ func (p *Provider) write(ctx context.Context, name string, one *pane, data strin
 }
 
 // unwritten says why nothing was typed: a session that ended meanwhile is told
-// apart from a server that could not be asked.
+// apart from a server that could not be asked. Where the server was asked and
+// may have typed, the error wraps provider.ErrUnanswered.
 func (p *Provider) unwritten(ctx context.Context, name string, err error) error {
+	if errors.Is(err, errUnanswered) {
+		return fmt.Errorf("%w: %w", p.unwritten(ctx, name, errLost), provider.ErrUnanswered)
+	}
 	if refused(err) || errors.Is(err, errLost) || errors.Is(err, errNoServer) {
 		if _, gone := p.running(ctx, name); gone != nil {
 			return gone
