@@ -18,11 +18,10 @@ import (
 // Attach runs a tmux client on the person's terminal. Streams get a terminal
 // first. The session's hook detaches everybody when its command ends.
 func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
-	one, err := p.running(ctx, name)
-	if err != nil {
+	if _, err := p.running(ctx, name); err != nil {
 		return err
 	}
-	args := []string{"-N", "attach-session", "-t", one.session}
+	args := []string{"-N", "attach-session", "-t", "=" + p.tmuxName(name)}
 	if t.ReadOnly {
 		args = append(args, "-r")
 	}
@@ -37,6 +36,7 @@ func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal)
 	}
 	done := make(chan error, 1) // room for the one result
 	go func() { done <- cmd.Wait() }()
+	var err error
 	select {
 	case err = <-done:
 	case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,6 +32,7 @@ const (
 // notifications come out. Its reader is a goroutine that ends with the
 // process; close waits for it.
 type client struct {
+	server int // the server's process
 	cmd    *exec.Cmd
 	in     *os.File
 	out    io.ReadCloser
@@ -66,6 +68,10 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 	go c.read(c.out)
 	select {
 	case <-c.joined:
+		if err := c.meetServer(ctx); err != nil {
+			c.close()
+			return nil, err
+		}
 		return c, nil
 	case <-c.ended:
 		c.in.Close() // Best effort: nobody reads there any more.
@@ -74,6 +80,19 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 		c.close()
 		return nil, ctx.Err()
 	}
+}
+
+// meetServer asks which server answers.
+func (c *client) meetServer(ctx context.Context) error {
+	raw, err := c.ask(ctx, command("display-message", "-p", "#{pid}"))
+	if err != nil {
+		return err
+	}
+	out, _, err := readSequence(raw)
+	if err == nil {
+		c.server, err = strconv.Atoi(strings.Join(out, ""))
+	}
+	return err
 }
 
 // launch starts the process with a pipe for each direction. The one that we

@@ -39,7 +39,7 @@ func (p *Provider) Input(ctx context.Context, name string) (provider.Input, erro
 // aroundCursor returns the text left of the cursor, from the row on where its
 // line was begun, and the rest of its row.
 func (p *Provider) aroundCursor(ctx context.Context, name string, one *pane) (left, rest string, err error) {
-	lines, err := p.ask(ctx, command("display-message", "-p", "-t", one.id, "#{cursor_x},#{cursor_y}"))
+	lines, err := p.askOf(ctx, one, command("display-message", "-p", "-t", one.id, "#{cursor_x},#{cursor_y}"))
 	if err != nil {
 		return "", "", p.unwritten(ctx, name, err)
 	}
@@ -48,11 +48,11 @@ func (p *Provider) aroundCursor(ctx context.Context, name string, one *pane) (le
 	if err != nil {
 		return "", "", fmt.Errorf("cursor of session '%s': tmux answers %q", name, lines)
 	}
-	lines, err = p.ask(ctx, command("capture-pane", "-p", "-N", "-t", one.id, "-S", row, "-E", row))
+	lines, err = p.askOf(ctx, one, command("capture-pane", "-p", "-N", "-t", one.id, "-S", row, "-E", row))
 	if err != nil {
 		return "", "", p.unwritten(ctx, name, err)
 	}
-	whole, err := p.ask(ctx, command("capture-pane", "-p", "-J", "-t", one.id, "-S", "0", "-E", row))
+	whole, err := p.askOf(ctx, one, command("capture-pane", "-p", "-J", "-t", one.id, "-S", "0", "-E", row))
 	if err != nil {
 		return "", "", p.unwritten(ctx, name, err)
 	}

@@ -55,7 +55,7 @@ func (p *Provider) option(ctx context.Context, name, verb string, args ...string
 	if err != nil {
 		return nil, err
 	}
-	lines, err := p.ask(ctx, command(append([]string{verb, "-t", one.session + ":"}, args...)...))
+	lines, err := p.askOf(ctx, one, command(append([]string{verb, "-t", one.session + ":"}, args...)...))
 	if errors.Is(err, errNoServer) || refused(err) {
 		return nil, fault.Errorf(fault.NotFound, "metadata of session '%s': it went meanwhile (%w)", name, err)
 	}

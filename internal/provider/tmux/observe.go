@@ -53,7 +53,7 @@ func (p *Provider) allMeta(ctx context.Context, panes []pane) (map[string]map[st
 		for _, one := range panes {
 			line = append(line, command("display-message", "-p", "-t", one.session+":", metaOf+"#{session_id}"), command("show-options", "-t", one.session+":"))
 		}
-		lines, err := p.ask(ctx, sequence(line...))
+		lines, err := p.askOf(ctx, &panes[0], sequence(line...)) // all are of one server: they were listed at once
 		switch {
 		case errors.Is(err, errNoServer):
 			return meta, nil

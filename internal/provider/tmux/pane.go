@@ -15,7 +15,7 @@ import (
 
 // pane is what the server says of one session's command.
 type pane struct {
-	session  string // tmux's id, "$3": never used again by this server
+	session  string // tmux's id, "$3": never used again by this server, but by the next
 	id       string // "%5", or "" where somebody closed it
 	pid      int
 	server   int  // the server's own process

@@ -42,7 +42,7 @@ func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error)
 
 // capture returns the pane's text from a line of its history on.
 func (p *Provider) capture(ctx context.Context, name string, one *pane, from string) ([]string, error) {
-	lines, err := p.retry(ctx, command("capture-pane", "-p", "-J", "-t", one.id, "-S", from), readSingle)
+	lines, err := p.retry(ctx, one.server, command("capture-pane", "-p", "-J", "-t", one.id, "-S", from), readSingle)
 	if errors.Is(err, errNoServer) || refused(err) {
 		return nil, fault.Errorf(fault.NotFound, "peek at session '%s': it went meanwhile", name)
 	}
@@ -73,7 +73,7 @@ func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.ask(ctx, command("clear-history", "-t", one.id))
+	_, err = p.askOf(ctx, one, command("clear-history", "-t", one.id))
 	if errors.Is(err, errNoServer) || refused(err) {
 		return fault.Errorf(fault.NotFound, "clear scrollback of session '%s': it went meanwhile", name)
 	}

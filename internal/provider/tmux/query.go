@@ -86,7 +86,7 @@ func (p *Provider) Title(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	lines, err := p.ask(ctx, command("display-message", "-p", "-t", one.id, "#{pane_title}"))
+	lines, err := p.askOf(ctx, one, command("display-message", "-p", "-t", one.id, "#{pane_title}"))
 	switch {
 	case errors.Is(err, errNoServer) || refused(err):
 		return "", fault.Errorf(fault.NotRunning, "title of session '%s': it ended meanwhile", name)
@@ -160,7 +160,7 @@ func (p *Provider) Attached(ctx context.Context, name string) (n int, typed time
 	if err != nil {
 		return 0, time.Time{}, err
 	}
-	lines, err := p.ask(ctx, command("list-clients", "-t", one.session, "-F", "#{client_control_mode},#{client_activity}"))
+	lines, err := p.askOf(ctx, one, command("list-clients", "-t", one.session, "-F", "#{client_control_mode},#{client_activity}"))
 	if errors.Is(err, errNoServer) || refused(err) {
 		return 0, time.Time{}, nil // it went meanwhile, and everybody with it
 	}

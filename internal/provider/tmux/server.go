@@ -72,6 +72,19 @@ func (p *Provider) connection(ctx context.Context, up bool) (*client, error) {
 	return c, err
 }
 
+const anyServer = 0
+
+// connectionTo is connection to one server, by its process. The ids of sessions
+// and panes are that server's: the next one has the same for others, so if that
+// is reached, the result is errNoServer.
+func (p *Provider) connectionTo(ctx context.Context, server int) (*client, error) {
+	c, err := p.connection(ctx, false)
+	if err == nil && server != anyServer && c.server != server {
+		return nil, errNoServer
+	}
+	return c, err
+}
+
 // reach connects. A server may come and go meanwhile, and its keeper may have
 // been killed: it tries again until its time is up.
 func (p *Provider) reach(ctx context.Context, up bool, notify func(string)) (*client, error) {
@@ -207,14 +220,19 @@ func serverOptions() [][]string {
 // ask puts one line to the server, once more where the client was lost: for
 // what may be done twice.
 func (p *Provider) ask(ctx context.Context, line string) ([]string, error) {
-	return p.retry(ctx, line, readSequence)
+	return p.retry(ctx, anyServer, line, readSequence)
+}
+
+// askOf is ask for a line that has tmux's ids of a pane or of its session.
+func (p *Provider) askOf(ctx context.Context, one *pane, line string) ([]string, error) {
+	return p.retry(ctx, one.server, line, readSequence)
 }
 
 type reading func(raw []string) (out, notes []string, err error)
 
-func (p *Provider) retry(ctx context.Context, line string, read reading) ([]string, error) {
+func (p *Provider) retry(ctx context.Context, server int, line string, read reading) ([]string, error) {
 	for try := 0; ; try++ {
-		c, err := p.connection(ctx, false)
+		c, err := p.connectionTo(ctx, server)
 		if err != nil {
 			return nil, err
 		}

@@ -49,9 +49,9 @@ func (p *Provider) remove(ctx context.Context, name string, one *pane) error {
 	if err != nil {
 		return fmt.Errorf("stop session '%s': %w", name, err)
 	}
-	_, err = p.ask(ctx, sequence(p.recordEnd(name, last), command("kill-session", "-t", one.session)))
+	_, err = p.askOf(ctx, one, sequence(p.recordEnd(name, last), command("kill-session", "-t", one.session)))
 	if refused(err) || errors.Is(err, errNoServer) {
-		return nil // it went by itself: the id is no other session's
+		return nil // it went by itself, or with its server
 	}
 	return err
 }

@@ -229,7 +229,7 @@ func (p *Provider) hold(ctx context.Context, name string) (*pane, *os.File, erro
 // a person's copy mode is in, and between marks where paste is set and the
 // program asked for them. It is not tried twice.
 func (p *Provider) write(ctx context.Context, name string, one *pane, data string, paste bool) error {
-	client, err := p.connection(ctx, false)
+	client, err := p.connectionTo(ctx, one.server)
 	if err != nil {
 		return p.unwritten(ctx, name, err)
 	}
