@@ -1,8 +1,11 @@
 package screen
 
 import (
+	"errors"
+
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
+	"den/internal/provider"
 )
 
 // outcome is what is known of a message that was handed over.
@@ -24,8 +27,12 @@ func later(why string, e outbox.Expect) outcome {
 	return outcome{progress: conversation.Sent, evidence: why, expect: e}
 }
 
-// enterMissing is a message whose text was typed and whose Enter was not.
+// enterMissing is a message whose text was typed and whose Enter was not, as far
+// as is known.
 func enterMissing(err error) outcome {
+	if errors.Is(err, provider.ErrUnanswered) {
+		return sent("the text was typed, Enter perhaps: " + err.Error())
+	}
 	return sent("the text was typed, Enter was not: " + err.Error())
 }
 

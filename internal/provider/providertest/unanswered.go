@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"testing"
 )
 
@@ -40,13 +41,18 @@ func loseAnswer(l net.Listener, behind string, kill func()) error {
 	if err != nil {
 		return err
 	}
-	defer caller.Close() // Best effort: this is how the answer is lost.
 	session, err := net.Dial("unix", behind)
 	if err != nil {
+		caller.Close() // Best effort: nothing was passed on.
 		return err
 	}
-	defer session.Close()       // Best effort: it was killed.
-	go io.Copy(session, caller) // Best effort: it ends with the connections.
+	var passing sync.WaitGroup
+	passing.Go(func() { io.Copy(session, caller) }) // Best effort: it ends with the connections.
+	defer func() {
+		session.Close() // Best effort: it was killed.
+		caller.Close()  // Best effort: this is how the answer is lost.
+		passing.Wait()
+	}()
 	hello := make([]byte, 4096)
 	n, err := session.Read(hello)
 	if err != nil {

@@ -85,6 +85,9 @@ func (p *Provider) connect(ctx context.Context, notify func(string)) (*client, e
 // meetServer asks which server answers.
 func (c *client) meetServer(ctx context.Context) error {
 	raw, err := c.ask(ctx, command("display-message", "-p", "#{pid}"))
+	if errors.Is(err, errLost) {
+		return errLost // and not errUnanswered: nobody has asked for anything yet
+	}
 	if err != nil {
 		return err
 	}

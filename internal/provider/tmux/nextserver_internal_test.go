@@ -1,13 +1,16 @@
 package tmux
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"den/internal/fault"
 	"den/internal/need"
+	"den/internal/poll"
 	"den/internal/provider"
 )
 
@@ -59,16 +62,15 @@ func TestIDsOfTheNextServer(t *testing.T) {
 	if err := p.write(t.Context(), "next", next, "for the next\r", false); err != nil {
 		t.Fatal(err)
 	}
-	for {
-		text, err := p.Peek(t.Context(), "next", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text == "for the next\nfor the next" { // its echo, and what cat wrote
-			return
-		}
-		if len(text) > len("for the next\nfor the next") {
-			t.Fatalf("it got %q", text)
-		}
+	const want = "for the next\nfor the next" // its echo, and what cat wrote
+	var text string
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err = poll.Until(ctx, func() (done bool, err error) {
+		text, err = p.Peek(ctx, "next", 0)
+		return len(text) >= len(want), err
+	})
+	if err != nil || text != want {
+		t.Errorf("it got %q, %v; want %q", text, err, want)
 	}
 }
