@@ -3,7 +3,7 @@
 //
 // A request has a type, an id and fields of its own; its response has the same
 // id. Responses come in any order. Whispers are for the agent: they are sent
-// to clients that act as the agent.
+// to clients that act as the agent, in front of the next response at the latest.
 package ipc
 
 import (

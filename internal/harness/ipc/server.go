@@ -20,7 +20,7 @@ const (
 	maxLine     = 1 << 20          // of a request
 	maxClients  = 64               // more are refused
 	maxInFlight = 32               // requests of one client; more wait
-	maxWhispers = 20               // that wait for the agent; the oldest go
+	maxWhispers = 20               // that the agent has not surely heard; the oldest go
 	writeLimit  = 10 * time.Second // a client that does not read is cut off
 )
 
@@ -32,9 +32,16 @@ type Handler func(ctx context.Context, r Request, c *Client) (data any, warnings
 type Server struct {
 	handle Handler
 
-	mu       sync.Mutex // guards the fields below
+	mu       sync.Mutex // guards the fields below; taken under a client's writing
 	clients  map[*Client]bool
-	whispers []Whisper // that no client of the agent has heard
+	whispers []whisper // that no client of the agent has surely heard
+	last     int       // the number of the newest
+}
+
+// whisper is a Whisper and its number. Later ones have higher numbers.
+type whisper struct {
+	Whisper
+	number int
 }
 
 // NewServer makes a server.
@@ -69,10 +76,12 @@ func (s *Server) Serve(ctx context.Context, l *net.UnixListener) {
 
 // Client is a connected client.
 type Client struct {
-	conn    net.Conn
-	away    bool // see IsAway
-	writing sync.Mutex
-	agent   bool // it acts as the agent; guarded by the server's mu
+	conn  net.Conn
+	away  bool // see IsAway
+	agent bool // it acts as the agent; guarded by the server's mu
+
+	writing sync.Mutex // of whole lines; guards told
+	told    int        // the whispers up to this one were sent to it
 }
 
 // IsAway reports whether the client is no process of this machine, but one of where
@@ -82,7 +91,7 @@ func (c *Client) IsAway() bool { return c.away }
 func (s *Server) serve(ctx context.Context, conn *net.UnixConn) {
 	c := &Client{conn: conn}
 	if err := rpc.CheckClient(conn); err != nil {
-		c.answer(Request{}, nil, nil, err)
+		c.refuse(Request{}, err)
 		conn.Close() // Best effort: all that was to be said is.
 		return
 	}
@@ -102,7 +111,7 @@ func (s *Server) attend(ctx context.Context, c *Client) {
 	defer stop()
 	defer c.conn.Close() // Best effort: all that was to be said is.
 	if !s.enter(c) {
-		c.answer(Request{}, nil, nil, fault.Errorf(fault.Busy, "%d clients are connected already", maxClients))
+		c.refuse(Request{}, fault.Errorf(fault.Busy, "%d clients are connected already", maxClients))
 		return
 	}
 	defer s.leave(c)
@@ -114,7 +123,7 @@ func (s *Server) attend(ctx context.Context, c *Client) {
 	for {
 		r, err := readRequest(lines)
 		if errors.Is(err, errRequest) {
-			c.answer(r, nil, nil, err)
+			c.refuse(r, err)
 			continue
 		}
 		if err != nil {
@@ -134,10 +143,18 @@ func (s *Server) attend(ctx context.Context, c *Client) {
 
 func (s *Server) call(ctx context.Context, c *Client, r Request) {
 	if r.ByAgent() {
-		s.hearWhispers(c)
+		s.mu.Lock()
+		c.agent = true
+		s.mu.Unlock()
+		s.tell(c, nil)
 	}
 	data, warnings, err := s.handle(ctx, r, c)
-	c.answer(r, data, warnings, err)
+	response := responseTo(r, data, warnings, err)
+	if r.ByAgent() {
+		s.tell(c, &response)
+		return
+	}
+	_ = c.Send(response) // Best effort: a client that left does not want it.
 }
 
 var errRequest = fault.Errorf(fault.Usage, "a request is one JSON object a line, with a type and an id")
@@ -193,51 +210,94 @@ func (s *Server) leave(c *Client) {
 	delete(s.clients, c)
 }
 
-// hearWhispers makes the client one of the agent, and sends it what waits.
-func (s *Server) hearWhispers(c *Client) {
-	s.mu.Lock()
-	c.agent = true
-	waiting := s.whispers
-	s.whispers = nil
-	s.mu.Unlock()
-	for i, w := range waiting {
-		if c.Send(w) != nil {
-			s.mu.Lock()
-			s.whispers = append(slices.Clone(waiting[i:]), s.whispers...)
-			s.mu.Unlock()
-			return
+// tell sends a client of the agent the whispers that it was not sent, and then
+// the response to one of its requests, or nil. A client reads up to the response
+// that it waits for: with that it has heard all before it. What is sent to one
+// that waits for nothing may never be read.
+func (s *Server) tell(c *Client, response *Response) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for _, w := range s.keptAfter(c.told) {
+		if c.writeLocked(w.Whisper) != nil {
+			return // the next client hears it
 		}
+		c.told = w.number
 	}
-}
-
-// Whisper sends guidance to the agent's clients, or keeps it for the next one.
-func (s *Server) Whisper(kind, message string) {
-	w := Whisper{Type: TypeWhisper, Kind: kind, Message: message}
-	s.mu.Lock()
-	var hearers []*Client
-	for c := range s.clients {
-		if c.agent {
-			hearers = append(hearers, c)
-		}
-	}
-	s.mu.Unlock()
-	heard := false
-	for _, c := range hearers {
-		heard = c.Send(w) == nil || heard
-	}
-	if heard {
+	if response == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.whispers = append(s.whispers, w)
-	if len(s.whispers) > maxWhispers {
-		s.whispers = s.whispers[1:]
+	heard := s.forget(c.told) // first: who has the response may ask again at once
+	if c.writeLocked(*response) != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.keepLocked(heard...)
 	}
 }
 
-// answer sends the response to a request.
-func (c *Client) answer(r Request, data any, warnings []string, err error) {
+// keptAfter returns the whispers with higher numbers that nobody has surely
+// heard.
+func (s *Server) keptAfter(number int) []whisper {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.whispers, func(w whisper) bool { return w.number > number })
+	if i < 0 {
+		return nil
+	}
+	return slices.Clone(s.whispers[i:])
+}
+
+// forget drops the whispers up to a number, and returns them.
+func (s *Server) forget(number int) (dropped []whisper) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.whispers = slices.DeleteFunc(s.whispers, func(w whisper) bool {
+		if w.number > number {
+			return false
+		}
+		dropped = append(dropped, w)
+		return true
+	})
+	return dropped
+}
+
+// keepLocked has the next client hear whispers, but not more than there may be.
+func (s *Server) keepLocked(some ...whisper) {
+	s.whispers = append(s.whispers, some...)
+	slices.SortFunc(s.whispers, func(a, b whisper) int { return a.number - b.number })
+	s.whispers = s.whispers[max(0, len(s.whispers)-maxWhispers):]
+}
+
+// Whisper sends guidance to the agent's clients, and keeps it for others until
+// one has surely heard it.
+func (s *Server) Whisper(kind, message string) {
+	s.mu.Lock()
+	s.last++
+	s.keepLocked(whisper{Whisper{Type: TypeWhisper, Kind: kind, Message: message}, s.last})
+	s.mu.Unlock()
+	for _, c := range s.agents() {
+		s.tell(c, nil)
+	}
+}
+
+// agents returns the clients that act as the agent.
+func (s *Server) agents() (all []*Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.clients {
+		if c.agent {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// refuse answers a request that no handler sees.
+func (c *Client) refuse(r Request, err error) {
+	_ = c.Send(responseTo(r, nil, nil, err)) // Best effort: a client that left does not want it.
+}
+
+// responseTo makes the response to a request.
+func responseTo(r Request, data any, warnings []string, err error) Response {
 	response := Response{Type: TypeResponse, ID: r.ID, OK: err == nil, Warnings: warnings, Data: json.RawMessage("{}")}
 	if err == nil && data != nil {
 		response.Data, err = json.Marshal(data)
@@ -246,7 +306,7 @@ func (c *Client) answer(r Request, data any, warnings []string, err error) {
 		response.OK, response.Data = false, nil
 		response.Error, response.Kind, response.Hint = err.Error(), string(fault.KindOf(err)), fault.HintOf(err)
 	}
-	_ = c.Send(response) // Best effort: a client that left does not want it.
+	return response
 }
 
 // leave has the reader of the client's requests end. Best effort: it is all that it
@@ -267,12 +327,17 @@ func (c *Client) Process() (int, error) {
 
 // Send writes one line to the client.
 func (c *Client) Send(message any) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.writeLocked(message)
+}
+
+// writeLocked is Send for who holds writing.
+func (c *Client) writeLocked(message any) error {
 	line, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
-	c.writing.Lock()
-	defer c.writing.Unlock()
 	if err := c.conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
 		return err
 	}
