@@ -326,7 +326,7 @@ func superviseMind(t *testing.T, b, judge mindBackend, model string, env func(*r
 	b.home = func(t *testing.T, stub *modelstub.Server) *realcli.Home {
 		h := agentHome(t, stub)
 		h.Env = append(h.Env, env(judge.home(t, stub))...)
-		stub.Always(modelstub.All(judges, modelstub.Contains("you told it")), modelstub.Say(`{"verdict":"OK"}`))
+		stub.Always(modelstub.All(judges, modelstub.Contains(`"text":"corrected"`)), modelstub.Say(`{"verdict":"OK"}`)) // of all that it does after it was told
 		stub.Always(judges, modelstub.Say(`{"verdict":"CORRECTION","message":"go straight on"}`))
 		stub.Always(b.turnWith("[supervisor CORRECTION] go straight on"), modelstub.Say("corrected"))
 		return h
@@ -342,6 +342,7 @@ func superviseMind(t *testing.T, b, judge mindBackend, model string, env func(*r
 	m.until("the screen shows the correction", func() bool {
 		return strings.Contains(m.screen(), "CORRECTION: go straight on") && strings.Contains(m.screen(), "corrected")
 	})
+	m.asked(modelstub.All(judges, modelstub.Contains("you told it"))) // the judge is asked whether it helped
 	m.end()
 	if n := m.count(b.turnWith("[supervisor CORRECTION]")); n != 1 {
 		t.Errorf("%d corrections", n)
