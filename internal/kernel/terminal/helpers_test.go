@@ -13,6 +13,7 @@ import (
 
 	"den/internal/dentest"
 	"den/internal/eventlog"
+	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/kernel/terminal"
 	"den/internal/poll"
@@ -156,6 +157,31 @@ func (a *agent) typed(args terminal.TypeArgs) terminal.Typed {
 func (a *agent) enter(number int, expect, text string) {
 	a.tb.Helper()
 	a.typed(terminal.TypeArgs{Number: number, Expect: expect, Text: text})
+}
+
+// typeSeen types as an agent does that is told of output that it has not seen:
+// it looks, and types again. Nobody knows when a program that works prints.
+func (a *agent) typeSeen(args terminal.TypeArgs) (r terminal.Typed, err error) {
+	a.tb.Helper()
+	a.until("all of its output was seen", func() bool {
+		r, err = a.Type(a.tb.Context(), args)
+		unseen := fault.KindOf(err) == fault.Busy && strings.Contains(err.Error(), "output that you have not seen")
+		if unseen {
+			a.wait(terminal.WaitArgs{Timeout: seconds(0)})
+		}
+		return !unseen
+	})
+	return r, err
+}
+
+// until waits for something that nobody tells.
+func (a *agent) until(what string, holds func() bool) {
+	a.tb.Helper()
+	ctx, cancel := context.WithTimeout(a.tb.Context(), patience)
+	defer cancel()
+	if err := poll.Until(ctx, func() (bool, error) { return holds(), nil }); err != nil {
+		a.tb.Fatalf("waiting until %s: %v", what, err)
+	}
 }
 
 // keys presses keys.

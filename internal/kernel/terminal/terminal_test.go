@@ -240,22 +240,25 @@ func TestExpectAtWork(t *testing.T) {
 	t.Parallel()
 	a := newAgent(t)
 	a.login()
-	a.enter(0, "bash", "sleep 1000")
-	for {
+	a.enter(0, "bash", "sh -c 'echo at work; exec sleep 1000'")
+	a.until("sleep works", func() bool {
 		r := a.reportOf(a.wait(terminal.WaitArgs{Timeout: seconds(0)}), 0)
-		if r.Program != "sleep" || r.State != terminal.StateRunning {
-			continue
+		return r.Program == "sleep" && r.State == terminal.StateRunning
+	})
+	a.until("the last output is in the log", func() bool {
+		var all []byte
+		for _, ev := range a.events(a.sessionOf(0)) {
+			out, _ := ev.Output()
+			all = append(all, out...)
 		}
-		_, err := a.Type(t.Context(), terminal.TypeArgs{Expect: "bash", Text: "ls"})
-		if fault.KindOf(err) == fault.Busy && strings.Contains(err.Error(), "that you have not seen") {
-			continue // the echo came behind the look
-		}
-		if err == nil || !strings.Contains(err.Error(), "'sleep' is running") {
-			t.Error(err)
-		}
-		break
+		return strings.HasSuffix(string(all), "at work\r\n")
+	})
+	if _, err := a.typeSeen(terminal.TypeArgs{Expect: "bash", Text: "ls"}); err == nil || !strings.Contains(err.Error(), "'sleep' is running") {
+		t.Error(err)
 	}
-	a.enter(0, "sleep", "C-c")
+	if _, err := a.typeSeen(terminal.TypeArgs{Expect: "sleep", Text: "C-c"}); err != nil {
+		t.Fatal(err)
+	}
 	if got := lines(a.look(0)); got != "=^C|$" && got != "^C|$" && got != "^C||$" {
 		t.Error(got)
 	}
