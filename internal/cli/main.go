@@ -157,7 +157,7 @@ func (a *app) verbs() map[string]func() *cobra.Command {
 		"wait": a.waitCmd, "snapshot": a.snapshotCmd, "attach": a.attachCmd, "watch": a.watchCmd, "dashboard": a.dashboardCmd, "mcp": a.mcpCmd, "history": a.historyCmd,
 		"screenshot": a.screenshotCmd, "export": a.exportCmd,
 		"run": a.runCmd, "answer": a.answerCmd, "fire": a.fireCmd, "poll": a.pollCmd, "int": a.intCmd, "release": a.releaseCmd, "marks": a.marksCmd, "notify": a.notifyCmd, "events": a.eventsCmd, "seen": a.seenCmd, "batch": a.batchCmd,
-		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd, "kernel": a.kernelCmd, "worktree": a.worktreeCmd,
+		"init": a.initCmd, "up": a.upCmd, "down": a.downCmd, "ps": a.psCmd, "reload": a.reloadCmd, "agent": a.agentCmd, "channel": a.channelCmd, "harness": a.harnessCmd, "approvals": a.approvalsCmd, "permissions": a.permissionsCmd, "accounts": a.accountsCmd, "attention": a.attentionCmd, "kernel": a.kernelCmd, "worktree": a.worktreeCmd,
 		"gc": a.gcCmd, "homes": a.homesCmd, "doctor": a.doctorCmd, "version": a.versionCmd, "skills": a.skillsCmd, "host": a.hostCmd, "man": a.manCmd,
 	}
 }

@@ -31,6 +31,25 @@ func (d *duration) Set(s string) error {
 	return nil
 }
 
+// days is a duration that may also be in days: "30d".
+type days duration
+
+func (d *days) String() string { return (*duration)(d).String() }
+func (d *days) Type() string   { return "duration" }
+
+func (d *days) Set(s string) error {
+	number, ok := strings.CutSuffix(s, "d")
+	if !ok {
+		return (*duration)(d).Set(s)
+	}
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil || !(n >= 0 && n <= 36500) {
+		return fmt.Errorf("'%s' is not a number of days such as 30d", s)
+	}
+	*d = days(n * 24 * float64(time.Hour))
+	return nil
+}
+
 var byteUnits = []struct {
 	suffix string
 	size   int64

@@ -89,7 +89,7 @@ func (a *app) askTrees(ctx context.Context, file, method string, params any, wor
 		if kind := fault.KindOf(err); kind != fault.NotRunning && kind != fault.Unreachable {
 			return err
 		}
-		if err := a.treesWithoutKeeper(ctx, p, words, result); fault.KindOf(err) != fault.Busy {
+		if err := a.runKeeperVerb(ctx, p, append([]string{"worktree"}, words...), result); fault.KindOf(err) != fault.Busy {
 			return err
 		}
 		if err := pauseForKeeper(ctx, p); err != nil {
@@ -98,7 +98,8 @@ func (a *app) askTrees(ctx context.Context, file, method string, params any, wor
 	}
 }
 
-func (a *app) treesWithoutKeeper(ctx context.Context, p keeper.StateDir, words []string, result *keeper.Worktrees) error {
+// runKeeperVerb has dend answer without a keeper.
+func (a *app) runKeeperVerb(ctx context.Context, p keeper.StateDir, words []string, result any) error {
 	binary, err := a.dend()
 	if err != nil {
 		return err
@@ -107,15 +108,15 @@ func (a *app) treesWithoutKeeper(ctx context.Context, p keeper.StateDir, words [
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, argv[0], append(append(argv[1:], "worktree"), words...)...)
+	cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], words...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = &out, a.stderr, a.environ
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("run %s: %w", binary, err)
 	}
 	said := struct {
-		Result *keeper.Worktrees `json:"result"`
-		Error  *rpc.Error        `json:"error"`
+		Result any        `json:"result"`
+		Error  *rpc.Error `json:"error"`
 	}{Result: result}
 	if err := json.Unmarshal(out.Bytes(), &said); err != nil {
 		return fault.Errorf(fault.Protocol, "read the answer of %s: %w", binary, err)

@@ -83,6 +83,8 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		err = attach(o, environ, o.verb[1])
 	case len(o.verb) > 0 && o.verb[0] == verbWorktree:
 		err = worktreesAlone(o, environ, stdout)
+	case len(o.verb) > 0 && o.verb[0] == verbPermissions:
+		err = permissionsAlone(o, environ, stdout)
 	default:
 		err = fault.Errorf(fault.Usage, "dend knows no %q", strings.Join(o.verb, " "))
 	}

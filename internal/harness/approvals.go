@@ -30,10 +30,20 @@ const (
 // openBroker opens what decides the agent's requests.
 func (h *Harness) openBroker() (*permission.Broker, error) {
 	return permission.OpenBroker(permission.Options{
-		Dir: filepath.Join(h.stateDir, "permission"), Agent: h.config.Agent, Expire: h.config.ApprovalExpiry,
-		Settings: permission.Settings{Dir: h.config.Dir, Home: h.options.Getenv("HOME"), Rules: h.config.Permissions, Protected: append([]string{h.stateDir}, h.config.Protected...)},
+		Dir: PermissionDir(h.stateDir), Agent: h.config.Agent, Expire: h.config.ApprovalExpiry,
+		Settings: h.config.Policy(h.stateDir, h.options.Getenv("HOME")),
 		Tell:     func(a permission.Approval) { h.approvalTold(a) },
 	})
+}
+
+// PermissionDir is where approvals, remembered rules and the audit log of an
+// agent are.
+func PermissionDir(stateDir string) string { return filepath.Join(stateDir, "permission") }
+
+// Policy is what decides the requests of the agent whose state is in a
+// directory.
+func (c Config) Policy(stateDir, home string) permission.Settings {
+	return permission.Settings{Dir: c.Dir, Home: home, Rules: c.Permissions, Protected: append([]string{stateDir}, c.Protected...)}
 }
 
 // ask decides what the agent asks for.

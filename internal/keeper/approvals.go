@@ -82,3 +82,22 @@ type Decided struct {
 	Always bool   `json:"always,omitempty"`
 	Note   string `json:"note,omitempty"` // why the like is asked for again
 }
+
+// PermissionQuestion asks what the policy of an agent says to a request.
+type PermissionQuestion struct {
+	Agent   string          `json:"agent"`
+	Request ApprovalRequest `json:"request"`
+}
+
+// PermissionReplay asks what the requests of audit logs would get.
+type PermissionReplay struct {
+	Agents []string      `json:"agents,omitempty"` // or none for all
+	Rules  string        `json:"rules,omitempty"`  // the file that has others, or ""
+	Since  time.Duration `json:"since_ns,omitempty"`
+}
+
+// PermissionAnswer is what the policy says, for programs and for people.
+type PermissionAnswer struct {
+	Object json.RawMessage `json:"object"`
+	Text   string          `json:"text"`
+}

@@ -118,6 +118,17 @@ func (b *Broker) Configure(s Settings) error {
 	return nil
 }
 
+// WithRemembered is the policy of a Broker with these settings and this
+// directory, for whoever only wants to know what it would decide.
+func WithRemembered(s Settings, dir string) (*Policy, error) {
+	rules, err := readRules(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.Protected = append(slices.Clone(s.Protected), dir)
+	return combined(s, rules)
+}
+
 func combined(s Settings, rules []Rule) (*Policy, error) {
 	p, err := NewPolicy(s)
 	if err != nil {

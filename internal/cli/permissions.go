@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/keeper"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) permissionsCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "permissions",
+		Short:   "Say which rule decides what an agent may do, and what other rules would have decided",
+		Example: "  den permissions explain coder 'git push'\n  den permissions replay --rules looser.toml --since 30d",
+		GroupID: groupAgent,
+		Args:    unknownVerb,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.permissionsExplainCmd(), a.permissionsReplayCmd())
+	return cmd
+}
+
+func (a *app) permissionsExplainCmd() *cobra.Command {
+	var file string
+	ask := keeper.PermissionQuestion{}
+	var read, edit []string
+	cmd := longFileFlag(&cobra.Command{
+		Use:   "explain AGENT [COMMAND]",
+		Short: "Say whether an agent may do something, and which rule decides",
+		Long: `Say what the policy of an agent decides for a line of shell, or for the files or the address
+that the flags name: allow, ask or deny, which rule or default decides it, and why, for each
+part of it. Nothing is run, and nobody is asked. The rules are those of the workspace's file
+as it is now, with those that 'den approvals approve --always' added.`,
+		Example: "  den permissions explain coder 'git push'\n  den permissions explain coder --edit den.toml\n  den permissions explain coder --fetch https://example.org",
+		Args:    args(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask.Agent = args[0]
+			given := 0
+			set := func(kind string) {
+				given++
+				ask.Request.Kind = kind
+			}
+			if len(args) > 1 {
+				set("execute")
+				ask.Request.Command = args[1]
+			}
+			if len(read) > 0 {
+				set("read")
+				ask.Request.Paths = read
+			}
+			if len(edit) > 0 {
+				set("edit")
+				ask.Request.Paths = edit
+			}
+			if ask.Request.URL != "" {
+				set("fetch")
+			}
+			if given != 1 {
+				return fault.Hintf(fault.Errorf(fault.Usage, "say one thing that '%s' would do: a command, --read, --edit or --fetch", args[0]), "den permissions explain %s 'git push'", args[0])
+			}
+			return a.askPolicy(cmd.Context(), file, "explain", ask)
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().StringVar(&ask.Request.Tool, "tool", "", "the tool's `NAME` as the agent calls it, for rules that name one")
+	cmd.Flags().StringArrayVar(&read, "read", nil, "it reads this `PATH`")
+	cmd.Flags().StringArrayVar(&edit, "edit", nil, "it changes this `PATH`")
+	cmd.Flags().StringVar(&ask.Request.URL, "fetch", "", "it reaches this `URL`")
+	cmd.Flags().StringVar(&ask.Request.Dir, "dir", "", "in this `DIR` (default: the agent's)")
+	return cmd
+}
+
+func (a *app) permissionsReplayCmd() *cobra.Command {
+	var file string
+	var since days
+	ask := keeper.PermissionReplay{}
+	cmd := longFileFlag(&cobra.Command{
+		Use:   "replay [AGENT...]",
+		Short: "Decide the requests of the audit logs again, by other rules",
+		Long: `Decide what agents asked for in the past once more, by the rules of the workspace's file as it
+is now or of another file, and say what would be different: how many requests would go from
+ask to allow, from allow to deny and so on, with examples, and what people had decided. So
+rules can be loosened with evidence. Nothing is changed, and nobody is asked.
+
+FILE has rules as the workspace's file has them, TOML or YAML:
+  permissions = [{ outcome = "allow", command = "go test *" }]
+They take the place of the file's rules; those that people added with --always stay.`,
+		Example: "  den permissions replay\n  den permissions replay coder --rules looser.toml --since 30d",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask.Agents, ask.Since = args, time.Duration(since)
+			return a.askPolicy(cmd.Context(), file, "replay", ask)
+		},
+		ValidArgsFunction: a.completeAgent,
+	}, &file)
+	cmd.Flags().StringVar(&ask.Rules, "rules", "", "the `FILE` with other rules")
+	cmd.Flags().Var(&since, "since", "only requests that are not older: 12h, 30d (default: all that are kept)")
+	return cmd
+}
+
+// askPolicy has the keeper's binary answer, which links what reads shells; den
+// itself starts faster without.
+func (a *app) askPolicy(ctx context.Context, file, verb string, question any) error {
+	p, err := a.stateDir(file)
+	if err != nil {
+		return err
+	}
+	words, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("ask the policy: %w", err)
+	}
+	var said keeper.PermissionAnswer
+	if err := a.runKeeperVerb(ctx, p, []string{"permissions", verb, string(words)}, &said); err != nil {
+		return err
+	}
+	return a.answer(said.Object, func(w io.Writer) { io.WriteString(w, said.Text) })
+}

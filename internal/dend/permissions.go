@@ -1,0 +1,245 @@
+package dend
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/fault"
+	"den/internal/harness"
+	"den/internal/home"
+	"den/internal/keeper"
+	"den/internal/permission"
+	"den/internal/rpc"
+	"den/internal/workspace"
+)
+
+const verbPermissions = "permissions"
+
+// permissionsAlone is 'dend permissions explain|replay QUESTION'. It prints
+// one object: the answer, or an error.
+func permissionsAlone(o options, environ []string, stdout io.Writer) error {
+	var said struct {
+		Result *keeper.PermissionAnswer `json:"result,omitempty"`
+		Error  *rpc.Error               `json:"error,omitempty"`
+	}
+	answer, err := answerPermissions(o, environ)
+	if said.Result = &answer; err != nil {
+		said.Result, said.Error = nil, rpc.FromError(err)
+	}
+	return json.NewEncoder(stdout).Encode(said)
+}
+
+func answerPermissions(o options, environ []string) (keeper.PermissionAnswer, error) {
+	if len(o.verb) != 3 {
+		return keeper.PermissionAnswer{}, fault.Errorf(fault.Usage, "dend permissions: it needs explain or replay, and a question")
+	}
+	getenv := lookup(environ)
+	p, err := keeper.At(o.file)
+	if err != nil {
+		return keeper.PermissionAnswer{}, err
+	}
+	root, err := home.ResolveHome(o.home, getenv)
+	if err != nil {
+		return keeper.PermissionAnswer{}, err
+	}
+	d := &daemon{state: p, den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat())}
+	d.registration, err = p.Identify(keeper.Caller{Home: root, Getenv: getenv})
+	if err != nil && fault.KindOf(err) != fault.NotFound { // that of a workspace that never was up
+		return keeper.PermissionAnswer{}, err
+	}
+	d.home = homeOf(d.registration, root)
+	ws, err := d.read()
+	if err != nil {
+		return keeper.PermissionAnswer{}, err
+	}
+	switch verb, question := o.verb[1], []byte(o.verb[2]); verb {
+	case "explain":
+		var ask keeper.PermissionQuestion
+		if err := json.Unmarshal(question, &ask); err != nil {
+			return keeper.PermissionAnswer{}, fault.Errorf(fault.Usage, "read the question: %w", err)
+		}
+		return d.explainPermission(ws, ask)
+	case "replay":
+		var ask keeper.PermissionReplay
+		if err := json.Unmarshal(question, &ask); err != nil {
+			return keeper.PermissionAnswer{}, fault.Errorf(fault.Usage, "read the question: %w", err)
+		}
+		return d.replayPermissions(ws, ask)
+	default:
+		return keeper.PermissionAnswer{}, fault.Errorf(fault.Usage, "dend permissions: it explains or replays, and knows no %q", verb)
+	}
+}
+
+func told(object any, text string) (keeper.PermissionAnswer, error) {
+	data, err := json.Marshal(object) // den escapes what misleads when it prints
+	return keeper.PermissionAnswer{Object: data, Text: text}, err
+}
+
+func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.PermissionQuestion) (keeper.PermissionAnswer, error) {
+	ag, err := ws.Agent(ask.Agent)
+	if err != nil {
+		return keeper.PermissionAnswer{}, err
+	}
+	policy, err := d.policyNow(ws, ag, permissionRules(ag))
+	if err != nil {
+		return keeper.PermissionAnswer{}, err
+	}
+	r := ask.Request
+	e := policy.Explain(permission.Request{Tool: r.Tool, Kind: permission.Kind(r.Kind), Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL})
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: %s\n", e.Outcome, e.Why)
+	for _, part := range e.Parts {
+		if len(e.Parts) > 1 {
+			fmt.Fprintf(&text, "  %s: %s: %s\n", part.Outcome, part.What, part.Why)
+		}
+	}
+	if e.Rule == nil {
+		fmt.Fprintf(&text, "no rule of '%s' decides this: the default does ('den help permissions')\n", ag.Name)
+	}
+	return told(struct {
+		Agent string `json:"agent"`
+		permission.Explanation
+	}{ag.Name, e}, text.String())
+}
+
+func (d *daemon) replayPermissions(ws *workspace.Workspace, ask keeper.PermissionReplay) (keeper.PermissionAnswer, error) {
+	var others []workspace.PermissionRule
+	if ask.Rules != "" {
+		var err error
+		if others, err = workspace.LoadRules(ask.Rules); err != nil {
+			return keeper.PermissionAnswer{}, err
+		}
+	}
+	entries, damaged, err := d.audits()
+	if err != nil {
+		return keeper.PermissionAnswer{}, err
+	}
+	for _, name := range ask.Agents {
+		if _, err := ws.Agent(name); err != nil {
+			return keeper.PermissionAnswer{}, err
+		}
+	}
+	policies := map[string]*permission.Policy{}
+	gone := []string{} // agents that the workspace has no more
+	for _, e := range entries {
+		if _, known := policies[e.Agent]; known || len(ask.Agents) > 0 && !slices.Contains(ask.Agents, e.Agent) {
+			continue
+		}
+		policies[e.Agent] = nil
+		ag, err := ws.Agent(e.Agent)
+		if err != nil {
+			gone = append(gone, e.Agent)
+			continue
+		}
+		rules := permissionRules(ag)
+		if ask.Rules != "" {
+			rules = rulesOf(others, ask.Rules)
+		}
+		if policies[e.Agent], err = d.policyNow(ws, ag, rules); err != nil {
+			return keeper.PermissionAnswer{}, err
+		}
+	}
+	since := time.Time{}
+	if ask.Since > 0 {
+		since = time.Now().Add(-ask.Since)
+	}
+	r := permission.Replay(entries, since, policies)
+	return told(struct {
+		permission.Replayed
+		Gone    []string `json:"gone,omitempty"`    // agents that the workspace has no more: their requests were left out
+		Damaged int      `json:"damaged,omitempty"` // lines of the logs that could not be read
+	}{r, gone, damaged}, replayText(r, gone, damaged))
+}
+
+// policyNow is the policy of an agent as the workspace's file has it now, with
+// other rules, and with those that people added.
+func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules []permission.Rule) (*permission.Policy, error) {
+	single := ag.Named(ag.Name)
+	d.placeTree(ws, single, "") // it works in its worktree
+	dir, err := d.mindOf(ag.Name)
+	if err != nil {
+		return nil, err
+	}
+	c := harness.Config{Dir: single.Dir, Permissions: rules, Protected: []string{d.chat.dir}}
+	return permission.WithRemembered(c.Policy(dir, d.getenv("HOME")), harness.PermissionDir(dir))
+}
+
+// mindOf finds the state directory of an agent's harness.
+func (d *daemon) mindOf(name string) (string, error) {
+	dirs, err := d.mindDirs()
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range dirs {
+		if c, err := harness.Load(dir); err == nil && c.Agent == name {
+			return dir, nil
+		}
+	}
+	return d.mindDir(name), nil // that of an agent that was never started
+}
+
+// mindDirs are the state directories of all harnesses, of agents that are no more
+// too.
+func (d *daemon) mindDirs() ([]string, error) {
+	entries, err := os.ReadDir(d.state.Minds())
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fault.Errorf(fault.Storage, "list agents' state: %w", err)
+	}
+	var dirs []string
+	for _, e := range entries {
+		dirs = append(dirs, filepath.Join(d.state.Minds(), e.Name()))
+	}
+	return dirs, nil
+}
+
+// audits reads the audit logs of all agents, those that are no more too.
+func (d *daemon) audits() (all []permission.Entry, damaged int, err error) {
+	dirs, err := d.mindDirs()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, dir := range dirs {
+		entries, bad, err := permission.ReadAudit(harness.PermissionDir(dir))
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the audit log in %s: %w", dir, err)
+		}
+		all, damaged = append(all, entries...), damaged+bad
+	}
+	return all, damaged, nil
+}
+
+func replayText(r permission.Replayed, gone []string, damaged int) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d requests; %d would get the same\n", r.Requests, r.Same)
+	for _, m := range r.Moves {
+		fmt.Fprintf(&text, "%d from %s to %s", m.Count, m.From, m.To)
+		if m.From == permission.Ask {
+			fmt.Fprintf(&text, " (people approved %d and denied %d)", m.Approved, m.Denied)
+		}
+		fmt.Fprintln(&text)
+		for _, x := range m.Examples {
+			note := ""
+			if x.Count > 1 {
+				note = fmt.Sprintf(", %d times", x.Count)
+			}
+			if x.Denied > 0 {
+				note += fmt.Sprintf(", denied by a person %d of %d times", x.Denied, x.Count)
+			}
+			what := keeper.ApprovalRequest{Tool: x.Request.Tool, Command: x.Request.Command, Paths: x.Request.Paths, URL: x.Request.URL, Text: x.Request.Text}.What()
+			fmt.Fprintf(&text, "  %s: %s%s: %s\n", x.Agent, what, note, x.Why)
+		}
+	}
+	if len(gone) > 0 {
+		fmt.Fprintf(&text, "left out: requests of %s, which the workspace has no more\n", strings.Join(gone, ", "))
+	}
+	if damaged > 0 {
+		fmt.Fprintf(&text, "left out: %d lines that cannot be read\n", damaged)
+	}
+	return text.String()
+}
