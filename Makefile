@@ -91,6 +91,10 @@ chaos: build ## kill keepers in starts, hosts and agents, ruin the file, count a
 load: build ## 50 agents, 20 people in five channels and in private, 5,000 mentions, kills of harnesses and of the server: every answer once, to its own asker
 	DEN_LOAD=1 $(GO) test -count 1 -timeout 30m -run TestTeamUnderLoad -v ./acceptance/
 
+.PHONY: attack
+attack: setup build ## try every known attack on den again, and print what each got; needs root for those of another user
+	DEN_TEST_BIN=$(CURDIR)/bin DEN_TEST_REQUIRE=1 $(GO) run ./scripts/attack -write
+
 .PHONY: test-podman
 test-podman: setup ## in containers of podman: shell marks, agents that talk, agents that move, and agents that sleep and wake
 	DEN_TEST_PODMAN=1 $(GO) test -count 1 -timeout 10m -run 'TestMarksInAContainer|TestMindInAContainer|TestAgentsLeaveContainers|TestKernelInAContainer' -v ./acceptance/

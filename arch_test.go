@@ -261,7 +261,8 @@ var allowed = map[string][]string{
 	},
 	"acceptance": {},
 	// For the README.
-	"scripts/media": {"internal/dashboard/web/browser", "internal/modelstub", "internal/modelstub/realcli"},
+	"scripts/attack": {},
+	"scripts/media":  {"internal/dashboard/web/browser", "internal/modelstub", "internal/modelstub/realcli"},
 }
 
 // outside maps a module that is not ours to the only packages that may use it.
