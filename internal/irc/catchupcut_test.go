@@ -60,13 +60,11 @@ func TestCatchUpThatIsCutOff(t *testing.T) {
 	}
 	send("one")
 	next(t, b, irc.EventMessage)
-	(<-gate.conns).Close()
-	for next(t, a, irc.EventQuit).From.Nick != "bob" {
-	}
+	gate.cut(t)
+	nextOf(t, a, irc.EventQuit, "bob")
 	send("missed")
 	gate.allowed <- struct{}{}
-	for next(t, a, irc.EventJoin).From.Nick != "bob" {
-	}
+	nextOf(t, a, irc.EventJoin, "bob")
 	send("live")
 	gate.allowed <- struct{}{}
 	for _, want := range []string{"missed", "live"} {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,13 @@ func (s *server) start() {
 	go func() { done <- srv.Serve(ctx, l) }()
 	s.stop = func() {
 		cancel()
-		if err := <-done; err != nil {
-			s.t.Errorf("Serve: %v", err)
+		select {
+		case err := <-done:
+			if err != nil {
+				s.t.Errorf("Serve: %v", err)
+			}
+		case <-time.After(patience):
+			s.t.Error("the server does not end")
 		}
 		s.stop = func() {}
 	}
@@ -79,7 +85,18 @@ func connectWith(t *testing.T, cfg irc.ClientConfig, channels ...string) *irc.Cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(c.Close)
+	t.Cleanup(func() {
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			c.Close()
+		}()
+		select {
+		case <-closed:
+		case <-time.After(patience):
+			t.Errorf("the client %s does not end", cfg.Nick)
+		}
+	})
 	for _, ch := range channels {
 		if err := c.Join(within(t), ch, ""); err != nil {
 			t.Fatal(err)
@@ -91,17 +108,29 @@ func connectWith(t *testing.T, cfg irc.ClientConfig, channels ...string) *irc.Cl
 // next returns the next event of one of these kinds.
 func next(t *testing.T, c *irc.Client, kinds ...irc.EventKind) irc.Event {
 	t.Helper()
+	return nextThat(t, c, fmt.Sprint(kinds), func(e irc.Event) bool { return slices.Contains(kinds, e.Kind) })
+}
+
+// nextThat returns the next event that is the right one, whatever comes before
+// it.
+func nextThat(t *testing.T, c *irc.Client, what string, right func(irc.Event) bool) irc.Event {
+	t.Helper()
+	ctx := within(t)
 	for {
-		e, err := c.Next(within(t))
+		e, err := c.Next(ctx)
 		if err != nil {
-			t.Fatalf("waiting for %v: %v", kinds, err)
+			t.Fatalf("waiting for %s: %v", what, err)
 		}
-		for _, kind := range kinds {
-			if e.Kind == kind {
-				return e
-			}
+		if right(e) {
+			return e
 		}
 	}
+}
+
+// nextOf returns the next event of this kind by somebody.
+func nextOf(t *testing.T, c *irc.Client, kind irc.EventKind, nick string) irc.Event {
+	t.Helper()
+	return nextThat(t, c, fmt.Sprintf("%v of %s", kind, nick), func(e irc.Event) bool { return e.Kind == kind && e.From.Nick == nick })
 }
 
 func nextText(t *testing.T, c *irc.Client) string {
@@ -280,6 +309,17 @@ func (d gatedDialer) dial(ctx context.Context, network, address string) (net.Con
 	return conn, err
 }
 
+// cut ends the oldest connection that was not cut.
+func (d gatedDialer) cut(t *testing.T) {
+	t.Helper()
+	select {
+	case conn := <-d.conns:
+		conn.Close()
+	case <-within(t).Done():
+		t.Fatal("no connection was made")
+	}
+}
+
 // What was said while a client was away is delivered once, in order, before
 // what is said now.
 func TestMissedMessages(t *testing.T) {
@@ -299,16 +339,14 @@ func TestMissedMessages(t *testing.T) {
 	for range 2 {
 		next(t, b, irc.EventMessage)
 	}
-	(<-gate.conns).Close()
+	gate.cut(t)
 	next(t, b, irc.EventDisconnected)
-	for next(t, a, irc.EventQuit).From.Nick != "bob" {
-	}
+	nextOf(t, a, irc.EventQuit, "bob")
 	for i := range 250 {
 		send("#c", fmt.Sprint("missed ", i))
 	}
 	gate.allowed <- struct{}{}
-	for next(t, a, irc.EventJoin).From.Nick != "bob" {
-	}
+	nextOf(t, a, irc.EventJoin, "bob")
 	send("#c", "live")
 	for i := range 250 {
 		if e := next(t, b, irc.EventMessage); e.Text != fmt.Sprint("missed ", i) || !e.Missed {
