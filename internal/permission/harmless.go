@@ -37,7 +37,7 @@ var harmlessCommands = map[string]harmless{
 	"stat": {options: "Lct"}, "readlink": {options: "fen"}, "realpath": {options: "ems"},
 	"md5sum": {}, "sha1sum": {}, "sha256sum": {}, "cksum": {},
 	"cmp": {options: "bls"}, "du": {options: "shakmcd"}, "df": {options: "hkmTi"},
-	"test": {options: "efdrwxsznLh"}, "[": {options: "efdrwxsznLh"},
+	"test": {long: testOptions}, "[": {long: testOptions}, "[[": {long: testOptions},
 
 	"git status":    {options: "sbu", long: []string{"--short", "--branch", "--porcelain"}},
 	"git diff":      {options: "Upwb", long: []string{"--stat", "--cached", "--staged", "--name-only", "--name-status", "--check"}},
@@ -47,6 +47,10 @@ var harmlessCommands = map[string]harmless{
 	"git branch":    {long: []string{"--show-current", "--list"}},
 	"git ls-files":  {options: "comtsz"},
 }
+
+// testOptions are operators of test. Those that count have numbers beside them:
+// other text is a problem of the line.
+var testOptions = []string{"-e", "-f", "-d", "-r", "-w", "-x", "-s", "-z", "-n", "-L", "-h", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
 
 // noWords are commands that change something as soon as they get an argument
 // that is no option.

@@ -2,7 +2,8 @@
 //
 // It errs on one side only: what it cannot know for certain it reports as a
 // problem or as a dynamic word, so that no rule can take a line for harmless
-// that is not.
+// that is not. Known is what bash, dash and zsh read alike, and that is a small
+// grammar (grammar.go): what is not listed there is a problem.
 package commandline
 
 import (
@@ -10,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -79,7 +81,7 @@ func parse(line string, depth int) Line {
 	if len(line) > maxLine {
 		return Line{Problems: []string{fmt.Sprintf("it is longer than %d bytes", maxLine)}}
 	}
-	if strings.ContainsAny(line, "\x00\r") {
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, isControl) {
 		return Line{Problems: []string{"it contains control characters"}}
 	}
 	if nesting(line) > maxNest {
@@ -92,10 +94,14 @@ func parse(line string, depth int) Line {
 	if err != nil {
 		return Line{Problems: []string{"it cannot be parsed as a shell command"}}
 	}
-	r := reader{depth: depth}
+	r := reader{text: line, depth: depth, context: map[syntax.Node]context{}}
 	syntax.Walk(file, r.visit)
 	return r.line
 }
+
+// isControl reports characters that no line needs and that shells, terminals
+// and people do not read alike.
+func isControl(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
 
 // nesting is how deep parentheses and braces are open, quoted or not.
 func nesting(line string) int {
@@ -114,8 +120,10 @@ func nesting(line string) int {
 
 // reader collects what a syntax tree would run.
 type reader struct {
-	line  Line
-	depth int
+	line    Line
+	text    string // the line as it was given
+	depth   int
+	context map[syntax.Node]context // of nodes that are read in another way than where they stand
 }
 
 func (r *reader) problem(format string, args ...any) {
@@ -125,92 +133,10 @@ func (r *reader) problem(format string, args ...any) {
 	}
 }
 
-// visit is called with every node, those within substitutions too.
-func (r *reader) visit(node syntax.Node) bool {
-	switch n := node.(type) {
-	case *syntax.CallExpr:
-		r.call(n)
-	case *syntax.Redirect:
-		r.redirect(n)
-	case *syntax.ParamExp:
-		r.parameter(n)
-	case *syntax.ExtGlob:
-		r.problem("it has an extended glob, which can run code in some shells")
-	case *syntax.FuncDecl:
-		r.problem("it defines a function, which can replace a command")
-	case *syntax.DeclClause:
-		r.problem("it changes variables of the shell with %s", n.Variant.Value)
-	case *syntax.ForClause, *syntax.LetClause, *syntax.ArithmCmd:
-		r.problem("it changes variables of the shell")
-	case *syntax.SglQuoted:
-		if strings.HasSuffix(n.Value, `\`) {
-			r.problem("it has a backslash before a quote, which some shells do not read as its end")
-		}
-	case *syntax.ArithmExp:
-		r.arithmetic(n.X)
-	case *syntax.BinaryTest:
-		r.test(n)
-	case *syntax.UnaryTest:
-		if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-			r.problem("it evaluates a variable's subscript, which can run code")
-		}
-	case *syntax.ParenTest:
-		r.problem("it has a condition that other shells read as commands")
-	case *syntax.CoprocClause, *syntax.TestDecl:
-		r.problem("it has a construct that den does not analyse")
-	}
-	return true
-}
-
-// test refuses conditions within [[ ]] that a shell without [[ ]] takes for
-// lists, pipelines and redirections: which shell will run the line is not
-// known.
-func (r *reader) test(t *syntax.BinaryTest) {
-	switch t.Op {
-	case syntax.AndTest, syntax.OrTest, syntax.TsBefore, syntax.TsAfter, syntax.TsReMatch:
-		r.problem("it has a condition that other shells read as commands")
-	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-		r.problem("it evaluates text as arithmetic, which can run code")
-	}
-}
-
-// arithmetic refuses quotes within arithmetic: shells evaluate what is in them
-// once more, and a subscript there can run code: $(( 'a[$(rm x)]' )).
-func (r *reader) arithmetic(x syntax.ArithmExpr) {
-	if x == nil {
-		return
-	}
-	syntax.Walk(x, func(node syntax.Node) bool {
-		switch node.(type) {
-		case *syntax.SglQuoted, *syntax.DblQuoted, *syntax.ParamExp:
-			r.problem("it evaluates text as arithmetic, which can run code")
-		}
-		return true
-	})
-}
-
-func (r *reader) parameter(p *syntax.ParamExp) {
-	if p.Excl || p.Names != 0 {
-		r.problem("it expands a variable that another variable names")
-	}
-	if p.Slice != nil || p.Index != nil {
-		r.problem("it evaluates text as arithmetic, which can run code")
-	}
-	if p.Exp == nil {
-		return
-	}
-	switch p.Exp.Op {
-	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
-		r.problem("it changes variables of the shell")
-	case syntax.OtherParamOps:
-		r.problem("it expands a variable with '@', which can run code")
-	}
-}
-
 func (r *reader) call(c *syntax.CallExpr) {
 	var words []Word
 	for _, a := range c.Assigns {
-		words = append(words, assignment(a))
+		words = append(words, r.assignment(a))
 	}
 	for _, w := range c.Args {
 		if lit := w.Lit(); lit == "{" || lit == "}" {
@@ -223,10 +149,11 @@ func (r *reader) call(c *syntax.CallExpr) {
 	}
 }
 
-func assignment(a *syntax.Assign) Word {
+func (r *reader) assignment(a *syntax.Assign) Word {
 	w := Word{Text: a.Name.Value + "=", Assign: true}
 	switch {
 	case a.Append, a.Naked, a.Index != nil, a.Array != nil:
+		r.problem("it changes a variable in a way that den does not analyse")
 		w.Dynamic = true
 	case a.Value != nil:
 		value := readWord(a.Value)
@@ -236,19 +163,11 @@ func assignment(a *syntax.Assign) Word {
 	return w
 }
 
-func (r *reader) redirect(d *syntax.Redirect) {
-	if d.N != nil && strings.HasPrefix(d.N.Value, "{") {
-		r.problem("it changes variables of the shell")
-	}
-	switch d.Op {
-	case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
-		return
-	}
+// file notes what a redirection reads or writes.
+func (r *reader) file(d *syntax.Redirect) {
 	w := readWord(d.Word)
-	if d.Op == syntax.DplIn || d.Op == syntax.DplOut {
-		if isDescriptor(w) {
-			return
-		}
+	if (d.Op == syntax.DplIn || d.Op == syntax.DplOut) && isDescriptor(w) {
+		return
 	}
 	r.line.Files = append(r.line.Files, File{Path: w.Text, Dynamic: w.Dynamic, Write: d.Op != syntax.RdrIn && d.Op != syntax.DplIn})
 }

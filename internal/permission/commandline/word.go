@@ -9,6 +9,9 @@ import (
 // readWord removes quotes as the shell does, and tells whether more than that
 // would happen to the word.
 func readWord(w *syntax.Word) Word {
+	if w.Lit() == "[" {
+		return Word{Text: "["} // the command; a glob has a ']' too
+	}
 	if hasBraces(w) {
 		return Word{Text: "{…}", Dynamic: true}
 	}

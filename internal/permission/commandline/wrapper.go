@@ -37,22 +37,11 @@ var wrappers = map[string]wrapper{
 	"doas":    {flags: "nL", values: "uC", how: Escalates},
 }
 
-// evaluating are builtins that evaluate subscripts in the names that they are
-// given, and run the substitutions in them, quoted or not: printf -v 'a[$(rm x)]'.
-var evaluating = []string{"printf", "read", "unset", "test", "[", "wait", "mapfile", "readarray", "getopts"}
-
-func subscripts(args []Word) bool {
-	return slices.ContainsFunc(args, func(w Word) bool {
-		_, after, ok := strings.Cut(w.Text, "[")
-		return ok && strings.ContainsAny(after, "$`")
-	})
-}
-
 // stateful are builtins that run code later, or change what later commands
 // mean. Some are keywords, which a backslash before them makes builtins.
 var stateful = []string{
-	"declare", "typeset", "export", "readonly", "local", "nameref", "let", "integer", "float",
-	"alias", "unalias", "enable", "disable", "hash", "set", "shopt", "setopt", "unsetopt", "emulate", "trap", "zmodload", "autoload",
+	"declare", "typeset", "export", "readonly", "local", "nameref", "let", "integer", "float", "read", "mapfile", "readarray", "getopts", "vared", "unset",
+	"alias", "unalias", "enable", "disable", "hash", "set", "shopt", "setopt", "unsetopt", "emulate", "trap", "zmodload", "autoload", "functions", "bind", "zle", "zstyle", "sched", "fc",
 }
 
 // foreignKeywords are keywords, and no commands, in shells other than bash.
@@ -91,8 +80,8 @@ func (r *reader) command(words []Word) Command {
 		r.problem("'%s' can change what other commands do", name.Text)
 	}
 	base := path.Base(name.Text)
-	if slices.Contains(evaluating, base) && subscripts(args) {
-		r.problem("'%s' evaluates a subscript, which can run code", base)
+	if evaluates(base, args) {
+		r.problem("'%s' can evaluate text of its arguments, which can run code", base)
 	}
 	wrap, known := wrappers[base]
 	switch {

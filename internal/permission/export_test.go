@@ -1,0 +1,17 @@
+package permission
+
+import "slices"
+
+// HarmlessCommands returns the commands that the default allows, each with its
+// options.
+func HarmlessCommands() map[string][]string {
+	all := map[string][]string{}
+	for name, h := range harmlessCommands {
+		options := slices.Clone(h.long)
+		for _, letter := range h.options {
+			options = append(options, "-"+string(letter))
+		}
+		all[name] = options
+	}
+	return all
+}

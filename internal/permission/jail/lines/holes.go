@@ -1,0 +1,62 @@
+package lines
+
+import "slices"
+
+// Holes are lines that ran pwn, or wrote or read what they must not, while a
+// policy took them for harmless, and lines near to those.
+var Holes = []string{
+	"true 'a[$(pwn)]'; echo $((_))",
+	"true 'a[$(pwn)]'; echo $[_]",
+	"true 'a[$(pwn)]'; echo \"$((_))\"",
+	"true 'a[$(pwn)]'; cat <<E\n$((_))\nE",
+	"true 'a[$(pwn)]'; case $((_)) in a) ls;; esac",
+	"true 'a[$(pwn)]'; [[ a = $((_)) ]]",
+	"true 'a[$(pwn)]'; echo ${v:-$((_))}",
+	"true 'a[$(pwn)]'; echo $(( 1 + _ ))",
+	"true 'a[$(pwn)]' && echo $((x))",
+	"echo $((x))", "echo $((x+1))", "echo $[x]", "echo ${v:-$[x]}",
+	"echo $path['$(pwn)']", "echo $PATH['$(pwn)']", "echo \"$path[\\$(pwn)]\"", "echo $options['$(pwn)']",
+	"true 'a[$(pwn)]'; echo $path[_]", "true 'a[$(pwn)]'; echo \"$path[_]\"", "echo $path[x]", "echo $_[x]", "cat <<E\n$path[x]\nE", "echo <<<$path[x]", "echo $#[x]", "echo $path[1,x]",
+	": $((PATH=1)); ls", ": $((PATH)); ls", ": ${PATH:=.}; ls",
+	"test x -ne 1", "[ x -ne 1 ]", "true 'a[$(pwn)]'; test _ -ne 1", "[ 1 -ne _ ]",
+	"printf %d x", "printf '%d\\n' x", "true 'a[$(pwn)]'; printf %d _", "printf %n PATH; ls", "printf '%*s' x a", "printf %i x", "printf '%.*s' x a",
+	"< a.txt", "> new.txt", "echo $(< a.txt < b)", "< a.txt | cat",
+	"echo *(e:pwn:)", "ls a.txt(e:pwn:)", "ls *(e:'pwn':)", "echo $~z", "echo ${~z}", "echo $=z", "echo ${(e)z}",
+	"cd sub && cat secret", "cd sub; cat < secret", "cd out && cat secret", "cd -P sub && ls", "cd sub\ncat secret", "(cd sub; cat secret)", "cd sub && git status",
+	"[[ 'a[$(pwn)]' -eq 1 ]]", "[[ -v 'a[$(pwn)]' ]]", "test -v 'a[$(pwn)]'", "printf -v 'a[$(pwn)]' b", "[ -v x ]", "[[ x -eq 1 ]]", "[[ -t x ]]", "[ -t x ]", "test -t x",
+	"echo a # \\\npwn", "echo $'a\\'; pwn; echo '", "{ ls } always { pwn; }", "[[ a && pwn ]]", "echo =(pwn)",
+	"echo 'a\\'; pwn; echo 'b'",
+	"ls >!new.txt", "echo a >>! .env", "printf -v PATH .; ls", "read PATH <<< .; ls", "git --exec-path=. status", "git -c core.fsmonitor=pwn status", "cd sub && git log", "command -v -p pwn", "command -pv ls", "$(< a.txt)",
+}
+
+// Plain are lines that harm nobody and are near to those that do.
+var Plain = []string{
+	"echo $(< a.txt)", "cat <<'E' | cat\n$(pwn)\nE", "cat <<E\n`pwd` $(pwd)\nE", "echo \"$(cat <<'E'\n$(pwn)\nE\n)\"", "echo \"`echo \\\"$(pwd)\\\"`\"", "echo `echo \\`pwd\\``", "echo =pwn", "wait x", "wait %1",
+	"[ -e a.txt ] && cat a.txt", "[ 1 -ne 2 ]", "test 3 -gt 2 && echo more", "[[ -f a.txt ]] && wc -l a.txt", "[[ $x = a* ]] || echo other", "printf '%s\\n' a b", "echo $((1+2)) \"$HOME\" ${x:-none} ${#x}", "echo \"cost: 5$\"", "grep \"txt$\" a.txt", "case $x in a*) ls;; *) pwd;; esac", "ls > list.txt 2>&1",
+	"type -a ls", "which -a ls", "command -v ls", "seq 1 3", "date +%s", "sleep 0 & wait", "cat a.txt | grep -n a | wc -l", "git diff --stat && git log --oneline -n 3", "git show HEAD:a.txt", "git status -s", "git diff a.txt", "git log -p", "git show", "grep -rn pwn .", "du -sh .", "basename /a/b", "exec ls", "timeout 5 ls", "echo a | xargs echo", "bash -lc 'ls; pwd'", "if test -e a.txt; then cat a.txt; fi",
+}
+
+// pieces are what mutations put into lines.
+var pieces = []string{
+	"$", "`", "'", `"`, `\`, "(", ")", "{", "}", "[", "]", "<", ">", "|", "&", ";", "\n", " ", "\t", "#", "!", "=", "~", "^", "*", "?", "+", "-", "@", ":", "%", "_", "x", "1", ",",
+	"$(", "${", "$((", "))", "$[", "((", "[[", "]]", "<<E\n", "\nE\n", "<(", "$x", "$_", "pwn", "$(pwn)", "`pwn`", ";pwn;", "\npwn\n", "|pwn", "'a[$(pwn)]'", "[x]", "[$(pwn)]", "\\\n", "$'", `$"`, "&&", "||", ";;", "esac", "done", "do ", "then ", "fi", "\u00a0", "\v", "\r", "<<<", "<<-", "&>", ">&", "2>", "=(", "x=", "PATH=",
+}
+
+// mutate changes a line in some places: it takes parts out, doubles and swaps
+// them, and puts pieces of shell in.
+func (g Generator) mutate(line string) string {
+	b := []byte(line)
+	for range 1 + g.IntN(3) {
+		at := g.IntN(len(b) + 1)
+		end := min(at+1+g.IntN(4), len(b))
+		switch g.IntN(4) {
+		case 0:
+			b = slices.Delete(b, at, end)
+		case 1:
+			b = slices.Insert(b, at, slices.Clone(b[at:end])...)
+		default:
+			b = slices.Insert(b, at, []byte(g.pick(pieces...))...)
+		}
+	}
+	return string(b)
+}
