@@ -15,3 +15,10 @@ func HarmlessCommands() map[string][]string {
 	}
 	return all
 }
+
+// GlobalOptions returns the options that are known to stand before the
+// subcommand of a program: those without a value, and those with one.
+func GlobalOptions(program string) (flags, values []string) {
+	g := globalOptions[program]
+	return g.flags, g.values
+}

@@ -3,6 +3,7 @@ package permission
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -52,10 +53,6 @@ var harmlessCommands = map[string]harmless{
 // other text is a problem of the line.
 var testOptions = []string{"-e", "-f", "-d", "-r", "-w", "-x", "-s", "-z", "-n", "-L", "-h", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"}
 
-// noWords are commands that change something as soon as they get an argument
-// that is no option.
-var noWords = map[string]bool{"git branch": true, "date": true}
-
 // joined matches options of single letters, perhaps with a number.
 var joined = regexp.MustCompile(`^-([A-Za-z]*)[0-9]*$`)
 
@@ -68,12 +65,17 @@ func (p places) risk(u use) string {
 	}
 	words := u.command.Args()
 	full := name.Text
-	if full == "git" && len(words) > 0 {
+	if full == "git" {
 		if u.elsewhere || !p.repository {
 			return "git runs what the configuration of a repository says, and this is not known to be the agent's own"
 		}
-		full += " " + words[0].Text
-		words = words[1:]
+		for len(words) > 0 && slices.Contains(gitPlain, words[0].Text) {
+			words = words[1:]
+		}
+		if len(words) > 0 {
+			full += " " + words[0].Text
+			words = words[1:]
+		}
 		unknown = fmt.Sprintf("'%s' is not known to be harmless", full)
 	}
 	known, ok := harmlessCommands[full]
@@ -89,8 +91,8 @@ func (p places) risk(u use) string {
 			if !known.permits(w.Text) {
 				return fmt.Sprintf("den does not know what '%s' does with '%s'", full, w.Text)
 			}
-		case noWords[full] && !strings.HasPrefix(w.Text, "+"):
-			return unknown
+		case full == "git branch", full == "date" && !strings.HasPrefix(w.Text, "+"):
+			return unknown // they change something as soon as they get a word
 		}
 	}
 	if known.anyWords {
@@ -100,10 +102,8 @@ func (p places) risk(u use) string {
 }
 
 func (h harmless) permits(option string) bool {
-	for _, long := range h.long {
-		if option == long {
-			return true
-		}
+	if slices.Contains(h.long, option) {
+		return true
 	}
 	letters := joined.FindStringSubmatch(option)
 	return letters != nil && strings.Trim(letters[1], h.options) == ""

@@ -38,7 +38,7 @@ func (r *rule) allows(u use, p places) bool {
 	}
 	switch {
 	case u.command != nil:
-		return r.command != nil && r.command.match(u.command.Words, false) == yes
+		return r.command != nil && r.command.match(u.command.Words, false) == yes && (!isGit(u.command.Name()) || p.gitAllowed(r.command, u))
 	case u.file != nil:
 		if r.path != nil {
 			return r.path.matchExactly(*u.file)
@@ -76,7 +76,16 @@ func (r *rule) forbidsCommand(u use) certainty {
 	best := r.command.match(u.command.Words, true)
 	name := u.command.Name()
 	bare := append([]commandline.Word{{Text: path.Base(name.Text), Dynamic: name.Dynamic}}, u.command.Args()...)
-	return max(best, r.command.match(bare, true))
+	best = max(best, r.command.match(bare, true))
+	if best == yes {
+		return yes
+	}
+	plain, _ := withoutGlobals(bare)
+	best = max(best, r.command.match(plain, true))
+	if best == no && (r.command.resembles(plain) || len(r.command) > 1 && r.command[:1].match(bare[:1], true) == yes && mayBeAnything(bare)) {
+		return maybe
+	}
+	return best
 }
 
 func (r *rule) forbidsHost(u use) certainty {

@@ -45,6 +45,12 @@ func run(line string) permission.Request {
 	return permission.Request{Tool: "Bash", Kind: permission.Execute, Command: line}
 }
 
+func runIn(in, line string) permission.Request {
+	r := run(line)
+	r.Dir = in
+	return r
+}
+
 func read(paths ...string) permission.Request {
 	return permission.Request{Tool: "Read", Kind: permission.Read, Paths: paths}
 }
@@ -137,7 +143,16 @@ var defaults = []row{
 	{name: "git in the agent's own directory, by name", request: run("cd " + dir + " && git status"), want: permission.Allow},
 	{name: "git in another directory", request: permission.Request{Kind: permission.Execute, Command: "git status", Dir: dir + "/sub"}, want: permission.Ask},
 	{name: "copy to den's own state", rules: []permission.Rule{allowCommand("cp *")}, request: run("cp x .den/agents/x/rules.json"), want: permission.Deny},
-	{name: "change of directory inside", request: run("cd src && ls"), want: permission.Allow},
+	{name: "change of directory, where the agent tells where it is", request: runIn(dir, "cd src && ls"), want: permission.Allow},
+	{name: "change of directory, where it does not", request: run("cd src && ls"), want: permission.Ask},
+	{name: "change of directory that ends with the line", request: run("(cd src && ls)"), want: permission.Allow},
+	{name: "change of directory in a substitution", request: run("echo $(cd src; ls)"), want: permission.Allow},
+	{name: "change of directory in another shell", request: run("sh -c 'cd src; ls'"), want: permission.Allow},
+	{name: "change of directory by eval", request: run("eval 'cd src'"), want: permission.Ask},
+	{name: "change of directory by eval in parentheses", request: run("(eval 'cd src')"), want: permission.Allow},
+	{name: "change of directory behind a here-document", request: run("cat <<E; cd src\n$(pwd)\nE"), want: permission.Ask},
+	{name: "change of directory to where it is", request: run("cd . && ls"), want: permission.Allow},
+	{name: "change of directory that a rule allows, where the agent does not tell where it is", rules: []permission.Rule{allowCommand("cd *")}, request: run("cd src"), want: permission.Ask},
 	{name: "change of directory, then out", request: run("cd src && cat ../../x"), want: permission.Ask},
 	{name: "change of directory, then a link there", request: run("cd sub && cat secret"), want: permission.Ask},
 	{name: "change of directory, then a redirection", request: run("cd sub && ls > secret"), want: permission.Ask},

@@ -121,6 +121,9 @@ func (p places) commandUses(r Request) []use {
 		if dir := p.resolve(base, to).real; dir != base {
 			bases = append(bases, dir)
 		}
+		if r.Dir == "" && (!known || len(bases) > 1) && slices.ContainsFunc(moves, func(c commandline.Command) bool { return !c.Inner }) {
+			problem("its shell may stay in another directory, and the agent does not tell in which one it runs the next command; write (cd DIR && …)")
+		}
 	}
 	for _, c := range line.Commands {
 		all = append(all, p.commandUse(c, bases, false)...)
@@ -189,7 +192,10 @@ func directoryChanges(commands []commandline.Command) []commandline.Command {
 		if slices.Contains([]string{"cd", "pushd", "popd"}, c.Name().Text) {
 			all = append(all, c)
 		}
-		all = append(all, directoryChanges(c.Runs)...)
+		for _, inner := range directoryChanges(c.Runs) {
+			inner.Inner = inner.Inner || c.Inner
+			all = append(all, inner)
+		}
 	}
 	return all
 }

@@ -39,6 +39,9 @@ type Command struct {
 	Runs []Command
 	// How says what Runs has to do with it.
 	How Relation
+	// Inner is that it runs in a shell within the line's, whose directory and
+	// variables end with it.
+	Inner bool
 }
 
 // Relation is how a command and those that it runs belong together.
@@ -123,6 +126,7 @@ type reader struct {
 	line    Line
 	text    string // the line as it was given
 	depth   int
+	within  []syntax.Node           // the nodes that are being visited, the innermost last
 	context map[syntax.Node]context // of nodes that are read in another way than where they stand
 }
 
@@ -145,8 +149,19 @@ func (r *reader) call(c *syntax.CallExpr) {
 		words = append(words, readWord(w))
 	}
 	if len(words) > 0 {
-		r.line.Commands = append(r.line.Commands, r.command(words))
+		command := r.command(words)
+		command.Inner = slices.ContainsFunc(r.within, opensShell)
+		r.line.Commands = append(r.line.Commands, command)
 	}
+}
+
+// opensShell reports constructs that run in a shell of their own.
+func opensShell(node syntax.Node) bool {
+	switch node.(type) {
+	case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+		return true
+	}
+	return false
 }
 
 func (r *reader) assignment(a *syntax.Assign) Word {

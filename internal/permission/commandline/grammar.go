@@ -29,9 +29,13 @@ const (
 // visit is called with every node, those within substitutions and within
 // problems too.
 func (r *reader) visit(node syntax.Node) bool {
+	if node == nil { // the end of a node's children
+		r.within = r.within[:len(r.within)-1]
+		return true
+	}
+	r.within = append(r.within, node)
 	known := true
 	switch n := node.(type) {
-	case nil: // the end of a node's children
 	case *syntax.File, *syntax.Comment, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.TimeClause:
 	case *syntax.Stmt:
 		// For a redirection without a command zsh runs a program.
@@ -115,7 +119,9 @@ func (r *reader) redirect(d *syntax.Redirect) bool {
 		return known && delimiter.MatchString(end)
 	case syntax.WordHdoc:
 		return known
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.DplOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	case syntax.DplIn, syntax.DplOut: // bash expands a name that is no descriptor twice
+		known = known && isDescriptor(readWord(d.Word))
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
 	default:
 		known = false
 	}

@@ -60,6 +60,9 @@ func (r *reader) runLine(c *Command, line string) {
 		return
 	}
 	inner := parse(line, r.depth+1)
+	for i := range inner.Commands {
+		inner.Commands[i].Inner = inner.Commands[i].Inner || IsShell(c.Name().Text)
+	}
 	r.line.Files = append(r.line.Files, inner.Files...)
 	for _, p := range inner.Problems {
 		r.problem("%s", p)
@@ -83,6 +86,9 @@ func (r *reader) find(c *Command, args []Word) {
 		if end == i+1 || r.depth >= maxDepth {
 			r.problem("it is not known what 'find' runs")
 			return
+		}
+		if strings.HasSuffix(args[i].Text, "dir") {
+			r.problem("it is not known in which directories 'find' runs it")
 		}
 		inner := slices.Clone(args[i+1 : end])
 		for j := range inner {
