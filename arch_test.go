@@ -90,6 +90,7 @@ var allowed = map[string][]string{
 	"internal/provider/providertest":        {"internal/fault", "internal/poll", "internal/provider"},
 	"internal/provider/providertest/helper": {},
 
+	"internal/git":       {"internal/fault", "internal/atomicfile", "internal/supervise"},
 	"internal/workspace": {"internal/fault", "internal/ident"},
 	"internal/worktree":  {"internal/fault", "internal/atomicfile", "internal/filelock"},
 	"internal/poll":      {},
@@ -177,7 +178,7 @@ var allowed = map[string][]string{
 	"internal/kernel/command":    {"internal/runner"},
 	"internal/kernel/hook":       {"internal/runner", "internal/kernel/command"},
 	"internal/kernel/rotate":     {"internal/atomicfile"},
-	"internal/kernel/gitpush":    {"internal/atomicfile", "internal/runner", "internal/kernel/command"},
+	"internal/kernel/gitpush":    {"internal/fault", "internal/git"},
 
 	"internal/keeper":     {"internal/attention", "internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
@@ -214,7 +215,7 @@ var allowed = map[string][]string{
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/worktree",
+		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/git", "internal/worktree",
 	},
 
 	"internal/dashboard": {"internal/attention", "internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},

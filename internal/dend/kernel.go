@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/git"
 	"den/internal/home"
 	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
@@ -154,7 +155,9 @@ func (f kernelFlags) options(in *instance.Instance, log *slog.Logger, environ []
 		Instance: in, Drivers: drivers, Spawn: spawn, Lodge: l.lodge,
 		Tools: []string{self, "kernel", "tools"}, Den: f.den, Version: Version, Getenv: getenv, Log: log, Clock: time.Now,
 		Push: func(ctx context.Context, confined bool) string {
-			return pushTold(gitpush.Pusher{Spawn: spawn, Dir: in.Repo.Path(), Confined: confined, Remote: in.Remote, Getenv: getenv}.Push(ctx), confined)
+			return pushTold(gitpush.Pusher{
+				Git: git.Git{Environ: environ, Mark: mark}, Dir: in.Repo.Path(), Confined: confined, Remote: in.Remote, Store: filepath.Join(in.Dir.Path, "push.git"),
+			}.Push(ctx), confined)
 		},
 	}, l, nil
 }

@@ -1,10 +1,11 @@
 // Package gitpush pushes the commits of a data repository, as far as that is
 // possible without anybody's help.
 //
-// It runs on this machine, with the user's keys. An agent that lives in a
-// container can write the repository's .git, and git runs programs and talks to
-// servers that are named there. So for such an agent only the objects are taken
-// from the repository: see confined.go.
+// It runs on this machine, with the user's keys, and the repository is the
+// agent's: nothing that its configuration or its hooks name is run, and of its
+// configuration only the names and addresses of its remotes are used. Of an
+// agent that lives in a container not even these: the push goes where the user
+// has said, from a copy of the objects.
 package gitpush
 
 import (
@@ -15,19 +16,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
 
-	"den/internal/kernel/command"
-	"den/internal/runner"
+	"den/internal/fault"
+	"den/internal/git"
 )
 
 // defaultLimit is how long everything may take together.
 const defaultLimit = 30 * time.Second
-
-// keep is how much of git's output is read.
-const keep = 256 << 10
 
 // Status says what became of a push. The values are shown: add, never rename.
 type Status string
@@ -56,22 +55,22 @@ func (r Result) String() string {
 
 // Pusher pushes one repository.
 type Pusher struct {
-	Spawn runner.Spawner // on this machine
-	Dir   string
+	Git git.Git // with the user's environment
+	Dir string
 	// Confined says that the agent cannot run programs on this machine by
 	// itself, and must not by a push. Then the push goes to Remote, a URL that
 	// the user has given.
 	Confined bool
 	Remote   string
-	Getenv   func(string) string // for GIT_SSH_COMMAND; or nil
-	Limit    time.Duration       // 0 means 30 s
+	Store    string        // for a copy of a confined agent's objects, kept from push to push
+	Limit    time.Duration // 0 means 30 s
 }
 
 // Push pushes the current branch. It never asks anybody for anything, and ends
 // within its limit. What goes wrong is a Result and no error: it is tried again
 // after the next tick.
 func (p Pusher) Push(ctx context.Context) Result {
-	fi, err := os.Lstat(filepath.Join(p.Dir, ".git"))
+	_, err := os.Lstat(filepath.Join(p.Dir, ".git"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Result{Skipped, "it is not a git repository"}
 	}
@@ -84,33 +83,133 @@ func (p Pusher) Push(ctx context.Context) Result {
 	ctx, cancel := context.WithTimeout(ctx, p.Limit)
 	defer cancel()
 	if p.Confined {
-		return p.pushConfined(ctx, fi)
+		return p.pushConfined(ctx)
 	}
-	remotes, err := p.git(ctx, p.Dir, nil, "remote")
+	r, err := p.pushHere(ctx)
 	if err != nil {
-		return Result{Failed, err.Error()}
+		return p.failed(err)
 	}
-	if strings.TrimSpace(remotes) == "" {
-		return Result{Skipped, "it has no remote"}
-	}
-	return p.push(ctx, p.Dir, nil, "push", "--porcelain")
+	return r
 }
 
-// push runs git push and reads what it says.
-func (p Pusher) push(ctx context.Context, dir string, env map[string]string, args ...string) Result {
-	ssh, err := p.ssh(ctx, dir)
+// failed is a push that did not come about.
+func (p Pusher) failed(err error) Result {
+	text := cut(clean(err.Error()))
+	switch kind := fault.KindOf(err); {
+	case kind == fault.Denied || kind == fault.Unsupported:
+		return Result{Refused, text}
+	case errors.Is(err, context.DeadlineExceeded):
+		return Result{Failed, fmt.Sprintf("it took longer than %s and was ended", p.Limit)}
+	}
+	return Result{Failed, text}
+}
+
+// pushHere pushes for an agent that lives on this machine, to the remote that
+// its repository names.
+func (p Pusher) pushHere(ctx context.Context) (Result, error) {
+	r, err := git.At(p.Dir)
 	if err != nil {
-		return Result{Failed, err.Error()}
+		return Result{}, err
 	}
-	all := map[string]string{"GIT_SSH_COMMAND": ssh}
-	for key, value := range env {
-		all[key] = value
-	}
-	out, err := p.git(ctx, dir, all, args...)
+	r.Top = "" // its files do not matter
+	v, err := p.Git.Open(r)
 	if err != nil {
-		return Result{Failed, err.Error()}
+		return Result{}, err
 	}
-	return outcome(out)
+	defer v.Close()
+	branch := v.Head.Branch()
+	remote, url, err := target(v.Config, branch)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case url == "" && p.Remote == "":
+		return Result{Skipped, "it has no remote"}, nil
+	case url == "":
+		url = p.Remote
+	}
+	if branch == "" {
+		return Result{Skipped, "no branch is checked out"}, nil
+	}
+	commit, err := v.Run(ctx, "rev-parse", "--verify", "--quiet", v.Head.Ref+"^{commit}")
+	if git.Exited(err, 1) {
+		return Result{Skipped, "it has no commits"}, nil
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	said, err := v.Push(ctx, url, commit, branch)
+	if err == nil && remote != "" {
+		_, err = v.Run(ctx, "update-ref", "refs/remotes/"+remote+"/"+branch, commit)
+	}
+	return outcome(said), err
+}
+
+// target is the remote that a branch is pushed to, as git chooses it, and its
+// address; "" for none.
+func target(c git.Config, branch string) (remote, url string, err error) {
+	names := c.Remotes()
+	for _, name := range []string{c.Last("branch." + branch + ".pushremote"), c.Last("remote.pushdefault"), c.Last("branch." + branch + ".remote"), "origin"} {
+		if slices.Contains(names, name) {
+			remote = name
+			break
+		}
+	}
+	if remote == "" && len(names) == 1 {
+		remote = names[0]
+	}
+	if remote == "" {
+		return "", "", nil
+	}
+	urls := c.All("remote." + remote + ".pushurl")
+	if len(urls) == 0 {
+		urls = c.All("remote." + remote + ".url")
+	}
+	if len(urls) != 1 {
+		return "", "", fault.Errorf(fault.Denied, "its remote %s has %d addresses, and den pushes to one", remote, len(urls))
+	}
+	if to := c.Last("branch." + branch + ".merge"); to != "" && to != "refs/heads/"+branch && c.Last("branch."+branch+".remote") == remote {
+		return "", "", fault.Errorf(fault.Denied, "its branch %s follows %s, and den pushes to the branch of the same name", branch, to)
+	}
+	return remote, urls[0], nil
+}
+
+// pushConfined pushes for an agent that lives in a container.
+func (p Pusher) pushConfined(ctx context.Context) Result {
+	switch {
+	case p.Remote == "":
+		return Result{Skipped, "no remote is registered for it, and what an agent in a container has configured is not used; remove the instance and register it with one: den kernel init NAME --path " + p.Dir + " URL"}
+	case !git.IsRemote(p.Remote):
+		return Result{Refused, "for an agent in a container the remote must be an https or ssh URL"}
+	}
+	root, err := os.OpenRoot(p.Dir)
+	if err != nil {
+		return p.failed(err)
+	}
+	defer root.Close() // Best effort: what was written through it is closed.
+	t, err := p.Git.Take(ctx, root, p.Store)
+	if err != nil {
+		return p.failed(err)
+	}
+	branch := t.Head.Branch()
+	if branch == "" {
+		return Result{Skipped, "no branch is checked out"}
+	}
+	if t.Commit == "" {
+		return Result{Skipped, "it has no commits"}
+	}
+	said, err := t.Push(ctx, p.Remote, t.Commit, branch)
+	if err != nil {
+		return p.failed(err)
+	}
+	r := outcome(said)
+	for _, name := range t.Config.Remotes() {
+		if slices.Contains(t.Config.All("remote."+name+".url"), p.Remote) {
+			if err := t.Track(name, branch); err != nil {
+				r.Detail = strings.TrimSpace(r.Detail + " (" + cut(clean(err.Error())) + ")")
+			}
+		}
+	}
+	return r
 }
 
 // outcome reads the lines of --porcelain: a flag, the refs and a summary,
@@ -131,68 +230,12 @@ func outcome(porcelain string) Result {
 	return Result{Pushed, clean(strings.Join(refs, ", "))}
 }
 
-// ssh is the user's ssh command, told not to ask for anything.
-func (p Pusher) ssh(ctx context.Context, dir string) (string, error) {
-	const quiet = " -o BatchMode=yes"
-	if p.Getenv != nil {
-		if own := p.Getenv("GIT_SSH_COMMAND"); own != "" {
-			return own + quiet, nil
-		}
-	}
-	r, err := p.run(ctx, dir, nil, "config", "--get", "core.sshCommand")
-	if err != nil {
-		return "", err
-	}
-	if own := strings.TrimSpace(r.Stdout); r.Code == 0 && own != "" {
-		return own + quiet, nil
-	}
-	return "ssh" + quiet, nil
-}
-
-// git runs git to a good end, and returns what it printed.
-func (p Pusher) git(ctx context.Context, dir string, env map[string]string, args ...string) (string, error) {
-	r, err := p.run(ctx, dir, env, args...)
-	if err == nil && r.Code != 0 {
-		err = fmt.Errorf("git %s: %s", verb(args), cause(r))
-	}
-	return r.Stdout, err
-}
-
-// run runs git. Only one that could not be run to its end is an error.
-func (p Pusher) run(ctx context.Context, dir string, env map[string]string, args ...string) (command.Result, error) {
-	all := map[string]string{
-		"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never",
-		"GIT_ASKPASS": "", "SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never",
-	}
-	for key, value := range env {
-		all[key] = value
-	}
-	r, err := command.Run(ctx, p.Spawn, command.Spec{Argv: append([]string{"git"}, args...), Dir: dir, Env: all, Limit: p.Limit, Keep: keep})
-	if r.TimedOut || errors.Is(err, context.DeadlineExceeded) {
-		return r, fmt.Errorf("git %s: it took longer than %s and was ended", verb(args), p.Limit)
-	}
-	return r, err
-}
-
-// verb is git's subcommand.
-func verb(args []string) string {
-	for len(args) > 2 && args[0] == "-c" {
-		args = args[2:]
-	}
-	return args[0]
-}
-
-// maxCause is how much of git's errors is repeated.
+// maxCause is how much of an error is repeated.
 const maxCause = 600
 
-// cause is why git failed, in its own words.
-func cause(r command.Result) string {
-	text := clean(strings.TrimSpace(r.Stderr))
+func cut(text string) string {
 	if len(text) > maxCause {
-		text = "…" + strings.ToValidUTF8(text[len(text)-maxCause:], "")
-	}
-	if text == "" {
-		text = strings.TrimSpace(fmt.Sprintf("exit code %d %s", r.Code, r.Reason))
+		return "…" + strings.ToValidUTF8(text[len(text)-maxCause:], "")
 	}
 	return text
 }

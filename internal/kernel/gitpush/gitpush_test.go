@@ -2,17 +2,19 @@ package gitpush_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"den/internal/git"
 	"den/internal/kernel/gitpush"
 	"den/internal/need"
 	"den/internal/pty"
-	"den/internal/runner/local"
 	"den/internal/supervise"
 )
 
@@ -54,7 +56,7 @@ func (w *world) commit() string {
 }
 
 func (w *world) pusher() gitpush.Pusher {
-	return gitpush.Pusher{Spawn: local.Spawner{Mark: w.Name(), Env: w.env}, Dir: w.repo, Limit: 5 * time.Minute}
+	return gitpush.Pusher{Git: git.Git{Environ: w.env, Mark: w.Name()}, Dir: w.repo, Store: filepath.Join(w.TempDir(), "store"), Limit: 5 * time.Minute}
 }
 
 func (w *world) push(p gitpush.Pusher, want gitpush.Status, detail string) {
@@ -85,17 +87,29 @@ func TestPush(t *testing.T) {
 	w.push(p, gitpush.Skipped, "no remote")
 	w.git(w.repo, "remote", "add", "origin", w.remote)
 	commit := w.commit()
-	w.push(p, gitpush.Failed, "upstream")
-	w.git(w.repo, "config", "push.autoSetupRemote", "true")
 	w.push(p, gitpush.Pushed, "main")
 	w.has(commit)
 	w.push(p, gitpush.Nothing, "")
+	if got := w.git(w.repo, "rev-parse", "origin/main"); got != commit {
+		t.Errorf("origin/main is %s, want %s", got, commit)
+	}
+	w.git(w.repo, "config", "branch.main.remote", "origin")
+	w.git(w.repo, "config", "branch.main.merge", "refs/heads/other")
+	w.push(p, gitpush.Refused, "the branch of the same name")
+	w.git(w.repo, "config", "--remove-section", "branch.main")
+	w.git(w.repo, "remote", "set-url", "--add", "origin", "https://localhost:1/x.git")
+	w.push(p, gitpush.Refused, "2 addresses")
+	w.git(w.repo, "config", "--unset-all", "remote.origin.url")
+	for _, url := range []string{"ext::touch ran", "../x.git", "-x", "http://localhost:1/x.git", "git://localhost:1/x.git"} {
+		w.git(w.repo, "config", "remote.origin.url", url)
+		w.push(p, gitpush.Refused, "https and ssh")
+	}
 	w.git(w.repo, "remote", "set-url", "origin", "https://me:hush@localhost:1/x.git")
 	r := p.Push(t.Context())
 	if r.Status != gitpush.Failed || strings.Contains(r.String(), "hush") {
 		t.Errorf("%v", r)
 	}
-	w.push(gitpush.Pusher{Spawn: local.Spawner{Mark: t.Name()}, Dir: t.TempDir()}, gitpush.Skipped, "not a git repository")
+	w.push(gitpush.Pusher{Dir: t.TempDir()}, gitpush.Skipped, "not a git repository")
 }
 
 // A remote that has more is a failure that says so.
@@ -113,11 +127,10 @@ func TestLimit(t *testing.T) {
 	w := newWorld(t)
 	ssh := filepath.Join(t.TempDir(), "ssh")
 	w.script(ssh, "trap '' TERM; setsid sleep 1000 & sleep 1000")
-	w.git(w.repo, "config", "core.sshCommand", ssh)
 	w.git(w.repo, "remote", "add", "origin", "me@example:x.git")
-	w.git(w.repo, "config", "push.autoSetupRemote", "true")
 	w.commit()
 	p := w.pusher()
+	p.Git.Environ = append(p.Git.Environ, "GIT_SSH_COMMAND="+ssh)
 	p.Limit = time.Second
 	w.push(p, gitpush.Failed, "longer than 1s")
 	if left := pty.Marked(supervise.RunnerMark + "=" + t.Name()); len(left) != 0 {
@@ -134,7 +147,7 @@ func confined(t *testing.T) (*world, gitpush.Pusher) {
 	w.script(ssh, `for last; do :; done; case "$*" in *"BatchMode=yes"*) exec sh -c "$last";; esac; echo asks >&2; exit 1`)
 	p := w.pusher()
 	p.Confined, p.Remote = true, "me@example:"+w.remote
-	p.Getenv = func(key string) string { return map[string]string{"GIT_SSH_COMMAND": ssh}[key] }
+	p.Git.Environ = append(p.Git.Environ, "GIT_SSH_COMMAND="+ssh)
 	return w, p
 }
 
@@ -252,12 +265,48 @@ func TestConfinedRunsNothing(t *testing.T) {
 	if refs := w.git(other, "for-each-ref"); refs != "" {
 		t.Errorf("the other remote has %s", refs)
 	}
+	// An agent of this machine chooses where its commits go, and no more.
+	p.Confined = false
+	w.script(filepath.Join(other, "hooks/post-receive"), `echo "$0" >>"`+ran+`"`)
+	w.push(p, gitpush.Pushed, "main")
+	if lines, err := os.ReadFile(ran); err == nil {
+		t.Errorf("of an agent on this machine these ran:\n%s", lines)
+	}
+	if refs := w.git(other, "rev-parse", "main"); refs != commit {
+		t.Errorf("the other remote has %s", refs)
+	}
 	// The configuration is one that runs programs, if it is used.
 	w.git(w.repo, "config", "--unset", "remote.origin.vcs")
-	p.Confined = false
-	p.Push(t.Context())
-	if _, err := os.Stat(ran); err != nil {
-		t.Errorf("the test has no teeth: %v", err)
+	cmd := exec.Command("git", "push")
+	cmd.Dir, cmd.Env = w.repo, w.env
+	if cmd.Run(); !there(ran) {
+		t.Error("the test has no teeth")
+	}
+}
+
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// A repository that calls itself a partial clone has git ask a program for the
+// commit that is missing: not on this machine.
+func TestPartialCloneFetchesNothing(t *testing.T) {
+	for _, inContainer := range []bool{true, false} {
+		w, p := confined(t)
+		p.Confined = inContainer
+		w.commit()
+		ran := filepath.Join(t.TempDir(), "ran")
+		config := "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tpartialClone = evil\n" +
+			"[remote \"evil\"]\n\turl = .\n\tpromisor = true\n\tuploadpack = \"id > '" + ran + "'; true\"\n[remote \"origin\"]\n\turl = " + p.Remote + "\n"
+		git := filepath.Join(w.repo, ".git")
+		if err := errors.Join(os.WriteFile(git+"/config", []byte(config), 0o644), os.WriteFile(git+"/refs/heads/main", []byte(strings.Repeat("1", 40)+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		r := p.Push(t.Context())
+		if r.Status == gitpush.Pushed || there(ran) {
+			t.Errorf("confined %v: %v, and the program ran: %v", inContainer, r, there(ran))
+		}
 	}
 }
 
@@ -279,6 +328,24 @@ func TestConfinedPushesNothingOfOthers(t *testing.T) {
 		"some objects are a link": func(w *world, git string) error {
 			return os.Symlink(w.remote+"/objects", git+"/objects/zz")
 		},
+		"one object is a link": func(w *world, git string) error {
+			hash := w.git(w.repo, "rev-parse", "HEAD")
+			file := git + "/objects/" + hash[:2] + "/" + hash[2:]
+			return errors.Join(os.Rename(file, w.remote+"/theirs"), os.Symlink(w.remote+"/theirs", file))
+		},
+		"a directory of objects is a link": func(w *world, git string) error {
+			hash := w.git(w.repo, "rev-parse", "HEAD")
+			dir := git + "/objects/" + hash[:2]
+			return errors.Join(os.Rename(dir, w.remote+"/theirs"), os.Symlink(w.remote+"/theirs", dir))
+		},
+		"a pack is a link": func(w *world, git string) error {
+			w.git(w.repo, "gc", "--quiet")
+			packs, err := filepath.Glob(git + "/objects/pack/*.pack")
+			for _, pack := range packs {
+				err = errors.Join(err, os.Rename(pack, w.remote+"/theirs"), os.Symlink(w.remote+"/theirs", pack))
+			}
+			return err
+		},
 	} {
 		t.Run(what, func(t *testing.T) {
 			w, p := confined(t)
@@ -287,6 +354,37 @@ func TestConfinedPushesNothingOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.push(p, gitpush.Refused, "")
+			if refs := w.git(w.remote, "for-each-ref"); refs != "" {
+				t.Errorf("the remote has %s", refs)
+			}
 		})
+	}
+}
+
+// A store that a push left behind follows what the repository has.
+func TestStoreFollows(t *testing.T) {
+	w, p := confined(t)
+	first := w.commit()
+	w.push(p, gitpush.Pushed, "main")
+	w.git(w.repo, "commit", "--quiet", "--allow-empty", "--amend", "-m", "other")
+	w.git(w.repo, "reflog", "expire", "--expire=now", "--all")
+	w.git(w.repo, "gc", "--quiet", "--prune=now")
+	w.push(p, gitpush.Failed, "rejected")
+	w.has(first)
+	files := func(top string) []string {
+		var all []string
+		err := fs.WalkDir(os.DirFS(top), ".", func(name string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() && (strings.HasSuffix(name, ".pack") || strings.HasSuffix(name, ".idx") || len(name) == 41) {
+				all = append(all, name)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if here, there := files(filepath.Join(p.Store, "objects")), files(filepath.Join(w.repo, ".git/objects")); len(here) == 0 || !slices.Equal(here, there) {
+		t.Errorf("the store has %v, the repository %v", here, there)
 	}
 }

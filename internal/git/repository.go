@@ -1,0 +1,164 @@
+package git
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// Repository is where the parts of a repository are.
+type Repository struct {
+	Top    string // the working tree; "" where none is meant
+	Dir    string // the git directory of this tree
+	Common string // the one that all trees of the repository share
+}
+
+// maxSmall bounds the files of a git directory that have one line.
+const maxSmall = 64 << 10
+
+// Find finds the repository around a directory, from its files alone:
+// fault.NotFound where there is none.
+func Find(dir string) (Repository, error) {
+	for top := dir; ; top = filepath.Dir(top) {
+		_, err := os.Lstat(filepath.Join(top, ".git"))
+		switch {
+		case err == nil:
+			return At(top)
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission):
+			return Repository{}, fault.Errorf(fault.KindOf(err), "find the git repository of %s: %w", dir, err)
+		case top == filepath.Dir(top):
+			return Repository{}, fault.Errorf(fault.NotFound, "%s is in no git repository", dir)
+		}
+	}
+}
+
+// At returns the repository whose working tree is top.
+func At(top string) (Repository, error) {
+	r := Repository{Top: top, Dir: filepath.Join(top, ".git")}
+	info, err := os.Stat(r.Dir)
+	if err == nil && !info.IsDir() {
+		var text string
+		text, err = line(r.Dir)
+		to, ok := strings.CutPrefix(text, "gitdir: ")
+		if err == nil && !ok {
+			err = errors.New("it names no git directory")
+		}
+		r.Dir = below(top, to)
+	}
+	if err == nil {
+		r.Common, err = common(r.Dir)
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return r, fault.Errorf(fault.KindOf(err), "read the git repository %s: %w", filepath.Join(top, ".git"), err)
+	}
+	return r, nil
+}
+
+// check reports what a repository lacks.
+func (r Repository) check() error {
+	for _, name := range []string{"objects", "refs"} {
+		if info, err := os.Stat(filepath.Join(r.Common, name)); err != nil {
+			return err
+		} else if !info.IsDir() {
+			return fault.Errorf(fault.Storage, "%s is no directory", filepath.Join(r.Common, name))
+		}
+	}
+	_, err := r.head()
+	return err
+}
+
+// common is the git directory that one of a worktree belongs to; another one
+// is its own.
+func common(dir string) (string, error) {
+	to, err := line(filepath.Join(dir, "commondir"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return dir, nil
+	}
+	return below(dir, to), err
+}
+
+// line reads a file of one line.
+func line(path string) (string, error) {
+	raw, err := atomicfile.Read(path, maxSmall)
+	return strings.TrimRight(string(raw), "\r\n"), err
+}
+
+func below(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// Head is what is checked out: a branch, or a commit.
+type Head struct {
+	Ref    string // such as refs/heads/main; "" for none
+	Commit string // where Ref is ""
+}
+
+// Branch is the name of the branch, "" for none.
+func (h Head) Branch() string {
+	name, ok := strings.CutPrefix(h.Ref, "refs/heads/")
+	if !ok {
+		return ""
+	}
+	return name
+}
+
+func (h Head) String() string {
+	if h.Ref == "" {
+		return h.Commit
+	}
+	return "ref: " + h.Ref
+}
+
+var (
+	refName    = regexp.MustCompile(`^refs(/[^/\x00-\x20\x7f~^:?*\[\\]+)+$`)
+	commitName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+)
+
+// isRef reports whether a name is one of a reference: it stays below refs.
+func isRef(name string) bool {
+	bad := func(part string) bool {
+		return strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") || strings.Contains(part, "..")
+	}
+	return len(name) < 1000 && refName.MatchString(name) && !slices.ContainsFunc(strings.Split(name, "/"), bad)
+}
+
+// parseHead reads the text of a HEAD.
+func parseHead(text string) (Head, error) {
+	text = strings.TrimRight(text, " \r\n")
+	if ref, ok := strings.CutPrefix(text, "ref:"); ok && isRef(strings.TrimLeft(ref, " ")) {
+		return Head{Ref: strings.TrimLeft(ref, " ")}, nil
+	}
+	if commitName.MatchString(text) {
+		return Head{Commit: text}, nil
+	}
+	return Head{}, fault.Errorf(fault.Storage, "%.100q is no HEAD", text)
+}
+
+// head reads what is checked out.
+func (r Repository) head() (Head, error) { return HeadOf(r.Dir) }
+
+// HeadOf reads what is checked out in the tree of a git directory.
+func HeadOf(dir string) (Head, error) {
+	path := filepath.Join(dir, "HEAD")
+	if to, err := os.Readlink(path); err == nil && isRef(to) { // as git once made them
+		return Head{Ref: to}, nil
+	}
+	text, err := line(path)
+	if err != nil {
+		return Head{}, err
+	}
+	return parseHead(text)
+}
