@@ -82,7 +82,7 @@ func TestExampleLoadsAndNeedsNoAccount(t *testing.T) {
 
 func TestEveryPresetLoads(t *testing.T) {
 	for _, want := range []string{"claude", "codex", "copilot", "gemini", "opencode", "cursor", "amp", "pi", "qwen", "shell"} {
-		w := load(t, write(t, map[string]string{"den.yaml": "agents: [{name: a, provider: " + want + ", model: m}]"}))
+		w := load(t, write(t, map[string]string{"den.yaml": "agents: [{name: a, provider: " + want + ", model: m" + map[string]string{"amp": ", approval: edits", "pi": ", approval: bypass"}[want] + "}]"}))
 		if len(w.Agents[0].StartCommand) == 0 || w.Agents[0].Origin("start_command").Preset != want {
 			t.Errorf("%s: %+v", want, w.Agents[0])
 		}

@@ -2,7 +2,8 @@ package workspace
 
 // overlay lays top over base and returns the result; neither is changed.
 // Tables merge key by key, `args` appends, all else replaces. A layer that
-// names a command drops the arguments below it: they belong to another one.
+// names a command drops the arguments below it, and what they would be for each
+// approval: they belong to another one.
 func overlay(base, top *node) *node {
 	if base == nil || top == nil || base.kind != tableNode || top.kind != tableNode {
 		if top == nil {
@@ -14,6 +15,7 @@ func overlay(base, top *node) *node {
 	merged.origin = top.origin
 	if top.get("start_command") != nil {
 		merged.remove("args")
+		merged.remove("approval_modes")
 	}
 	for _, e := range top.entries {
 		below := merged.get(e.key)

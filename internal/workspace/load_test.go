@@ -121,7 +121,7 @@ func TestBothFormatsAreOneSchema(t *testing.T) {
 
 func checkOne(t *testing.T, a *workspace.Agent) {
 	t.Helper()
-	if got := a.Argv(); !slices.Equal(got, []string{"claude", "--dangerously-skip-permissions", "--verbose", "--model", "x"}) {
+	if got := a.Argv(); !slices.Equal(got, []string{"claude", "--permission-mode", "default", "--verbose", "--model", "x"}) {
 		t.Errorf("Argv = %q", got)
 	}
 	want := map[string]string{"A": "preset", "B": "agent", "PORT": "80", "SHARED": "1"}

@@ -124,6 +124,8 @@ func (a *resolver) agent(n *node) Agent {
 	a.derive(merged, preset)
 	a.paths(merged)
 
+	a.approval(merged, preset)
+
 	var out Agent
 	decode(merged, &out, "an agent", a.report)
 	if out.Provider == "acp" && len(out.Channel.ACPCommand) > 0 {

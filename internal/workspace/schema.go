@@ -142,6 +142,12 @@ type Agent struct {
 	Worktree        bool          `key:"worktree"`      // it works in a git worktree of its own, not in Dir
 	WorktreeBase    string        `key:"worktree_base"` // what that begins with; "" for the branch that is checked out in Dir
 
+	// Approval is what the agent asks about before it does it: ApprovalAsk,
+	// ApprovalEdits or ApprovalBypass; "" where its own command line decides.
+	// What its preset has for it is in Args and Env, and ApprovalModes are empty.
+	Approval      string        `key:"approval"`
+	ApprovalModes ApprovalModes `key:"approval_modes"`
+
 	Hints   Hints          `key:",inline"`
 	Pool    *Pool          `key:"pool"` // or nil: one agent, not a pool
 	Restart Restart        `key:"restart"`
@@ -190,6 +196,22 @@ type Hints struct {
 	SessionSetupScript     string      `key:"session_setup_script"`
 	OverlayDir             string      `key:"overlay_dir"`
 	CopyFiles              []CopyEntry `key:"copy_files"`
+}
+
+// ApprovalModes are what a preset has for each word of `approval`.
+type ApprovalModes struct {
+	Ask    *ApprovalMode `key:"ask"` // or nil, as the others, where the program cannot do that
+	Edits  *ApprovalMode `key:"edits"`
+	Bypass *ApprovalMode `key:"bypass"`
+	Cannot Env           `key:"cannot"` // why not, by word
+	Also   []string      `key:"also"`   // options and settings that are part of no mode, and decide what is asked
+}
+
+// An ApprovalMode is how a program is told one word of `approval`.
+type ApprovalMode struct {
+	Args []string `key:"args"`
+	Env  Env      `key:"env"`
+	Same []string `key:"same"` // "--option", "--option=value" or "setting=value": each means this mode, too
 }
 
 // A CopyEntry is a file or directory that is put into the work directory.

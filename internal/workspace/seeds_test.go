@@ -75,7 +75,7 @@ func TestChannelExampleLoadsUnchanged(t *testing.T) {
 		a.Channel.Model != "claude-opus-4-6" || a.Channel.Thinking != "medium" || !slices.Equal(a.Channel.Channels, []string{"#general"}) {
 		t.Errorf("%+v", a)
 	}
-	if got := codex.Argv(); !slices.Equal(got, []string{"codex", "--dangerously-bypass-approvals-and-sandbox", "--model", "o3"}) {
+	if got := codex.Argv(); !slices.Equal(got, []string{"codex", "--model", "o3"}) {
 		t.Errorf("codex: %q", got)
 	}
 	if got := cline.Argv(); !slices.Equal(got, []string{"cline", "--acp"}) || cline.Channel.Model != "anthropic/claude-sonnet-4-6" {

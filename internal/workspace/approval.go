@@ -1,0 +1,132 @@
+package workspace
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// What an agent asks a person about before it does it: the same words for every
+// vendor.
+const (
+	ApprovalAsk    = "ask"    // edits and commands, except what its program takes for harmless
+	ApprovalEdits  = "edits"  // commands; it edits files in its directory unasked
+	ApprovalBypass = "bypass" // nothing
+)
+
+var approvals = []string{ApprovalAsk, ApprovalEdits, ApprovalBypass}
+
+// ownCommandLine is where the approval of an agent comes from whose command is
+// not a preset's.
+var ownCommandLine = Origin{Derived: "decided by its own command line"}
+
+// approval puts what the agent's preset has for its `approval` before its
+// arguments and into its variables. Where no preset has anything, the agent's
+// own command line decides. What an agent that is driven by a protocol asks is
+// decided by den's policy.
+func (a *resolver) approval(merged *node, preset string) {
+	var modes ApprovalModes
+	var from Origin
+	if n := merged.get("approval_modes"); n != nil {
+		decode(n, &modes, "approval_modes", a.report)
+		from = n.origin
+		merged.remove("approval_modes")
+	}
+	said, name := merged.get("approval"), nameOf(merged)
+	if said.kind != scalarNode {
+		return // decode says what is wrong
+	}
+	if message := notOneOf("approval", said.text, approvals); message != "" {
+		a.report.add(whereSaid(said, merged), "agent '%s': %s", name, message)
+		return
+	}
+	backend := merged.get("agent")
+	switch {
+	case backend != nil && backend.text != "script":
+		checkOptions(merged.get("options"), builtinModes(backend.text), name, a.report)
+	case modes.none():
+		if said.origin.File != "" && said != a.tree.get("defaults").get("approval") {
+			a.report.add(said.origin, "agent '%s': 'approval' is for presets of coding agents: what this agent asks is decided by its own command line", name)
+		}
+		merged.set("approval", newScalar(toldBy(merged), ownCommandLine))
+	case modes.of(said.text) == nil:
+		a.report.add(whereSaid(said, merged), "agent '%s': %s cannot do approval = \"%s\"%s: write approval = %s", name, preset, said.text, because(modes.Cannot[said.text]), modes.words())
+	default:
+		modes.checkOwn(merged, name, a.report)
+		modes.of(said.text).lay(merged, from)
+	}
+}
+
+func nameOf(merged *node) string {
+	if n := merged.get("name"); n != nil {
+		return n.text
+	}
+	return ""
+}
+
+// whereSaid is the line of `approval`, or that of the agent where it is den's
+// default.
+func whereSaid(said, merged *node) Origin {
+	if said.origin.File != "" {
+		return said.origin
+	}
+	return merged.origin
+}
+
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+func (m ApprovalModes) of(word string) *ApprovalMode { // or nil
+	return map[string]*ApprovalMode{ApprovalAsk: m.Ask, ApprovalEdits: m.Edits, ApprovalBypass: m.Bypass}[word]
+}
+
+func (m ApprovalModes) none() bool { return m.Ask == nil && m.Edits == nil && m.Bypass == nil }
+
+// words are those that the program can do, quoted, for messages.
+func (m ApprovalModes) words() string {
+	var can []string
+	for _, word := range approvals {
+		if m.of(word) != nil {
+			can = append(can, `"`+word+`"`)
+		}
+	}
+	return strings.Join(can, " or ")
+}
+
+// builtinModes are those of a preset of den's own.
+func builtinModes(preset string) ApprovalModes {
+	var modes ApprovalModes
+	if n := builtin().get("providers").get(preset).get("approval_modes"); n != nil {
+		decode(n, &modes, "approval_modes", &report{}) // den's own file: a test reads all of it
+	}
+	return modes
+}
+
+// lay puts the mode's arguments before the agent's own, and its variables among
+// them.
+func (m *ApprovalMode) lay(merged *node, at Origin) {
+	if len(m.Args) > 0 {
+		args := &node{kind: listNode, origin: at}
+		for _, word := range m.Args {
+			args.items = append(args.items, newScalar(word, at))
+		}
+		if own := merged.get("args"); own != nil && own.kind == listNode {
+			args.items = append(args.items, own.items...)
+		}
+		merged.set("args", args)
+	}
+	if len(m.Env) > 0 {
+		env := &node{kind: tableNode, origin: at}
+		if own := merged.get("env"); own != nil {
+			env = own.clone()
+		}
+		for _, key := range slices.Sorted(maps.Keys(m.Env)) {
+			env.set(key, newScalar(m.Env[key], at))
+		}
+		merged.set("env", env)
+	}
+}
