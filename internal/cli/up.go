@@ -72,6 +72,7 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 	for _, warning := range ws.Warnings {
 		fmt.Fprintf(a.stderr, "warning: %s\n", warning)
 	}
+	a.tellApprovals(ws)
 	if err := a.checkTrust(ctx, p, ws, o.trust); err != nil {
 		return err
 	}
@@ -108,6 +109,15 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 		}
 		fmt.Fprintf(w, "the keeper of %s runs, with %d %s\n", ps.Workspace, len(ps.Agents), agents)
 	})
+}
+
+// tellApprovals names the agents that nobody is asked about.
+func (a *app) tellApprovals(ws *workspace.Workspace) {
+	for _, ag := range ws.Agents {
+		if ag.Approval == workspace.ApprovalBypass {
+			fmt.Fprintf(a.stderr, "%s: bypasses all permission questions (approval = \"bypass\", %s)\n", oneLine(ag.Name, 60), ag.Origin("approval"))
+		}
+	}
 }
 
 // workspaceToStart loads the workspace's file. In a cluster's pod the keeper

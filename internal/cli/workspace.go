@@ -145,27 +145,39 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 		to.line(span{"the workspace goes down", warning})
 	}
 	trees := slices.ContainsFunc(ps.Agents, func(s keeper.AgentStatus) bool { return s.Worktree != nil })
-	rows := [][]span{withTree(trees, header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "ATTENTION", "SESSION", "WHY"), span{"WORKTREE", faint})}
+	approvals := slices.ContainsFunc(ps.Agents, func(s keeper.AgentStatus) bool { return s.Approval != "" && s.Approval != workspace.ApprovalAsk })
+	rows := [][]span{withColumn(approvals, withColumn(trees, header("AGENT", "WANTED", "ACTUAL", "FOR", "RESTARTS", "STATE", "ATTENTION", "SESSION", "WHY"), span{"WORKTREE", faint}), span{"APPROVAL", faint})}
 	for _, s := range ps.Agents {
 		session := s.Session
 		if s.DenSession != "" {
 			session = s.DenSession // what 'den attach' and all others take
 		}
-		rows = append(rows, withTree(trees, []span{
+		rows = append(rows, withColumn(approvals, withColumn(trees, []span{
 			{s.Name, strong}, {text: s.Wanted}, {s.Actual, actualStyle(s.Actual)}, {text: formatAge(now.Sub(s.Since))},
 			{text: fmt.Sprint(s.Restarts)}, {cmp.Or(s.State, "-"), stateStyle(s.State)}, attentionSpan(s.Attention), {text: session}, {text: whyText(s)},
-		}, treeSpan(s.Worktree)))
+		}, treeSpan(s.Worktree)), approvalSpan(s.Approval)))
 	}
 	to.table(rows)
 }
 
-// withTree puts the column of worktrees before the last one, where some agent
-// has one.
-func withTree(shown bool, row []span, tree span) []span {
+// withColumn puts a column before the last one, where it is shown: that of
+// worktrees where some agent has one, that of approvals where some agent does not
+// ask about everything.
+func withColumn(shown bool, row []span, cell span) []span {
 	if !shown {
 		return row
 	}
-	return slices.Insert(row, len(row)-1, tree)
+	return slices.Insert(row, len(row)-1, cell)
+}
+
+func approvalSpan(approval string) span {
+	switch approval {
+	case "":
+		return span{"-", faint}
+	case workspace.ApprovalBypass:
+		return span{approval, warning}
+	}
+	return span{text: approval}
 }
 
 func treeSpan(t *keeper.Tree) span {

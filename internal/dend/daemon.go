@@ -72,6 +72,8 @@ type member struct {
 	tree  worktree.Place // its own git worktree, or zero
 	kind  string         // of its session's provider
 	box   string         // of the provider of the container beside its session, or ""
+
+	approval string // what it asks about; see workspace.Agent
 }
 
 // kinds are the providers in which the agent has sessions, all of one name.

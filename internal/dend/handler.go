@@ -348,7 +348,7 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 		if m, ok := named[s.Name]; ok {
 			s.Nudges = m.PendingNudges()
 			showState(&s, m.LastState())
-			s.Worktree = d.trees.of(m)
+			s.Worktree, s.Approval = d.trees.of(m), m.approval
 			if s.Session == m.SessionName() && s.Provider == m.Provider() {
 				s.DenSession = m.DenSession()
 			}

@@ -72,7 +72,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 		return member{}, err
 	}
 	turns.follow(name, m.DenSession, queue.LastHanded)
-	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box}, nil
+	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box, approval: single.Approval}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no

@@ -43,7 +43,7 @@ func PermissionDir(stateDir string) string { return filepath.Join(stateDir, "per
 // Policy is what decides the requests of the agent whose state is in a
 // directory.
 func (c Config) Policy(stateDir, home string) permission.Settings {
-	return permission.Settings{Dir: c.Dir, Home: home, Rules: c.Permissions, Protected: append([]string{stateDir}, c.Protected...)}
+	return permission.Settings{Dir: c.Dir, Home: home, Rules: c.Permissions, Bypass: c.Bypass, Protected: append([]string{stateDir}, c.Protected...)}
 }
 
 // ask decides what the agent asks for.

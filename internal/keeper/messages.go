@@ -151,6 +151,10 @@ type AgentStatus struct {
 	// the keeper is of an earlier version.
 	Attention attention.Attention `json:"attention,omitzero"`
 
+	// Approval is what it asks about before it does it: ask, edits or bypass;
+	// empty where its own command line decides.
+	Approval string `json:"approval,omitempty"`
+
 	// Worktree is the agent's own, where it has one that was looked at.
 	Worktree *Tree `json:"worktree,omitempty"`
 }

@@ -33,17 +33,27 @@ func (p places) byDefault(u use) (Outcome, string) {
 }
 
 func (p places) fileByDefault(u use) (Outcome, string) {
-	rel, ok := inside(p.dir, u.file.real)
+	_, ok := inside(p.dir, u.file.real)
 	switch {
 	case !ok:
 		return Ask, fmt.Sprintf("'%s' is outside the agent's directory", u.file.given)
 	case u.kind == Read:
 		return Allow, "it reads in the agent's directory"
-	}
-	for _, name := range split(strings.ToLower(rel)) {
-		if slices.Contains(sensitive, name) {
-			return Ask, fmt.Sprintf("'%s' decides what runs or what is allowed", u.file.given)
-		}
+	case p.decisive(u):
+		return Ask, fmt.Sprintf("'%s' decides what runs or what is allowed", u.file.given)
 	}
 	return Allow, "it edits in the agent's directory"
+}
+
+// decisive reports whether a use changes a file that decides what runs or what
+// is allowed.
+func (p places) decisive(u use) bool {
+	if u.file == nil || u.kind == Read {
+		return false
+	}
+	name := u.file.real
+	if rel, ok := inside(p.dir, name); ok {
+		name = rel
+	}
+	return slices.ContainsFunc(split(strings.ToLower(name)), func(part string) bool { return slices.Contains(sensitive, part) })
 }

@@ -15,6 +15,9 @@ type Settings struct {
 	Dir   string // the agent's directory, absolute
 	Home  string // the home directory of its user, for '~'; or ""
 	Rules []Rule
+	// Bypass allows what no rule decides, except a change of a file that decides
+	// what runs or what is allowed. A question for a person stays one.
+	Bypass bool
 	// Protected are absolute paths that the agent must never change whatever
 	// the rules say: den's own state, in which its permissions are.
 	Protected []string
@@ -124,6 +127,9 @@ func (p *Policy) part(tool string, u use) (part Part, decided bool) {
 	}
 	if part.Outcome == "" && !u.forbidOnly {
 		part.Outcome, part.Why = p.places.byDefault(u)
+		if part.Outcome == Ask && p.settings.Bypass && u.kind != Question && !p.places.decisive(u) {
+			part.Outcome, part.Why = Allow, "the agent's approval is \"bypass\""
+		}
 	}
 	return part, part.Outcome != ""
 }

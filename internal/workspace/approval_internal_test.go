@@ -129,7 +129,10 @@ func TestOwnArgumentsDoNotContradict(t *testing.T) {
 				t.Errorf("%s with %q: %v", name, args, err)
 			}
 		}
-		for _, key := range modes.variables() {
+		for _, key := range modes.names() {
+			if strings.HasPrefix(key, "-") {
+				continue
+			}
 			if _, err := loadText("/w/den.toml", fmt.Sprintf("[defaults]\nenv = { %s = 'x' }\n[[agents]]\nname = 'a'\nprovider = '%s'\n", key, name)); err == nil || !strings.Contains(err.Error(), "den.toml:2: agent 'a': 'env' has "+key) {
 				t.Errorf("%s with %s: %v", name, key, err)
 			}
@@ -150,6 +153,7 @@ func TestContradictionNamesTheKey(t *testing.T) {
 		"provider: codex, args: [-c, 'approval_policy=\"never\"']":            `write approval = "bypass" instead`,
 		"provider: gemini, args: [-y]":                                        `write approval = "bypass" instead`,
 		"provider: opencode, env: {OPENCODE_PERMISSION: '{\"*\":\"allow\"}'}": `'env' has OPENCODE_PERMISSION: write approval = "bypass" instead`,
+		"provider: copilot, env: {COPILOT_ALLOW_ALL: \"true\"}":               `write approval = "bypass" instead`,
 		"provider: claude, approval: always":                                  `'approval' is 'always'; it must be one of ask, edits, bypass`,
 		"provider: claude, approval: [ask]":                                   `'approval' must be text, not a list`,
 		"start_command: claude, approval: ask":                                `'approval' is for presets of coding agents: what this agent asks is decided by its own command line`,

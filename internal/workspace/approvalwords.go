@@ -24,9 +24,11 @@ func (m ApprovalModes) checkOwn(merged *node, name string, r *report) {
 			refuse(args.items[i].origin, "args", word, spelled(texts(args)[i:]))
 		}
 	}
-	for _, key := range m.variables() {
-		if own := merged.get("env").get(key); own != nil {
-			refuse(own.origin, "env", key, []string{bare(key + "=" + own.text)})
+	if env := merged.get("env"); env != nil {
+		for _, e := range env.entries {
+			if slices.Contains(m.names(), e.key) {
+				refuse(e.value.origin, "env", e.key, []string{bare(e.key + "=" + e.value.text)})
+			}
 		}
 	}
 }
@@ -148,7 +150,7 @@ func (m ApprovalModes) decides(word string) bool {
 	})
 }
 
-// names are the options and settings of all modes.
+// names are the options, settings and variables of all modes.
 func (m ApprovalModes) names() []string {
 	names := slices.Clone(m.Also)
 	for _, word := range approvals {
@@ -156,21 +158,10 @@ func (m ApprovalModes) names() []string {
 		if mode == nil {
 			continue
 		}
-		for _, one := range slices.Concat((&ApprovalMode{Args: mode.Args}).told(), mode.Same) {
+		for _, one := range slices.Concat((&ApprovalMode{Args: mode.Args}).told(), mode.Same, slices.Collect(maps.Keys(mode.Env))) {
 			parts := strings.Split(one, "=")
 			names = append(names, parts[max(0, len(parts)-2)]) // "-c=setting=value": the setting
 		}
 	}
 	return names
-}
-
-// variables are those of all modes.
-func (m ApprovalModes) variables() []string {
-	all := map[string]string{}
-	for _, word := range approvals {
-		if mode := m.of(word); mode != nil {
-			maps.Copy(all, mode.Env)
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
 }

@@ -93,9 +93,9 @@ func checkLines(t *testing.T, n *node, path string, lines map[string]int, text [
 // exampleText is the example without its directory's name filled in.
 func exampleText(t testing.TB) string {
 	t.Helper()
-	text, err := exampleFiles.ReadFile("example.toml")
+	text, err := Example("", "w", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return text
 }

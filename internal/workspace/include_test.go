@@ -63,6 +63,23 @@ func TestFindWalksUp(t *testing.T) {
 	}
 }
 
+// Beside an installed claude, the examples have an agent that asks.
+func TestExamplesAsk(t *testing.T) {
+	for _, name := range []string{"shells", "team"} {
+		text, err := workspace.Example(name, "w", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := load(t, write(t, map[string]string{"den.toml": text})).Agent("coder")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(a.Argv(), " "); a.Approval != workspace.ApprovalAsk || a.Origin("approval").File == "" || !a.IsMind() && got != "claude --permission-mode default" {
+			t.Errorf("%s: %q from %v: %s", name, a.Approval, a.Origin("approval"), got)
+		}
+	}
+}
+
 func TestExampleLoadsAndNeedsNoAccount(t *testing.T) {
 	text, err := workspace.Example("", "my dir", false)
 	if err != nil {

@@ -195,6 +195,9 @@ func (u *ui) drawWhy(width, most int) []string {
 	x := all[u.agents.at()]
 	lines := []string{faint.Render(strings.Repeat("─", width))}
 	text := plain(x.Name + ": " + x.Why)
+	if x.Bypasses {
+		text += " · bypasses all permission questions"
+	}
 	if x.Tree != nil {
 		text += " · " + plain(x.Tree.text())
 	}
@@ -261,6 +264,14 @@ func (t *Tree) text() string {
 	return fmt.Sprintf("worktree %s, %d ahead, %d dirty", t.Branch, t.Ahead, t.Dirty)
 }
 
+// bypassing is the mark of an agent that asks nobody.
+func bypassing(x Agent) string {
+	if !x.Bypasses {
+		return ""
+	}
+	return "! bypass · "
+}
+
 func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
 	mark, style := u.agents.sign(x)
 	since, restarts := "", ""
@@ -270,7 +281,7 @@ func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
 	if x.Restarts > 0 {
 		restarts = fmt.Sprint(x.Restarts)
 	}
-	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(x.Tree.short()), plain(x.Why))
+	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(x.Tree.short()), bypassing(x)+plain(x.Why))
 	if chosen {
 		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), c.name)+rest, width))
 	}

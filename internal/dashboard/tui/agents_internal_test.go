@@ -42,6 +42,29 @@ func TestWorktreesOfAgents(t *testing.T) {
 	}
 }
 
+// An agent that asks nobody is marked, in the table and above its screen.
+func TestAgentsThatBypass(t *testing.T) {
+	u := newSample(120, 24)
+	u.Update(listMsg{sample()})
+	w := crew()
+	u.Update(agentsMsg{workspace: w})
+	if text := ansi.Strip(u.draw()); strings.Contains(text, "bypass") {
+		t.Errorf("nobody bypasses anything:\n%s", text)
+	}
+	w.Agents[0].Bypasses = true
+	if text := ansi.Strip(u.draw()); !strings.Contains(text, "agent  bypasses permission questions") {
+		t.Errorf("no mark above the screen:\n%s", text)
+	}
+	press(u, "w")
+	checkLines(t, u, "with a mark")
+	text := ansi.Strip(u.draw())
+	for _, want := range []string{"! bypass · as configured", "writer: as configured · bypasses all permission questions"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
 func TestAgentsOfTheWorkspace(t *testing.T) {
 	u := newSample(80, 24)
 	press(u, "w")

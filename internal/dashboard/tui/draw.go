@@ -161,6 +161,9 @@ func (u *ui) drawTitle(width, height int) string {
 	} else if x != nil {
 		left += faint.Render("  agent")
 	}
+	if x := u.agents.of(s); x != nil && x.Bypasses {
+		left += warn.Render("  bypasses permission questions")
+	}
 	left += faint.Render("  " + plain(strings.Join(s.Command, " ")))
 	return ends(left, u.drawPlace(width, height), width)
 }

@@ -26,6 +26,7 @@ type Agent struct {
 	Restarts int
 	Since    time.Time // of the actual state, or zero
 	Tree     *Tree     // its git worktree, or nil
+	Bypasses bool      // it asks nobody before it edits or runs
 }
 
 // Tree is how the git worktree of an agent is.

@@ -2,7 +2,7 @@
 // and why.
 
 import { talkAddress } from "./talk.js";
-import { $, age, el, shortName, treeText, visible } from "./words.js";
+import { $, age, bypassMark, el, shortName, treeText, visible } from "./words.js";
 
 const tones = { running: "good", starting: "busy", stopping: "busy", quarantined: "bad", unknown: "bad" };
 
@@ -45,7 +45,7 @@ export class Agents {
     const talk = a.mind ? el("a.talk-link", { href: talkAddress(a.name), textContent: "conversation" }) : null;
     const actual = el("td.actual", {}, el("i.dot", { "data-tone": tones[a.actual] ?? "over" }), a.actual);
     const since = Date.parse(a.since);
-    return el("tr", { "data-need": need }, el("th", { scope: "row" }, name, talk), el("td.needs", {}, need ? el("span.need", { "data-state": need, textContent: need }) : ""), el("td.wanted", { textContent: a.wanted, "data-met": a.wanted === a.actual }), actual,
+    return el("tr", { "data-need": need }, el("th", { scope: "row" }, name, ...bypassMark(a), talk), el("td.needs", {}, need ? el("span.need", { "data-state": need, textContent: need }) : ""), el("td.wanted", { textContent: a.wanted, "data-met": a.wanted === a.actual }), actual,
       ...(trees ? [el("td.tree", { textContent: treeText(a.worktree), title: a.worktree?.path ?? "" })] : []),
       el("td.why", {}, asks ? el("b.asks", {}, visible(asks)) : a.why),
       el("td.number.restarts", { textContent: a.restarts || "" }), el("td.number", { textContent: since > 0 ? age((now - since) * 1e6) : "" }));

@@ -9,7 +9,7 @@ import { Pin } from "./pin.js";
 import { Screen } from "./screen.js";
 import { talkAddress } from "./talk.js";
 import { Timeline } from "./timeline.js";
-import { $, clock, el, ending, isActive, lived, shortName, span, tone, treeText, waitsForYou, wall } from "./words.js";
+import { $, bypassMark, clock, el, ending, isActive, lived, shortName, span, tone, treeText, waitsForYou, wall } from "./words.js";
 import { Latest, ask, save } from "./wire.js";
 
 const speeds = [1, 2, 4, 8, 16];
@@ -124,7 +124,7 @@ export class Stage {
     $("facts").replaceChildren(...facts.map(([k, v]) => el("div", {}, el("dt", { textContent: k }), el("dd", { textContent: v }))));
     const box = $("stage-agent");
     box.hidden = !agent;
-    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), el("span", { textContent: agent.wanted === agent.actual ? agent.actual : `${agent.actual}, wanted ${agent.wanted}` }),
+    if (agent) box.replaceChildren(el("b", { textContent: `agent ${agent.name}` }), ...bypassMark(agent), el("span", { textContent: agent.wanted === agent.actual ? agent.actual : `${agent.actual}, wanted ${agent.wanted}` }),
       ...(agent.worktree ? [el("span.tree", { textContent: treeText(agent.worktree), title: agent.worktree.path })] : []), el("span.why", { textContent: agent.why === "runs" ? "" : agent.why }),
       ...(agent.mind ? [el("a.asks", { href: talkAddress(agent.name), textContent: "Conversation" })] : []),
       ...(waits ? [el("a.asks", { href: "#/", textContent: waitsForYou(waits) })] : []));

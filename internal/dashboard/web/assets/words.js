@@ -125,6 +125,11 @@ export function visible(text) {
 
 export const $ = (id) => document.getElementById(id);
 
+// bypassMark is for an agent that asks nobody before it edits or runs.
+export function bypassMark(agent) {
+  return agent.approval === "bypass" ? [el("span.bypass", { textContent: "bypass", title: "bypasses all permission questions (approval = \"bypass\")" })] : [];
+}
+
 // treeText is an agent's git worktree in few words: its branch, the commits
 // that the base does not have, and the files that are not committed.
 export function treeText(t) {

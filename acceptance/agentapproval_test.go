@@ -1,0 +1,198 @@
+package acceptance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"den/internal/conversation"
+	"den/internal/keeper"
+	"den/internal/modelstub"
+	"den/internal/modelstub/realcli"
+)
+
+// An approvalAgent is a coding agent on a screen: how its model writes a file,
+// and settings of its own by which it would ask nothing.
+type approvalAgent struct {
+	write  func(file string) modelstub.Reply
+	lax    func(t *testing.T, h *realcli.Home)
+	cannot string // a word of `approval` that its preset refuses, or ""
+}
+
+func writeWith(tool, path, text string) func(string) modelstub.Reply {
+	return func(file string) modelstub.Reply {
+		return modelstub.Use(tool, mustJSON(map[string]string{path: file, text: "written\n"}))
+	}
+}
+
+var approvalAgents = map[string]approvalAgent{
+	"claude": {
+		write: writeWith("Write", "file_path", "content"),
+		lax: func(t *testing.T, h *realcli.Home) {
+			h.Write(t, ".claude/settings.json", []byte(`{"permissions":{"defaultMode":"bypassPermissions"},"skipDangerousModePermissionPrompt":true}`))
+		},
+	},
+	"codex": {
+		write: func(file string) modelstub.Reply {
+			return modelstub.Use("exec", mustJSON(fmt.Sprintf("text(await tools.apply_patch(%q))", "*** Begin Patch\n*** Add File: "+file+"\n+written\n*** End Patch\n")))
+		},
+		lax: func(t *testing.T, h *realcli.Home) {
+			config, err := os.ReadFile(filepath.Join(h.Dir, ".codex", "config.toml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Write(t, ".codex/config.toml", append([]byte("approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"), config...))
+		},
+		cannot: "edits",
+	},
+	"opencode": {
+		write: writeWith("write", "filePath", "content"),
+		lax: func(t *testing.T, h *realcli.Home) {
+			path := filepath.Join(h.Dir, ".config", "opencode", "opencode.json")
+			var config map[string]any
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = json.Unmarshal(text, &config)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			config["permission"] = map[string]any{"edit": "allow", "bash": map[string]string{"*": "allow", "touch *": "allow"}, "*": "allow"}
+			h.Write(t, ".config/opencode/opencode.json", []byte(mustJSON(config)))
+		},
+	},
+	"gemini": {
+		write: writeWith("write_file", "file_path", "content"),
+		lax: func(t *testing.T, h *realcli.Home) {
+			path := filepath.Join(h.Dir, ".gemini", "settings.json")
+			var config map[string]any
+			text, err := os.ReadFile(path)
+			if err == nil {
+				err = json.Unmarshal(text, &config)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			config["general"].(map[string]any)["defaultApprovalMode"] = "auto_edit"
+			h.Write(t, ".gemini/settings.json", []byte(mustJSON(config)))
+		},
+	},
+	"copilot": {
+		write: writeWith("create", "path", "file_text"),
+		lax:   func(*testing.T, *realcli.Home) {}, // it has none; COPILOT_ALLOW_ALL is the keeper's, below
+	},
+}
+
+// asked is what each word of `approval` has an agent ask about.
+var asked = map[string]struct{ write, run bool }{
+	"ask":    {write: true, run: true},
+	"edits":  {run: true},
+	"bypass": {},
+}
+
+// Real coding agents on their screens, started by their presets: what they ask
+// about is what `approval` says, and what was asked about has not happened. The
+// agent's own settings, which would allow everything, change nothing of it.
+func TestAgentApprovals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts coding agents, which takes seconds each")
+	}
+	for _, a := range stateAgents {
+		for _, word := range []string{"ask", "edits", "bypass"} {
+			if approvalAgents[a.name].cannot == word {
+				continue // internal/workspace tests that it is refused
+			}
+			t.Run(a.name+"/"+word, func(t *testing.T) { testApproval(t, a, word) })
+		}
+	}
+}
+
+func testApproval(t *testing.T, a stateAgent, word string) {
+	own := approvalAgents[a.name]
+	stub := modelstub.Start(t)
+	var h *realcli.Home
+	switch a.name {
+	case "opencode":
+		h = realcli.OpenCode(t, stub) // without the permissions of other tests
+	default:
+		h = a.home(t, stub)
+	}
+	own.lax(t, h)
+	says := func(text string) modelstub.Match {
+		return modelstub.All(modelstub.Is(text), modelstub.Offers(a.tool))
+	}
+	stub.When(says("write it"), own.write(filepath.Join(h.Work, "written")), modelstub.Say("That was it."))
+	// Not a command that some take for an edit, as claude does "touch"; and in
+	// codex' own sandbox.
+	run := strings.NewReplacer("touch %s", "truncate -s 1 ran", ", sandbox_permissions: 'require_escalated', justification: 'to try'", "").Replace(a.input)
+	stub.When(says("run it"), modelstub.Use(a.tool, run), modelstub.Say("That was it."))
+	stub.Always(modelstub.Contains(""), modelstub.Say("Well."))
+
+	config := fmt.Sprintf("[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\napproval = %q\n", a.name, a.name, h.Work, word)
+	if a.name == "gemini" {
+		config += "model = \"gemini-2.5-flash\"\n"
+	}
+	var env strings.Builder
+	writeEnv(&env, h)
+	k := keepWorkspace(t, a.name, h, config+env.String())
+	k.env = append(k.env, "COPILOT_ALLOW_ALL=true")
+	if out, errOut, code := k.try("up", "--wait", "-t", "2m"); code != 0 || (word == "bypass") != strings.Contains(errOut, a.name+": bypasses all permission questions") {
+		t.Fatalf("up: exit %d\n%s%s", code, out, errOut)
+	}
+	if got := k.status().Approval; got != word {
+		t.Errorf("ps says %q", got)
+	}
+	for _, step := range []struct {
+		text, file string
+		asks       bool
+	}{{"write it", "written", asked[word].write}, {"run it", "ran", asked[word].run}} {
+		out, errOut, code := k.try("agent", "ask", a.name, step.text, "--id", step.file, "-t", "2m")
+		for q := k.status().Question; code == 13 && q != nil && q.Kind != string(conversation.Permission); q = k.status().Question {
+			k.press(a.deny) // an offer of the vendor's
+			out, errOut, code = k.try("agent", "ask", a.name, step.text, "--id", step.file, "-t", "2m")
+		}
+		if code != 0 && code != 13 {
+			t.Fatalf("%s: exit %d\n%s%s", step.text, code, out, errOut)
+		}
+		_, err := os.Stat(filepath.Join(h.Work, step.file))
+		t.Logf("%s, %s: asked %v, done %v", word, step.text, code == 13, err == nil)
+		if (code == 13) != step.asks || (err == nil) == step.asks {
+			t.Errorf("%s: asked %v, done %v\n%s", step.text, code == 13, err == nil, k.screen())
+		}
+		if code == 13 {
+			k.press(a.deny)
+		}
+	}
+	k.do("down", "-t", "1m")
+	k.leavesNothing()
+}
+
+// press presses keys until the agent asks no more: agents ignore keys for a
+// moment after they have drawn a dialog.
+func (k *kept) press(chords []string) {
+	k.t.Helper()
+	for deadline := time.Now().Add(statePatience); ; time.Sleep(time.Second) {
+		s := k.status()
+		if s.State != string(conversation.Asking) {
+			return
+		}
+		if time.Now().After(deadline) {
+			k.t.Fatalf("it still asks\n%s", k.screen())
+		}
+		k.do(append([]string{"keys", s.DenSession}, chords...)...)
+	}
+}
+
+// status is what ps tells of the agent.
+func (k *kept) status() keeper.AgentStatus {
+	k.t.Helper()
+	var ps keeper.Ps
+	if err := json.Unmarshal([]byte(k.do("ps", "-j")), &ps); err != nil {
+		k.t.Fatal(err)
+	}
+	return ps.Agents[0]
+}
