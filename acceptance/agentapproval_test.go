@@ -18,9 +18,8 @@ import (
 // An approvalAgent is a coding agent on a screen: how its model writes a file,
 // and settings of its own by which it would ask nothing.
 type approvalAgent struct {
-	write  func(file string) modelstub.Reply
-	lax    func(t *testing.T, h *realcli.Home)
-	cannot string // a word of `approval` that its preset refuses, or ""
+	write func(file string) modelstub.Reply
+	lax   func(t *testing.T, h *realcli.Home)
 }
 
 func writeWith(tool, path, text string) func(string) modelstub.Reply {
@@ -33,7 +32,7 @@ var approvalAgents = map[string]approvalAgent{
 	"claude": {
 		write: writeWith("Write", "file_path", "content"),
 		lax: func(t *testing.T, h *realcli.Home) {
-			h.Write(t, ".claude/settings.json", []byte(`{"permissions":{"defaultMode":"bypassPermissions"},"skipDangerousModePermissionPrompt":true}`))
+			h.Write(t, ".claude/settings.json", []byte(`{"permissions":{"defaultMode":"bypassPermissions","disableAutoMode":"disable"},"skipDangerousModePermissionPrompt":true}`))
 		},
 	},
 	"codex": {
@@ -47,7 +46,6 @@ var approvalAgents = map[string]approvalAgent{
 			}
 			h.Write(t, ".codex/config.toml", append([]byte("approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n"), config...))
 		},
-		cannot: "edits",
 	},
 	"opencode": {
 		write: writeWith("write", "filePath", "content"),
@@ -103,9 +101,6 @@ func TestAgentApprovals(t *testing.T) {
 	}
 	for _, a := range stateAgents {
 		for _, word := range []string{"ask", "edits", "bypass"} {
-			if approvalAgents[a.name].cannot == word {
-				continue // internal/workspace tests that it is refused
-			}
 			t.Run(a.name+"/"+word, func(t *testing.T) { testApproval(t, a, word) })
 		}
 	}
@@ -126,11 +121,9 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 		return modelstub.All(modelstub.Is(text), modelstub.Offers(a.tool))
 	}
 	stub.When(says("write it"), own.write(filepath.Join(h.Work, "written")), modelstub.Say("That was it."))
-	// Not a command that some take for an edit, as claude does "touch"; and in
-	// codex' own sandbox.
-	run := strings.NewReplacer("touch %s", "truncate -s 1 ran", ", sandbox_permissions: 'require_escalated', justification: 'to try'", "").Replace(a.input)
+	// Not a command that some take for an edit, as claude does "touch".
+	run := strings.Replace(a.input, "touch %s", "truncate -s 1 ran", 1)
 	stub.When(says("run it"), modelstub.Use(a.tool, run), modelstub.Say("That was it."))
-	stub.Always(modelstub.Contains(""), modelstub.Say("Well."))
 
 	config := fmt.Sprintf("[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\napproval = %q\n", a.name, a.name, h.Work, word)
 	if a.name == "gemini" {
@@ -150,25 +143,35 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 		text, file string
 		asks       bool
 	}{{"write it", "written", asked[word].write}, {"run it", "ran", asked[word].run}} {
-		out, errOut, code := k.try("agent", "ask", a.name, step.text, "--id", step.file, "-t", "2m")
-		for q := k.status().Question; code == 13 && q != nil && q.Kind != string(conversation.Permission); q = k.status().Question {
-			k.press(a.deny) // an offer of the vendor's
-			out, errOut, code = k.try("agent", "ask", a.name, step.text, "--id", step.file, "-t", "2m")
+		k.do("agent", "nudge", a.name, step.text, "--id", step.file, "-t", "3m")
+		asks, done := k.outcome(filepath.Join(h.Work, step.file), a.deny)
+		t.Logf("%s, %s: asked %v, done %v", word, step.text, asks, done)
+		if asks != step.asks || done == step.asks {
+			t.Errorf("%s: asked %v, done %v\n%s", step.text, asks, done, k.screen())
 		}
-		if code != 0 && code != 13 {
-			t.Fatalf("%s: exit %d\n%s%s", step.text, code, out, errOut)
-		}
-		_, err := os.Stat(filepath.Join(h.Work, step.file))
-		t.Logf("%s, %s: asked %v, done %v", word, step.text, code == 13, err == nil)
-		if (code == 13) != step.asks || (err == nil) == step.asks {
-			t.Errorf("%s: asked %v, done %v\n%s", step.text, code == 13, err == nil, k.screen())
-		}
-		if code == 13 {
+		if asks {
 			k.press(a.deny)
 		}
 	}
 	k.do("down", "-t", "1m")
 	k.leavesNothing()
+}
+
+// outcome waits until the agent asks for a permission or has made the file.
+// Other dialogs, which are offers of the vendor's, are declined.
+func (k *kept) outcome(file string, decline []string) (asks, done bool) {
+	k.t.Helper()
+	for deadline := time.Now().Add(statePatience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		s := k.status()
+		_, err := os.Stat(file)
+		switch q := s.Question; {
+		case err == nil || q != nil && q.Kind == string(conversation.Permission):
+			return s.Question != nil, err == nil
+		case q != nil:
+			k.press(decline)
+		}
+	}
+	return false, false
 }
 
 // press presses keys until the agent asks no more: agents ignore keys for a

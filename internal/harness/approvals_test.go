@@ -2,6 +2,7 @@ package harness_test
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -163,5 +164,29 @@ func TestEndedApprovalsAreTold(t *testing.T) {
 	}
 	if len(told.Approvals) != 0 || len(told.Recent) != 1 || told.Recent[0].State != permission.Expired || told.Recent[0].Request.Command != "make install" {
 		t.Errorf("%+v", told)
+	}
+}
+
+// With "bypass" what no rule decides is done at once, and is in the audit log;
+// what a rule denies is not.
+func TestBypassAsksNobody(t *testing.T) {
+	w := newWorld(t)
+	a := w.start("worker", sayer, asks(true), func(o *harness.Options) {
+		o.Config.Bypass = true
+		o.Config.Permissions = []permission.Rule{{Outcome: permission.Deny, Command: "make clean"}}
+	})
+	bob := w.person("bob")
+	defer bob.Close()
+	say(t, bob, "#general", "@worker run make install")
+	if e := hears(t, bob, "worker", 1)[0]; e.Text != "ran make install" {
+		t.Errorf("%q", e.Text)
+	}
+	say(t, bob, "#general", "@worker run make clean")
+	if e := hears(t, bob, "worker", 1)[0]; !strings.HasPrefix(e.Text, "did not: denied by policy") {
+		t.Errorf("%q", e.Text)
+	}
+	entries, _, err := permission.ReadAudit(filepath.Join(a.state, "permission"))
+	if err != nil || len(entries) != 2 || entries[0].Outcome != permission.Allow || !strings.Contains(entries[0].Why, `approval is "bypass"`) || entries[1].Outcome != permission.Deny {
+		t.Errorf("%+v, %v", entries, err)
 	}
 }

@@ -257,7 +257,8 @@ func TestAgents(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "den.toml")
-	config := "[workspace]\nname = \"crew\"\n\n[[agents]]\nname = \"writer\"\nstart_command = [\"cat\"]\nworktree = true\npre_start = [\"touch new\"]\n"
+	config := "[workspace]\nname = \"crew\"\n\n[[agents]]\nname = \"writer\"\nstart_command = [\"cat\"]\nworktree = true\npre_start = [\"touch new\"]\n" +
+		"[[agents]]\nname = \"zeal\"\nprovider = \"mine\"\napproval = \"bypass\"\n[providers.mine]\nstart_command = [\"cat\"]\nprompt_mode = \"none\"\napproval_modes = { bypass = {} }\n"
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -271,6 +272,7 @@ func TestAgents(t *testing.T) {
 	t.Cleanup(func() { w.Do("down", "-f", file) })
 	p := w.browse(1200, 800)
 	p.until(`/writer\s+\w*\s*running\s+running\s+den\/crew\/writer, 1 dirty/.test(document.getElementById("agents").innerText)`)
+	p.until(`[...document.querySelectorAll("#agents tbody tr")].map((row) => row.querySelector(".bypass")?.textContent ?? "").join() === ",bypass"`)
 	p.pictures("agents")
 	// A narrow page has a line for an agent and one for its worktree, and none
 	// that says again what is as wanted. Nothing stands beside the page.
