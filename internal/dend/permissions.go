@@ -166,7 +166,7 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 	if err != nil {
 		return nil, err
 	}
-	c := harness.Config{Dir: single.Dir, Permissions: rules, Protected: []string{d.chat.dir}}
+	c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.chat.dir}}
 	return permission.WithRemembered(c.Policy(dir, d.getenv("HOME")), harness.PermissionDir(dir))
 }
 
