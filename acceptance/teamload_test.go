@@ -24,11 +24,13 @@ import (
 // teamLoad is how much is asked of a team, and by how many.
 type teamLoad struct {
 	agents, askers, channels, mentions, harnessKills int
+	// patience is how long the test waits for all that must come. Nothing is
+	// measured by it.
+	patience time.Duration
 }
 
-// loadPatience is how long a test waits for what must come. Nothing is measured
-// by it.
-const loadPatience = 20 * time.Minute
+// endPatience is how long the test waits for what is to end with it.
+const endPatience = 2 * time.Minute
 
 // Several people ask several agents, each in a channel of their own and in
 // private, all at once, while harnesses are killed and the keeper with its
@@ -36,18 +38,21 @@ const loadPatience = 20 * time.Minute
 // from the agent that was asked, where it was asked, and nobody else hears what
 // was private. DEN_LOAD=1 ('make load') is the large form.
 func TestTeamUnderLoad(t *testing.T) {
-	load := teamLoad{agents: 3, askers: 4, channels: 2, mentions: 60, harnessKills: 2}
+	load := teamLoad{agents: 3, askers: 4, channels: 2, mentions: 60, harnessKills: 2, patience: 5 * time.Minute}
 	if os.Getenv("DEN_LOAD") != "" {
-		load = teamLoad{agents: 50, askers: 20, channels: 5, mentions: 5000, harnessKills: 10}
+		load = teamLoad{agents: 50, askers: 20, channels: 5, mentions: 5000, harnessKills: 10, patience: 20 * time.Minute}
 	}
-	w := newWorld(t)
-	dir := t.TempDir()
-	w.env = append(w.env, "DEN_WORKSPACE="+filepath.Join(dir, "den.toml"))
-	writeTeam(t, dir, load)
-	w.do("up")
-	t.Cleanup(func() { w.try("down") })
-	ctx, cancel := context.WithTimeout(t.Context(), loadPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), load.patience)
 	defer cancel()
+	dir := t.TempDir()
+	w := newWorld(t).with("DEN_WORKSPACE=" + filepath.Join(dir, "den.toml")).within(ctx)
+	writeTeam(t, dir, load)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+		defer cancel()
+		w.within(ctx).try("down")
+	})
+	w.do("up")
 	team := &team{t: t, ctx: ctx, w: w, dir: dir, load: load, killed: map[int]bool{}}
 	team.join()
 	half := load.mentions / 2
@@ -128,8 +133,17 @@ func (m *team) join() {
 		var listening sync.WaitGroup
 		listening.Go(func() { m.listen(a) })
 		m.t.Cleanup(func() {
-			a.client.Close()
-			listening.Wait()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				a.client.Close()
+				listening.Wait()
+			}()
+			select {
+			case <-ended:
+			case <-time.After(endPatience):
+				m.t.Errorf("the client of %s does not end", a.nick)
+			}
 		})
 		if err := a.client.Join(m.ctx, a.channel, ""); err != nil {
 			m.t.Fatal(err)

@@ -2,6 +2,7 @@ package acceptance
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"den/internal/home"
 )
@@ -21,6 +23,8 @@ type world struct {
 	env  []string
 	den  string // the test binary, under the name den
 	uid  uint32 // who runs it; 0 is the one who runs the tests
+	// ctx bounds what is run; or nil.
+	ctx context.Context
 }
 
 func newWorld(t testing.TB) *world {
@@ -63,6 +67,10 @@ func (w *world) try(args ...string) (stdout, stderr string, code int) {
 func (w *world) tryStdin(stdin string, args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()
 	cmd := exec.Command(w.den, args...)
+	if w.ctx != nil {
+		cmd = exec.CommandContext(w.ctx, w.den, args...)
+		cmd.WaitDelay = time.Minute // what it started may hold its output
+	}
 	cmd.Stdin = strings.NewReader(stdin)
 	cmd.Env = w.env
 	if w.uid != 0 {
@@ -72,6 +80,9 @@ func (w *world) tryStdin(stdin string, args ...string) (stdout, stderr string, c
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
+	if w.ctx != nil && w.ctx.Err() != nil {
+		w.t.Fatalf("den %s did not end: %v\n%s%s", strings.Join(args, " "), w.ctx.Err(), &out, &errOut)
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		w.t.Fatal(err)
@@ -140,6 +151,13 @@ func (w *world) as(uid uint32) *world {
 	}
 	other.uid = uid
 	return other.with("HOME="+dir, "XDG_STATE_HOME="+dir)
+}
+
+// within returns the same world, whose commands end before the context does.
+func (w *world) within(ctx context.Context) *world {
+	other := *w
+	other.ctx = ctx
+	return &other
 }
 
 // with returns the same world with variables added to its environment.
