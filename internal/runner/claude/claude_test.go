@@ -41,7 +41,7 @@ func backend() runnertest.Backend {
 			`{"type":"control_cancel_request","request_id":"nobody"}`,
 			`{"type":"control_request","request_id":"hostile-%d","request":{"subtype":"no_such_request"}}`,
 		},
-		Reasons: true, Partials: true,
+		Reasons: true, TellsDir: true, Partials: true,
 	}
 }
 

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"slices"
 
 	"den/internal/permission"
 	"den/internal/runner"
@@ -37,7 +38,7 @@ func (s *session) called(m *message) bool {
 		s.compacting(m)
 	case id == toolHook && s.check != nil:
 		s.replies.Send(controlReply{Type: "control_response", Response: replyToTool{
-			Subtype: "success", RequestID: m.RequestID, Response: s.beforeTool(m.Request.Input),
+			Subtype: "success", RequestID: m.RequestID, Response: s.beforeTool(m.Request.ToolUseID, m.Request.Input),
 		}})
 	default:
 		return false
@@ -89,13 +90,14 @@ type objectionOutput struct {
 // beforeTool has the policy's rules judge every use of a tool: the agent does
 // not ask for what it takes for harmless, such as reading in its directory, nor
 // for what its own settings allow.
-func (s *session) beforeTool(raw json.RawMessage) any {
+func (s *session) beforeTool(id string, raw json.RawMessage) any {
 	var use toolUse
 	if err := json.Unmarshal(raw, &use); err != nil || use.Tool == "" {
 		return objectionOf("deny", "den cannot read which tool is to be used")
 	}
 	request := requestOf(&toolRequest{ToolName: use.Tool, Input: use.Input})
 	request.Dir = use.Dir
+	s.noteDir(usedIn{id, use.Dir})
 	switch outcome, why := s.check(request); outcome {
 	case permission.Deny:
 		return objectionOf("deny", why)
@@ -103,6 +105,29 @@ func (s *session) beforeTool(raw json.RawMessage) any {
 		return objectionOf("ask", why)
 	}
 	return goOn{Continue: true}
+}
+
+// usedIn is the directory in which a tool is used. Only the hook is told of it,
+// and the shell of the agent stays where a command went.
+type usedIn struct{ id, dir string }
+
+const maxDirs = 64 // of uses that wait for a decision at the same time; more than agents begin
+
+func (s *session) noteDir(u usedIn) {
+	s.dirs = append(s.dirs, u)
+	if len(s.dirs) > maxDirs {
+		s.dirs = slices.Clone(s.dirs[1:])
+	}
+}
+
+// dirOf is the directory of a use, "" where the hook was not called for it.
+func (s *session) dirOf(id string) string {
+	for _, u := range slices.Backward(s.dirs) {
+		if u.id == id && id != "" {
+			return u.dir
+		}
+	}
+	return ""
 }
 
 func objectionOf(decision, reason string) objection {

@@ -51,7 +51,7 @@ func TestBeforeTool(t *testing.T) {
 		{`"text"`, "", `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"den cannot read which tool is to be used"}}`},
 	} {
 		judged = permission.Request{}
-		got, err := json.Marshal(s.beforeTool(json.RawMessage(c.input)))
+		got, err := json.Marshal(s.beforeTool("use", json.RawMessage(c.input)))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s: %s, %v, want %s", c.input, got, err, c.want)
 		}

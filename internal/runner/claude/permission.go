@@ -30,7 +30,9 @@ func (s *session) asked(m *message) {
 		return
 	}
 	request := m.Request
-	s.questions.Ask(m.RequestID, requestOf(request), func(d permission.Decision) {
+	ask := requestOf(request)
+	ask.Dir = s.dirOf(request.ToolUseID)
+	s.questions.Ask(m.RequestID, ask, func(d permission.Decision) {
 		s.replies.Send(controlReply{Type: "control_response", Response: replyToTool{
 			Subtype: "success", RequestID: m.RequestID, Response: answerTo(request, d),
 		}})

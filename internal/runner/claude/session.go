@@ -24,6 +24,7 @@ type session struct {
 	questions *turn.Questions
 	replies   *turn.Replies
 	skipped   turn.Skipped
+	dirs      []usedIn      // where tools are used, the newest last; of the goroutine that reads
 	read      chan struct{} // closed when the output was read to its end
 
 	mu        sync.Mutex // guards the fields below

@@ -149,6 +149,7 @@ type toolRequest struct {
 	Input       json.RawMessage `json:"input"`
 	Description string          `json:"description"`
 	BlockedPath string          `json:"blocked_path"`
+	ToolUseID   string          `json:"tool_use_id"`
 	CallbackID  string          `json:"callback_id"` // of hook_callback
 }
 

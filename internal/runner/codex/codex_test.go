@@ -48,7 +48,7 @@ func backend() runnertest.Backend {
 			`{"id":987654,"result":{}}`,
 			`{"id":"hostile-%d","method":"no/such/request","params":{}}`,
 		},
-		Partials: true,
+		TellsDir: true, Partials: true,
 	}
 }
 

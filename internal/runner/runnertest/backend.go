@@ -47,6 +47,8 @@ type Backend struct {
 	Hostile []string
 	// Reasons is that the agent is told why something was denied.
 	Reasons bool
+	// TellsDir is that a request to run a command says in which directory.
+	TellsDir bool
 	// Partials is that the answer is streamed.
 	Partials bool
 	// Noise are parts of messages that no test depends on: they are not recorded.
@@ -85,6 +87,7 @@ var laws = []law{
 	{name: "allowed", run: allowed},
 	{name: "denied", run: denied},
 	{name: "allowed-always", run: allowedAlways},
+	{name: "moved", run: moved},
 	{name: "denied-and-interrupted", run: deniedAndInterrupted},
 	{name: "denied-read", run: deniedRead},
 	{name: "asked-read", run: askedRead},

@@ -131,6 +131,33 @@ func allowedAlways(w *world) {
 	}
 }
 
+// moved: a request that tells a directory tells the one in which its command
+// runs, also after an earlier command has changed it.
+func moved(w *world) {
+	w.model("go there", w.b.Shell("mkdir sub && cd sub"), modelstub.Say("I am there"))
+	w.model("make it there", w.b.Shell("touch made"), modelstub.Say("it is made"))
+	q := &questions{answer: permission.Decision{Allow: true}}
+	w.decide(q.decide)
+	s := w.open()
+	checkUse(w, w.good(s, "go there"), "I am there")
+	if done := checkUse(w, w.good(s, "make it there"), "it is made"); done.Failed {
+		w.Errorf("%+v", done)
+	}
+	all := q.asked()
+	if len(all) != 2 || all[1].Command != "touch made" {
+		w.Fatalf("asked %+v", all)
+	}
+	if told := all[1].Dir; told != "" {
+		rel, err := filepath.Rel(w.options.Dir, told)
+		if err != nil || !w.exists(filepath.Join(rel, "made"), true) {
+			w.Errorf("it did not run in %s, %v", told, err)
+		}
+	}
+	if told := all[1].Dir != ""; told != w.b.TellsDir {
+		w.Errorf("tells the directory: %v, want %v", told, w.b.TellsDir)
+	}
+}
+
 // deniedAndInterrupted: a denial can end the turn.
 func deniedAndInterrupted(w *world) {
 	w.model("make the file", w.b.Shell("echo made > made"), modelstub.Say("it is not made"))
