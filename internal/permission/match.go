@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"den/internal/permission/commandline"
@@ -119,16 +120,13 @@ func (r *rule) forbidsPath(u use) certainty {
 }
 
 func (r *rule) forbidsArgument(u use) certainty {
-	for _, t := range u.args {
-		if !r.path.matchGenerously(t) {
-			continue
-		}
+	if slices.ContainsFunc(u.args, r.path.matchGenerously) {
 		if r.Kind == "" || r.Kind == Execute {
 			return yes
 		}
 		return maybe // whether it reads or edits the file is not known
 	}
-	if u.unknownArgs {
+	if u.unknownArgs || slices.ContainsFunc(u.parts, r.path.matchGenerously) || slices.ContainsFunc(u.globs, r.path.mayGlob) {
 		return maybe
 	}
 	return no

@@ -155,7 +155,7 @@ func (p *Policy) protected(u use) string {
 	if u.command != nil && decidesApprovals(*u.command) {
 		return "an agent must not decide what it asks for itself"
 	}
-	files := u.args // a command may change what it is given
+	files := slices.Concat(u.args, u.parts) // a command may change what it is given
 	if u.file != nil && u.kind == Edit {
 		files = []target{*u.file}
 	}

@@ -24,8 +24,10 @@ type use struct {
 	// forbidOnly is that other uses decide whether it is allowed: rules can
 	// only ask or deny.
 	forbidOnly bool
-	// args are the files that a command's words may stand for.
-	args        []target
+	// args are the files that a command's words may stand for, parts those that
+	// may be named within a word, globs the words that a program may expand.
+	args, parts []target
+	globs       []string
 	unknownArgs bool
 	// elsewhere is that a command may not run in the agent's directory itself.
 	elsewhere bool
@@ -139,27 +141,13 @@ func (p places) commandUse(c commandline.Command, bases []string, forbidOnly boo
 	u := use{kind: Execute, what: fmt.Sprintf("run '%s'", c), command: &c, forbidOnly: forbidOnly || c.How == commandline.Wraps,
 		elsewhere: len(bases) > 1 || bases[0] != p.dir}
 	for _, w := range c.Args() {
-		if w.Dynamic {
-			u.unknownArgs = true
-			continue
-		}
 		for _, base := range bases {
-			u.args = append(u.args, p.argument(base, w.Text)...)
+			p.argument(&u, base, w)
 		}
 	}
 	all := []use{u}
 	for _, inner := range c.Runs {
 		all = append(all, p.commandUse(inner, bases, forbidOnly || c.How == commandline.Escalates)...)
-	}
-	return all
-}
-
-// argument returns the files that an argument may name: the whole of it, and
-// the value of an option.
-func (p places) argument(base, text string) []target {
-	all := []target{p.resolve(base, text)}
-	if _, value, ok := strings.Cut(text, "="); ok && value != "" {
-		all = append(all, p.resolve(base, value))
 	}
 	return all
 }
