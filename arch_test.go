@@ -92,7 +92,7 @@ var allowed = map[string][]string{
 
 	"internal/git":       {"internal/fault", "internal/atomicfile", "internal/supervise"},
 	"internal/workspace": {"internal/fault", "internal/ident"},
-	"internal/worktree":  {"internal/fault", "internal/atomicfile", "internal/filelock"},
+	"internal/worktree":  {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/git"},
 	"internal/poll":      {},
 
 	"internal/conversation":          {},
@@ -247,7 +247,7 @@ var allowed = map[string][]string{
 		"internal/plainjson", "internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
-		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/worktree", "internal/agent", "internal/conversation",
+		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/git", "internal/worktree", "internal/agent", "internal/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
 		"internal/kernel/history", "internal/kernel/transcript",
 	},

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/git"
 	"den/internal/ident"
 	"den/internal/kernel/example"
 	"den/internal/kernel/instance"
@@ -223,22 +224,25 @@ func (n *newInstance) provide(ctx context.Context, script bool, stderr io.Writer
 	switch {
 	case n.Remote != "" && script:
 		return fault.Errorf(fault.Usage, "a repository that is cloned is no example: leave out the URL or --example")
-	case n.Remote != "" && !empty && (!n.chosen || !isRepository(n.Path)):
+	case n.Remote != "" && !empty && (!n.chosen || !git.IsTop(n.Path)):
 		return fault.Hintf(fault.Errorf(fault.Busy, "clone into %s: it is not empty", n.Path), "choose another directory with --path; one that is a git repository is registered as it is")
 	case n.branch != "" && (n.Remote == "" || !empty):
 		return fault.Errorf(fault.Usage, "--branch is for a repository that is cloned")
 	case n.Remote != "" && !empty:
 		return nil
 	case n.Remote != "":
-		return cloneRepository(ctx, n.Remote, n.branch, n.Path, stderr)
+		return git.Git{Environ: os.Environ()}.Clone(ctx, n.Remote, n.branch, n.Path, stderr)
 	case empty || script:
 		if err := example.Write(n.Path, n.kind); err != nil {
 			return err
 		}
-		return gitInit(ctx, n.Path)
+		if !git.Installed() {
+			return nil // it works without
+		}
+		return git.Git{Environ: os.Environ()}.Init(ctx, n.Path)
 	}
 	var err error
-	n.Remote, err = originOf(ctx, n.Path)
+	n.Remote, err = originOf(n.Path)
 	return err
 }
 
@@ -264,33 +268,6 @@ func (a *app) dataDir(name, given string) (string, error) {
 func isEmpty(dir string) bool {
 	there, err := os.ReadDir(dir)
 	return err != nil && os.IsNotExist(err) || err == nil && len(there) == 0
-}
-
-// cloneRepository asks nobody for a password: a person sees what is missing.
-func cloneRepository(ctx context.Context, url, branch, dir string, stderr io.Writer) error {
-	argv := []string{"clone", "--quiet"}
-	if branch != "" {
-		argv = append(argv, "--branch="+branch)
-	}
-	cmd := exec.CommandContext(ctx, "git", append(argv, "--", url, dir)...)
-	cmd.Env = append(os.Environ(), "GIT_TERMINAL_PROMPT=0")
-	cmd.Stderr = stderr
-	if err := cmd.Run(); err != nil {
-		return fault.Errorf(fault.Internal, "clone %s: git: %w", url, err)
-	}
-	return nil
-}
-
-// gitInit puts a new repository under version control, where there is git.
-func gitInit(ctx context.Context, dir string) error {
-	if _, err := exec.LookPath("git"); err != nil {
-		return nil // it works without
-	}
-	out, err := exec.CommandContext(ctx, "git", "-C", dir, "init", "--quiet").CombinedOutput()
-	if err != nil {
-		return fault.Errorf(fault.Internal, "git init %s: %w: %s", dir, err, out)
-	}
-	return nil
 }
 
 func (a *app) kernelListCmd() *cobra.Command {

@@ -45,7 +45,7 @@ const (
 
 // fixed is in every environment.
 var fixed = []string{
-	"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_GRAFT_FILE=/dev/null",
+	"LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_GRAFT_FILE=/dev/null/none",
 	"GIT_TERMINAL_PROMPT=0", "GCM_INTERACTIVE=never", "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never",
 }
 
@@ -65,8 +65,9 @@ func (g Git) plain() []string {
 // and the network. The others name repositories, or parts of one.
 var usersOwn = []string{"GIT_SSH", "GIT_SSL_", "GIT_HTTP_", "GIT_PROXY_", "GIT_CONFIG"}
 
-// online is the environment of a git that talks to a server for the user, with
-// the user's configuration and keys.
+// online is the environment of a git that works for the user, with the user's
+// configuration and keys. protocols are all that it may use, "" for those that
+// the user allows.
 func (g Git) online(protocols string) []string {
 	var env []string
 	for _, kv := range g.Environ {
@@ -74,7 +75,10 @@ func (g Git) online(protocols string) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(append(env, fixed...), "GIT_ALLOW_PROTOCOL="+protocols)
+	if env = append(env, fixed...); protocols == "" {
+		return env
+	}
+	return append(env, "GIT_ALLOW_PROTOCOL="+protocols)
 }
 
 // call is one call of git.
@@ -110,6 +114,9 @@ func (g Git) run(ctx context.Context, c call) error {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) { // it ended well, and something that it started has its output
+		err = nil
+	}
 	if c.online || ctx.Err() != nil { // ssh may have left the group
 		if _, left := supervise.Sweep(context.WithoutCancel(ctx), process); left != nil && err == nil {
 			err = left

@@ -64,20 +64,19 @@ func (v *View) settings() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	own := v.Config
-	if isTrue(own.Last("extensions.worktreeconfig")) {
+	if isTrue(v.Config.Last("extensions.worktreeconfig")) {
 		more, err := readConfig(filepath.Join(v.repo.Dir, "config.worktree"))
 		if err != nil {
 			return "", err
 		}
-		own = append(slices.Clone(own), more...)
+		v.Config = append(v.Config, more...)
 	}
 	var b strings.Builder
 	b.WriteString(fixedSettings(v.repo.Top == "", format))
 	for _, from := range []struct {
 		config Config
 		user   bool
-	}{{user, true}, {own, false}} {
+	}{{user, true}, {v.Config, false}} {
 		for _, s := range from.config {
 			if r, ok := taken[s.key]; ok && (from.user || !r.user) && r.ok(s.value) {
 				b.WriteString("\t" + strings.TrimPrefix(s.key, "core.") + " = " + quote(s.value) + "\n")

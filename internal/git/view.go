@@ -81,7 +81,7 @@ func (v *View) make() error {
 }
 
 func write(dir, name, text string) error {
-	return os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600)
+	return os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644)
 }
 
 // links links what is there. Of a missing one git makes its own.

@@ -10,30 +10,49 @@ import (
 	"strings"
 
 	"den/internal/atomicfile"
+	"den/internal/git"
 )
 
 // gather asks for all that decides about a tree. What could not be asked is in
 // unknown.
 func (g Git) gather(ctx context.Context, r Record) facts {
 	f := facts{Status: Status{Record: r}}
-	f.unknown = g.look(ctx, &f.Status, "--ignored=traditional")
-	if f.unknown == nil && !linked(r) {
-		f.unknown = fmt.Errorf("its .git does not name its repository any more")
-	}
-	for _, ask := range []func(context.Context, *facts) error{g.findCommits, g.findStashes, g.findHidden, findState, findNested} {
-		if f.unknown == nil && !f.Unborn {
-			f.unknown = ask(ctx, &f)
-		}
-	}
+	f.unknown = g.ask(ctx, &f)
 	f.Problem = f.unknown
 	return f
 }
 
+func (g Git) ask(ctx context.Context, f *facts) error {
+	if err := check(f.Record); err != nil {
+		return err
+	}
+	v, err := g.view(f.Record)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	if err := lookIn(ctx, v, &f.Status, "--ignored=traditional"); err != nil {
+		return err
+	}
+	if !f.repository().Linked() {
+		return fmt.Errorf("its .git does not name its repository any more")
+	}
+	for _, ask := range []func(context.Context, *git.View, *facts) error{findCommits, findStashes, findHidden, findState, findNested} {
+		if f.Unborn {
+			return nil
+		}
+		if err := ask(ctx, v, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // findCommits counts what is in no other place: of what is checked out, of the
 // agent's own branch, and of references that only this tree has.
-func (g Git) findCommits(ctx context.Context, f *facts) error {
-	tip, err := g.run(ctx, f.Common, "--git-dir="+f.Common, "rev-parse", "--verify", "--quiet", "refs/heads/"+f.Branch)
-	if err != nil && !exited(err, 1) { // 1: there is no such branch
+func findCommits(ctx context.Context, v *git.View, f *facts) error {
+	tip, err := v.Run(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+f.Branch)
+	if err != nil && !git.Exited(err, 1) { // 1: there is no such branch
 		return err
 	}
 	revisions := []string{"HEAD", "--glob=refs/worktree/*"}
@@ -43,20 +62,20 @@ func (g Git) findCommits(ctx context.Context, f *facts) error {
 	revisions = append(revisions, "--not")
 	if !f.BaseGone {
 		revisions = append(revisions, f.Base)
-		if f.unbased, err = g.count(ctx, f.Record, revisions...); err != nil {
+		if f.unbased, err = count(ctx, v, revisions...); err != nil {
 			return err
 		}
 	}
-	f.unmerged, err = g.count(ctx, f.Record, append(revisions, "--remotes")...)
+	f.unmerged, err = count(ctx, v, append(revisions, "--remotes")...)
 	return err
 }
 
 // findStashes counts the stashes that were made in the tree. All trees share
 // one list: a stash names the branch that it was made on, unless that was none
 // or another command made it, as rebase does; then the commit has to tell.
-func (g Git) findStashes(ctx context.Context, f *facts) error {
-	_, err := g.run(ctx, f.Common, "--git-dir="+f.Common, "show-ref", "--verify", "--quiet", "refs/stash")
-	if exited(err, 1) {
+func findStashes(ctx context.Context, v *git.View, f *facts) error {
+	_, err := v.Run(ctx, "show-ref", "--verify", "--quiet", "refs/stash")
+	if git.Exited(err, 1) {
 		return nil
 	}
 	if err != nil {
@@ -78,7 +97,7 @@ func (g Git) findStashes(ctx context.Context, f *facts) error {
 			f.stashes++
 		}
 	}}
-	return g.stream(ctx, nil, f.Common, out, "--git-dir="+f.Common, "log", "--no-show-signature", "--walk-reflogs", "--format=%P%x09%gs", "refs/stash", "--")
+	return v.Stream(ctx, nil, out, "log", "--no-show-signature", "--walk-reflogs", "--format=%P%x09%gs", "refs/stash", "--")
 }
 
 // stashedOn is the branch that a stash's message names: "WIP on BRANCH: ..." or
@@ -124,7 +143,7 @@ func visited(r Record) (branches, commits map[string]bool, err error) {
 
 // findHidden counts the files whose changes git does not tell of because it was
 // asked not to look.
-func (g Git) findHidden(ctx context.Context, f *facts) error {
+func findHidden(ctx context.Context, v *git.View, f *facts) error {
 	out := &lines{take: func(line string) {
 		tag, name, _ := strings.Cut(line, " ")
 		if tag != "S" && tag == strings.ToUpper(tag) { // in lower case: assumed to be unchanged
@@ -135,7 +154,7 @@ func (g Git) findHidden(ctx context.Context, f *facts) error {
 			f.hidden++
 		}
 	}}
-	return g.stream(ctx, nil, f.Path, out, f.in("ls-files", "-v", "-z")...)
+	return v.Stream(ctx, nil, out, "ls-files", "-v", "-z")
 }
 
 // operations are files of a git directory that stand for something begun.
@@ -150,7 +169,7 @@ var operations = []struct{ file, what string }{
 }
 
 // findState looks for what git keeps of the tree beside its commits.
-func findState(_ context.Context, f *facts) error {
+func findState(_ context.Context, _ *git.View, f *facts) error {
 	for _, o := range operations {
 		if exists(filepath.Join(f.GitDir, o.file)) && f.operation == "" {
 			f.operation = o.what
@@ -169,7 +188,7 @@ func exists(path string) bool {
 
 // findNested looks for another repository in the tree: where its directory is
 // ignored, git does not tell of it.
-func findNested(ctx context.Context, f *facts) error {
+func findNested(ctx context.Context, _ *git.View, f *facts) error {
 	return filepath.WalkDir(f.Path, func(path string, e fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()

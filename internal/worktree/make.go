@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/filelock"
+	"den/internal/git"
 )
 
 // Make makes the worktree if it is missing, and returns what there is to say.
@@ -44,10 +47,11 @@ func makeBelow(p Place) error {
 }
 
 func (g Git) ensure(ctx context.Context, p Place) (string, error) {
-	common, err := g.repository(ctx, p)
+	repo, err := repository(p)
 	if err != nil {
 		return "", err
 	}
+	common := repo.Common
 	lock, err := lockRepository(ctx, common)
 	if err != nil {
 		return "", err
@@ -72,12 +76,12 @@ func (g Git) ensure(ctx context.Context, p Place) (string, error) {
 			return "", err
 		}
 	default:
-		usable, err := g.reuse(ctx, lock, had)
+		usable, err := g.reuse(ctx, had)
 		if err != nil || usable {
 			return "it was there, on " + had.Branch, err
 		}
 	}
-	return g.add(ctx, lock, p, common)
+	return g.add(ctx, lock, p, repo)
 }
 
 // followed is the record of a tree whose repository has moved to common.
@@ -94,44 +98,35 @@ func followed(r Record, common string) Record {
 	return r
 }
 
-// repository returns the git directory that all worktrees of the agent's
-// repository share.
-func (g Git) repository(ctx context.Context, p Place) (string, error) {
+// repository finds the agent's repository.
+func repository(p Place) (git.Repository, error) {
 	if info, err := os.Stat(p.Dir); err != nil || !info.IsDir() {
-		return "", fault.Errorf(fault.NotFound, "its directory %s is not there", p.Dir)
+		return git.Repository{}, fault.Errorf(fault.NotFound, "its directory %s is not there", p.Dir)
 	}
-	out, err := g.run(ctx, p.Dir, "rev-parse", "--show-toplevel", "--git-common-dir")
-	if exited(err, 128) {
+	r, err := git.Find(resolved(p.Dir))
+	if fault.KindOf(err) == fault.NotFound {
 		err = fault.Hintf(fault.Errorf(fault.Usage, "%s is in no git repository that has files: %w", p.Dir, err),
 			"'git init' makes one; 'worktree = false' needs none")
 	}
 	if err != nil {
-		return "", err
+		return r, err
 	}
-	top, common, _ := strings.Cut(out, "\n")
-	if !filepath.IsAbs(common) {
-		common = filepath.Join(p.Dir, common) // as git tells it: from where it ran
+	if p.Top == "" || !sameFile(r.Top, p.Top) {
+		return r, fault.Hintf(fault.Errorf(fault.Busy, "%s is in a repository that was not there when the workspace was loaded: %s", p.Dir, r.Top), "'den reload' plans with it")
 	}
-	if common = resolved(common); p.Top == "" || !sameFile(top, p.Top) {
-		return "", fault.Hintf(fault.Errorf(fault.Busy, "%s is in a repository that was not there when the workspace was loaded: %s", p.Dir, top), "'den reload' plans with it")
-	}
-	return common, nil
+	r.Common = resolved(r.Common)
+	return r, nil
 }
 
 // reuse reports whether the tree that was made can be worked in. One that
 // somebody removed by hand is forgotten, unless that would lose commits.
-func (g Git) reuse(ctx context.Context, lock *os.File, r Record) (bool, error) {
+func (g Git) reuse(ctx context.Context, r Record) (bool, error) {
 	_, err := os.Lstat(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, g.forgetRemoved(ctx, r)
 	}
-	if err == nil && !linked(r) {
-		// The repository or the Home was moved: git knows how to join them again.
-		_, err = g.holding(ctx, lock, r.Common, "--git-dir="+r.Common, "worktree", "repair", r.Path)
-		if err == nil && !linked(r) {
-			err = fmt.Errorf("git did not join them again")
-		}
-		if err != nil {
+	if err == nil && !r.repository().Linked() { // the repository or the Home was moved
+		if err := r.repository().Join(); err != nil {
 			return false, fault.Hintf(fault.Errorf(fault.Storage, "%s is not joined to its repository %s any more: %w", r.Path, r.Common, err),
 				"save what you need of it and move it away: then a new one is made")
 		}
@@ -140,17 +135,6 @@ func (g Git) reuse(ctx context.Context, lock *os.File, r Record) (bool, error) {
 		err = r.save() // where it is now
 	}
 	return err == nil, err
-}
-
-// linked reports whether tree and repository name each other.
-func linked(r Record) bool {
-	there, err := atomicfile.Read(filepath.Join(r.GitDir, "gitdir"), maxRecord)
-	if err != nil || !sameFile(strings.TrimSpace(string(there)), filepath.Join(r.Path, ".git")) {
-		return false
-	}
-	here, err := atomicfile.Read(filepath.Join(r.Path, ".git"), maxRecord) // the agent's to write: it may be anything
-	dir, ok := strings.CutPrefix(strings.TrimSpace(string(here)), "gitdir: ")
-	return err == nil && ok && sameFile(dir, r.GitDir)
 }
 
 func sameFile(a, b string) bool {
@@ -163,7 +147,12 @@ func sameFile(a, b string) bool {
 // of a detached HEAD are nowhere else.
 func (g Git) forgetRemoved(ctx context.Context, r Record) error {
 	if _, err := os.Stat(r.GitDir); err == nil {
-		left, err := g.count(ctx, r, "HEAD", "--not", "--branches", "--tags", "--remotes")
+		v, err := git.Git(g).Open(git.Repository{Dir: r.GitDir, Common: r.Common})
+		if err != nil {
+			return err
+		}
+		defer v.Close()
+		left, err := count(ctx, v, "HEAD", "--not", "--branches", "--tags", "--remotes")
 		switch {
 		case err != nil:
 			return err
@@ -218,90 +207,118 @@ func escapeGlob(path string) string {
 }
 
 // add makes the tree.
-func (g Git) add(ctx context.Context, lock *os.File, p Place, common string) (string, error) {
-	base, commit, err := g.base(ctx, p)
+func (g Git) add(ctx context.Context, lock *os.File, p Place, repo git.Repository) (string, error) {
+	v, err := git.Git(g).Open(git.Repository{Dir: repo.Dir, Common: repo.Common})
+	if err != nil {
+		return "", err
+	}
+	defer v.Close()
+	v.Hold(lock)
+	base, commit, err := findBase(ctx, v, p)
 	if err != nil {
 		return "", err
 	}
 	if base == "refs/heads/"+p.Branch {
 		return "", fault.Hintf(fault.Errorf(fault.Usage, "its base is its own branch, %s", p.Branch), "'worktree_base' names another one")
 	}
-	there, err := g.freeBranch(ctx, p, common)
+	tip, err := freeBranch(ctx, v, p, repo.Common)
 	if err != nil {
 		return "", err
 	}
 	r := Record{
 		State: making, Agent: p.Agent, Workspace: p.Workspace, Session: p.Session, Provider: p.Provider,
-		Path: p.Path, Common: common, Branch: p.Branch, Base: base, Made: time.Now().UTC(),
+		Path: p.Path, Common: repo.Common, Branch: p.Branch, Base: base, Made: time.Now().UTC(),
 	}
 	if err := r.save(); err != nil {
 		return "", err
 	}
-	note, args := "made from "+r.BaseName()+", on "+p.Branch, []string{"worktree", "add", "--quiet", "--no-track", "-b", p.Branch, "--", p.Path, commit}
-	if there {
-		note, args = "made anew on "+p.Branch+", which was there", []string{"worktree", "add", "--quiet", "--", p.Path, p.Branch}
+	note := "made anew on " + p.Branch + ", which was there"
+	if tip == "" {
+		note, tip = "made from "+r.BaseName()+", on "+p.Branch, commit
+		_, err = v.Run(ctx, "update-ref", "--create-reflog", "-m", "branch: Created from "+base, "refs/heads/"+p.Branch, tip, "")
 	}
-	if _, err := g.holding(ctx, lock, p.Dir, args...); err != nil {
+	var filters map[string]int
+	if err == nil {
+		r.GitDir, filters, err = g.fill(ctx, lock, v, p, tip)
+	}
+	if err != nil {
 		// What is left is removed now, or by the next start.
 		return "", errors.Join(err, discard(r))
 	}
-	if r.GitDir, err = g.run(ctx, p.Path, "rev-parse", "--absolute-git-dir"); err != nil {
-		return "", err
-	}
 	r.State = ready
-	return note, r.save()
+	return note + unfiltered(filters), r.save()
 }
 
-// base returns the whole name of the base, and its commit.
-func (g Git) base(ctx context.Context, p Place) (name, commit string, err error) {
+// fill makes the tree known to the repository, and checks the files out.
+func (g Git) fill(ctx context.Context, lock *os.File, v *git.View, p Place, commit string) (dir string, filters map[string]int, err error) {
+	made, err := v.AddTree(p.Path, p.Branch)
+	if err != nil {
+		return made.Dir, nil, fault.Errorf(fault.KindOf(err), "make a worktree: %w", err)
+	}
+	tree, err := git.Git(g).Open(made)
+	if err != nil {
+		return made.Dir, nil, err
+	}
+	defer tree.Close()
+	tree.Hold(lock)
+	filters, err = tree.Checkout(ctx, commit)
+	return made.Dir, filters, err
+}
+
+// unfiltered says which files are not as the agent may expect them.
+func unfiltered(filters map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(filters)) {
+		all = append(all, fmt.Sprintf("%s of the filter %q", counted(filters[name], "file", "files"), name))
+	}
+	if all == nil {
+		return ""
+	}
+	return "; den runs no filters, so these are as git stores them: " + strings.Join(all, ", ") + " (for lfs, 'git lfs pull' in pre_start brings the contents)"
+}
+
+// findBase returns the whole name of the base, and its commit.
+func findBase(ctx context.Context, v *git.View, p Place) (name, commit string, err error) {
 	asked := p.Base
 	if asked == "" {
-		if asked, err = g.run(ctx, p.Dir, "symbolic-ref", "--quiet", "HEAD"); err != nil {
+		if asked = v.Head.Ref; asked == "" {
 			return "", "", fault.Hintf(fault.Errorf(fault.Usage, "no branch is checked out in %s to begin with", p.Top), "'worktree_base' names a branch")
 		}
 	}
-	commit, err = g.run(ctx, p.Dir, "rev-parse", "--verify", "--quiet", asked+"^{commit}")
-	if exited(err, 1) || exited(err, 128) {
+	commit, err = v.Run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", asked+"^{commit}")
+	if git.Exited(err, 1) || git.Exited(err, 128) {
 		return "", "", fault.Hintf(fault.Errorf(fault.NotFound, "there is no base '%s' in %s, or it has no commit", asked, p.Top),
 			"'worktree_base' names a branch, a tag or a commit; 'git fetch' brings those of a remote")
 	}
 	if err != nil {
 		return "", "", err
 	}
-	name, err = g.run(ctx, p.Dir, "rev-parse", "--symbolic-full-name", asked)
+	name, err = v.Run(ctx, "rev-parse", "--symbolic-full-name", asked)
 	if err != nil || !strings.HasPrefix(name, "refs/") {
 		return commit, commit, err // a commit by its hash, or by a way to it
 	}
 	return name, commit, nil
 }
 
-// freeBranch reports whether the branch is there, and refuses one that another
-// tree has.
-func (g Git) freeBranch(ctx context.Context, p Place, common string) (there bool, err error) {
+// freeBranch returns the commit of the branch, "" if there is no such branch,
+// and refuses one that another tree has.
+func freeBranch(ctx context.Context, v *git.View, p Place, common string) (tip string, err error) {
 	ref := "refs/heads/" + p.Branch
-	_, err = g.run(ctx, common, "--git-dir="+common, "show-ref", "--verify", "--quiet", ref)
-	if exited(err, 1) {
-		return false, nil
+	tip, err = v.Run(ctx, "rev-parse", "--verify", "--quiet", ref)
+	if git.Exited(err, 1) {
+		return "", nil
 	}
 	if err != nil {
-		return false, err
+		return "", err
 	}
-	list, err := g.run(ctx, common, "--git-dir="+common, "worktree", "list", "--porcelain")
-	if err != nil {
-		return false, err
-	}
-	path := ""
-	for line := range strings.Lines(list) {
-		line = strings.TrimRight(line, "\n")
-		if at, ok := strings.CutPrefix(line, "worktree "); ok {
-			path = at
-		}
-		if line == "branch "+ref {
-			return false, fault.Hintf(fault.Errorf(fault.Busy, "branch %s is checked out in %s", p.Branch, path),
+	trees, err := git.Trees(common)
+	for _, t := range trees {
+		if slices.Contains(t.Refs, ref) {
+			return "", fault.Hintf(fault.Errorf(fault.Busy, "branch %s is checked out in %s", p.Branch, t.Path),
 				"check out another one there; if two workspaces have one name, give one of them another")
 		}
 	}
-	return true, nil
+	return tip, err
 }
 
 // lockRepository keeps others from making or removing worktrees of a

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"den/internal/fault"
@@ -192,28 +191,23 @@ func TestRemovedByHandWithCommitsOnNoBranch(t *testing.T) {
 // A start that was killed while git made the tree leaves a half of it; the next
 // one begins anew.
 func TestHalfMade(t *testing.T) {
-	t.Parallel()
 	r := newRepo(t)
 	p := worktree.Plan(r.spec("a"))
-	// A checkout that is cut off: the filter ends the whole of it.
-	r.write(r.dir, ".gitattributes", "z* filter=stop\n")
 	r.write(r.dir, "zlast", "1")
-	r.commit(r.dir, "attributes")
+	r.commit(r.dir, "more")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	begun := filepath.Join(filepath.Dir(r.root), "begun")
-	if err := syscall.Mkfifo(begun, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.run(r.dir, "config", "filter.stop.smudge", "echo > "+begun+"; sleep 1000")
+	begun := r.fifo("begun")
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", r.stopped("echo > "+begun+"; sleep 1000"))
 	go func() {
-		os.ReadFile(begun) // it returns when the filter has written
+		os.ReadFile(begun) // it returns when the checkout has begun
 		cancel()
 	}()
 	if _, err := r.git.Make(ctx, p); !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v", err)
 	}
-	r.run(r.dir, "config", "--unset", "filter.stop.smudge")
+	t.Setenv("PATH", path)
 	// What a keeper leaves that had no time to clean up.
 	if err := os.MkdirAll(p.Path, 0o755); err != nil {
 		t.Fatal(err)
@@ -233,26 +227,19 @@ func TestHalfMade(t *testing.T) {
 func TestKilledWhileMaking(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
-	begun, goOn := filepath.Join(filepath.Dir(r.root), "begun"), filepath.Join(filepath.Dir(r.root), "go")
-	for _, fifo := range []string{begun, goOn} {
-		if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.write(r.dir, ".gitattributes", "z* filter=wait\n")
+	begun, goOn := r.fifo("begun"), r.fifo("go")
 	r.write(r.dir, "zlast", "1\n")
-	r.commit(r.dir, "attributes")
-	r.run(r.dir, "config", "filter.wait.smudge", "echo > "+begun+"; read _ < "+goOn+"; cat")
+	r.commit(r.dir, "more")
 	spec, err := json.Marshal(r.spec("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	keeper := exec.Command(os.Args[0])
-	keeper.Env = append(r.environ(), makeMark+"="+string(spec))
+	keeper.Env = append(r.environ(), makeMark+"="+string(spec), "PATH="+r.stopped("echo > "+begun+"; read _ < "+goOn))
 	if err := keeper.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.ReadFile(begun); err != nil { // it is there when the filter runs
+	if _, err := os.ReadFile(begun); err != nil { // it is there when the checkout has begun
 		t.Fatal(err)
 	}
 	if err := keeper.Process.Kill(); err != nil {
@@ -262,7 +249,6 @@ func TestKilledWhileMaking(t *testing.T) {
 	if held, err := filelock.HeldDir(filepath.Join(r.dir, ".git")); err != nil || !held {
 		t.Errorf("the repository is locked: %v, %v", held, err)
 	}
-	r.run(r.dir, "config", "filter.wait.smudge", "cat")
 	made := make(chan error, 1) // room for its only value
 	p := worktree.Plan(r.spec("a"))
 	go func() {

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"den/internal/fault"
+	"den/internal/git"
 )
 
 // Runs tells what the agent of a worktree does now, "" where it does not run.
@@ -150,26 +152,39 @@ func remains(r Record) (bool, string) {
 	return false, ""
 }
 
-// remove has git remove the tree, which looks for changes once more. The branch
+// remove removes the tree, and looks for changes once more before. The branch
 // goes too if the base has all of it; one that was only pushed is gone on with
 // at the next start.
 func (g Git) remove(ctx context.Context, lock *os.File, v Verdict, f facts) (Verdict, error) {
-	if _, err := g.holding(ctx, lock, f.Common, "--git-dir="+f.Common, "-c", "status.showUntrackedFiles=all", "worktree", "remove", "--", f.Path); err != nil {
+	again := Status{Record: f.Record}
+	if err := g.look(ctx, &again, "--ignored=no"); err != nil {
 		return v, err
 	}
+	if again.Changed > 0 || again.Untracked > 0 {
+		return v, fault.Errorf(fault.Busy, "somebody works in it: a file was changed since it was looked at")
+	}
+	if err := os.RemoveAll(f.Path); err != nil {
+		return v, fault.Errorf(fault.KindOf(err), "remove a worktree: %w", err)
+	}
 	v.Removed = true
-	if err := f.forget(); err != nil {
+	if err := clearRemains(f.Record); err != nil {
 		return v, err
 	}
 	if f.tip == "" || !f.merged() || f.Head != f.Branch { // or another tree may have it
 		return v, nil
 	}
 	// Only as it was looked at: somebody may have committed since.
-	if _, err := g.holding(ctx, lock, f.Common, "--git-dir="+f.Common, "update-ref", "-d", "refs/heads/"+f.Branch, f.tip); err != nil {
+	repo, err := git.Git(g).Open(git.Repository{Dir: f.Common, Common: f.Common})
+	if err != nil {
+		return v, err
+	}
+	defer repo.Close()
+	repo.Hold(lock)
+	if _, err := repo.Run(ctx, "update-ref", "-d", "refs/heads/"+f.Branch, f.tip); err != nil {
 		return v, err
 	}
 	v.BranchRemoved = true
 	// Best effort: what is configured of a branch that is gone harms nobody.
-	_, _ = g.holding(ctx, lock, f.Common, "--git-dir="+f.Common, "config", "--remove-section", "branch."+f.Branch)
+	_, _ = repo.Run(ctx, "config", "--file="+filepath.Join(f.Common, "config"), "--remove-section", "branch."+f.Branch)
 	return v, nil
 }

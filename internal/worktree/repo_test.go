@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"den/internal/need"
@@ -143,4 +144,28 @@ func (r *repo) prune(runs worktree.Runs, dry bool, names ...string) []worktree.V
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+func (r *repo) fifo(name string) string {
+	r.t.Helper()
+	path := filepath.Join(filepath.Dir(r.root), name)
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return path
+}
+
+// stopped is a PATH with a git that runs a command before each checkout.
+func (r *repo) stopped(command string) string {
+	r.t.Helper()
+	real, err := exec.LookPath("git")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	dir := r.t.TempDir()
+	script := "#!/bin/sh\ncase \" $* \" in *' read-tree '*) " + command + ";; esac\nexec " + real + " \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	return dir + string(os.PathListSeparator) + os.Getenv("PATH")
 }

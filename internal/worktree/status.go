@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"den/internal/fault"
+	"den/internal/git"
 )
 
 // Status is how a worktree is.
@@ -36,16 +37,25 @@ func (g Git) look(ctx context.Context, s *Status, ignored string) error {
 	if err := check(s.Record); err != nil {
 		return err
 	}
+	v, err := g.view(s.Record)
+	if err != nil {
+		return err
+	}
+	defer v.Close()
+	return lookIn(ctx, v, s, ignored)
+}
+
+func lookIn(ctx context.Context, v *git.View, s *Status, ignored string) error {
 	out := &lines{end: '\n', take: s.take}
-	if err := g.stream(ctx, nil, s.Path, out, s.in("status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty", ignored)...); err != nil {
+	if err := v.Stream(ctx, nil, out, "status", "--porcelain=v2", "--branch", "--untracked-files=normal", "--ignore-submodules=dirty", ignored); err != nil {
 		return err
 	}
 	if s.Unborn {
 		return nil
 	}
-	counts, err := g.run(ctx, s.Path, s.in("--no-replace-objects", "rev-list", "--left-right", "--count", s.Base+"...HEAD", "--")...)
-	if exited(err, 128) {
-		s.BaseGone, err = g.baseGone(ctx, s.Record, err)
+	counts, err := v.Run(ctx, "rev-list", "--left-right", "--count", s.Base+"...HEAD", "--")
+	if git.Exited(err, 128) {
+		s.BaseGone, err = baseGone(ctx, v, s.Base, err)
 		return err
 	}
 	if err != nil {
@@ -59,9 +69,9 @@ func (g Git) look(ctx context.Context, s *Status, ignored string) error {
 }
 
 // baseGone tells a base that is gone from another error of git.
-func (g Git) baseGone(ctx context.Context, r Record, other error) (bool, error) {
-	_, err := g.run(ctx, r.Path, r.in("rev-parse", "--verify", "--quiet", r.Base+"^{commit}")...)
-	if exited(err, 1) {
+func baseGone(ctx context.Context, v *git.View, base string, other error) (bool, error) {
+	_, err := v.Run(ctx, "rev-parse", "--verify", "--quiet", base+"^{commit}")
+	if git.Exited(err, 1) {
 		return true, nil
 	}
 	return false, other
@@ -82,12 +92,6 @@ func check(r Record) error {
 		return fault.Errorf(fault.NotFound, "its repository does not know it any more; 'git worktree repair' may help")
 	}
 	return nil
-}
-
-// in makes arguments for the tree as it was made: a file in it could name
-// another repository, with commands to run.
-func (r Record) in(args ...string) []string {
-	return append([]string{"--git-dir=" + r.GitDir, "--work-tree=" + r.Path}, args...)
 }
 
 // take reads one line of a status.
@@ -111,9 +115,8 @@ func (s *Status) take(line string) {
 }
 
 // count tells how many commits a list of revisions has.
-func (g Git) count(ctx context.Context, r Record, revisions ...string) (int, error) {
-	dir := r.Common // the tree may be gone
-	out, err := g.run(ctx, dir, append([]string{"--git-dir=" + r.GitDir, "--no-replace-objects", "rev-list", "--count"}, append(revisions, "--")...)...)
+func count(ctx context.Context, v *git.View, revisions ...string) (int, error) {
+	out, err := v.Run(ctx, append([]string{"rev-list", "--count"}, append(revisions, "--")...)...)
 	if err != nil {
 		return 0, err
 	}
