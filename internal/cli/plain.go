@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"unicode"
 	"unicode/utf8"
+
+	"den/internal/plainjson"
 
 	"golang.org/x/term"
 )
@@ -48,7 +48,7 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 	for len(in) > 0 && utf8.FullRune(in) {
 		r, size := utf8.DecodeRune(in)
 		in = in[size:]
-		out = appendPlain(out, r)
+		out = plainjson.AppendText(out, r)
 	}
 	p.rest = in
 	if _, err := p.to.Write(out); err != nil {
@@ -61,21 +61,7 @@ func (p *plainWriter) Write(text []byte) (int, error) {
 func plainText(text string) string {
 	var out []byte
 	for _, r := range text {
-		out = appendPlain(out, r)
+		out = plainjson.AppendText(out, r)
 	}
 	return string(out)
 }
-
-func appendPlain(out []byte, r rune) []byte {
-	switch {
-	case r == '\n' || r == '\t' || !misleads(r):
-		return utf8.AppendRune(out, r)
-	case r < ' ':
-		return append(out, '^', byte(r)+'@')
-	}
-	return fmt.Appendf(out, `\u%04x`, r)
-}
-
-// misleads reports whether a character drives a terminal, or reorders what it
-// shows.
-func misleads(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
