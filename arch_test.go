@@ -139,7 +139,7 @@ var allowed = map[string][]string{
 	},
 	"internal/harness/ipc":   {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/turns": {"internal/fault", "internal/journal", "internal/render/redact"},
-	"internal/harness/onirc": {"internal/fault", "internal/irc", "internal/harness", "internal/harness/ipc"},
+	"internal/harness/onirc": {"internal/fault", "internal/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
 	"internal/harness":       {"internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/fault"},
@@ -165,7 +165,7 @@ var allowed = map[string][]string{
 		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
-	"internal/irc":              {"internal/fault"},
+	"internal/irc":              {"internal/fault", "internal/plainjson"},
 	"internal/irc/ircd/history": {"internal/fault", "internal/atomicfile"},
 	"internal/irc/ircd":         {"internal/fault", "internal/atomicfile", "internal/irc", "internal/irc/ircd/history"},
 	"internal/irc/irctest":      {"internal/fault", "internal/irc"}, // for tests

@@ -2,7 +2,6 @@ package acceptance
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -28,24 +27,19 @@ func TestPersonInIrssi(t *testing.T) {
 	w.do("up")
 	t.Cleanup(func() { w.try("down") })
 	server, _ := w.ask("ps")["server"].(map[string]any)
-	address, _ := server["address"].(string)
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	witness := meet(t, address, "witness", "echo") // who hears what others hear
+	socket, _ := server["socket"].(string)
+	witness := meet(t, socket, "witness", "echo") // who hears what others hear
 
-	w.do("new", "person", "--cols", "100", "--rows", "60", "--", irssi, "--home="+t.TempDir(), "-n", "person")
+	w.do("new", "person", "--cols", "100", "--rows", "60", "--", irssi, "--home="+t.TempDir(), "-n", "person", "-c", socket)
 	p := irssiUser{w}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("irssi's screen:\n%s\nwhat was said in the channel:\n%s", w.do("snapshot", "person"), witness)
 		}
 	})
+	p.sees("Your host is irc.den.local")
 	p.types("/set cmd_queue_speed 1msec") // it would hold back what is typed fast, for seconds
 	p.sees("[flood]")
-	p.types("/connect " + host + " " + port)
-	p.sees("Your host is irc.den.local")
 	p.types("/join #general")
 	p.sees("Join to #general was synced")
 

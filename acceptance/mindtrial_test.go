@@ -63,7 +63,7 @@ func (m *mindTrial) begin(t *testing.T, s mindSettings) {
 		}
 	})
 	m.do("up", "--wait", "-t", "2m")
-	m.bob = meet(t, m.ps().Server.Address, "bob", m.agent)
+	m.bob = meet(t, m.ps().Server.Socket, "bob", m.agent)
 }
 
 // configure writes the workspace file.

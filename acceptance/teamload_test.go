@@ -121,7 +121,7 @@ func (m *team) ps() keeper.Ps {
 // there.
 func (m *team) join() {
 	m.t.Helper()
-	address := m.ps().Server.Address
+	address := m.ps().Server.Socket
 	limits := irc.ClientLimits{LineRate: 1e6, LineBurst: 1e6, Queue: 10000, Events: 1 << 20, FirstWait: 20 * time.Millisecond, LongWait: 200 * time.Millisecond, History: 100000}
 	for i := range m.load.askers {
 		a := &asker{nick: fmt.Sprintf("p%02d", i), channel: channelName(i % m.load.channels), heard: map[heardKey]int{}, due: map[heardKey]bool{}, news: make(chan struct{})}

@@ -2,14 +2,12 @@ package dend
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"den/internal/atomicfile"
@@ -25,6 +23,9 @@ type chatPlace struct {
 	V       int    `json:"v"`
 	Address string `json:"address"`
 	Own     bool   `json:"own"` // the keeper's server
+	// Socket is where programs of this user reach a server of theirs without a
+	// login, "" where it is not known.
+	Socket string `json:"socket,omitempty"`
 	// Listen is where the keeper's server takes clients of other machines, ""
 	// where it takes none.
 	Listen string `json:"listen,omitempty"`
@@ -32,59 +33,32 @@ type chatPlace struct {
 
 const chatVersion = 1
 
-// chatServer is the keeper's own server for channels. On this machine it lets
-// in this user and root: by who is at the other end of a connection, or where
-// the system does not tell that, by a password in a file of this user. Clients
-// of other machines are let in where the workspace says so, by TLS, and have to
-// log in with an account.
+// chatServer is the keeper's own server for channels. By a Unix socket it lets in
+// this user and root, whom the kernel knows: that is where agents and people of
+// this machine connect. At a port on the loopback address, which every user of
+// the machine reaches, clients log in with an account. So do those of other
+// machines, by TLS, where the workspace lets them in.
 type chatServer struct {
-	dir        string // its history, its accounts, and where it listens
-	byPassword bool
+	dir    string // its history, its accounts, and where it listens
+	getenv func(string) string
 
 	mu       sync.Mutex // guards the fields below
+	guests   *guests    // or nil: nobody is let in yet
 	place    chatPlace
 	settings workspace.Server   // by which it was started
 	server   *ircd.Server       // nil while it does not run
 	accounts *ircd.Accounts     // likewise
 	stop     context.CancelFunc // likewise
+	serve    func()             // begins to let clients in; nil when it has
 	serving  sync.WaitGroup
 }
 
-func newChatServer(dir string) *chatServer {
-	return &chatServer{dir: dir, byPassword: runtime.GOOS != "linux"} // see rpc.LoopbackUser
+func newChatServer(dir string, getenv func(string) string) *chatServer {
+	return &chatServer{dir: dir, getenv: getenv}
 }
 
 func (c *chatServer) file() string         { return filepath.Join(c.dir, "server.json") }
 func (c *chatServer) accountsFile() string { return filepath.Join(c.dir, "accounts.json") }
-
-// passwordFile is where the password of the keeper's own server is, "" where it
-// has none.
-func (c *chatServer) passwordFile() string {
-	if !c.byPassword {
-		return ""
-	}
-	return filepath.Join(c.dir, "password")
-}
-
-// password returns that of the keeper's own server, and makes it for the first
-// start.
-func (c *chatServer) password() (string, error) {
-	file := c.passwordFile()
-	if file == "" {
-		return "", nil
-	}
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		data = []byte(rand.Text())
-		if err = os.MkdirAll(c.dir, 0o700); err == nil {
-			err = atomicfile.Write(file, data)
-		}
-	}
-	if err != nil {
-		return "", fault.Errorf(fault.Storage, "keep the server's password: %w", err)
-	}
-	return string(data), nil
-}
 
 // needsChat reports whether an agent of the workspace is in channels.
 func needsChat(ws *workspace.Workspace) bool {
@@ -155,7 +129,7 @@ func (c *chatServer) goBack(to chatState) error {
 // if they are there.
 func (c *chatServer) startLocked(s workspace.Server) error {
 	if s.IsElsewhere() {
-		return c.useOtherLocked(address(s))
+		return c.useOtherLocked(chatPlace{Address: address(s)})
 	}
 	last, err := c.load()
 	if err != nil {
@@ -163,7 +137,7 @@ func (c *chatServer) startLocked(s workspace.Server) error {
 	}
 	listeners, err := c.listen(s, last)
 	if errors.Is(err, errTaken) {
-		return c.useOtherLocked(address(s)) // a server is there already
+		return c.useOtherLocked(c.neighbour(address(s))) // a server is there already
 	}
 	if err != nil {
 		return err
@@ -176,23 +150,22 @@ func (c *chatServer) startLocked(s workspace.Server) error {
 
 // useOtherLocked notes that the channels are on a server that is not the
 // keeper's.
-func (c *chatServer) useOtherLocked(address string) error {
-	c.place = chatPlace{V: chatVersion, Address: address}
+func (c *chatServer) useOtherLocked(p chatPlace) error {
+	p.V = chatVersion
+	c.place = p
 	return c.saveLocked()
 }
 
-// serveLocked begins to serve. If it fails, the listeners are still open.
+// serveLocked begins to serve, if it is known whom. If it fails, the listeners
+// are still open.
 func (c *chatServer) serveLocked(s workspace.Server, listeners chatListeners) error {
-	password, err := c.password()
-	if err != nil {
-		return err
-	}
 	accounts, err := ircd.OpenAccounts(c.accountsFile())
 	if err != nil {
 		return err
 	}
 	server, err := ircd.New(ircd.Config{
-		Dir: filepath.Join(c.dir, "history"), Network: network(s), OpenTopics: true, Password: password, Accounts: accounts,
+		Dir: filepath.Join(c.dir, "history"), Network: network(s), OpenTopics: true, Accounts: accounts,
+		LoginHint: "'den accounts set NAME' makes an account; this user needs none at " + listeners.here.Addr().String(),
 	})
 	if err != nil {
 		return err
@@ -206,31 +179,16 @@ func (c *chatServer) serveLocked(s workspace.Server, listeners chatListeners) er
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	c.settings, c.server, c.accounts, c.stop = s, server, accounts, cancel
-	c.serving.Go(func() {
-		if err := server.Serve(ctx, listeners.all()...); err != nil {
-			log.Printf("the server for channels ended: %v", err)
-		}
-	})
+	c.serve = func() {
+		c.serving.Go(func() { relisten(ctx, listeners.here) })
+		c.serving.Go(func() {
+			if err := server.Serve(ctx, listeners.all()...); err != nil {
+				log.Printf("the server for channels ended: %v", err)
+			}
+		})
+	}
+	c.admitLocked()
 	return nil
-}
-
-// expect tells the server which agents come back when they are away: what is
-// said to them in private meanwhile is kept for them.
-func (c *chatServer) expect(agents []member) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.server == nil {
-		return
-	}
-	var nicks []string
-	for _, m := range agents {
-		nick := nickOf(m.Name())
-		nicks = append(nicks, nick)
-		if c.accounts.Has(nick) {
-			log.Printf("warning: agent '%s' cannot have its nick in channels: it is the name of an account ('den accounts remove %s')", m.Name(), nick)
-		}
-	}
-	c.server.SetResidents(nicks)
 }
 
 func network(s workspace.Server) string {
@@ -288,8 +246,11 @@ func (c *chatServer) stopLocked() {
 	if c.stop != nil {
 		c.stop()
 	}
+	if c.serve != nil {
+		c.serve() // it ends at once, and closes what is open
+	}
 	c.serving.Wait()
-	c.server, c.accounts, c.stop = nil, nil, nil
+	c.server, c.accounts, c.stop, c.serve = nil, nil, nil, nil
 }
 
 // chatOf tells a harness where the channels are.
@@ -299,7 +260,10 @@ func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error)
 		return harness.Server{}, err
 	}
 	if p.Own {
-		return harness.Server{Address: p.Address, Own: true, PasswordFile: d.chat.passwordFile()}, nil
+		return harness.Server{Address: p.Socket, Own: true, PasswordFile: d.chat.secretFile(nick)}, nil
+	}
+	if p.Socket != "" && !s.TLS && s.PasswordEnv == "" {
+		return harness.Server{Address: p.Socket}, nil
 	}
 	server := harness.Server{Address: p.Address, TLS: s.TLS, Insecure: s.Insecure, PasswordEnv: s.PasswordEnv}
 	if s.PasswordEnv != "" {

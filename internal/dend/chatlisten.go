@@ -12,25 +12,29 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/irc/ircd"
+	"den/internal/rpc"
 	"den/internal/workspace"
 )
 
 // chatListeners are where the keeper's own server is reached.
 type chatListeners struct {
-	here    ircd.Listener  // this machine
-	outside *ircd.Listener // or nil: no other one
+	here    *rpc.OwnListener // this user, by a socket
+	machine net.Listener     // every user of this machine
+	outside *ircd.Listener   // or nil: no other one
 }
 
 func (l chatListeners) all() []ircd.Listener {
-	if l.outside == nil {
-		return []ircd.Listener{l.here}
+	all := []ircd.Listener{{Listener: l.here}, {Listener: l.machine, Login: true}}
+	if l.outside != nil {
+		all = append(all, *l.outside)
 	}
-	return []ircd.Listener{l.here, *l.outside}
+	return all
 }
 
 func (l chatListeners) place() chatPlace {
-	p := chatPlace{V: chatVersion, Address: l.here.Addr().String(), Own: true}
+	p := chatPlace{V: chatVersion, Address: l.machine.Addr().String(), Socket: l.here.Addr().String(), Own: true}
 	if l.outside != nil {
 		p.Listen = l.outside.Addr().String()
 	}
@@ -50,14 +54,15 @@ var errTaken = errors.New("a server is there already")
 
 // listen opens what the file says. last is where the keeper's server was.
 func (c *chatServer) listen(s workspace.Server, last chatPlace) (chatListeners, error) {
-	l, err := listenHere(s, last)
+	machine, err := listenHere(s, last)
 	if err != nil {
 		return chatListeners{}, err
 	}
-	if !c.byPassword {
-		l = ownUserListener{l}
+	here, err := c.listenAtSocket(machine.Addr().String())
+	if err != nil {
+		return chatListeners{}, errors.Join(err, machine.Close())
 	}
-	all := chatListeners{here: ircd.Listener{Listener: l}}
+	all := chatListeners{here: here, machine: machine}
 	if s.Listen == "" {
 		return all, nil
 	}
@@ -67,6 +72,40 @@ func (c *chatServer) listen(s workspace.Server, last chatPlace) (chatListeners, 
 	}
 	all.outside = &outside
 	return all, nil
+}
+
+// listenAtSocket listens for programs of this user, beside the server's address.
+func (c *chatServer) listenAtSocket(address string) (*rpc.OwnListener, error) {
+	path, err := c.socketFor(address)
+	if err != nil {
+		return nil, err
+	}
+	l, err := rpc.ListenOwn(path)
+	if err != nil {
+		return nil, fault.Errorf(fault.KindOf(err), "start the server for channels: %w", err)
+	}
+	return l, nil
+}
+
+// socketFor is the socket of the server of this user that listens at an address:
+// another workspace finds it by that.
+func (c *chatServer) socketFor(address string) (string, error) {
+	return home.RunPath("chat\x00"+address, c.getenv)
+}
+
+// neighbour is the place of a server that listens at an address already. If it is
+// that of another keeper of this user, its socket answers.
+func (c *chatServer) neighbour(address string) chatPlace {
+	place := chatPlace{Address: address}
+	path, err := c.socketFor(address)
+	if err != nil {
+		return place // nor has the other keeper one
+	}
+	if conn, err := net.Dial("unix", path); err == nil {
+		conn.Close() // Best effort: it was only tried.
+		place.Socket = path
+	}
+	return place
 }
 
 // listenHere listens for clients of this machine: where the file says, else

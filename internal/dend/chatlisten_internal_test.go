@@ -78,8 +78,7 @@ func TestChatServerForOtherMachines(t *testing.T) {
 	dir := t.TempDir()
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	trusting := writeCertificate(t, certFile, keyFile)
-	c := newChatServer(filepath.Join(dir, "chat"))
-	t.Cleanup(c.close)
+	c := idleChat(t, filepath.Join(dir, "chat"))
 	if err := c.setAccount("bob", "long enough"); fault.KindOf(err) != fault.NotRunning {
 		t.Errorf("without a server: %v", err)
 	}
@@ -115,13 +114,13 @@ func TestChatServerForOtherMachines(t *testing.T) {
 			t.Errorf("%q: %v", password, err)
 		}
 	}
-	if err := visit(t, irc.ClientConfig{Address: here, Nick: "somebody"}); err != nil {
+	if err := visit(t, irc.ClientConfig{Address: c.place.Socket, Nick: "somebody"}); err != nil {
 		t.Errorf("from this machine: %v", err)
 	}
 	if err := c.ensure(talking(workspace.Server{Listen: "127.0.0.1:0", TLSCert: certFile, TLSKey: certFile})); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate that is none: %v", err)
 	}
-	if err := visit(t, irc.ClientConfig{Address: here, Nick: "somebody"}); err != nil {
+	if err := visit(t, irc.ClientConfig{Address: c.place.Socket, Nick: "somebody"}); err != nil {
 		t.Errorf("after a file that cannot be followed: %v", err)
 	}
 	if names, err := c.accountNames(); err != nil || len(names) != 1 {
@@ -182,10 +181,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 // The port of last time may be another program's by now.
 func TestChatServerFindsAnotherPort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chat")
-	first := newChatServer(dir)
-	if err := first.ensure(talking(workspace.Server{})); err != nil {
-		t.Fatal(err)
-	}
+	first := openChat(t, dir, workspace.Server{})
 	last := first.place.Address
 	first.close()
 	other, err := net.Listen("tcp", last)
@@ -193,15 +189,11 @@ func TestChatServerFindsAnotherPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	second := newChatServer(dir)
-	defer second.close()
-	if err := second.ensure(talking(workspace.Server{})); err != nil {
-		t.Fatal(err)
-	}
+	second := openChat(t, dir, workspace.Server{})
 	if second.place.Address == last || !second.place.Own {
 		t.Errorf("%+v", second.place)
 	}
-	if err := visit(t, irc.ClientConfig{Address: second.place.Address, Nick: "bob"}); err != nil {
+	if err := visit(t, irc.ClientConfig{Address: second.place.Socket, Nick: "bob"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -22,21 +22,15 @@ func ownersByNick(ws *workspace.Workspace) []string {
 	return nicks
 }
 
-// reserve gives nicks to those only who may have them, on the keeper's own
-// server.
-func (c *chatServer) reserve(nicks []string, may func(net.Conn) error) {
-	c.mu.Lock()
-	server := c.server
-	c.mu.Unlock()
-	if server != nil {
-		server.Reserve(nicks, may)
-	}
-}
-
-// notAnAgents refuses a connection of an agent's process: with the nick of its
-// owner it could decide what it may do.
+// notAnAgents refuses a connection of an agent's process to the server's socket:
+// with the nick of its owner it could decide what it may do, and with that of
+// any person read what is private.
 func (d *daemon) notAnAgents(conn net.Conn) error {
-	pids, err := rpc.LoopbackProcesses(conn)
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		return fault.Errorf(fault.Denied, "whose connection it is, is not known")
+	}
+	pid, err := rpc.PeerProcess(unix)
 	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
 		return nil // nobody can tell there
 	}
@@ -45,5 +39,5 @@ func (d *daemon) notAnAgents(conn net.Conn) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), harnessLimit)
 	defer cancel()
-	return d.notOfAgents(ctx, pids)
+	return d.notOfAgents(ctx, []int{pid})
 }

@@ -252,8 +252,7 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.changed = make(chan struct{})
 	d.mu.Unlock()
 	if d.keeps {
-		d.chat.expect(d.minds())
-		d.chat.reserve(ownersByNick(ws), d.notAnAgents)
+		d.chat.admit(d.minds(), ownersByNick(ws), d.notAnAgents)
 	}
 	d.controller.Apply(plan)
 	return d.note(ws, members)

@@ -83,6 +83,11 @@ func (f *draft) accept() error {
 		if err := c.Save(dir); err != nil {
 			return err
 		}
+		if c.Server.Own {
+			if _, err := f.d.chat.secret(c.Nick); err != nil {
+				return err
+			}
+		}
 	}
 	f.d.providers.add(f.opened)
 	f.d.mu.Lock()

@@ -327,10 +327,7 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 	defer d.mu.Unlock()
 	ps = keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if place, err := d.chat.where(); err == nil && place.Address != "" && needsChat(d.workspace) {
-		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Listen: place.Listen}
-		if place.Own {
-			ps.Server.PasswordFile = d.chat.passwordFile()
-		}
+		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Socket: place.Socket, Listen: place.Listen}
 	}
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()

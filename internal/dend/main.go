@@ -187,7 +187,7 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		return err
 	}
 	defer c.Close()
-	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat()), keeps: len(o.verb) == 0, told: o.told, trees: newTrees()}
+	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat(), getenv), keeps: len(o.verb) == 0, told: o.told, trees: newTrees()}
 	defer d.chat.close()
 	d.providers = newProviders(d)
 	defer d.providers.close()

@@ -91,7 +91,7 @@ func attach(o options, environ []string, name string) error {
 	if err != nil {
 		return err
 	}
-	d := &daemon{state: p, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat())}
+	d := &daemon{state: p, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat(), getenv)}
 	ws, err := d.read()
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func plannedIn(t *testing.T, dir, file string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{state: p, registration: reg, home: root, den: self, getenv: getenv, controller: c, leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat())}
+	d := &daemon{state: p, registration: reg, home: root, den: self, getenv: getenv, controller: c, leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat(), getenv)}
 	d.providers = newProviders(d)
 	t.Cleanup(d.providers.close)
 	rewrite(t, d, file)

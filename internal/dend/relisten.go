@@ -4,8 +4,6 @@ import (
 	"context"
 	"log"
 	"time"
-
-	"den/internal/rpc"
 )
 
 // relistenEvery is how often a keeper checks that its socket can be reached: a
@@ -13,7 +11,7 @@ import (
 const relistenEvery = 5 * time.Second
 
 // relisten keeps the socket reachable until the context ends.
-func relisten(ctx context.Context, s *rpc.Server) {
+func relisten(ctx context.Context, s interface{ Relisten() error }) {
 	tick := time.NewTicker(relistenEvery)
 	defer tick.Stop()
 	told := ""

@@ -118,15 +118,15 @@ type Webhook struct {
 
 // Server is where the channels are.
 type Server struct {
-	Address  string `json:"address,omitempty"` // host:port; "" for no channels
+	Address  string `json:"address,omitempty"` // host:port, or the path of a socket; "" for no channels
 	Own      bool   `json:"own,omitempty"`     // the keeper's: it takes more at once than others
 	TLS      bool   `json:"tls,omitempty"`
 	Insecure bool   `json:"insecure,omitempty"` // any certificate
 	Account  string `json:"account,omitempty"`
 	// PasswordEnv names the variable with the account's password.
 	PasswordEnv string `json:"password_env,omitempty"`
-	// PasswordFile has the password that the server asks everybody for, if it
-	// asks for one.
+	// PasswordFile has the secret by which the server knows the agent, if it is
+	// the keeper's.
 	PasswordFile string `json:"password_file,omitempty"`
 }
 

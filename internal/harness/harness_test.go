@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"
@@ -60,6 +61,7 @@ func (w *world) serve(address string) string {
 		w.t.Fatal(err)
 	}
 	w.server = server
+	server.Reserve(nil, func(net.Conn) error { return nil }) // all are people of this machine
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		w.t.Fatal(err)
@@ -237,7 +239,9 @@ func TestRequestsOfProgramsAreNoPrompts(t *testing.T) {
 	w.start("echo", "cat")
 	bob := w.person("bob")
 	defer bob.Close()
-	say(t, bob, "echo", "\x01VERSION\x01")
+	if _, err := bob.Send(t.Context(), "echo", "\x01VERSION\x01"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("den's server passes a request on: %v", err)
+	}
 	say(t, bob, "echo", "\x01ACTION waves\x01")
 	if e := hears(t, bob, "echo", 1)[0]; e.Text != "[IRC DM] <bob> /me waves" {
 		t.Errorf("%q", e.Text)

@@ -44,13 +44,19 @@ func runChild(dir string) error {
 	})
 }
 
-// spawn runs a harness as a process. kill ends it at once.
+// spawn runs a harness as a process, of an agent that the server knows. kill ends
+// it at once.
 func (w *world) spawn(nick, shell string) (kill func()) {
 	w.t.Helper()
 	state := filepath.Join(w.dir, "state-"+nick)
+	secret := filepath.Join(w.dir, "secret")
+	if err := os.WriteFile(secret, []byte("secret of "+nick), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	w.server.SetResidents(map[string]string{nick: "secret of " + nick})
 	c := harness.Config{
 		Agent: nick, Nick: nick, Dir: w.dir, Backend: "script", Command: []string{"sh", "-c", shell},
-		Server: harness.Server{Address: w.address, Own: true}, Channels: []string{"#general"}, Den: "/nowhere/den",
+		Server: harness.Server{Address: w.address, Own: true, PasswordFile: secret}, Channels: []string{"#general"}, Den: "/nowhere/den",
 	}
 	if err := c.Save(state); err != nil {
 		w.t.Fatal(err)
@@ -78,7 +84,6 @@ func (w *world) spawn(nick, shell string) (kill func()) {
 // turn too.
 func TestMissedDirectMessages(t *testing.T) {
 	w := newWorld(t)
-	w.server.SetResidents([]string{"echo"})
 	block, begun := filepath.Join(w.dir, "block"), filepath.Join(w.dir, "begun")
 	if err := os.WriteFile(block, nil, 0o600); err != nil {
 		t.Fatal(err)

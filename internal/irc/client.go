@@ -17,7 +17,7 @@ var ErrClosed = errors.New("the IRC client is closed")
 
 // ClientConfig is what a client needs to know. Zero values mean the defaults.
 type ClientConfig struct {
-	Address  string      // host:port
+	Address  string      // host:port, or the path of a Unix socket
 	TLS      *tls.Config // or nil: plain text
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	Nick     string

@@ -53,6 +53,7 @@ func (s *server) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	srv.Reserve(nil, func(net.Conn) error { return nil }) // all are people of this machine
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ctx, l) }()

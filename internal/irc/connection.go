@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +79,11 @@ func (c *Client) connect(ctx context.Context) (net.Conn, error) {
 	defer cancel()
 	stop := c.cancelOnQuit(cancel)
 	defer stop()
-	conn, err := c.cfg.Dial(ctx, "tcp", c.cfg.Address)
+	network := "tcp"
+	if strings.HasPrefix(c.cfg.Address, "/") {
+		network = "unix"
+	}
+	conn, err := c.cfg.Dial(ctx, network, c.cfg.Address)
 	if err != nil {
 		return nil, fault.Errorf(fault.Unreachable, "connect to IRC server %s: %w", c.cfg.Address, err)
 	}

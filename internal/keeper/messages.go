@@ -92,11 +92,11 @@ type Ps struct {
 
 // ChatServer is where the channels of a workspace are.
 type ChatServer struct {
-	Address string `json:"address"` // host:port
+	Address string `json:"address"` // host:port; at one of den's, clients log in
 	Own     bool   `json:"own"`     // the keeper's own
-	// PasswordFile has the password of the keeper's own server, on systems
-	// that do not tell which user a connection comes from.
-	PasswordFile string `json:"password_file,omitempty"`
+	// Socket is where programs of this user reach the server without a login,
+	// "" where it is not one of den's.
+	Socket string `json:"socket,omitempty"`
 	// Listen is where the keeper's own server takes clients of other machines,
 	// by TLS, with an account; "" where it takes none.
 	Listen string `json:"listen,omitempty"`

@@ -40,6 +40,13 @@ func (k *socket) close() {
 	k.file = nil
 }
 
+// current returns the listener, or nil if it was closed for good.
+func (k *socket) current() *net.UnixListener {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.listener
+}
+
 // next returns the listener that replaced l, or nil if l was closed for good.
 func (k *socket) next(l *net.UnixListener) *net.UnixListener {
 	k.mu.Lock()
@@ -50,13 +57,16 @@ func (k *socket) next(l *net.UnixListener) *net.UnixListener {
 	return k.listener
 }
 
-// Relisten opens the socket again if its file was removed, for example with its
+// Relisten opens the server's socket again if its file was removed, and with its
+// directory: without the file no client can connect.
+func (s *Server) Relisten() error { return s.socket.relisten() }
+
+// relisten opens the socket again if its file was removed, for example with its
 // directory: without the file no client can connect. Connected clients are not
-// affected. If another file is at the path now, it is left alone and Relisten
+// affected. If another file is at the path now, it is left alone and relisten
 // returns an error. The caller holds the lock of what the socket serves, so no
 // other process is about to listen there.
-func (s *Server) Relisten() error {
-	k := &s.socket
+func (k *socket) relisten() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.file == nil {

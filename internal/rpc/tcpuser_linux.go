@@ -15,22 +15,22 @@ import (
 	"den/internal/fault"
 )
 
-// LoopbackUser returns the user whose process is at the other end of a TCP
-// connection within this machine. The kernel tells in its table of
-// connections.
-func LoopbackUser(conn net.Conn) (int, error) {
-	s, err := peerSocket(conn)
-	return s.uid, err
-}
-
 // LoopbackProcesses returns the processes that hold the other end of a TCP
 // connection within this machine: one, or several that share it. Those that
 // this process may not inspect are not found; where none is, it is
-// fault.NotFound.
+// fault.NotFound. A connection of another user, root apart, is fault.Denied.
 func LoopbackProcesses(conn net.Conn) ([]int, error) {
 	s, err := peerSocket(conn)
 	if err != nil {
 		return nil, err
+	}
+	// A socket that its process has closed has no inode, and no user either:
+	// the table shows root's.
+	if s.inode == "0" || s.state != established {
+		return nil, fault.Errorf(fault.NotFound, "the connection from %v was closed", conn.RemoteAddr())
+	}
+	if s.uid != 0 && s.uid != os.Geteuid() {
+		return nil, fault.Errorf(fault.Denied, "the connection from %v is one of user %d", conn.RemoteAddr(), s.uid)
 	}
 	holders, err := socketHolders(s.inode)
 	if err == nil && len(holders) == 0 {
@@ -39,10 +39,13 @@ func LoopbackProcesses(conn net.Conn) ([]int, error) {
 	return holders, err
 }
 
+// established is the state of a connection that both ends have open.
+const established = "01"
+
 // kernelSocket is a line of the kernel's table of connections.
 type kernelSocket struct {
-	uid   int
-	inode string
+	uid          int
+	inode, state string
 }
 
 // peerSocket finds the other end of a connection.
@@ -99,13 +102,12 @@ func findSocket(table string, theirs, ours netip.AddrPort) (s kernelSocket, foun
 			continue
 		}
 		uid, err := strconv.Atoi(fields[7])
-		return kernelSocket{uid: uid, inode: fields[9]}, err == nil, err
+		return kernelSocket{uid: uid, inode: fields[9], state: fields[3]}, err == nil, err
 	}
 	return s, false, lines.Err()
 }
 
-// socketHolders returns the processes that have a socket open. A socket whose
-// process has ended has the inode 0, which is nobody's.
+// socketHolders returns the processes that have a socket open.
 func socketHolders(inode string) ([]int, error) {
 	processes, err := os.ReadDir("/proc")
 	if err != nil {

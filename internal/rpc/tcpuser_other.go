@@ -8,11 +8,6 @@ import (
 	"den/internal/fault"
 )
 
-// LoopbackUser needs Linux's /proc; elsewhere it is fault.Unsupported.
-func LoopbackUser(net.Conn) (int, error) {
-	return 0, fault.Errorf(fault.Unsupported, "this system does not tell who is at the other end of a connection")
-}
-
 // LoopbackProcesses needs Linux's /proc; elsewhere it is fault.Unsupported.
 func LoopbackProcesses(net.Conn) ([]int, error) {
 	return nil, fault.Errorf(fault.Unsupported, "this system does not tell which process is at the other end of a connection")

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"net"
 	"path/filepath"
 	"strings"
 	"time"
@@ -48,8 +46,8 @@ func (c *cast) takeTeam(s *studio) {
 	c.write("team/ci.sh", "cat >/dev/null # whatever it is asked\ncd ../shop && go test ./... | tr -s '\\t ' ' '\n")
 	c.finally(c.env, c.den, "down")
 	c.do("up", "--wait", "-t", patience)
-	c.write(".irssi/config", fmt.Sprintf(irssiConfig, c.port()))
-	c.sight("irssi", "84", "18", "irssi", "--home="+c.in(".irssi"))
+	c.write(".irssi/config", irssiConfig)
+	c.sight("irssi", "84", "18", "irssi", "--home="+c.in(".irssi"), "-c", c.socket())
 	c.camera("wait", "irssi", "--text", "Mode change [+i]", "-t", patience)
 	for _, talk := range []struct{ says, answer string }{
 		{"/join #general", "Join to #general was synced"},
@@ -63,16 +61,14 @@ func (c *cast) takeTeam(s *studio) {
 	s.save("team.png", c.picture("irssi", "--frame", "--scale", "2"))
 }
 
-// port is that of the workspace's chat server.
-func (c *cast) port() string {
-	_, at, found := strings.Cut(c.do("ps", "-j"), `"address":"`)
+// socket is that of the workspace's chat server.
+func (c *cast) socket() string {
+	_, at, found := strings.Cut(c.do("ps", "-j"), `"socket":"`)
 	if !found {
 		c.Fatal("the workspace has no chat server")
 	}
 	at, _, _ = strings.Cut(at, `"`)
-	_, port, err := net.SplitHostPort(at)
-	c.check(err)
-	return port
+	return at
 }
 
 const teamFile = `[workspace]
@@ -89,7 +85,5 @@ channels = ["#general"]
 [defaults.env]
 `
 
-const irssiConfig = `servers = ( { address = "127.0.0.1"; chatnet = "shop"; port = "%s"; autoconnect = "yes"; } );
-chatnets = { shop = { type = "IRC"; }; };
-settings = { core = { nick = "ada"; user_name = "ada"; real_name = "Ada"; }; };
+const irssiConfig = `settings = { core = { nick = "ada"; user_name = "ada"; real_name = "Ada"; }; };
 `

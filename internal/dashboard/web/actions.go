@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
 	"time"
 
@@ -163,13 +162,6 @@ func ownProcesses(conn net.Conn) ([]int, error) {
 	processes, err := rpc.LoopbackProcesses(conn)
 	if fault.KindOf(err) == fault.Unsupported && runtime.GOOS != "linux" {
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	uid, err := rpc.LoopbackUser(conn)
-	if err == nil && uid != 0 && uid != os.Geteuid() {
-		err = fault.Errorf(fault.Denied, "it is one of user %d", uid)
 	}
 	return processes, err
 }

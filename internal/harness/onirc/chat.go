@@ -16,6 +16,7 @@ import (
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/irc"
+	"den/internal/rpc"
 )
 
 // idTag marks each line that the agent says with an id of ours, so that it can
@@ -67,7 +68,7 @@ func Connect(_ context.Context, c harness.Config, since func(string) (ipc.Line, 
 // clientConfig is how the server is reached.
 func clientConfig(c harness.Config, getenv func(string) string) (irc.ClientConfig, error) {
 	config := irc.ClientConfig{
-		Address: c.Server.Address, Nick: c.Nick, RealName: realName(c), Bot: true, Cursors: map[string]irc.Cursor{},
+		Address: c.Server.Address, Dial: dial, Nick: c.Nick, RealName: realName(c), Bot: true, Cursors: map[string]irc.Cursor{},
 		Limits: irc.ClientLimits{Queue: 4096},
 	}
 	if c.Server.Own {
@@ -95,8 +96,20 @@ func clientConfig(c harness.Config, getenv func(string) string) (irc.ClientConfi
 	return config, nil
 }
 
+// dial connects. A socket must be one of this user: whoever listens there has
+// the agent work.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	if unix, ok := conn.(*net.UnixConn); ok && err == nil {
+		if err = rpc.CheckServer(unix); err != nil {
+			conn.Close() // Best effort: nothing was sent.
+		}
+	}
+	return conn, err
+}
+
 func realName(c harness.Config) string {
-	return strings.TrimSpace(c.Nick + " " + agentMark + " " + irc.FormatTags(c.Tags))
+	return irc.Clean(strings.TrimSpace(c.Nick + " " + agentMark + " " + irc.FormatTags(c.Tags)))
 }
 
 // listen hands on what comes until the client has ended.
@@ -185,6 +198,9 @@ func (c *chat) IsChannel(name string) bool {
 func (c *chat) Same(a, b string) bool { return c.client.ISupport().CaseMapping.Equal(a, b) }
 
 func (c *chat) Join(ctx context.Context, channel string) error {
+	if irc.Clean(channel) != channel {
+		return fault.Errorf(fault.Usage, "join %q: a channel's name has no control characters", channel)
+	}
 	return c.client.Join(ctx, channel, "")
 }
 func (c *chat) Part(ctx context.Context, channel string) error {
@@ -192,7 +208,7 @@ func (c *chat) Part(ctx context.Context, channel string) error {
 }
 
 func (c *chat) SetTopic(ctx context.Context, channel, topic string) error {
-	return c.client.SetTopic(ctx, channel, topic)
+	return c.client.SetTopic(ctx, channel, irc.Clean(topic))
 }
 
 func (c *chat) Topic(ctx context.Context, channel string) (string, error) {
@@ -228,7 +244,7 @@ func personOf(u irc.User) ipc.Person {
 
 // Notice says something that programs do not answer.
 func (c *chat) Notice(ctx context.Context, target, text string) error {
-	_, err := c.client.Notice(ctx, target, text)
+	_, err := c.client.Notice(ctx, target, irc.Clean(text))
 	return err
 }
 
@@ -254,10 +270,10 @@ func (c *chat) Send(ctx context.Context, target, text, id string, again bool) er
 	return err
 }
 
-// lines cuts a text. It is cut here and not by the client, so that each line
-// has its own id.
+// lines cuts a text, in which nothing drives the terminals of its readers. It is
+// cut here and not by the client, so that each line has its own id.
 func (c *chat) lines(target, text string) []string {
-	return slices.DeleteFunc(c.client.Split(target, text), func(line string) bool { return strings.TrimSpace(line) == "" })
+	return slices.DeleteFunc(c.client.Split(target, irc.Clean(strings.ReplaceAll(text, "\r\n", "\n"))), func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
 // sayRest says what is left of a message, but for the lines that are there.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"den/internal/harness"
+	"den/internal/irc"
 )
 
 // How a server is reached: den's own takes more lines at once than others, and
@@ -24,6 +25,16 @@ func TestClientConfig(t *testing.T) {
 	own, err := clientConfig(harness.Config{Nick: "fox", Server: harness.Server{Address: "127.0.0.1:1", Own: true}}, nil)
 	if err != nil || own.TLS != nil || own.Limits.LineRate <= 4 || own.Limits.LineBurst <= 10 {
 		t.Errorf("%+v, %v", own.Limits, err)
+	}
+}
+
+// What one program asks another is not for the agent, on servers that pass it on;
+// what somebody does is.
+func TestIncoming(t *testing.T) {
+	for text, want := range map[string]string{"\x01VERSION\x01": "", "\x01ACTION waves\x01": "/me waves", "hello": "hello"} {
+		if m, ok := incoming(irc.Event{Kind: irc.EventMessage, Command: "PRIVMSG", Text: text}); ok != (want != "") || m.Text != want {
+			t.Errorf("%q: %q, %v", text, m.Text, ok)
+		}
 	}
 }
 

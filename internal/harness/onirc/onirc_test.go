@@ -7,10 +7,13 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode"
 
+	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"
@@ -176,6 +179,47 @@ func TestSentOnFromWhereItWasCutOff(t *testing.T) {
 	}
 	if err := chat.Send(t.Context(), "#general", text, "m1", true); err != nil { // nothing is known of it any more
 		t.Fatal(err)
+	}
+}
+
+// What an agent says, in any way, is text when it leaves: the server may be one
+// that passes on everything.
+func TestAgentsSayText(t *testing.T) {
+	var mu sync.Mutex // guards sent
+	var sent []string
+	chat := connect(t, relay(t, serve(t), func(line string) treatment {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, line)
+		return pass
+	}), newEars())
+	const nasty = "see \x1b]0;title\a\u009b31m\x9b \x0301,01hidden\x03 \u202egpj.exe"
+	const shown = `see ^[]0;title^G\u009b31m\u009b ^C01,01hidden^C \u202egpj.exe`
+	for i, say := range []func() error{
+		func() error {
+			return chat.Send(t.Context(), "#general", nasty+"\r\n\x01DCC SEND x 1 1 1\x01\n\tlast", "m1", false)
+		},
+		func() error { return chat.Send(t.Context(), "#general", "\x01VERSION\x01", "", false) },
+		func() error { return chat.Notice(t.Context(), "#general", nasty) },
+		func() error { return chat.SetTopic(t.Context(), "#general", nasty) },
+	} {
+		if err := say(); err != nil {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if err := chat.Join(t.Context(), "#a\x1b[2J"); fault.KindOf(err) != fault.Usage {
+		t.Errorf("%v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	all := strings.Join(sent, "\n")
+	for _, want := range []string{"PRIVMSG #general :" + shown, "PRIVMSG #general :^ADCC SEND", "PRIVMSG #general :\tlast", "PRIVMSG #general :^AVERSION^A", "NOTICE #general :" + shown, "TOPIC #general :" + shown} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+	if strings.ContainsFunc(all, func(r rune) bool { return r != '\n' && r != '\t' && (unicode.IsControl(r) || r == '\u202e') }) {
+		t.Errorf("%q", all)
 	}
 }
 

@@ -118,7 +118,7 @@ func (s *Server) leaveLocked(c *client, ch *channel) {
 // loseLocked is leaveLocked for a client that lost its connection: it may come
 // back to a channel that is kept.
 func (s *Server) loseLocked(c *client, ch *channel) {
-	if r := ch.members[c]; ch.kept() && len(ch.former) < maxFormer {
+	if r := ch.members[c]; ch.kept() && len(ch.former) < maxFormer && !passes(c.identity()) {
 		ch.former[c.identity()] = *r
 	}
 	s.leaveLocked(c, ch)

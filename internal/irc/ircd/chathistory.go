@@ -51,12 +51,12 @@ func handleChatHistory(s *Server, c *client, m irc.Message) {
 		s.historyTargetsLocked(c, points, limit)
 		return
 	}
-	conversation := s.readableLocked(c, target)
-	if conversation == "" {
+	conversations := s.readableLocked(c, target)
+	if conversations == nil {
 		c.failLocked(m.Command, "INVALID_TARGET", sub, printable(target), "Messages could not be retrieved")
 		return
 	}
-	records, err := selectHistory(s.history, conversation, sub, points, limit)
+	records, err := selectHistory(s.history, conversations, sub, points, limit)
 	if err != nil {
 		c.failLocked(m.Command, "MESSAGE_ERROR", sub, target, "Messages could not be retrieved")
 		return
@@ -87,58 +87,61 @@ func parsePoint(s string, star bool) (point, bool) {
 	return point{}, false
 }
 
-func selectHistory(log *history.Log, conversation, sub string, points []point, limit int) ([]history.Record, error) {
+func selectHistory(log *history.Log, conversations []string, sub string, points []point, limit int) ([]history.Record, error) {
 	p := points[0]
 	switch sub {
 	case "BEFORE":
-		return log.Select(conversation, history.Range{Before: p.first, Newest: true, Limit: limit})
+		return log.Select(conversations, history.Range{Before: p.first, Newest: true, Limit: limit})
 	case "AFTER":
-		return log.Select(conversation, history.Range{After: p.last, Limit: limit})
+		return log.Select(conversations, history.Range{After: p.last, Limit: limit})
 	case "LATEST":
-		return log.Select(conversation, history.Range{After: p.last, Newest: true, Limit: limit})
+		return log.Select(conversations, history.Range{After: p.last, Newest: true, Limit: limit})
 	case "BETWEEN":
 		if q := points[1]; p.first <= q.first {
-			return log.Select(conversation, history.Range{After: p.last, Before: q.first, Limit: limit})
+			return log.Select(conversations, history.Range{After: p.last, Before: q.first, Limit: limit})
 		} else {
-			return log.Select(conversation, history.Range{After: q.last, Before: p.first, Newest: true, Limit: limit})
+			return log.Select(conversations, history.Range{After: q.last, Before: p.first, Newest: true, Limit: limit})
 		}
 	}
-	before, err := log.Select(conversation, history.Range{Before: p.first, Newest: true, Limit: limit / 2})
+	before, err := log.Select(conversations, history.Range{Before: p.first, Newest: true, Limit: limit / 2})
 	if err != nil {
 		return nil, err
 	}
-	after, err := log.Select(conversation, history.Range{After: p.first - 1, Limit: limit - len(before)})
+	after, err := log.Select(conversations, history.Range{After: p.first - 1, Limit: limit - len(before)})
 	return append(before, after...), err
 }
 
-// readableLocked returns the conversation that a client means by a target, or
-// "" if it may not read it: it must be on the channel, or one of the two.
-func (s *Server) readableLocked(c *client, target string) string {
+// readableLocked returns the conversations that a client means by a target, or
+// nil if it may not read them: it must be on the channel, or one of the two. A
+// nick means all that the client has talked with under that name, and who has it
+// now.
+func (s *Server) readableLocked(c *client, target string) []string {
 	if strings.HasPrefix(target, "#") {
 		if ch := c.channels[fold(target)]; ch != nil {
-			return fold(ch.name)
+			return []string{fold(ch.name)}
 		}
-		return ""
+		return nil
 	}
 	if !validNick(target) {
-		return ""
+		return nil
 	}
-	return pair(c.identity(), s.identityOfLocked(target))
-}
-
-func (s *Server) identityOfLocked(nick string) string {
-	if peer := s.nicks[fold(nick)]; peer != nil {
-		return peer.identity()
+	self, now := c.identity(), ""
+	if peer := s.nicks[fold(target)]; peer != nil {
+		now = peer.identity()
 	}
-	return fold(nick)
+	return s.history.Names(func(name string) bool {
+		other := otherOf(name, self)
+		return other != "" && (other == now || nameOf(other) == fold(target))
+	})
 }
 
 func (s *Server) sendHistoryLocked(c *client, target string, records []history.Record) {
 	batch, end := s.beginBatchLocked(c, "chathistory", target)
 	defer end()
 	for _, r := range records {
+		text, _ := irc.CleanMessage(r.Text) // what is older was stored as it came
 		d := &delivery{
-			msg: irc.Message{Source: r.Source, Command: r.Command, Params: []string{r.Target, r.Text}},
+			msg: irc.Message{Source: r.Source, Command: r.Command, Params: []string{r.Target, text}},
 			id:  encodeID(r.ID), time: r.Time(), account: r.Account,
 		}
 		for _, key := range slices.Sorted(maps.Keys(r.Tags)) {
@@ -146,7 +149,7 @@ func (s *Server) sendHistoryLocked(c *client, target string, records []history.R
 				d.bot = true
 				continue
 			}
-			d.clientTags = append(d.clientTags, irc.Tag{Key: key, Value: r.Tags[key]})
+			d.clientTags = append(d.clientTags, irc.Tag{Key: key, Value: irc.Clean(r.Tags[key])})
 		}
 		c.sendInLocked(d, batch)
 	}
@@ -171,6 +174,7 @@ func (s *Server) historyTargetsLocked(c *client, points []point, limit int) {
 		from, to = to, from
 	}
 	self := c.identity()
+	told := map[string]bool{} // one name may have been several
 	found := s.history.Conversations(from.last, to.first, limit, func(name string) bool {
 		return c.channels[name] != nil || otherOf(name, self) != ""
 	})
@@ -183,6 +187,10 @@ func (s *Server) historyTargetsLocked(c *client, points []point, limit int) {
 		} else {
 			name = s.nickOfLocked(otherOf(name, self))
 		}
+		if told[fold(name)] {
+			continue
+		}
+		told[fold(name)] = true
 		c.sendInLocked(s.messageLocked("CHATHISTORY", "TARGETS", name, f.Newest.Format(timeLayout)), batch)
 	}
 }
@@ -203,7 +211,7 @@ func otherOf(conversation, self string) string {
 
 // nickOfLocked is the nick of an identity that is online, else its name.
 func (s *Server) nickOfLocked(identity string) string {
-	if c := s.nicks[identity]; c != nil && c.identity() == identity {
+	if c := s.nicks[nameOf(identity)]; c != nil && c.identity() == identity {
 		return c.nick
 	}
 	for _, c := range s.nicks {
@@ -211,5 +219,5 @@ func (s *Server) nickOfLocked(identity string) string {
 			return c.nick
 		}
 	}
-	return identity
+	return nameOf(identity)
 }

@@ -1,9 +1,11 @@
 package ircd
 
 import (
+	"crypto/rand"
 	"errors"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"den/internal/irc"
@@ -22,6 +24,10 @@ type client struct {
 	// ----
 	nick, user, realName string
 	account              string // or empty: not logged in
+	agent                string // the folded nick of the resident that it is, or empty
+	person               bool   // of this machine, by the word of Server.mayReserved
+	asked                bool   // whether it is one
+	id                   string // unlike that of any other connection, also of the past
 	caps                 capSet
 	capVersion           int  // of CAP LS: 302, or 0
 	negotiating          bool // between CAP LS or REQ and CAP END
@@ -47,7 +53,7 @@ func newClient(s *Server, conn net.Conn, host string, loginRequired bool) *clien
 		out:      newOutbox(conn, s.cfg.Limits),
 		lines:    irc.NewBucket(s.cfg.Limits.LineRate, s.cfg.Limits.LineBurst),
 		channels: map[string]*channel{}, invitations: map[string]bool{},
-		signedOn: now, lastActive: now,
+		id: rand.Text(), signedOn: now, lastActive: now,
 	}
 }
 
@@ -124,14 +130,32 @@ func (c *client) displayNick() string {
 	return c.nick
 }
 
-// identity is whose direct messages a client reads: those of its account, or
-// of its nick. A nick that is an account's name can be used by that account
-// alone, so the two are one set of names.
+// identity is whose direct messages a client reads, and whose roles in channels
+// it gets back: those of its account or of the agent that it is, else of a
+// person of this machine by that nick, else of this connection alone. A nick by
+// itself is nobody: the next one may be another's. No nick has an @ or a ~ in it,
+// and no agent the name of an account, so no two kinds share an identity.
 func (c *client) identity() string {
-	if c.account != "" {
+	switch {
+	case c.account != "":
 		return fold(c.account)
+	case c.agent != "":
+		return c.agent
+	case c.person:
+		return fold(c.nick) + "@local"
 	}
-	return fold(c.nick)
+	return fold(c.nick) + "~" + c.id
+}
+
+// passes reports whether nobody can come back to an identity.
+func passes(identity string) bool { return strings.Contains(identity, "~") }
+
+// nameOf is what an identity is called: its account, its agent or its nick.
+func nameOf(identity string) string {
+	if end := strings.IndexAny(identity, "@~"); end >= 0 {
+		return identity[:end]
+	}
+	return identity
 }
 
 // disconnect removes a client and tells those who share a channel with it.

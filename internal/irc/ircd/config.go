@@ -10,11 +10,10 @@ import (
 
 // Config is what a server needs to know. Zero values mean the defaults.
 type Config struct {
-	Name     string   // of the server; default irc.den.local
-	Network  string   // default den
-	MOTD     []string // or nil
-	Password string   // asked by PASS of everybody who does not log in; or empty
-	Dir      string   // of the history; empty: none is kept
+	Name    string   // of the server; default irc.den.local
+	Network string   // default den
+	MOTD    []string // or nil
+	Dir     string   // of the history; empty: none is kept
 	// HistoryBytes bounds the history on disk; default 64 MiB.
 	HistoryBytes int64
 	// SyncInterval is how often the history is synced to the disk; default 1 s.
@@ -23,6 +22,7 @@ type Config struct {
 	// OpenTopics has new channels let every member set the topic.
 	OpenTopics bool
 	Accounts   *Accounts // or nil: nobody logs in
+	LoginHint  string    // what to do, for those who have to log in and do not; or empty
 	Limits     Limits
 	Now        func() time.Time // default time.Now
 }

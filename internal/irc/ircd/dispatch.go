@@ -64,6 +64,10 @@ func (s *Server) handleLine(c *client, line string) {
 		s.authenticate(c, m)
 		return
 	}
+	if m.Command == "PASS" && s.cfg.Accounts != nil && strings.Contains(m.Param(0), ":") {
+		s.logInByPass(c, m.Param(0))
+		return
+	}
 	var refused error
 	if m.Command == "NICK" {
 		refused = s.askReserved(c, m.Param(0))
@@ -96,7 +100,26 @@ func parseFromClient(line string) (irc.Message, error) {
 	}
 	m, err := irc.Parse(line)
 	m.Source = ""
+	clean(m)
 	return m, err
+}
+
+// clean makes text of all that a client says, in place: whatever part of it
+// others get to see, it drives nobody's terminal.
+func clean(m irc.Message) {
+	command := strings.ToUpper(m.Command)
+	if command == "PASS" || command == "AUTHENTICATE" {
+		return // for the server alone
+	}
+	isMessage := command == "PRIVMSG" || command == "NOTICE"
+	for i, param := range m.Params {
+		if i != 1 || !isMessage { // handleMessage sees to its text
+			m.Params[i] = irc.Clean(param)
+		}
+	}
+	for i, tag := range m.Tags {
+		m.Tags[i].Value = irc.Clean(tag.Value)
+	}
 }
 
 func (s *Server) handleLocked(c *client, m irc.Message) {

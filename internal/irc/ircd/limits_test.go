@@ -193,19 +193,31 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
+// What PASS says is a resident's secret, or an account with its password, and
+// nothing else: who sends it means to be somebody.
 func TestPassword(t *testing.T) {
-	_, address := start(t, ircd.Config{Password: "secret"})
-	for _, pass := range []string{"", "PASS wrong"} {
-		p := dial(t, address)
-		p.send("%s\r\nNICK p\r\nUSER p 0 * :p", pass)
-		p.expect("464 p")
+	s, secure, plain := outside(t, ircd.Config{})
+	s.SetResidents(map[string]string{"fox": "secret", "bare": ""})
+	for _, pass := range []string{"wrong", "secrets", "fox:secret", "alice:", "alice:wrong", "secret:", ":secret", ":"} {
+		p := dial(t, plain)
+		p.send("PASS :%s\r\nNICK p\r\nUSER p 0 * :p", pass)
 		if got := p.gone(); got != "Closing link: Bad password" {
-			t.Errorf("%q", got)
+			t.Errorf("%s: %q", pass, got)
 		}
 	}
-	p := dial(t, address)
-	p.send("PASS secret\r\nNICK p\r\nUSER p 0 * :p")
-	p.expect("001 p")
+	for _, p := range []*peer{dial(t, plain), dialTLS(t, secure, anyCertificate)} {
+		p.send("CAP REQ account-tag\r\nPASS alice:secret\r\nNICK alice\r\nUSER p 0 * :p\r\nCAP END")
+		p.expect("900 *")
+		p.expect("001 alice") // the second one replaces the first
+	}
+	p := dialTLS(t, secure, anyCertificate)
+	p.send("PASS secret\r\nNICK fox\r\nUSER p 0 * :p") // a resident's secret is no login
+	if got := p.gone(); !strings.HasPrefix(got, "Closing link: Login required: ") {
+		t.Errorf("%q", got)
+	}
+	p = dial(t, plain)
+	p.send("NICK bare\r\nUSER p 0 * :p")
+	p.expect("433 * bare")
 }
 
 func selfSigned(t *testing.T) tls.Certificate {
@@ -257,7 +269,7 @@ func TestOutsideNeedsTLSAndLogins(t *testing.T) {
 	client := &tls.Config{InsecureSkipVerify: true} // its certificate is not what is tested
 	p := dialTLS(t, address, client)
 	p.send("NICK p\r\nUSER p 0 * :p")
-	if got := p.gone(); got != "Closing link: Login required" {
+	if got := p.gone(); !strings.HasPrefix(got, "Closing link: Login required: ") {
 		t.Errorf("%q", got)
 	}
 	p = dialTLS(t, address, client)
@@ -308,20 +320,26 @@ func (p *peer) logIn(nick string) {
 	p.send("CAP END")
 }
 
-// A listener can ask for logins on a loopback address too: a tunnel may end
-// there. On another one of the same server clients of this machine need none.
+// A listener can ask for logins on a loopback address too: every user of the
+// machine reaches it, and a tunnel may end there. Who does not log in is told
+// what to do, in any client. On another listener of the same server clients need
+// none.
 func TestLoginsOnLoopback(t *testing.T) {
-	_, secure, plain := outside(t, ircd.Config{Password: "house"})
-	p := dialTLS(t, secure, anyCertificate)
-	p.send("PASS house\r\nNICK p\r\nUSER p 0 * :p")
-	if got := p.gone(); got != "Closing link: Login required" {
-		t.Errorf("%q", got)
+	_, secure, plain := outside(t, ircd.Config{LoginHint: "ask bob"})
+	const hint = "You must log in to use this server, by SASL or PASS account:password; ask bob"
+	for caps, want := range map[string]string{"batch": "464 p :" + hint, "standard-replies": "FAIL * ACCOUNT_REQUIRED :" + hint} {
+		p := dialTLS(t, secure, anyCertificate)
+		p.send("CAP REQ %s\r\nNICK p\r\nUSER p 0 * :p\r\nCAP END", caps)
+		p.expect(want)
+		if got := p.gone(); got != "Closing link: Login required: "+hint {
+			t.Errorf("%q", got)
+		}
 	}
 	alice := dialTLS(t, secure, anyCertificate)
-	alice.logIn("alice") // who logs in needs no password of the server
+	alice.logIn("alice")
 	alice.expect("001 alice")
 	near := dial(t, plain)
-	near.send("PASS house\r\nNICK near\r\nUSER p 0 * :p\r\nPRIVMSG alice :hello")
+	near.send("NICK near\r\nUSER p 0 * :p\r\nPRIVMSG alice :hello")
 	alice.expect("PRIVMSG alice :hello")
 	s, err := ircd.New(ircd.Config{})
 	if err != nil {
@@ -333,7 +351,7 @@ func TestLoginsOnLoopback(t *testing.T) {
 	}
 	l.Login = true
 	if err := s.Serve(t.Context(), l); fault.KindOf(err) != fault.Denied {
-		t.Errorf("without TLS: %v", err)
+		t.Errorf("without accounts: %v", err)
 	}
 }
 
@@ -352,11 +370,15 @@ func TestStrangersAreFew(t *testing.T) {
 	join(t, plain, "near", "")
 }
 
-// The nick of a resident is not for those from outside, who would hear what is
-// said to it while it is away.
-func TestResidentsNickIsOfThisMachine(t *testing.T) {
+// The nick of a resident is for the resident alone: others would hear what is
+// said to it while it is away. Its new connection replaces an old one.
+func TestResidentsNickIsItsOwn(t *testing.T) {
 	s, secure, plain := outside(t, ircd.Config{})
-	s.SetResidents([]string{"Fox"})
+	thief := join(t, plain, "FOX", "")
+	s.SetResidents(map[string]string{"Fox": "secret"})
+	if got := thief.gone(); got != "Closing link: Nickname belongs to an agent" {
+		t.Errorf("%q", got)
+	}
 	alice := dialTLS(t, secure, anyCertificate)
 	alice.logIn("fox")
 	alice.expect("433 * fox :Nickname belongs to an agent")
@@ -364,7 +386,21 @@ func TestResidentsNickIsOfThisMachine(t *testing.T) {
 	alice.expect("001 alice")
 	alice.send("NICK fox")
 	alice.expect("433 alice fox")
-	join(t, plain, "Fox", "")
+	near := dial(t, plain)
+	near.send("NICK Fox\r\nUSER p 0 * :p")
+	near.expect("433 * Fox :Nickname belongs to an agent")
+	near.register("near", "")
+	near.send("NICK fOX")
+	near.expect("433 near fOX")
+	var foxes [2]*peer
+	for i := range foxes {
+		foxes[i] = dial(t, plain)
+		foxes[i].send("PASS secret")
+		foxes[i].register("Fox", "")
+	}
+	if got := foxes[0].gone(); got != "Closing link: Replaced by a new connection" {
+		t.Errorf("%q", got)
+	}
 }
 
 // Those who are logged in with an account that is changed are disconnected, and

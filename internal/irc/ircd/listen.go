@@ -11,8 +11,8 @@ import (
 type Listener struct {
 	net.Listener
 	TLS *tls.Config // or nil: plain text, on loopback addresses and Unix sockets only
-	// Login has every client log in, also on a loopback address: something may
-	// lead there from outside. Elsewhere they always have to.
+	// Login has every client log in, also on a loopback address, where every
+	// user of the machine can connect. Elsewhere they always have to.
 	Login bool
 }
 
@@ -45,7 +45,7 @@ func (s *Server) check(l Listener) error {
 	if !l.loginRequired() {
 		return nil
 	}
-	if l.TLS == nil || len(l.TLS.Certificates) == 0 && l.TLS.GetCertificate == nil {
+	if !l.local() && (l.TLS == nil || len(l.TLS.Certificates) == 0 && l.TLS.GetCertificate == nil) {
 		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: clients from outside need TLS, and it is not configured", l.Addr()),
 			"give the server a certificate, or let it listen on 127.0.0.1")
 	}

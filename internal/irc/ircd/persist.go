@@ -11,6 +11,7 @@ import (
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
+	"den/internal/irc"
 )
 
 // Channels with a topic or modes of their own are kept while nobody is on
@@ -83,15 +84,15 @@ func (s *Server) loadChannels() error {
 
 func (saved savedChannel) restore() *channel {
 	ch := &channel{
-		name: saved.Name, created: saved.Created, topic: saved.Topic, topicBy: saved.TopicBy, topicAt: saved.TopicAt,
+		name: saved.Name, created: saved.Created, topic: irc.Clean(saved.Topic), topicBy: saved.TopicBy, topicAt: saved.TopicAt,
 		inviteOnly: saved.InviteOnly, moderated: saved.Moderated, noExternal: saved.NoExternal, topicLocked: saved.TopicLocked,
-		key: saved.Key, limit: saved.Limit, members: map[*client]*role{}, former: saved.Members,
+		key: irc.Clean(saved.Key), limit: saved.Limit, members: map[*client]*role{}, former: saved.Members,
 	}
 	if ch.former == nil {
 		ch.former = map[string]role{}
 	}
 	for _, b := range saved.Bans {
-		ch.bans = append(ch.bans, ban{b.Mask, b.By, b.At})
+		ch.bans = append(ch.bans, ban{irc.Clean(b.Mask), b.By, b.At})
 	}
 	return ch
 }
@@ -106,7 +107,9 @@ func (ch *channel) save() savedChannel {
 		saved.Bans = append(saved.Bans, savedBan{b.mask, b.by, b.at})
 	}
 	for c, r := range ch.members {
-		saved.Members[c.identity()] = *r
+		if id := c.identity(); !passes(id) {
+			saved.Members[id] = *r
+		}
 	}
 	return saved
 }

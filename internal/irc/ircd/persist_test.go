@@ -15,7 +15,8 @@ import (
 func TestChannelsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	t.Run("before", func(t *testing.T) {
-		_, address := start(t, ircd.Config{Dir: dir})
+		s, address := start(t, ircd.Config{Dir: dir})
+		s.Reserve(nil, anybody)
 		op := join(t, address, "op", v3, "#key", "#invited", "#plain")
 		op.send("MODE #key +k secret")
 		op.expect("MODE #key +k secret")
@@ -37,7 +38,8 @@ func TestChannelsAreKept(t *testing.T) {
 		left.expect("PART #invited")
 	})
 	t.Run("after", func(t *testing.T) {
-		_, address := start(t, ircd.Config{Dir: dir})
+		s, address := start(t, ircd.Config{Dir: dir})
+		s.Reserve(nil, anybody)
 		thief := join(t, address, "thief", v3)
 		for _, line := range []string{"JOIN #key", "JOIN #key guess"} {
 			thief.send("%s", line)

@@ -30,6 +30,14 @@ func start(t *testing.T, cfg ircd.Config) (*ircd.Server, string) {
 
 func startOn(t *testing.T, cfg ircd.Config, listeners ...ircd.Listener) *ircd.Server {
 	t.Helper()
+	s, stop := serveUntil(t, cfg, listeners...)
+	t.Cleanup(stop)
+	return s
+}
+
+// serveUntil runs a server until it is stopped.
+func serveUntil(t *testing.T, cfg ircd.Config, listeners ...ircd.Listener) (s *ircd.Server, stop func()) {
+	t.Helper()
 	s, err := ircd.New(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -37,14 +45,16 @@ func startOn(t *testing.T, cfg ircd.Config, listeners ...ircd.Listener) *ircd.Se
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, listeners...) }()
-	t.Cleanup(func() {
+	return s, func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("Serve: %v", err)
 		}
-	})
-	return s
+	}
 }
+
+// anybody is a person of this machine.
+func anybody(net.Conn) error { return nil }
 
 // A peer is a client that a test drives line by line.
 type peer struct {

@@ -1,7 +1,6 @@
 package ircd
 
 import (
-	"crypto/subtle"
 	"fmt"
 	"strings"
 
@@ -17,6 +16,21 @@ func handlePass(s *Server, c *client, m irc.Message) {
 		return
 	}
 	c.password = m.Param(0)
+}
+
+// logInByPass handles PASS with an account and its password, for clients that
+// have no SASL. As there, the password is checked without the lock.
+func (s *Server) logInByPass(c *client, credentials string) {
+	name, password, _ := strings.Cut(credentials, ":")
+	account, err := s.checkLogin(c, name, password)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || c.registered || !s.cfg.Accounts.Has(account) { // it may have been removed meanwhile
+		c.numericLocked(irc.ERR_PASSWDMISMATCH, "Password incorrect")
+		c.out.close("Bad password")
+		return
+	}
+	s.loggedInLocked(c, account)
 }
 
 func handleUser(s *Server, c *client, m irc.Message) {
@@ -54,24 +68,23 @@ func printable(param string) string {
 }
 
 // nickIsFreeLocked answers with an error if a nick cannot be used. A nick that
-// is an account's name is that account's: a lost connection of the same
-// account gives way, and nobody else can take it. That of a resident belongs to
-// this machine: who comes from outside does not get what is said to it.
+// is an account's name is that account's, and that of a resident the resident's:
+// a lost connection of the same one gives way, and nobody else can take it.
 func (s *Server) nickIsFreeLocked(c *client, nick string) bool {
-	owned := s.cfg.Accounts != nil && s.cfg.Accounts.Has(nick)
-	if _, resident := s.residents[fold(nick)]; resident && c.loginRequired && !owned {
+	if s.belongsToAgentLocked(c, nick) {
 		c.numericLocked(irc.ERR_NICKNAMEINUSE, nick, "Nickname belongs to an agent")
 		return false
 	}
 	holder := s.nicks[fold(nick)]
 	if holder == nil || holder == c {
-		if !owned || fold(c.account) == fold(nick) {
+		if !s.isAccount(nick) || fold(c.account) == fold(nick) {
 			return true
 		}
 		c.numericLocked(irc.ERR_NICKNAMEINUSE, nick, "Nickname belongs to an account")
 		return false
 	}
-	if holder.account == "" || fold(holder.account) != fold(c.account) {
+	sameAccount := holder.account != "" && fold(holder.account) == fold(c.account)
+	if sameAgent := holder.agent != "" && holder.agent == c.agent; !sameAccount && !sameAgent {
 		c.numericLocked(irc.ERR_NICKNAMEINUSE, nick, "Nickname is already in use")
 		return false
 	}
@@ -96,14 +109,11 @@ func (s *Server) tryRegisterLocked(c *client) {
 	if c.registered || c.negotiating || c.nick == "" || c.user == "" {
 		return
 	}
-	if s.cfg.Password != "" && c.account == "" && subtle.ConstantTimeCompare([]byte(s.cfg.Password), []byte(c.password)) != 1 {
-		c.numericLocked(irc.ERR_PASSWDMISMATCH, "Password incorrect")
-		c.out.close("Bad password")
+	if c.loginRequired && c.account == "" {
+		s.refuseStrangerLocked(c)
 		return
 	}
-	if c.loginRequired && c.account == "" {
-		c.failLocked("*", "ACCOUNT_REQUIRED", "You must log in with SASL to use this server")
-		c.out.close("Login required")
+	if !s.recogniseLocked(c) {
 		return
 	}
 	nick := c.nick
@@ -115,6 +125,20 @@ func (s *Server) tryRegisterLocked(c *client) {
 	c.registered = true
 	s.nicks[fold(nick)] = c
 	s.greetLocked(c)
+}
+
+// refuseStrangerLocked says what somebody has to do who did not log in.
+func (s *Server) refuseStrangerLocked(c *client) {
+	text := "You must log in to use this server, by SASL or PASS account:password"
+	if s.cfg.LoginHint != "" {
+		text += "; " + s.cfg.LoginHint
+	}
+	if c.caps.has(capStandardReplies) {
+		c.failLocked("*", "ACCOUNT_REQUIRED", text)
+	} else {
+		c.numericLocked(irc.ERR_PASSWDMISMATCH, text)
+	}
+	c.out.close("Login required: " + text)
 }
 
 func (s *Server) greetLocked(c *client) {

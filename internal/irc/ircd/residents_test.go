@@ -9,14 +9,16 @@ import (
 // A direct message to a resident who is away is kept, and read by it alone.
 func TestMessagesForAbsentResidents(t *testing.T) {
 	s, address := start(t, ircd.Config{Dir: t.TempDir()})
-	s.SetResidents([]string{"Fox"})
+	s.SetResidents(map[string]string{"Fox": "secret"})
 	bob := join(t, address, "bob", v3)
 	bob.send("PRIVMSG fox :are you there?")
 	bob.expect("PRIVMSG Fox :are you there?")
 	bob.expect("301 bob Fox :not here now")
 	bob.send("PRIVMSG owl :and you?")
 	bob.expect("401 bob owl")
-	fox, other := join(t, address, "Fox", v3), join(t, address, "other", v3)
+	fox, other := dial(t, address), join(t, address, "other", v3)
+	fox.send("PASS secret")
+	fox.register("Fox", v3)
 	const always = "timestamp=2020-01-01T00:00:00.000Z timestamp=2099-01-01T00:00:00.000Z"
 	if _, got := fox.labeled("CHATHISTORY TARGETS %s 10", always); len(got) != 1 {
 		t.Errorf("%q", got)

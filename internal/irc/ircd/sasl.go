@@ -32,10 +32,11 @@ func (s *Server) authenticate(c *client, m irc.Message) {
 	if !complete {
 		return
 	}
-	c.burst.release()
-	s.logins <- struct{}{}
-	account, err := s.checkCredentials(credentials)
-	<-s.logins
+	name, password, err := readPlain(credentials)
+	account := ""
+	if err == nil {
+		account, err = s.checkLogin(c, name, password)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || !s.cfg.Accounts.Has(account) { // it may have been removed meanwhile
@@ -43,6 +44,7 @@ func (s *Server) authenticate(c *client, m irc.Message) {
 		return
 	}
 	s.loggedInLocked(c, account)
+	c.numericLocked(irc.RPL_SASLSUCCESS, "SASL authentication successful")
 }
 
 // loginStep takes one AUTHENTICATE and returns the whole response if this was
@@ -77,17 +79,25 @@ func (s *Server) loginStep(c *client, param string) (response string, complete b
 	return "", false
 }
 
-// checkCredentials reads authzid NUL authcid NUL password.
-func (s *Server) checkCredentials(encoded string) (account string, err error) {
+// readPlain reads authzid NUL authcid NUL password.
+func readPlain(encoded string) (name, password string, err error) {
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	parts := strings.Split(string(data), "\x00")
 	if len(parts) != 3 || parts[0] != "" && fold(parts[0]) != fold(parts[1]) {
-		return "", errNotPlain
+		return "", "", errNotPlain
 	}
-	return s.cfg.Accounts.Check(parts[1], parts[2])
+	return parts[1], parts[2], nil
+}
+
+// checkLogin returns the account whose password it is. Few are checked at once.
+func (s *Server) checkLogin(c *client, name, password string) (string, error) {
+	c.burst.release()
+	s.logins <- struct{}{}
+	defer func() { <-s.logins }()
+	return s.cfg.Accounts.Check(name, password)
 }
 
 func (c *client) loginFailedLocked(code, text string) {
@@ -103,7 +113,6 @@ func (s *Server) loggedInLocked(c *client, account string) {
 	c.login = login{}
 	c.account = account
 	c.numericLocked(irc.RPL_LOGGEDIN, c.displayNick()+"!"+orStar(c.user)+"@"+c.host, account, "You are now logged in as "+account)
-	c.numericLocked(irc.RPL_SASLSUCCESS, "SASL authentication successful")
 	if !c.registered {
 		return
 	}

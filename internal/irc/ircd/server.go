@@ -22,10 +22,10 @@ type Server struct {
 
 	mu             sync.Mutex // guards the fields below and the state of clients and channels
 	conns          map[*client]struct{}
-	addresses      map[string]int     // connections by host
-	nicks          map[string]*client // registered clients, by folded nick
-	residents      map[string]string  // see SetResidents; folded to written nick
-	reserved       map[string]bool    // see Reserve; folded nicks
+	addresses      map[string]int      // connections by host
+	nicks          map[string]*client  // registered clients, by folded nick
+	residents      map[string]resident // see SetResidents; by folded nick
+	reserved       map[string]bool     // see Reserve; folded nicks
 	mayReserved    func(net.Conn) error
 	channels       map[string]*channel
 	burst          *burst // of the client whose line is handled, or nil
@@ -96,19 +96,6 @@ func closeAll(listeners []Listener) {
 	for _, l := range listeners {
 		l.Close() // Best effort: it may be closed already.
 	}
-}
-
-// SetResidents names those who come back when they are away, as agents do:
-// a direct message to one that is not there is kept in the history, and read
-// from there. Without a history nothing is kept.
-func (s *Server) SetResidents(nicks []string) {
-	residents := map[string]string{}
-	for _, nick := range nicks {
-		residents[fold(nick)] = nick
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.residents = residents
 }
 
 func (s *Server) announce(a net.Addr) {

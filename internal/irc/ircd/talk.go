@@ -10,12 +10,13 @@ import (
 // handleMessage handles PRIVMSG, NOTICE and TAGMSG.
 func handleMessage(s *Server, c *client, m irc.Message) {
 	t := talk{server: s, from: c, command: m.Command, tags: clientOnly(m.Tags)}
+	isText := true
 	if m.Command == "TAGMSG" {
 		if !c.caps.has(capMessageTags) || len(t.tags) == 0 {
 			return
 		}
 	} else {
-		t.text = m.Param(1)
+		t.text, isText = irc.CleanMessage(m.Param(1))
 	}
 	switch {
 	case m.Param(0) == "":
@@ -23,6 +24,10 @@ func handleMessage(s *Server, c *client, m irc.Message) {
 		return
 	case t.text == "" && m.Command != "TAGMSG":
 		t.refuseLocked(irc.ERR_NOTEXTTOSEND, "No text to send")
+		return
+	}
+	if !isText {
+		t.refuseLocked(irc.ERR_CANNOTSENDTOCHAN, m.Param(0), "Requests of one program to another are not passed on")
 		return
 	}
 	targets := strings.Split(m.Param(0), ",")
@@ -35,7 +40,7 @@ func handleMessage(s *Server, c *client, m irc.Message) {
 func clientOnly(tags irc.Tags) irc.Tags {
 	var own irc.Tags
 	for _, tag := range tags {
-		if strings.HasPrefix(tag.Key, "+") {
+		if strings.HasPrefix(tag.Key, "+") && irc.Clean(tag.Key) == tag.Key {
 			own = append(own, tag)
 		}
 	}
@@ -83,7 +88,8 @@ func (t *talk) toLocked(target string) {
 // toAbsentLocked keeps a message for a resident who is away, and refuses one
 // for anybody else.
 func (t *talk) toAbsentLocked(target string) {
-	nick, resident := t.server.residents[fold(target)]
+	r, resident := t.server.residents[fold(target)]
+	nick := r.nick
 	if !resident || t.server.history == nil || t.command == "TAGMSG" {
 		t.refuseLocked(irc.ERR_NOSUCHNICK, printable(target), "No such nick/channel")
 		return

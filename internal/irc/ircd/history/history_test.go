@@ -38,7 +38,7 @@ func texts(t *testing.T, l *history.Log, conversation string, r history.Range) s
 	if r.Limit == 0 {
 		r.Limit = 1000
 	}
-	records, err := l.Select(conversation, r)
+	records, err := l.Select([]string{conversation}, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		defer l.Close()
 		want := add(t, l, "#c", "new")
-		got, err := l.Select("#c", history.Range{Newest: true, Limit: 1})
+		got, err := l.Select([]string{"#c"}, history.Range{Newest: true, Limit: 1})
 		if err != nil || len(got) != 1 || got[0].ID != want.ID {
 			t.Fatalf("%v, %v, want %v", got, err, want)
 		}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 	"time"
@@ -14,11 +15,25 @@ type Range struct {
 	Limit  int
 }
 
-// Select returns the messages of a range, oldest first.
-func (l *Log) Select(conversation string, r Range) ([]Record, error) {
+// Names returns the conversations that a reader wants. It is never nil.
+func (l *Log) Names(wanted func(name string) bool) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	entries := l.conversations[conversation]
+	names := []string{}
+	for name := range l.conversations {
+		if wanted(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Select returns the messages of a range, of some conversations as one, oldest
+// first.
+func (l *Log) Select(conversations []string, r Range) ([]Record, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	entries := l.entriesLocked(conversations)
 	from := sort.Search(len(entries), func(i int) bool { return entries[i].id > r.After })
 	to := len(entries)
 	if r.Before > 0 {
@@ -42,6 +57,20 @@ func (l *Log) Select(conversation string, r Range) ([]Record, error) {
 		records = append(records, record)
 	}
 	return records, nil
+}
+
+// entriesLocked returns where the messages of some conversations are, oldest
+// first.
+func (l *Log) entriesLocked(conversations []string) []entry {
+	if len(conversations) == 1 {
+		return l.conversations[conversations[0]]
+	}
+	var all []entry
+	for _, name := range conversations {
+		all = append(all, l.conversations[name]...)
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Compare(a.id, b.id) })
+	return all
 }
 
 // FirstAt returns the smallest ID that a message of this time, in

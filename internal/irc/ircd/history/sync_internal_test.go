@@ -29,7 +29,7 @@ func TestNobodyWaitsForTheDisk(t *testing.T) {
 	go func() { synced <- l.Sync() }()
 	<-begun
 	appendText(t, l, "second") // never returned while the sync held the lock
-	if got, err := l.Select("#c", Range{Limit: 10}); err != nil || len(got) != 2 {
+	if got, err := l.Select([]string{"#c"}, Range{Limit: 10}); err != nil || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)
 	}
 	close(disk)
