@@ -91,7 +91,7 @@ var allowed = map[string][]string{
 	"internal/provider/providertest/helper": {},
 
 	"internal/git":       {"internal/fault", "internal/atomicfile", "internal/supervise"},
-	"internal/workspace": {"internal/fault", "internal/ident"},
+	"internal/workspace": {"internal/fault", "internal/ident", "internal/decisive"},
 	"internal/worktree":  {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/git"},
 	"internal/poll":      {},
 
@@ -115,7 +115,8 @@ var allowed = map[string][]string{
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/permission":             {"internal/fault", "internal/atomicfile", "internal/journal", "internal/render/redact", "internal/permission/commandline"},
+	"internal/decisive":               {"internal/fault", "internal/atomicfile"},
+	"internal/permission":             {"internal/decisive", "internal/fault", "internal/atomicfile", "internal/journal", "internal/render/redact", "internal/permission/commandline"},
 	"internal/permission/commandline": {},
 	"internal/permission/jail":        {"internal/need"}, // for tests
 	"internal/permission/jail/lines":  {},                // for tests
@@ -140,7 +141,7 @@ var allowed = map[string][]string{
 	"internal/harness/ipc":   {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/turns": {"internal/fault", "internal/journal", "internal/render/redact"},
 	"internal/harness/onirc": {"internal/fault", "internal/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":       {"internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/harness":       {"internal/decisive", "internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/fault"},
 	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},
@@ -210,7 +211,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
+		"internal/decisive", "internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
 		"internal/plainjson", "internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
@@ -243,7 +244,7 @@ var allowed = map[string][]string{
 		"internal/plainjson", "internal/fault", "internal/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost",
+		"internal/decisive", "internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost",
 		"internal/plainjson", "internal/fault", "internal/rpc", "internal/supervise", "internal/ident", "internal/atomicfile", "internal/vt", "internal/keys", "internal/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",

@@ -26,13 +26,8 @@ func (a *app) checkTrust(ctx context.Context, p keeper.StateDir, ws *workspace.W
 	if err != nil || why == "" || trusted {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "%s. 'den up' would run:\n", oneLine(why, 300))
-	for i := range ws.Agents {
-		agent := &ws.Agents[i]
-		for _, command := range agent.Runs() {
-			fmt.Fprintf(a.stderr, "  %s: %s\n", oneLine(agent.Name, 60), oneLine(command, 300))
-		}
-	}
+	fmt.Fprintf(a.stderr, "%s. ", oneLine(why, 300))
+	showWorkspace(a.stderr, ws)
 	if yes, err := a.confirm(ctx, "Run it? [y/N] "); yes || err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"den/internal/controller"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/sources"
+	"den/internal/decisive"
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/rpc"
@@ -181,7 +182,8 @@ func (d *daemon) load(confirmed bool) error {
 	d.planning.Lock()
 	defer d.planning.Unlock()
 	d.mu.Lock()
-	first := d.workspace == nil
+	before := d.workspace
+	first := before == nil
 	d.mu.Unlock()
 	ws, err := d.read()
 	if err == nil && !first && !confirmed {
@@ -203,7 +205,13 @@ func (d *daemon) load(confirmed bool) error {
 	switch {
 	case first: // the keeper's first words say it
 	case err == nil:
-		d.controller.Event(keeper.Event{Type: keeper.EventReloaded, Detail: map[string]any{"agents": agents}})
+		detail := map[string]any{"agents": agents}
+		if added := granted(before, ws); len(added) > 0 {
+			// It may not have been a person who changed the file.
+			detail["added"] = added
+			log.Printf("the workspace's file changed: it now runs or allows %q", added)
+		}
+		d.controller.Event(keeper.Event{Type: keeper.EventReloaded, Detail: detail})
 	case told:
 	case errors.As(err, new(*heldError)):
 		d.controller.Event(keeper.Event{Type: keeper.EventHeld, Why: err.Error()})
@@ -211,6 +219,20 @@ func (d *daemon) load(confirmed bool) error {
 		d.controller.Event(keeper.Event{Type: keeper.EventRefused, Why: err.Error()})
 	}
 	return err
+}
+
+// maxGranted bounds what is told of a changed file.
+const maxGranted = 100
+
+// granted are the commands and permissions of a workspace that it did not have
+// before.
+func granted(before, after *workspace.Workspace) []string {
+	had := before.Grants()
+	added := slices.DeleteFunc(after.Grants(), func(g string) bool { return slices.Contains(had, g) })
+	if len(added) > maxGranted {
+		added = append(added[:maxGranted], fmt.Sprintf("and %d more", len(added)-maxGranted))
+	}
+	return added
 }
 
 // read loads the workspace's file. One that gives no name has the name of the
@@ -273,6 +295,9 @@ func (d *daemon) propose(ws *workspace.Workspace, counts map[string]int) ([]cont
 	f := d.newDraft(ws)
 	plan, members, err := f.plan(counts)
 	if err == nil {
+		err = decisive.Save(d.state.Decisive(), ws.Decisive(workDirs(members)))
+	}
+	if err == nil {
 		err = f.accept()
 	}
 	if err != nil {
@@ -280,6 +305,25 @@ func (d *daemon) propose(ws *workspace.Workspace, counts map[string]int) ([]cont
 		return nil, nil, errors.Join(err, d.chat.goBack(chat))
 	}
 	return plan, members, nil
+}
+
+// workDirs returns what tells where an agent's commands run: it may be in a git
+// worktree.
+func workDirs(members map[string]member) func(*workspace.Agent) []string {
+	return func(a *workspace.Agent) []string {
+		names := []string{a.Name}
+		if a.Pool != nil {
+			names = append(names, a.Members(a.Pool.Max)...)
+		}
+		var dirs []string
+		for _, m := range members {
+			if dir := m.SessionConfig().WorkDir; dir != a.Dir && slices.Contains(names, m.Name()) {
+				dirs = append(dirs, dir)
+			}
+		}
+		slices.Sort(dirs)
+		return dirs
+	}
 }
 
 // note keeps in the Home by which name and in which providers the workspace has

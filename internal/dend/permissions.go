@@ -48,7 +48,7 @@ func answerPermissions(o options, environ []string) (keeper.PermissionAnswer, er
 	if err != nil {
 		return keeper.PermissionAnswer{}, err
 	}
-	d := &daemon{state: p, den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat())}
+	d := &daemon{state: p, den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat(), getenv)}
 	d.registration, err = p.Identify(keeper.Caller{Home: root, Getenv: getenv})
 	if err != nil && fault.KindOf(err) != fault.NotFound { // that of a workspace that never was up
 		return keeper.PermissionAnswer{}, err
@@ -166,7 +166,7 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 	if err != nil {
 		return nil, err
 	}
-	c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.chat.dir}}
+	c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive()}
 	return permission.WithRemembered(c.Policy(dir, d.getenv("HOME")), harness.PermissionDir(dir))
 }
 

@@ -2,6 +2,7 @@ package dend
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/controller"
+	"den/internal/decisive"
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
@@ -297,5 +299,29 @@ func TestPromptFileIsWatched(t *testing.T) {
 	defer d.mu.Unlock()
 	if d.members["a"].Fingerprint().Hash == before {
 		t.Error("the new prompt is not in force")
+	}
+}
+
+// What a changed file newly runs or allows is told: it may not have been a person
+// who changed it.
+func TestReloadTellsWhatIsGranted(t *testing.T) {
+	const agent = "[[agents]]\nname = \"a\"\nstart_command = \"cat\"\n"
+	d := planned(t, agent)
+	rewrite(t, d, agent+"pre_start = [\"touch x\"]\npermissions = [{ outcome = \"allow\", command = \"make *\" }]\n[[agents]]\nname = \"b\"\nstart_command = \"sh evil\"\n")
+	if err := d.load(false); err != nil {
+		t.Fatal(err)
+	}
+	var details []string
+	if err := d.controller.Events(t.Context(), 0, "", false, func(e keeper.Event) error {
+		details = append(details, fmt.Sprint(e.Detail["added"]))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"[a: touch x a: allow command 'make *' b: sh evil]"}; !slices.Equal(details, want) {
+		t.Errorf("%q, want %q", details, want)
+	}
+	if own, err := decisive.Load(d.state.Decisive()); err != nil || !slices.ContainsFunc(own, func(f decisive.File) bool { return f.Path == d.state.Config }) {
+		t.Errorf("the list of decisive files: %+v, %v", own, err)
 	}
 }

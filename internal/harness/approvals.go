@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/conversation"
+	"den/internal/decisive"
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
@@ -43,7 +44,19 @@ func PermissionDir(stateDir string) string { return filepath.Join(stateDir, "per
 // Policy is what decides the requests of the agent whose state is in a
 // directory.
 func (c Config) Policy(stateDir, home string) permission.Settings {
-	return permission.Settings{Dir: c.Dir, Home: home, Rules: c.Permissions, Bypass: c.Bypass, Protected: append([]string{stateDir}, c.Protected...)}
+	return permission.Settings{
+		Dir: c.Dir, Home: home, Rules: c.Permissions, Bypass: c.Bypass,
+		Protected: append([]string{stateDir}, c.Protected...), Workspace: workspaceFiles(c.Decisive),
+	}
+}
+
+// workspaceFiles returns what reads the list of the workspace's files, nil where
+// there is none.
+func workspaceFiles(list string) func() ([]decisive.File, error) {
+	if list == "" {
+		return nil
+	}
+	return func() ([]decisive.File, error) { return decisive.Load(list) }
 }
 
 // ask decides what the agent asks for.

@@ -47,6 +47,9 @@ type Config struct {
 	// Protected are files besides its own state that the agent must not change:
 	// they decide who decides.
 	Protected []string `json:"protected,omitempty"`
+	// Decisive is the file with the list of those that the workspace is made of,
+	// which the keeper keeps up to date; or "".
+	Decisive string `json:"decisive,omitempty"`
 	// ApprovalExpiry is how long a question for permission stays open; 0
 	// means 15 minutes.
 	ApprovalExpiry time.Duration `json:"approval_expiry,omitempty"`

@@ -266,7 +266,10 @@ func (s StateDir) discardState() error {
 
 // stateFiles lists what a keeper would use.
 func (s StateDir) stateFiles() []string {
-	return []string{s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.OldSessions(), s.record(), filepath.Join(s.Path, identityFile)}
+	return []string{
+		s.State(), s.Events(), s.Events() + ".1", s.Nudges(), s.Sources(), s.Minds(), s.Chat(), s.Decisive(), s.OldSessions(), s.record(),
+		filepath.Join(s.Path, identityFile),
+	}
 }
 
 // OldSessions is where sessions without a terminal were kept before they moved

@@ -178,13 +178,17 @@ func TestPlantedStateIsNotUsed(t *testing.T) {
 		"a Home of theirs": `{"v":1,"id":"w0123456789abcdef","home":"` + planted + `"}`,
 	} {
 		s := m.workspace("w/" + name + ".toml")
-		nudge := filepath.Join(s.Nudges(), "agent", "1.json")
+		used := []string{
+			filepath.Join(s.Nudges(), "agent", "1.json"), filepath.Join(s.Mind("agent"), "permission", "rules.json"), filepath.Join(s.Chat(), "accounts.json"), s.Decisive(), s.State(),
+		}
 		files := map[string]string{
-			nudge: "planted", s.State(): "{}",
 			filepath.Join(planted, "workspaces", "w0123456789abcdef", "workspace.json"): `{"v":1,"id":"w0123456789abcdef","home":"` + planted + `","state_dir":"/none"}`,
 		}
 		if identity != "" {
 			files[filepath.Join(s.Path, "workspace.json")] = identity
+		}
+		for _, path := range used {
+			files[path] = "planted"
 		}
 		for path, text := range files {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -204,8 +208,10 @@ func TestPlantedStateIsNotUsed(t *testing.T) {
 		if r.ID == "w0123456789abcdef" || r.Home != c.Home.Path {
 			t.Errorf("%s: the planted identity counts: %+v", name, r)
 		}
-		if _, err := os.Lstat(nudge); !os.IsNotExist(err) {
-			t.Errorf("%s: the planted nudge is still there: %v", name, err)
+		for _, path := range used {
+			if _, err := os.Lstat(path); !os.IsNotExist(err) {
+				t.Errorf("%s: the planted %s is still there: %v", name, path, err)
+			}
 		}
 		if why, err := s.Foreign(c); err != nil || why != "" {
 			t.Errorf("%s: once kept: %q, %v", name, why, err)

@@ -83,6 +83,10 @@ func (s StateDir) Mind(key string) string { return filepath.Join(s.Minds(), url.
 // Chat is the directory of the keeper's own server for channels.
 func (s StateDir) Chat() string { return filepath.Join(s.Path, "chat") }
 
+// Decisive is the list of the files that decide what runs, for those who decide
+// what agents may change.
+func (s StateDir) Decisive() string { return filepath.Join(s.Path, "decisive.json") }
+
 // ChatHistory is the log of what was said in them.
 func (s StateDir) ChatHistory() string { return filepath.Join(s.Chat(), "history") }
 

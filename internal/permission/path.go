@@ -27,6 +27,7 @@ type places struct {
 	dir      string // the agent's, with links followed
 	home     string // of its user, or ""
 	readlink func(string) (string, error)
+	exists   func(string) bool
 	// repository is that dir has a '.git'. Only then does git not take dir
 	// itself for a repository, whose configuration can run code.
 	repository bool
@@ -39,7 +40,7 @@ func newPlaces(s Settings) places {
 	if s.Exists == nil {
 		s.Exists = exists
 	}
-	p := places{home: s.Home, readlink: s.Readlink}
+	p := places{home: s.Home, readlink: s.Readlink, exists: s.Exists}
 	p.dir = p.follow(s.Dir)
 	p.repository = s.Exists(path.Join(p.dir, ".git"))
 	return p

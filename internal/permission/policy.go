@@ -5,7 +5,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
+	"den/internal/decisive"
 	"den/internal/fault"
 	"den/internal/permission/commandline"
 )
@@ -21,6 +23,10 @@ type Settings struct {
 	// Protected are absolute paths that the agent must never change whatever
 	// the rules say: den's own state, in which its permissions are.
 	Protected []string
+	// Workspace returns the files that the agent's workspace is made of, as they
+	// are now: a person is asked about every change of one. Where it fails, about
+	// every change. Or nil.
+	Workspace func() ([]decisive.File, error)
 
 	// Readlink is os.Readlink where it is nil.
 	Readlink func(string) (string, error)
@@ -82,6 +88,9 @@ type Part struct {
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why"`
 	Rule    *Rule   `json:"rule,omitempty"`
+	// Decisive is that it may change what runs or what is allowed, and no rule
+	// allows that.
+	Decisive bool `json:"decisive,omitempty"`
 }
 
 // Decide returns what the policy says to a request, and why.
@@ -93,8 +102,9 @@ func (p *Policy) Decide(r Request) (Outcome, string) {
 // Explain is Decide with the rule that decided, and the parts.
 func (p *Policy) Explain(r Request) Explanation {
 	e := Explanation{}
+	known := sync.OnceValues(p.decisiveFiles)
 	for _, u := range p.places.uses(r) {
-		part, decided := p.part(r.Tool, u)
+		part, decided := p.part(r.Tool, u, known)
 		if !decided {
 			continue
 		}
@@ -110,8 +120,8 @@ func (p *Policy) Explain(r Request) Explanation {
 }
 
 // part decides one use; decided is false where the use only asks and denies,
-// and no rule does.
-func (p *Policy) part(tool string, u use) (part Part, decided bool) {
+// and no rule does. known is decisiveFiles, once for all uses of a request.
+func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (part Part, decided bool) {
 	part = Part{What: u.what}
 	if why := p.protected(u); why != "" {
 		part.Outcome, part.Why = Deny, why
@@ -127,8 +137,13 @@ func (p *Policy) part(tool string, u use) (part Part, decided bool) {
 	}
 	if part.Outcome == "" && !u.forbidOnly {
 		part.Outcome, part.Why = p.places.byDefault(u)
-		if part.Outcome == Ask && p.settings.Bypass && u.kind != Question && !p.places.decisive(u) {
+		if part.Outcome == Ask && p.settings.Bypass && u.kind != Question {
 			part.Outcome, part.Why = Allow, "the agent's approval is \"bypass\""
+		}
+	}
+	if asked := part.Outcome == Ask && part.Rule != nil; part.Outcome != Deny && !asked {
+		if why := p.decisive(u, known); why != "" {
+			part.Outcome, part.Why, part.Rule, part.Decisive = Ask, why, nil, true
 		}
 	}
 	return part, part.Outcome != ""
@@ -155,10 +170,7 @@ func (p *Policy) protected(u use) string {
 	if u.command != nil && decidesApprovals(*u.command) {
 		return "an agent must not decide what it asks for itself"
 	}
-	files := slices.Concat(u.args, u.parts) // a command may change what it is given
-	if u.file != nil && u.kind == Edit {
-		files = []target{*u.file}
-	}
+	files := p.places.changes(u)
 	for _, protected := range p.settings.Protected {
 		pattern, err := p.places.parsePathPattern(quotePath(protected))
 		if err != nil || slices.ContainsFunc(files, pattern.matchGenerously) {

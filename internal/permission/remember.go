@@ -3,6 +3,7 @@ package permission
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"den/internal/fault"
 )
@@ -13,8 +14,9 @@ import (
 // where there are no such rules.
 func (p *Policy) Remember(r Request, outcome Outcome) ([]Rule, error) {
 	var rules []Rule
+	known := sync.OnceValues(p.decisiveFiles)
 	for _, u := range p.places.uses(r) {
-		part, decided := p.part(r.Tool, u)
+		part, decided := p.part(r.Tool, u, known)
 		if !decided || part.Outcome != Ask {
 			continue
 		}

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -24,8 +25,9 @@ type use struct {
 	// forbidOnly is that other uses decide whether it is allowed: rules can
 	// only ask or deny.
 	forbidOnly bool
-	// args are the files that a command's words may stand for, parts those that
-	// may be named within a word, globs the words that a program may expand.
+	// args are the files that a command's words, or the texts of a tool's
+	// input, may stand for, parts those that may be named within a word, globs
+	// the words that a program may expand.
 	args, parts []target
 	globs       []string
 	unknownArgs bool
@@ -60,9 +62,43 @@ func (p places) uses(r Request) []use {
 		all = append(all, use{kind: Question, what: "ask a person"})
 	case Execute, Fetch:
 	default:
-		all = append(all, use{kind: Other, what: fmt.Sprintf("use the tool '%s'", r.Tool)})
+		all = append(all, p.toolUse(r))
 	}
 	return all
+}
+
+// maxTexts bounds how many texts of a tool's input are looked at.
+const maxTexts = 1000
+
+// toolUse is the use of a tool that den does not know. Every text in its input
+// may stand for a file.
+func (p places) toolUse(r Request) use {
+	u := use{kind: Other, what: fmt.Sprintf("use the tool '%s'", r.Tool)}
+	var value any
+	if json.Unmarshal(r.Input, &value) != nil {
+		return u // it has none
+	}
+	var walk func(any)
+	walk = func(value any) {
+		switch v := value.(type) {
+		case string:
+			if len(u.args) == maxTexts {
+				u.problem = "its input has too many texts to look at"
+				return
+			}
+			u.args = append(u.args, p.resolve(p.base(r), strings.TrimPrefix(v, "file://")))
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case map[string]any:
+			for _, item := range v {
+				walk(item)
+			}
+		}
+	}
+	walk(value)
+	return u
 }
 
 // base is the directory that a request's relative paths are in.

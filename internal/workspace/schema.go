@@ -285,6 +285,17 @@ type PermissionRule struct {
 	Why     string `key:"why"`
 }
 
+// String is the rule as people read it.
+func (r PermissionRule) String() string {
+	text := r.Outcome
+	for _, c := range []struct{ name, value string }{{"tool", r.Tool}, {"kind", r.Kind}, {"path", r.Path}, {"command", r.Command}, {"host", r.Host}} {
+		if c.value != "" {
+			text += " " + c.name + " '" + c.value + "'"
+		}
+	}
+	return text
+}
+
 // Budget is the most that an agent may use. 0 is no limit.
 type Budget struct {
 	TokensPerHour int     `key:"tokens_per_hour"`

@@ -1,0 +1,195 @@
+package permission
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"den/internal/decisive"
+)
+
+// decisiveFiles returns the set of files that decide what runs, as it is now.
+func (p *Policy) decisiveFiles() (decisive.Set, error) {
+	if p.settings.Workspace == nil {
+		return decisive.Set{}, nil
+	}
+	own, err := p.settings.Workspace()
+	if err != nil {
+		return decisive.Set{}, err
+	}
+	dirs := map[string]string{} // where they lead: most files share some
+	return decisive.NewSet(own, func(file string) string {
+		dir, name := path.Split(file)
+		if _, known := dirs[dir]; !known {
+			dirs[dir] = p.places.follow(dir)
+		}
+		file = path.Join(dirs[dir], name)
+		if _, err := p.places.readlink(file); err != nil {
+			return file // no link, or nothing there
+		}
+		return p.places.follow(file)
+	}), nil
+}
+
+// decisive says why a person is asked about a use that the rules or defaults
+// would allow, "" if none has to be: it changes a file that decides what runs or
+// what is allowed. A rule that allows holds for such a file only if it has its
+// name, and for a file of the workspace never.
+func (p *Policy) decisive(u use, known func() (decisive.Set, error)) string {
+	files := p.places.changes(u)
+	if len(files) == 0 {
+		return ""
+	}
+	set, err := known()
+	if err != nil {
+		return fmt.Sprintf("it may change what runs or what is allowed: %v", err)
+	}
+	for _, t := range files {
+		reason, found := p.places.decides(set, t)
+		if found && (reason.Own != "" || !p.named(u, t, reason.Names)) {
+			return fmt.Sprintf("'%s' decides what runs or what is allowed (%s)", t.given, reason.Why)
+		}
+	}
+	return ""
+}
+
+// changes are the files that a use may change. Of a command that is not known to
+// only read they are all that it names.
+func (p places) changes(u use) []target {
+	switch {
+	case u.file != nil && u.kind == Read:
+		return nil
+	case u.file != nil:
+		return []target{*u.file}
+	case u.command == nil:
+		return u.args
+	case p.risk(u) == "":
+		return nil
+	}
+	files := slices.Concat(u.args, u.parts)
+	if u.forbidOnly { // what it runs is judged by itself
+		inner := map[string]bool{}
+		for _, c := range u.command.Runs {
+			for _, w := range c.Words {
+				inner[w.Text] = true
+			}
+		}
+		files = slices.DeleteFunc(files, func(t target) bool { return inner[t.given] })
+	}
+	return append(files, p.placed(files)...)
+}
+
+// atEnds is how many arguments from either end may be the directory that a
+// command puts files into: 'cp a b DIR', 'cp -t DIR a b'.
+const atEnds = 8
+
+// placed are the files that a command makes which puts files into a directory:
+// 'cp new/den.toml .' names neither.
+func (p places) placed(args []target) []target {
+	dirs := args
+	if len(args) > 2*atEnds {
+		dirs = slices.Concat(args[:atEnds], args[len(args)-atEnds:])
+	}
+	var all []target
+	for _, dir := range dirs {
+		for _, file := range args {
+			if name := path.Base(file.lexical); dir.known() && file.lexical != dir.lexical && name != "/" {
+				all = append(all, p.resolve(dir.real, name))
+			}
+		}
+	}
+	return all
+}
+
+// decides asks for a file by all of its names.
+func (p places) decides(set decisive.Set, t target) (decisive.Reason, bool) {
+	for _, file := range slices.Compact([]string{t.real, t.lexical}) {
+		if reason, found := set.Decides(p.dir, file); found {
+			return reason, true
+		}
+	}
+	if p.inRepository(t.real) {
+		return decisive.Reason{Names: []string{"HEAD"}, Why: "it is in a directory that git takes for a repository"}, true
+	}
+	if info := severalNames(t.real); info != nil {
+		if own, found := set.Find(func(file string) bool { return hasFile(file, info) }); found {
+			return decisive.Reason{Own: own.Role, Why: "the workspace reads it by another name: " + own.Role}, true
+		}
+	}
+	return decisive.Reason{}, false
+}
+
+// inRepository reports whether a file is in a git directory without the name
+// '.git', or in its hooks.
+func (p places) inRepository(file string) bool {
+	dir := path.Dir(file)
+	return p.exists(path.Join(dir, "HEAD")) || p.exists(path.Join(path.Dir(dir), "HEAD"))
+}
+
+// severalNames returns the file if it has more than one name, else nil.
+func severalNames(file string) os.FileInfo {
+	info, err := os.Stat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Nlink < 2 {
+		return nil
+	}
+	return info
+}
+
+// maxWalk bounds how many files are compared with one that has several names.
+const maxWalk = 10_000
+
+// hasFile reports whether a file is at a path or below it. It says so too where
+// it cannot tell.
+func hasFile(top string, info os.FileInfo) bool {
+	seen := 0
+	err := filepath.WalkDir(top, func(file string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		other, err := os.Stat(file)
+		if seen++; seen > maxWalk || err == nil && os.SameFile(info, other) {
+			return errFound
+		}
+		return nil
+	})
+	return err != nil && !errors.Is(err, fs.ErrNotExist)
+}
+
+var errFound = errors.New("found")
+
+// named reports whether a rule that allows the use has the names in it, so that
+// whoever wrote it knew.
+func (p *Policy) named(u use, t target, names []string) bool {
+	return slices.ContainsFunc(p.rules, func(r rule) bool {
+		if r.Outcome != Allow || !r.allows(u, p.places) {
+			return false
+		}
+		if u.command != nil {
+			return slices.ContainsFunc(r.command, func(g glob) bool { return g.literal() && g[0] == t.given })
+		}
+		return r.path != nil && r.path.has(names)
+	})
+}
+
+// has reports whether a pattern has all of these names of the table, written
+// out.
+func (p pathPattern) has(names []string) bool {
+	var literal []string
+	for _, name := range p.names {
+		if strings.ContainsAny(name, `*?[\`) {
+			name = "\x00" // matches nothing
+		}
+		literal = append(literal, name)
+	}
+	known := decisive.ByName(strings.Join(literal, "/"))
+	return !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(known, n) })
+}

@@ -1,0 +1,273 @@
+package permission_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"den/internal/decisive"
+	"den/internal/permission"
+)
+
+// generous are rules by which everything would be allowed that a rule can.
+var generous = []permission.Rule{
+	{Outcome: permission.Allow, Kind: permission.Edit},
+	{Outcome: permission.Allow, Path: "**"},
+	{Outcome: permission.Allow, Path: "/**"},
+	{Outcome: permission.Allow, Tool: "mcp__*"},
+	allowCommand("tee *"), allowCommand("cp *"), allowCommand("mv *"), allowCommand("sed *"), allowCommand("ln *"), allowCommand("rm *"),
+	allowCommand("cat *"), allowCommand("dd *"),
+}
+
+// ground is a workspace on disk, with an agent in its directory.
+type ground struct {
+	root, dir string
+	own       []decisive.File
+	policy    *permission.Policy
+	links     int
+}
+
+func newGround(t testing.TB, dir string, rules ...permission.Rule) *ground {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &ground{root: root, dir: filepath.Join(root, dir)}
+	for _, file := range []string{"team/more.toml", "prompts/role.md", "setup", "overlay/x/y", "elsewhere/conf.yaml"} {
+		g.write(t, filepath.Join(root, file))
+	}
+	for _, name := range []string{"team/more.toml", "prompts/role.md", "setup", "overlay", "elsewhere/conf.yaml", "not/there/yet"} {
+		g.own = append(g.own, decisive.File{Path: filepath.Join(root, name), Role: "a file"})
+	}
+	if err := os.MkdirAll(filepath.Join(g.dir, "sub/deep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	g.policy, err = permission.NewPolicy(permission.Settings{
+		Dir: g.dir, Home: filepath.Join(root, "home"), Rules: rules,
+		Workspace: func() ([]decisive.File, error) { return g.own, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func (g *ground) write(t testing.TB, file string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// spellings are names for a file, as an agent may write them.
+func (g *ground) spellings(t testing.TB, file string) []string {
+	t.Helper()
+	rel, err := filepath.Rel(g.dir, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{
+		file, rel, "./" + rel, "sub/../" + rel, "sub/deep/../../" + rel, strings.ToUpper(rel), file + "/", strings.ReplaceAll(file, "/", "//"),
+		filepath.Dir(file) + "/./" + filepath.Base(file), filepath.Dir(file) + "/\u200b" + filepath.Base(file),
+	}
+	g.links++
+	link := filepath.Join(g.dir, fmt.Sprintf("link%d", g.links))
+	for name, to := range map[string]string{link: file, link + "d": filepath.Dir(file)} {
+		if err := os.Symlink(to, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all = append(all, link, link+"d/"+filepath.Base(file))
+	if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() {
+		hard := link + "h"
+		if err := os.Link(file, hard); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, hard)
+	}
+	return all
+}
+
+// changing are the requests by which an agent may change a file.
+func changing(dir, file string) []permission.Request {
+	quoted := "'" + file + "'"
+	input, err := json.Marshal(map[string]any{"edits": []any{map[string]any{"file": file, "text": "x"}}})
+	if err != nil {
+		panic(err)
+	}
+	all := []permission.Request{
+		edit(file), edit("src/a.go", file), {Tool: "new", Kind: "unheard-of", Paths: []string{file}},
+		{Tool: "mcp__files__write", Kind: permission.Other, Input: input},
+	}
+	for _, line := range []string{
+		"echo x > %s", "echo x >> %s", "echo x >| %s", "echo x | tee %s", "cp a %s", "mv a %s", "sed -i s/a/b/ %s", "ln -f a %s", "rm %s", "dd if=a of=%s",
+		"sh -c \"cp a %s\"", "timeout 5 cp a %s", "true && cat a >%s", "cd sub; tee %s", "cat <<E >%s\nx\nE",
+	} {
+		all = append(all, run(fmt.Sprintf(line, quoted)))
+	}
+	if !filepath.IsAbs(file) {
+		for _, r := range all[4:] {
+			r.Dir, r.Command = dir+"/sub", strings.ReplaceAll(r.Command, quoted, "'../"+file+"'")
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// No rule that does not name it lets an agent change a file that decides what
+// runs or what is allowed, however it is written, from wherever; and reading it
+// is not asked for.
+func TestDecisiveFilesAreAskedFor(t *testing.T) {
+	for _, at := range []string{".", "work", "work/tree"} {
+		g := newGround(t, at, generous...)
+		var files []string
+		for _, own := range g.own {
+			files = append(files, own.Path)
+		}
+		files = append(files, g.root+"/overlay/x/y", g.root+"/overlay/new")
+		for _, group := range decisive.Groups {
+			for _, name := range group.Names {
+				name = strings.ReplaceAll(name, "*", "a")
+				files = append(files, g.dir+"/"+name, g.dir+"/sub/deep/"+name, g.root+"/home/"+name, g.dir+"/"+name+"/below")
+			}
+		}
+		for i, file := range files {
+			for j, spelled := range g.spellings(t, file) {
+				for k, r := range changing(g.dir, spelled) {
+					if i > 3 && (i+j+k)%61 != 0 {
+						continue // every way for some files, and some ways for every file
+					}
+					if outcome, why := g.policy.Decide(r); outcome == permission.Allow {
+						t.Errorf("in %s: %s %q %q in %q: allowed: %s", at, r.Tool, r.Command, r.Paths, r.Dir, why)
+					}
+				}
+			}
+			if outcome, why := g.policy.Decide(read(file)); outcome != permission.Allow {
+				t.Errorf("read %s: %s: %s", file, outcome, why)
+			}
+			if t.Failed() {
+				return // one file is enough to see why
+			}
+		}
+	}
+}
+
+// What only looks alike is the agent's ordinary work.
+func TestOrdinaryFilesAreNotAskedFor(t *testing.T) {
+	g := newGround(t, ".", generous...)
+	for _, file := range []string{
+		"src/main.go", "Makefile", "package.json", ".npmrc", ".editorconfig", ".gitignore", "AGENTS.md", "CLAUDE.md", ".cursorrules", ".github/ISSUE_TEMPLATE.md",
+		"header", "src/hooks/use.ts", "config", "docs/den.toml.md", "agents/agents.go", "prompts/other.md", "setup.go", "team/readme", "go.mod", ".env", "tasks.json",
+	} {
+		for _, r := range []permission.Request{edit(file), run("cp a " + file), run("echo x >" + file), run("sed -i s/a/b/ " + file)} {
+			if outcome, why := g.policy.Decide(r); outcome != permission.Allow {
+				t.Errorf("%+v: %s: %s", r, outcome, why)
+			}
+		}
+	}
+	for _, line := range []string{"cat team/more.toml", "grep -n x den.toml .git/config", "cat .envrc | wc -l"} {
+		if outcome, why := g.policy.Decide(run(line)); outcome != permission.Allow {
+			t.Errorf("%s: %s: %s", line, outcome, why)
+		}
+	}
+}
+
+// A rule that has the name of the file allows it, unless the workspace reads it.
+func TestRulesThatNameDecisiveFiles(t *testing.T) {
+	allowPath := func(path string) permission.Rule {
+		return permission.Rule{Outcome: permission.Allow, Kind: permission.Edit, Path: path}
+	}
+	for _, row := range []struct {
+		rule    permission.Rule
+		request permission.Request
+		want    permission.Outcome
+	}{
+		{allowPath(".github/workflows/**"), edit(".github/workflows/ci.yml"), permission.Allow},
+		{allowPath(".github/**"), edit(".github/workflows/ci.yml"), permission.Ask},
+		{allowPath(".*/**"), edit(".claude/settings.json"), permission.Ask},
+		{allowPath("**/.envrc"), edit("sub/.envrc"), permission.Allow},
+		{allowPath("**/.env*"), edit("sub/.envrc"), permission.Ask},
+		{allowPath(".claude/**"), edit(".claude/.git/config"), permission.Ask},
+		{allowPath("team/more.toml"), edit("team/more.toml"), permission.Ask},
+		{allowCommand("cp a .envrc"), run("cp a .envrc"), permission.Allow},
+		{allowCommand("cp a *"), run("cp a .envrc"), permission.Ask},
+		{allowCommand("cp *"), run("cp sub/agents.yaml ."), permission.Ask},
+		{allowCommand("cp *"), run("cp -t . sub/more.toml"), permission.Allow},
+		{allowCommand("cp *"), run("cp -t team sub/more.toml"), permission.Ask},
+		{allowCommand("cp a team/more.toml"), run("cp a team/more.toml"), permission.Ask},
+	} {
+		g := newGround(t, ".", row.rule)
+		if outcome, why := g.policy.Decide(row.request); outcome != row.want {
+			t.Errorf("%s: %+v: %s (%s), want %s", row.rule, row.request, outcome, why, row.want)
+		}
+	}
+}
+
+// A decision for always about a file of the workspace holds once.
+func TestDecisionsAboutTheWorkspaceAreNotRemembered(t *testing.T) {
+	g := newGround(t, ".", allowCommand("cp *"))
+	for _, r := range []permission.Request{edit("team/more.toml"), run("cp a team/more.toml"), run("cp a setup; cat team/more.toml")} {
+		if rules, err := g.policy.Remember(r, permission.Allow); err == nil {
+			t.Errorf("%+v: %v", r, rules)
+		}
+	}
+	if _, err := g.policy.Remember(edit(".envrc"), permission.Allow); err != nil {
+		t.Errorf("a file that is known by its name: %v", err)
+	}
+}
+
+// Where it is not known which files the workspace reads, every change is asked
+// for.
+func TestUnknownWorkspaceIsAskedFor(t *testing.T) {
+	p, err := permission.NewPolicy(permission.Settings{
+		Dir: t.TempDir(), Rules: generous, Workspace: func() ([]decisive.File, error) { return nil, errors.New("no list") },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range map[*permission.Request]permission.Outcome{ptr(edit("a")): permission.Ask, ptr(run("cp a b")): permission.Ask, ptr(read("a")): permission.Allow, ptr(run("ls")): permission.Allow} {
+		if outcome, why := p.Decide(*r); outcome != want {
+			t.Errorf("%+v: %s (%s), want %s", r, outcome, why, want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// A repository that is not called '.git' runs code, too.
+func TestEmbeddedRepositories(t *testing.T) {
+	g := newGround(t, ".", generous...)
+	g.write(t, g.dir+"/sub/bare/HEAD")
+	for _, file := range []string{"sub/bare/config", "sub/bare/hooks/pre-commit", "sub/bare/info/attributes", "sub/other/HEAD"} {
+		if outcome, why := g.policy.Decide(edit(file)); outcome != permission.Ask {
+			t.Errorf("%s: %s (%s)", file, outcome, why)
+		}
+	}
+}
+
+// What an agent would not ask for is asked for, too.
+func TestCheckKnowsDecisiveFiles(t *testing.T) {
+	g := newGround(t, ".")
+	b, err := permission.OpenBroker(permission.Options{Dir: t.TempDir(), Agent: "a", Settings: permission.Settings{
+		Dir: g.dir, Workspace: func() ([]decisive.File, error) { return g.own, nil },
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, want := range map[*permission.Request]permission.Outcome{
+		ptr(edit("team/more.toml")): permission.Ask, ptr(edit(".vscode/tasks.json")): permission.Ask, ptr(run("cp a setup")): permission.Ask,
+		ptr(edit("a")): "", ptr(run("make")): "", ptr(read("den.toml")): "",
+	} {
+		if outcome, why := b.Check(*r); outcome != want {
+			t.Errorf("%+v: %s (%s), want %q", r, outcome, why, want)
+		}
+	}
+}
