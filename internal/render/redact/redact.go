@@ -64,6 +64,7 @@ func (r *Redactor) Collect(text []byte, s *Secrets) {
 	if r == nil {
 		return
 	}
+	text, _ = visible(text)
 	r.find(text, func(p *pattern, parts []Span) {
 		var value []byte
 		for _, sp := range parts {
@@ -86,9 +87,18 @@ func (r *Redactor) Spans(text []byte) []Span {
 	if r == nil {
 		return nil
 	}
+	clean, at := visible(text)
+	spans := asWritten(r.spans(clean), at)
+	if at != nil {
+		spans = append(spans, r.spans(text)...) // an expression may mean what nobody sees
+	}
+	return merged(spans)
+}
+
+func (r *Redactor) spans(text []byte) []Span {
 	var spans []Span
 	r.find(text, func(_ *pattern, parts []Span) { spans = append(spans, parts...) })
-	return merged(r.known.appendSpans(spans, text))
+	return r.known.appendSpans(spans, text)
 }
 
 // find calls found with each secret that the patterns match. A secret has more
