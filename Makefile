@@ -7,6 +7,8 @@ PREFIX  ?= /usr/local
 # How den is built, and looked at: what was compiled for the one serves the other.
 BUILDENV := CGO_ENABLED=0 GOFLAGS=-trimpath
 FUZZTIME ?= 10m
+# What 'make test' and 'make test-loaded' test.
+PACKAGES_UNDER_TEST ?= ./...
 
 # What the tests and the demo run for real. Debian's package names.
 PACKAGES := tmux vim-nox nano less htop mc git asciinema bash zsh fish dash busybox procps \
@@ -50,9 +52,16 @@ lint: ## gofmt, go vet, staticcheck, and a build for other systems
 	$(BUILDENV) $(GO) tool staticcheck ./...
 	$(BUILDENV) GOOS=darwin $(GO) vet ./...
 
+# Most tests wait for programs: more run at once than there are cores.
+SUITE := DEN_TEST_BIN=$(CURDIR)/bin GOFLAGS=-trimpath $(GO) test -race -vet=off -p 4 -parallel 4
+
 .PHONY: test
 test: setup lint build ## everything that must hold: lint, tests with the race detector, whole-binary scripts
-	DEN_TEST_BIN=$(CURDIR)/bin GOFLAGS=-trimpath $(GO) test -race -vet=off -p 4 -parallel 4 -timeout 30m ./... # most tests wait for programs: more run at once than there are cores
+	$(SUITE) -timeout 30m $(PACKAGES_UNDER_TEST)
+
+.PHONY: test-loaded
+test-loaded: setup lint build ## the same beside eight busy loops: finds tests, and code, that need luck
+	sh scripts/loaded 8 env $(SUITE) -count 1 -timeout 90m $(PACKAGES_UNDER_TEST)
 
 .PHONY: bench
 bench: setup build ## den and its peers side by side, in one run
