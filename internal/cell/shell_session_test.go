@@ -26,7 +26,7 @@ const (
 type start struct {
 	argv  []string
 	files map[string]string // in the home directory
-	env   []string          // besides HOME, PATH, TERM and LANG
+	env   []string          // besides HOME, XDG_RUNTIME_DIR, PATH, TERM and LANG
 	plain bool              // without den's marks
 	by    []string          // a command that executes the shell, or nil
 	cols  int               // 80 unless told
@@ -46,7 +46,7 @@ type shellSession struct {
 	raw   []byte
 	marks []vt.Mark // those with our token
 	alien []vt.Mark // all others
-	ended bool
+	ended error     // why nothing more comes, or nil
 }
 
 func programPath(t *testing.T, program string) string {
@@ -70,7 +70,9 @@ func open(t *testing.T, c start) *shellSession {
 	if err := os.MkdirAll(filepath.Join(home, ".local/share/fish/generated_completions"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	env := append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}, c.env...)
+	// XDG_RUNTIME_DIR: else a fish wakes whenever any other fish changes a
+	// universal variable, and drops a Ctrl-C that comes then.
+	env := append([]string{"HOME=" + home, "XDG_RUNTIME_DIR=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}, c.env...)
 	i := cell.Integration{Argv: c.argv, Env: env}
 	if !c.plain {
 		var err error
@@ -104,7 +106,7 @@ func open(t *testing.T, c start) *shellSession {
 		var status syscall.WaitStatus
 		syscall.Wait4(s.pid, &status, 0, nil) // Best effort.
 		if t.Failed() {
-			t.Logf("%s: every byte:\n%q\nthe screen:\n%s", c.argv, s.raw, s.term.AppendText(nil))
+			t.Logf("%s, exit code %d, signal %d; every byte:\n%q\nthe screen:\n%s", c.argv, status.ExitStatus(), status.Signal(), s.raw, s.term.AppendText(nil))
 		}
 	})
 	return s
@@ -125,7 +127,7 @@ func (s *shellSession) read() {
 			}
 		}
 		reply := s.term.TakeReplies()
-		s.ended = err != nil
+		s.ended = err
 		s.woken.Broadcast()
 		s.mu.Unlock()
 		if n > 0 {
@@ -154,8 +156,8 @@ func (s *shellSession) await(what string, ok func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !ok() {
-		if late || s.ended {
-			s.t.Fatalf("waited in vain for %s; marks: %s", what, show(s.marks))
+		if late || s.ended != nil {
+			s.t.Fatalf("waited in vain for %s; marks: %s; the end: %v", what, show(s.marks), s.ended)
 		}
 		s.woken.Wait()
 	}
@@ -313,8 +315,9 @@ func (s *shellSession) quiet() {
 		s.mu.Lock()
 		n := len(s.raw)
 		s.mu.Unlock()
-		// fish also waits for news of its universal variables: unknown.
-		rests := r.State == pty.Ready || r.State == pty.Unknown && strings.HasPrefix(r.Command, "fish")
+		// fish also waits for news of its universal variables: unknown. Then
+		// nothing is said of what it has not read.
+		rests := r.State == pty.Ready || r.State == pty.Unknown && strings.HasPrefix(r.Command, "fish") && s.tty.Drained()
 		if rests && r.Fingerprint == last && n == read {
 			same++
 		} else {
