@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -218,6 +219,12 @@ func (m *Managed) environ(ctx context.Context) (map[string]string, error) {
 	env["DEN_WORKSPACE_NAME"] = m.workspace
 	if m.config.Index > 0 {
 		env["DEN_POOL_INDEX"] = strconv.Itoa(m.config.Index)
+	}
+	// An agent may write files, and git takes a directory with a few of them for
+	// a repository, and runs what its configuration says. Not so here, unless
+	// the user has git's settings in the environment: there is one list of them.
+	if env["GIT_CONFIG_COUNT"] == "" && os.Getenv("GIT_CONFIG_COUNT") == "" {
+		env["GIT_CONFIG_COUNT"], env["GIT_CONFIG_KEY_0"], env["GIT_CONFIG_VALUE_0"] = "1", "safe.bareRepository", "explicit"
 	}
 	return env, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/fault"
+	"den/internal/need"
 	"den/internal/provider"
 	"den/internal/workspace"
 )
@@ -116,6 +118,7 @@ func TestStartGoesInOrder(t *testing.T) {
 			if s.config.Env["X"] != "1" || s.config.Env["DEN_AGENT"] != "dir/a" || s.config.Env["DEN_WORKSPACE"] != "/w/den.toml" || s.config.Env["DEN_WORKSPACE_NAME"] != "w" {
 				t.Errorf("env %v", s.config.Env)
 			}
+			checkGit(t, s.config.Env)
 		})
 		if drift, err := m.Drift(t.Context()); err != nil || drift != nil {
 			t.Errorf("drift %v, %v", drift, err)
@@ -382,4 +385,41 @@ func TestEndInTheNudgeStep(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// checkGit demands that git, in an agent's environment, does not take files that
+// an agent wrote for a repository, whose configuration runs code.
+func checkGit(t *testing.T, env map[string]string) {
+	git, dir := need.Program(t, "git"), t.TempDir()
+	ran := filepath.Join(dir, "ran")
+	for name, text := range map[string]string{
+		"HEAD": "ref: refs/heads/main\n", "config": "[core]\n\trepositoryformatversion = 0\n\tworktree = " + filepath.Join(dir, "sub") + "\n\tfsmonitor = \"touch " + ran + "; true\"\n", "objects/.k": "", "refs/.k": "",
+	} {
+		file := filepath.Join(dir, "sub", name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := func(more ...string) bool {
+		cmd := exec.Command(git, "status")
+		cmd.Dir, cmd.Env = filepath.Join(dir, "sub"), append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, more...)
+		_ = cmd.Run() // it may say that there is no repository
+		_, err := os.Stat(ran)
+		return err == nil
+	}
+	var all []string
+	for name, value := range env {
+		if strings.HasPrefix(name, "GIT_CONFIG_") {
+			all = append(all, name+"="+value)
+		}
+	}
+	if runs(all...) {
+		t.Errorf("git runs what an agent wrote, with %q", all)
+	}
+	if !runs() {
+		t.Error("git runs nothing of it without these settings either: the test proves nothing")
+	}
 }

@@ -12,7 +12,8 @@ type Request struct {
 	Kind Kind   `json:"kind"`
 	// Command is the command line of Execute, as the agent gave it.
 	Command string `json:"command,omitempty"`
-	// Dir is where the command would run, absolute; "" for the agent's own.
+	// Dir is where the command would run, absolute; "" where the agent does not
+	// tell: then it is taken for its own, and a change of it is asked for.
 	Dir string `json:"dir,omitempty"`
 	// Paths are the files that it reads or changes, as the agent gave them.
 	Paths []string `json:"paths,omitempty"`
