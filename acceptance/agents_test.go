@@ -104,6 +104,7 @@ func keepWorkspace(t *testing.T, agent string, h *realcli.Home, config string) *
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.denAsFile()
 	initRepository(t, h.Work)
 	file := filepath.Join(t.TempDir(), "den.toml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {

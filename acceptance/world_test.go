@@ -57,6 +57,20 @@ func newWorldAt(t testing.TB, root string) *world {
 	return w
 }
 
+// denAsFile makes den a file of that name, not a link to the test: agents' programs
+// run it as their hook, by its path alone.
+func (w *world) denAsFile() {
+	w.t.Helper()
+	self, err := filepath.EvalSymlinks(w.den)
+	if err == nil {
+		w.den = filepath.Join(w.t.TempDir(), "den")
+		err = os.Link(self, w.den)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // try runs den and returns its output and exit code.
 func (w *world) try(args ...string) (stdout, stderr string, code int) {
 	w.t.Helper()

@@ -42,6 +42,7 @@ type Options struct {
 	Timing        screen.Timing
 	Source        conversation.Source      // of the agent's state; or nil
 	PrepareSource Preparer                 // or nil: the command is started as it is
+	HandIn        Preparer                 // or nil; adds what the agent must not be started without
 	OnState       func(conversation.State) // called with every change; or nil
 	// MakeDir makes the work directory before anything else of a start, and
 	// returns what there is to say of it; or nil: it is there.
@@ -49,9 +50,10 @@ type Options struct {
 	Clock   func() time.Time // nil means time.Now
 }
 
-// A Preparer adds to a start what the source of the agent's state needs. The
-// variables may be secrets. An error says why the command is to be started as
-// it is; its state comes from its screen then.
+// A Preparer adds to a start what the source of the agent's state needs, or what
+// else den hands in. The variables may be secrets. An error says why it cannot;
+// without its source an agent is started as it is, and its state comes from its
+// screen.
 type Preparer func(argv []string) (prepared []string, env map[string]string, err error)
 
 // Managed is an agent over any provider.
@@ -64,6 +66,7 @@ type Managed struct {
 	config        SessionConfig
 	nudges        *outbox.Queue
 	launch        Preparer                                  // or nil
+	handIn        Preparer                                  // or nil
 	makeDir       func(ctx context.Context) (string, error) // or nil
 	talk          *screen.Conversation
 	clock         func() time.Time
@@ -92,7 +95,7 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, makeDir: o.MakeDir, clock: o.Clock}
+	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, handIn: o.HandIn, makeDir: o.MakeDir, clock: o.Clock}
 	m.talk = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
 		Source: o.Source, OnState: o.OnState,

@@ -154,6 +154,14 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 	if err != nil {
 		return "", Failed, err
 	}
+	if m.handIn != nil { // before the source, which may put the command into another
+		argv, env, err := m.handIn(c.Argv)
+		if err != nil {
+			return "", Failed, err
+		}
+		c.Argv = argv
+		maps.Copy(c.Env, env)
+	}
 	note := m.prepareSource(&c)
 	c.Meta = map[string]string{MetaLife: ident.New(m.clock()), MetaStarting: m.Fingerprint().String()} // see resume.go
 	return note, Done, m.provider.Start(ctx, m.session, c)

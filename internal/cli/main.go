@@ -17,6 +17,7 @@ import (
 	"den/internal/host"
 	"den/internal/podhost"
 	"den/internal/runner/remote/holder"
+	"den/internal/toolhook"
 
 	"github.com/spf13/cobra"
 )
@@ -35,6 +36,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	}
 	if len(args) > 1 && args[1] == podhost.Verb {
 		return podhost.Main(args[2:], Version, stdin, os.Stdout, os.Stderr)
+	}
+	if len(args) > 1 && args[1] == toolhook.Verb {
+		return a.permissionHook(args[2:])
 	}
 	a.takeInputMark()
 	if status, ok := a.asOther(args); ok {

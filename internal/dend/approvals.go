@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log"
 	"maps"
 	"runtime"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/permission"
 	"den/internal/provider"
 	"den/internal/pty"
 	"den/internal/rpc"
@@ -40,7 +42,20 @@ func (d *daemon) approvals(ctx context.Context) keeper.Approvals {
 		return nil
 	})
 	all.Unreachable = unreachable
+	for _, one := range d.screenApprovals() {
+		all.Approvals = append(all.Approvals, one.Approvals...)
+		all.Recent = append(all.Recent, one.Recent...)
+	}
 	sortApprovals(&all)
+	return all
+}
+
+// screenApprovals lists those of agents on screens, by agent.
+func (d *daemon) screenApprovals() map[string]keeper.Approvals {
+	all, err := d.policies.approvals()
+	if err != nil {
+		log.Print(err) // a bug: others are told all the same
+	}
 	return all
 }
 
@@ -51,12 +66,21 @@ func sortApprovals(all *keeper.Approvals) {
 
 // approvalsOf asks one harness.
 func approvalsOf(ctx context.Context, conn *ipc.Conn) (keeper.Approvals, error) {
+	var data json.RawMessage
+	if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Approvals}, &data); err != nil {
+		return keeper.Approvals{}, err
+	}
+	return readApprovals(data)
+}
+
+// readApprovals reads what a harness tells of them.
+func readApprovals(data []byte) (keeper.Approvals, error) {
 	var told struct {
 		Approvals []json.RawMessage `json:"approvals"`
 		Recent    []keeper.Approval `json:"recent"`
 	}
-	if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Approvals}, &told); err != nil {
-		return keeper.Approvals{}, err
+	if err := json.Unmarshal(data, &told); err != nil {
+		return keeper.Approvals{}, fault.Errorf(fault.Protocol, "read approvals: %w", err)
 	}
 	all := keeper.Approvals{Recent: told.Recent}
 	for _, raw := range told.Approvals {
@@ -114,6 +138,9 @@ func (d *daemon) decide(ctx context.Context, req keeper.Decision) (keeper.Decide
 		name = names[0]
 	}
 	socket, ok := sockets[name]
+	if b := d.policies.named(name); !ok && b != nil {
+		return decideHere(b, req)
+	}
 	if !ok {
 		return keeper.Decided{}, fault.Errorf(fault.NotFound, "no agent '%s' with a harness", name)
 	}
@@ -130,6 +157,15 @@ func (d *daemon) decideClosed(ctx context.Context, req keeper.Decision, sockets 
 		}
 	}
 	return keeper.Decided{}, fault.Hintf(fault.Errorf(fault.NotFound, "nothing with the id '%s' waits for a decision", req.ID), "'den approvals' lists what does")
+}
+
+// decideHere decides for an agent on a screen.
+func decideHere(b *permission.Broker, req keeper.Decision) (keeper.Decided, error) {
+	if req.Option != "approve" && req.Option != "deny" {
+		return keeper.Decided{}, fault.Errorf(fault.Usage, "option %q: it is approve or deny", req.Option)
+	}
+	a, err := b.Decide(req.ID, permission.Answer{Approve: req.Option == "approve", Always: req.Always, By: req.By, Why: req.Why})
+	return keeper.Decided{ID: a.ID, Agent: a.Agent, State: string(a.State), Always: a.Always, Note: a.Note}, err
 }
 
 // decideAt has a harness decide.

@@ -117,6 +117,9 @@ func (d *daemon) harnessReports(ctx context.Context) (reports map[string]harness
 		reports[agent] = r
 		return nil
 	})
+	for agent, told := range d.screenApprovals() {
+		reports[agent] = harnessReport{approvals: told}
+	}
 	return reports, unreachable
 }
 

@@ -43,6 +43,7 @@ type daemon struct {
 	end        ending
 	chat       *chatServer
 	asks       asks
+	policies   policies
 	trees      trees
 
 	turnsMu sync.Mutex        // guards turns

@@ -22,10 +22,12 @@ type draft struct {
 	opened  map[string]provider.Provider // by kind
 	sources map[string]*sources.Live     // by the agent's name; nil for none
 	minds   map[string]harness.Config    // by state directory
+
+	policies map[string]screenPolicy // by the agent's key
 }
 
 func (d *daemon) newDraft(ws *workspace.Workspace) *draft {
-	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, minds: map[string]harness.Config{}}
+	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, minds: map[string]harness.Config{}, policies: map[string]screenPolicy{}}
 }
 
 // provider returns the provider of a kind: the keeper's, or one that becomes
@@ -88,6 +90,9 @@ func (f *draft) accept() error {
 				return err
 			}
 		}
+	}
+	if err := f.d.policies.replace(f.policies); err != nil {
+		return err
 	}
 	f.d.providers.add(f.opened)
 	f.d.mu.Lock()

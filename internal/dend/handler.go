@@ -31,6 +31,8 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return h.decide(ctx, call)
 	case keeper.MethodAnswer:
 		return h.answer(ctx, call)
+	case keeper.MethodJudge:
+		return h.judge(ctx, call)
 	case keeper.MethodAct:
 		return h.act(ctx, call)
 	case keeper.MethodApprovals:

@@ -62,11 +62,15 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
+	hook, err := f.policed(single, name, key, &config)
+	if err != nil {
+		return member{}, err
+	}
 	turns := d.turnsOf(key)
 	m, err := agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
 		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent() || single.IsMind(), turns),
-		MakeDir: d.treeMaker(tree),
+		HandIn: hook, MakeDir: d.treeMaker(tree),
 	})
 	if err != nil {
 		return member{}, err

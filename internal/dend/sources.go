@@ -34,6 +34,9 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 		Vendor: vendor, Env: ag.Env.Values, Dir: filepath.Join(f.d.state.Sources(), url.PathEscape(ag.Name)), Version: Version,
 		Processes: func(ctx context.Context) ([]int, error) { return lister.Processes(ctx, session) },
 	}
+	if how, _ := ag.PolicyReach(); how == workspace.ByServer {
+		a.Judge = f.d.judgeOnServer(ag.Provider, key)
+	}
 	if titler, ok := p.(provider.Titler); ok {
 		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }
 	}

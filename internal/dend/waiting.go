@@ -76,7 +76,7 @@ func waitingApproval(a keeper.Approval, c commands) keeper.Waiting {
 		first = keeper.Action{Name: "answer", Command: c.decide("answer", a) + " TEXT"}
 	}
 	return keeper.Waiting{
-		Kind: keeper.WaitingApproval, Since: a.Created, Expires: a.Expires, What: a.Request.What(), Evidence: "its harness asks: " + a.Asked, Approval: &a,
+		Kind: keeper.WaitingApproval, Since: a.Created, Expires: a.Expires, What: a.Request.What(), Evidence: "its policy asks: " + a.Asked, Approval: &a,
 		Actions: []keeper.Action{first, {Name: "deny", Command: c.decide("deny", a)}},
 	}
 }

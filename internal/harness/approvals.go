@@ -172,9 +172,11 @@ func requestText(r permission.Request) string {
 }
 
 // openApprovals lists those that wait for a decision, the oldest first.
-func (h *Harness) openApprovals() []permission.Approval {
+func (h *Harness) openApprovals() []permission.Approval { return openApprovals(h.broker) }
+
+func openApprovals(b *permission.Broker) []permission.Approval {
 	open := []permission.Approval{}
-	for _, a := range h.broker.Approvals() {
+	for _, a := range b.Approvals() {
 		if a.State == permission.Open {
 			open = append(open, a)
 		}
@@ -284,7 +286,13 @@ type Approvals struct {
 }
 
 func (h *Harness) approvals(context.Context, ipc.Request, *ipc.Client) (any, error) {
-	return Approvals{Approvals: h.openApprovals(), Recent: recentlyEnded(h.broker.Approvals(), time.Now())}, nil
+	return ApprovalsOf(h.broker), nil
+}
+
+// ApprovalsOf lists the approvals of a broker that wait for a decision, the
+// oldest first, and those that ended a short while ago.
+func ApprovalsOf(b *permission.Broker) Approvals {
+	return Approvals{Approvals: openApprovals(b), Recent: recentlyEnded(b.Approvals(), time.Now())}
 }
 
 // What is told of approvals that ended: who watches a list sees what became of

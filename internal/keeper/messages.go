@@ -43,6 +43,8 @@ const (
 	// whose work is elsewhere.
 	MethodWorktrees = "worktrees"
 	MethodPrune     = "prune_worktrees"
+	// MethodJudge asks what an agent may do, for the hook of its program.
+	MethodJudge = "judge"
 )
 
 // The orders that one agent can be given. They stand in state files: add,

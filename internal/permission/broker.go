@@ -174,10 +174,7 @@ func (b *Broker) Ask(ctx context.Context, r Request) Decision {
 }
 
 func (b *Broker) byPolicy(r Request, e Explanation) Decision {
-	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Why: maskText(e.Why)}
-	if e.Rule != nil {
-		entry.Rule = maskText(e.Rule.String())
-	}
+	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Rule: ruleText(e.Rule), Why: maskText(e.Why)}
 	b.mu.Lock()
 	err := b.auditLocked(entry)
 	b.mu.Unlock()

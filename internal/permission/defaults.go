@@ -31,5 +31,8 @@ func (p places) fileByDefault(u use) (Outcome, string) {
 	if u.kind == Read {
 		return Allow, "it reads in the agent's directory"
 	}
+	if p.askEdits {
+		return Ask, "it changes a file"
+	}
 	return Allow, "it edits in the agent's directory"
 }

@@ -31,6 +31,7 @@ type places struct {
 	// repository is that dir has a '.git'. Only then does git not take dir
 	// itself for a repository, whose configuration can run code.
 	repository bool
+	askEdits   bool // see Settings
 }
 
 func newPlaces(s Settings) places {
@@ -40,7 +41,7 @@ func newPlaces(s Settings) places {
 	if s.Exists == nil {
 		s.Exists = exists
 	}
-	p := places{home: s.Home, readlink: s.Readlink, exists: s.Exists}
+	p := places{home: s.Home, readlink: s.Readlink, exists: s.Exists, askEdits: s.AskEdits}
 	p.dir = p.follow(s.Dir)
 	p.repository = s.Exists(path.Join(p.dir, ".git"))
 	return p

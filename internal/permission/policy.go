@@ -20,6 +20,9 @@ type Settings struct {
 	// Bypass allows what no rule decides, except a change of a file that decides
 	// what runs or what is allowed. A question for a person stays one.
 	Bypass bool
+	// AskEdits has a change of a file asked for that no rule allows, wherever
+	// the file is.
+	AskEdits bool
 	// Protected are absolute paths that the agent must never change whatever
 	// the rules say: den's own state, in which its permissions are.
 	Protected []string

@@ -40,6 +40,7 @@ func validate(w *Workspace, tree *node, r *report) {
 		oneOf(a.Restart.Policy, restartPolicies, "restart.policy", a.at("restart.policy"))
 		w.Warnings = append(w.Warnings, missingFiles(a)...)
 		w.Warnings = append(w.Warnings, unknownCosts(a)...)
+		w.Warnings = append(w.Warnings, unobeyed(a)...)
 	}
 	checkSupervisor(w.Supervisor, tree.get("supervisor"), r)
 	checkServer(w.Server, tree.get("server"), r)

@@ -29,6 +29,16 @@ type Options struct {
 	// Limit bounds one question to the server, and the time until its stream
 	// begins; 0 means 20 s.
 	Limit time.Duration
+	// Judge decides a use of a tool that opencode asks for, before a person is
+	// asked; or nil. It must return quickly.
+	Judge func(tool string, input json.RawMessage) Verdict
+}
+
+// Verdict is what Judge says of a use.
+type Verdict struct {
+	Decided bool // else a person is asked
+	Allow   bool
+	Why     string // the model is told why it was not allowed
 }
 
 // Source follows the event stream of one opencode.
@@ -36,7 +46,8 @@ type Source struct {
 	*watch.Stream
 	endpoint Endpoint
 	client   *client
-	patience time.Duration // for a stream to begin; the follower's own
+	judge    func(tool string, input json.RawMessage) Verdict // or nil
+	patience time.Duration                                    // for a stream to begin; the follower's own
 
 	mu      sync.Mutex               // guards the fields below
 	model   *model                   // or nil before the first stream
@@ -53,7 +64,7 @@ var (
 
 // Open begins to follow. The server need not listen yet.
 func Open(o Options) *Source {
-	s := &Source{endpoint: o.Endpoint, client: newClient(o.Endpoint, cmp.Or(o.Limit, callLimit)), waiting: map[string]chan struct{}{}}
+	s := &Source{endpoint: o.Endpoint, client: newClient(o.Endpoint, cmp.Or(o.Limit, callLimit)), judge: o.Judge, waiting: map[string]chan struct{}{}}
 	s.patience = min(firstPatience, s.client.limit)
 	s.Stream = watch.NewStream(watch.StreamOptions{Name: Name, Follow: s.follow, Processes: o.Processes})
 	s.Start()
@@ -113,6 +124,9 @@ func (s *Source) read(ctx context.Context, hasBegun func()) error {
 				return err
 			}
 			begun = true
+		}
+		if s.decided(ctx, e) {
+			continue
 		}
 		if err := s.take(e); err != nil {
 			return err

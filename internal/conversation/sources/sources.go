@@ -40,8 +40,15 @@ type Agent struct {
 	// Socket is that of the harness which drives it, or "".
 	Socket string
 
+	// Judge decides what an agent asks by its server, before a person is asked;
+	// or nil.
+	Judge func(tool string, input json.RawMessage) Verdict
+
 	Version string // den's
 }
+
+// Verdict is what an agent's Judge says.
+type Verdict = opencode.Verdict
 
 // Launch is a start with what the agent's source needs.
 type Launch struct {
@@ -208,5 +215,5 @@ func openOpencode(a Agent, data json.RawMessage) (conversation.Source, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return nil, fault.Errorf(fault.Storage, "read its source: %w", err)
 	}
-	return opencode.Open(opencode.Options{Endpoint: e, Processes: a.Processes}), nil
+	return opencode.Open(opencode.Options{Endpoint: e, Processes: a.Processes, Judge: a.Judge}), nil
 }

@@ -95,7 +95,7 @@ func (s *session) beforeTool(id string, raw json.RawMessage) any {
 	if err := json.Unmarshal(raw, &use); err != nil || use.Tool == "" {
 		return objectionOf("deny", "den cannot read which tool is to be used")
 	}
-	request := requestOf(&toolRequest{ToolName: use.Tool, Input: use.Input})
+	request := RequestOf(use.Tool, use.Input)
 	request.Dir = use.Dir
 	s.noteDir(usedIn{id, use.Dir})
 	switch outcome, why := s.check(request); outcome {

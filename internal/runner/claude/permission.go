@@ -57,6 +57,11 @@ type toolInput struct {
 	} `json:"questions"`
 }
 
+// RequestOf is what a use of one of the agent's tools would do.
+func RequestOf(tool string, input json.RawMessage) permission.Request {
+	return requestOf(&toolRequest{ToolName: tool, Input: input})
+}
+
 func requestOf(r *toolRequest) permission.Request {
 	var in toolInput
 	if json.Unmarshal(r.Input, &in) != nil {
