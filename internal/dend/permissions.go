@@ -166,8 +166,19 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 	if err != nil {
 		return nil, err
 	}
-	c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive()}
-	return permission.WithRemembered(c.Policy(dir, d.getenv("HOME")), harness.PermissionDir(dir))
+	return permission.WithRemembered(d.policySettings(ag, rules, single.Dir, dir, d.getenv("HOME")), harness.PermissionDir(dir))
+}
+
+// policySettings are those of an agent that works in a directory and has its
+// state in another one.
+func (d *daemon) policySettings(ag *workspace.Agent, rules []permission.Rule, dir, state, home string) permission.Settings {
+	c := harness.Config{
+		Dir: dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass,
+		Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive(),
+	}
+	s := c.Policy(state, home)
+	s.AskEdits = !ag.IsMind() && ag.Approval == workspace.ApprovalAsk
+	return s
 }
 
 // mindOf finds the state directory of an agent's harness.

@@ -145,10 +145,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string, c *agent.SessionC
 		}
 		return d.getenv(key)
 	}
-	s := permission.Settings{
-		Dir: c.WorkDir, Home: getenv("HOME"), Rules: permissionRules(ag), Protected: []string{d.state.Path},
-		AskEdits: ag.Approval == workspace.ApprovalAsk, Bypass: ag.Approval == workspace.ApprovalBypass,
-	}
+	s := d.policySettings(ag, permissionRules(ag), c.WorkDir, d.mindDir(key), getenv("HOME"))
 	if _, err := permission.NewPolicy(s); err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}
