@@ -10,6 +10,7 @@ package jail
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -129,13 +130,12 @@ func start(given setup) (*Jail, error) {
 	}
 	j.in, j.out = json.NewEncoder(in), json.NewDecoder(out)
 	ready := false
-	if err := j.in.Encode(given); err == nil {
+	if err = j.in.Encode(given); err == nil {
 		err = j.out.Decode(&ready)
 	}
-	if !ready {
+	if err != nil {
 		in.Close()
-		err := j.cmd.Wait()
-		return nil, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+		return nil, fmt.Errorf("%w: %s", errors.Join(err, j.cmd.Wait()), strings.TrimSpace(said.String()))
 	}
 	return j, nil
 }
