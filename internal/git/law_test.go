@@ -242,6 +242,7 @@ func (w *world) operations(fine bool) map[string]func() error {
 			// Below a repository, and in one that is there.
 			return errors.Join(os.MkdirAll(filepath.Join(w.repo, "below"), 0o755), git.Git{Environ: w.env}.Init(ctx, filepath.Join(w.repo, "below")), git.Git{Environ: w.env}.Init(ctx, w.repo), os.RemoveAll(filepath.Join(w.repo, "below")))
 		},
+		"11 trust": func() error { _, err := git.Tracked(filepath.Join(w.repo, "file")); return err },
 		"10 clone": func() error {
 			w.Chdir(w.repo)
 			defer w.Chdir("/")

@@ -3,19 +3,18 @@ package git
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"den/internal/fault"
 )
 
 // scpLike is user@host:path.
-var scpLike = regexp.MustCompile(`^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:[^:]`)
+var scpLike = pattern(`^[A-Za-z0-9_.-]+@[A-Za-z0-9.-]+:[^:]`)
 
 // IsRemote reports whether a push to a URL runs nothing on this machine but ssh
 // or git's own https client.
 func IsRemote(url string) bool {
-	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "ssh://") || scpLike.MatchString(url)
+	return strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "ssh://") || scpLike().MatchString(url)
 }
 
 // Push pushes a commit to a branch of another repository, with the user's keys,

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
@@ -122,9 +123,14 @@ func (h Head) String() string {
 	return "ref: " + h.Ref
 }
 
+// pattern compiles an expression when it is needed first.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
 var (
-	refName    = regexp.MustCompile(`^refs(/[^/\x00-\x20\x7f~^:?*\[\\]+)+$`)
-	commitName = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	refName    = pattern(`^refs(/[^/\x00-\x20\x7f~^:?*\[\\]+)+$`)
+	commitName = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 )
 
 // isRef reports whether a name is one of a reference: it stays below refs.
@@ -132,7 +138,7 @@ func isRef(name string) bool {
 	bad := func(part string) bool {
 		return strings.HasPrefix(part, ".") || strings.HasSuffix(part, ".lock") || strings.HasSuffix(part, ".") || strings.Contains(part, "..")
 	}
-	return len(name) < 1000 && refName.MatchString(name) && !slices.ContainsFunc(strings.Split(name, "/"), bad)
+	return len(name) < 1000 && refName().MatchString(name) && !slices.ContainsFunc(strings.Split(name, "/"), bad)
 }
 
 // parseHead reads the text of a HEAD.
@@ -141,7 +147,7 @@ func parseHead(text string) (Head, error) {
 	if ref, ok := strings.CutPrefix(text, "ref:"); ok && isRef(strings.TrimLeft(ref, " ")) {
 		return Head{Ref: strings.TrimLeft(ref, " ")}, nil
 	}
-	if commitName.MatchString(text) {
+	if commitName().MatchString(text) {
 		return Head{Commit: text}, nil
 	}
 	return Head{}, fault.Errorf(fault.Storage, "%.100q is no HEAD", text)

@@ -2,7 +2,6 @@ package git
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +18,7 @@ func oneOf(values ...string) func(string) bool {
 	return func(v string) bool { return slices.Contains(values, strings.ToLower(v)) }
 }
 
-var permissions = regexp.MustCompile(`^0[0-7]{3}$`)
+var permissions = pattern(`^0[0-7]{3}$`)
 
 // taken are the settings that a view takes over: how files are compared with
 // what is stored. None names a program.
@@ -35,7 +34,7 @@ var taken = map[string]rule{
 	"core.sparsecheckout":     {ok: isBool},
 	"core.sparsecheckoutcone": {ok: isBool},
 	"core.sharedrepository": {ok: func(v string) bool {
-		return isBool(v) || permissions.MatchString(v) || oneOf("umask", "group", "all", "world", "everybody")(v)
+		return isBool(v) || permissions().MatchString(v) || oneOf("umask", "group", "all", "world", "everybody")(v)
 	}},
 	"core.excludesfile":   {ok: func(string) bool { return true }, user: true},
 	"core.attributesfile": {ok: func(string) bool { return true }, user: true},

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"den/internal/atomicfile"
@@ -107,14 +106,14 @@ func refIn(root *os.Root, ref string) (string, error) {
 		return "", err
 	}
 	if text = strings.TrimSpace(text); text != "" {
-		if !commitName.MatchString(text) {
+		if !commitName().MatchString(text) {
 			return "", fault.Errorf(fault.Denied, "its %s has %.100q, which is no commit", ref, text)
 		}
 		return text, nil
 	}
 	packed, err := readIn(root, ".git/packed-refs", maxPacked)
 	for line := range strings.Lines(packed) {
-		if hash, name, _ := strings.Cut(strings.TrimRight(line, "\n"), " "); name == ref && commitName.MatchString(hash) {
+		if hash, name, _ := strings.Cut(strings.TrimRight(line, "\n"), " "); name == ref && commitName().MatchString(hash) {
 			return hash, err
 		}
 	}
@@ -146,7 +145,7 @@ func (t *Taken) fill(ctx context.Context) error {
 }
 
 // object is the name of a file with objects, below the directory of objects.
-var object = regexp.MustCompile(`^([0-9a-f]{2}/([0-9a-f]{38}|[0-9a-f]{62})|pack/pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx))$`)
+var object = pattern(`^([0-9a-f]{2}/([0-9a-f]{38}|[0-9a-f]{62})|pack/pack-([0-9a-f]{40}|[0-9a-f]{64})\.(pack|idx))$`)
 
 // copyObjects brings the store's objects up to the agent's: new files are
 // copied, others are removed. A file with objects has a name that changes with
@@ -166,7 +165,7 @@ func (t *Taken) copyObjects(ctx context.Context) error {
 			return err
 		case e.Type()&fs.ModeSymlink != 0:
 			return fault.Errorf(fault.Denied, "it has a link %s", name)
-		case !object.MatchString(rel):
+		case !object().MatchString(rel):
 			return nil // git needs no other ones
 		}
 		have[rel] = true

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"den/internal/fault"
@@ -98,7 +97,7 @@ func links(to, from string, names []string) error {
 	return nil
 }
 
-var sharedIndex = regexp.MustCompile(`^sharedindex\.[0-9a-f]{40,64}$`)
+var sharedIndex = pattern(`^sharedindex\.[0-9a-f]{40,64}$`)
 
 // linkIndex links the index, even if it is not there yet, as git writes through
 // the link; and what a split one continues.
@@ -112,7 +111,7 @@ func (v *View) linkIndex() error {
 	}
 	var parts []string
 	for _, e := range entries {
-		if sharedIndex.MatchString(e.Name()) {
+		if sharedIndex().MatchString(e.Name()) {
 			parts = append(parts, e.Name())
 		}
 	}

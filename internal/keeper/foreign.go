@@ -2,17 +2,15 @@ package keeper
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"den/internal/fault"
+	"den/internal/git"
 )
 
 // Foreign tells why the workspace may have been made by somebody else: nobody
@@ -33,10 +31,15 @@ func (s StateDir) Foreign(c Caller) (why string, err error) {
 		return fmt.Sprintf("%s belongs to user %d", s.Config, st.Uid), nil
 	case s.hasState():
 		return fmt.Sprintf("%s was not made on this machine", s.Path), nil
-	case trackedByGit(s.Config):
-		return fmt.Sprintf("%s came with a git repository", s.Config), nil
 	case isUnpacked(s.Config, fi.ModTime()):
 		return fmt.Sprintf("%s was unpacked or copied from elsewhere: it is older than its place here", s.Config), nil
+	}
+	tracked, err := git.Tracked(s.Config)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s may have come with the git repository around it: %v", s.Config, err), nil
+	case tracked:
+		return fmt.Sprintf("%s came with a git repository", s.Config), nil
 	}
 	if system := trackedByOther(s.Config); system != "" {
 		return fmt.Sprintf("%s came with a %s repository", s.Config, system), nil
@@ -65,58 +68,17 @@ func (s StateDir) hasState() bool {
 	return false
 }
 
-// maxIndex bounds how much of a git index is read.
-const maxIndex = 64 << 20
+// maxList bounds how much of a list is searched.
+const maxList = 64 << 20
 
-// trackedByGit reports whether the index of the repository around a file has its
-// path. The index is only searched: git itself would run what the repository's
-// configuration says. An index of version 4 shortens paths, and a file in a
-// subdirectory is not found there.
-func trackedByGit(file string) bool {
-	for top := filepath.Dir(file); ; top = filepath.Dir(top) {
-		if index, ok := gitIndex(filepath.Join(top, ".git")); ok {
-			rel, err := filepath.Rel(top, file)
-			return err == nil && bytes.Contains(index, append([]byte(filepath.ToSlash(rel)), 0))
-		}
-		if top == filepath.Dir(top) {
-			return false
-		}
-	}
-}
-
-// gitIndex reads the index of a git directory, or of the one that a worktree's
-// file names.
-func gitIndex(git string) ([]byte, bool) {
-	fi, err := os.Stat(git)
-	if err != nil {
-		return nil, false
-	}
-	if !fi.IsDir() {
-		raw, err := readOwn(git)
-		dir, ok := strings.CutPrefix(strings.TrimSpace(string(raw)), "gitdir: ")
-		if err != nil || !ok {
-			return nil, false
-		}
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(filepath.Dir(git), dir)
-		}
-		git = dir
-	}
-	index, err := readIndex(filepath.Join(git, "index"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true // a repository without a commit
-	}
-	return index, err == nil
-}
-
-// readIndex reads as much of an index as is searched. It never blocks.
-func readIndex(path string) ([]byte, error) {
+// readList reads as much of a list as is searched. It never blocks.
+func readList(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // Best effort: it was only read.
-	return io.ReadAll(io.LimitReader(f, maxIndex))
+	return io.ReadAll(io.LimitReader(f, maxList))
 }
 
 // otherSystems are where other systems than git list the files of a checkout,
@@ -129,7 +91,7 @@ var otherSystems = []struct{ name, lists string }{
 }
 
 // trackedByOther names the system, other than git, whose checkout around a file
-// has its path. As with git the lists are only searched.
+// has its path. The lists are only searched.
 func trackedByOther(file string) string {
 	for top := filepath.Dir(file); ; top = filepath.Dir(top) {
 		rel, err := filepath.Rel(top, file)
@@ -139,7 +101,7 @@ func trackedByOther(file string) string {
 		for _, system := range otherSystems {
 			lists, _ := filepath.Glob(filepath.Join(top, system.lists)) // Best effort: a path that looks like a pattern
 			for _, list := range lists {
-				if index, err := readIndex(list); err == nil && bytes.Contains(index, []byte(filepath.ToSlash(rel))) {
+				if tracked, err := readList(list); err == nil && bytes.Contains(tracked, []byte(filepath.ToSlash(rel))) {
 					return system.name
 				}
 			}

@@ -92,6 +92,15 @@ func TestTrackedWorkspaceIsForeign(t *testing.T) {
 	check("untracked", false)
 	git("add", "sub/den.toml")
 	check("tracked", true)
+	for _, form := range [][]string{{"--index-version", "4"}, {"--split-index"}} {
+		git(append([]string{"update-index"}, form...)...)
+		check("tracked, with the index in the form "+form[0], true)
+	}
+	index := filepath.Join(top, ".git", "index")
+	if err := os.WriteFile(index, []byte("DIRC, but of a form that nobody knows yet"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check("with an index that is not understood", true)
 	m.establish(s, c)
 	check("kept", false)
 }
