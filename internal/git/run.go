@@ -130,7 +130,7 @@ func (g Git) run(ctx context.Context, c call) error {
 	case ctx.Err() != nil:
 		return fault.Errorf(fault.Timeout, "git %s: it did not end in time: %w", verb(c.args), ctx.Err())
 	}
-	return &Error{Verb: verb(c.args), Said: strings.TrimSpace(said.String()), err: err}
+	return &failure{verb: verb(c.args), said: strings.TrimSpace(said.String()), err: err}
 }
 
 // Installed reports whether there is a git to run.
@@ -150,20 +150,20 @@ func verb(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// Error is a git that said no.
-type Error struct {
-	Verb, Said string
+// failure is a git that said no.
+type failure struct {
+	verb, said string
 	err        error
 }
 
-func (e *Error) Error() string {
-	if e.Said == "" {
-		return "git " + e.Verb + ": " + e.err.Error()
+func (e *failure) Error() string {
+	if e.said == "" {
+		return "git " + e.verb + ": " + e.err.Error()
 	}
-	return "git " + e.Verb + ": " + e.Said
+	return "git " + e.verb + ": " + e.said
 }
 
-func (e *Error) Unwrap() error { return e.err }
+func (e *failure) Unwrap() error { return e.err }
 
 // Exited reports whether git ran and ended with that status.
 func Exited(err error, status int) bool {

@@ -131,7 +131,7 @@ func (v *View) Run(ctx context.Context, args ...string) (string, error) {
 // Stream has git read from in, which may be nil, and write to out.
 func (v *View) Stream(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
 	err := v.git.run(ctx, call{dir: v.workDir(), env: append(v.git.plain(), v.environ()...), lock: v.lock, in: in, out: out, args: args})
-	if said := (*Error)(nil); errors.As(err, &said) && v.Config.Last("extensions.partialclone") != "" {
+	if said := (*failure)(nil); errors.As(err, &said) && v.Config.Last("extensions.partialclone") != "" {
 		err = fault.Hintf(err, "it is a partial clone, and den fetches nothing for it: 'git fetch --refetch --no-filter' brings what may be missing")
 	}
 	return err

@@ -286,6 +286,63 @@ func TestNoHooks(t *testing.T) {
 	}
 }
 
+// Filters do not run either, and the person is told of the files that have one.
+func TestNoFilters(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	ran := filepath.Join(r.root, "ran")
+	r.write(r.dir, ".gitattributes", "*.bin filter=lfs\n")
+	r.write(r.dir, "a.bin", "stored\n")
+	r.commit(r.dir, "attributes")
+	r.run(r.dir, "config", "filter.lfs.smudge", "touch "+ran+"; echo content")
+	r.run(r.dir, "config", "filter.lfs.clean", "touch "+ran+"; echo stored")
+	p := worktree.Plan(r.spec("a"))
+	note, err := r.git.Make(t.Context(), p)
+	if err != nil || !strings.Contains(note, `1 file of the filter "lfs"`) {
+		t.Errorf("%q, %v", note, err)
+	}
+	if raw, err := os.ReadFile(filepath.Join(p.Path, "a.bin")); err != nil || string(raw) != "stored\n" {
+		t.Errorf("it has %q, %v", raw, err)
+	}
+	if v := r.prune(idle, true)[0]; v.Keep != "" {
+		t.Errorf("kept because %q", v.Keep)
+	}
+	if there(ran) {
+		t.Error("a filter was run")
+	}
+}
+
+// Of a repository that has a part of its files checked out, so has a new tree.
+func TestSparseCheckout(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(r *repo){
+		"for each tree": func(r *repo) { r.run(r.dir, "sparse-checkout", "set", "--cone", "part") },
+		"for all": func(r *repo) {
+			r.run(r.dir, "config", "core.sparseCheckout", "true")
+			r.run(r.dir, "config", "core.sparseCheckoutCone", "false")
+			r.write(r.dir, ".git/info/sparse-checkout", "/part/\n/file\n/.gitignore\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRepo(t)
+			r.write(r.dir, "other/file", "1\n")
+			r.commit(r.dir, "other")
+			prepare(r)
+			p := r.make(r.spec("a"))
+			if !there(filepath.Join(p.Path, "part/file")) || there(filepath.Join(p.Path, "other")) {
+				t.Error("it has other files than the repository's own tree")
+			}
+			if got := r.run(p.Path, "status", "--porcelain"); got != "" {
+				t.Errorf("status %q", got)
+			}
+			if v := r.prune(idle, false)[0]; !v.Removed {
+				t.Errorf("kept because %q", v.Keep)
+			}
+		})
+	}
+}
+
 // A file that the agent writes does not lead den to another repository.
 func TestPlantedRepository(t *testing.T) {
 	t.Parallel()
