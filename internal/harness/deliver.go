@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"den/internal/budget"
 	"den/internal/conversation/outbox"
 	"den/internal/fault"
+	"den/internal/harness/ipc"
 	"den/internal/harness/turns"
 	"den/internal/runner"
 	"den/internal/webhook"
@@ -77,8 +79,11 @@ func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendLimit)
 	defer cancel()
-	err := h.chat.Send(ctx, route.Target, text, m.ID, m.Updated.Before(h.started) || h.tried == m.ID)
-	h.tried = m.ID
+	err := h.isThere(ctx, route)
+	if err == nil {
+		err = h.chat.Send(ctx, route.Target, text, m.ID, m.Updated.Before(h.started) || h.tried == m.ID)
+		h.tried = m.ID
+	}
 	switch kind := fault.KindOf(err); kind {
 	case fault.NotFound, fault.Denied, fault.Usage: // nobody is there any more
 		if kind == fault.NotFound && !h.chat.IsChannel(route.Target) && h.clock().Sub(m.Updated) < comeBack {
@@ -86,6 +91,21 @@ func (h *Harness) deliver(ctx context.Context, m outbox.Message) error {
 		}
 		h.logf("the answer to %s reaches nobody: %v", route.Sender, err)
 		return nil
+	}
+	return err
+}
+
+// isThere refuses to answer in private to a nick that is not the account's that
+// asked any more.
+func (h *Harness) isThere(ctx context.Context, route Route) error {
+	if route.Account == "" || h.chat.IsChannel(route.Target) {
+		return nil
+	}
+	people, err := h.chat.Who(ctx, route.Target)
+	if err == nil && !slices.ContainsFunc(people, func(p ipc.Person) bool {
+		return h.chat.Same(p.Nick, route.Target) && h.chat.Same(p.Account, route.Account)
+	}) {
+		err = fault.Errorf(fault.NotFound, "'%s' is not the account '%s' now", route.Target, route.Account)
 	}
 	return err
 }

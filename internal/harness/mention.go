@@ -99,7 +99,7 @@ func (h *Harness) heed(m Incoming, direct bool) {
 	if !m.Bot {
 		h.over.supervisor.Returned()
 	}
-	h.prompt(promptID(m), text, Route{Kind: RouteChannel, Target: reply, Sender: m.Nick, Bot: m.Bot})
+	h.prompt(promptID(m), text, Route{Kind: RouteChannel, Target: reply, Sender: m.Nick, Bot: m.Bot, Account: m.Account})
 }
 
 // tooMany tells of a message that is not answered, in the channel or to the

@@ -8,6 +8,9 @@ type Route struct {
 	Target string    `json:"target,omitempty"` // of RouteChannel: a channel, or a nick
 	Sender string    `json:"sender,omitempty"`
 	Bot    bool      `json:"bot,omitempty"` // a program asks, not a person
+	// Account is the sender's, or "": what was asked in private is answered to
+	// nobody else who has the nick by then.
+	Account string `json:"account,omitempty"`
 }
 
 // RouteKind is a kind of place. The values are stored: add, never rename.
