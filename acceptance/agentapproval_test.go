@@ -123,15 +123,16 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 	stub.When(says("write it"), own.write(filepath.Join(h.Work, "written")), modelstub.Say("That was it."))
 	// Not a command that some take for an edit, as claude does "touch".
 	run := strings.Replace(a.input, "touch %s", "truncate -s 1 ran", 1)
+	if word == "bypass" { // codex refuses to ask for it where it asks nothing
+		run = strings.Replace(run, ", sandbox_permissions: 'require_escalated', justification: 'to try'", "", 1)
+	}
 	stub.When(says("run it"), modelstub.Use(a.tool, run), modelstub.Say("That was it."))
 
-	config := fmt.Sprintf("[workspace]\nname = \"w\"\n\n[[agents]]\nname = %q\nprovider = %q\ndir = %q\napproval = %q\n", a.name, a.name, h.Work, word)
-	if a.name == "gemini" {
-		config += "model = \"gemini-2.5-flash\"\n"
+	config := agentConfig(realAgent{name: a.name, approval: word}, h)
+	if a.name == "gemini" { // without a model it asks another one first which to take
+		config += "[providers.gemini]\nmodel = \"gemini-2.5-flash\"\n"
 	}
-	var env strings.Builder
-	writeEnv(&env, h)
-	k := keepWorkspace(t, a.name, h, config+env.String())
+	k := keepWorkspace(t, a.name, h, config)
 	k.env = append(k.env, "COPILOT_ALLOW_ALL=true")
 	if out, errOut, code := k.try("up", "--wait", "-t", "2m"); code != 0 || (word == "bypass") != strings.Contains(errOut, a.name+": bypasses all permission questions") {
 		t.Fatalf("up: exit %d\n%s%s", code, out, errOut)
@@ -151,6 +152,17 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 		}
 		if asks {
 			k.press(a.deny)
+		}
+	}
+	if a.name == "codex" && word != "bypass" {
+		// A command that stays in its sandbox is not asked about. It changes what
+		// the agent may change unasked, and nothing else.
+		stub.When(says("stay inside"), codexShell("truncate -s 1 inside; truncate -s 1 "+h.Dir+"/outside"), modelstub.Say("That was it."))
+		k.do("agent", "ask", a.name, "stay inside", "-t", "2m")
+		for file, may := range map[string]bool{filepath.Join(h.Work, "inside"): word == "edits", filepath.Join(h.Dir, "outside"): false} {
+			if _, err := os.Stat(file); (err == nil) != may {
+				t.Errorf("%s: %v\n%s", file, err, k.screen())
+			}
 		}
 	}
 	k.do("down", "-t", "1m")

@@ -26,6 +26,8 @@ type realAgent struct {
 	home  func(t *testing.T, stub *modelstub.Server) *realcli.Home
 	calls []string // whom it calls whatever it is told; nobody answers
 	args  []string // of its command, in the place of the preset's; nil for these
+
+	approval string // of the preset; "" for the default
 }
 
 var realAgents = []realAgent{
@@ -131,6 +133,9 @@ func agentConfig(a realAgent, h *realcli.Home) string {
 func agentTable(a realAgent, h *realcli.Home) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[[agents]]\nname = %q\nprovider = %q\ndir = %q\n", a.name, a.name, h.Work)
+	if a.approval != "" {
+		fmt.Fprintf(&b, "approval = %q\n", a.approval)
+	}
 	if a.args != nil {
 		words := []string{strconv.Quote(a.name)}
 		for _, arg := range a.args {

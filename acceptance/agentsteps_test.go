@@ -93,7 +93,7 @@ func manage(t *testing.T, preset string, h *realcli.Home) *agent.Managed {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "den.toml")
-	if err := os.WriteFile(file, []byte(agentConfig(realAgent{name: preset}, h)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(agentConfig(realAgent{name: preset, approval: "bypass"}, h)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ws, err := workspace.Load(file)
