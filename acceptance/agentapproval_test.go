@@ -152,6 +152,8 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 		}
 		if asks {
 			k.press(a.deny)
+		} else {
+			k.ends("That was it.")
 		}
 	}
 	if a.name == "codex" && word != "bypass" {
@@ -184,6 +186,16 @@ func (k *kept) outcome(file string, decline []string) (asks, done bool) {
 		}
 	}
 	return false, false
+}
+
+// ends waits until a turn is over, which the text is the end of.
+func (k *kept) ends(text string) {
+	k.t.Helper()
+	for deadline := time.Now().Add(statePatience); k.status().State != string(conversation.Ready) || !strings.Contains(k.screen(), text); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			k.t.Fatalf("the turn does not end\n%s", k.screen())
+		}
+	}
 }
 
 // press presses keys until the agent asks no more: agents ignore keys for a
