@@ -148,7 +148,7 @@ test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP (in
 
 .PHONY: test-agents
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
-	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 40m -run "TestRealAgents|TestAgentApprovals|TestAgentStates|TestAgentPictures|TestAgentAnswers|TestAgentSkill|TestAgentKernel|TestAgentMCP" -v ./acceptance/
+	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 40m -run "TestRealAgents|TestAgentApprovals|TestAgentStates|TestAgentPictures|TestAgentAnswers|TestAgentSkill|TestAgentKernel|TestAgentMCP|TestAgentPolicy" -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealMinds -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/claude/ ./internal/runner/codex/

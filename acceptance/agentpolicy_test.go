@@ -29,13 +29,13 @@ type policyAgent struct {
 	home func(t *testing.T, stub *modelstub.Server) *realcli.Home
 	tool string
 	// use is the tool's input that runs a command.
-	use func(command string) string
+	use func(command, approval string) string
 	yes string // the option that lets it run once
 	// silent is that den is not told what its own policy decides.
 	silent bool
 }
 
-func plainUse(command string) string {
+func plainUse(command, _ string) string {
 	data, err := json.Marshal(map[string]string{"command": command, "description": "try it"})
 	if err != nil {
 		panic(err) // strings: cannot be
@@ -47,8 +47,12 @@ var policyAgents = []policyAgent{
 	{name: "claude", home: trustingClaude, tool: "Bash", use: plainUse, yes: "Yes"},
 	{name: "copilot", home: trustingCopilot, tool: "bash", use: plainUse, yes: "Yes"},
 	{name: "gemini", home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.Gemini(t, stub) }, tool: "run_shell_command", use: plainUse, yes: "Allow once", silent: true},
-	{name: "codex", home: trustingCodex, tool: "exec", yes: "approve", use: func(command string) string {
-		return fmt.Sprintf(`"text((await tools.exec_command({cmd: '%s', sandbox_permissions: 'require_escalated', justification: 'to try'})).output)"`, command)
+	{name: "codex", home: trustingCodex, tool: "exec", yes: "approve", use: func(command, approval string) string {
+		escalate := ", sandbox_permissions: 'require_escalated', justification: 'to try'"
+		if approval == "bypass" {
+			escalate = "" // there is no sandbox
+		}
+		return fmt.Sprintf(`"text((await tools.exec_command({cmd: '%s'%s})).output)"`, command, escalate)
 	}},
 	{name: "opencode", home: func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.OpenCode(t, stub) }, tool: "bash", use: plainUse, yes: "Allow once"},
 }
@@ -67,70 +71,85 @@ func trustingCopilot(t *testing.T, stub *modelstub.Server) *realcli.Home {
 // One policy for terminals too: in the real agents on their screens a command
 // that a rule denies is denied and the model is told why, one that a rule allows
 // runs unasked, and one that a rule asks for waits in 'den attention' and runs
-// when a person says so there. Each is in the audit log.
+// when a person says so there. Each is in the audit log. All of it holds where the
+// agent bypasses its own questions, too.
 func TestAgentPolicy(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts coding agents, which takes seconds each")
 	}
 	for _, a := range policyAgents {
-		t.Run(a.name, func(t *testing.T) {
-			stub := modelstub.Start(t)
-			h := a.home(t, stub)
-			model := ""
-			if a.name == "gemini" {
-				model = "model = \"gemini-2.5-flash\"\n"
-			}
-			table := strings.Replace(agentTable(realAgent{name: a.name}, h), "[agents.env]\n", model+policyRules+"[agents.env]\n", 1)
-			p := &policyRun{kept: keepWorkspace(t, a.name, h, "[workspace]\nname = \"w\"\n\n"+table), agent: a, stub: stub}
-			p.script("deny it", "rm kept")
-			p.script("allow it", "touch allowed")
-			p.script("ask for it", "touch asked")
-			p.write("kept")
-			p.do("up", "--wait", "-t", "3m")
-
-			p.nudge("deny it")
-			p.finished("deny it")
-			p.nudge("allow it")
-			p.finished("allow it")
-			if !p.made("kept") || !p.made("allowed") {
-				t.Errorf("kept: %v, allowed: %v", p.made("kept"), p.made("allowed"))
-			}
-			if asked := p.asked(); len(asked) > 0 {
-				t.Errorf("it was asked for %+v", asked)
-			}
-
-			p.nudge("ask for it")
-			waiting := p.waits()
-			if p.made("asked") {
-				t.Error("it ran before anybody was asked")
-			}
-			if waiting.Kind == "approval" {
-				p.do("approvals", "approve", waiting.question(a.name))
-			} else {
-				p.do("agent", "answer", a.name, waiting.question(a.name), a.yes)
-			}
-			p.finished("ask for it")
-			if !p.made("asked") {
-				t.Error("it did not run")
-			}
-			if !a.silent {
-				p.audited("deny rm kept", "allow touch allowed", "ask touch asked")
-			}
-			p.do("down", "-t", "1m")
-			p.leavesNothing()
-		})
+		for _, approval := range []string{"ask", "bypass"} {
+			t.Run(a.name+"/"+approval, func(t *testing.T) { startPolicy(t, a, approval).obeysRules() })
+		}
 	}
+}
+
+func startPolicy(t *testing.T, a policyAgent, approval string) *policyRun {
+	t.Helper()
+	stub := modelstub.Start(t)
+	h := a.home(t, stub)
+	keys := fmt.Sprintf("approval = %q\n", approval)
+	if a.name == "gemini" {
+		keys += "model = \"gemini-2.5-flash\"\n"
+	}
+	table := strings.Replace(agentTable(realAgent{name: a.name}, h), "[agents.env]\n", keys+policyRules+"[agents.env]\n", 1)
+	return &policyRun{kept: keepWorkspace(t, a.name, h, "[workspace]\nname = \"w\"\n\n"+table), agent: a, approval: approval, stub: stub}
+}
+
+func (p *policyRun) obeysRules() {
+	p.t.Helper()
+	p.script("deny it", "rm kept")
+	p.script("allow it", "touch allowed")
+	p.script("ask for it", "touch asked")
+	p.write("kept")
+	p.do("up", "--wait", "-t", "3m")
+
+	p.nudge("deny it")
+	p.finished("deny it")
+	p.nudge("allow it")
+	p.finished("allow it")
+	if !p.made("kept") || !p.made("allowed") {
+		p.t.Errorf("kept: %v, allowed: %v", p.made("kept"), p.made("allowed"))
+	}
+	if asked := p.asked(); len(asked) > 0 {
+		p.t.Errorf("it was asked for %+v", asked)
+	}
+
+	p.nudge("ask for it")
+	waiting := p.waits()
+	if p.made("asked") {
+		p.t.Error("it ran before anybody was asked")
+	}
+	if waiting.Kind == "approval" {
+		p.do("approvals", "approve", waiting.question(p.agent.name))
+	} else {
+		p.do("agent", "answer", p.agent.name, waiting.question(p.agent.name), p.agent.yes)
+	}
+	p.finished("ask for it")
+	if !p.made("asked") {
+		p.t.Error("it did not run")
+	}
+	switch {
+	case p.agent.silent:
+	case p.agent.name == "codex" && p.approval == "bypass": // it asks nobody for what is allowed
+		p.audited("deny rm kept", "ask touch asked")
+	default:
+		p.audited("deny rm kept", "allow touch allowed", "ask touch asked")
+	}
+	p.do("down", "-t", "1m")
+	p.leavesNothing()
 }
 
 // policyRun is one agent of the test.
 type policyRun struct {
 	*kept
-	agent policyAgent
-	stub  *modelstub.Server
+	agent    policyAgent
+	approval string
+	stub     *modelstub.Server
 }
 
 func (p *policyRun) script(text, command string) {
-	p.stub.When(modelstub.All(modelstub.Is(text), modelstub.Offers(p.agent.tool)), modelstub.Use(p.agent.tool, p.agent.use(command)), modelstub.Say("That was: ", text+"."))
+	p.stub.When(modelstub.All(modelstub.Is(text), modelstub.Offers(p.agent.tool)), modelstub.Use(p.agent.tool, p.agent.use(command, p.approval)), modelstub.Say("That was: ", text+"."))
 }
 
 func (p *policyRun) write(name string) {

@@ -73,8 +73,9 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 		return err
 	}
 	print := agent.FingerprintOf(config)
+	how, why := policyOf(ag)
 	source, now := stateSource(ag), a.stateNow(ctx, ws.Path, ag.Name)
-	told := map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source}
+	told := map[string]any{"agent": ag.Name, "session": session, "argv": argv, "settings": settings, "fingerprint": print, "state_from": source, "policy": how}
 	if now != nil {
 		told["state_now"] = now
 	}
@@ -94,6 +95,7 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 		if now != nil {
 			t.add("state from, now", strconv.Quote(now.From), now.Fallback)
 		}
+		t.add("policy", strconv.Quote(how), why)
 		t.add("fingerprint", strconv.Quote(print.Hash), "a change of it restarts the agent")
 		t.print(w)
 	})
@@ -156,6 +158,21 @@ func stateFallback(source []string) string {
 		return ""
 	}
 	return "its screen, where that cannot be read; state_source = \"screen\" uses nothing else"
+}
+
+// policyOf says how den's policy decides for an agent, and what that means.
+func policyOf(ag *workspace.Agent) (how, why string) {
+	switch how, why = ag.PolicyReach(); how {
+	case workspace.ByProtocol:
+		return how, "den decides what it asks for"
+	case workspace.ByHook:
+		return how, "its program asks den before it uses a tool"
+	case workspace.ByServer:
+		return how, "den decides what its program asks for"
+	case workspace.ByRules:
+		return how, "its program is told the rules for commands and tools when it starts"
+	}
+	return "none", why
 }
 
 // stateNow is what the state of a running agent is read from now.

@@ -62,7 +62,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
-	hook, err := f.policed(single, name, key, &config)
+	hook, err := f.policed(single, name, key)
 	if err != nil {
 		return member{}, err
 	}

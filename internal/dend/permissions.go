@@ -166,19 +166,11 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 	if err != nil {
 		return nil, err
 	}
-	return permission.WithRemembered(d.policySettings(ag, rules, single.Dir, dir, d.getenv("HOME")), harness.PermissionDir(dir))
-}
-
-// policySettings are those of an agent that works in a directory and has its
-// state in another one.
-func (d *daemon) policySettings(ag *workspace.Agent, rules []permission.Rule, dir, state, home string) permission.Settings {
-	c := harness.Config{
-		Dir: dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass,
-		Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive(),
+	if !ag.IsMind() {
+		return permission.WithRemembered(d.screenSettings(single, rules), harness.PermissionDir(dir))
 	}
-	s := c.Policy(state, home)
-	s.AskEdits = !ag.IsMind() && ag.Approval == workspace.ApprovalAsk
-	return s
+	c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive()}
+	return permission.WithRemembered(c.Policy(dir, d.getenv("HOME")), harness.PermissionDir(dir))
 }
 
 // mindOf finds the state directory of an agent's harness.

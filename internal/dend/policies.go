@@ -120,7 +120,7 @@ func (ps *policies) of(key, dir string) (*permission.Broker, string, error) {
 	if b := ps.brokers[key]; b != nil {
 		return b, p.approval, nil
 	}
-	b, err := permission.OpenBroker(permission.Options{Dir: filepath.Join(dir, "permission"), Agent: p.agent, Settings: p.settings})
+	b, err := permission.OpenBroker(permission.Options{Dir: harness.PermissionDir(dir), Agent: p.agent, Settings: p.settings})
 	if err != nil {
 		return nil, "", err
 	}
@@ -131,21 +131,34 @@ func (ps *policies) of(key, dir string) (*permission.Broker, string, error) {
 	return b, p.approval, nil
 }
 
-// policed makes den's policy decide in an agent that runs on a screen, and returns
-// what its program is handed for that when it starts; nil for nothing.
-func (f *draft) policed(ag *workspace.Agent, name, key string, c *agent.SessionConfig) (agent.Preparer, error) {
-	d := f.d
-	how, _ := ag.PolicyReach()
-	if how == "" || how == workspace.ByProtocol {
-		return nil, nil
-	}
-	getenv := func(key string) string {
+// getenvOf returns a variable as an agent sees it.
+func (d *daemon) getenvOf(ag *workspace.Agent) func(string) string {
+	return func(key string) string {
 		if value, ok := ag.Env.Values[key]; ok {
 			return value
 		}
 		return d.getenv(key)
 	}
-	s := d.policySettings(ag, permissionRules(ag), c.WorkDir, d.mindDir(key), getenv("HOME"))
+}
+
+// screenSettings are those of the policy of an agent on a screen.
+func (d *daemon) screenSettings(ag *workspace.Agent, rules []permission.Rule) permission.Settings {
+	s := harness.Config{
+		Dir: ag.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Decisive: d.state.Decisive(),
+	}.Policy(d.state.Path, d.getenvOf(ag)("HOME"))
+	s.AskEdits = ag.Approval == workspace.ApprovalAsk
+	return s
+}
+
+// policed makes den's policy decide in an agent that runs on a screen, and returns
+// what its program is handed for that when it starts; nil for nothing.
+func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, error) {
+	d := f.d
+	how, _ := ag.PolicyReach()
+	if how == "" || how == workspace.ByProtocol {
+		return nil, nil
+	}
+	s := d.screenSettings(ag, permissionRules(ag))
 	if _, err := permission.NewPolicy(s); err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}
@@ -160,7 +173,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string, c *agent.SessionC
 		return nil, err
 	}
 	hook := vendor.Hook{
-		Den: d.den, Agent: name, Socket: socket, Dir: filepath.Join(d.mindDir(key), "hook"), Rules: s.Rules, Protected: s.Protected, Getenv: getenv,
+		Den: d.den, Agent: name, Socket: socket, Dir: filepath.Join(d.mindDir(key), "hook"), Rules: s.Rules, Protected: s.Protected, Getenv: d.getenvOf(ag),
 		Unasked: ag.Approval == workspace.ApprovalBypass,
 	}
 	return func(argv []string) ([]string, map[string]string, error) {

@@ -43,7 +43,7 @@ func TestWaitingOf(t *testing.T) {
 			Actions: []keeper.Action{{Name: "1: Yes", Command: "den agent answer crew/coder 3f9c 1"}, {Name: "2: No", Command: "den agent answer crew/coder 3f9c 2"}, {Name: "attach", Command: "den agent attach crew/coder"}},
 		}}},
 		{"a mind's question is an approval", observedAgent{status: asking, mind: true, harness: &harnessReport{approvals: keeper.Approvals{Approvals: []keeper.Approval{approval}}}}, []keeper.Waiting{{
-			ID: "approval:crew/coder:k3f", Kind: keeper.WaitingApproval, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Minute), What: "Bash make install", Evidence: "its harness asks: the default asks for it", Approval: &approval,
+			ID: "approval:crew/coder:k3f", Kind: keeper.WaitingApproval, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Minute), What: "Bash make install", Evidence: "its policy asks: the default asks for it", Approval: &approval,
 			Actions: []keeper.Action{{Name: "approve", Command: "den approvals approve k3f"}, {Name: "deny", Command: "den approvals deny k3f"}},
 		}}},
 		{"a mind whose harness is silent", observedAgent{status: asking, mind: true}, nil},

@@ -34,7 +34,7 @@ func (e Explanation) decides(kind Kind, defaults bool) bool {
 	switch {
 	case e.Outcome == Deny:
 		return true
-	case e.Outcome == Ask && slices.ContainsFunc(e.Parts, func(p Part) bool { return p.Outcome == Ask && byRule(p) }):
+	case e.Outcome == Ask && slices.ContainsFunc(e.Parts, func(p Part) bool { return p.Outcome == Ask && (byRule(p) || p.Decisive) }):
 		return true
 	case e.Outcome == Allow && len(e.Parts) > 0 && !slices.ContainsFunc(e.Parts, func(p Part) bool { return !byRule(p) }):
 		return kind != Question

@@ -103,8 +103,12 @@ var plainRule = regexp.MustCompile(`^[` + plain + `.+*]+$`)
 // exactly is a rule's command as patterns for the tool's input, which is JSON: a
 // quote in a value has a backslash before it, so that none can look like a
 // member's name. gemini refuses repetition in repetition. There are none for a
-// command with other characters, which is asked for.
+// command that is asked for then: one with other characters, or one that den
+// allows in some places only, as git.
 func exactly(command string) []string {
+	if !allowedAnywhere(command) {
+		return nil
+	}
 	words := strings.Fields(command)
 	var all []string
 	for i, w := range words {
@@ -121,6 +125,21 @@ func exactly(command string) []string {
 		}
 	}
 	return []string{inShell(strings.Join(all, " "))}
+}
+
+// allowedAnywhere reports whether a rule that allows a command does so wherever
+// the agent is.
+func allowedAnywhere(command string) bool {
+	nowhere := permission.Settings{
+		Dir: "/", Rules: []permission.Rule{{Outcome: permission.Allow, Command: command}},
+		Readlink: func(string) (string, error) { return "", os.ErrNotExist }, Exists: func(string) bool { return false },
+	}
+	p, err := permission.NewPolicy(nowhere)
+	if err != nil {
+		return false
+	}
+	outcome, _ := p.Decide(permission.Request{Tool: geminiShell, Kind: permission.Execute, Command: strings.ReplaceAll(command, "*", "x")})
+	return outcome == permission.Allow
 }
 
 // inShell is a whole command, which runs in the agent's directory.
