@@ -16,7 +16,7 @@ func (g Git) Clone(ctx context.Context, url, branch, dir string, stderr io.Write
 	if branch != "" {
 		args = append(args, "--branch="+branch)
 	}
-	if err := g.run(ctx, call{env: g.online(""), err: stderr, online: true, args: append(args, "--", url, dir)}); err != nil {
+	if err := g.run(ctx, call{env: g.online(""), err: stderr, sweep: true, args: append(args, "--", url, dir)}); err != nil {
 		return fault.Errorf(fault.KindOf(err), "clone %s: %w", url, err)
 	}
 	return nil

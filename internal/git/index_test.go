@@ -19,7 +19,7 @@ import (
 // not know. Whether it may not know is told for each form.
 func TestIndexIsReadAsGitReadsIt(t *testing.T) {
 	need.Program(t, "git")
-	rounds := 120
+	rounds := 60
 	if testing.Short() {
 		rounds = 8
 	}

@@ -42,7 +42,8 @@ func (v *View) Push(ctx context.Context, url, commit, branch string) (string, er
 	if err != nil {
 		return "", err
 	}
-	return v.online(ctx, protocols, []string{"GIT_SSH_COMMAND=" + ssh}, "push", "--porcelain", "--recurse-submodules=no", "--no-verify", "--", url, commit+":refs/heads/"+branch)
+	args := []string{"push", "--porcelain", "--recurse-submodules=no", "--no-verify", "--", url, commit + ":refs/heads/" + branch}
+	return v.online(ctx, call{sweep: true, args: args}, protocols, "GIT_SSH_COMMAND="+ssh)
 }
 
 func localPath(url string) (string, bool) {
@@ -65,10 +66,10 @@ func (g Git) openBare(path string) (*View, error) {
 }
 
 // online runs git with the user's own configuration.
-func (v *View) online(ctx context.Context, protocols string, env []string, args ...string) (string, error) {
+func (v *View) online(ctx context.Context, c call, protocols string, env ...string) (string, error) {
 	out := &bounded{most: maxText}
-	env = append(append(v.git.online(protocols), v.environ()...), env...)
-	err := v.git.run(ctx, call{dir: v.dir, env: env, out: out, online: true, args: args})
+	c.dir, c.out, c.env = v.dir, out, append(append(v.git.online(protocols), v.environ()...), env...)
+	err := v.git.run(ctx, c)
 	return out.String(), err
 }
 
@@ -78,7 +79,7 @@ func (v *View) ssh(ctx context.Context, protocols string) (string, error) {
 	if own := v.git.getenv("GIT_SSH_COMMAND"); own != "" {
 		return own + quiet, nil
 	}
-	own, err := v.online(ctx, protocols, nil, "config", "--get", "core.sshCommand")
+	own, err := v.online(ctx, call{args: []string{"config", "--get", "core.sshCommand"}}, protocols)
 	if err != nil && !Exited(err, 1) {
 		return "", err
 	}

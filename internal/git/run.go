@@ -83,14 +83,14 @@ func (g Git) online(protocols string) []string {
 
 // call is one call of git.
 type call struct {
-	dir    string
-	env    []string
-	lock   *os.File // that git, and what it starts, has open while it runs; or nil
-	in     io.Reader
-	out    io.Writer
-	err    io.Writer // or nil
-	online bool
-	args   []string
+	dir   string
+	env   []string
+	lock  *os.File // that git, and what it starts, has open while it runs; or nil
+	in    io.Reader
+	out   io.Writer
+	err   io.Writer // or nil
+	sweep bool      // what left git's group ends with it, too
+	args  []string
 }
 
 // run runs git to its end. When the context ends, all that git has started does.
@@ -117,7 +117,7 @@ func (g Git) run(ctx context.Context, c call) error {
 	if errors.Is(err, exec.ErrWaitDelay) { // it ended well, and something that it started has its output
 		err = nil
 	}
-	if c.online || ctx.Err() != nil { // ssh may have left the group
+	if c.sweep || ctx.Err() != nil { // ssh may have left the group
 		if _, left := supervise.Sweep(context.WithoutCancel(ctx), process); left != nil && err == nil {
 			err = left
 		}
