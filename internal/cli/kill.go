@@ -20,7 +20,9 @@ func (a *app) killCmd() *cobra.Command {
 		Short:   "End a session and all its processes",
 		Long: `End a session: send its processes SIGHUP, then SIGTERM, then SIGKILL to those that are
 left, background processes included. The record and the event log stay until 'den gc'
-removes them. With --force a host that does not answer is killed too.`,
+removes them. With --force a host that does not answer is killed too.
+Where the host was gone already and there is no cgroup, a process that cleared its
+environment cannot be found: the answer says that there may be survivors.`,
 		Example: "  den kill work\n  den kill work --grace 10s",
 		GroupID: groupSession,
 	}, 0, func(ctx context.Context, s *session.Session, _ []string) error {
@@ -32,7 +34,12 @@ removes them. With --force a host that does not answer is killed too.`,
 		if err != nil {
 			return err
 		}
-		return a.answer(killed, func(w io.Writer) { fmt.Fprintln(w, killed.Status) })
+		return a.answer(killed, func(w io.Writer) {
+			fmt.Fprintln(w, killed.Status)
+			if killed.MayHaveSurvivors {
+				fmt.Fprintln(w, "it may have survivors: its host was gone, and without a cgroup a process that cleared its environment is not found")
+			}
+		})
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "kill the session's host if it is frozen")
 	cmd.Flags().Var(&grace, "grace", "how long to wait after each signal before the next")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"den/internal/fault"
+	"den/internal/home"
 	"den/internal/wire"
 )
 
@@ -32,10 +33,13 @@ func (s *Session) Kill(ctx context.Context, grace time.Duration) (wire.Killed, e
 	if err != nil {
 		return killed, err // the record stays open: the next try ends what is left
 	}
+	// Without its host, which all its orphans were children of, and without a
+	// cgroup, a process is known by its environment, which it can change.
+	unsure := m.Status == home.Lost && m.Cgroup == ""
 	if m, err = s.Dir.Close(m); err != nil {
 		return killed, err
 	}
-	return wire.Killed{Status: string(m.Status), Killed: swept}, nil
+	return wire.Killed{Status: string(m.Status), Killed: swept, MayHaveSurvivors: unsure}, nil
 }
 
 // askToEnd asks the host, again while it replaces its binary.

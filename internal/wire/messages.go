@@ -254,6 +254,9 @@ type Kill struct {
 type Killed struct {
 	Status string `json:"status"`
 	Killed int    `json:"killed"` // processes that had to be killed
+	// MayHaveSurvivors is that a process which hides its origin could not have
+	// been found: the host was gone, and there was no cgroup.
+	MayHaveSurvivors bool `json:"may_have_survivors,omitempty"`
 }
 
 // Upgrade makes the host replace itself.
