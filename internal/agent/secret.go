@@ -78,8 +78,9 @@ func runSecretCommand(ctx context.Context, argv []string, dir string) ([]byte, e
 	ctx, cancel := context.WithTimeout(ctx, secretTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	out, problem := &bytes.Buffer{}, &tail{}
-	cmd.Stdout, cmd.Stderr, cmd.Dir = &capped{to: out, left: maxSecret + 1}, problem, dir
+	out := &bytes.Buffer{}
+	// What it says on stderr may hold the secret, and errors are kept and shown.
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &capped{to: out, left: maxSecret + 1}, nil, dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 500 * time.Millisecond // a child that keeps the pipe must not hold the start
@@ -91,7 +92,7 @@ func runSecretCommand(ctx context.Context, argv []string, dir string) ([]byte, e
 		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "run %q: no value within %s", argv[0], secretTimeout),
 			"the command must not wait for a person")
 	}
-	return nil, fmt.Errorf("run %q: %w: %s", argv[0], err, strings.TrimSpace(problem.String()))
+	return nil, fault.Hintf(fmt.Errorf("run %q: %w", argv[0], err), "what it says on stderr is not kept: run the command yourself, in %s", dir)
 }
 
 // capped passes on the beginning of what is written to it and drops the rest.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"den/internal/agent"
+	"den/internal/fault"
 	"den/internal/workspace"
 )
 
@@ -52,7 +53,7 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 		"empty":     {workspace.Secret{File: secretFile(t, "\n")}, "empty"},
 		"NUL":       {workspace.Secret{File: secretFile(t, "hunter2\x00")}, "NUL"},
 		"too long":  {workspace.Secret{File: secretFile(t, strings.Repeat("hunter2", 20000))}, "KiB"},
-		"fails":     {workspace.Secret{Command: []string{"sh", "-c", "echo hunter2; echo locked >&2; exit 3"}}, "locked"},
+		"fails":     {workspace.Secret{Command: []string{"sh", "-c", "echo hunter2; echo locked >&2; exit 3"}}, "exit status 3"},
 		"no such":   {workspace.Secret{Command: []string{"den-no-such-command"}}, "den-no-such-command"},
 		"endless":   {workspace.Secret{Command: []string{"sh", "-c", "yes hunter2 | head -c 10000000"}}, "KiB"},
 		"directory": {workspace.Secret{File: t.TempDir()}, "directory"},
@@ -62,8 +63,8 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "API_KEY") || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("error %v, want one with API_KEY and %q", err, c.words)
 			}
-			if strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("the error has the value in it: %v", err)
+			if text := err.Error() + fault.HintOf(err); strings.Contains(text, "hunter2") || strings.Contains(text, "locked") {
+				t.Errorf("the error has what was printed in it: %s", text)
 			}
 		})
 	}

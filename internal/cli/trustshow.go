@@ -27,7 +27,7 @@ const (
 func showWorkspace(w io.Writer, ws *workspace.Workspace) {
 	fmt.Fprintln(w, "'den up' would run, and let agents do without asking:")
 	for _, grant := range ws.Grants() {
-		fmt.Fprintf(w, "  %s\n", oneLine(grant, 300))
+		fmt.Fprintf(w, "  %s\n", oneLine(grant.String(), 300))
 	}
 	fmt.Fprintln(w, "It is made of these files:")
 	row := func(f decisive.File) { fmt.Fprintf(w, "  %s: %s\n", oneLine(f.Path, 300), oneLine(f.Role, 100)) }

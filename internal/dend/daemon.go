@@ -229,7 +229,12 @@ const maxGranted = 100
 // before.
 func granted(before, after *workspace.Workspace) []string {
 	had := before.Grants()
-	added := slices.DeleteFunc(after.Grants(), func(g string) bool { return slices.Contains(had, g) })
+	var added []string
+	for _, g := range after.Grants() {
+		if !slices.Contains(had, g) {
+			added = append(added, g.Brief())
+		}
+	}
 	if len(added) > maxGranted {
 		added = append(added[:maxGranted], fmt.Sprintf("and %d more", len(added)-maxGranted))
 	}

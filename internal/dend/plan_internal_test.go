@@ -318,7 +318,7 @@ func TestReloadTellsWhatIsGranted(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"[a: touch x a: allow command 'make *' b: sh evil]"}; !slices.Equal(details, want) {
+	if want := []string{"[a: touch … a: allow command 'make *' b: sh …]"}; !slices.Equal(details, want) {
 		t.Errorf("%q, want %q", details, want)
 	}
 	if own, err := decisive.Load(d.state.Decisive()); err != nil || !slices.ContainsFunc(own, func(f decisive.File) bool { return f.Path == d.state.Config }) {

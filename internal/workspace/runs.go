@@ -6,23 +6,39 @@ import (
 	"strings"
 )
 
-// Grants lists what the workspace runs, and what its rules let agents do without
-// asking, a line for each.
-func (w *Workspace) Grants() []string {
-	var all []string
+// A Grant is a command that a workspace runs, or a rule that lets an agent do
+// something without asking.
+type Grant struct {
+	Agent, Command, Rule string // one of the last two
+}
+
+func (g Grant) String() string { return g.Agent + ": " + g.Command + g.Rule }
+
+// Brief is String without the words of a command behind its name: they may hold
+// secrets.
+func (g Grant) Brief() string {
+	if name, _, more := strings.Cut(g.Command, " "); more {
+		g.Command = name + " …"
+	}
+	return g.String()
+}
+
+// Grants lists what the workspace runs, and what its rules allow.
+func (w *Workspace) Grants() []Grant {
+	var all []Grant
 	for i := range w.Agents {
 		a := &w.Agents[i]
 		for _, command := range a.Runs() {
-			all = append(all, a.Name+": "+command)
+			all = append(all, Grant{Agent: a.Name, Command: command})
 		}
 		for _, rule := range a.Channel.Permissions {
 			if rule.Outcome == "allow" {
-				all = append(all, a.Name+": "+rule.String())
+				all = append(all, Grant{Agent: a.Name, Rule: rule.String()})
 			}
 		}
 	}
 	if command := w.Supervisor.Command; len(command) > 0 {
-		all = append(all, "supervisor: "+strings.Join(command, " "))
+		all = append(all, Grant{Agent: "supervisor", Command: strings.Join(command, " ")})
 	}
 	return all
 }
