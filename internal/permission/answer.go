@@ -44,7 +44,7 @@ func (b *Broker) decide(id string, answer Answer) (Approval, error) {
 	var added []Rule
 	if answer.Always {
 		if added, err = b.narrowLocked(w, a); err != nil {
-			a.Note = "decided for this time only: " + maskText(err.Error())
+			a.Note = "decided for this time only: " + maskerOf(w.request).text(err.Error())
 		} else {
 			a.Always = true
 		}

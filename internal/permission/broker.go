@@ -174,7 +174,8 @@ func (b *Broker) Ask(ctx context.Context, r Request) Decision {
 }
 
 func (b *Broker) byPolicy(r Request, e Explanation) Decision {
-	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Rule: ruleText(e.Rule), Why: maskText(e.Why)}
+	mask := maskerOf(r)
+	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Rule: mask.rule(e.Rule), Why: mask.text(e.Why)}
 	b.mu.Lock()
 	err := b.auditLocked(entry)
 	b.mu.Unlock()
@@ -182,7 +183,7 @@ func (b *Broker) byPolicy(r Request, e Explanation) Decision {
 	case err != nil:
 		return Decision{Reason: fmt.Sprintf("the decision could not be recorded: %v", err)}
 	case e.Outcome == Deny:
-		return Decision{Reason: "denied by policy: " + maskText(e.Why)}
+		return Decision{Reason: "denied by policy: " + maskerOf(r).text(e.Why)}
 	}
 	return Decision{Allow: true}
 }
@@ -196,7 +197,7 @@ func (b *Broker) open(r Request, e Explanation) (*waiting, Approval, error) {
 	}
 	now := time.Now().Round(0)
 	w := &waiting{request: r, done: make(chan struct{}), approval: Approval{
-		Version: recordVersion, ID: newID(b.takenLocked), Agent: b.options.Agent, Request: masked(r), Asked: maskText(e.Why),
+		Version: recordVersion, ID: newID(b.takenLocked), Agent: b.options.Agent, Request: masked(r), Asked: maskerOf(r).text(e.Why),
 		Created: now, Expires: now.Add(b.options.Expire), State: Open,
 	}}
 	if err := b.recordLocked(w.approval, nil); err != nil {

@@ -13,7 +13,7 @@ func (b *Broker) Check(r Request) (Outcome, string) {
 	}
 	for _, part := range e.Parts {
 		if part.Outcome == Ask && (part.Rule != nil || part.Decisive) {
-			return Ask, maskText(part.What + ": " + part.Why)
+			return Ask, maskerOf(r).text(part.What + ": " + part.Why)
 		}
 	}
 	return "", ""

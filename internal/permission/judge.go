@@ -17,12 +17,13 @@ func (b *Broker) Judge(r Request, defaults bool) (Outcome, string) {
 		if d := b.byPolicy(r, e); !d.Allow {
 			return Deny, d.Reason
 		}
-		return Allow, maskText(e.Why)
+		return Allow, maskerOf(r).text(e.Why)
 	}
-	why := maskText(e.Why)
+	mask := maskerOf(r)
+	why := mask.text(e.Why)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if err := b.auditLocked(Entry{Event: Asked, Outcome: Ask, Request: masked(r), Rule: ruleText(e.Rule), Why: why}); err != nil {
+	if err := b.auditLocked(Entry{Event: Asked, Outcome: Ask, Request: masked(r), Rule: mask.rule(e.Rule), Why: why}); err != nil {
 		return Deny, "the decision could not be recorded: " + err.Error()
 	}
 	return Ask, why
@@ -42,11 +43,4 @@ func (e Explanation) decides(kind Kind, defaults bool) bool {
 		return false
 	}
 	return defaults
-}
-
-func ruleText(r *Rule) string {
-	if r == nil {
-		return ""
-	}
-	return maskText(r.String())
 }

@@ -1,8 +1,10 @@
 package permission
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -52,26 +54,69 @@ func maskText(s string) string {
 	return s[:cut] + "…"
 }
 
+// masker hides the secrets of one request in all that is shown of it.
+type masker struct{ words []secretWord }
+
+func maskerOf(r Request) masker { return masker{words: secretWords(r.Command, 0)} }
+
+// minWord is the length below which a secret is too common to be hidden
+// wherever it stands; it is hidden behind its option.
+const minWord = 4
+
+// text hides secrets in a text, and shortens it.
+func (m masker) text(s string) string {
+	for _, w := range m.words {
+		mask := strings.Repeat(string(redact.Mask), utf8.RuneCountInString(w.value))
+		if len(w.value) >= minWord {
+			s = strings.ReplaceAll(s, w.value, mask)
+		} else {
+			before := cmp.Or(w.before, " ")
+			s = strings.ReplaceAll(s, before+w.value, before+mask)
+		}
+	}
+	return maskText(s)
+}
+
+// rule is the text of the rule that decided, "" for none.
+func (m masker) rule(r *Rule) string {
+	if r == nil {
+		return ""
+	}
+	return m.text(r.String())
+}
+
+// quoted reports that a secret stands in a text in such a way that it cannot be
+// found.
+func (m masker) quoted(s string) bool {
+	return slices.ContainsFunc(m.words, func(w secretWord) bool { return !strings.Contains(s, w.value) })
+}
+
 // masked is a request as it is shown and kept.
 func masked(r Request) Request {
-	r.Tool, r.Command, r.Dir = maskText(r.Tool), maskText(r.Command), maskText(r.Dir)
-	r.URL, r.Text = maskText(r.URL), maskText(r.Text)
+	m := maskerOf(r)
+	if m.quoted(r.Command) {
+		const hidden = "(hidden: it has a secret in quotes that den cannot mask)"
+		r.Text = strings.ReplaceAll(r.Text, r.Command, hidden)
+		r.Command, r.Input = hidden, nil
+	}
+	r.Tool, r.Command, r.Dir = m.text(r.Tool), m.text(r.Command), m.text(r.Dir)
+	r.URL, r.Text = m.text(r.URL), m.text(r.Text)
 	var paths []string
 	for _, p := range r.Paths[:min(len(r.Paths), maxPaths)] {
-		paths = append(paths, maskText(p))
+		paths = append(paths, m.text(p))
 	}
 	var choices []string
 	for _, c := range r.Choices[:min(len(r.Choices), maxPaths)] {
-		choices = append(choices, maskText(c))
+		choices = append(choices, m.text(c))
 	}
-	r.Paths, r.Choices, r.Input = paths, choices, maskInput(r.Input)
+	r.Paths, r.Choices, r.Input = paths, choices, m.input(r.Input)
 	return r
 }
 
-// maskInput hides secrets in a tool's input: those that are known by their
+// input hides secrets in a tool's input: those that are known by their
 // form, and the values of keys with telling names. It is nil where the input is
 // too large.
-func maskInput(raw json.RawMessage) json.RawMessage {
+func (m masker) input(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || len(raw) > maxInput {
 		return nil
 	}
@@ -81,27 +126,27 @@ func maskInput(raw json.RawMessage) json.RawMessage {
 	if dec.Decode(&value) != nil {
 		return nil
 	}
-	out, err := json.Marshal(maskValue("", value))
+	out, err := json.Marshal(m.value("", value))
 	if err != nil {
 		return nil
 	}
 	return out
 }
 
-func maskValue(key string, value any) any {
+func (m masker) value(key string, value any) any {
 	switch v := value.(type) {
 	case string:
 		if secretKey.MatchString(key) {
 			return strings.Repeat(string(redact.Mask), utf8.RuneCountInString(v))
 		}
-		return maskText(v)
+		return m.text(v)
 	case []any:
 		for i := range v {
-			v[i] = maskValue(key, v[i])
+			v[i] = m.value(key, v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = maskValue(k, v[k])
+			v[k] = m.value(k, v[k])
 		}
 	}
 	return value
@@ -110,6 +155,9 @@ func maskValue(key string, value any) any {
 // hasSecret reports whether masking changes what a rule for a request would
 // have to hold.
 func hasSecret(r Request) bool {
+	if len(secretWords(r.Command, 0)) > 0 {
+		return true
+	}
 	for _, s := range append([]string{r.Tool, r.Command, r.URL}, r.Paths...) {
 		if redactor().Text(s) != s {
 			return true

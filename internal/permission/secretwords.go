@@ -1,0 +1,186 @@
+package permission
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"den/internal/permission/commandline"
+)
+
+// secretOptions are the options by which a program takes a secret that no name
+// tells. Letters are of short options: joined are those whose value stands in
+// the same word ('-pX'), apart those whose value may be the next one, too.
+type secretOptions struct {
+	joined, apart string
+	// after is what the secret follows within the value, as in 'user:password';
+	// "" for all of it.
+	after string
+	verb  string // the first argument that these options belong to, or ""
+	last  bool   // the last argument is a secret
+}
+
+// secretPrograms know the options of programs by their names. Programs that come
+// in families are listed by what their names begin with.
+var secretPrograms = map[string][]secretOptions{
+	"mysql*": {{joined: "p"}}, "mariadb*": {{joined: "p"}}, "mycli": {{joined: "p"}}, "mydumper": {{apart: "p"}},
+	"sshpass": {{apart: "p"}}, "redis-cli": {{apart: "a"}}, "valkey-cli": {{apart: "a"}}, "keydb-cli": {{apart: "a"}},
+	"ldap*":  {{apart: "w"}},
+	"mongo*": {{apart: "p"}}, "cqlsh": {{apart: "p"}}, "rabbitmqadmin": {{apart: "p"}}, "influx": {{apart: "p"}},
+	"sqlcmd": {{apart: "P"}}, "bcp": {{apart: "P"}}, "tsql": {{apart: "P"}}, "ipmitool": {{apart: "P"}}, "mosquitto_*": {{apart: "P"}},
+	"zip": {{apart: "P"}}, "unzip": {{apart: "P"}}, "7z*": {{joined: "p"}}, "rar": {{joined: "p"}}, "unrar": {{joined: "p"}},
+	"curl": {{apart: "uU", after: ":"}}, "http": {{apart: "a", after: ":"}}, "https": {{apart: "a", after: ":"}}, "xh": {{apart: "a", after: ":"}},
+	"smbclient": {{apart: "U", after: "%"}}, "rpcclient": {{apart: "U", after: "%"}}, "smbget": {{apart: "U", after: "%"}}, "lftp": {{apart: "u", after: ","}},
+	"docker": {{apart: "p", verb: "login"}}, "podman": {{apart: "p", verb: "login"}}, "buildah": {{apart: "p", verb: "login"}}, "skopeo": {{apart: "p", verb: "login"}},
+	"nerdctl": {{apart: "p", verb: "login"}}, "oras": {{apart: "p", verb: "login"}}, "crane": {{apart: "p", verb: "auth"}}, "helm": {{apart: "p", verb: "registry"}},
+	"az": {{apart: "p", verb: "login"}}, "oc": {{apart: "p", verb: "login"}}, "cf": {{apart: "p", verb: "login"}}, "vault": {{last: true, verb: "login"}},
+	"htpasswd": {{last: true}}, "useradd": {{apart: "p"}}, "usermod": {{apart: "p"}}, "openssl": {{apart: "k"}}, "snmp*": {{apart: "AX"}},
+}
+
+// secretParts are parts of the names of options and variables with secrets.
+var secretParts = []string{"password", "passwd", "passphrase", "passin", "passout", "secret", "token", "apikey", "api-key", "api_key", "accesskey", "access-key", "access_key", "private-key", "private_key", "credential", "creds"}
+
+// secretEnds end such names, where in the middle they mean other things.
+var secretEnds = []string{"pass", "_pwd", "-pwd", "_auth", "-auth", "-pat"}
+
+// secretPlaces end names of options that say where a secret is, or which it is.
+var secretPlaces = []string{"-stdin", "-file", "_file", "-env", "-command", "-cmd", "-path", "-dir", "-name", "-id", "-type", "-ttl", "-prompt"}
+
+func namesSecret(name string) bool {
+	name = strings.ToLower(name)
+	if slices.ContainsFunc(secretPlaces, func(e string) bool { return strings.HasSuffix(name, e) }) {
+		return false
+	}
+	return slices.ContainsFunc(secretParts, func(p string) bool { return strings.Contains(name, p) }) ||
+		slices.ContainsFunc(secretEnds, func(e string) bool { return strings.HasSuffix(name, e) })
+}
+
+// notSecret are values of such options that say where the secret is.
+var notSecret = []string{"-", "stdin", "prompt"}
+
+// secretWord is a secret, and what stands before it in its word.
+type secretWord struct{ before, value string }
+
+// maxNested bounds how deep commands within words are looked at.
+const maxNested = 3
+
+// secretWords returns the secrets in a line of shell that are known by the
+// options that they follow.
+func secretWords(line string, depth int) []secretWord {
+	var found []secretWord
+	var walk func([]commandline.Command)
+	walk = func(commands []commandline.Command) {
+		for _, c := range commands {
+			found = append(found, secretsOf(c)...)
+			for _, w := range c.Words {
+				// A command for another shell: ssh host 'mysql -pX'.
+				if depth < maxNested && strings.ContainsAny(w.Text, " \t") && !w.Dynamic && w.Text != line {
+					found = append(found, secretWords(w.Text, depth+1)...)
+				}
+			}
+			walk(c.Runs)
+		}
+	}
+	parsed := commandline.Parse(line)
+	walk(parsed.Commands)
+	if len(parsed.Problems) > 0 {
+		walk(roughly(line))
+	}
+	return found
+}
+
+// roughly takes apart a line that cannot be parsed, or not with certainty.
+func roughly(line string) []commandline.Command {
+	var all []commandline.Command
+	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(";|&()`\n", r) }) {
+		var c commandline.Command
+		for _, word := range strings.Fields(part) {
+			c.Words = append(c.Words, commandline.Word{Text: strings.Trim(word, `"'`)})
+		}
+		if len(c.Words) > 0 {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func secretsOf(c commandline.Command) []secretWord {
+	var found []secretWord
+	add := func(before, value, after string) {
+		if after != "" {
+			head, tail, ok := strings.Cut(value, after)
+			if !ok {
+				return
+			}
+			before, value = before+head+after, tail
+		}
+		for _, kind := range []string{"pass:", "env:", "file:", "fd:"} { // of openssl
+			if rest, ok := strings.CutPrefix(value, kind); ok {
+				if kind != "pass:" {
+					return
+				}
+				before, value = before+kind, rest
+			}
+		}
+		if value != "" && !slices.Contains(notSecret, value) {
+			found = append(found, secretWord{before, value})
+		}
+	}
+	for _, w := range c.Assigns() {
+		if name, value, ok := strings.Cut(w.Text, "="); ok && !w.Dynamic && namesSecret(name) {
+			add(name+"=", value, "")
+		}
+	}
+	args := c.Args()
+	options, sets := optionsOf(c.Name().Text, args), false
+	for i, w := range args {
+		next := ""
+		if i+1 < len(args) && !args[i+1].Dynamic && !strings.HasPrefix(args[i+1].Text, "-") {
+			next = args[i+1].Text
+		}
+		if w.Dynamic {
+			continue
+		}
+		name, value, has := strings.Cut(w.Text, "=")
+		switch isOption := strings.HasPrefix(name, "-"); {
+		case (isOption || has) && namesSecret(name) && has:
+			add(name+"=", value, "")
+			continue
+		case (isOption || sets) && namesSecret(name): // 'config set NAME VALUE', too
+			add("", next, "")
+			continue
+		}
+		sets = sets || w.Text == "set"
+		for _, o := range options {
+			if len(w.Text) > 1 && w.Text[0] == '-' && strings.IndexByte(o.joined+o.apart, w.Text[1]) >= 0 {
+				if len(w.Text) > 2 {
+					add(w.Text[:2], w.Text[2:], o.after)
+				} else if strings.IndexByte(o.apart, w.Text[1]) >= 0 {
+					add("", next, o.after)
+				}
+			}
+			if o.last && i > 0 && i == len(args)-1 {
+				add("", w.Text, "")
+			}
+		}
+	}
+	return found
+}
+
+// optionsOf returns what is known of a program's options.
+func optionsOf(program string, args []commandline.Word) []secretOptions {
+	var all []secretOptions
+	name := strings.ToLower(path.Base(program))
+	for pattern, options := range secretPrograms {
+		begin, family := strings.CutSuffix(pattern, "*")
+		if name != pattern && !(family && strings.HasPrefix(name, begin)) {
+			continue
+		}
+		for _, o := range options {
+			if o.verb == "" || slices.ContainsFunc(args, func(w commandline.Word) bool { return w.Text == o.verb }) {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+package permission_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"den/internal/permission"
+)
+
+const sesame = "open5esame"
+
+// A secret on a command line is nowhere in what is kept and shown of a request,
+// by whichever option it is given.
+func TestSecretsOnCommandLinesAreMasked(t *testing.T) {
+	for _, line := range []string{
+		"mysql -u root -pSECRET db", "mysql -uroot -p'SECRET' -e 'select 1'", "/usr/bin/mysqldump -pSECRET x", "mysqladmin -pSECRET ping", "mariadb-dump -pSECRET",
+		"sshpass -p SECRET ssh a@b", "sshpass -pSECRET ssh a@b", "sudo sshpass -p SECRET ssh a@b true", "timeout 5 sshpass -p SECRET ssh a@b",
+		"PGPASSWORD=SECRET psql -h x", "env PGPASSWORD=SECRET psql", "MYSQL_PWD=SECRET mysql", "SSHPASS=SECRET sshpass -e ssh x", "REDISCLI_AUTH=SECRET redis-cli", "export DB_PASS=SECRET",
+		"curl -u user:SECRET https://a.test", "curl -uuser:SECRET https://a.test", "curl --user user:SECRET https://a.test", "curl -U u:SECRET x", "curl -H 'Authorization: Bearer SECRET' x", "curl -H 'X-Api-Key: SECRET' x",
+		"wget --password=SECRET x", "wget --http-password SECRET x", "redis-cli -a SECRET ping", "ldapsearch -x -w SECRET -D cn=x", "smbclient //a/b -U user%SECRET",
+		"docker login -u x -p SECRET r.test", "docker login --password SECRET", "podman login -pSECRET r.test", "helm registry login -p SECRET x", "skopeo copy --src-creds user:SECRET a b",
+		"az login --service-principal -p SECRET", "aws configure set aws_secret_access_key SECRET", "gcloud auth activate --access-token SECRET", "gh api --token SECRET", "kubectl config set-credentials x --token=SECRET",
+		"git clone https://user:SECRET@host.test/x", "vault login SECRET", "htpasswd -b file user SECRET", "openssl enc -pass pass:SECRET", "openssl rsa -passin pass:SECRET", "zip -P SECRET a b", "7z x -pSECRET a.7z",
+		"mongosh -u a -p SECRET", "sqlcmd -S x -P SECRET", "ansible-vault --client-secret SECRET", "ssh host 'mysql -pSECRET db'", "bash -c 'sshpass -p SECRET ssh x'", "lftp -u user,SECRET host", "http -a user:SECRET x",
+		"echo a && mysql -pSECRET", "cat x | mysql -pSECRET", "echo $(mysql -pSECRET)", `mysql -p"SECRET"`, `mysql -pSEC\RET`, `mysql -p'SEC'RET`,
+	} {
+		// Its beginning stands for the halves, where quotes divide it.
+		command := strings.NewReplacer("SECRET", sesame, `SEC\RET`, sesame[:5]+`\`+sesame[5:], "'SEC'RET", "'"+sesame[:5]+"'"+sesame[5:]).Replace(line)
+		state := t.TempDir()
+		b, heard := openBroker(t, state)
+		r := run(command)
+		input, err := json.Marshal(map[string]string{"command": command, "description": "run " + command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Input, r.Text = input, "May I run "+command
+		answer := ask(t.Context(), b, r)
+		shown := <-heard.approvals
+		if _, err := b.Decide(shown.ID, permission.Answer{By: "ana", Always: true, Approve: true}); err != nil {
+			t.Fatal(err)
+		}
+		<-answer
+		if _, why := b.Check(r); strings.Contains(why, sesame[:5]) {
+			t.Errorf("%s: checked: %s", line, why)
+		}
+		err = filepath.WalkDir(state, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			if strings.Contains(string(data), sesame[:5]) {
+				t.Errorf("%s: %s has %s", line, filepath.Base(path), data)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What is no secret is shown, so that whoever decides sees it.
+func TestWhatIsNoSecretIsShown(t *testing.T) {
+	for _, line := range []string{
+		"mkdir -p build/out", "docker run -p 8080:80 nginx", "mysql -p database", "cp -p a b", "ssh -p 2222 host.test", "curl -u user https://a.test", "git commit -m 'add token parser'",
+		"docker login --password-stdin r.test", "redis-cli -h host.test ping", "openssl enc -pass env:NAME", "PWD=/tmp/x ls", "go test -run Token ./internal/pass", "unzip -p a.zip file", "psql -U alice",
+	} {
+		b, heard := openBroker(t, t.TempDir())
+		answer := ask(t.Context(), b, run(line+" ; make"))
+		shown := <-heard.approvals
+		if shown.Request.Command != line+" ; make" {
+			t.Errorf("%q is shown as %q", line, shown.Request.Command)
+		}
+		if _, err := b.Decide(shown.ID, permission.Answer{By: "ana"}); err != nil {
+			t.Fatal(err)
+		}
+		<-answer
+	}
+}
