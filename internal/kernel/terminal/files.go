@@ -370,7 +370,7 @@ func (t *tty) wordLocked() string {
 		return fmt.Sprintf("exited (%d)", *t.end.exit.Code)
 	case t.end != nil:
 		return "exited"
-	case t.state == StateRunning:
+	case t.stateLocked() == StateRunning:
 		return "running"
 	}
 	return "idle"

@@ -136,10 +136,14 @@ func (a *agent) openReady(command string) int {
 	if err != nil {
 		a.tb.Fatal(err)
 	}
-	for first := o.First; first == nil || first.State != terminal.StateReady; { // it took its time
-		r := a.reportOf(a.wait(terminal.WaitArgs{Number: &o.Number}), o.Number)
-		first = &r
-	}
+	first := o.First
+	a.until("the program is ready", func() bool {
+		if first == nil || first.State != terminal.StateReady { // it takes its time
+			r := a.reportOf(a.wait(terminal.WaitArgs{Number: &o.Number}), o.Number)
+			first = &r
+		}
+		return first.State == terminal.StateReady
+	})
 	return o.Number
 }
 

@@ -52,7 +52,8 @@ type tty struct {
 	rested  uint64    // the program was found at rest when the log was here
 	resting rest      // and in what way; working: it was not yet
 	program string    // in the foreground, when it was last asked for
-	state   string
+	state   string    // of that, as of asked
+	asked   uint64    // the log was here when it was last asked for
 	notes   []string
 	end     *ending // or nil while it runs
 	told    bool    // its end was reported
@@ -294,10 +295,15 @@ func (t *tty) learn(f wire.Foreground) {
 	if name := currentProgram(f); name != "" {
 		t.program = name
 	}
-	t.state = stateOf(f.Ready)
-	if t.state == StateReady && f.Seq > t.seq {
-		t.state = StateRunning // what it printed before it waited is still to come
+	t.state, t.asked = stateOf(f.Ready), f.Seq
+}
+
+// stateLocked is what the program does, as far as the agent can be shown.
+func (t *tty) stateLocked() string {
+	if t.state == StateReady && t.asked > t.seq {
+		return StateRunning // what it printed before it waited is still to come
 	}
+	return t.state
 }
 
 // ask asks the host what is in the foreground. A host that cannot tell is no
@@ -356,7 +362,7 @@ func (t *tty) take(whole bool) (Report, error) {
 
 // reportLocked is a report without what is new.
 func (t *tty) reportLocked() Report {
-	r := Report{Number: t.number, Label: t.label, Command: t.command, Program: t.program, State: t.state}
+	r := Report{Number: t.number, Label: t.label, Command: t.command, Program: t.program, State: t.stateLocked()}
 	if t.end != nil {
 		exit := t.end.exit
 		r.Exit, r.State = &exit, StateExited
