@@ -121,12 +121,20 @@ func (r *reader) redirect(d *syntax.Redirect) bool {
 		return known
 	case syntax.DplIn, syntax.DplOut: // bash expands a name that is no descriptor twice
 		known = known && isDescriptor(readWord(d.Word))
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	case syntax.RdrAll, syntax.AppAll: // for dash '&' ends the command, and words behind the file are another one
+		known = known && r.isBehind(d)
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn, syntax.RdrInOut, syntax.RdrClob:
 	default:
 		known = false
 	}
 	r.file(d)
 	return known
+}
+
+// isBehind reports that a redirection stands behind the command that it is of.
+func (r *reader) isBehind(d *syntax.Redirect) bool {
+	s, ok := r.within[len(r.within)-2].(*syntax.Stmt)
+	return ok && s.Cmd != nil && d.OpPos.Offset() >= s.Cmd.End().Offset()
 }
 
 var (

@@ -98,5 +98,5 @@ func (g Generator) redirections() string {
 		end := g.pick("E", "E", "'E'", `"E"`, `\E`, "E'F'", "$x", "$(pwn)", "\"E\nF\"")
 		return g.pick(" <<", " <<-", " << ") + end + g.pick("", " | cat", "; pwd", " > new.txt") + "\n" + g.pick("", "\t") + g.quoted(1) + "\n" + g.pick("E", "\tE", "EF", " E") + "\n"
 	}
-	return g.pick(" > $x", " > $(pwn)", " >& '$(pwn)'", " &> '$(pwn)'", " > 'a\\b'", " &> 'a\\b'", " > >(pwn)", " < <(pwn)", " >../outside/new", " > /tmp/new", " > /dev/tcp/127.0.0.1/7", " < /dev/tcp/127.0.0.1/7", " {x}>new.txt", " {PATH}>&1", " >&$x", " >&p", " <&p", " > *", " <> new.txt", " 9<a.txt", " > .git/config", " > out/new", " >~/new", " >=ls", " >!new.txt", " >>|new.txt", " &>|new.txt", " < $((_))", " >new$((x))", " > $x[_]", " >&| new.txt", " 2>&$((_))", " <<<$path[_]", " < out/secret")
+	return g.pick(" > $x", " &> new.txt pwn", " > new.txt pwn", " <<< a pwn", " >&2 pwn", " > $(pwn)", " >& '$(pwn)'", " &> '$(pwn)'", " > 'a\\b'", " &> 'a\\b'", " > >(pwn)", " < <(pwn)", " >../outside/new", " > /tmp/new", " > /dev/tcp/127.0.0.1/7", " < /dev/tcp/127.0.0.1/7", " {x}>new.txt", " {PATH}>&1", " >&$x", " >&p", " <&p", " > *", " <> new.txt", " 9<a.txt", " > .git/config", " > out/new", " >~/new", " >=ls", " >!new.txt", " >>|new.txt", " &>|new.txt", " < $((_))", " >new$((x))", " > $x[_]", " >&| new.txt", " 2>&$((_))", " <<<$path[_]", " < out/secret")
 }
