@@ -1,10 +1,14 @@
 package ircd_test
 
 import (
+	"crypto/pbkdf2"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"math/rand"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,15 +199,7 @@ func (c *crowd) pry(v *visitor) {
 // Whoever comes and goes under whatever nicks: nobody reads a private line that
 // was not from or to them, and those who can be known again do read theirs.
 func TestPrivateHistoryIsOfIdentities(t *testing.T) {
-	accounts, err := ircd.OpenAccounts(filepath.Join(t.TempDir(), "accounts.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"alice", "bob"} {
-		if err := accounts.Set(name, "password"); err != nil {
-			t.Fatal(err)
-		}
-	}
+	accounts := quickAccounts(t, "alice", "bob")
 	for seed := range int64(3) {
 		c := &crowd{t: t, r: rand.New(rand.NewSource(seed)), dir: t.TempDir(), accounts: accounts, people: map[string]bool{}, said: map[string][2]string{}}
 		c.open()
@@ -233,4 +229,32 @@ func TestPrivateHistoryIsOfIdentities(t *testing.T) {
 			t.Error("nobody read anything")
 		}
 	}
+}
+
+// quickAccounts have passwords that are not slow to check, all of them
+// "password".
+func quickAccounts(t *testing.T, names ...string) *ircd.Accounts {
+	t.Helper()
+	salt := []byte("salt")
+	hash, err := pbkdf2.Key(sha256.New, "password", salt, 1, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]any{}
+	for _, name := range names {
+		all[name] = map[string]any{"name": name, "algorithm": "pbkdf2-sha256", "iterations": 1, "salt": salt, "hash": hash}
+	}
+	data, err := json.Marshal(map[string]any{"version": 1, "accounts": all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "accounts.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := ircd.OpenAccounts(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accounts
 }
