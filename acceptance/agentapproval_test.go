@@ -159,9 +159,18 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 	if a.name == "codex" && word != "bypass" {
 		// A command that stays in its sandbox is not asked about. It changes what
 		// the agent may change unasked, and nothing else.
-		stub.When(says("stay inside"), codexShell("truncate -s 1 inside; truncate -s 1 "+h.Dir+"/outside"), modelstub.Say("That was it."))
+		elsewhere, err := os.MkdirTemp("/var/tmp", "den-outside-") // it may write in /tmp
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := os.RemoveAll(elsewhere); err != nil {
+				t.Error(err)
+			}
+		})
+		stub.When(says("stay inside"), codexShell("truncate -s 1 inside; truncate -s 1 "+elsewhere+"/outside"), modelstub.Say("That was it."))
 		k.do("agent", "ask", a.name, "stay inside", "-t", "2m")
-		for file, may := range map[string]bool{filepath.Join(h.Work, "inside"): word == "edits", filepath.Join(h.Dir, "outside"): false} {
+		for file, may := range map[string]bool{filepath.Join(h.Work, "inside"): word == "edits", filepath.Join(elsewhere, "outside"): false} {
 			if _, err := os.Stat(file); (err == nil) != may {
 				t.Errorf("%s: %v\n%s", file, err, k.screen())
 			}
