@@ -216,8 +216,7 @@ func judged(outcome permission.Outcome, why string) keeper.Judged {
 
 // judgeCodex asks the policy for codex, which before a tool can only be told no,
 // and asks by itself for little. So what a rule asks for waits here until a
-// person decides, as an approval; what else is to be asked for is left to codex,
-// unless it asks nothing.
+// person decides, as an approval; what else is to be asked for is left to codex.
 func (d *daemon) judgeCodex(ctx context.Context, key string, b *permission.Broker, approval, moment string, r permission.Request) keeper.Judged {
 	if moment == toolhook.OnRequest {
 		if d.policies.passes(key, r) {
@@ -226,9 +225,6 @@ func (d *daemon) judgeCodex(ctx context.Context, key string, b *permission.Broke
 		return judged(b.Judge(r, approval != ""))
 	}
 	outcome, why := b.Check(r)
-	if outcome == "" && approval == workspace.ApprovalBypass {
-		outcome = b.Explain(r).Outcome
-	}
 	if outcome != permission.Ask {
 		return judged(outcome, why)
 	}
