@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/decisive"
 	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/home"
@@ -166,11 +167,17 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 	if err != nil {
 		return nil, err
 	}
-	if !ag.IsMind() {
-		return permission.WithRemembered(d.screenSettings(single, rules), harness.PermissionDir(dir))
+	s := d.screenSettings(single, rules)
+	if ag.IsMind() {
+		c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}}
+		s = c.Policy(dir, d.getenv("HOME"))
 	}
-	c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive()}
-	return permission.WithRemembered(c.Policy(dir, d.getenv("HOME")), harness.PermissionDir(dir))
+	// The keeper's list of these files is of the file that is in force; of a
+	// workspace that never was up there is none.
+	s.Workspace = func() ([]decisive.File, error) {
+		return ws.Decisive(func(*workspace.Agent) []string { return nil }), nil
+	}
+	return permission.WithRemembered(s, harness.PermissionDir(dir))
 }
 
 // mindOf finds the state directory of an agent's harness.
