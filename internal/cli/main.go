@@ -17,6 +17,7 @@ import (
 	"den/internal/host"
 	"den/internal/podhost"
 	"den/internal/runner/remote/holder"
+	"den/internal/sandbox"
 	"den/internal/toolhook"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,9 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 	}
 	if len(args) > 1 && args[1] == holder.Verb {
 		return holder.Main(args[2:], stdin, os.Stdout, os.Stderr)
+	}
+	if len(args) > 1 && args[1] == sandbox.Verb {
+		return sandbox.Main(args[2:], environ, os.Stdout, os.Stderr)
 	}
 	if len(args) > 1 && args[1] == podhost.Verb {
 		return podhost.Main(args[2:], Version, stdin, os.Stdout, os.Stderr)

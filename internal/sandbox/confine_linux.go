@@ -1,0 +1,250 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"den/internal/fault"
+
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// The second stage of the command: it is in a user namespace. And the question
+// what this machine can do.
+const (
+	enteredFlag = "--entered"
+	probeFlag   = "--probe"
+)
+
+// cannotRun is the status of a command that could not be started, as in a shell.
+const cannotRun = 126
+
+// Main is the whole process of `den confine`. It does not return if the command
+// could be started.
+func Main(args, environ []string, stdout, stderr io.Writer) int {
+	// What is given up holds for this thread, which becomes the command.
+	runtime.LockOSThread()
+	entered := len(args) > 0 && args[0] == enteredFlag
+	if entered {
+		args = args[1:]
+	}
+	if len(args) == 1 && args[0] == probeFlag {
+		if err := json.NewEncoder(stdout).Encode(probe(entered)); err != nil {
+			return 1
+		}
+		return 0
+	}
+	err := confine(args, environ, entered)
+	fmt.Fprintln(stderr, "den: sandbox:", err)
+	if hint := fault.HintOf(err); hint != "" {
+		fmt.Fprintln(stderr, "hint:", hint)
+	}
+	return cannotRun
+}
+
+func confine(args, environ []string, entered bool) error {
+	if len(args) < 3 || args[1] != "--" {
+		return fault.Errorf(fault.Usage, "'den %s' is for den itself", Verb)
+	}
+	p, err := load(args[0])
+	if err != nil {
+		return err
+	}
+	if p.Held.Namespaces == byUser && !entered {
+		return enterUser(p, args, environ)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fault.Errorf(fault.Internal, "find the working directory: %w", err)
+	}
+	argv := args[2:]
+	program := find(argv[0], dir, environ)
+	if program == "" {
+		return fault.Errorf(fault.NotFound, "%s: no such program on PATH", argv[0])
+	}
+	grants := p.grants(program, environ)
+	env := p.environ(environ)
+	if p.Held.hides() {
+		if err := p.ownRoot(grants, dir); err != nil {
+			return err
+		}
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if err := p.landlock(grants); err != nil {
+		return err
+	}
+	if err := p.filterCalls(); err != nil {
+		return err
+	}
+	if err := unix.CloseRange(3, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return fault.Errorf(fault.Internal, "close what was inherited: %w", err)
+	}
+	err = syscall.Exec(program, argv, env)
+	return startError(p, program, err)
+}
+
+// startError says what a program lacked that could not be started.
+func startError(p Policy, program string, err error) error {
+	_, gone := os.Lstat(program)
+	switch {
+	case errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOENT) && gone != nil:
+		return fault.Hintf(fault.Errorf(fault.Denied, "agent '%s' may not execute %s: %w", p.Agent, program, err),
+			"sandbox = { read = [\"%s\"] } grants it", filepath.Dir(program))
+	case errors.Is(err, syscall.ENOENT):
+		return fault.Hintf(fault.Errorf(fault.Denied, "%s cannot start: its interpreter or its loader is not in the sandbox", program), "grant it with sandbox = { read = [...] }")
+	}
+	return fault.Errorf(fault.Internal, "start %s: %w", program, err)
+}
+
+// enterUser has this process start again in a user namespace, as the same user.
+// It keeps its number: nobody between it and its parent.
+func enterUser(p Policy, args, environ []string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fault.Errorf(fault.Internal, "find this binary: %w", err)
+	}
+	argv := append(unshareWords(p.Held.Unshare, p.Network), self, Verb, enteredFlag)
+	err = syscall.Exec(p.Held.Unshare, append(argv, args...), environ)
+	return fault.Errorf(fault.Internal, "start %s: %w", p.Held.Unshare, err)
+}
+
+// unshareWords is the command that enters the namespaces of a policy.
+func unshareWords(unshare, network string) []string {
+	words := []string{unshare, "--user", "--map-current-user", "--keep-caps", "--mount", "--ipc"}
+	if network != NetworkAny {
+		words = append(words, "--net")
+	}
+	return append(words, "--")
+}
+
+// Probe finds out what this machine can do. den is the binary that tries it.
+func Probe(den string) Support {
+	out, err := exec.Command(den, Verb, probeFlag).Output()
+	var s Support
+	if err == nil {
+		err = json.Unmarshal(out, &s)
+	}
+	if err != nil {
+		return Support{Why: fmt.Sprintf("it could not be tried: %v", err)}
+	}
+	return s
+}
+
+// probe tries to make namespaces. Its process is used up by that.
+func probe(entered bool) Support {
+	s := Support{}
+	if v, err := ll.LandlockGetABIVersion(); err == nil {
+		s.Landlock = v
+	}
+	if entered {
+		s.Why = words(tryMount())
+		return s
+	}
+	err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWIPC | unix.CLONE_NEWNET)
+	if err == nil {
+		if err = tryMount(); err == nil {
+			s.Namespaces = direct
+			return s
+		}
+	}
+	return s.probeUser(err)
+}
+
+func (s Support) probeUser(before error) Support {
+	s.Why = words(before)
+	file, err := exec.LookPath("unshare")
+	if err != nil {
+		s.Why += "; there is no program 'unshare' (util-linux)"
+		return s
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return s
+	}
+	argv := append(unshareWords(file, NetworkNone), self, Verb, enteredFlag, probeFlag)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	var inner Support
+	if err == nil {
+		err = json.Unmarshal(out, &inner)
+	}
+	switch {
+	case err != nil:
+		s.Why = "a user namespace: " + strings.TrimSpace(said.String()+" "+err.Error())
+	case inner.Why != "":
+		s.Why = "in a user namespace: " + inner.Why
+	default:
+		s.Namespaces, s.Unshare, s.Why = byUser, file, ""
+	}
+	return s
+}
+
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// tryMount mounts something in a namespace that was just made.
+func tryMount() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("keep mounts private: %w", err)
+	}
+	if err := unix.Mount("tmpfs", "/proc/self/task", "tmpfs", 0, ""); err == nil {
+		return nil
+	}
+	if err := unix.Mount("tmpfs", os.TempDir(), "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=4k"); err != nil {
+		return fmt.Errorf("mount: %w", err)
+	}
+	return nil
+}
+
+// dropCapabilities gives up what root, or the maker of a namespace, could do:
+// the command gets none, whatever it executes.
+func dropCapabilities() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fault.Errorf(fault.Internal, "give up capabilities: %w", err)
+	}
+	for c := 0; ; c++ {
+		held, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0)
+		if errors.Is(err, unix.EINVAL) {
+			break // the kernel knows no more
+		}
+		if held == 1 {
+			err = unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0)
+		}
+		if err != nil && (os.Geteuid() == 0 || !errors.Is(err, unix.EPERM)) { // who is not root gets nothing from the set
+			return fault.Errorf(fault.Internal, "give up capability %d: %w", c, err)
+		}
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&head, &none[0]); err != nil {
+		return fault.Errorf(fault.Internal, "give up capabilities: %w", err)
+	}
+	return nil
+}
+
+// sorted orders grants so that what lies in another comes behind it.
+func sorted(grants []grant) []grant {
+	all := slices.Clone(grants)
+	slices.SortStableFunc(all, func(a, b grant) int {
+		return slices.Compare(strings.Split(a.path, "/"), strings.Split(b.path, "/"))
+	})
+	return all
+}

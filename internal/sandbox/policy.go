@@ -1,0 +1,212 @@
+// Package sandbox keeps a process and its children to a list of files and a
+// network.
+//
+// A Policy says what an agent may do. It is a file that the agent cannot write;
+// `den confine FILE -- COMMAND` reads it, gives up everything else and becomes
+// the command. How it is held is decided beforehand (Probe) and part of the
+// policy: where the machine cannot do that any more the command does not start,
+// it never starts with less.
+package sandbox
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"den/internal/atomicfile"
+	"den/internal/fault"
+)
+
+// Verb is den's word for the process that becomes a command in a sandbox.
+const Verb = "confine"
+
+const policyVersion = 1
+
+// The networks of a policy.
+const (
+	NetworkAny      = "any"
+	NetworkLoopback = "loopback" // its own: a server that it starts is there for it alone
+	NetworkNone     = "none"
+)
+
+// Networks are the words for a network.
+var Networks = []string{NetworkAny, NetworkLoopback, NetworkNone}
+
+// A Policy is what an agent's processes may do. Paths are absolute; a path that
+// is not there is not granted.
+type Policy struct {
+	V     int    `json:"v"`
+	Agent string `json:"agent"`
+
+	// WorkDir is the directory in which the agent works. It may write there.
+	WorkDir string `json:"work_dir"`
+	// Home is the person's home directory. In the sandbox Private/home takes
+	// its place, with what is granted of it.
+	Home string `json:"home,omitempty"`
+	// Private is a directory of this agent alone, in which Prepare makes a
+	// home and the /tmp of the sandbox.
+	Private string `json:"private"`
+
+	Read  []string `json:"read,omitempty"`  // to read and to execute
+	Write []string `json:"write,omitempty"` // to write, too
+	// Copy are files of Home that the agent gets a copy of, at its first start.
+	Copy []string `json:"copy,omitempty"`
+	// Protect are files and directories that decide what runs outside of the
+	// sandbox: they are only read, wherever they lie. One that cannot be
+	// protected is an error.
+	Protect []string `json:"protect,omitempty"`
+	// Keep is Protect where the machine can do it.
+	Keep []string `json:"keep,omitempty"`
+	// Hide are directories that are empty, whatever is granted around them.
+	Hide []string `json:"hide,omitempty"`
+	// Sockets may be connected to.
+	Sockets []string `json:"sockets,omitempty"`
+	// Trees are where the agent's git worktrees have their repositories.
+	Trees []Tree `json:"trees,omitempty"`
+
+	// Env names the variables that the agent gets besides the common ones;
+	// one that ends in * stands for all that begin so.
+	Env []string `json:"env,omitempty"`
+
+	Network string  `json:"network"`
+	Held    Support `json:"held"` // what holds it
+}
+
+// Tree is a git worktree as who made it knows it: what stands in the worktree
+// itself is the agent's to write.
+type Tree struct {
+	GitDir string `json:"git_dir"` // of the worktree alone
+	Common string `json:"common"`  // of the whole repository
+}
+
+func (p Policy) file() string { return filepath.Join(p.Private, "policy.json") }
+func (p Policy) home() string { return filepath.Join(p.Private, "home") }
+func (p Policy) tmp() string  { return filepath.Join(p.Private, "tmp") }
+func (p Policy) root() string { return filepath.Join(p.Private, "root") } // where the sandbox's own / is mounted
+
+// Prepare makes the agent's own directories, with an empty /tmp, and writes the
+// policy. It is called before the first process of a start.
+func (p Policy) Prepare() error {
+	if !filepath.IsAbs(p.Private) || !filepath.IsAbs(p.WorkDir) {
+		return fault.Errorf(fault.Internal, "sandbox of agent '%s': '%s' and '%s' must be absolute", p.Agent, p.Private, p.WorkDir)
+	}
+	if err := p.Held.Enough(p); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(p.tmp()); err != nil {
+		return fault.Errorf(fault.Storage, "sandbox of agent '%s': empty its /tmp: %w", p.Agent, err)
+	}
+	for _, dir := range []string{p.home(), p.tmp(), p.root()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fault.Errorf(fault.Storage, "sandbox of agent '%s': %w", p.Agent, err)
+		}
+	}
+	err := p.copyFiles()
+	if err == nil {
+		err = p.linkHome()
+	}
+	if err != nil {
+		return fault.Errorf(fault.Storage, "sandbox of agent '%s': %w", p.Agent, err)
+	}
+	p.V = policyVersion
+	if err := atomicfile.WriteJSON(p.file(), p); err != nil {
+		return fault.Errorf(fault.Storage, "sandbox of agent '%s': %w", p.Agent, err)
+	}
+	return nil
+}
+
+// Wrap is the command that becomes argv in the sandbox.
+func (p Policy) Wrap(den string, argv []string) []string {
+	return append([]string{den, Verb, p.file(), "--"}, argv...)
+}
+
+// Load reads the policy of an agent whose own directory is private.
+func Load(private string) (Policy, error) { return load(Policy{Private: private}.file()) }
+
+func load(file string) (Policy, error) {
+	var p Policy
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return p, fault.Errorf(fault.KindOf(err), "read the sandbox's policy: %w", err)
+	}
+	if err := json.Unmarshal(data, &p); err != nil {
+		return p, fault.Errorf(fault.Storage, "read the sandbox's policy %s: %w", file, err)
+	}
+	if p.V != policyVersion {
+		return p, fault.Errorf(fault.Protocol, "the sandbox's policy %s has version %d, this den knows %d", file, p.V, policyVersion)
+	}
+	return p, nil
+}
+
+// copyFiles gives the agent its own copies. What is there stays; the agent's
+// home is its own to write, so no link in it is followed out.
+func (p Policy) copyFiles() error {
+	root, err := os.OpenRoot(p.home())
+	if err != nil {
+		return err
+	}
+	defer root.Close() // Best effort: files are closed one by one.
+	for _, path := range p.Copy {
+		rel, err := filepath.Rel(p.Home, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			return fault.Errorf(fault.Usage, "copy %s: it is not in %s", path, p.Home)
+		}
+		if _, err := root.Lstat(rel); err == nil {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err == nil {
+			err = root.MkdirAll(filepath.Dir(rel), 0o700)
+		}
+		if err == nil {
+			err = root.WriteFile(rel, data, 0o600)
+		}
+		if err != nil {
+			return fault.Errorf(fault.Storage, "copy %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// linkHome lets programs that look in the agent's own home find what is granted
+// of the person's. Where that is mounted there no link must be in the way.
+func (p Policy) linkHome() error {
+	root, err := os.OpenRoot(p.home())
+	if err != nil {
+		return err
+	}
+	defer root.Close() // Best effort: nothing is written through it.
+	paths := append(append([]string{}, p.Read...), p.Write...)
+	for _, name := range gitConfig {
+		if _, err := os.Stat(filepath.Join(p.Home, name)); err == nil {
+			paths = append(paths, filepath.Join(p.Home, name))
+		}
+	}
+	for _, path := range paths {
+		if p.Home == "" || !below(path, p.Home) {
+			continue
+		}
+		rel, err := filepath.Rel(p.Home, path)
+		if err != nil {
+			return err
+		}
+		info, err := root.Lstat(rel)
+		switch {
+		case err == nil && p.Held.hides() && info.Mode()&os.ModeSymlink != 0:
+			err = root.Remove(rel)
+		case os.IsNotExist(err) && !p.Held.hides():
+			if err = root.MkdirAll(filepath.Dir(rel), 0o700); err == nil {
+				err = root.Symlink(path, rel)
+			}
+		default:
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+
+	"den/internal/fault"
+)
+
+// Support is what this machine can hold a policy with.
+type Support struct {
+	// Landlock is the version of the kernel's interface, 0 for none.
+	Landlock int `json:"landlock"`
+	// Namespaces says how mount namespaces are made: "direct" for who has the
+	// right to, "user" through a user namespace, "" for not at all.
+	Namespaces string `json:"namespaces,omitempty"`
+	// Unshare is the program that enters a user namespace: one that has many
+	// threads, as every Go program, may not.
+	Unshare string `json:"unshare,omitempty"`
+	// Why says why there are no namespaces.
+	Why string `json:"why,omitempty"`
+}
+
+const (
+	direct = "direct"
+	byUser = "user"
+)
+
+// The versions of Landlock that brought what a policy needs.
+const (
+	abiTruncate = 3
+	abiScopes   = 6
+	abiSockets  = 9 // connecting to sockets by their path
+)
+
+// hides reports whether what is not granted is not there at all.
+func (s Support) hides() bool { return s.Namespaces != "" }
+
+// Enough returns why a policy cannot be held here, nil if it can.
+func (s Support) Enough(p Policy) error {
+	refuse := func(hint, format string, args ...any) error {
+		return fault.Hintf(fault.Errorf(fault.Unsupported, "agent '%s' is to run in a sandbox, and "+format, append([]any{p.Agent}, args...)...), "%s", hint)
+	}
+	switch {
+	case s.Landlock == 0:
+		return refuse("use session_provider = \"container\", or sandbox = false", "this system has no Landlock (Linux 5.13 and later have, if it is enabled)")
+	case !s.hides() && s.Landlock < abiTruncate:
+		return refuse("use session_provider = \"container\", or sandbox = false", "the kernel's Landlock is of version %d and no mount namespace can be made (%s): files could be emptied", s.Landlock, s.Why)
+	case p.Network == NetworkLoopback && !s.hides():
+		return refuse("network = \"none\" and \"any\" need none", "a network with nothing but its own loopback needs a network namespace, which cannot be made here (%s)", s.Why)
+	}
+	if s.hides() {
+		return nil
+	}
+	protect, _ := p.protected()
+	for _, path := range append(protect, p.Hide...) {
+		if by := coveredBy(path, p.writable()); by != "" {
+			return refuse("give it worktree = true or another dir", "it may write %s, where %s lies, which decides what runs: without a mount namespace (%s) that cannot be protected", by, path, s.Why)
+		}
+	}
+	for _, dir := range p.Hide {
+		if by := coveredBy(dir, p.Read); by != "" {
+			return refuse("grant less than "+by, "it may read %s, where den keeps its own files: without a mount namespace (%s) these cannot be hidden", by, s.Why)
+		}
+	}
+	return nil
+}
+
+// Tell says what holds a policy here, and what does not, in words.
+func (s Support) Tell(p Policy) []string {
+	files := fmt.Sprintf("files: held by Landlock %d and a mount namespace; what is not granted is not there", s.Landlock)
+	if !s.hides() {
+		files = fmt.Sprintf("files: held by Landlock %d; names, sizes, modes and times of other files can be seen, and those of your own changed (no mount namespace: %s)", s.Landlock, s.Why)
+	}
+	told := []string{files, "network " + p.Network + ": " + s.tellNetwork(p.Network)}
+	var open []string
+	if s.Landlock < abiScopes {
+		open = append(open, "signals to your other processes")
+		if p.Network == NetworkAny || !s.hides() {
+			open = append(open, "abstract unix sockets")
+		}
+	}
+	if _, keep := p.protected(); !s.hides() && len(keep) > 0 {
+		open = append(open, "changes of "+strings.Join(keep, ", "))
+	}
+	if !s.hides() && s.Landlock < abiSockets {
+		told = append(told, "unix sockets: none can be made; programs that need one do not work")
+	}
+	if len(open) > 0 {
+		told = append(told, "not held: "+strings.Join(open, "; "))
+	}
+	return told
+}
+
+func (s Support) tellNetwork(network string) string {
+	switch network {
+	case NetworkNone:
+		return "no socket of the internet protocols can be made"
+	case NetworkLoopback:
+		return "a network namespace with a loopback of its own; that of this machine is not reached"
+	}
+	return "not limited"
+}
