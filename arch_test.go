@@ -92,7 +92,7 @@ var allowed = map[string][]string{
 	"internal/provider/providertest/helper": {},
 
 	"internal/git":       {"internal/fault", "internal/atomicfile", "internal/supervise"},
-	"internal/workspace": {"internal/fault", "internal/ident", "internal/decisive"},
+	"internal/workspace": {"internal/sandbox", "internal/fault", "internal/ident", "internal/decisive"},
 	"internal/worktree":  {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/git"},
 	"internal/poll":      {},
 
@@ -112,7 +112,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/agent": {
-		"internal/fault", "internal/ident", "internal/poll", "internal/provider", "internal/workspace",
+		"internal/sandbox", "internal/fault", "internal/ident", "internal/poll", "internal/provider", "internal/workspace",
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
@@ -127,7 +127,7 @@ var allowed = map[string][]string{
 	"internal/runner":                 {"internal/fault", "internal/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
 	"internal/runner/script":          {"internal/fault", "internal/runner"},
 	"internal/runner/stdio":           {"internal/runner"},
-	"internal/runner/local":           {"internal/fault", "internal/supervise", "internal/runner"},
+	"internal/runner/local":           {"internal/sandbox", "internal/fault", "internal/supervise", "internal/runner"},
 	"internal/runner/remote":          {"internal/fault", "internal/supervise", "internal/provider", "internal/runner", "internal/runner/remote/holder"},
 	"internal/runner/remote/holder":   {"internal/fault", "internal/pty", "internal/supervise"},
 	"internal/runner/turn":            {"internal/permission", "internal/runner"},
@@ -137,14 +137,14 @@ var allowed = map[string][]string{
 	"internal/runner/acp":             {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/copilot":         {"internal/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/acp/terminals": {
-		"internal/fault", "internal/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",
+		"internal/sandbox", "internal/fault", "internal/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",
 	},
 	"internal/toolhook":        {},
 	"internal/toolhook/vendor": {"internal/fault", "internal/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
 	"internal/harness/ipc":     {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
 	"internal/harness/turns":   {"internal/fault", "internal/journal", "internal/render/redact"},
 	"internal/harness/onirc":   {"internal/fault", "internal/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":         {"internal/decisive", "internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/harness":         {"internal/sandbox", "internal/decisive", "internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/fault"},
 	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},
@@ -214,7 +214,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/decisive", "internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
+		"internal/decisive", "internal/sandbox", "internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/atomicfile", "internal/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
 		"internal/plainjson", "internal/fault", "internal/home", "internal/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",

@@ -18,14 +18,19 @@ var common = []string{
 	"DEN_*",
 }
 
+// EnvNames is a variable with the names of others that were set for the agent,
+// separated by commas: it gets these, too.
+const EnvNames = "DEN_SANDBOX_ENV"
+
 // environ keeps the variables that a policy names. The last of a name wins, as
 // in a program.
 func (p Policy) environ(all []string) []string {
 	kept := map[string]string{}
 	var names []string
+	given := strings.Split(lookup(all, EnvNames), ",")
 	for _, entry := range all {
 		name, value, ok := strings.Cut(entry, "=")
-		if !ok || !named(name, common) && !named(name, p.Env) {
+		if !ok || name == EnvNames || !named(name, common) && !named(name, p.Env) && !slices.Contains(given, name) {
 			continue
 		}
 		if _, there := kept[name]; !there {

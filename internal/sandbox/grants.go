@@ -41,10 +41,14 @@ type granter struct {
 // there leads nowhere.
 func (p Policy) grants(program string, environ []string) []grant {
 	g := &granter{p: p, seen: map[string]bool{}}
-	for _, path := range p.writable() {
-		g.add(path, true, "sandbox.write")
+	// What lies in another comes behind it: the agent decides where it leads.
+	for _, path := range slices.SortedFunc(slices.Values(p.writable()), func(a, b string) int { return len(a) - len(b) }) {
+		why := "sandbox.write, or its vendor's state"
+		if path == p.WorkDir {
+			why = "its directory"
+		}
+		g.add(path, true, why)
 	}
-	g.all[0].why = "its directory"
 	g.repositories()
 	for _, path := range system {
 		g.add(path, false, "the system's programs")

@@ -432,7 +432,7 @@ func attackWith(t *testing.T, w *world, namespaces bool) {
 
 // writes reports whether a directory is one of the agent's.
 func (w *world) writes(dir string) bool {
-	return slices.Contains([]string{w.policy.WorkDir, w.policy.Write[0], w.policy.Trees[0].GitDir}, dir)
+	return slices.Contains([]string{w.policy.WorkDir, w.policy.Write[0], w.at("repo/.git/worktrees/tree")}, dir)
 }
 
 // contents reads all that must stay as it is.

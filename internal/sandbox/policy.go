@@ -61,8 +61,6 @@ type Policy struct {
 	Hide []string `json:"hide,omitempty"`
 	// Sockets may be connected to.
 	Sockets []string `json:"sockets,omitempty"`
-	// Trees are where the agent's git worktrees have their repositories.
-	Trees []Tree `json:"trees,omitempty"`
 
 	// Env names the variables that the agent gets besides the common ones;
 	// one that ends in * stands for all that begin so.
@@ -70,13 +68,6 @@ type Policy struct {
 
 	Network string  `json:"network"`
 	Held    Support `json:"held"` // what holds it
-}
-
-// Tree is a git worktree as who made it knows it: what stands in the worktree
-// itself is the agent's to write.
-type Tree struct {
-	GitDir string `json:"git_dir"` // of the worktree alone
-	Common string `json:"common"`  // of the whole repository
 }
 
 func (p Policy) file() string { return filepath.Join(p.Private, "policy.json") }
@@ -93,7 +84,11 @@ func (p Policy) Prepare() error {
 	if err := p.Held.Enough(p); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(p.tmp()); err != nil {
+	err := os.RemoveAll(p.tmp())
+	if err == nil {
+		err = os.RemoveAll(notedFile(p.Private))
+	}
+	if err != nil {
 		return fault.Errorf(fault.Storage, "sandbox of agent '%s': empty its /tmp: %w", p.Agent, err)
 	}
 	for _, dir := range []string{p.home(), p.tmp(), p.root()} {
@@ -101,7 +96,7 @@ func (p Policy) Prepare() error {
 			return fault.Errorf(fault.Storage, "sandbox of agent '%s': %w", p.Agent, err)
 		}
 	}
-	err := p.copyFiles()
+	err = p.copyFiles()
 	if err == nil {
 		err = p.linkHome()
 	}

@@ -16,18 +16,12 @@ var gitRuns = []string{"config", "config.worktree", "hooks/", "info/", "modules/
 
 // repositories grants what git needs of the repository in which the agent works.
 func (g *granter) repositories() {
-	trees := g.p.Trees
-	if len(trees) == 0 {
-		if t, ok := linkedTree(g.p.WorkDir); ok {
-			trees = []Tree{t}
-		}
-	}
-	for _, t := range trees {
-		g.add(t.GitDir, true, "its worktree's own part of the repository")
+	for _, t := range g.p.trees() {
+		g.add(t.gitDir, true, "its worktree's own part of the repository")
 		for _, name := range gitWrites {
-			g.add(filepath.Join(t.Common, name), true, "git commits there")
+			g.add(filepath.Join(t.common, name), true, "git commits there")
 		}
-		g.add(t.Common, false, "its repository")
+		g.add(t.common, false, "its repository")
 	}
 	if dir := ownRepository(g.p.WorkDir); dir != "" && !g.inWritten(dir) {
 		g.add(dir, true, "its repository") // above its directory; see runsByGit
@@ -42,20 +36,8 @@ func (p Policy) runsByGit() (protect, keep []string) {
 			protect = append(protect, filepath.Join(dir, name)+slash(name))
 		}
 	}
-	trees := p.Trees
-	if len(trees) == 0 {
-		if t, ok := linkedTree(p.WorkDir); ok {
-			trees = []Tree{t}
-		}
-	}
-	for _, t := range trees {
-		keep = append(keep, filepath.Join(t.GitDir, "commondir"), filepath.Join(t.GitDir, "gitdir"), filepath.Join(t.GitDir, "config.worktree"))
-		for dir := p.WorkDir; dir != "/"; dir = filepath.Dir(dir) {
-			if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-				keep = append(keep, filepath.Join(dir, ".git"))
-				break
-			}
-		}
+	for _, t := range p.trees() {
+		keep = append(keep, t.file, filepath.Join(t.gitDir, "commondir"), filepath.Join(t.gitDir, "gitdir"), filepath.Join(t.gitDir, "config.worktree"))
 	}
 	return protect, keep
 }
@@ -83,27 +65,45 @@ func ownRepository(dir string) string {
 	}
 }
 
+// A tree is a git worktree of a repository that lies elsewhere.
+type tree struct {
+	file   string // .git in the worktree
+	gitDir string // of the worktree alone
+	common string // of the whole repository
+}
+
+// trees are the worktrees that the agent writes.
+func (p Policy) trees() []tree {
+	var all []tree
+	for _, dir := range p.writable() {
+		if t, ok := linkedTree(dir); ok {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
 // linkedTree reads where the worktree at dir has its repository. The agent may
 // have written what it reads, so it believes only a directory of worktrees that
 // names this one, and that lies outside of what the agent writes.
-func linkedTree(dir string) (Tree, bool) {
+func linkedTree(dir string) (tree, bool) {
 	file := filepath.Join(dir, ".git")
 	text, ok := strings.CutPrefix(readLine(file), "gitdir: ")
 	if !ok {
-		return Tree{}, false
+		return tree{}, false
 	}
 	if !filepath.IsAbs(text) {
 		text = filepath.Join(dir, text)
 	}
 	gitDir, err := filepath.EvalSymlinks(text)
 	if err != nil || within(gitDir, realPath(dir)) {
-		return Tree{}, false
+		return tree{}, false
 	}
 	back := readLine(filepath.Join(gitDir, "gitdir"))
 	if filepath.Base(filepath.Dir(gitDir)) != "worktrees" || realPath(back) != realPath(file) {
-		return Tree{}, false
+		return tree{}, false
 	}
-	return Tree{GitDir: gitDir, Common: filepath.Dir(filepath.Dir(gitDir))}, true
+	return tree{file: file, gitDir: gitDir, common: filepath.Dir(filepath.Dir(gitDir))}, true
 }
 
 // readLine is the first line of a small file, "" where there is none.

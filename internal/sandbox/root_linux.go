@@ -265,7 +265,7 @@ func (b *builder) protectOne(around grant, path string, dir bool) error {
 		if !errors.Is(err, unix.ENOENT) {
 			return err
 		}
-		if err := makeMissing(around, path, dir); err != nil || !dir && !strings.HasSuffix(path, ".json") {
+		if err := makeMissing(around, path, dir); err != nil {
 			return err
 		}
 	}
@@ -287,8 +287,8 @@ func (b *builder) protectOne(around grant, path string, dir bool) error {
 	return nil
 }
 
-// makeMissing makes an empty directory, or settings without any, so that the
-// agent cannot. Other files are left: nobody reads them by default.
+// makeMissing makes an empty directory or file, or settings without any, so that
+// the agent cannot.
 func makeMissing(around grant, path string, dir bool) error {
 	root, err := os.OpenRoot(around.real)
 	if err != nil {
@@ -296,13 +296,14 @@ func makeMissing(around grant, path string, dir bool) error {
 	}
 	defer root.Close() // Best effort: what is written is closed.
 	rel := strings.TrimPrefix(strings.TrimPrefix(path, around.path), "/")
-	switch {
-	case dir:
+	if dir {
 		return root.MkdirAll(rel, 0o755)
-	case strings.HasSuffix(rel, ".json"):
-		return root.WriteFile(rel, []byte("{}\n"), 0o600)
 	}
-	return nil
+	text := ""
+	if strings.HasSuffix(rel, ".json") {
+		text = "{}\n"
+	}
+	return root.WriteFile(rel, []byte(text), 0o600)
 }
 
 // between lists the directories from below top down to the one of path.

@@ -107,7 +107,7 @@ func TestProtectedFilesInItsOwnDirectory(t *testing.T) {
 			w.write("repo/prompts/team/coder.md", "be good", 0o644)
 			w.write("repo/.den/state.json", secret, 0o600)
 			w.give()
-			w.policy.WorkDir, w.policy.Trees = w.at("repo"), nil
+			w.policy.WorkDir = w.at("repo")
 			w.policy.Protect = []string{w.at("repo/den.toml"), w.at("repo/prompts/team/coder.md")}
 			w.policy.Hide = []string{w.at("repo/.den"), w.at("den")}
 			for script, kept := range map[string]string{
@@ -141,7 +141,6 @@ func TestProtectedFilesInItsOwnDirectory(t *testing.T) {
 // its directory, nor what its worktree says of its repository.
 func TestLinksOfTheAgentGrantNothing(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world, _ bool) {
-		w.policy.Trees = nil // den does not know of the worktree
 		tree := w.policy.WorkDir
 		w.policy.Write = append(w.policy.Write, filepath.Join(tree, "out"))
 		w.policy.Read = []string{filepath.Join(tree, "in"), w.at("home/.vendor/in")}

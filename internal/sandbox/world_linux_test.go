@@ -90,8 +90,7 @@ func newWorld(t *testing.T, uid uint32, namespaces bool) *world {
 	w.policy = sandbox.Policy{
 		Agent: "coder", WorkDir: tree, Home: w.at("home"), Private: w.at("den/workspaces/1/sandbox/coder"),
 		Write: []string{w.at("home/.vendor")}, Keep: []string{w.at("home/.vendor/settings.json"), w.at("home/.vendor/hooks/")},
-		Hide:  []string{w.at("den")},
-		Trees: []sandbox.Tree{{GitDir: w.at("repo/.git/worktrees/tree"), Common: w.at("repo/.git")}}, Network: sandbox.NetworkAny,
+		Hide: []string{w.at("den")}, Network: sandbox.NetworkAny,
 	}
 	w.stolen = append(w.stolen, w.at("repo/a"), w.at("den/workspaces/1/worktrees/two/tree/a"))
 	w.kept = []string{

@@ -115,7 +115,7 @@ func (a *resolver) agent(n *node) Agent {
 	preset, layers := a.layers(n)
 	merged := &node{kind: tableNode}
 	for _, layer := range layers {
-		merged = overlay(merged, layer)
+		merged = overlay(merged, withSandboxTable(layer))
 	}
 	merged.origin = n.origin
 	if pool := merged.get("pool"); pool != nil {
@@ -138,6 +138,9 @@ func (a *resolver) agent(n *node) Agent {
 	}
 	if out.Pool != nil && out.Pool.Max == 0 {
 		out.Pool.Max = max(out.Pool.Min, 1)
+	}
+	if !out.Sandbox.Enabled {
+		merged.remove("state") // nothing reads it
 	}
 	out.settings = explain(merged, reflect.TypeFor[Agent](), "")
 	return out
@@ -244,6 +247,15 @@ func (a *resolver) paths(merged *node) {
 		for _, e := range env.entries {
 			if file := e.value.get("file"); file != nil {
 				e.value.set("file", anchor(file))
+			}
+		}
+	}
+	if table := merged.get("sandbox"); table != nil {
+		for _, key := range []string{"read", "write"} {
+			if list := table.get(key); list != nil {
+				for i, item := range list.items {
+					list.items[i] = anchor(item)
+				}
 			}
 		}
 	}

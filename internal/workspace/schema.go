@@ -148,6 +148,12 @@ type Agent struct {
 	Approval      string        `key:"approval"`
 	ApprovalModes ApprovalModes `key:"approval_modes"`
 
+	// Sandbox and Network are what its processes may reach; State is what its
+	// vendor's program needs of that.
+	Sandbox Sandbox `key:"sandbox"`
+	Network string  `key:"network"` // one of sandbox.Networks; "" for any
+	State   State   `key:"state"`
+
 	Hints   Hints          `key:",inline"`
 	Pool    *Pool          `key:"pool"` // or nil: one agent, not a pool
 	Restart Restart        `key:"restart"`
@@ -196,6 +202,26 @@ type Hints struct {
 	SessionSetupScript     string      `key:"session_setup_script"`
 	OverlayDir             string      `key:"overlay_dir"`
 	CopyFiles              []CopyEntry `key:"copy_files"`
+}
+
+// Sandbox says whether an agent's processes are kept to what they need, and what
+// else they may use. `true` and `false` are short for Enabled; a table enables
+// it unless it says otherwise.
+type Sandbox struct {
+	Enabled bool     `key:"enabled"`
+	Read    []string `key:"read"`  // paths, absolute
+	Write   []string `key:"write"` // paths, absolute
+	Env     []string `key:"env"`   // names of variables; one may end in *
+}
+
+// State is where a vendor's program keeps what it has to know. Paths begin with
+// ~/, or are "${VARIABLE:-~/path}" and may go on behind that. A preset has it.
+type State struct {
+	Read  []string `key:"read"`
+	Write []string `key:"write"`
+	Keep  []string `key:"keep"` // below the first of Write: what decides what the program runs is only read
+	Copy  []string `key:"copy"` // files that the agent gets a copy of
+	Env   []string `key:"env"`
 }
 
 // ApprovalModes are what a preset has for each word of `approval`.

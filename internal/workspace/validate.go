@@ -110,6 +110,7 @@ func checkAgent(a *Agent, r *report) {
 	checkPool(a, r)
 	checkChannel(a, r)
 	checkWorktree(a, r)
+	checkSandbox(a, r)
 }
 
 // checkChannel checks what only agents in channels have.

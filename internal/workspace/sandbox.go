@@ -1,0 +1,55 @@
+package workspace
+
+import (
+	"slices"
+	"strings"
+
+	"den/internal/sandbox"
+)
+
+// withSandboxTable writes out the short forms of `sandbox`, so that layers can
+// be laid over one another: `true` is a table that enables it, and so is a table
+// that does not say.
+func withSandboxTable(layer *node) *node {
+	n := layer.get("sandbox")
+	if n == nil || n.kind == listNode {
+		return layer
+	}
+	table := n.clone()
+	if n.kind == scalarNode {
+		table = &node{kind: tableNode, origin: n.origin, entries: []entry{{"enabled", n}}}
+	} else if n.get("enabled") == nil {
+		table.set("enabled", newScalar(true, n.origin))
+	}
+	with := layer.clone()
+	with.set("sandbox", table)
+	return with
+}
+
+// checkSandbox checks what an agent's processes may reach.
+func checkSandbox(a *Agent, r *report) {
+	if a.Network != "" {
+		if message := notOneOf("network", a.Network, sandbox.Networks); message != "" {
+			r.add(a.at("network"), "agent '%s': %s", a.Name, message)
+		}
+	}
+	inContainer := slices.Contains(apart, a.SessionProvider)
+	switch {
+	case a.Sandbox.Enabled && inContainer:
+		r.add(a.at("sandbox.enabled"), "agent '%s': 'sandbox' does not go with session_provider \"%s\", which is a sandbox already", a.Name, a.SessionProvider)
+	case a.Network != "" && inContainer:
+		r.add(a.at("network"), "agent '%s': 'network' is that of a sandbox; a container's is container.network", a.Name)
+	case a.Network != "" && a.Network != sandbox.NetworkAny && !a.Sandbox.Enabled:
+		r.add(a.at("network"), "agent '%s': network = \"%s\" needs sandbox = true, which holds it", a.Name, a.Network)
+	}
+	for _, path := range slices.Concat(a.Sandbox.Read, a.Sandbox.Write) {
+		if path == "/" || strings.ContainsRune(path, 0) {
+			r.add(a.at("sandbox.read"), "agent '%s': 'sandbox' grants %q: name what it needs", a.Name, path)
+		}
+	}
+}
+
+// Unguarded reports whether an agent asks nobody, and nothing keeps it.
+func (a *Agent) Unguarded() bool {
+	return a.Approval == ApprovalBypass && !a.Sandbox.Enabled && !slices.Contains(apart, a.SessionProvider)
+}
