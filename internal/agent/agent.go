@@ -47,7 +47,20 @@ type Options struct {
 	// MakeDir makes the work directory before anything else of a start, and
 	// returns what there is to say of it; or nil: it is there.
 	MakeDir func(ctx context.Context) (string, error)
+	// Confine keeps the agent's processes in a sandbox; or nil.
+	Confine Confiner
 	Clock   func() time.Time // nil means time.Now
+}
+
+// A Confiner keeps the processes of an agent in a sandbox.
+type Confiner interface {
+	// Prepare is called once a start, before the first of them, and returns
+	// what holds the sandbox.
+	Prepare(ctx context.Context) (string, error)
+	// Wrap returns the command that becomes argv in the sandbox.
+	Wrap(argv []string) []string
+	// Explain says which words of a program come from the sandbox, and why.
+	Explain(text string) []string
 }
 
 // A Preparer adds to a start what the source of the agent's state needs, or what
@@ -68,6 +81,7 @@ type Managed struct {
 	launch        Preparer                                  // or nil
 	handIn        Preparer                                  // or nil
 	makeDir       func(ctx context.Context) (string, error) // or nil
+	confine       Confiner                                  // or nil
 	talk          *screen.Conversation
 	clock         func() time.Time
 
@@ -95,7 +109,7 @@ func New(o Options) (*Managed, error) {
 	if o.Config.StartupTimeout == 0 {
 		o.Config.StartupTimeout = time.Minute
 	}
-	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, handIn: o.HandIn, makeDir: o.MakeDir, clock: o.Clock}
+	m := &Managed{workspace: o.Workspace, workspaceFile: o.WorkspaceFile, name: o.Name, session: o.Session, provider: o.Provider, config: o.Config, nudges: o.Nudges, launch: o.PrepareSource, handIn: o.HandIn, makeDir: o.MakeDir, confine: o.Confine, clock: o.Clock}
 	m.talk = screen.New(screen.Options{
 		Agent: o.Name, Session: o.Session, Provider: o.Provider, Queue: o.Nudges, Hints: o.Config.screenHints(), Timing: o.Timing,
 		Source: o.Source, OnState: o.OnState,

@@ -34,6 +34,7 @@ type SessionConfig struct {
 	ProviderOptions any
 
 	StartupTimeout time.Duration // of each step; 0 means a minute
+	Sandboxed      bool
 
 	// FingerprintExtra is what else makes the agent another one.
 	FingerprintExtra map[string]string
@@ -50,6 +51,7 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 		Command: a.Argv(), WorkDir: a.Dir, Env: a.Env, Index: a.Index,
 		PromptMode: a.PromptMode, PromptFlag: a.PromptFlag, Prime: a.Prime,
 		Vendor: a.Provider, Hints: a.Hints, Nudge: a.Nudge, DrainNudge: a.DrainNudge, StartupTimeout: a.StartupTimeout,
+		Sandboxed: a.Sandbox.Enabled,
 	}
 	extra := map[string]string{}
 	if table := a.Tables.Of(a.SessionProvider); !table.IsEmpty() {
@@ -61,6 +63,13 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 	}
 	if a.Worktree { // to work in a tree of its own is to be another agent
 		extra["worktree"] = "true"
+	}
+	if a.Sandbox.Enabled {
+		data, err := json.Marshal([]any{a.Sandbox, a.Network, a.State})
+		if err != nil {
+			return c, fmt.Errorf("agent '%s': %w", a.Name, err)
+		}
+		extra["sandbox"] = string(data)
 	}
 	if len(extra) > 0 {
 		c.FingerprintExtra = extra
@@ -120,6 +129,9 @@ func (c *SessionConfig) screenHints() screen.Hints {
 // secretsDir is where commands that print secrets run: pre_start may be what
 // makes the work directory.
 func (c *SessionConfig) secretsDir() string {
+	if c.Sandboxed {
+		return "/" // not where the agent could have written the command
+	}
 	if info, err := os.Stat(c.WorkDir); err != nil || !info.IsDir() {
 		return ""
 	}

@@ -72,6 +72,9 @@ type startStep struct {
 // there before files can be staged in it.
 func (m *Managed) steps(slot Slot) []startStep {
 	files := []startStep{{StepPreStart, m.preStart}, {StepOverlay, m.overlay}, {StepCopyFiles, m.copyFiles}}
+	if m.confine != nil {
+		files = append([]startStep{{StepSandbox, m.sandbox}}, files...)
+	}
 	if m.makeDir != nil {
 		files = append([]startStep{{StepWorktree, m.worktree}}, files...)
 	}
@@ -140,11 +143,16 @@ func (m *Managed) failed(ctx context.Context, steps []Step, created bool, err er
 	if screen, perr := m.provider.Peek(ctx, m.session, 40); perr == nil {
 		e.Screen = m.hidden(screen) // without one, the error says what it can
 	}
+	if m.confine != nil {
+		for _, line := range m.confine.Explain(e.LastText()) {
+			e.Err = fmt.Errorf("%w; the sandbox: %s", e.Err, line)
+		}
+	}
 	if exit, xerr := m.Exit(ctx); xerr == nil && exit != nil {
 		e.exit = &exit.Code // nil: it runs, or nobody knows
 	}
 	if serr := m.provider.Stop(ctx, m.session); serr != nil {
-		e.Err = fmt.Errorf("%w (and its session could not be ended: %v)", err, serr)
+		e.Err = fmt.Errorf("%w (and its session could not be ended: %v)", e.Err, serr)
 	}
 	return e
 }
@@ -163,6 +171,9 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		maps.Copy(c.Env, env)
 	}
 	note := m.prepareSource(&c)
+	if m.config.Vendor != conversation.Harness { // a harness keeps its agent in the sandbox, and is not in it
+		c.Argv = m.confined(c.Argv, c.Env)
+	}
 	c.Meta = map[string]string{MetaLife: ident.New(m.clock()), MetaStarting: m.Fingerprint().String()} // see resume.go
 	return note, Done, m.provider.Start(ctx, m.session, c)
 }
@@ -242,7 +253,7 @@ func (m *Managed) commands(ctx context.Context, what string, lines []string, dir
 		if err != nil {
 			return all.String(), Failed, err
 		}
-		output, err := m.runCommand(ctx, []string{"sh", "-c", line}, dir, env)
+		output, err := m.runCommand(ctx, m.confined([]string{"sh", "-c", line}, env), dir, env)
 		all.WriteString(output)
 		if err != nil {
 			return all.String(), Failed, err
@@ -268,7 +279,7 @@ func (m *Managed) script(ctx context.Context) (string, Outcome, error) {
 	if _, err := exec.LookPath(path); errors.Is(err, os.ErrPermission) {
 		argv = []string{"sh", path} // not executable: it is a script all the same
 	}
-	output, err := runCommand(ctx, argv, m.config.WorkDir, env)
+	output, err := runCommand(ctx, m.confined(argv, env), m.config.WorkDir, env)
 	return output, Done, err
 }
 

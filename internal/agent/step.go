@@ -30,6 +30,7 @@ type Step struct {
 // The steps, in their order.
 const (
 	StepWorktree  = "worktree"
+	StepSandbox   = "sandbox"
 	StepPreStart  = "pre_start"
 	StepOverlay   = "overlay"
 	StepCopyFiles = "copy_files"

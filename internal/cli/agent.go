@@ -34,7 +34,7 @@ func (a *app) agentCmd() *cobra.Command {
 	for _, o := range orders {
 		cmd.AddCommand(a.orderCmd(o.order, o.short))
 	}
-	cmd.AddCommand(a.askCmd(), a.agentAnswerCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.turnsCmd(), a.explainCmd(), a.drainingCmd(), a.drainedCmd())
+	cmd.AddCommand(a.askCmd(), a.agentAnswerCmd(), a.nudgeCmd(), a.nudgesCmd(), a.peekCmd(), a.agentAttachCmd(), a.logsCmd(), a.turnsCmd(), a.explainCmd(), a.agentSandboxCmd(), a.drainingCmd(), a.drainedCmd())
 	return cmd
 }
 

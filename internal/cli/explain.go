@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"den/internal/conversation"
 	"den/internal/keeper"
 	"den/internal/render/redact"
+	"den/internal/sandbox"
 	"den/internal/workspace"
 	"den/internal/worktree"
 
@@ -82,6 +85,10 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 	if tree != nil {
 		told["worktree"] = map[string]any{"path": tree.Path, "dir": tree.WorkDir, "branch": tree.Branch}
 	}
+	holds := sandboxHolds(ag)
+	if holds != nil {
+		told["sandbox"] = holds
+	}
 	return a.answer(told, func(w io.Writer) {
 		var t explained
 		for _, s := range settings {
@@ -91,6 +98,10 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 		if tree != nil {
 			t.add("works in", strconv.Quote(tree.WorkDir), "on branch "+tree.Branch)
 		}
+		for _, line := range holds {
+			what, how, _ := strings.Cut(line, ": ")
+			t.add("sandbox, "+what, how, "")
+		}
 		t.add("state from", strconv.Quote(source[0]), stateFallback(source))
 		if now != nil {
 			t.add("state from, now", strconv.Quote(now.From), now.Fallback)
@@ -99,6 +110,21 @@ func (a *app) explain(ctx context.Context, p keeper.StateDir, ws *workspace.Work
 		t.add("fingerprint", strconv.Quote(print.Hash), "a change of it restarts the agent")
 		t.print(w)
 	})
+}
+
+// sandboxHolds says what would hold the agent's sandbox on this machine, nil for
+// an agent without.
+func sandboxHolds(ag *workspace.Agent) []string {
+	self, err := os.Executable()
+	if !ag.Sandbox.Enabled || err != nil {
+		return nil
+	}
+	p := sandbox.Policy{Agent: ag.Name, WorkDir: ag.Dir, Network: cmp.Or(ag.Network, sandbox.NetworkAny)}
+	holds := sandbox.Probe(self)
+	if err := holds.Enough(p); err != nil {
+		return []string{"refused: " + err.Error()}
+	}
+	return holds.Tell(p)
 }
 
 // explained is a table of values and where they came from. Few values are long:

@@ -158,6 +158,11 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 		}, treeSpan(s.Worktree)), approvalSpan(s.Approval)))
 	}
 	to.table(rows)
+	for _, s := range ps.Agents {
+		for _, line := range s.Denied {
+			to.line(span{s.Name + ", by its sandbox: " + line, warning})
+		}
+	}
 }
 
 // withColumn puts a column before the last one, where it is shown: that of

@@ -22,6 +22,7 @@ import (
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/rpc"
+	"den/internal/sandbox"
 	"den/internal/workspace"
 	"den/internal/worktree"
 )
@@ -45,6 +46,8 @@ type daemon struct {
 	asks       asks
 	policies   policies
 	trees      trees
+	supported  sync.Once // guards holds
+	holds      sandbox.Support
 
 	turnsMu sync.Mutex        // guards turns
 	turns   map[string]*turns // of all agents that there were, by key
@@ -75,7 +78,8 @@ type member struct {
 	kind  string         // of its session's provider
 	box   string         // of the provider of the container beside its session, or ""
 
-	approval string // what it asks about; see workspace.Agent
+	policy   *sandbox.Policy // of its sandbox, or nil
+	approval string          // what it asks about; see workspace.Agent
 }
 
 // kinds are the providers in which the agent has sessions, all of one name.

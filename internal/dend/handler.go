@@ -11,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/rpc"
+	"den/internal/sandbox"
 )
 
 // handler answers the socket.
@@ -116,6 +117,7 @@ func (h *handler) ps(ctx context.Context, wait bool) (any, error) {
 		}
 	}
 	h.d.awaitTrees(ctx)
+	h.d.lookAtSandboxes(ctx)
 	return h.d.ps(""), nil
 }
 
@@ -348,6 +350,10 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 			s.Nudges = m.PendingNudges()
 			showState(&s, m.LastState())
 			s.Worktree, s.Approval = d.trees.of(m), m.approval
+			if m.policy != nil {
+				s.Sandbox, s.Denied = m.policy.Held.Tell(*m.policy), sandbox.Noted(m.policy.Private)
+				s.SandboxDir = m.policy.Private
+			}
 			if s.Session == m.SessionName() && s.Provider == m.Provider() {
 				s.DenSession = m.DenSession()
 			}

@@ -82,7 +82,13 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 	// A supervisor runs on this machine: it judges the agent and must not be in
 	// its hands.
 	here := local.Spawner{Mark: mark}
-	at, err := openPlace(c, here, environ)
+	inside := here
+	if c.Sandbox != nil {
+		if inside, err = confinedSpawn(c, dir, here, lookup(environ)); err != nil {
+			return err
+		}
+	}
+	at, err := openPlace(c, inside, environ)
 	if err != nil {
 		return err
 	}
@@ -95,7 +101,7 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 		return fmt.Errorf("end what the last harness left: %w", err)
 	}
 	getenv := lookup(environ)
-	if driver, err = withTerminals(ctx, driver, c, mark, environ); err != nil {
+	if driver, err = withTerminals(ctx, driver, c, inside, environ); err != nil {
 		return err
 	}
 	screen := harness.NewScreen(os.Stdin, stdout, logFile, time.Now)
@@ -108,7 +114,7 @@ func harnessMain(args, environ []string, stdout io.Writer) error {
 
 // withTerminals lets an agent that asks its client to run commands run them in
 // sessions beside its own. It ends those that the last harness left.
-func withTerminals(ctx context.Context, d runner.Driver, c harness.Config, mark string, environ []string) (runner.Driver, error) {
+func withTerminals(ctx context.Context, d runner.Driver, c harness.Config, inside local.Spawner, environ []string) (runner.Driver, error) {
 	if c.Box != nil {
 		return forBox(d), nil
 	}
@@ -121,12 +127,15 @@ func withTerminals(ctx context.Context, d runner.Driver, c harness.Config, mark 
 		return nil, err
 	}
 	all := &terminals.Terminals{
-		Home: root, Agent: c.Agent, Mark: mark, Env: environ, Options: session.Options{Version: Version, Binary: c.Den},
+		Home: root, Agent: c.Agent, Mark: inside.Mark, Wrap: inside.Wrap, Env: environ, Options: session.Options{Version: Version, Binary: c.Den},
 	}
 	if err := all.EndLeft(ctx); err != nil {
 		return nil, fmt.Errorf("end the commands that the last harness left: %w", err)
 	}
 	agent.Terminals = all
+	if c.Sandbox != nil {
+		agent.Files = false // it reads and writes by itself: den would do it from outside
+	}
 	return agent, nil
 }
 

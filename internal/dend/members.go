@@ -49,8 +49,12 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 		return member{}, err
 	}
 	config.ProviderOptions = options
+	policy, err := d.policyOf(ws, single, key, tree)
+	if err != nil {
+		return member{}, err
+	}
 	if single.IsMind() {
-		if err := f.harnessed(single, name, key, sessionName, &config); err != nil {
+		if err := f.harnessed(single, name, key, sessionName, policy, &config); err != nil {
 			return member{}, err
 		}
 	}
@@ -67,16 +71,19 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 		return member{}, err
 	}
 	turns := d.turnsOf(key)
-	m, err := agent.New(agent.Options{
+	var m *agent.Managed
+	peek := func(ctx context.Context, n int) (string, error) { return m.LastText(ctx, n) }
+	onState := d.tellDenials(name, key, policy, peek, d.tellState(name, key, config.CodingAgent() || single.IsMind(), turns))
+	m, err = agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
-		Source: live.Source(), PrepareSource: preparer(live), OnState: d.tellState(name, key, config.CodingAgent() || single.IsMind(), turns),
-		HandIn: hook, MakeDir: d.treeMaker(tree),
+		Source: live.Source(), PrepareSource: preparer(live), OnState: onState,
+		HandIn: hook, MakeDir: d.treeMaker(tree), Confine: confiner(policy, d.den),
 	})
 	if err != nil {
 		return member{}, err
 	}
 	turns.follow(name, m.DenSession, queue.LastHanded)
-	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box, approval: single.Approval}, nil
+	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box, approval: single.Approval, policy: policy}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no

@@ -14,6 +14,7 @@ import (
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
+	"den/internal/sandbox"
 	"den/internal/workspace"
 )
 
@@ -36,7 +37,7 @@ func (d *daemon) mindSocket(ag *workspace.Agent, key string) (string, error) {
 
 // harnessed makes the session of an agent one of its harness. What the harness
 // has to know is written down when the plan is accepted.
-func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, c *agent.SessionConfig) error {
+func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy *sandbox.Policy, c *agent.SessionConfig) error {
 	d, ws := f.d, f.ws
 	if drivers[ag.Channel.Backend] == nil {
 		return fault.Hintf(fault.Errorf(fault.Usage, "agent '%s': no backend '%s'", name, ag.Channel.Backend), "there are %v; it is set at %s", Backends(), ag.Origin("agent"))
@@ -51,7 +52,7 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, c *age
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
 		Quiet: harness.QuietHours{Start: ag.Channel.SleepStart, End: ag.Channel.SleepEnd}, BufferSize: ag.Channel.BufferSize,
 		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive(), ApprovalExpiry: ag.Channel.ApprovalExpiry,
-		Budget: limits(ag.Channel.Budget), Supervisor: supervision(ws), Webhook: harness.Webhook(ws.Webhooks), Den: d.den,
+		Budget: limits(ag.Channel.Budget), Supervisor: supervision(ws), Webhook: harness.Webhook(ws.Webhooks), Den: d.den, Sandbox: policy,
 	}
 	if len(hc.Channels) > 0 {
 		if hc.Server, err = d.chatOf(ws.Server, hc.Nick); err != nil {

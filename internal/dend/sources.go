@@ -18,6 +18,9 @@ import (
 // stays in the state directory while it runs.
 func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key string) (*sources.Live, error) {
 	lister, ok := p.(provider.ProcessLister)
+	if !reachesSource(ag) {
+		return nil, nil // its server is in the sandbox with it
+	}
 	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !isBoxed(ag) {
 		return nil, nil // in a container, files and ports are others
 	}

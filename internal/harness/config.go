@@ -11,6 +11,7 @@ import (
 	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
+	"den/internal/sandbox"
 )
 
 const configVersion = 1
@@ -60,6 +61,9 @@ type Config struct {
 
 	Den string `json:"den"` // the den binary, for the agent's PATH
 
+	// Sandbox keeps the agent's processes on this machine, or is nil.
+	Sandbox *sandbox.Policy `json:"sandbox,omitempty"`
+
 	Box *Box `json:"box,omitempty"` // or nil: the agent's own processes run on this machine
 }
 
@@ -90,8 +94,8 @@ type Cluster struct {
 	Namespace  string `json:"namespace,omitempty"`
 }
 
-// socketPath is where the harness listens.
-func (c Config) socketPath(stateDir string, getenv func(string) string) (string, error) {
+// SocketPath is where the harness listens.
+func (c Config) SocketPath(stateDir string, getenv func(string) string) (string, error) {
 	if c.Box != nil {
 		return ipc.BoxSocketPath(stateDir, getenv)
 	}

@@ -259,7 +259,7 @@ func (h *hearer) Arrived() {
 
 // listen opens the socket. Clients wait until it is served.
 func (h *Harness) listen() (l *net.UnixListener, closeSocket func(), err error) {
-	path, err := h.config.socketPath(h.stateDir, h.options.Getenv)
+	path, err := h.config.SocketPath(h.stateDir, h.options.Getenv)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -333,7 +333,7 @@ func (h *Harness) unlinker(link, path string) func() {
 // newRunner makes the agent's runner.
 func (h *Harness) newRunner() (*runner.Runner, error) {
 	c := h.config
-	socket, err := c.socketPath(h.stateDir, h.options.Getenv)
+	socket, err := c.SocketPath(h.stateDir, h.options.Getenv)
 	if err != nil {
 		return nil, err
 	}

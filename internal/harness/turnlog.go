@@ -60,6 +60,7 @@ func (h *Harness) noteEvent(p runner.Prompt, e runner.Event) {
 			h.noteBlock(p, b)
 		}
 	case runner.ToolFinished:
+		h.noteDenials(e.Result.Output)
 		h.note(turns.Entry{Kind: turns.Result, Turn: p.ID, Use: e.Result.ID, Text: e.Result.Output, Failed: e.Result.Failed, Denied: e.Result.Denied})
 	case runner.Retrying:
 		h.note(turns.Entry{Kind: turns.Note, Turn: p.ID, Text: "tries again: " + e.Failure.Error()})

@@ -30,6 +30,7 @@ const (
 	EventNudged         = "agent.nudged"   // a nudge came to its end, or one that was sent was taken later
 	EventAsking         = "agent.asking"   // a coding agent waits for a decision
 	EventAnswered       = "agent.answered" // a person answered what it asks
+	EventDenied         = "agent.denied"   // its sandbox refused it something
 	EventState          = "agent.state"    // a coding agent is ready, busy or has failed
 	EventPruned         = "agent.pruned"   // its git worktree was removed; its work is elsewhere
 	EventActed          = "agent.acted"    // somebody did something with its session on a dashboard

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,11 @@ func (i Identity) Dir() string { return filepath.Join(i.Home, "workspaces", i.ID
 // they are not lost with a state directory, and not below another working tree,
 // whose configuration programs would find.
 func (i Identity) Worktrees() string { return filepath.Join(i.Dir(), "worktrees") }
+
+// Sandbox is the directory of an agent's own in which its sandbox is made.
+func (i Identity) Sandbox(key string) string {
+	return filepath.Join(i.Dir(), "sandbox", url.PathEscape(key))
+}
 
 // Socket is the path of the keeper's socket: short, whatever the workspace's.
 func (i Identity) Socket(getenv func(string) string) (string, error) {

@@ -157,6 +157,15 @@ type AgentStatus struct {
 	// empty where its own command line decides.
 	Approval string `json:"approval,omitempty"`
 
+	// Sandbox says what holds the agent's sandbox and what does not, in words;
+	// empty for one without.
+	Sandbox []string `json:"sandbox,omitempty"`
+	// SandboxDir is the agent's own directory, with its policy.
+	SandboxDir string `json:"sandbox_dir,omitempty"`
+	// Denied is what the sandbox refused since the agent's start, in words, as
+	// far as its programs said so.
+	Denied []string `json:"denied,omitempty"`
+
 	// Worktree is the agent's own, where it has one that was looked at.
 	Worktree *Tree `json:"worktree,omitempty"`
 }

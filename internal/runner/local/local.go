@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
 	"den/internal/fault"
 	"den/internal/runner"
+	"den/internal/sandbox"
 	"den/internal/supervise"
 )
 
@@ -24,6 +26,8 @@ import (
 type Spawner struct {
 	Mark string
 	Env  []string // the environment to start from; nil means this process's
+	// Wrap returns the command that becomes argv in the agent's sandbox; or nil.
+	Wrap func(argv []string) []string
 }
 
 // Clean kills what an earlier Spawner with the same mark left behind, when its
@@ -41,9 +45,12 @@ func (s Spawner) Spawn(ctx context.Context, c runner.Command) (runner.Process, e
 		return nil, err
 	}
 	p := &process{mark: supervise.RunnerProcessMark + "=" + rand.Text(), ended: make(chan struct{})}
-	p.cmd = exec.Command(c.Argv[0], c.Argv[1:]...)
-	p.cmd.Dir = c.Dir
-	p.cmd.Env = append(s.environment(c.Env), p.mark)
+	argv, env := c.Argv, append(s.environment(c.Env), p.mark)
+	if s.Wrap != nil {
+		argv, env = s.Wrap(argv), append(env, sandbox.EnvNames+"="+strings.Join(slices.Sorted(maps.Keys(c.Env)), ","))
+	}
+	p.cmd = exec.Command(argv[0], argv[1:]...)
+	p.cmd.Dir, p.cmd.Env = c.Dir, env
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := p.start(); err != nil {
 		return nil, startError(c.Argv[0], err)

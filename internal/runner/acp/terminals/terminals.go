@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -16,6 +17,7 @@ import (
 	"den/internal/home"
 	"den/internal/ident"
 	"den/internal/runner/acp"
+	"den/internal/sandbox"
 	"den/internal/session"
 	"den/internal/wire"
 )
@@ -42,6 +44,8 @@ type Terminals struct {
 	Agent   string   // begins the sessions' names
 	Mark    string   // that of the agent's processes, which differs between all agents
 	Env     []string // the commands' whole environment, without a terminal's
+	// Wrap returns the command that becomes argv in the agent's sandbox; or nil.
+	Wrap func(argv []string) []string
 
 	mu     sync.Mutex // guards limits
 	limits map[string]int
@@ -56,8 +60,13 @@ func (t *Terminals) Create(ctx context.Context, spec acp.TerminalSpec) (string, 
 	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
 		env = append(env, name+"="+spec.Env[name])
 	}
+	argv := spec.Argv
+	if t.Wrap != nil {
+		argv = t.Wrap(argv)
+		env = append(env, sandbox.EnvNames+"="+strings.Join(slices.Sorted(maps.Keys(spec.Env)), ","))
+	}
 	s, m, err := session.Create(ctx, t.Home, home.Spec{
-		Name: t.Agent + "-terminal-" + ident.New(time.Now()), Command: spec.Argv, Cwd: spec.Dir, Env: env, Term: session.DefaultTerm,
+		Name: t.Agent + "-terminal-" + ident.New(time.Now()), Command: argv, Cwd: spec.Dir, Env: env, Term: session.DefaultTerm,
 		Cols: session.DefaultCols, Rows: session.DefaultRows, Labels: map[string]string{AgentLabel: t.Agent, MarkLabel: t.Mark},
 		RecordInput: home.RecordAuto, LogLimit: session.DefaultLogLimit,
 	}, t.Options)

@@ -1,0 +1,225 @@
+package dend
+
+import (
+	"context"
+	"log"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/agent"
+	"den/internal/conversation"
+	"den/internal/fault"
+	"den/internal/harness"
+	"den/internal/keeper"
+	"den/internal/runner/local"
+	"den/internal/sandbox"
+	"den/internal/workspace"
+	"den/internal/worktree"
+)
+
+// confined is the sandbox of an agent's processes.
+type confined struct {
+	policy sandbox.Policy
+	den    string
+}
+
+var _ agent.Confiner = confined{}
+
+// Prepare makes the sandbox's own directories, and returns what holds it.
+func (c confined) Prepare(context.Context) (string, error) {
+	if err := os.MkdirAll(c.policy.WorkDir, 0o755); err != nil { // commands before the start run in it, too
+		return "", fault.Errorf(fault.Storage, "make its directory: %w", err)
+	}
+	return strings.Join(c.policy.Held.Tell(c.policy), "\n"), c.policy.Prepare()
+}
+
+// Wrap is the command that becomes argv in the sandbox.
+func (c confined) Wrap(argv []string) []string { return c.policy.Wrap(c.den, argv) }
+
+// Explain says which words of a program come from the sandbox.
+func (c confined) Explain(text string) []string { return c.policy.Denials(text, os.Environ()) }
+
+// denialLines is how much of an agent's screen is looked at for what it was
+// refused.
+const denialLines = 60
+
+// denialLimit bounds one look.
+const denialLimit = 2 * time.Second
+
+// tellDenials adds to what is done with an agent's changes of state: at the end
+// of what it did, what the sandbox refused it is told in words.
+func (d *daemon) tellDenials(name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), next func(conversation.State)) func(conversation.State) {
+	if p == nil || d.controller == nil {
+		return next
+	}
+	return func(s conversation.State) {
+		if next != nil {
+			next(s)
+		}
+		if s.Activity == conversation.Ready || s.Activity == conversation.Asking || s.Activity == conversation.Broken {
+			d.lookForDenials(context.Background(), name, key, p, peek, s.Why)
+		}
+	}
+}
+
+// lookForDenials reads what an agent shows, and also says, for words of its
+// sandbox.
+func (d *daemon) lookForDenials(ctx context.Context, name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), also string) {
+	ctx, cancel := context.WithTimeout(ctx, denialLimit)
+	defer cancel()
+	text, err := peek(ctx, denialLines)
+	if err != nil {
+		return // its end is told by others
+	}
+	fresh, err := p.Note(p.Denials(text+"\n"+also, d.environ))
+	if err != nil {
+		log.Printf("agent '%s': keep what its sandbox refused: %v", name, err)
+	}
+	for _, line := range fresh {
+		d.controller.Event(keeper.Event{Type: keeper.EventDenied, Agent: name, Key: key, Why: line})
+	}
+}
+
+// lookAtSandboxes looks at all agents in a sandbox, for somebody who asks: one
+// that was refused something may not have changed its state by that.
+func (d *daemon) lookAtSandboxes(ctx context.Context) {
+	d.mu.Lock()
+	members := slices.Collect(maps.Values(d.members))
+	d.mu.Unlock()
+	var looking sync.WaitGroup
+	for _, m := range members {
+		if m.policy != nil {
+			looking.Go(func() { d.lookForDenials(ctx, m.Name(), m.key, m.policy, m.LastText, "") })
+		}
+	}
+	looking.Wait()
+}
+
+// confiner is the sandbox of an agent as its session needs it, nil for none. Of
+// one with a harness, it is the harness that keeps the agent in it.
+func confiner(p *sandbox.Policy, den string) agent.Confiner {
+	if p == nil {
+		return nil
+	}
+	return confined{policy: *p, den: den}
+}
+
+// policyOf is what an agent's processes may do, nil for one without a sandbox.
+// tree is its own worktree, or zero.
+func (d *daemon) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key string, tree worktree.Place) (*sandbox.Policy, error) {
+	if !ag.Sandbox.Enabled {
+		return nil, nil
+	}
+	p := &sandbox.Policy{
+		Agent: ag.Name, WorkDir: ag.Dir, Home: d.getenv("HOME"), Private: d.registration.Sandbox(key),
+		Network: sandbox.NetworkAny, Env: slices.Concat(ag.State.Env, ag.Sandbox.Env, slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))),
+		Read: slices.Concat([]string{d.den}, ag.Sandbox.Read), Write: ag.Sandbox.Write,
+		Protect: decides(ws), Hide: []string{d.home.Path, d.state.Path}, Held: d.support(),
+	}
+	if ag.Network != "" {
+		p.Network = ag.Network
+	}
+	if tree.Path != "" && tree.Path != ag.Dir {
+		p.Write = append(p.Write, tree.Path)
+	}
+	if script := ag.Hints.SessionSetupScript; script != "" {
+		p.Read = append(p.Read, script)
+	}
+	state := stateAt{home: p.Home, variables: ag.Env.Values, getenv: d.getenv}
+	p.Read = append(p.Read, state.paths(ag.State.Read)...)
+	p.Copy = state.paths(ag.State.Copy)
+	if own := state.paths(ag.State.Write); len(own) > 0 {
+		p.Write = append(p.Write, own...)
+		for _, name := range ag.State.Keep {
+			p.Keep = append(p.Keep, own[0]+"/"+name) // a slash at its end stays
+		}
+	}
+	return p, p.Held.Enough(*p)
+}
+
+// support is what this machine can hold sandboxes with.
+func (d *daemon) support() sandbox.Support {
+	d.supported.Do(func() { d.holds = sandbox.Probe(d.den) })
+	return d.holds
+}
+
+// stateAt finds where a vendor's program keeps its state.
+type stateAt struct {
+	home      string
+	variables map[string]string // the agent's own
+	getenv    func(string) string
+}
+
+// paths fills in "${NAME:-DEFAULT}" and the home.
+func (s stateAt) paths(all []string) []string {
+	var paths []string
+	for _, path := range all {
+		if begin, rest, ok := strings.Cut(path, "}"); ok && strings.HasPrefix(begin, "${") {
+			name, value, _ := strings.Cut(begin[2:], ":-")
+			if own := s.variables[name]; own != "" {
+				value = own
+			} else if theirs := s.getenv(name); theirs != "" {
+				value = theirs
+			}
+			path = value + rest
+		}
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && s.home != "" {
+			path = filepath.Join(s.home, rest)
+		}
+		if filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// reachesSource reports whether the keeper and an agent in a sandbox can meet:
+// codex serves a socket in den's state directory, opencode a port.
+func reachesSource(ag *workspace.Agent) bool {
+	if !ag.Sandbox.Enabled || ag.IsMind() {
+		return true
+	}
+	return ag.Provider != "codex" && (ag.Provider != "opencode" || ag.Network == "" || ag.Network == sandbox.NetworkAny)
+}
+
+// decides lists the files of a workspace that decide what runs, and what agents
+// may do.
+func decides(ws *workspace.Workspace) []string {
+	all := append([]string{ws.Path}, ws.Files...)
+	for _, ag := range ws.Agents {
+		all = append(all, ag.PromptTemplate, ag.Hints.SessionSetupScript, ag.Hints.OverlayDir)
+		for _, c := range ag.Hints.CopyFiles {
+			all = append(all, c.Src)
+		}
+		for _, s := range ag.Env.Secrets {
+			all = append(all, s.File)
+		}
+	}
+	slices.Sort(all)
+	all = slices.DeleteFunc(slices.Compact(all), func(path string) bool {
+		_, err := os.Lstat(path)
+		return path == "" || err != nil
+	})
+	return all
+}
+
+// confinedSpawn starts an agent's processes in its sandbox, in which there is
+// the harness's socket.
+func confinedSpawn(c harness.Config, dir string, here local.Spawner, getenv func(string) string) (local.Spawner, error) {
+	socket, err := c.SocketPath(dir, getenv)
+	if err != nil {
+		return here, err
+	}
+	p := *c.Sandbox
+	p.Sockets = append(slices.Clone(p.Sockets), socket)
+	if err := p.Prepare(); err != nil {
+		return here, err
+	}
+	here.Wrap = confined{policy: p, den: c.Den}.Wrap
+	return here, nil
+}
