@@ -35,6 +35,7 @@ var suites = []struct {
 	{"baseline", baselines},
 	{"many", many},
 	{"agents", agents},
+	{"sandbox", sandboxes},
 	{"render", renders},
 	{"dashboard", dashboards},
 	{"chat", chats},
