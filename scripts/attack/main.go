@@ -3,7 +3,7 @@
 //
 // The attacks are tests: attacks.tsv names them. An attack whose test fails, is
 // skipped or is not found has not been held off, and the command fails. With
-// -write the table of docs/threat-model.md is made anew.
+// -write it only makes the table of docs/threat-model.md anew.
 package main
 
 import (
@@ -31,13 +31,14 @@ type attack struct {
 }
 
 func main() {
-	write := flag.Bool("write", false, "write the table into docs/threat-model.md")
+	write := flag.Bool("write", false, "only write the table into docs/threat-model.md")
 	flag.Parse()
 	all, err := attacks(table)
-	if err == nil && *write {
+	switch {
+	case err != nil:
+	case *write:
 		err = writeTable("docs/threat-model.md", all)
-	}
-	if err == nil {
+	default:
 		err = run(all)
 	}
 	if err != nil {
