@@ -269,5 +269,8 @@ func TestCheckKnowsDecisiveFiles(t *testing.T) {
 		if outcome, why := b.Check(*r); outcome != want {
 			t.Errorf("%+v: %s (%s), want %q", r, outcome, why, want)
 		}
+		if outcome, why := b.Judge(*r, false); outcome != want {
+			t.Errorf("%+v on a screen: %s (%s), want %q", r, outcome, why, want)
+		}
 	}
 }
