@@ -184,11 +184,18 @@ func (p *policyRun) finished(text string) {
 	}, "the model is not told of the tool's result")
 }
 
+// policyPatience is for a real agent on a machine that has other things to do: a
+// turn of opencode took two minutes beside a hundred busy processes.
+const policyPatience = 5 * time.Minute
+
 func (p *policyRun) until(is func() bool, otherwise string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(statePatience); !is(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(policyPatience); !is(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			out, errOut, _ := p.try("attention")
+			for _, r := range p.stub.Requests() {
+				p.t.Logf("the model was asked %q, results %q, %d tools", r.Text, r.Results, len(r.Tools))
+			}
 			p.t.Fatalf("%s\n%s%s", otherwise, out, errOut)
 		}
 	}
