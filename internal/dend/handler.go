@@ -23,6 +23,9 @@ type handler struct {
 func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	d := h.d
 	begun := func() error { return call.Send(struct{}{}) }
+	if !slices.Contains(fromSandbox, call.Method) && call.Confined() {
+		return nil, fault.Errorf(fault.Denied, "an agent in a sandbox may not ask its keeper for '%s'", call.Method)
+	}
 	switch call.Method {
 	case keeper.MethodEvents:
 		return h.events(ctx, call)

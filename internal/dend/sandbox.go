@@ -16,6 +16,7 @@ import (
 	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/keeper"
+	"den/internal/rpc"
 	"den/internal/runner/local"
 	"den/internal/sandbox"
 	"den/internal/workspace"
@@ -130,6 +131,13 @@ func (d *daemon) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key stri
 	if script := ag.Hints.SessionSetupScript; script != "" {
 		p.Read = append(p.Read, script)
 	}
+	if p.Held.Hides() && rpc.KnowsPeers() { // else the keeper could not tell who calls
+		socket, err := d.registration.Socket(d.getenv)
+		if err != nil {
+			return nil, err
+		}
+		p.Sockets = []string{socket}
+	}
 	state := stateAt{home: p.Home, variables: ag.Env.Values, getenv: d.getenv}
 	p.Read = append(p.Read, state.paths(ag.State.Read)...)
 	p.Copy = state.paths(ag.State.Copy)
@@ -147,6 +155,10 @@ func (d *daemon) support() sandbox.Support {
 	d.supported.Do(func() { d.holds = sandbox.Probe(d.den) })
 	return d.holds
 }
+
+// fromSandbox are the methods of the keeper that an agent in a sandbox may call:
+// what asks for a decision and changes nothing.
+var fromSandbox = []string{"judge"}
 
 // stateAt finds where a vendor's program keeps its state.
 type stateAt struct {

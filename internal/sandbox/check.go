@@ -42,7 +42,7 @@ func (p Policy) Check(path, program string, environ []string) Verdict {
 		}
 	}
 	protect, keep := p.protected()
-	if p.Held.hides() {
+	if p.Held.Hides() {
 		protect = append(protect, keep...)
 	}
 	for _, name := range protect {

@@ -74,7 +74,7 @@ func confine(args, environ []string, entered bool) error {
 	}
 	grants := p.grants(program, environ)
 	env := p.environ(environ)
-	if p.Held.hides() {
+	if p.Held.Hides() {
 		if err := p.ownRoot(grants, dir); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func named(name string, list []string) bool {
 // own are variables that the sandbox sets itself. Where it cannot put its own
 // directories in the place of the machine's, it names them.
 func (p Policy) own() map[string]string {
-	if p.Held.hides() {
+	if p.Held.Hides() {
 		return map[string]string{"TMPDIR": "/tmp"}
 	}
 	env := map[string]string{"TMPDIR": p.tmp()}

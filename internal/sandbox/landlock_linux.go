@@ -51,7 +51,7 @@ func (p Policy) landlock(grants []grant) error {
 	for _, path := range devices {
 		r.add(path, ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSIoctlDev)
 	}
-	if p.Held.hides() {
+	if p.Held.Hides() {
 		// Everything that is there may be seen.
 		r.add("/", ll.AccessFSReadDir)
 		r.add("/dev/pts", ll.AccessFSReadDir|ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSIoctlDev)

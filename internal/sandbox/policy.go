@@ -10,6 +10,8 @@ package sandbox
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -121,8 +123,11 @@ func Load(private string) (Policy, error) { return load(Policy{Private: private}
 func load(file string) (Policy, error) {
 	var p Policy
 	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, fault.Errorf(fault.NotFound, "read the sandbox's policy: %w", err)
+	}
 	if err != nil {
-		return p, fault.Errorf(fault.KindOf(err), "read the sandbox's policy: %w", err)
+		return p, fault.Errorf(fault.Storage, "read the sandbox's policy: %w", err)
 	}
 	if err := json.Unmarshal(data, &p); err != nil {
 		return p, fault.Errorf(fault.Storage, "read the sandbox's policy %s: %w", file, err)
@@ -190,9 +195,9 @@ func (p Policy) linkHome() error {
 		}
 		info, err := root.Lstat(rel)
 		switch {
-		case err == nil && p.Held.hides() && info.Mode()&os.ModeSymlink != 0:
+		case err == nil && p.Held.Hides() && info.Mode()&os.ModeSymlink != 0:
 			err = root.Remove(rel)
-		case os.IsNotExist(err) && !p.Held.hides():
+		case os.IsNotExist(err) && !p.Held.Hides():
 			if err = root.MkdirAll(filepath.Dir(rel), 0o700); err == nil {
 				err = root.Symlink(path, rel)
 			}

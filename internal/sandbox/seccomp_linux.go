@@ -85,7 +85,7 @@ func (p Policy) filterCalls() error {
 	}
 	f.only(unix.SYS_IOCTL, atArg1, unix.EPERM, true, unix.TIOCSTI, unix.TIOCLINUX)
 	f.only(unix.SYS_PRLIMIT64, atArg0, unix.EPERM, false, 0) // its own
-	if !p.Held.hides() {                                     // else it has an IPC namespace of its own
+	if !p.Held.Hides() {                                     // else it has an IPC namespace of its own
 		for _, call := range []uintptr{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MSGRCV, unix.SYS_MSGSND, unix.SYS_MQ_OPEN} {
 			f.deny(call, unix.ENOSYS)
 		}
@@ -103,7 +103,7 @@ func (p Policy) filterCalls() error {
 // Landlock.
 func (p Policy) families() []uint32 {
 	var all []uint32
-	if p.Held.hides() || p.Held.Landlock >= abiSockets {
+	if p.Held.Hides() || p.Held.Landlock >= abiSockets {
 		all = append(all, unix.AF_UNIX)
 	}
 	if p.Network != NetworkNone {

@@ -33,8 +33,8 @@ const (
 	abiSockets  = 9 // connecting to sockets by their path
 )
 
-// hides reports whether what is not granted is not there at all.
-func (s Support) hides() bool { return s.Namespaces != "" }
+// Hides reports whether what is not granted is not there at all.
+func (s Support) Hides() bool { return s.Namespaces != "" }
 
 // Enough returns why a policy cannot be held here, nil if it can.
 func (s Support) Enough(p Policy) error {
@@ -44,12 +44,12 @@ func (s Support) Enough(p Policy) error {
 	switch {
 	case s.Landlock == 0:
 		return refuse("use session_provider = \"container\", or sandbox = false", "this system has no Landlock (Linux 5.13 and later have, if it is enabled)")
-	case !s.hides() && s.Landlock < abiTruncate:
+	case !s.Hides() && s.Landlock < abiTruncate:
 		return refuse("use session_provider = \"container\", or sandbox = false", "the kernel's Landlock is of version %d and no mount namespace can be made (%s): files could be emptied", s.Landlock, s.Why)
-	case p.Network == NetworkLoopback && !s.hides():
+	case p.Network == NetworkLoopback && !s.Hides():
 		return refuse("network = \"none\" and \"any\" need none", "a network with nothing but its own loopback needs a network namespace, which cannot be made here (%s)", s.Why)
 	}
-	if s.hides() {
+	if s.Hides() {
 		return nil
 	}
 	protect, _ := p.protected()
@@ -69,21 +69,21 @@ func (s Support) Enough(p Policy) error {
 // Tell says what holds a policy here, and what does not, in words.
 func (s Support) Tell(p Policy) []string {
 	files := fmt.Sprintf("files: held by Landlock %d and a mount namespace; what is not granted is not there", s.Landlock)
-	if !s.hides() {
+	if !s.Hides() {
 		files = fmt.Sprintf("files: held by Landlock %d; names, sizes, modes and times of other files can be seen, and those of your own changed (no mount namespace: %s)", s.Landlock, s.Why)
 	}
 	told := []string{files, "network " + p.Network + ": " + s.tellNetwork(p.Network)}
 	var open []string
 	if s.Landlock < abiScopes {
 		open = append(open, "signals to your other processes")
-		if p.Network == NetworkAny || !s.hides() {
+		if p.Network == NetworkAny || !s.Hides() {
 			open = append(open, "abstract unix sockets")
 		}
 	}
-	if _, keep := p.protected(); !s.hides() && len(keep) > 0 {
+	if _, keep := p.protected(); !s.Hides() && len(keep) > 0 {
 		open = append(open, "changes of "+strings.Join(keep, ", "))
 	}
-	if !s.hides() && s.Landlock < abiSockets {
+	if !s.Hides() && s.Landlock < abiSockets {
 		told = append(told, "unix sockets: none can be made; programs that need one do not work")
 	}
 	if len(open) > 0 {

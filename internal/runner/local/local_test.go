@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,5 +39,19 @@ func TestClean(t *testing.T) {
 	}
 	if err := <-ended; err == nil {
 		t.Error("it ended by itself")
+	}
+}
+
+// An agent's processes are in its sandbox, and the variables that are theirs are
+// named to it.
+func TestWrap(t *testing.T) {
+	s := local.Spawner{Mark: t.Name(), Wrap: func(argv []string) []string { return append([]string{"env", "WRAPPED=yes"}, argv...) }}
+	p, err := s.Spawn(t.Context(), runner.Command{Argv: []string{"sh", "-c", `echo "$WRAPPED $DEN_SANDBOX_ENV"`}, Dir: t.TempDir(), Env: map[string]string{"GIVEN": "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(p.Stdout())
+	if err != nil || string(out) != "yes GIVEN\n" || p.Wait().Code != 0 {
+		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -202,3 +202,17 @@ func TestCannotStart(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The commands of an agent in a sandbox are in it, too.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	all := newTerminals(t)
+	all.Wrap = func(argv []string) []string { return append([]string{"env", "WRAPPED=yes"}, argv...) }
+	id := create(t, all, acp.TerminalSpec{Argv: []string{"sh", "-c", `echo "$WRAPPED $DEN_SANDBOX_ENV"`}, Env: map[string]string{"GIVEN": "x"}})
+	if _, err := all.Wait(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := all.Output(t.Context(), id); err != nil || out.Text != "yes GIVEN" {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
