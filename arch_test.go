@@ -139,12 +139,12 @@ var allowed = map[string][]string{
 	"internal/runner/acp/terminals": {
 		"internal/sandbox", "internal/fault", "internal/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",
 	},
-	"internal/toolhook":        {},
-	"internal/toolhook/vendor": {"internal/fault", "internal/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
-	"internal/harness/ipc":     {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
-	"internal/harness/turns":   {"internal/fault", "internal/journal", "internal/render/redact"},
-	"internal/harness/onirc":   {"internal/fault", "internal/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":         {"internal/sandbox", "internal/decisive", "internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/toolhook":         {},
+	"internal/toolhook/vendors": {"internal/fault", "internal/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
+	"internal/harness/ipc":      {"internal/fault", "internal/ident", "internal/home", "internal/rpc"},
+	"internal/harness/turns":    {"internal/fault", "internal/journal", "internal/render/redact"},
+	"internal/harness/onirc":    {"internal/fault", "internal/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
+	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/fault"},
 	"internal/kernel/watch":      {"internal/fault", "internal/atomicfile", "internal/filelock", "internal/kernel/plan"},
@@ -219,7 +219,7 @@ var allowed = map[string][]string{
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendor",
+		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
 	},
 
 	"internal/dashboard": {"internal/attention", "internal/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},

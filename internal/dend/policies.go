@@ -19,7 +19,7 @@ import (
 	"den/internal/provider"
 	"den/internal/rpc"
 	"den/internal/toolhook"
-	"den/internal/toolhook/vendor"
+	"den/internal/toolhook/vendors"
 	"den/internal/workspace"
 )
 
@@ -172,7 +172,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 	if err != nil {
 		return nil, err
 	}
-	hook := vendor.Hook{
+	hook := vendors.Hook{
 		Den: d.den, Agent: name, Socket: socket, Dir: filepath.Join(d.mindDir(key), "hook"), Rules: s.Rules, Protected: s.Protected, Getenv: d.getenvOf(ag),
 		Unasked: ag.Approval == workspace.ApprovalBypass,
 	}
@@ -200,7 +200,7 @@ func (h *handler) judge(ctx context.Context, call *rpc.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := vendor.RequestOf(use.Vendor, use.Input)
+	r, err := vendors.RequestOf(use.Vendor, use.Input)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (d *daemon) judgeOnServer(vendorName, key string) func(string, json.RawMess
 			log.Printf("judge for '%s': %v", key, err)
 			return sources.Verdict{} // a person is asked
 		}
-		outcome, why := broker.Judge(vendor.UseOf(vendorName, tool, input), approval != "")
+		outcome, why := broker.Judge(vendors.UseOf(vendorName, tool, input), approval != "")
 		return sources.Verdict{Decided: outcome == permission.Allow || outcome == permission.Deny, Allow: outcome == permission.Allow, Why: why}
 	}
 }

@@ -202,21 +202,12 @@ func reachesSource(ag *workspace.Agent) bool {
 // decides lists the files of a workspace that decide what runs, and what agents
 // may do.
 func decides(ws *workspace.Workspace) []string {
-	all := append([]string{ws.Path}, ws.Files...)
-	for _, ag := range ws.Agents {
-		all = append(all, ag.PromptTemplate, ag.Hints.SessionSetupScript, ag.Hints.OverlayDir)
-		for _, c := range ag.Hints.CopyFiles {
-			all = append(all, c.Src)
-		}
-		for _, s := range ag.Env.Secrets {
-			all = append(all, s.File)
+	var all []string
+	for _, f := range ws.Decisive(nil) {
+		if _, err := os.Lstat(f.Path); err == nil {
+			all = append(all, f.Path)
 		}
 	}
-	slices.Sort(all)
-	all = slices.DeleteFunc(slices.Compact(all), func(path string) bool {
-		_, err := os.Lstat(path)
-		return path == "" || err != nil
-	})
 	return all
 }
 

@@ -1,4 +1,4 @@
-package vendor_test
+package vendors_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"den/internal/permission"
-	"den/internal/toolhook/vendor"
+	"den/internal/toolhook/vendors"
 )
 
 // What the programs told the hook, as it was recorded, one line of JSON for each
@@ -23,13 +23,13 @@ func recorded(t testing.TB, name string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-var vendors = []string{"claude", "codex", "copilot"}
+var names = []string{"claude", "codex", "copilot"}
 
 // The command of every recorded use is what the policy judges.
 func TestRecordedCommands(t *testing.T) {
-	for _, name := range vendors {
+	for _, name := range names {
 		for _, line := range recorded(t, name) {
-			r, err := vendor.RequestOf(name, []byte(line))
+			r, err := vendors.RequestOf(name, []byte(line))
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -71,13 +71,13 @@ func TestRequestOf(t *testing.T) {
 		if c.vendor == "copilot" {
 			line = `{"cwd":"/w","toolName":"` + c.tool + `","toolArgs":` + c.input + `}`
 		}
-		got, err := vendor.RequestOf(c.vendor, []byte(line))
+		got, err := vendors.RequestOf(c.vendor, []byte(line))
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s %s %s:\n%+v, %v, want\n%+v", c.vendor, c.tool, c.input, got, err, c.want)
 		}
 	}
 	for _, line := range []string{``, `{`, `[]`, `{}`, `{"cwd":"/w"}`, `{"tool_input":{"command":"ls"}}`} {
-		if r, err := vendor.RequestOf("claude", []byte(line)); err == nil {
+		if r, err := vendors.RequestOf("claude", []byte(line)); err == nil {
 			t.Errorf("%q: %+v", line, r)
 		}
 	}
@@ -86,13 +86,13 @@ func TestRequestOf(t *testing.T) {
 // Whatever a program tells, what is read of it names a tool and a kind, and never
 // reads a command as less than a command.
 func FuzzRequestOf(f *testing.F) {
-	for _, name := range vendors {
+	for _, name := range names {
 		for _, line := range recorded(f, name) {
 			f.Add(name, []byte(line))
 		}
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		r, err := vendor.RequestOf(name, data)
+		r, err := vendors.RequestOf(name, data)
 		if err != nil {
 			return
 		}

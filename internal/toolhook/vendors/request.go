@@ -1,6 +1,6 @@
-// Package vendor knows, for each coding agent whose program has hooks, how den's
+// Package vendors knows, for each coding agent whose program has hooks, how den's
 // hook is handed to it and what the hook is told.
-package vendor
+package vendors
 
 import (
 	"encoding/json"
