@@ -100,15 +100,15 @@ func mindCommand(ag *workspace.Agent) []string {
 }
 
 func permissionRules(ag *workspace.Agent) []permission.Rule {
-	return rulesOf(ag.Channel.Permissions, ag.Origin("permissions").String())
+	return rulesOf(ag.Channel.Permissions)
 }
 
-func rulesOf(written []workspace.PermissionRule, origin string) []permission.Rule {
+func rulesOf(written []workspace.PermissionRule) []permission.Rule {
 	var rules []permission.Rule
 	for _, r := range written {
 		rules = append(rules, permission.Rule{
 			Outcome: permission.Outcome(r.Outcome), Tool: r.Tool, Kind: permission.Kind(r.Kind), Path: r.Path, Command: r.Command, Host: r.Host,
-			Why: r.Why, Origin: origin,
+			Why: r.Why, Origin: r.At.String(),
 		})
 	}
 	return rules

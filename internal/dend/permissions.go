@@ -140,7 +140,7 @@ func (d *daemon) replayPermissions(ws *workspace.Workspace, ask keeper.Permissio
 		}
 		rules := permissionRules(ag)
 		if ask.Rules != "" {
-			rules = rulesOf(others, ask.Rules)
+			rules = rulesOf(others)
 		}
 		if policies[e.Agent], err = d.policyNow(ws, ag, rules); err != nil {
 			return keeper.PermissionAnswer{}, err

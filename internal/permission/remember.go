@@ -27,7 +27,7 @@ func (p *Policy) Remember(r Request, outcome Outcome) ([]Rule, error) {
 		if err != nil {
 			return nil, err
 		}
-		rule.Outcome = outcome
+		rule.Outcome, rule.Exact = outcome, outcome == Deny && rule.Command != ""
 		if !slices.Contains(rules, rule) {
 			rules = append(rules, rule)
 		}

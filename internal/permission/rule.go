@@ -40,6 +40,9 @@ type Rule struct {
 	// Host is the name of a host that Fetch may reach; '*' stands for any
 	// characters.
 	Host string `json:"host,omitempty"`
+	// Exact is that a rule that forbids a command forbids it with these
+	// arguments only. Others forbid it with more arguments, too.
+	Exact bool `json:"exact,omitempty"`
 	// Why is told with the decision.
 	Why string `json:"why,omitempty"`
 	// Origin is where the rule stands, for people.
@@ -98,6 +101,9 @@ func (p places) compile(r Rule) (rule, error) {
 	if r.Outcome == Allow {
 		return c, checkAllow(c)
 	}
+	if n := len(c.command); n > 0 && !r.Exact && !c.command[n-1].any() {
+		c.command = append(c.command, globOf("*")) // what forbids a command forbids it with more arguments
+	}
 	return c, nil
 }
 
@@ -122,6 +128,8 @@ func checkConditions(r rule) error {
 		return refuse(r.Rule, "it has more than one of path, command and host: no request has them in one place")
 	case r.Command != "" && len(r.command) == 0:
 		return refuse(r.Rule, "its command is blank")
+	case strings.ContainsAny(r.Host, "/:@ "):
+		return refuse(r.Rule, "its host '%s' is not the name of a host alone, such as example.org", r.Host)
 	case r.Command != "" && r.Kind != "" && r.Kind != Execute,
 		r.Host != "" && r.Kind != "" && r.Kind != Fetch,
 		r.Path != "" && (r.Kind == Fetch || r.Kind == Think || r.Kind == Question):

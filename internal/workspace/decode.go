@@ -115,6 +115,7 @@ var (
 	copyEntryType = reflect.TypeFor[CopyEntry]()
 	tableType     = reflect.TypeFor[Table]()
 	pathType      = reflect.TypeFor[Path]()
+	ruleType      = reflect.TypeFor[PermissionRule]()
 )
 
 func decodeValue(n *node, v reflect.Value, key string, r *report) {
@@ -131,6 +132,9 @@ func decodeValue(n *node, v reflect.Value, key string, r *report) {
 		decodeOpaque(n, v, key, r)
 	case v.Type() == pathType:
 		decodeScalar(anchored(n, ""), v, key, r)
+	case v.Type() == ruleType:
+		decodeTable(n, v, key, r)
+		v.FieldByName("At").Set(reflect.ValueOf(n.origin))
 	case v.Kind() == reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		decodeTable(n, v.Elem(), key, r)

@@ -1,7 +1,8 @@
 package workspace
 
 // overlay lays top over base and returns the result; neither is changed.
-// Tables merge key by key, `args` appends, all else replaces. A layer that
+// Tables merge key by key, `args` and `permissions` append, all else replaces. A
+// layer that
 // names a command drops the arguments below it, and what they would be for each
 // approval: they belong to another one.
 func overlay(base, top *node) *node {
@@ -20,7 +21,7 @@ func overlay(base, top *node) *node {
 	for _, e := range top.entries {
 		below := merged.get(e.key)
 		switch {
-		case e.key == "args" && below != nil && below.kind == listNode && e.value.kind == listNode:
+		case (e.key == "args" || e.key == "permissions") && below != nil && below.kind == listNode && e.value.kind == listNode:
 			joined := e.value.clone()
 			joined.items = append(below.clone().items, joined.items...)
 			merged.set(e.key, joined)

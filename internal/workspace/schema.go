@@ -309,6 +309,7 @@ type PermissionRule struct {
 	Command string `key:"command"`
 	Host    string `key:"host"`
 	Why     string `key:"why"`
+	At      Origin // where it is written
 }
 
 // String is the rule as people read it.
