@@ -199,7 +199,10 @@ func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
 	if slices.ContainsFunc(pids, func(pid int) bool { return pty.HasEnv(pid, supervise.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
 		return fault.Errorf(fault.Denied, "an agent does not decide what agents may do")
 	}
-	for _, m := range d.minds() {
+	d.mu.Lock()
+	members := slices.Collect(maps.Values(d.members))
+	d.mu.Unlock()
+	for _, m := range members {
 		p, err := d.providers.get(m.kind)
 		if err != nil {
 			continue // it has no sessions

@@ -56,6 +56,9 @@ func At(top string) (Repository, error) {
 	if err == nil {
 		r.Common, err = common(r.Dir)
 	}
+	if err == nil && r.Common != r.Dir && r.Common != filepath.Dir(filepath.Dir(r.Dir)) {
+		err = fault.Errorf(fault.Denied, "its commondir leads to %s, which is not the repository that it is in", r.Common)
+	}
 	if err == nil {
 		err = r.check()
 	}

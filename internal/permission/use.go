@@ -225,11 +225,12 @@ func directoryChanges(commands []commandline.Command) []commandline.Command {
 }
 
 // destination returns the directory that a line changes to, if it does so once
-// and says where.
+// and says where. Shells take ".." off the text of a path before they follow
+// its links, and programs afterwards.
 func destination(moves []commandline.Command) (dir string, known bool) {
 	args := moves[0].Args()
 	if len(moves) != 1 || len(args) != 1 || args[0].Dynamic || args[0].Text == "" || strings.ContainsAny(args[0].Text[:1], "-+") {
 		return "", false
 	}
-	return args[0].Text, true
+	return args[0].Text, !slices.Contains(strings.Split(args[0].Text, "/"), "..")
 }

@@ -12,7 +12,8 @@ import (
 
 var (
 	// plainFormat is a format of printf that prints its arguments as they are.
-	plainFormat = regexp.MustCompile(`^([^%]|%%|%-?[0-9]{0,3}(\.[0-9]{1,3})?[sb])*$`)
+	// zsh reads other escapes before it looks for '%'.
+	plainFormat = regexp.MustCompile(`^([^%\\]|\\[nrt\\]|%%|%-?[0-9]{0,3}(\.[0-9]{1,3})?[sb])*$`)
 	integer     = regexp.MustCompile(`^[-+]?[0-9]{1,18}$`)
 	// testOperators do not evaluate what stands beside them.
 	testOperators  = []string{"-e", "-f", "-d", "-r", "-w", "-x", "-s", "-z", "-n", "-L", "-h", "-p", "-S", "-b", "-c", "-u", "-g", "-k", "-O", "-G", "-N", "-nt", "-ot", "-ef", "-a", "-o"}

@@ -19,8 +19,7 @@ type context string
 
 const (
 	onlyRead  context = "only-read"  // a redirection without a command that reads a file, in $(< file)
-	raw       context = "raw"        // the text of a here-document whose delimiter is quoted
-	quoted    context = "quoted"     // the text of another one, and within double quotes
+	quoted    context = "quoted"     // the text of a here-document, and within double quotes
 	defaulted context = "defaulted"  // the word in ${x:-word}
 	matched   context = "matched"    // a pattern of case
 	counted   context = "arithmetic" // an operand
@@ -36,7 +35,9 @@ func (r *reader) visit(node syntax.Node) bool {
 	r.within = append(r.within, node)
 	known := true
 	switch n := node.(type) {
-	case *syntax.File, *syntax.Comment, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.WhileClause, *syntax.TimeClause:
+	case *syntax.File, *syntax.Comment, *syntax.Subshell, *syntax.Block, *syntax.IfClause, *syntax.TimeClause:
+	case *syntax.WhileClause:
+		known = !changesDirectory(n) // each time from where it was
 	case *syntax.Stmt:
 		// For a redirection without a command zsh runs a program.
 		known = !n.Coprocess && !n.Disown && (n.Cmd != nil || r.context[n] == onlyRead)
@@ -86,6 +87,19 @@ func (r *reader) visit(node syntax.Node) bool {
 	return true
 }
 
+// changesDirectory reports whether a command in a node may change the shell's
+// directory.
+func changesDirectory(node syntax.Node) (found bool) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+			name := readWord(c.Args[0])
+			found = found || name.Dynamic || slices.Contains([]string{"cd", "chdir", "pushd", "popd", "builtin", "command"}, name.Text)
+		}
+		return true
+	})
+	return found
+}
+
 // source is a node's text, shortened.
 func (r *reader) source(node syntax.Node) string {
 	const most = 40
@@ -101,22 +115,17 @@ func readsFile(s *syntax.Stmt) bool {
 	return s.Cmd == nil && !s.Negated && !s.Background && len(s.Redirs) == 1 && s.Redirs[0].Op == syntax.RdrIn && s.Redirs[0].N == nil
 }
 
-// delimiter is the end of a here-document as every shell reads it.
-var delimiter = regexp.MustCompile(`^(\w+|\\\w+|'\w+'|"\w+")$`)
-
 func (r *reader) redirect(d *syntax.Redirect) bool {
 	// In zsh a '!' behind '>' is a part of the operator.
 	known := (d.N == nil || strings.Trim(d.N.Value, "0123456789") == "") && !strings.HasPrefix(r.source(d.Word), "!")
 	switch d.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		end := r.source(d.Word)
+		// Shells do not agree where its text ends: behind a line that is
+		// continued, within a substitution. What is behind it may be commands.
 		if d.Hdoc != nil {
 			r.context[d.Hdoc] = quoted
-			if strings.ContainsAny(end, `'"\`) {
-				r.context[d.Hdoc] = raw
-			}
 		}
-		return known && delimiter.MatchString(end)
+		return false
 	case syntax.WordHdoc:
 		return known
 	case syntax.DplIn, syntax.DplOut: // bash expands a name that is no descriptor twice

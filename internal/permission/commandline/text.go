@@ -11,7 +11,7 @@ import (
 func (r *reader) word(w *syntax.Word) bool {
 	in := r.context[w]
 	switch {
-	case in == raw, in == counted:
+	case in == counted:
 		return true
 	case in == defaulted && hasQuotes(w.Parts), in == matched && !isLiteral(w.Parts):
 		return false
