@@ -173,7 +173,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 		return nil, err
 	}
 	hook := vendors.Hook{
-		Den: d.den, Agent: name, Socket: socket, Dir: filepath.Join(d.mindDir(key), "hook"), Rules: s.Rules, Protected: s.Protected, Getenv: d.getenvOf(ag),
+		Den: d.den, Agent: name, Socket: socket, Dir: d.hookDir(key), Rules: s.Rules, Protected: s.Protected, Getenv: d.getenvOf(ag),
 		Unasked: ag.Approval == workspace.ApprovalBypass,
 	}
 	return func(argv []string) ([]string, map[string]string, error) {
@@ -181,6 +181,9 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 		return launch.Argv, launch.Env, err
 	}, nil
 }
+
+// hookDir is where the files of an agent's hook are.
+func (d *daemon) hookDir(key string) string { return filepath.Join(d.mindDir(key), "hook") }
 
 // judge decides what an agent may do, for the hook of its program. Only processes
 // of the agent's own session are answered: others would write its audit log.

@@ -119,7 +119,7 @@ func (d *daemon) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key stri
 	p := &sandbox.Policy{
 		Agent: ag.Name, WorkDir: ag.Dir, Home: d.getenv("HOME"), Private: d.registration.Sandbox(key),
 		Network: sandbox.NetworkAny, Env: slices.Concat(ag.State.Env, ag.Sandbox.Env, slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))),
-		Read: slices.Concat([]string{d.den}, ag.Sandbox.Read), Write: ag.Sandbox.Write,
+		Read: slices.Concat([]string{d.den, d.hookDir(key)}, ag.Sandbox.Read), Write: ag.Sandbox.Write,
 		Protect: decides(ws), Hide: []string{d.home.Path, d.state.Path}, Held: d.support(),
 	}
 	if ag.Network != "" {
@@ -158,7 +158,7 @@ func (d *daemon) support() sandbox.Support {
 
 // fromSandbox are the methods of the keeper that an agent in a sandbox may call:
 // what asks for a decision and changes nothing.
-var fromSandbox = []string{"judge"}
+var fromSandbox = []string{keeper.MethodJudge}
 
 // stateAt finds where a vendor's program keeps its state.
 type stateAt struct {
@@ -200,7 +200,7 @@ func reachesSource(ag *workspace.Agent) bool {
 }
 
 // decides lists the files of a workspace that decide what runs, and what agents
-// may do.
+// may do, as far as they are there.
 func decides(ws *workspace.Workspace) []string {
 	var all []string
 	for _, f := range ws.Decisive(nil) {

@@ -103,7 +103,6 @@ func (a attack) tries() []try {
 func (a attack) onProcesses() []try {
 	proc := func(name string) string { return fmt.Sprintf("/proc/%d/%s", a.PID, name) }
 	all := []try{
-		{"signal another process", func() error { return syscall.Kill(a.PID, syscall.SIGTERM) }},
 		{"signal the parent", func() error { return syscall.Kill(os.Getppid(), 0) }},
 		{"trace another process", func() error { return unix.PtraceSeize(a.PID) }},
 		{"read its environment", func() error { return read(proc("environ")) }},
@@ -132,6 +131,8 @@ func (a attack) onProcesses() []try {
 			}
 			return err
 		}},
+		// The last one: it may end the process.
+		{"signal another process", func() error { return syscall.Kill(a.PID, syscall.SIGTERM) }},
 	}
 	return all
 }
