@@ -31,8 +31,9 @@ type Call struct {
 // Process returns the number of the process that asks.
 func (c *Call) Process() (int, error) { return PeerProcess(c.conn) }
 
-// Confined reports whether the caller is in a sandbox; see PeerConfined.
-func (c *Call) Confined() bool { return PeerConfined(c.conn) }
+// Confined reports whether the caller is in a sandbox; see PeerConfined. A call
+// without a connection is this process's own.
+func (c *Call) Confined() bool { return c.conn != nil && PeerConfined(c.conn) }
 
 // HangUp makes the connection end behind the answer. Requests that the handler
 // has not taken are then not answered.
