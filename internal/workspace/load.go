@@ -316,7 +316,7 @@ func circle(open []string, target string) string {
 // absolute makes a path of a file absolute: from the user's directory with
 // "~/", else from dir.
 func absolute(path, dir string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+	if rest, ok := strings.CutPrefix(path+"/", "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)
 		}

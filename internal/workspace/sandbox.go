@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,9 +44,13 @@ func checkSandbox(a *Agent, r *report) {
 	case a.Network != "" && a.Network != sandbox.NetworkAny && !a.Sandbox.Enabled:
 		r.add(a.at("network"), "agent '%s': network = \"%s\" needs sandbox = true, which holds it", a.Name, a.Network)
 	}
-	for _, path := range slices.Concat(a.Sandbox.Read, a.Sandbox.Write) {
-		if path == "/" || strings.ContainsRune(path, 0) {
-			r.add(a.at("sandbox.read"), "agent '%s': 'sandbox' grants %q: name what it needs", a.Name, path)
+	for key, paths := range map[string][]string{"sandbox.read": a.Sandbox.Read, "sandbox.write": a.Sandbox.Write} {
+		for _, path := range paths {
+			if path == "/" || strings.ContainsRune(path, 0) {
+				r.add(a.at(key), "agent '%s': 'sandbox' grants %q: name what it needs", a.Name, path)
+			} else if _, err := os.Lstat(path); err != nil && strings.ContainsAny(strings.TrimPrefix(path, filepath.Dir(a.at(key).File)), "$*?[") {
+				r.add(a.at(key), "agent '%s': '%s' has %q: variables and patterns are not filled in; write the path, which may begin with ~/", a.Name, key, path)
+			}
 		}
 	}
 }

@@ -30,6 +30,7 @@ func TestSandboxForms(t *testing.T) {
 		"[[agents]]\nname = \"a\"\nstart_command = \"cat\"\n":                                                              {},
 		"[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nsandbox = true\n":                                              {Enabled: true},
 		"[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nsandbox = { read = [\"~/x\"] }\n":                              {Enabled: true, Read: []string{filepath.Join(home, "x")}},
+		"[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nsandbox = { write = [\"~\"] }\n":                               {Enabled: true, Write: []string{home}},
 		"[defaults]\nsandbox = true\n[[agents]]\nname = \"a\"\nstart_command = \"cat\"\n":                                  {Enabled: true},
 		"[defaults]\nsandbox = true\n[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nsandbox = false\n":                 {},
 		"[defaults]\nsandbox = { write = [\"/w\"] }\n[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nsandbox = true\n":  {Enabled: true, Write: []string{"/w"}},
@@ -54,14 +55,29 @@ func TestSandboxForms(t *testing.T) {
 	}
 }
 
+// What is not there is not granted, and that is told.
+func TestSandboxMissing(t *testing.T) {
+	ws, err := loadText(t, "den.toml", "[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nsandbox = { read = [\".\", \"nope\"], write = [\"/no/where\"] }\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Join(ws.Warnings, "\n")
+	if len(ws.Warnings) != 2 || !strings.Contains(told, "/nope is not there") || !strings.Contains(told, "sandbox.write /no/where is not there") {
+		t.Errorf("%q", told)
+	}
+}
+
 func TestSandboxProblems(t *testing.T) {
 	for keys, want := range map[string]string{
-		"sandbox = \"yes\"":                 "'enabled' must be true or false",
-		"sandbox = []":                      "must be a table",
-		"sandbox = { raed = [] }":           "unknown key 'raed'",
-		"sandbox = { read = [\"/\"] }":      "name what it needs",
-		"sandbox = true\nnetwork = \"lan\"": "'network' is 'lan'",
-		"network = \"none\"":                "needs sandbox = true",
+		"sandbox = \"yes\"":                   "'enabled' must be true or false",
+		"sandbox = []":                        "must be a table",
+		"sandbox = { raed = [] }":             "unknown key 'raed'",
+		"sandbox = { read = [\"/\"] }":        "name what it needs",
+		"sandbox = { write = [\"$HOME/b\"] }": "variables and patterns are not filled in",
+		"sandbox = { read = [\"~/no*pe\"] }":  "variables and patterns are not filled in",
+		"sandbox = { read = [\"no[pe]\"] }":   "variables and patterns are not filled in",
+		"sandbox = true\nnetwork = \"lan\"":   "'network' is 'lan'",
+		"network = \"none\"":                  "needs sandbox = true",
 		"sandbox = true\nsession_provider = \"container\"\ncontainer = { image = \"x\" }":     "is a sandbox already",
 		"network = \"none\"\nsession_provider = \"container\"\ncontainer = { image = \"x\" }": "container.network",
 	} {

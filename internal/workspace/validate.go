@@ -252,5 +252,13 @@ func missingFiles(a *Agent) []string {
 	for _, c := range a.Hints.CopyFiles {
 		check("copy_files", c.Src)
 	}
+	if a.Sandbox.Enabled { // what is not there is not granted
+		for _, path := range a.Sandbox.Read {
+			check("sandbox.read", path)
+		}
+		for _, path := range a.Sandbox.Write {
+			check("sandbox.write", path)
+		}
+	}
 	return warnings
 }
