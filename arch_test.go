@@ -184,7 +184,7 @@ var allowed = map[string][]string{
 	"internal/kernel/rotate":     {"internal/atomicfile"},
 	"internal/kernel/gitpush":    {"internal/fault", "internal/git"},
 
-	"internal/keeper":     {"internal/attention", "internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home", "internal/git"},
+	"internal/keeper":     {"internal/sandbox", "internal/attention", "internal/fault", "internal/atomicfile", "internal/filelock", "internal/rpc", "internal/home", "internal/git"},
 	"internal/controller": {"internal/fault", "internal/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {

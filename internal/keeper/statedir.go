@@ -16,6 +16,7 @@ import (
 	"den/internal/atomicfile"
 	"den/internal/fault"
 	"den/internal/filelock"
+	"den/internal/sandbox"
 )
 
 // LeaseMark names the environment variable of a keeper's pod in a cluster, and of
@@ -164,7 +165,7 @@ func (s StateDir) Save(r Record) error {
 func (s StateDir) Load() (Record, error) {
 	var r Record
 	raw, err := readOwn(s.record())
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && os.Getenv(sandbox.InsideEnv) != "" {
 		return r, noKeeper(s)
 	}
 	if err != nil {
@@ -180,5 +181,8 @@ func (s StateDir) Load() (Record, error) {
 }
 
 func noKeeper(s StateDir) error {
+	if agent := os.Getenv(sandbox.InsideEnv); agent != "" {
+		return fault.Hintf(fault.Errorf(fault.NotRunning, "the keeper of %s is not seen here: the sandbox of agent '%s' hides it", s.Config, agent), "ask outside of the sandbox")
+	}
 	return fault.Hintf(fault.Errorf(fault.NotRunning, "no keeper runs for %s", s.Config), "'den up' starts one")
 }

@@ -22,6 +22,9 @@ var common = []string{
 // separated by commas: it gets these, too.
 const EnvNames = "DEN_SANDBOX_ENV"
 
+// InsideEnv is a variable that names the agent to whoever runs in its sandbox.
+const InsideEnv = "DEN_SANDBOX"
+
 // environ keeps the variables that a policy names. The last of a name wins, as
 // in a program.
 func (p Policy) environ(all []string) []string {
@@ -52,6 +55,18 @@ func (p Policy) environ(all []string) []string {
 	return env
 }
 
+// Chosen are the variables of an environment that names stand for; see
+// Policy.Env.
+func Chosen(all, names []string) map[string]string {
+	chosen := map[string]string{}
+	for _, entry := range all {
+		if name, value, ok := strings.Cut(entry, "="); ok && named(name, names) {
+			chosen[name] = value
+		}
+	}
+	return chosen
+}
+
 func named(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(pattern string) bool {
 		begin, any := strings.CutSuffix(pattern, "*")
@@ -63,9 +78,9 @@ func named(name string, list []string) bool {
 // directories in the place of the machine's, it names them.
 func (p Policy) own() map[string]string {
 	if p.Held.Hides() {
-		return map[string]string{"TMPDIR": "/tmp"}
+		return map[string]string{"TMPDIR": "/tmp", InsideEnv: p.Agent}
 	}
-	env := map[string]string{"TMPDIR": p.tmp()}
+	env := map[string]string{"TMPDIR": p.tmp(), InsideEnv: p.Agent}
 	if p.Home != "" {
 		env["HOME"] = p.home()
 	}
