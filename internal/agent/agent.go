@@ -14,6 +14,7 @@ import (
 	"den/internal/conversation/screen"
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/sandbox"
 )
 
 // Keys of what is kept beside a session.
@@ -57,6 +58,8 @@ type Confiner interface {
 	// Prepare is called once a start, before the first of them, and returns
 	// what holds the sandbox.
 	Prepare(ctx context.Context) (string, error)
+	// Started is called when the session is there.
+	Started() error
 	// Wrap returns the command that becomes argv in the sandbox.
 	Wrap(argv []string) []string
 	// Explain says which words of a program come from the sandbox, and why.
@@ -230,7 +233,8 @@ func (m *Managed) environ(ctx context.Context) (map[string]string, error) {
 		m.values, m.known = values, values
 		m.mu.Unlock()
 	}
-	env := maps.Clone(values)
+	env := sandbox.Chosen(os.Environ(), m.config.SandboxEnv)
+	maps.Copy(env, values)
 	env[NameEnv] = m.name
 	env["DEN_WORKSPACE"] = m.workspaceFile
 	env["DEN_WORKSPACE_NAME"] = m.workspace

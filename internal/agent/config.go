@@ -35,6 +35,9 @@ type SessionConfig struct {
 
 	StartupTimeout time.Duration // of each step; 0 means a minute
 	Sandboxed      bool
+	// SandboxEnv names variables of the keeper that an agent in a sandbox gets,
+	// besides those that every session inherits.
+	SandboxEnv []string
 
 	// FingerprintExtra is what else makes the agent another one.
 	FingerprintExtra map[string]string
@@ -65,6 +68,7 @@ func ConfigOf(workspaceName, session string, a *workspace.Agent) (SessionConfig,
 		extra["worktree"] = "true"
 	}
 	if a.Sandbox.Enabled {
+		c.SandboxEnv = a.Sandbox.Env
 		data, err := json.Marshal([]any{a.Sandbox, a.Network, a.State})
 		if err != nil {
 			return c, fmt.Errorf("agent '%s': %w", a.Name, err)

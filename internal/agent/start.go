@@ -175,7 +175,11 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		c.Argv = m.confined(c.Argv, c.Env)
 	}
 	c.Meta = map[string]string{MetaLife: ident.New(m.clock()), MetaStarting: m.Fingerprint().String()} // see resume.go
-	return note, Done, m.provider.Start(ctx, m.session, c)
+	err = m.provider.Start(ctx, m.session, c)
+	if err == nil && m.confine != nil {
+		err = m.confine.Started()
+	}
+	return note, Done, err
 }
 
 // prepareSource adds to a start what the source of the agent's state needs,

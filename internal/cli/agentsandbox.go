@@ -57,14 +57,18 @@ func (a *app) policyOf(ctx context.Context, file, name string) (sandbox.Policy, 
 			return sandbox.Policy{}, err
 		}
 		for _, s := range ps.Agents {
-			if (s.Name == name || strings.HasSuffix(s.Name, "/"+name)) && s.SandboxDir != "" {
-				dir = s.SandboxDir
+			if s.Name != name && !strings.HasSuffix(s.Name, "/"+name) {
+				continue
 			}
+			if s.SandboxDir == "" { // it may have had one
+				return sandbox.Policy{}, fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' has no sandbox", s.Name), "sandbox = true gives it one, at its next start")
+			}
+			dir = s.SandboxDir
 		}
 	}
 	policy, err := sandbox.Load(dir)
 	if fault.KindOf(err) == fault.NotFound {
-		err = fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' was never started in a sandbox", name), "sandbox = true gives it one, at its next start")
+		err = fault.Hintf(fault.Errorf(fault.NotFound, "agent '%s' was never started in a sandbox", name), "sandbox = true gives it one, at its next start; 'den agent explain %s' prints what would hold it", name)
 	}
 	return policy, err
 }

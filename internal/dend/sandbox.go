@@ -36,8 +36,14 @@ func (c confined) Prepare(context.Context) (string, error) {
 	if err := os.MkdirAll(c.policy.WorkDir, 0o755); err != nil { // commands before the start run in it, too
 		return "", fault.Errorf(fault.Storage, "make its directory: %w", err)
 	}
+	if err := c.policy.Begin(); err != nil {
+		return "", err
+	}
 	return strings.Join(c.policy.Held.Tell(c.policy), "\n"), c.policy.Prepare()
 }
+
+// Started lets what is refused be told again.
+func (c confined) Started() error { return c.policy.Begun() }
 
 // Wrap is the command that becomes argv in the sandbox.
 func (c confined) Wrap(argv []string) []string { return c.policy.Wrap(c.den, argv) }
@@ -73,11 +79,19 @@ func (d *daemon) tellDenials(name, key string, p *sandbox.Policy, peek func(cont
 func (d *daemon) lookForDenials(ctx context.Context, name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), also string) {
 	ctx, cancel := context.WithTimeout(ctx, denialLimit)
 	defer cancel()
+	life, ok := p.Living()
+	if !ok {
+		return
+	}
 	text, err := peek(ctx, denialLines)
 	if err != nil {
 		return // its end is told by others
 	}
-	fresh, err := p.Note(p.Denials(text+"\n"+also, d.environ))
+	held, err := sandbox.Load(p.Private) // what it was started with: the file may say something else by now
+	if err != nil {
+		return // it was not started yet
+	}
+	fresh, err := held.Note(life, held.Denials(text+"\n"+also, d.environ))
 	if err != nil {
 		log.Printf("agent '%s': keep what its sandbox refused: %v", name, err)
 	}

@@ -9,7 +9,8 @@ func (h *Harness) noteDenials(output string) {
 	if p == nil {
 		return
 	}
-	fresh, err := p.Note(p.Denials(output, os.Environ()))
+	life, _ := p.Living() // this process is of one life
+	fresh, err := p.Note(life, p.Denials(output, os.Environ()))
 	if err != nil {
 		h.logf("keep what the sandbox refused: %v", err)
 	}

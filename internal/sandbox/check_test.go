@@ -98,15 +98,20 @@ func TestDenials(t *testing.T) {
 	}
 }
 
-// What was refused is kept once, until the next start.
+// What was refused is kept once, until the next start; what is still shown of
+// the life before is not of this one.
 func TestNote(t *testing.T) {
 	p, _ := policyHere(t)
 	p.Protect = nil
 	if err := p.Prepare(); err != nil {
 		t.Fatal(err)
 	}
+	life, ok := p.Living()
+	if !ok {
+		t.Fatal("it does not live")
+	}
 	for i, want := range []int{2, 1, 0} {
-		fresh, err := p.Note([][]string{{"a", "b"}, {"b", "c"}, {"c", "a"}}[i])
+		fresh, err := p.Note(life, [][]string{{"a", "b"}, {"b", "c"}, {"c", "a"}}[i])
 		if err != nil || len(fresh) != want {
 			t.Errorf("%d: %q, %v", i, fresh, err)
 		}
@@ -114,8 +119,20 @@ func TestNote(t *testing.T) {
 	if got := sandbox.Noted(p.Private); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("%q", got)
 	}
-	if err := p.Prepare(); err != nil || len(sandbox.Noted(p.Private)) != 0 {
-		t.Errorf("after a start: %q, %v", sandbox.Noted(p.Private), err)
+	none := func(when string, err error) {
+		t.Helper()
+		if fresh, noteErr := p.Note(life, []string{"old"}); err != nil || noteErr != nil || len(fresh) > 0 || len(sandbox.Noted(p.Private)) != 0 {
+			t.Errorf("%s: %q, %q, %v, %v", when, fresh, sandbox.Noted(p.Private), err, noteErr)
+		}
+	}
+	none("when a start begins", p.Begin())
+	none("when another does", p.Begin())
+	if _, ok := p.Living(); ok {
+		t.Error("it lives while it is started")
+	}
+	none("when it has begun", p.Begun())
+	if now, ok := p.Living(); !ok || now == life {
+		t.Errorf("it lives: %v, %v as %v", ok, now, life)
 	}
 }
 

@@ -87,9 +87,6 @@ func (p Policy) Prepare() error {
 		return err
 	}
 	err := os.RemoveAll(p.tmp())
-	if err == nil {
-		err = os.RemoveAll(notedFile(p.Private))
-	}
 	if err != nil {
 		return fault.Errorf(fault.Storage, "sandbox of agent '%s': empty its /tmp: %w", p.Agent, err)
 	}
