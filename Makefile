@@ -107,7 +107,7 @@ load: build ## 50 agents, 20 people in five channels and in private, 5,000 menti
 .PHONY: attack
 attack: setup build ## try every known attack on den again, and print what each got; needs root for those of another user
 	$(GO) run ./scripts/attack -write
-	DEN_TEST_BIN=$(CURDIR)/bin DEN_TEST_REQUIRE=1 $(GO) run ./scripts/attack
+	DEN_TEST_BIN=$(CURDIR)/bin DEN_TEST_REQUIRE=1 DEN_TEST_PODMAN=1 $(GO) run ./scripts/attack
 
 .PHONY: test-podman
 test-podman: setup ## in containers of podman: shell marks, agents that talk, agents that move, and agents that sleep and wake

@@ -247,6 +247,37 @@ func TestKernelInAContainerOfOthers(t *testing.T) {
 	if got, want := b.git("--git-dir="+remote, "rev-parse", "main"), b.git("rev-parse", "main"); got != want {
 		t.Errorf("the remote has %s, want %s", got, want)
 	}
+
+	// A hook turns the repository into a partial clone whose commit is missing:
+	// git would ask the remote for it, by a program that the configuration names.
+	escaped := filepath.Join(dir, "escaped")
+	b.put("system/hooks/post-tick/90-escape", `#!/bin/sh
+cd "$(dirname "$0")/../../../.git" || exit
+echo 1111111111111111111111111111111111111111 >refs/heads/main
+cat >config <<END
+[core]
+	repositoryformatversion = 1
+[extensions]
+	partialClone = evil
+[remote "evil"]
+	url = .
+	promisor = true
+	uploadpack = "(id; hostname) >`+escaped+`; true"
+END
+`)
+	if out := b.do("kernel", "tick", "scout", "-j"); !strings.Contains(out, `"tick":114,"status":"normal"`) {
+		t.Error(out)
+	}
+	if config := b.read(".git/config"); !strings.Contains(config, "promisor") {
+		t.Errorf("the hook did not run: the configuration is\n%s", config)
+	}
+	if who, err := os.ReadFile(escaped); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a program of the container's ran on this machine: %s (%v)", who, err)
+	}
+	logs := b.do("kernel", "logs", "scout")
+	if _, second, _ := strings.Cut(logs, "git push: pushed: main"); !strings.Contains(second, "git push: ") {
+		t.Errorf("the log does not tell of the push:\n%s", logs)
+	}
 	b.do("kernel", "remove", "scout")
 }
 
