@@ -161,6 +161,7 @@ func TestPolicyHook(t *testing.T) {
 		"bypass": {"rm x": "deny", "make all": "allow", "git push x": "ask", "touch x": "allow", "ls": "allow", "echo x > .claude/settings.json": "ask"},
 	} {
 		t.Run(approval, func(t *testing.T) {
+			t.Parallel()
 			h := startHooked(t, approval)
 			line := h.line(t)
 			for command, decision := range want {
