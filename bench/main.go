@@ -35,6 +35,7 @@ var suites = []struct {
 	{"baseline", baselines},
 	{"many", many},
 	{"agents", agents},
+	{"policy", policies},
 	{"sandbox", sandboxes},
 	{"render", renders},
 	{"dashboard", dashboards},
