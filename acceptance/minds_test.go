@@ -55,13 +55,14 @@ var mindScenarios = []struct {
 	{"quota", (*mindTrial).quota},
 	{"auth", (*mindTrial).auth},
 	{"context-full", (*mindTrial).contextFull},
+	{"ruled", (*mindTrial).ruled},
 	{"approved", (*mindTrial).approved},
 	{"denied", (*mindTrial).denied},
 	{"expired", (*mindTrial).expired},
 }
 
 func runMind(t *testing.T, b mindBackend) {
-	m := newMindTrial(t, b, mindSettings{})
+	m := newMindTrial(t, b, mindSettings{more: ruledByFile})
 	t.Logf("%s %s", b.name, b.version(t, m.agentHome))
 	if b.loses != "" {
 		t.Logf("that a session is resumed is not demanded of %s: %s", b.name, b.loses)
@@ -243,9 +244,41 @@ func (m *mindTrial) decided(id, state string) {
 	})
 }
 
+// ruledByFile are the rules of the scenario "ruled".
+const ruledByFile = `permissions = [
+	{ outcome = "deny", command = "touch forbidden", why = "nobody makes that" },
+	{ outcome = "allow", command = "touch permitted" },
+]
+`
+
+// ruled: what a rule denies is not done, what a rule allows is, and nobody is
+// asked for either.
+func (m *mindTrial) ruled() {
+	m.t.Helper()
+	m.mention("task:use:forbidden")
+	m.answered("#general", m.backend.afterDenial("forbidden"))
+	m.mention("task:use:permitted")
+	m.answered("#general", "tried permitted")
+	if m.made("forbidden") || !m.made("permitted") {
+		m.t.Errorf("made forbidden: %v, permitted: %v", m.made("forbidden"), m.made("permitted"))
+	}
+	audit, err := os.ReadFile(filepath.Join(m.stateDir(), "permission", "audit.jsonl"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(audit)) {
+		if strings.Contains(line, `"ask"`) {
+			m.t.Errorf("somebody was asked: %s", line)
+		}
+	}
+}
+
 func (m *mindTrial) approved() {
 	m.t.Helper()
 	id := m.asksOwner("approved")
+	if waits := m.do("attention"); !strings.Contains(waits, "touch approved") {
+		m.t.Errorf("'den attention' lists %s", waits)
+	}
 	m.mention("approve %s", id)
 	m.answered("#general", "tried approved")
 	m.decided(id, "approved")
@@ -269,7 +302,7 @@ func (m *mindTrial) denied() {
 func (m *mindTrial) expired() {
 	m.t.Helper()
 	before := m.harness()
-	m.configure(mindSettings{expiry: "1s"})
+	m.configure(mindSettings{more: ruledByFile, expiry: "1s"})
 	m.do("reload")
 	m.until("the agent is started again", func() bool { return m.harness() != before })
 	id := m.asksOwner("expired")
