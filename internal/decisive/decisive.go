@@ -68,6 +68,103 @@ func (s Set) Decides(dir, file string) (Reason, bool) {
 	return Reason{Names: namesOf(rows), Why: "taken by " + rows[0].reader}, true
 }
 
+// Ends reports whether a file may decide something whose path ends with these
+// names, and whose beginning is not known. They may have globs.
+func (s Set) Ends(tail []string) (Reason, bool) {
+	for _, own := range s.own {
+		if slices.ContainsFunc(own.names, func(name string) bool { return Ends(name, tail) }) {
+			return Reason{Own: own.Role, Why: "the workspace reads it: " + own.Role}, true
+		}
+	}
+	names := foldAll(tail)
+	for at := range names {
+		for _, r := range rows {
+			// A glob before the last name stands for a directory, and these have dots.
+			below := len(names)-at > len(r.names) && !strings.HasPrefix(r.name, ".") && !strings.Contains(r.name, "/")
+			if len(names)-at >= len(r.names) && meetAll(r.names, names[at:]) && !below {
+				return Reason{Names: []string{r.name}, Why: "taken by " + r.reader}, true
+			}
+		}
+	}
+	return Reason{}, false
+}
+
+// Holds reports whether a directory, once it is there, may have files in it that
+// decide something because of its name or its place, and says why.
+func (s Set) Holds(dir, file string) (why string, found bool) {
+	file = fold(file)
+	for _, own := range s.own {
+		if slices.ContainsFunc(own.names, func(name string) bool { return isBelow(file, name) }) {
+			return "the workspace reads it: " + own.Role, true
+		}
+	}
+	if base := fold(dir); isBelow(base, file) {
+		file = file[len(base):]
+	}
+	names := strings.Split(file, "/")
+	for _, r := range rows {
+		for n := 1; n < len(r.names) && n <= len(names); n++ {
+			if (row{names: r.names[:n]}).matches(names[len(names)-n:]) {
+				return "taken by " + r.reader, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Ends reports whether a path may be, or be above, one that ends with these
+// names, which may have globs.
+func Ends(file string, tail []string) bool {
+	names := strings.Split(strings.Trim(fold(file), "/"), "/")
+	tail = foldAll(tail)
+	for n := min(len(names), len(tail)); n > 0; n-- {
+		if last := names[len(names)-n:]; meetAll(last, tail) {
+			return true
+		}
+	}
+	return false
+}
+
+func foldAll(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = fold(name)
+	}
+	return all
+}
+
+// meetAll reports whether the first names of a path may be these.
+func meetAll(names, path []string) bool {
+	for i, name := range names {
+		if !meet(name, path[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// meet reports whether one name may match both globs, of '*' and '?'.
+func meet(a, b string) bool {
+	reached := make([]bool, len(b)+1) // the rest of a meets b from here on
+	for i := len(a); i >= 0; i-- {
+		next := make([]bool, len(b)+1)
+		for j := len(b); j >= 0; j-- {
+			switch {
+			case i < len(a) && a[i] == '*':
+				next[j] = reached[j] || j < len(b) && next[j+1]
+			case j < len(b) && b[j] == '*':
+				next[j] = next[j+1] || i < len(a) && reached[j]
+			case i == len(a) || j == len(b):
+				next[j] = i == len(a) && j == len(b)
+			default:
+				next[j] = (a[i] == b[j] || a[i] == '?' || b[j] == '?') && reached[j+1]
+			}
+		}
+		reached = next
+	}
+	return reached[0]
+}
+
 // Find returns the first file of the workspace of which is says yes.
 func (s Set) Find(is func(path string) bool) (File, bool) {
 	for _, own := range s.own {
@@ -95,13 +192,14 @@ type row struct {
 	names        []string
 }
 
-// literal are the rows by their first name, patterned those that begin with a
-// pattern.
-var literal, patterned = func() (map[string][]row, []row) {
-	literal, patterned := map[string][]row{}, []row(nil)
+// rows are all names of the table, literal those that begin with a plain name,
+// by that name, patterned the others.
+var rows, literal, patterned = func() (rows []row, literal map[string][]row, patterned []row) {
+	literal = map[string][]row{}
 	for _, g := range Groups {
 		for _, name := range g.Names {
 			r := row{name: name, reader: g.Reader, names: strings.Split(fold(name), "/")}
+			rows = append(rows, r)
 			if strings.Contains(r.names[0], "*") {
 				patterned = append(patterned, r)
 			} else {
@@ -109,7 +207,7 @@ var literal, patterned = func() (map[string][]row, []row) {
 			}
 		}
 	}
-	return literal, patterned
+	return rows, literal, patterned
 }()
 
 func byName(file string) []row {

@@ -17,6 +17,11 @@ const maxParts = 24
 func (p places) argument(u *use, base string, w commandline.Word) {
 	if w.Dynamic {
 		u.unknownArgs = true
+		files, known := p.stands(base, w.Text, w.Unknown)
+		u.maybe = append(u.maybe, files...)
+		if !known {
+			u.unknown = append(u.unknown, w)
+		}
 		return
 	}
 	text := w.Text

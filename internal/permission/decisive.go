@@ -42,8 +42,11 @@ func (p *Policy) decisiveFiles() (decisive.Set, error) {
 // what is allowed. A rule that allows holds for such a file only if it has its
 // name, and for a file of the workspace never.
 func (p *Policy) decisive(u use, known func() (decisive.Set, error)) string {
-	files := p.places.changes(u)
-	if len(files) == 0 {
+	if why := p.opaque(u); why != "" {
+		return why
+	}
+	files, trees := p.places.changes(u), p.places.trees(u)
+	if len(files) == 0 && len(trees) == 0 {
 		return ""
 	}
 	set, err := known()
@@ -56,23 +59,91 @@ func (p *Policy) decisive(u use, known func() (decisive.Set, error)) string {
 			return fmt.Sprintf("'%s' decides what runs or what is allowed (%s)", t.given, reason.Why)
 		}
 	}
+	for _, t := range trees {
+		if why, found := set.Holds(p.places.dir, t.real); found && !p.named(u, t, nil) {
+			return fmt.Sprintf("'%s' may hold what decides what runs or what is allowed (%s)", t.given, why)
+		}
+	}
 	return ""
+}
+
+// opaque says why it is not known which files a use changes, "" if it is: then
+// it may be one that decides.
+func (p *Policy) opaque(u use) string {
+	if u.command == nil {
+		if u.kind == Edit && len(u.unknown) > 0 {
+			return "it is not known before it runs which file it writes, and that may be one that decides what runs or what is allowed"
+		}
+		return ""
+	}
+	w, known := writerOf(*u.command)
+	if !known {
+		return ""
+	}
+	args := u.command.Args()
+	if w.contents != nil && w.contents(p.places, args) && !p.spelled(u) {
+		return "it is not known which files it makes, and one may be such that decides what runs or what is allowed"
+	}
+	for _, word := range w.files(args) {
+		if slices.Contains(u.unknown, word) {
+			return fmt.Sprintf("'%s' is not known before it runs, and may be a file that decides what runs or what is allowed", word.Text)
+		}
+	}
+	return ""
+}
+
+// spelled reports whether a rule that allows a command has all of its words.
+func (p *Policy) spelled(u use) bool {
+	return slices.ContainsFunc(p.rules, func(r rule) bool {
+		return r.Outcome == Allow && r.allows(u, p.places) && !slices.ContainsFunc(r.command, func(g glob) bool { return !g.literal() })
+	})
+}
+
+// trees are the directories that a command moves, links or removes with all that
+// they hold. The one that it puts something into is none of them.
+func (p places) trees(u use) []target {
+	if u.command == nil {
+		return nil
+	}
+	w, _ := writerOf(*u.command)
+	removes := slices.Contains(removers, strings.ToLower(path.Base(u.command.Name().Text)))
+	if !w.moves && !removes {
+		return nil
+	}
+	files := slices.Concat(u.args, u.maybe)
+	into := ""
+	if args := u.command.Args(); w.moves && len(args) > 0 && !hasOption(args, "T", "--no-target-directory") {
+		into = args[len(args)-1].Text
+		if hasOption(args, "t", "--target-directory") {
+			into = valueOf(args, "-t", "--target-directory").Text
+		}
+	}
+	var all []target
+	if w.moves {
+		all = p.placed(files)
+	}
+	for _, t := range files {
+		if t.given != into || !p.exists(t.real) {
+			all = append(all, t)
+		}
+	}
+	return slices.DeleteFunc(all, func(t target) bool { return t.tail != nil || strings.HasPrefix(t.given, "-") })
 }
 
 // changes are the files that a use may change. Of a command that is not known to
 // only read they are all that it names.
 func (p places) changes(u use) []target {
 	switch {
-	case u.file != nil && u.kind == Read:
+	case u.kind == Read:
 		return nil
 	case u.file != nil:
 		return []target{*u.file}
 	case u.command == nil:
-		return u.args
-	case p.risk(u) == "":
+		return slices.Concat(u.args, u.maybe)
+	case p.risk(u) == "" || onlyReads(*u.command):
 		return nil
 	}
-	files := slices.Concat(u.args, u.parts)
+	files := slices.Concat(u.args, u.parts, u.maybe)
 	if u.forbidOnly { // what it runs is judged by itself
 		inner := map[string]bool{}
 		for _, c := range u.command.Runs {
@@ -99,7 +170,11 @@ func (p places) placed(args []target) []target {
 	var all []target
 	for _, dir := range dirs {
 		for _, file := range args {
-			if name := path.Base(file.lexical); dir.known() && file.lexical != dir.lexical && name != "/" {
+			name := path.Base(file.lexical)
+			if file.tail != nil {
+				name = "" // the end of its name is judged
+			}
+			if dir.known() && file.lexical != dir.lexical && name != "/" && name != "" {
 				all = append(all, p.resolve(dir.real, name))
 			}
 		}
@@ -109,6 +184,9 @@ func (p places) placed(args []target) []target {
 
 // decides asks for a file by all of its names.
 func (p places) decides(set decisive.Set, t target) (decisive.Reason, bool) {
+	if t.tail != nil {
+		return set.Ends(t.tail)
+	}
 	for _, file := range slices.Compact([]string{t.real, t.lexical}) {
 		if reason, found := set.Decides(p.dir, file); found {
 			return reason, true

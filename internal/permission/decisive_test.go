@@ -274,3 +274,56 @@ func TestCheckKnowsDecisiveFiles(t *testing.T) {
 		}
 	}
 }
+
+// A command that may write a word that is not known before it runs may write a
+// file that decides, unless the word cannot be one; and what it makes without
+// naming it may be one, too.
+func TestUnknownWordsMayDecide(t *testing.T) {
+	ways := map[string][]permission.Rule{"rules": generous, "bypass": nil}
+	for way, rules := range ways {
+		g := newGround(t, ".", append([]permission.Rule{allowCommand("tar *"), allowCommand("unzip *"), allowCommand("rsync *"), allowCommand("patch *"), allowCommand("git *"), allowCommand("echo *")}, rules...)...)
+		for _, file := range []string{"den.toml", "src/a.go", "src/b.go", "src/c.txt", ".git/config", ".github/workflows/ci.yml", "evil/x", "keep/state/rules.json"} {
+			g.write(t, filepath.Join(g.dir, file))
+		}
+		settings := permission.Settings{Dir: g.dir, Home: filepath.Join(g.root, "home"), Bypass: way == "bypass", Protected: []string{g.root + "/keep/state"},
+			Workspace: func() ([]decisive.File, error) { return g.own, nil }}
+		if way != "bypass" {
+			settings.Rules = append(settings.Rules, g.policy.Rules()...)
+		}
+		p, err := permission.NewPolicy(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, lines := range map[permission.Outcome][]string{
+			permission.Ask: {
+				"sed -i s/a/b/ den.tom?", "sed -i s/a/b/ d*", "sed -i s/a/b/ *", "sed -i s/a/b/ ./*", "sed -i s/a/b/ [d]en.toml", "sed -i s/a/b/ [!x]en.toml", "sed -i s/a/b/ [[:alpha:]]en.toml",
+				"sed -i s/a/b/ {den,x}.toml", "sed -i s/a/b/ den.{toml,x}", "sed -i s/a/b/ .g*/config", "sed -i s/a/b/ **/*.toml", "sed -i s/a/b/ .github/*/ci.yml", "sed -i s/a/b/ prompts/*.md", "sed -i s/a/b/ */role.md",
+				"sed -i s/a/b/ $PWD/den.toml", `sed -i s/a/b/ "$PWD/den.toml"`, "sed -i s/a/b/ ${PWD}/DEN.toml", "sed -i s/a/b/ $HOME/.bashrc", "sed -i s/a/b/ ~/.bashrc", "sed -i s/a/b/ ~+/den.toml", "sed -i s/a/b/ ~root/.profile", "sed -i s/a/b/ ~ana/*/.ssh/config",
+				"sed -i s/a/b/ $PWD/prompts/role.md", "sed -i s/a/b/ $PWD/*/role.md", "sed -i s/a/b/ $PWD/.g?t/config", "sed -i s/a/b/ .git/$NAME.txt", "sed -i s/a/b/ $X.toml",
+				"sed -i s/a/b/ $X", `sed -i s/a/b/ "$X"`, "sed -i s/a/b/ src/$X", "sed -i s/a/b/ $(echo den.toml)", `sed -i s/a/b/ "$(echo .git)/config"`, "sed -i s/a/b/ `cat list`", "sed -i -e s/a/b/ $X", "sed --in-place s/a/b/ $X",
+				`X="den.toml b"; sed -i s/a/b/ $X/a.go`, `X=.git; sed -i s/a/b/ "$X/config"`, `for f in den.toml; do sed -i s/a/b/ "$f.go"; done`, `sh -c 'sed -i s/a/b/ "$1"' sh den.toml`, `true .git; sed -i s/a/b/ "$_/config"`, `cd "$X" && sed -i s/a/b/ *.toml`,
+				"echo den.toml | xargs sed -i s/a/b/", "find . -name den.toml -exec sed -i s/a/b/ {} +",
+				"echo x > den.tom*", `echo x > "$F"`, "echo x > $PWD/den.toml", `echo x >> "$(echo den.toml)"`, "echo x > ~+/den.toml", "echo x >| $F",
+				"tee $F", "cp evil/x $F", `cp evil/x "$F"`, "mv evil/x $F", "ln -sf evil/x $F", "dd if=evil/x of=$F", "cp evil/* d*", "rm d*", "rm -rf $PWD/.git", "timeout 5 tee $F",
+				"cp -r evil/. .", "cp -a evil/. .", "cp -rT evil .", "cp -R . ../other", "rsync -a evil/ .", "rsync -a evil/ ./", "tar xf a.tar", "tar -xf a.tar -C src", "tar --extract -f a.tar", "unzip a.zip", "unzip -o a.zip -d .", "patch -p1 < a.patch", "git apply a.patch", "git am a.patch",
+				"cp -r evil/.github .", "mv evil/.github .", "mv evil .config", "mv prompts old", "rm -rf prompts", "rm -rf .", "ln -s evil .forgejo",
+			},
+			permission.Allow: {
+				"sed -i s/a/b/ src/*.go", "sed -i s/a/b/ src/?.txt", "sed -i s/a/b/ src/*", "sed -i s/a/b/ src/{a,b}.go", "sed -i s/a/b/ $PWD/src/a.go", `sed -i s/a/b/ "$PWD/src/a.go"`, "sed -i s/a/b/ $X.go", "sed -i s/a/b/ **/*.go", "sed -i s/a/b/ */a.go", "sed -i s/a/b/ *.[ch]",
+				`sed -i "s/$A/$B/" src/a.go`, `sed -i -e "s/$A/$B/" src/a.go`, "sed -n $X p", "rm src/*", "rm -rf src", "cat *", "cat $X", "echo $X *", "cp src/*.go evil/", "cp evil/x src", "cp -r evil src", "mv src/a.go .", "cp -t . src/a.go",
+				"cp $PWD/src/a.go evil", "tee src/$X.go", "tar tf a.tar", "tar cf a.tar src", "unzip -l a.zip", "patch --dry-run -p1", "tar xf a.tar -C /tmp/other", "rsync -a src/ host:src/",
+			},
+			permission.Deny: {"sed -i s/a/b/ keep/state/*", "sed -i s/a/b/ k*p/st?te/rules.json", "sed -i s/a/b/ $PWD/keep/state/rules.json", "cp evil/x ${PWD}/keep/state/rules.json", "rm k*/st*/*"},
+		} {
+			for _, line := range lines {
+				outcome, why := p.Decide(run(line))
+				if way == "rules" && want == permission.Allow && outcome == permission.Ask && !strings.Contains(why, "decides what runs") {
+					continue // no rule covers it
+				}
+				if outcome != want {
+					t.Errorf("%s: %q: %s (%s), want %s", way, line, outcome, why, want)
+				}
+			}
+		}
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"den/internal/permission/commandline"
 )
 
 // harmless is a command that changes nothing, as long as it gets the options
@@ -99,6 +101,12 @@ func (p places) risk(u use) string {
 		return ""
 	}
 	return p.argsOutside(u, full)
+}
+
+// onlyReads reports a command that writes no file, whatever its arguments become.
+func onlyReads(c commandline.Command) bool {
+	_, known := harmlessCommands[c.Name().Text]
+	return known && len(c.Assigns()) == 0
 }
 
 func (h harmless) permits(option string) bool {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"den/internal/decisive"
 )
 
 const maxLinks = 64 // on the way to a file; more are a loop
@@ -18,6 +20,9 @@ type target struct {
 	// finds the file, with every symbolic link followed. Both are "" where it
 	// is not known.
 	lexical, real string
+	// tail is how the path ends, in globs, of a file whose directory is not
+	// known; or nil.
+	tail []string
 }
 
 func (t target) known() bool { return t.real != "" }
@@ -32,6 +37,9 @@ type places struct {
 	// itself for a repository, whose configuration can run code.
 	repository bool
 	askEdits   bool // see Settings
+	// Of the line that is read: loose is that its variables may have any value,
+	// adrift that it is not known where its commands run.
+	loose, adrift bool
 }
 
 func newPlaces(s Settings) places {
@@ -166,6 +174,9 @@ func (p pathPattern) matchExactly(t target) bool {
 // matchGenerously is for rules that forbid: the file as it is written and
 // where it is, in any case, and everything below a directory that matches.
 func (p pathPattern) matchGenerously(t target) bool {
+	if t.tail != nil {
+		return decisive.Ends(path.Join(p.base, path.Join(p.names...)), t.tail)
+	}
 	for _, file := range []string{t.lexical, t.real} {
 		rel, ok := inside(strings.ToLower(p.base), strings.ToLower(file))
 		if !ok {

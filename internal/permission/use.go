@@ -31,6 +31,10 @@ type use struct {
 	args, parts []target
 	globs       []string
 	unknownArgs bool
+	// maybe are the files that words may stand for which are not known before
+	// it runs, unknown those words of which nothing is known.
+	maybe   []target
+	unknown []commandline.Word
 	// elsewhere is that a command may not run in the agent's directory itself.
 	elsewhere bool
 }
@@ -155,6 +159,7 @@ func (p places) commandUses(r Request) []use {
 		to, known := destination(moves)
 		if !known {
 			problem("it is not known which directory it changes to")
+			p.adrift = true
 		}
 		if dir := p.resolve(base, to).real; dir != base {
 			bases = append(bases, dir)
@@ -163,6 +168,7 @@ func (p places) commandUses(r Request) []use {
 			problem("its shell may stay in another directory, and the agent does not tell in which one it runs the next command; write (cd DIR && …)")
 		}
 	}
+	p.loose = len(line.Problems) > 0 || len(bases) > 1 || p.adrift || setsVariables(line.Commands) || strings.ContainsAny(base, " \t\n*?[")
 	for _, c := range line.Commands {
 		all = append(all, p.commandUse(c, bases, false)...)
 	}
@@ -198,7 +204,11 @@ func (p places) redirection(f commandline.File, bases []string) []use {
 	}
 	switch {
 	case f.Dynamic:
-		return []use{{kind: kind, what: fmt.Sprintf("%s %s", kind, f.Path), problem: "the file of a redirection is not known before it runs"}}
+		u := use{kind: kind, what: fmt.Sprintf("%s %s", kind, f.Path), problem: "the file of a redirection is not known before it runs"}
+		for _, base := range bases {
+			p.argument(&u, base, commandline.Word{Text: f.Path, Dynamic: true, Unknown: f.Unknown})
+		}
+		return []use{u}
 	case slices.Contains(devices, f.Path):
 		return nil
 	}
@@ -207,6 +217,11 @@ func (p places) redirection(f commandline.File, bases []string) []use {
 		all = append(all, p.fileUse(kind, base, f.Path))
 	}
 	return all
+}
+
+// setsVariables reports whether a command in a line sets a variable.
+func setsVariables(commands []commandline.Command) bool {
+	return slices.ContainsFunc(commands, func(c commandline.Command) bool { return len(c.Assigns()) > 0 || setsVariables(c.Runs) })
 }
 
 // directoryChanges returns the commands that change the shell's directory.

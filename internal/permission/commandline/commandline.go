@@ -61,14 +61,26 @@ type Word struct {
 	// Dynamic is that the shell replaces it by what is not known here, perhaps
 	// by many words or none: variables, substitutions, globs, braces.
 	Dynamic bool
+	// Unknown is of a dynamic word that nothing is known of what it becomes. Of
+	// another one Text is what it becomes, with globs, with "~" at its beginning
+	// and with Hole in the place of variables and braces.
+	Unknown bool
 	Assign  bool // NAME=value before the command's name
 }
+
+// Hole stands for what is not known in the text of a dynamic word, and Pipe for
+// the name of a pipe to a command.
+const (
+	Hole = "$…"
+	Pipe = "<(…)"
+)
 
 // File is the target of a redirection.
 type File struct {
 	Path    string
 	Write   bool
 	Dynamic bool
+	Unknown bool // see Word
 }
 
 // oddContinuation finds ends of lines that shells and the parser read in
@@ -184,7 +196,7 @@ func (r *reader) file(d *syntax.Redirect) {
 	if (d.Op == syntax.DplIn || d.Op == syntax.DplOut) && isDescriptor(w) {
 		return
 	}
-	r.line.Files = append(r.line.Files, File{Path: w.Text, Dynamic: w.Dynamic, Write: d.Op != syntax.RdrIn && d.Op != syntax.DplIn})
+	r.line.Files = append(r.line.Files, File{Path: w.Text, Dynamic: w.Dynamic, Unknown: w.Unknown, Write: d.Op != syntax.RdrIn && d.Op != syntax.DplIn})
 }
 
 // isDescriptor reports that a word after >& or <& names a descriptor and no

@@ -92,7 +92,9 @@ func (r *reader) find(c *Command, args []Word) {
 		}
 		inner := slices.Clone(args[i+1 : end])
 		for j := range inner {
-			inner[j].Dynamic = inner[j].Dynamic || strings.Contains(inner[j].Text, "{}")
+			if strings.Contains(inner[j].Text, "{}") {
+				inner[j].Dynamic, inner[j].Unknown = true, true
+			}
 		}
 		r.depth++
 		c.Runs = append(c.Runs, r.command(inner))

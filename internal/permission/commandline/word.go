@@ -1,6 +1,8 @@
 package commandline
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -12,9 +14,6 @@ func readWord(w *syntax.Word) Word {
 	if w.Lit() == "[" {
 		return Word{Text: "["} // the command; a glob has a ']' too
 	}
-	if hasBraces(w) {
-		return Word{Text: "{…}", Dynamic: true}
-	}
 	var text strings.Builder
 	out := Word{}
 	for i, part := range w.Parts {
@@ -24,9 +23,35 @@ func readWord(w *syntax.Word) Word {
 		s, known := readPart(part)
 		text.WriteString(s)
 		out.Dynamic = out.Dynamic || !known
+		out.Unknown = out.Unknown || !isPlain(part)
 	}
 	out.Text = text.String()
+	if hasBraces(w) {
+		before, rest, _ := strings.Cut(out.Text, "{")
+		out.Dynamic, out.Text = true, before+Hole+rest[strings.LastIndex(rest, "}")+1:]
+		if !strings.Contains(rest, "}") {
+			out.Unknown = true
+		}
+	}
 	return out
+}
+
+// isPlain reports that a part is text, or a variable with a name: those have
+// the values that the shell was started with, unless the line sets any. What a
+// substitution prints, and arguments of a shell, may be whatever its author
+// wants, and any number of words.
+func isPlain(part syntax.WordPart) bool {
+	switch p := part.(type) {
+	case *syntax.Lit, *syntax.ProcSubst:
+		return true
+	case *syntax.SglQuoted:
+		return !p.Dollar
+	case *syntax.DblQuoted:
+		return !p.Dollar && !slices.ContainsFunc(p.Parts, func(in syntax.WordPart) bool { return !isPlain(in) })
+	case *syntax.ParamExp:
+		return p.Param != nil && syntax.ValidName(p.Param.Value) && reflect.DeepEqual(p, &syntax.ParamExp{Dollar: p.Dollar, Rbrace: p.Rbrace, Short: p.Short, Param: p.Param})
+	}
+	return false
 }
 
 // hasBraces reports that a shell may expand braces in a word, {a,b} or {1..3},
@@ -63,7 +88,10 @@ func readPart(part syntax.WordPart) (text string, known bool) {
 	case *syntax.DblQuoted:
 		return readQuoted(p)
 	}
-	return "$…", false
+	if _, ok := part.(*syntax.ProcSubst); ok {
+		return Pipe, false
+	}
+	return Hole, false
 }
 
 // unescape reads text outside quotes. An unescaped glob is not known.
@@ -92,7 +120,7 @@ func readQuoted(q *syntax.DblQuoted) (text string, known bool) {
 	for _, part := range q.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
-			b.WriteString("$…")
+			b.WriteString(Hole)
 			known = false
 			continue
 		}

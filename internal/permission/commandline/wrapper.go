@@ -156,7 +156,7 @@ func (r *reader) unwrap(c *Command, name string, w wrapper, args []Word) {
 		markAssigns(inner[len(c.Assigns()):])
 	}
 	if w.more {
-		inner = append(inner, Word{Text: "…", Dynamic: true})
+		inner = append(inner, Word{Text: "…", Dynamic: true, Unknown: true})
 	}
 	r.depth++
 	defer func() { r.depth-- }()
