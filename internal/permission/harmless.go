@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -65,6 +66,9 @@ func (p places) risk(u use) string {
 	if len(u.command.Assigns()) > 0 {
 		return "it sets variables, which can change what commands do"
 	}
+	if u.command.Leaves {
+		return "it goes on in a session of its own, or prints to a file"
+	}
 	words := u.command.Args()
 	full := name.Text
 	if full == "git" {
@@ -86,6 +90,8 @@ func (p places) risk(u use) string {
 	}
 	for _, w := range words {
 		switch {
+		case w.Globs && known.anyWords && !p.globsInside(u, w):
+			return fmt.Sprintf("'%s' may tell names of files outside the agent's directory", full)
 		case w.Dynamic && known.anyWords:
 		case w.Dynamic:
 			return fmt.Sprintf("an argument of '%s' is not known before it runs", full)
@@ -101,6 +107,17 @@ func (p places) risk(u use) string {
 		return ""
 	}
 	return p.argsOutside(u, full)
+}
+
+// globsInside reports a glob that finds names in the agent's directory alone: it
+// is known where it looks, and it looks through no links.
+func (p places) globsInside(u use, w commandline.Word) bool {
+	dir, name := path.Split(w.Text)
+	if w.Unknown || u.elsewhere || strings.ContainsAny(dir, "*?[") || strings.Contains(w.Text, commandline.Hole) || name == "**" {
+		return false
+	}
+	_, ok := inside(p.dir, p.resolve(p.dir, dir+".").real)
+	return ok
 }
 
 // onlyReads reports a command that writes no file, whatever its arguments become.

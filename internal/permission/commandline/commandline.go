@@ -42,6 +42,9 @@ type Command struct {
 	// Inner is that it runs in a shell within the line's, whose directory and
 	// variables end with it.
 	Inner bool
+	// Leaves is that what runs it lets it go on in its own session, or keeps
+	// what it prints in a file, as setsid and nohup do.
+	Leaves bool
 }
 
 // Relation is how a command and those that it runs belong together.
@@ -65,7 +68,9 @@ type Word struct {
 	// another one Text is what it becomes, with globs, with "~" at its beginning
 	// and with Hole in the place of variables and braces.
 	Unknown bool
-	Assign  bool // NAME=value before the command's name
+	// Globs is that it has a glob outside quotes, or may become one.
+	Globs  bool
+	Assign bool // NAME=value before the command's name
 }
 
 // Hole stands for what is not known in the text of a dynamic word, and Pipe for

@@ -24,6 +24,7 @@ func readWord(w *syntax.Word) Word {
 		text.WriteString(s)
 		out.Dynamic = out.Dynamic || !known
 		out.Unknown = out.Unknown || !isPlain(part)
+		out.Globs = out.Globs || mayGlob(part)
 	}
 	out.Text = text.String()
 	if hasBraces(w) {
@@ -34,6 +35,48 @@ func readWord(w *syntax.Word) Word {
 		}
 	}
 	return out
+}
+
+// mayGlob reports a part outside quotes in which a shell looks for globs: what
+// a substitution prints, too, unless that cannot have any.
+func mayGlob(part syntax.WordPart) bool {
+	switch p := part.(type) {
+	case *syntax.Lit:
+		_, plain := unescape(p.Value)
+		return !plain
+	case *syntax.ParamExp:
+		return p.Exp != nil && p.Exp.Word != nil && !isLiteralName(p.Exp.Word)
+	case *syntax.CmdSubst:
+		return !printsName(p)
+	}
+	return false
+}
+
+// isLiteralName reports a word without globs and expansions.
+func isLiteralName(w *syntax.Word) bool {
+	return len(w.Parts) == 0 || w.Lit() != "" && !strings.ContainsAny(w.Lit(), "*?[")
+}
+
+// printers print names and numbers alone, in which there are no globs.
+var printers = []string{"pwd", "date", "whoami", "id", "uname", "nproc", "seq"}
+
+// printsName reports a substitution by one of the printers, with plain words.
+func printsName(s *syntax.CmdSubst) bool {
+	if len(s.Stmts) != 1 || len(s.Stmts[0].Redirs) > 0 {
+		return false
+	}
+	call, ok := s.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 || len(call.Assigns) > 0 {
+		return false
+	}
+	var words []string
+	for _, w := range call.Args {
+		if w.Lit() == "" || strings.ContainsAny(w.Lit(), `*?[\\`) {
+			return false
+		}
+		words = append(words, w.Lit())
+	}
+	return slices.Contains(printers, words[0]) || len(words) > 1 && words[0] == "git" && words[1] == "rev-parse"
 }
 
 // isPlain reports that a part is text, or a variable with a name: those have

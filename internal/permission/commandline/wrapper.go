@@ -14,6 +14,7 @@ type wrapper struct {
 	skip   int      // arguments between the options and the command
 	more   bool     // it adds arguments that are not known
 	assign bool     // NAME=value may stand before the command
+	leaves bool     // see Command
 	how    Relation
 }
 
@@ -22,8 +23,8 @@ type wrapper struct {
 var wrappers = map[string]wrapper{
 	"env":     {flags: "i0v", values: "u", long: []string{"ignore-environment"}, assign: true, how: Wraps},
 	"nice":    {values: "n", how: Wraps},
-	"nohup":   {how: Wraps},
-	"setsid":  {flags: "cfw", how: Wraps},
+	"nohup":   {leaves: true, how: Wraps},
+	"setsid":  {flags: "cfw", leaves: true, how: Wraps},
 	"time":    {flags: "pv", how: Wraps},
 	"timeout": {flags: "fv", values: "ks", long: []string{"foreground", "preserve-status", "verbose"}, skip: 1, how: Wraps},
 	"command": {flags: "p", how: Wraps},
@@ -161,6 +162,16 @@ func (r *reader) unwrap(c *Command, name string, w wrapper, args []Word) {
 	r.depth++
 	defer func() { r.depth-- }()
 	c.How, c.Runs = w.how, []Command{r.command(inner)}
+	if w.leaves || c.Leaves {
+		leave(c.Runs)
+	}
+}
+
+func leave(commands []Command) {
+	for i := range commands {
+		commands[i].Leaves = true
+		leave(commands[i].Runs)
+	}
 }
 
 // markAssigns marks the words of the form NAME=value at the beginning.

@@ -36,6 +36,7 @@ func TestHarmIsSeen(t *testing.T) {
 		{name: "file that is read", line: "cat sub/secret", seen: func(d jail.Did) bool {
 			return slices.Equal(d.Read, []string{jail.Outside + "/secret"}) && len(d.Changed) == 0
 		}},
+		{name: "names that are read", line: "sleep 0.1; echo ../outside/*", seen: func(d jail.Did) bool { return slices.Equal(d.Read, []string{jail.Outside}) && len(d.Changed) == 0 }},
 		{name: "connection", line: "exec 3<>/dev/tcp/127.0.0.1/7", shells: []string{"bash"}, seen: func(d jail.Did) bool { return d.Reached == 1 }},
 		{name: "datagram", line: "echo > /dev/udp/127.0.0.1/7", shells: []string{"bash"}, seen: func(d jail.Did) bool { return d.Reached == 1 }},
 		{name: "code in arithmetic", line: "true 'a[$(pwn)]'; echo $((_))", shells: []string{"bash"}, seen: called},

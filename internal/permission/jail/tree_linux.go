@@ -87,6 +87,9 @@ type marks map[string]mark
 type mark struct {
 	change
 	access syscall.Timespec
+	// seen is the time of the last access to a directory when it was marked:
+	// that is one itself.
+	seen syscall.Timespec
 }
 
 type change struct {
@@ -115,6 +118,14 @@ func marksOf(dirs []string) (marks, error) {
 			return nil, err
 		}
 	}
+	if m, ok := all[Outside]; ok {
+		var st syscall.Stat_t
+		if err := syscall.Lstat(Outside, &st); err != nil {
+			return nil, err
+		}
+		m.seen = st.Atim
+		all[Outside] = m
+	}
 	return all, nil
 }
 
@@ -135,13 +146,17 @@ func (m marks) changed(now marks) []string {
 	return all
 }
 
-// read are the regular files below a directory that were read.
+// read are the regular files below a directory that were read, and the directory
+// itself, if its names were.
 func (m marks) read(now marks, dir string) []string {
 	var all []string
 	for path, was := range m {
 		if is := now[path]; is.access != was.access && is.mode&syscall.S_IFMT == syscall.S_IFREG && strings.HasPrefix(path, dir+"/") {
 			all = append(all, path)
 		}
+	}
+	if was, is := m[dir], now[dir]; is.access != was.seen && is.inode == was.inode {
+		all = append(all, dir)
 	}
 	slices.Sort(all)
 	return all

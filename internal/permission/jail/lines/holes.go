@@ -29,12 +29,15 @@ var Holes = []string{
 	"ls >!new.txt", "echo a >>! .env", "printf -v PATH .; ls", "read PATH <<< .; ls", "git --exec-path=. status", "git -c core.fsmonitor=pwn status", "cd sub && git log", "command -v -p pwn", "command -pv ls", "$(< a.txt)", "git branch +x", "ls >& '$(pwn)'", "ls >& '.g\\it/config'", "cat <& '$(pwn)'", "ls >& new.txt", "command -v ls &> new.txt pwn", "command -v &>/dev/null pwn", "ls &>> new.txt pwn", "git --bare status", "date 0101",
 	// Where a here-document ends, and what printf reads before its format.
 	"cat <<E\n\\\nE\npwn\nE", "cat <<EOF\na\nE\\\nOF\npwn\nEOF", "echo $(cat <<'EOF')EOF\npwn\nEOF", "cat <<'E' | cat\n$(pwn)\nE", "printf '\\u0025d' 'path[$(pwn)]'", "printf '%s\\U00000025d' x 'path[$(pwn)]'",
+	// The names of files in other places, and what goes on behind the line.
+	"echo /home/outside/*", "echo ../outside/*", "echo ~/outside/*", "echo out/*", "echo */*", "echo **/*", "echo $HOME/*", "echo \"$HOME\"/outside/*", "echo $(echo '/home/outside/*')", "echo `echo '/home/outside/*'`", "echo ${v:-/home/outside/*}", "basename /home/outside/*", ": ../outside/?*", "echo $(cat a.txt)", "(cd sub && echo ../*)",
+	"nohup ls", "setsid -f sleep 1", "setsid sleep 1", "timeout 5 nohup ls", "nohup sh -c 'ls; pwd'",
 	"while cd sub; do cat d.txt; done", "(cd sub/.. && cat a.txt)",
 }
 
 // Plain are lines that harm nobody and are near to those that do.
 var Plain = []string{
-	"echo $(< a.txt)", "echo \"`echo \\\"$(pwd)\\\"`\"", "echo `echo \\`pwd\\``", "echo =pwn", "wait x", "wait %1",
+	"echo \"$(< a.txt)\"", "echo \"`echo \\\"$(pwd)\\\"`\"", "echo \"`echo \\`pwd\\``\"", "echo `pwd` $(git rev-parse HEAD) $(date +%s)", "echo *.txt", "echo sub/*", "echo =pwn", "wait x", "wait %1",
 	"[ -e a.txt ] && cat a.txt", "[ 1 -ne 2 ]", "test 3 -gt 2 && echo more", "[[ -f a.txt ]] && wc -l a.txt", "[[ $x = a* ]] || echo other", "printf '%s\\n' a b", "echo $((1+2)) \"$HOME\" ${x:-none} ${#x}", "echo \"cost: 5$\"", "grep \"txt$\" a.txt", "case $x in a*) ls;; *) pwd;; esac", "ls > list.txt 2>&1", "ls -l &> list.txt", "ls &>/dev/null && pwd",
 	"type -a ls", "which -a ls", "command -v ls", "seq 1 3", "date +%s", "sleep 0 & wait", "cat a.txt | grep -n a | wc -l", "git diff --stat && git log --oneline -n 3", "git show HEAD:a.txt", "git status -s", "git diff a.txt", "git --no-pager diff", "git branch --list", "git log -p", "git show", "grep -rn pwn .", "du -sh .", "basename /a/b", "exec ls", "timeout 5 ls", "echo a | xargs echo", "bash -lc 'ls; pwd'", "if test -e a.txt; then cat a.txt; fi",
 }

@@ -29,7 +29,7 @@ func (g Generator) one(n int) bool { return g.IntN(n) == 0 }
 
 // Line writes a line.
 func (g Generator) Line() string {
-	switch g.IntN(10) {
+	switch g.IntN(15) {
 	case 0:
 		return g.mutate(g.pick(Holes...))
 	case 1:
@@ -38,6 +38,12 @@ func (g Generator) Line() string {
 		return g.pick(Plain...) + g.joint() + g.list(0)
 	case 3:
 		return g.mutate(g.pick(Plain...))
+	case 4, 7:
+		return g.family(1)
+	case 5:
+		return g.mutate(g.family(1))
+	case 6:
+		return g.pick(Plain...) + g.joint() + g.family(1)
 	}
 	return g.list(g.IntN(3))
 }
