@@ -68,7 +68,7 @@ func (w *worker) start(ctx context.Context, d decision) {
 	}
 	now := w.c.clock()
 	switch {
-	case fault.KindOf(err) == fault.Busy:
+	case fault.KindOf(err) == fault.Busy && w.mayRun(ctx, sub):
 		// It runs already: the next look adopts it.
 		w.remember((*memory).begunAnew)
 		return
@@ -90,6 +90,15 @@ func (w *worker) start(ctx context.Context, d decision) {
 		}
 	}
 	w.event(keeper.EventStarted, d.why, detail)
+}
+
+// mayRun reports whether the agent runs, or nobody knows. What else was busy, as
+// a branch, is the start's failure.
+func (w *worker) mayRun(ctx context.Context, sub Subject) bool {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	running, err := sub.Running(ctx)
+	return running || err != nil
 }
 
 func (w *worker) startFailed(err error, now, begun time.Time) {

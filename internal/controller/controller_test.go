@@ -123,9 +123,17 @@ func TestAnEndByThePlaceIsNoFailure(t *testing.T) {
 	}
 }
 
+// Of whatever kind the failure is: also where something else than the agent is
+// busy, as the branch of its worktree.
 func TestCrashLoopIsQuarantinedAndRecovers(t *testing.T) {
+	for _, kind := range []fault.Kind{fault.Usage, fault.Busy, fault.NotFound, fault.Denied} {
+		t.Run(string(kind), func(t *testing.T) { crashLoop(t, kind) })
+	}
+}
+
+func crashLoop(t *testing.T, kind fault.Kind) {
 	dir, p := t.TempDir(), newPlace()
-	p.fail = fault.Errorf(fault.Usage, "no such command")
+	p.fail = fault.Errorf(kind, "no such command")
 	slow := member(p, "a", "1")
 	slow.Policy.Quarantine, slow.Policy.QuarantineMax = time.Hour, time.Hour
 	c, end := keep(t, dir, p, slow)
