@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"internal/fault":      {"internal/plainjson"},
 	"internal/ident":      {"internal/fault"},
 	"internal/atomicfile": {},
-	"internal/sandbox":    {"internal/fault", "internal/atomicfile"},
+	"internal/sandbox":    {"internal/fault", "internal/atomicfile", "internal/git"},
 	"internal/filelock":   {},
 	"internal/attention":  {},
 	"internal/journal":    {"internal/fault", "internal/atomicfile"},

@@ -45,6 +45,20 @@ func trackedIn(top, file string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return index{name: filepath.ToSlash(rel)}.in(top)
+}
+
+// Submodules lists the directories of a working tree in which its index has
+// another repository. It is read without git, as by Tracked. Of a split index
+// these may be more than there are.
+func Submodules(top string) ([]string, error) {
+	var all []string
+	_, err := index{links: &all}.in(top)
+	return all, err
+}
+
+// in searches the index of a working tree.
+func (ix index) in(top string) (bool, error) {
 	r, err := At(top)
 	if err != nil {
 		return false, err
@@ -57,7 +71,7 @@ func trackedIn(top, file string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ix := index{hash: map[string]int{"sha1": 20, "sha256": 32}[format], name: filepath.ToSlash(rel), fold: isTrue(c.Last("core.ignorecase"))}
+	ix.hash, ix.fold = map[string]int{"sha1": 20, "sha256": 32}[format], isTrue(c.Last("core.ignorecase"))
 	found, err := ix.search(r.Dir, "index", true)
 	if err != nil {
 		return false, fault.Errorf(fault.KindOf(err), "read the git index of %s: %w", top, err)
@@ -65,11 +79,12 @@ func trackedIn(top, file string) (bool, error) {
 	return found, nil
 }
 
-// index searches an index for a name.
+// index searches an index for a name, and collects other repositories.
 type index struct {
-	hash int // how many bytes the name of an object has
-	name string
-	fold bool // upper and lower case are the same
+	hash  int // how many bytes the name of an object has
+	name  string
+	fold  bool      // upper and lower case are the same
+	links *[]string // where other repositories are; or nil
 }
 
 var (
@@ -138,6 +153,10 @@ func (ix index) entries(raw []byte, version, count int) (found bool, rest []byte
 		}
 		raw = raw[at:]
 		switch {
+		case ix.links != nil:
+			if mode == 0o160000 && len(name) > 0 { // without a name, it takes another's place in a split index
+				*ix.links = append(*ix.links, string(name))
+			}
 		case ix.same(string(name)):
 			found = true
 		case mode == 0o40000 && strings.HasPrefix(ix.name, string(name)): // a directory of which nothing is checked out

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,7 +40,7 @@ func TestIndexIsReadAsGitReadsIt(t *testing.T) {
 		{"threads", false, [][]string{{"config", "index.threads", "2"}, {"config", "feature.manyFiles", "true"}}},
 		{"sparse", true, [][]string{{"sparse-checkout", "set", "--cone", "--sparse-index", "b"}}},
 	}
-	unsure, crashed, seen := 0, 0, map[string]int{}
+	unsure, crashed, added, seen := 0, 0, 0, map[string]int{}
 	for seed := range rounds {
 		r := rand.New(rand.NewPCG(uint64(seed), 2))
 		init := []string(nil)
@@ -86,6 +87,18 @@ func TestIndexIsReadAsGitReadsIt(t *testing.T) {
 				cmd.Run() // Best effort: it may not be tracked.
 			}
 		}
+		var modules []string
+		for _, name := range []string{"module", "a/b/module"} {
+			cmd := exec.Command("git", "update-index", "--add", "--cacheinfo", fmt.Sprintf("160000,%s,%s", w.run(w.repo, "rev-parse", "HEAD"), name))
+			cmd.Dir, cmd.Env = top, w.env
+			if r.IntN(2) == 0 && cmd.Run() == nil { // it may have crashed before
+				modules = append(modules, name)
+				added++
+			}
+		}
+		if got, err := git.Submodules(top); err != nil || slices.ContainsFunc(modules, func(name string) bool { return !slices.Contains(got, name) }) || len(got) > len(modules) {
+			t.Errorf("seed %d: submodules %q, %v; want %q\nafter %s", seed, got, err, modules, strings.Join(trail, "\n      "))
+		}
 		raw, err := os.ReadFile(w.run(top, "rev-parse", "--path-format=absolute", "--git-path", "index"))
 		if err != nil {
 			t.Fatal(err)
@@ -121,6 +134,9 @@ func TestIndexIsReadAsGitReadsIt(t *testing.T) {
 	t.Logf("%d of %d were not known; forms: %s", unsure, rounds*(len(names)+5), fmt.Sprintf("%q", fmt.Sprint(seen)))
 	if len(seen) < 7 && !testing.Short() {
 		t.Errorf("not all forms were made: %v", seen)
+	}
+	if added < rounds/2 {
+		t.Errorf("%d submodules were made", added)
 	}
 	if crashed > rounds/20 {
 		t.Errorf("git could not list the index %d times", crashed)

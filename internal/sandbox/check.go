@@ -10,6 +10,7 @@ type Verdict struct {
 	By    string `json:"by,omitempty"` // the grant, or why there is none
 
 	Protected bool `json:"protected,omitempty"` // nothing grants that it is written
+	protector string
 	hidden    bool
 }
 
@@ -34,13 +35,14 @@ func (p Policy) Check(path, program string, environ []string) Verdict {
 			return Verdict{Path: path, hidden: true, By: "den's own files are hidden (" + dir + ")"}
 		}
 	}
-	protect, keep := p.protected()
+	protect, keep, _ := p.protected() // where that is not known, the agent does not start
 	if p.Held.Hides() {
 		protect = append(protect, keep...)
 	}
 	for _, name := range protect {
 		if within(real, realPath(name)) {
-			v.Write, v.Protected, v.By = false, true, "it is protected: it decides what runs outside of the sandbox ("+filepath.Clean(name)+")"
+			v.Write, v.Protected, v.protector = false, true, filepath.Clean(name)
+			v.By = "it is protected: it decides what runs outside of the sandbox (" + v.protector + ")"
 		}
 	}
 	if !v.Read && !v.Protected && v.private(p, real) {

@@ -29,9 +29,10 @@ var forms = sync.OnceValue(func() []form {
 		return form{regexp.MustCompile(line), regexp.MustCompile(`^(?:` + writes + `)$`), regexp.MustCompile(`^(?:` + reads + `)$`)}
 	}
 	return []form{
-		// cat: PATH: reason; sh: 1: cannot create PATH: reason; touch: cannot touch 'PATH': reason
-		compile(begin+`(?P<verb>[\w.+/-]+: (?:(?:line )?\d+: )?(?:(?:cannot|can't) [a-z ]+ )?)`+path+`(?: for reading)?: `+reason+`$`,
-			`(?:\S*/)?(?:tee|sed|dd): |.*(?:cannot|can't) (?:touch|remove|create|make|overwrite|change|set|unlink).*`,
+		// cat: PATH: reason; sh: 1: cannot create PATH: reason; touch: cannot touch 'PATH': reason;
+		// fatal: Unable to create 'PATH': reason; error: could not lock config file PATH: reason
+		compile(begin+`(?P<verb>[\w.+/-]+: (?:(?:line )?\d+: )?(?:(?:cannot|can't|could not|[Uu]nable to) [a-z ]+ )?)`+path+`(?: for reading)?: `+reason+`$`,
+			`(?:\S*/)?(?:tee|sed|dd): |.*(?:cannot|can't|could not|[Uu]nable to) (?:touch|remove|create|make|overwrite|change|set|unlink|lock).*`,
 			`(?:\S*/)?(?:cat|head|tail|less|more|grep|wc|cmp|diff|sort|sha256sum|md5sum|file|find|du): |.*(?:cannot|can't) (?:access|stat|read|open directory).*`),
 		// zsh: permission denied: PATH
 		compile(begin+`(?P<verb>zsh): `+reason+`: `+path+`$`, `-`, `-`),
@@ -129,6 +130,8 @@ func (p Policy) explain(r refusal, environ []string) string {
 		return "it may not use " + v.Path + ": " + v.By
 	case !r.writes && !v.Read && there:
 		return "it may not read " + v.Path + ": sandbox = { read = [\"" + v.Path + "\"] } grants it"
+	case v.Protected && filepath.Base(v.protector) == ".git":
+		return "it may not write " + v.Path + ": " + v.By + "; worktree = true lets it commit, or, where nobody else uses git, sandbox = { write = [\"" + v.protector + "\"] }"
 	case v.Protected:
 		return "it may not write " + v.Path + ": " + v.By
 	}

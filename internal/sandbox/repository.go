@@ -3,16 +3,17 @@ package sandbox
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"den/internal/git"
 )
 
-// What git writes for a commit in a worktree: the rest of the repository is
-// only read. Its configuration and its hooks are run by whoever uses git there.
+// gitWrites is what git writes for a commit in a worktree, besides the
+// worktree's own part: nothing there says what runs. Everything else in a git
+// directory is only read, whatever it is called: git looks for what it runs by
+// many names, and a directory in which files can be made takes any name.
 var gitWrites = []string{"objects", "refs", "logs"}
-
-// gitRuns is what git runs, or what says where that is. A name with a slash at
-// its end is a directory.
-var gitRuns = []string{"config", "config.worktree", "hooks/", "info/", "modules/"}
 
 // repositories grants what git needs of the repository in which the agent works.
 func (g *granter) repositories() {
@@ -23,39 +24,67 @@ func (g *granter) repositories() {
 		}
 		g.add(t.common, false, "its repository")
 	}
-	if dir := ownRepository(g.p.WorkDir); dir != "" && !g.inWritten(dir) {
-		g.add(dir, true, "its repository") // above its directory; see runsByGit
+	if top := ownRepository(g.p.WorkDir); top != "" && !g.inWritten(top+"/.git") {
+		g.add(top+"/.git", false, "its repository") // above its directory
 	}
 }
 
-// runsByGit is what must stay as it is in the repositories that the agent
-// writes.
-func (p Policy) runsByGit() (protect, keep []string) {
-	if dir := ownRepository(p.WorkDir); dir != "" {
-		for _, name := range gitRuns {
-			protect = append(protect, filepath.Join(dir, name)+slash(name))
+// runsByGit is what must stay as it is in the repositories in which the agent
+// writes, so that git runs nothing of it there.
+func (p Policy) runsByGit() (protect, keep []string, err error) {
+	for _, dir := range p.writable() {
+		name := filepath.Join(dir, ".git")
+		switch info, err := os.Lstat(name); {
+		case err != nil || slices.Contains(p.Write, name): // it is missing, or granted by its name
+		case info.Mode().IsRegular():
+			keep = append(keep, name)
+		default:
+			protect = append(protect, name)
 		}
+		modules, err := p.modules(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		protect = append(protect, modules...)
 	}
 	for _, t := range p.trees() {
-		keep = append(keep, t.file, filepath.Join(t.gitDir, "commondir"), filepath.Join(t.gitDir, "gitdir"), filepath.Join(t.gitDir, "config.worktree"))
+		keep = append(keep, filepath.Join(t.gitDir, "commondir"), filepath.Join(t.gitDir, "gitdir"), filepath.Join(t.gitDir, "config.worktree"))
 	}
-	return protect, keep
+	return protect, keep, nil
 }
 
-func slash(name string) string {
-	if strings.HasSuffix(name, "/") {
-		return "/"
+// modules is where the submodules in dir have their repositories: git goes on
+// in there. Of one that is not checked out, it is the whole directory.
+func (p Policy) modules(dir string) ([]string, error) {
+	top := ownRepository(dir)
+	if top == "" || slices.Contains(p.Write, filepath.Join(top, ".git")) {
+		return nil, nil
 	}
-	return ""
+	names, err := git.Submodules(top)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, name := range names {
+		path := filepath.Join(top, name)
+		switch _, err := os.Lstat(filepath.Join(path, ".git")); {
+		case !within(path, dir):
+		case err == nil:
+			all = append(all, filepath.Join(path, ".git"))
+		default:
+			all = append(all, path+"/")
+		}
+	}
+	return all, nil
 }
 
-// ownRepository is the .git directory that git would use in dir, "" for none.
+// ownRepository is the directory around dir, or dir, that has a git directory
+// of its own, "" for none.
 func ownRepository(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
-		git := filepath.Join(dir, ".git")
-		if info, err := os.Lstat(git); err == nil {
+		if info, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			if info.IsDir() {
-				return git
+				return dir
 			}
 			return ""
 		}
@@ -67,7 +96,6 @@ func ownRepository(dir string) string {
 
 // A tree is a git worktree of a repository that lies elsewhere.
 type tree struct {
-	file   string // .git in the worktree
 	gitDir string // of the worktree alone
 	common string // of the whole repository
 }
@@ -103,7 +131,7 @@ func linkedTree(dir string) (tree, bool) {
 	if filepath.Base(filepath.Dir(gitDir)) != "worktrees" || realPath(back) != realPath(file) {
 		return tree{}, false
 	}
-	return tree{file: file, gitDir: gitDir, common: filepath.Dir(filepath.Dir(gitDir))}, true
+	return tree{gitDir: gitDir, common: filepath.Dir(filepath.Dir(gitDir))}, true
 }
 
 // readLine is the first line of a small file, "" where there is none.
@@ -121,7 +149,7 @@ func readLine(file string) string {
 
 // protected is everything that must stay as it is: what the policy says, and
 // what git runs.
-func (p Policy) protected() (protect, keep []string) {
-	protect, keep = p.runsByGit()
-	return append(protect, p.Protect...), append(keep, p.Keep...)
+func (p Policy) protected() (protect, keep []string, err error) {
+	protect, keep, err = p.runsByGit()
+	return append(protect, p.Protect...), append(keep, p.Keep...), err
 }

@@ -242,8 +242,11 @@ func fdPath(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 // protect mounts what must stay as it is over itself. The directories on the way
 // are mounted over themselves, too: what is a mount cannot be moved away.
 func (b *builder) protect() error {
-	protect, keep := b.p.protected()
-	for _, path := range append(protect, keep...) {
+	protect, keep, err := b.p.protected()
+	if err != nil {
+		return err
+	}
+	for _, path := range withTargets(append(protect, keep...)) {
 		dir := strings.HasSuffix(path, "/")
 		path = filepath.Clean(path)
 		around, ok := b.made[path]
@@ -258,6 +261,22 @@ func (b *builder) protect() error {
 		}
 	}
 	return nil
+}
+
+// withTargets adds where paths lead: of what is granted by a link, that is
+// mounted.
+func withTargets(paths []string) []string {
+	var all []string
+	for _, path := range paths {
+		all = append(all, path)
+		if real := realPath(path); real != filepath.Clean(path) {
+			if strings.HasSuffix(path, "/") {
+				real += "/"
+			}
+			all = append(all, real)
+		}
+	}
+	return all
 }
 
 func (b *builder) protectOne(around grant, path string, dir bool) error {

@@ -49,10 +49,13 @@ func (s Support) Enough(p Policy) error {
 	case p.Network == NetworkLoopback && !s.Hides():
 		return refuse("network = \"none\" and \"any\" need none", "a network with nothing but its own loopback needs a network namespace, which cannot be made here (%s)", s.Why)
 	}
+	protect, _, err := p.protected()
+	if err != nil {
+		return refuse("give it worktree = true or another dir", "what decides what git runs in its repository is not known: %w", err)
+	}
 	if s.Hides() {
 		return nil
 	}
-	protect, _ := p.protected()
 	for _, path := range append(protect, p.Hide...) {
 		if by := coveredBy(path, p.writable()); by != "" {
 			return refuse("give it worktree = true or another dir", "it may write %s, where %s lies, which decides what runs: without a mount namespace (%s) that cannot be protected", by, path, s.Why)
@@ -80,7 +83,7 @@ func (s Support) Tell(p Policy) []string {
 			open = append(open, "abstract unix sockets")
 		}
 	}
-	if _, keep := p.protected(); !s.Hides() && len(keep) > 0 {
+	if _, keep, _ := p.protected(); !s.Hides() && len(keep) > 0 {
 		open = append(open, "changes of "+strings.Join(keep, ", "))
 	}
 	if !s.Hides() && s.Landlock < abiSockets {

@@ -130,7 +130,21 @@ func TestProtectedFilesInItsOwnDirectory(t *testing.T) {
 					t.Errorf("%s: %s became %q, %v (%s)", script, kept, after, err, out)
 				}
 			}
-			if got, err := w.run("ls -A .den; cat .den/state.json || echo ok > free && git add free && git commit -qm free && git log --format=%s -1"); !strings.HasSuffix(got, "free") || strings.Contains(got, secret) {
+			const commit = "ls -A .den; cat .den/state.json; git commit -q --allow-empty -m free; git log --format=%s -1; git config den.x y"
+			got, err := w.run(commit)
+			if !strings.Contains(got, "\na\n") || strings.Contains(got, secret) {
+				t.Errorf("%q, %v", got, err)
+			}
+			// It is told why it cannot commit, and what to write.
+			told := strings.Join(w.policy.Denials(got, nil), "\n")
+			for _, name := range []string{"index.lock", "config"} {
+				want := fmt.Sprintf(`it may not write %s: it is protected: it decides what runs outside of the sandbox (%[2]s); worktree = true lets it commit, or, where nobody else uses git, sandbox = { write = ["%[2]s"] }`, w.at("repo/.git/"+name), w.at("repo/.git"))
+				if !strings.Contains(told, want) {
+					t.Errorf("%s; want %s; it said %s", told, want, got)
+				}
+			}
+			w.policy.Write = append(w.policy.Write, w.at("repo/.git")) // the person says so
+			if got, err = w.run(commit); !strings.HasSuffix(got, "free") || strings.Contains(got, secret) {
 				t.Errorf("%q, %v", got, err)
 			}
 		})
