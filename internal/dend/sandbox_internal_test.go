@@ -1,0 +1,30 @@
+package dend
+
+import (
+	"slices"
+	"testing"
+
+	"den/internal/harness"
+	"den/internal/runner/acp"
+	"den/internal/runner/local"
+	"den/internal/sandbox"
+)
+
+// den, which is in no sandbox, reads and writes no files for an agent that is,
+// and runs its commands where the agent is. acp refuses what was not offered.
+func TestDenDoesNothingOutsideForAnAgentInASandbox(t *testing.T) {
+	wrap := func(argv []string) []string { return slices.Concat([]string{"in"}, argv) }
+	for _, sandboxed := range []bool{true, false} {
+		c, spawn := harness.Config{Agent: "a"}, local.Spawner{Mark: "m"}
+		if sandboxed {
+			c.Sandbox, spawn.Wrap = &sandbox.Policy{Agent: "a"}, wrap
+		}
+		d, err := withTerminals(t.Context(), drivers["acp"], c, spawn, []string{"DEN_HOME=" + t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files := d.(acp.Driver).Files; files == sandboxed {
+			t.Errorf("sandbox %v: files are offered: %v", sandboxed, files)
+		}
+	}
+}
