@@ -51,9 +51,10 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: joinPrompts(c.Prompt, ag.Channel.SystemPrompt), Options: ag.Channel.Options,
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
 		Quiet: harness.QuietHours{Start: ag.Channel.SleepStart, End: ag.Channel.SleepEnd}, BufferSize: ag.Channel.BufferSize,
-		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive(), ApprovalExpiry: ag.Channel.ApprovalExpiry,
+		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive(), ApprovalExpiry: ag.Channel.ApprovalExpiry,
 		Budget: limits(ag.Channel.Budget), Supervisor: supervision(ws), Webhook: harness.Webhook(ws.Webhooks), Den: d.den, Sandbox: policy,
 	}
+	approve(ag, &hc)
 	if len(hc.Channels) > 0 {
 		if hc.Server, err = d.chatOf(ws.Server, hc.Nick); err != nil {
 			return err

@@ -167,11 +167,7 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 	if err != nil {
 		return nil, err
 	}
-	s := d.screenSettings(single, rules)
-	if ag.IsMind() {
-		c := harness.Config{Dir: single.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Protected: []string{d.state.Path, d.chat.dir}}
-		s = c.Policy(dir, d.getenv("HOME"))
-	}
+	s := d.policySettings(single, rules)
 	// The keeper's list of these files is of the file that is in force; of a
 	// workspace that never was up there is none.
 	s.Workspace = func() ([]decisive.File, error) {

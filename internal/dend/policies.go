@@ -141,13 +141,17 @@ func (d *daemon) getenvOf(ag *workspace.Agent) func(string) string {
 	}
 }
 
-// screenSettings are those of the policy of an agent on a screen.
-func (d *daemon) screenSettings(ag *workspace.Agent, rules []permission.Rule) permission.Settings {
-	s := harness.Config{
-		Dir: ag.Dir, Permissions: rules, Bypass: ag.Approval == workspace.ApprovalBypass, Decisive: d.state.Decisive(),
-	}.Policy(d.state.Path, d.getenvOf(ag)("HOME"))
-	s.AskEdits = ag.Approval == workspace.ApprovalAsk
-	return s
+// policySettings are those of the policy of an agent, which its harness makes of
+// its configuration alike.
+func (d *daemon) policySettings(ag *workspace.Agent, rules []permission.Rule) permission.Settings {
+	c := harness.Config{Dir: ag.Dir, Permissions: rules, Decisive: d.state.Decisive()}
+	approve(ag, &c)
+	return c.Policy(d.state.Path, d.getenvOf(ag)("HOME"))
+}
+
+// approve puts an agent's approval into its configuration.
+func approve(ag *workspace.Agent, c *harness.Config) {
+	c.Bypass, c.AskEdits = ag.Approval == workspace.ApprovalBypass, ag.Approval == workspace.ApprovalAsk
 }
 
 // policed makes den's policy decide in an agent that runs on a screen, and returns
@@ -158,7 +162,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 	if how == "" || how == workspace.ByProtocol {
 		return nil, nil
 	}
-	s := d.screenSettings(ag, permissionRules(ag))
+	s := d.policySettings(ag, permissionRules(ag))
 	if _, err := permission.NewPolicy(s); err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}

@@ -45,7 +45,7 @@ func PermissionDir(stateDir string) string { return filepath.Join(stateDir, "per
 // directory.
 func (c Config) Policy(stateDir, home string) permission.Settings {
 	return permission.Settings{
-		Dir: c.Dir, Home: home, Rules: c.Permissions, Bypass: c.Bypass,
+		Dir: c.Dir, Home: home, Rules: c.Permissions, Bypass: c.Bypass, AskEdits: c.AskEdits,
 		Protected: append([]string{stateDir}, c.Protected...), Workspace: workspaceFiles(c.Decisive),
 	}
 }

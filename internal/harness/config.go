@@ -44,7 +44,8 @@ type Config struct {
 	Owner       string            `json:"owner,omitempty"`
 	OwnerByNick bool              `json:"owner_by_nick,omitempty"` // a nick of that name is enough
 	Permissions []permission.Rule `json:"permissions,omitempty"`
-	Bypass      bool              `json:"bypass,omitempty"` // what no rule decides is allowed; see permission.Settings
+	Bypass      bool              `json:"bypass,omitempty"`    // what no rule decides is allowed; see permission.Settings
+	AskEdits    bool              `json:"ask_edits,omitempty"` // changes of files are asked for; see permission.Settings
 	// Protected are files besides its own state that the agent must not change:
 	// they decide who decides.
 	Protected []string `json:"protected,omitempty"`

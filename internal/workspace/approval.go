@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 )
@@ -9,9 +10,9 @@ import (
 // What an agent asks a person about before it does it: the same words for every
 // vendor.
 const (
-	ApprovalAsk    = "ask"    // edits and commands, except what its program takes for harmless
+	ApprovalAsk    = "ask"    // edits and commands, except what is known to be harmless
 	ApprovalEdits  = "edits"  // commands; it edits files in its directory unasked
-	ApprovalBypass = "bypass" // nothing
+	ApprovalBypass = "bypass" // nothing but files that decide what runs
 )
 
 var approvals = []string{ApprovalAsk, ApprovalEdits, ApprovalBypass}
@@ -44,6 +45,7 @@ func (a *resolver) approval(merged *node, preset string) {
 	switch {
 	case backend != nil && backend.text != "script":
 		checkOptions(merged.get("options"), builtinModes(backend.text), name, a.report)
+		a.askByACP(merged, name)
 	case modes.none():
 		if said.origin.File != "" && said != a.tree.get("defaults").get("approval") {
 			a.report.add(said.origin, "agent '%s': 'approval' is for presets of coding agents: what this agent asks is decided by its own command line", name)
@@ -54,6 +56,20 @@ func (a *resolver) approval(merged *node, preset string) {
 	default:
 		modes.checkOwn(merged, name, a.report)
 		modes.of(said.text).lay(merged, from)
+	}
+}
+
+// askByACP has a program that den knows ask den by the Agent Client Protocol,
+// whatever its own settings allow: the policy decides then.
+func (a *resolver) askByACP(merged *node, name string) {
+	words := texts(merged.get("acp_command"))
+	if merged.get("agent").text != "acp" || len(words) == 0 {
+		return
+	}
+	program := path.Base(words[0])
+	if modes := builtinModes(program); modes.Ask != nil {
+		modes.checkOwn(merged, name, a.report)
+		(&ApprovalMode{Env: modes.Ask.Env}).lay(merged, Origin{Preset: program})
 	}
 }
 

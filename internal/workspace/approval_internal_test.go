@@ -160,6 +160,7 @@ func TestContradictionNamesTheKey(t *testing.T) {
 		"provider: shell, approval: bypass":                                   `is decided by its own command line`,
 		"agent: script, start_command: cat, approval: ask":                    `is decided by its own command line`,
 		"agent: claude, options: {permission_mode: bypassPermissions}":        `'options' has permission_mode = "bypassPermissions": write approval = "bypass" instead`,
+		"agent: acp, env: {OPENCODE_PERMISSION: '{\"*\":\"allow\"}'}":         `'env' has OPENCODE_PERMISSION: write approval = "bypass" instead`,
 		"agent: codex, options: {approval_policy: never}":                     `write approval = "bypass" instead`,
 	} {
 		_, err := loadText("/w/den.yaml", "agents: [{name: a, "+text+"}]")
@@ -204,6 +205,9 @@ func TestApprovalByProtocol(t *testing.T) {
 		a, b := &w.Agents[0], &w.Agents[1]
 		if a.Approval != ApprovalBypass || b.Approval != ApprovalAsk || len(a.Args)+len(b.Args) > 0 {
 			t.Errorf("%s: %q %q, %q %q", backend, a.Approval, b.Approval, a.Args, b.Args)
+		}
+		if env := builtinModes("opencode").Ask.Env; backend == "acp" && (a.Env.Values["OPENCODE_PERMISSION"] != env["OPENCODE_PERMISSION"] || env["OPENCODE_PERMISSION"] == "") {
+			t.Errorf("opencode is not told to ask: %v", a.Env)
 		}
 	}
 }

@@ -1,0 +1,83 @@
+package dend
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"den/internal/harness"
+	"den/internal/keeper"
+	"den/internal/permission"
+	"den/internal/workspace"
+)
+
+// Each word of `approval` means the same for an agent on a screen and for one by
+// protocol, and 'den permissions explain' says what both would be told.
+func TestApprovalMeansTheSameEverywhere(t *testing.T) {
+	requests := []permission.Request{
+		{Kind: permission.Edit, Paths: []string{"a.go"}},
+		{Kind: permission.Edit, Paths: []string{"src/a.go"}},
+		{Kind: permission.Edit, Paths: []string{"/elsewhere"}},
+		{Kind: permission.Edit, Paths: []string{"den.toml"}},
+		{Kind: permission.Read, Paths: []string{"a.go"}},
+		{Kind: permission.Execute, Command: "ls"},
+		{Kind: permission.Execute, Command: "make"},
+		{Kind: permission.Execute, Command: "echo x > y"},
+		{Kind: permission.Execute, Command: "den approvals approve x"},
+		{Kind: permission.Fetch, URL: "https://example.org"},
+	}
+	for approval, want := range map[string]string{
+		"ask":    "[ask allow ask ask allow allow ask ask deny ask]",
+		"edits":  "[allow allow ask ask allow allow ask allow deny ask]",
+		"bypass": "[allow allow allow ask allow allow allow allow deny allow]",
+	} {
+		var file string
+		for _, way := range []string{"provider = 'claude'", "agent = 'claude'", "agent = 'codex'", "agent = 'copilot'", "agent = 'acp'"} {
+			file += fmt.Sprintf("[[agents]]\nname = 'a%d'\n%s\napproval = '%s'\npermissions = [{ outcome = 'allow', kind = 'edit', path = 'src/**' }]\n", len(file), way, approval)
+		}
+		d := planned(t, file)
+		for i := range d.workspace.Agents {
+			ag := &d.workspace.Agents[i]
+			policy := decidesFor(t, d, ag)
+			var got, explained []permission.Outcome
+			for _, r := range requests {
+				outcome, _ := policy(r)
+				got = append(got, outcome)
+				said, err := d.explainPermission(d.workspace, keeper.PermissionQuestion{Agent: ag.Name, Request: keeper.ApprovalRequest{Kind: string(r.Kind), Command: r.Command, Paths: r.Paths, URL: r.URL}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var e permission.Explanation
+				if err := json.Unmarshal(said.Object, &e); err != nil {
+					t.Fatal(err)
+				}
+				explained = append(explained, e.Outcome)
+			}
+			if fmt.Sprint(got) != want || fmt.Sprint(explained) != want {
+				t.Errorf("%s of %s%s: %v, explained as %v, want %v", approval, ag.Provider, ag.Channel.Backend, got, explained, want)
+			}
+		}
+	}
+}
+
+// decidesFor is what the keeper or the agent's harness asks.
+func decidesFor(t *testing.T, d *daemon, ag *workspace.Agent) func(permission.Request) (permission.Outcome, string) {
+	t.Helper()
+	dir := d.mindDir(ag.Name)
+	if !ag.IsMind() {
+		b, _, err := d.policies.of(ag.Name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func(r permission.Request) (permission.Outcome, string) { return b.Judge(r, true) }
+	}
+	c, err := harness.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := permission.NewPolicy(c.Policy(dir, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Decide
+}
