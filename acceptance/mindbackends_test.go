@@ -74,11 +74,7 @@ var realBackends = []mindBackend{
 	},
 	{
 		name: "opencode", backend: "acp", command: []string{"opencode", "acp"}, tool: "bash", quota: modelstub.Fail(429), full: modelstub.Fail(413), stops: true,
-		home: func(t *testing.T, stub *modelstub.Server) *realcli.Home {
-			h := realcli.OpenCode(t, stub)
-			h.Env = append(h.Env, `OPENCODE_PERMISSION={"bash":"ask","edit":"ask"}`)
-			return h
-		},
+		home:  func(t *testing.T, stub *modelstub.Server) *realcli.Home { return realcli.OpenCode(t, stub) },
 		shell: func(command string) modelstub.Reply { return useShell("bash", command) },
 		quiet: map[string]string{
 			"cut":      "it tries again five times within a minute, then ends its turn as if the half answer were whole",
