@@ -138,6 +138,9 @@ func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (p
 		}
 		part.Outcome, part.Rule, part.Why = outcome, &r.Rule, r.told(outcome)
 	}
+	if r := p.mayRun(u); r != nil && part.Outcome == "" {
+		part.Outcome, part.Rule, part.Why = Ask, r, (&rule{Rule: *r}).told("")
+	}
 	if part.Outcome == "" && !u.forbidOnly {
 		part.Outcome, part.Why = p.places.byDefault(u)
 		if part.Outcome == Ask && p.settings.Bypass && u.kind != Question {
@@ -150,6 +153,66 @@ func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (p
 		}
 	}
 	return part, part.Outcome != ""
+}
+
+// mayRun returns the first rule that forbids commands which a command may run
+// without den seeing it, or nil: a shell runs what it reads, and a program that
+// den does not know may run its arguments.
+func (p *Policy) mayRun(u use) *Rule {
+	if u.command == nil || len(u.command.Runs) > 0 {
+		return nil
+	}
+	reads := readsProgram(*u.command)
+	var inner []use
+	for i := range p.rules {
+		r := &p.rules[i]
+		if r.Outcome == Allow || r.command == nil {
+			continue
+		}
+		if inner == nil && !reads {
+			if inner = p.places.argumentsAsCommands(*u.command); len(inner) == 0 {
+				return nil
+			}
+		}
+		if reads || slices.ContainsFunc(inner, func(in use) bool { return r.forbidsCommand(in) == yes }) {
+			return &r.Rule
+		}
+	}
+	return nil
+}
+
+// readsProgram reports a shell that reads what it runs: from its input, or from
+// a file.
+func readsProgram(c commandline.Command) bool {
+	name := c.Name().Text
+	return commandline.IsShell(name) || name == "." || name == "source"
+}
+
+// maxArguments bounds how many arguments are looked at as commands.
+const maxArguments = 64
+
+// argumentsAsCommands returns what a program would run if it ran its arguments.
+// None are those of commands that only read, and of programs whose subcommands
+// den knows: they have their own 'rm'.
+func (p places) argumentsAsCommands(c commandline.Command) []use {
+	if _, known := globalOptions[strings.ToLower(path.Base(c.Name().Text))]; known || onlyReads(c) {
+		return nil
+	}
+	if _, writes := writerOf(c); writes {
+		return nil
+	}
+	var all []use
+	args := c.Args()
+	for i, w := range args[:min(len(args), maxArguments)] {
+		if w.Dynamic {
+			continue
+		}
+		all = append(all, use{kind: Execute, command: &commandline.Command{Words: args[i:]}})
+		if strings.ContainsAny(w.Text, " \t\n;&|") {
+			all = append(all, p.commandUses(Request{Kind: Execute, Command: w.Text})...)
+		}
+	}
+	return all
 }
 
 // told says which rule decided.

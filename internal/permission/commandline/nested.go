@@ -103,3 +103,77 @@ func (r *reader) find(c *Command, args []Word) {
 		i = end
 	}
 }
+
+// alsoRuns adds what a command runs of a line besides what it does itself.
+func (r *reader) alsoRuns(c *Command, line string) {
+	inner := *c
+	r.runLine(&inner, line)
+	c.How, c.Runs = AlsoRuns, append(c.Runs, inner.Runs...)
+}
+
+// gitLines are options of subcommands of git, with a value that a shell runs.
+var gitLines = map[string][]string{
+	"rebase": {"-x", "--exec"}, "difftool": {"-x", "--extcmd"}, "filter-branch": {"--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--parent-filter", "--commit-filter", "--tag-name-filter", "--setup"},
+}
+
+// git adds what git's own commands run that their arguments name.
+func (r *reader) git(c *Command, args []Word) {
+	at := slices.IndexFunc(args, func(w Word) bool { _, ok := gitLines[w.Text]; return ok || w.Text == "bisect" || w.Text == "submodule" })
+	for i, w := range args {
+		if at >= 0 && i > at {
+			break
+		}
+		if _, value, ok := strings.Cut(w.Text, "=!"); ok && i > 0 && args[i-1].Text == "-c" { // an alias
+			r.alsoRuns(c, value)
+		}
+	}
+	if at < 0 {
+		return
+	}
+	name, rest := args[at].Text, args[at+1:]
+	switch {
+	case name == "bisect" && len(rest) > 1 && rest[0].Text == "run" && r.depth < maxDepth:
+		r.depth++
+		c.How, c.Runs = AlsoRuns, append(c.Runs, r.command(slices.Clone(rest[1:])))
+		r.depth--
+	case name == "submodule":
+		for i, w := range rest {
+			if w.Text != "foreach" {
+				continue
+			}
+			rest = rest[i+1:]
+			for len(rest) > 0 && strings.HasPrefix(rest[0].Text, "-") {
+				rest = rest[1:]
+			}
+			var words []string
+			for _, w := range rest {
+				if w.Dynamic {
+					r.problem("it is not known what 'git submodule' runs")
+				}
+				words = append(words, w.Text)
+			}
+			r.alsoRuns(c, strings.Join(words, " "))
+			return
+		}
+	}
+	for i, w := range rest {
+		option, value, joined := strings.Cut(w.Text, "=")
+		for _, known := range gitLines[name] {
+			short := len(known) == 2 && strings.HasPrefix(w.Text, known) && len(w.Text) > 2
+			switch {
+			case short:
+				value = w.Text[2:]
+			case option != known && !(len(option) > 3 && strings.HasPrefix(known, option)):
+				continue
+			case !joined && i+1 < len(rest):
+				value = rest[i+1].Text
+				w = rest[i+1]
+			}
+			if w.Dynamic {
+				r.problem("it is not known what 'git %s' runs", name)
+			}
+			r.alsoRuns(c, value)
+			break
+		}
+	}
+}

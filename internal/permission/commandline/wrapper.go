@@ -15,6 +15,7 @@ type wrapper struct {
 	more   bool     // it adds arguments that are not known
 	assign bool     // NAME=value may stand before the command
 	leaves bool     // see Command
+	line   bool     // what it runs may be one word for a shell, behind -c or alone
 	how    Relation
 }
 
@@ -34,6 +35,12 @@ var wrappers = map[string]wrapper{
 	"busybox": {how: Wraps},
 	"toybox":  {how: Wraps},
 	"xargs":   {flags: "0rtx", values: "nLPsdE", long: []string{"null", "no-run-if-empty"}, more: true, how: Wraps},
+	"ionice":  {flags: "t", values: "cn", how: Wraps},
+	"chrt":    {flags: "abdfiorRv", values: "DPT", skip: 1, how: Wraps},
+	"taskset": {flags: "c", skip: 1, how: Wraps},
+	"flock":   {flags: "sxeunoFv", values: "wE", skip: 1, line: true, how: AlsoRuns}, // it makes the file that it locks
+	"watch":   {flags: "bcdegtwx", values: "nq", line: true, how: AlsoRuns},
+	"strace":  {flags: "cCdfhiknqrtTvwxyzZ", values: "abeEIoOpPsSuUX", how: AlsoRuns},
 	"sudo":    {flags: "nEHSkb", values: "ug", assign: true, how: Escalates},
 	"doas":    {flags: "nL", values: "uC", how: Escalates},
 }
@@ -57,8 +64,7 @@ func IsShell(name string) bool { return slices.Contains(shells, path.Base(name))
 // arguments name.
 func IsWrapper(name string) bool {
 	name = path.Base(name)
-	_, known := wrappers[name]
-	return known || name == "eval"
+	return wrappers[name].how == Wraps || wrappers[name].how == Escalates || name == "eval"
 }
 
 // command finds out what a command runs in turn.
@@ -90,6 +96,8 @@ func (r *reader) command(words []Word) Command {
 		r.nested(&c, args)
 	case IsShell(base):
 		r.shell(&c, args)
+	case base == "git":
+		r.git(&c, args)
 	case base == "find":
 		r.find(&c, args)
 	case base == "command" && len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V"):
@@ -151,6 +159,17 @@ func (r *reader) unwrap(c *Command, name string, w wrapper, args []Word) {
 	}
 	if len(rest) == 0 {
 		return // env and command print something; nothing is run
+	}
+	if w.line && rest[0].Text == "-c" {
+		rest = rest[1:]
+	}
+	if w.line && len(rest) == 1 && !rest[0].Dynamic {
+		r.alsoRuns(c, rest[0].Text)
+		return
+	}
+	if len(rest) == 0 {
+		r.problem("it is not known what '%s' runs", name)
+		return
 	}
 	inner := slices.Concat(c.Assigns(), rest)
 	if w.assign {
