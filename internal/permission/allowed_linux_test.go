@@ -50,7 +50,7 @@ var runners = []string{"env", "timeout", "nice", "nohup", "setsid", "stdbuf", "x
 
 // linesRun is how many allowed lines each shell runs; DEN_JAIL is how many are
 // made instead.
-const linesRun = 500
+const linesRun = 300
 
 // What the default policy allows unasked starts no program but harmless ones,
 // reads nothing outside the agent's directory, reaches nothing and writes

@@ -41,11 +41,11 @@ func (p *Policy) decisiveFiles() (decisive.Set, error) {
 // would allow, "" if none has to be: it changes a file that decides what runs or
 // what is allowed. A rule that allows holds for such a file only if it has its
 // name, and for a file of the workspace never.
-func (p *Policy) decisive(u use, known func() (decisive.Set, error)) string {
+func (p *Policy) decisive(u use, files []target, known func() (decisive.Set, error)) string {
 	if why := p.opaque(u); why != "" {
 		return why
 	}
-	files, trees := p.places.changes(u), p.places.trees(u)
+	trees := p.places.trees(u)
 	if len(files) == 0 && len(trees) == 0 {
 		return ""
 	}

@@ -135,6 +135,9 @@ func inside(dir, file string) (rel string, ok bool) {
 type pathPattern struct {
 	base  string   // the directory that it is relative to
 	names []string // of the pattern, one for each directory
+	// lower are base and names in lower case.
+	lowerBase string
+	lower     []string
 }
 
 func (p places) parsePathPattern(s string) (pathPattern, error) {
@@ -160,7 +163,9 @@ func (p places) parsePathPattern(s string) (pathPattern, error) {
 			return pattern, err
 		}
 		pattern.names = append(pattern.names, name)
+		pattern.lower = append(pattern.lower, strings.ToLower(name))
 	}
+	pattern.lowerBase = strings.ToLower(pattern.base)
 	return pattern, nil
 }
 
@@ -178,26 +183,18 @@ func (p pathPattern) matchGenerously(t target) bool {
 		return decisive.Ends(path.Join(p.base, path.Join(p.names...)), t.tail)
 	}
 	for _, file := range []string{t.lexical, t.real} {
-		rel, ok := inside(strings.ToLower(p.base), strings.ToLower(file))
+		rel, ok := inside(p.lowerBase, strings.ToLower(file))
 		if !ok {
 			continue
 		}
 		names := split(rel)
 		for n := len(names); n >= 0; n-- {
-			if matchNames(lowerAll(p.names), names[:n]) {
+			if matchNames(p.lower, names[:n]) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-func lowerAll(names []string) []string {
-	lower := make([]string, len(names))
-	for i, n := range names {
-		lower[i] = strings.ToLower(n)
-	}
-	return lower
 }
 
 func split(rel string) []string {

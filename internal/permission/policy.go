@@ -47,6 +47,7 @@ type Policy struct {
 	settings Settings
 	places   places
 	rules    []rule
+	kept     []pathPattern // of Settings.Protected
 }
 
 // NewPolicy checks the rules. One that would allow every command is refused.
@@ -55,6 +56,13 @@ func NewPolicy(s Settings) (*Policy, error) {
 		return nil, fault.Errorf(fault.Internal, "make policy: the agent's directory '%s' is not absolute", s.Dir)
 	}
 	p := &Policy{settings: s, places: newPlaces(s)}
+	for _, file := range s.Protected {
+		pattern, err := p.places.parsePathPattern(quotePath(file))
+		if err != nil {
+			return nil, fault.Errorf(fault.Internal, "make policy: protect '%s': %w", file, err)
+		}
+		p.kept = append(p.kept, pattern)
+	}
 	for _, r := range s.Rules {
 		compiled, err := p.places.compile(r)
 		if err != nil {
@@ -126,7 +134,8 @@ func (p *Policy) Explain(r Request) Explanation {
 // and no rule does. known is decisiveFiles, once for all uses of a request.
 func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (part Part, decided bool) {
 	part = Part{What: u.what}
-	if why := p.protected(u); why != "" {
+	files := p.places.changes(u)
+	if why := p.protected(u, files); why != "" {
 		part.Outcome, part.Why = Deny, why
 		return part, true
 	}
@@ -148,7 +157,7 @@ func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (p
 		}
 	}
 	if asked := part.Outcome == Ask && part.Rule != nil; part.Outcome != Deny && !asked {
-		if why := p.decisive(u, known); why != "" {
+		if why := p.decisive(u, files, known); why != "" {
 			part.Outcome, part.Why, part.Rule, part.Decisive = Ask, why, nil, true
 		}
 	}
@@ -232,14 +241,12 @@ func (r *rule) told(outcome Outcome) string {
 
 // protected says why something is denied whatever the rules say, "" if it is
 // not: an agent must not give itself permissions.
-func (p *Policy) protected(u use) string {
+func (p *Policy) protected(u use, files []target) string {
 	if u.command != nil && decidesApprovals(*u.command) {
 		return "an agent must not decide what it asks for itself"
 	}
-	files := p.places.changes(u)
-	for _, protected := range p.settings.Protected {
-		pattern, err := p.places.parsePathPattern(quotePath(protected))
-		if err != nil || slices.ContainsFunc(files, pattern.matchGenerously) {
+	for _, pattern := range p.kept {
+		if slices.ContainsFunc(files, pattern.matchGenerously) {
 			return "an agent must not change the files that hold its permissions"
 		}
 	}

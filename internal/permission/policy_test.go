@@ -146,7 +146,7 @@ var defaults = []row{
 	{name: "change of directory, where the agent tells where it is", request: runIn(dir, "cd src && ls"), want: permission.Allow},
 	{name: "change of directory, where it does not", request: run("cd src && ls"), want: permission.Ask},
 	{name: "change of directory that ends with the line", request: run("(cd src && ls)"), want: permission.Allow},
-	{name: "change of directory in a substitution", request: run("echo $(cd src; ls)"), want: permission.Allow},
+	{name: "change of directory in a substitution", request: run(`echo "$(cd src; ls)"`), want: permission.Allow},
 	{name: "change of directory in another shell", request: run("sh -c 'cd src; ls'"), want: permission.Allow},
 	{name: "change of directory by eval", request: run("eval 'cd src'"), want: permission.Ask},
 	{name: "change of directory by eval in parentheses", request: run("(eval 'cd src')"), want: permission.Allow},
