@@ -29,7 +29,18 @@ var secretExpressions = []string{
 	`(?i)\b(?:x-)?(?:` + secretNames + `):\s*["']?([^\s"']+)`,
 	`(?i)\bbearer\s+([a-z0-9._~+/=-]{6,})`,
 	`(?:^|\s)(?:-u|--user)[\s=]+["']?[^\s:"']+:([^\s"']+)`,
+	`(?i)[a-z0-9_]*(?:` + secretNames + `|_pass|_pwd|_auth)[a-z0-9_]*=` + quotedValue,
+	`(?i)[a-z0-9_-]*(?:` + secretNames + `|passphrase)[a-z0-9_-]*\\?["']\s*:\s*\\?(?:"([^"\\]+)|'([^'\\]+))`, // in JSON
+	`(?i)\bauthorization:\s*([^"'\n]+)`,
+	`(?i)` + passwordReader + `[^\n]*<<<\s*(?:` + quotedValue + `|([^\s"';&|]+))`,
+	`(?i)\b(?:echo|printf)\s+(?:-\w+\s+|["']?%s(?:\\n)?["']?\s+)*(?:` + quotedValue + `|([^\s"';&|<>]+))\s*\|[^|\n]*` + passwordReader,
 }
+
+const (
+	quotedValue = `(?:"([^"]+)"|'([^']+)')`
+	// passwordReader is a program that reads a secret from its input.
+	passwordReader = `(?:-stdin\b|\bsudo\b[^|;\n]*\s-\w*S|\bchpasswd|\bpasswd\b|\bsmbpasswd|-fd[ =]?0|\bcryptsetup\b|\bkinit\b|\bstdin\b)`
+)
 
 var secretKey = regexp.MustCompile(`(?i)(?:` + secretNames + `)`)
 
@@ -65,6 +76,7 @@ const minWord = 4
 
 // text hides secrets in a text, and shortens it.
 func (m masker) text(s string) string {
+	s = redactor().Text(strings.ToValidUTF8(s, "\uFFFD")) // first: quotes tell it where a secret ends
 	for _, w := range m.words {
 		mask := strings.Repeat(string(redact.Mask), utf8.RuneCountInString(w.value))
 		if len(w.value) >= minWord {

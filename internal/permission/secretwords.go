@@ -13,6 +13,7 @@ import (
 // the same word ('-pX'), apart those whose value may be the next one, too.
 type secretOptions struct {
 	joined, apart string
+	flags         string // letters without a value that may stand before those in one word
 	// after is what the secret follows within the value, as in 'user:password';
 	// "" for all of it.
 	after string
@@ -29,7 +30,7 @@ var secretPrograms = map[string][]secretOptions{
 	"mongo*": {{apart: "p"}}, "cqlsh": {{apart: "p"}}, "rabbitmqadmin": {{apart: "p"}}, "influx": {{apart: "p"}},
 	"sqlcmd": {{apart: "P"}}, "bcp": {{apart: "P"}}, "tsql": {{apart: "P"}}, "ipmitool": {{apart: "P"}}, "mosquitto_*": {{apart: "P"}},
 	"zip": {{apart: "P"}}, "unzip": {{apart: "P"}}, "7z*": {{joined: "p"}}, "rar": {{joined: "p"}}, "unrar": {{joined: "p"}},
-	"curl": {{apart: "uU", after: ":"}}, "http": {{apart: "a", after: ":"}}, "https": {{apart: "a", after: ":"}}, "xh": {{apart: "a", after: ":"}},
+	"curl": {{apart: "uU", after: ":", flags: "0123456aBfgGiIjJklLnNOqRsSvZ#"}}, "http": {{apart: "a", after: ":"}}, "https": {{apart: "a", after: ":"}}, "xh": {{apart: "a", after: ":"}},
 	"smbclient": {{apart: "U", after: "%"}}, "rpcclient": {{apart: "U", after: "%"}}, "smbget": {{apart: "U", after: "%"}}, "lftp": {{apart: "u", after: ","}},
 	"docker": {{apart: "p", verb: "login"}}, "podman": {{apart: "p", verb: "login"}}, "buildah": {{apart: "p", verb: "login"}}, "skopeo": {{apart: "p", verb: "login"}},
 	"nerdctl": {{apart: "p", verb: "login"}}, "oras": {{apart: "p", verb: "login"}}, "crane": {{apart: "p", verb: "auth"}}, "helm": {{apart: "p", verb: "registry"}},
@@ -152,11 +153,15 @@ func secretsOf(c commandline.Command) []secretWord {
 		}
 		sets = sets || w.Text == "set"
 		for _, o := range options {
-			if len(w.Text) > 1 && w.Text[0] == '-' && strings.IndexByte(o.joined+o.apart, w.Text[1]) >= 0 {
-				if len(w.Text) > 2 {
-					add(w.Text[:2], w.Text[2:], o.after)
-				} else if strings.IndexByte(o.apart, w.Text[1]) >= 0 {
-					add("", next, o.after)
+			if letters, ok := strings.CutPrefix(w.Text, "-"); ok {
+				value := strings.TrimLeft(letters, o.flags)
+				at := len(w.Text) - len(value) + 1 // behind the option's letter
+				if value != "" && strings.IndexByte(o.joined+o.apart, value[0]) >= 0 {
+					if len(value) > 1 {
+						add(w.Text[:at], w.Text[at:], o.after)
+					} else if strings.IndexByte(o.apart, value[0]) >= 0 {
+						add("", next, o.after)
+					}
 				}
 			}
 			if o.last && i > 0 && i == len(args)-1 {

@@ -25,6 +25,8 @@ func TestSecretsOnCommandLinesAreMasked(t *testing.T) {
 		"az login --service-principal -p SECRET", "aws configure set aws_secret_access_key SECRET", "gcloud auth activate --access-token SECRET", "gh api --token SECRET", "kubectl config set-credentials x --token=SECRET",
 		"git clone https://user:SECRET@host.test/x", "vault login SECRET", "htpasswd -b file user SECRET", "openssl enc -pass pass:SECRET", "openssl rsa -passin pass:SECRET", "zip -P SECRET a b", "7z x -pSECRET a.7z",
 		"mongosh -u a -p SECRET", "sqlcmd -S x -P SECRET", "ansible-vault --client-secret SECRET", "ssh host 'mysql -pSECRET db'", "bash -c 'sshpass -p SECRET ssh x'", "lftp -u user,SECRET host", "http -a user:SECRET x",
+		"curl -su u:SECRET x", "curl -sSLu u:SECRET x", "curl -fsuu:SECRET x", `curl -d '{"password":"SECRET"}' x`, `curl -d '{"user": "a", "api_key": "SECRET"}' x`, `curl --data "{\"client_secret\": \"SECRET\"}" x`, "curl -H 'Authorization: SECRET' x", `curl -H "authorization:SECRET" x`, "curl -H 'Authorization: Digest a, SECRET' x", "curl -H 'Proxy-Authorization: Basic SECRET' x",
+		"export PGPASSWORD='a; SECRET'", `export DB_PASS="a; SECRET"`, "export PGPASSWORD='a & SECRET'; psql", "docker login --password-stdin <<< SECRET", "sudo -S ls <<< 'a SECRET'", `docker login -u x --password-stdin r.test <<<"SECRET"`, "echo SECRET | docker login --password-stdin", "printf '%s' 'SECRET' | sudo -S ls", "chpasswd <<< root:SECRET",
 		"echo a && mysql -pSECRET", "cat x | mysql -pSECRET", "echo $(mysql -pSECRET)", `mysql -p"SECRET"`, `mysql -pSEC\RET`, `mysql -p'SEC'RET`,
 	} {
 		// Its beginning stands for the halves, where quotes divide it.
@@ -66,7 +68,7 @@ func TestSecretsOnCommandLinesAreMasked(t *testing.T) {
 func TestWhatIsNoSecretIsShown(t *testing.T) {
 	for _, line := range []string{
 		"mkdir -p build/out", "docker run -p 8080:80 nginx", "mysql -p database", "cp -p a b", "ssh -p 2222 host.test", "curl -u user https://a.test", "git commit -m 'add token parser'",
-		"docker login --password-stdin r.test", "redis-cli -h host.test ping", "openssl enc -pass env:NAME", "PWD=/tmp/x ls", "go test -run Token ./internal/pass", "unzip -p a.zip file", "psql -U alice",
+		"docker login --password-stdin r.test", "redis-cli -h host.test ping", "openssl enc -pass env:NAME", "PWD=/tmp/x ls", "go test -run Token ./internal/pass", "unzip -p a.zip file", "psql -U alice", "cat <<< hello", "echo hello | wc -c", `curl -d '{"name":"ana"}' x`, "curl -sSL https://a.test",
 	} {
 		b, heard := openBroker(t, t.TempDir())
 		answer := ask(t.Context(), b, run(line+" ; make"))
