@@ -205,6 +205,11 @@ func (w *worker) end(ctx context.Context) error {
 	if err := w.sub().Stop(ctx); err != nil {
 		return fmt.Errorf("stop: %w", err)
 	}
+	if s, ok := w.sub().(Seer); ok {
+		if err := s.Seen(w.c.clock()); err != nil {
+			log.Printf("%s was ended: %v", w.name(), err) // it is listed once more than it should
+		}
+	}
 	return nil
 }
 

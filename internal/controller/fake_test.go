@@ -25,6 +25,7 @@ type place struct {
 	ended    string // why the place itself ended sessions, or ""
 	most     int    // copies of one session at one time, ever
 	starts   int
+	seen     map[string]int // how often who ended a session knew of its end
 	looks    int   // calls of Running
 	fail     error // of Start
 	blind    error // of Running
@@ -41,7 +42,7 @@ type place struct {
 }
 
 func newPlace() *place {
-	return &place{running: map[string]int{}, print: map[string]string{}, exits: map[string]int{}, left: map[string]bool{}}
+	return &place{running: map[string]int{}, print: map[string]string{}, exits: map[string]int{}, seen: map[string]int{}, left: map[string]bool{}}
 }
 
 func (p *place) set(f func()) {
@@ -89,6 +90,11 @@ func (a fakeAgent) Running(context.Context) (bool, error) {
 	defer a.mu.Unlock()
 	a.looks++
 	return a.running[a.Session()] > 0, a.blind
+}
+
+func (a fakeAgent) Seen(time.Time) error {
+	a.set(func() { a.seen[a.Session()]++ })
+	return nil
 }
 
 func (a fakeAgent) Start(ctx context.Context, slot *Slot) error {

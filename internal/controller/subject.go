@@ -60,6 +60,13 @@ type Subject interface {
 	LastText(ctx context.Context, lines int) (string, error)
 }
 
+// Seer is a subject whose end is news to people, unless they wanted it: that an
+// interrupt ended it is no failure then.
+type Seer interface {
+	// Seen notes that somebody knows how the agent is.
+	Seen(now time.Time) error
+}
+
 // Reporter is a subject that can tell how its last start went, step by step.
 type Reporter interface {
 	// StartStep returns the step that is under way, "" for none.

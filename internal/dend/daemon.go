@@ -107,6 +107,9 @@ func (m member) Start(ctx context.Context, slot *controller.Slot) error {
 // Running is IsRunning.
 func (m member) Running(ctx context.Context) (bool, error) { return m.IsRunning(ctx) }
 
+// Seen notes that somebody has looked.
+func (m member) Seen(now time.Time) error { return m.turns.look(now) }
+
 // StartReport tells of the steps of the last start that did not simply work.
 func (m member) StartReport() map[string]string {
 	report := map[string]string{}
@@ -120,6 +123,7 @@ func (m member) StartReport() map[string]string {
 
 var (
 	_ controller.Subject  = member{}
+	_ controller.Seer     = member{}
 	_ controller.Reporter = member{}
 )
 

@@ -70,7 +70,7 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 		return h.one(call, func(m member, req keeper.Agent) (any, error) { return peek(ctx, m, req.Lines) })
 	case keeper.MethodSeen:
 		return h.one(call, func(m member, _ keeper.Agent) (any, error) {
-			return keeper.Seen{Agent: m.Name()}, m.turns.look(time.Now())
+			return keeper.Seen{Agent: m.Name()}, m.Seen(time.Now())
 		})
 	case keeper.MethodNudge:
 		return h.one(call, func(m member, req keeper.Agent) (any, error) {
