@@ -26,10 +26,10 @@ type place struct {
 	most     int    // copies of one session at one time, ever
 	starts   int
 	seen     map[string]int // how often who ended a session knew of its end
-	looks    int   // calls of Running
-	fail     error // of Start
-	blind    error // of Running
-	deaf     bool  // does not end on an interrupt
+	looks    int            // calls of Running
+	fail     error          // of Start
+	blind    error          // of Running
+	deaf     bool           // does not end on an interrupt
 	held     string
 	drained  bool
 	watchers []func(string)
