@@ -179,7 +179,7 @@ func approvalSpan(approval string) span {
 	switch approval {
 	case "":
 		return span{"-", faint}
-	case workspace.ApprovalBypass:
+	case workspace.ApprovalBypass, workspace.ApprovalUnknown:
 		return span{approval, warning}
 	}
 	return span{text: approval}

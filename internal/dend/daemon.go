@@ -79,7 +79,7 @@ type member struct {
 	box   string         // of the provider of the container beside its session, or ""
 
 	policy   *sandbox.Policy // of its sandbox, or nil
-	approval string          // what it asks about; see workspace.Agent
+	approval string          // what it asks about, as it is shown; see workspace.Agent
 }
 
 // kinds are the providers in which the agent has sessions, all of one name.

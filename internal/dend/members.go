@@ -83,7 +83,8 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 		return member{}, err
 	}
 	turns.follow(name, m.DenSession, queue.LastHanded)
-	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box, approval: single.Approval, policy: policy}, nil
+	approval, _ := single.ShownApproval()
+	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box, approval: approval, policy: policy}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no

@@ -16,7 +16,6 @@ import (
 	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/workspace"
 )
 
 // showDashboard is 'dend tui': what 'den dashboard' becomes.
@@ -109,7 +108,7 @@ func agentsOf(config string) func(context.Context) (*tui.Workspace, error) {
 		w := &tui.Workspace{Name: ps.Workspace, Problem: ps.Problem}
 		for _, a := range ps.Agents {
 			shown := tui.Agent{
-				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since, Bypasses: a.Approval == workspace.ApprovalBypass,
+				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since, Approval: a.Approval,
 			}
 			if t := a.Worktree; t != nil {
 				shown.Tree = &tui.Tree{Branch: t.Branch, Ahead: t.Ahead, Dirty: t.Dirty(), Problem: t.Problem}

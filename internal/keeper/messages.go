@@ -154,7 +154,8 @@ type AgentStatus struct {
 	Attention attention.Attention `json:"attention,omitzero"`
 
 	// Approval is what it asks about before it does it: ask, edits or bypass;
-	// empty where its own command line decides.
+	// empty where its own command line decides, and "unknown" where that is of a
+	// coding agent, or has words that den does not know.
 	Approval string `json:"approval,omitempty"`
 
 	// Sandbox says what holds the agent's sandbox and what does not, in words;

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -15,17 +16,40 @@ const (
 	ApprovalBypass = "bypass" // nothing but files that decide what runs
 )
 
+// ApprovalUnknown is shown, and never written, where den cannot tell: an agent's
+// own words may have it ask otherwise.
+const ApprovalUnknown = "unknown"
+
 var approvals = []string{ApprovalAsk, ApprovalEdits, ApprovalBypass}
 
 // ownCommandLine is where the approval of an agent comes from whose command is
 // not a preset's.
 var ownCommandLine = Origin{Derived: "decided by its own command line"}
 
+// ShownApproval is what people are told that the agent asks about: Approval, or
+// ApprovalUnknown with the reason.
+func (a *Agent) ShownApproval() (word, why string) {
+	if a.doubt != "" {
+		return ApprovalUnknown, a.doubt
+	}
+	return a.Approval, ""
+}
+
+// doubted shows an approval that is not known as that.
+func (a *Agent) doubted() {
+	for i, s := range a.settings {
+		if s.Key == "approval" && a.doubt != "" {
+			a.settings[i].Value, a.settings[i].Origins = ApprovalUnknown, append([]Origin{{Derived: a.doubt}}, s.Origins...)
+		}
+	}
+}
+
 // approval puts what the agent's preset has for its `approval` before its
 // arguments and into its variables. Where no preset has anything, the agent's
 // own command line decides. What an agent that is driven by a protocol asks is
-// decided by den's policy.
-func (a *resolver) approval(merged *node, preset string) {
+// decided by den's policy. It returns why it is not known what the agent asks, or
+// "".
+func (a *resolver) approval(merged *node, preset string) (doubt string) {
 	var modes ApprovalModes
 	var from Origin
 	if n := merged.get("approval_modes"); n != nil {
@@ -35,42 +59,55 @@ func (a *resolver) approval(merged *node, preset string) {
 	}
 	said, name := merged.get("approval"), nameOf(merged)
 	if said.kind != scalarNode {
-		return // decode says what is wrong
+		return "" // decode says what is wrong
 	}
 	if message := notOneOf("approval", said.text, approvals); message != "" {
 		a.report.add(whereSaid(said, merged), "agent '%s': %s", name, message)
-		return
+		return ""
 	}
 	backend := merged.get("agent")
 	switch {
 	case backend != nil && backend.text != "script":
 		checkOptions(merged.get("options"), builtinModes(backend.text), name, a.report)
-		a.askByACP(merged, name)
+		return a.askByACP(merged, name)
 	case modes.none():
 		if said.origin.File != "" && said != a.tree.get("defaults").get("approval") {
 			a.report.add(said.origin, "agent '%s': 'approval' is for presets of coding agents: what this agent asks is decided by its own command line", name)
 		}
-		merged.set("approval", newScalar(toldBy(merged), ownCommandLine))
+		told, doubt := toldBy(merged)
+		merged.set("approval", newScalar(told, ownCommandLine))
+		return doubt
 	case modes.of(said.text) == nil:
 		a.report.add(whereSaid(said, merged), "agent '%s': %s cannot do approval = \"%s\"%s: write approval = %s", name, preset, said.text, because(modes.Cannot[said.text]), modes.words())
 	default:
-		modes.checkOwn(merged, name, a.report)
+		modes.checkOwn(merged, "args", name, a.report)
+		if word := modes.unknown(texts(merged.get("args"))); word != "" && said.text != ApprovalBypass {
+			doubt = fmt.Sprintf("'args' has %s, and den does not know what it does to approvals", word)
+		}
 		modes.of(said.text).lay(merged, from)
 	}
+	return doubt
 }
 
 // askByACP has a program that den knows ask den by the Agent Client Protocol,
 // whatever its own settings allow: the policy decides then.
-func (a *resolver) askByACP(merged *node, name string) {
+func (a *resolver) askByACP(merged *node, name string) (doubt string) {
 	words := texts(merged.get("acp_command"))
 	if merged.get("agent").text != "acp" || len(words) == 0 {
-		return
+		return ""
 	}
 	program := path.Base(words[0])
-	if modes := builtinModes(program); modes.Ask != nil {
-		modes.checkOwn(merged, name, a.report)
-		(&ApprovalMode{Env: modes.Ask.Env}).lay(merged, Origin{Preset: program})
+	modes := builtinModes(program)
+	if modes.Ask == nil {
+		_, doubt = toldBy(&node{kind: tableNode, entries: []entry{{"start_command", merged.get("acp_command")}}})
+		return doubt
 	}
+	modes.checkOwn(merged, "acp_command", name, a.report)
+	(&ApprovalMode{Env: modes.Ask.Env}).lay(merged, Origin{Preset: program})
+	if word := modes.unknown(words[1:]); word != "" {
+		return fmt.Sprintf("'acp_command' has %s, and den does not know what it does to approvals", word)
+	}
+	return ""
 }
 
 func nameOf(merged *node) string {

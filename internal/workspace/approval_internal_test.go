@@ -114,6 +114,10 @@ func TestOwnArgumentsDoNotContradict(t *testing.T) {
 		}
 		var wrong [][]string
 		for _, option := range modes.names() {
+			if strings.Contains(option, "=") {
+				wrong = append(wrong, []string{option}, strings.Split(option, "="))
+				continue
+			}
 			if strings.HasPrefix(option, "-") {
 				wrong = append(wrong, []string{option}, []string{"--x", option, "v"}, []string{option + "=v"})
 				if len(option) == 2 {
@@ -137,9 +141,69 @@ func TestOwnArgumentsDoNotContradict(t *testing.T) {
 				t.Errorf("%s with %s: %v", name, key, err)
 			}
 		}
-		right := "['--model', 'm', '-c', 'model=x', '--verbose', 'approval', '--resume', 'x y']"
-		if _, err := loadText("/w/den.toml", "[[agents]]\nname = 'a'\nprovider = '"+name+"'\nargs = "+right+"\n"); err != nil {
-			t.Errorf("%s: %v", name, err)
+	}
+}
+
+// Arguments that are neither known to decide what is asked nor to be harmless are
+// taken, and put in doubt what the agent asks: the list of options that bypass is
+// always one short.
+func TestOwnArgumentsThatAreNotKnown(t *testing.T) {
+	for _, c := range []struct{ preset, args, unknown string }{
+		{"claude", "--model m --verbose --resume x", ""},
+		{"claude", "--resume --debug", ""},
+		{"claude", "--settings {}", "--settings"},
+		{"claude", "--model=m --bare", "--bare"},
+		{"claude", "--dangerously-skip-permission", "--dangerously-skip-permission"},
+		{"claude", "--verbose mcp", "mcp"},
+		{"claude", "--model m mcp", "mcp"},
+		{"codex", "-c model=x -c tui.theme=dark resume --last", ""},
+		{"codex", "-c features.web=true", "-c"},
+		{"codex", "-cmodel=x", "-cmodel"},
+		{"codex", "-c", "-c"},
+		{"codex", "exec", "exec"},
+		{"codex", "-C /", "-C"},
+		{"gemini", "-d -m x", ""},
+		{"gemini", "-dy", "-dy"},
+		{"gemini", "--yol", "--yol"},
+		{"gemini", "--policy x", "--policy"},
+		{"copilot", "--model x --deny-tool=shell", ""},
+		{"copilot", "--agent x", "--agent"},
+		{"opencode", "-m x -c", ""},
+		{"opencode", "attach http://x", "attach"},
+		{"qwen", "--model x", ""},
+		{"cursor", "--model x -p", "-p"},
+	} {
+		args := "'" + strings.Join(strings.Fields(c.args), "', '") + "', 'a prompt'"
+		for _, word := range []string{ApprovalAsk, ApprovalBypass} {
+			w, err := loadText("/w/den.toml", fmt.Sprintf("[[agents]]\nname = 'a'\nprovider = '%s'\napproval = '%s'\nargs = [%s]\n", c.preset, word, args))
+			if err != nil {
+				t.Errorf("%s %s: %v", c.preset, c.args, err)
+				continue
+			}
+			a := &w.Agents[0]
+			want := word
+			if c.unknown != "" && word != ApprovalBypass {
+				want = ApprovalUnknown
+			}
+			shown, why := a.ShownApproval()
+			if shown != want || a.Approval != word || want == ApprovalUnknown && !strings.HasPrefix(why, "'args' has "+c.unknown) {
+				t.Errorf("%s %s: %q, %s; the policy has %q", c.preset, c.args, shown, why, a.Approval)
+			}
+			if i := slices.IndexFunc(a.Explain(), func(s Setting) bool { return s.Key == "approval" }); a.Explain()[i].Value != want {
+				t.Errorf("%s %s is explained as %v", c.preset, c.args, a.Explain()[i])
+			}
+		}
+	}
+}
+
+// Every word that is known to be harmless is one alone, and is none that decides.
+func TestHarmlessWords(t *testing.T) {
+	for name, modes := range presetsWithModes(t) {
+		for _, word := range modes.Harmless {
+			word = strings.Replace(word+"x", "=x", "=y", 1)
+			if got := modes.unknown([]string{strings.TrimSuffix(word, "x")}); got != "" || modes.decides(word) {
+				t.Errorf("%s: %s: %q", name, word, got)
+			}
 		}
 	}
 }
@@ -151,6 +215,14 @@ func TestContradictionNamesTheKey(t *testing.T) {
 		"provider: claude, args: [--permission-mode, acceptEdits]":            `'args' has --permission-mode: write approval = "edits" instead`,
 		"provider: claude, args: [--permission-mode=plan]":                    `what the agent asks is for 'approval' to say ("ask" or "edits" or "bypass"), or for a 'start_command' of your own`,
 		"provider: codex, args: [-c, 'approval_policy=\"never\"']":            `write approval = "bypass" instead`,
+		"provider: claude, args: [--allowedTools, Bash]":                      `'args' has --allowedTools: what the agent asks is for 'approval' to say`,
+		"provider: codex, args: [--disable, hooks]":                           `'args' has --disable: what the agent asks is for 'approval' to say`,
+		"provider: codex, args: [-c, features.hooks=false]":                   `'args' has features.hooks=false: what the agent asks`,
+		"provider: codex, args: [-a, never, -s, danger-full-access]":          `'args' has -a: write approval = "bypass" instead`,
+		"provider: codex, args: [--full-auto]":                                `'args' has --full-auto: what the agent asks`,
+		"provider: gemini, args: [--approval-mode=yolo]":                      `write approval = "bypass" instead`,
+		"provider: copilot, args: [--allow-tool, shell]":                      `'args' has --allow-tool: what the agent asks`,
+		"agent: acp, acp_command: [gemini, --acp, --yolo]":                    `'acp_command' has --yolo: write approval = "bypass" instead`,
 		"provider: gemini, args: [-y]":                                        `write approval = "bypass" instead`,
 		"provider: opencode, env: {OPENCODE_PERMISSION: '{\"*\":\"allow\"}'}": `'env' has OPENCODE_PERMISSION: write approval = "bypass" instead`,
 		"provider: copilot, env: {COPILOT_ALLOW_ALL: \"true\"}":               `write approval = "bypass" instead`,
@@ -175,21 +247,37 @@ func TestContradictionNamesTheKey(t *testing.T) {
 func TestOwnCommandLineDecides(t *testing.T) {
 	for text, want := range map[string]string{
 		"provider: shell": "",
-		"start_command: claude, args: [--permission-mode, plan]":                          "",
+		"start_command: claude, args: [--permission-mode, plan]":                          ApprovalUnknown,
 		"provider: claude, start_command: claude, args: [--dangerously-skip-permissions]": ApprovalBypass,
 		"start_command: 'cd x && /opt/bin/claude --permission-mode bypassPermissions'":    ApprovalBypass,
 		"start_command: [codex, --yolo]":                                                  ApprovalBypass,
-		"start_command: opencode, env: {OPENCODE_PERMISSION: '{\"*\": \"allow\"}'}":       ApprovalBypass,
-		"start_command: [echo, --yolo]":                                                   "",
-		"agent: script, start_command: cat":                                               "",
+		"start_command: codex -a never -s danger-full-access":                             ApprovalBypass,
+		"start_command: codex -anever":                                                    ApprovalBypass,
+		"start_command: codex --ask-for-approval=never":                                   ApprovalBypass,
+		"start_command: codex --dangerously-bypass-approvals-and-sandbox":                 ApprovalBypass,
+		"start_command: [sh, -c, 'claude --dangerously-skip-permissions']":                ApprovalBypass,
+		"start_command: [bash, -lc, 'exec \"claude\" --dangerously-skip-permissions;']":   ApprovalBypass,
+		"start_command: env X=1 claude --dangerously-skip-permissions":                    ApprovalBypass,
+		"start_command: npx @anthropic-ai/claude-code --dangerously-skip-permissions":     ApprovalBypass,
+		"start_command: npx -y @openai/codex@latest --yolo":                               ApprovalBypass,
+		"start_command: npx @google/gemini-cli -dy":                                       ApprovalBypass,
+		"start_command: npx -y @openai/codex":                                             ApprovalUnknown,
+		"start_command: env X=1 claude":                                                   ApprovalUnknown,
+		"start_command: [sh, -c, 'FLAGS=$(cat f); claude $FLAGS']":                        ApprovalUnknown,
+		"start_command: pi": ApprovalBypass,
+		"start_command: npx @mariozechner/pi-coding-agent":                          ApprovalBypass,
+		"start_command: opencode, env: {OPENCODE_PERMISSION: '{\"*\": \"allow\"}'}": ApprovalBypass,
+		"start_command: [echo, --yolo]":                                             "",
+		"agent: script, start_command: cat":                                         "",
 	} {
 		w, err := loadText("/w/den.yaml", "defaults: {approval: edits}\nagents: [{name: a, "+text+"}]")
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if a := &w.Agents[0]; a.Approval != want || a.Origin("approval") != ownCommandLine {
-			t.Errorf("%s: %q from %v", text, a.Approval, a.Origin("approval"))
+		a := &w.Agents[0]
+		if shown, why := a.ShownApproval(); shown != want || a.Origin("approval") != ownCommandLine || a.Approval == ApprovalUnknown {
+			t.Errorf("%s: %q, %s, from %v", text, shown, why, a.Origin("approval"))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // checkOwn refuses arguments and variables of the agent's own that decide what
 // is asked: `approval` would say one thing and the program do another.
-func (m ApprovalModes) checkOwn(merged *node, name string, r *report) {
+func (m ApprovalModes) checkOwn(merged *node, key, name string, r *report) {
 	refuse := func(at Origin, key, what string, has []string) {
 		instead := fmt.Sprintf("what the agent asks is for 'approval' to say (%s), or for a 'start_command' of your own", m.words())
 		if word := m.meantBy(has); word != "" {
@@ -18,10 +18,15 @@ func (m ApprovalModes) checkOwn(merged *node, name string, r *report) {
 		}
 		r.add(at, "agent '%s': '%s' has %s: %s", name, key, what, instead)
 	}
-	args := merged.get("args")
+	args := merged.get(key)
 	for i, word := range texts(args) {
-		if m.decides(word) {
-			refuse(args.items[i].origin, "args", word, spelled(texts(args)[i:]))
+		has := spelled(texts(args)[i:])
+		if m.decides(word) || slices.ContainsFunc(has[:min(2, len(has))], func(one string) bool { return slices.Contains(m.Also, one) }) {
+			at := args.origin
+			if args.kind == listNode {
+				at = args.items[i].origin
+			}
+			refuse(at, key, word, has)
 		}
 	}
 	if env := merged.get("env"); env != nil {
@@ -46,10 +51,39 @@ func checkOptions(options *node, m ApprovalModes, name string, r *report) {
 	}
 }
 
-// toldBy is what a command line that is not a preset's says itself, as far as
-// den knows its program: ApprovalBypass or "".
-func toldBy(merged *node) string {
-	words := append(texts(merged.get("start_command")), texts(merged.get("args"))...)
+// unknown returns the first word that is not known to be harmless to what is
+// asked, or "". A word with a space in it is a prompt.
+func (m ApprovalModes) unknown(words []string) string {
+	for i := 0; i < len(words); i++ {
+		option, value, attached := strings.Cut(words[i], "=")
+		behind := !attached && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-")
+		if behind {
+			value = words[i+1]
+		}
+		key, _, _ := strings.Cut(bare(value), "=")
+		key, _, _ = strings.Cut(key, ".")
+		switch {
+		case !attached && slices.Contains(m.Harmless, option):
+		case slices.Contains(m.Harmless, option+"="), key != "" && slices.Contains(m.Harmless, option+"="+key):
+			if behind {
+				i++
+			}
+		case !strings.HasPrefix(option, "-") && strings.Contains(words[i], " "):
+		default:
+			return words[i]
+		}
+	}
+	return ""
+}
+
+// toldBy is what a command line that is not a preset's says itself: ApprovalBypass
+// where a program that den knows is told so, however it is started. Where it names
+// such a program otherwise, it is in doubt what is asked.
+func toldBy(merged *node) (approval, doubt string) {
+	var words []string
+	for _, word := range append(texts(merged.get("start_command")), texts(merged.get("args"))...) {
+		words = append(words, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`\"'", r) })...)
+	}
 	has := spelled(words)
 	if env := merged.get("env"); env != nil {
 		for _, e := range env.entries {
@@ -57,15 +91,23 @@ func toldBy(merged *node) string {
 		}
 	}
 	for _, preset := range builtin().get("providers").entries {
-		program := preset.value.get("start_command")
-		if program == nil || !slices.ContainsFunc(words, func(word string) bool { return path.Base(word) == program.text }) {
+		modes, program := builtinModes(preset.key), preset.value.get("start_command")
+		if modes.none() || !slices.ContainsFunc(words, func(word string) bool { return namesProgram(word, program.text) }) {
 			continue
 		}
-		if bypass := builtinModes(preset.key).Bypass; bypass != nil && bypass.isMeantBy(has) {
-			return ApprovalBypass
+		if modes.Bypass.isMeantBy(has) || modes.Ask == nil && modes.Edits == nil {
+			return ApprovalBypass, ""
 		}
+		doubt = "decided by its own command line, with " + program.text
 	}
-	return ""
+	return "", doubt
+}
+
+// namesProgram reports whether a word is a program, or the package that has it.
+func namesProgram(word, program string) bool {
+	name, _, _ := strings.Cut(path.Base(word), "@") // its version
+	rest, ok := strings.CutPrefix(name, program)
+	return ok && slices.Contains([]string{"", "-code", "-cli", "-ai", "-agent", "-coding-agent"}, rest)
 }
 
 // texts are the words of a list, or of a command line.
@@ -84,7 +126,8 @@ func texts(n *node) []string {
 }
 
 // spelled is words without their quotes, and every option also with the word
-// behind it as "--option=value".
+// behind it as "--option=value"; letters behind one dash also as options of
+// their own, and as the value of the first.
 func spelled(words []string) []string {
 	var all []string
 	for i, word := range words {
@@ -92,6 +135,12 @@ func spelled(words []string) []string {
 		all = append(all, word)
 		if strings.HasPrefix(word, "-") && i+1 < len(words) {
 			all = append(all, word+"="+bare(words[i+1]))
+		}
+		if len(word) > 2 && word[0] == '-' && word[1] != '-' {
+			all = append(all, word[:2]+"="+word[2:])
+			for _, letter := range word[1:] {
+				all = append(all, "-"+string(letter))
+			}
 		}
 	}
 	return all

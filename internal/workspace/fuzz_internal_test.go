@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -82,7 +83,7 @@ func checkLines(t *testing.T, n *node, path string, lines map[string]int, text [
 		checkLines(t, e.value, child, lines, text)
 	}
 	for i, item := range n.items {
-		child := joinPath(path, string(rune('0'+i)))
+		child := joinPath(path, strconv.Itoa(i))
 		if _, ok := lines[child]; !ok {
 			t.Errorf("%q has no line", child)
 		}

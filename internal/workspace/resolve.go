@@ -124,9 +124,9 @@ func (a *resolver) agent(n *node) Agent {
 	a.derive(merged, preset)
 	a.paths(merged)
 
-	a.approval(merged, preset)
+	doubt := a.approval(merged, preset)
 
-	var out Agent
+	out := Agent{doubt: doubt}
 	decode(merged, &out, "an agent", a.report)
 	if out.Provider == "acp" && len(out.Channel.ACPCommand) > 0 {
 		out.StartCommand = out.Channel.ACPCommand
@@ -143,6 +143,7 @@ func (a *resolver) agent(n *node) Agent {
 		merged.remove("state") // nothing reads it
 	}
 	out.settings = explain(merged, reflect.TypeFor[Agent](), "")
+	out.doubted()
 	return out
 }
 

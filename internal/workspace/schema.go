@@ -145,6 +145,7 @@ type Agent struct {
 	// Approval is what the agent asks about before it does it: ApprovalAsk,
 	// ApprovalEdits or ApprovalBypass; "" where its own command line decides.
 	// What its preset has for it is in Args and Env, and ApprovalModes are empty.
+	// See ShownApproval for what people are told.
 	Approval      string        `key:"approval"`
 	ApprovalModes ApprovalModes `key:"approval_modes"`
 
@@ -163,6 +164,8 @@ type Agent struct {
 	// Index is a pool member's number, from 1; 0 for an agent that is no member.
 	Index int
 
+	// doubt is why it is not known what the agent asks, or "".
+	doubt string
 	// settings are what Explain shows.
 	settings []Setting
 }
@@ -231,6 +234,10 @@ type ApprovalModes struct {
 	Bypass *ApprovalMode `key:"bypass"`
 	Cannot Env           `key:"cannot"` // why not, by word
 	Also   []string      `key:"also"`   // options and settings that are part of no mode, and decide what is asked
+
+	// Harmless are words that have no part in what is asked: "--option",
+	// "--option=" with any value, "--option=key" with a value that sets this key.
+	Harmless []string `key:"harmless"`
 }
 
 // An ApprovalMode is how a program is told one word of `approval`.

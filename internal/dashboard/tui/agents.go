@@ -195,8 +195,8 @@ func (u *ui) drawWhy(width, most int) []string {
 	x := all[u.agents.at()]
 	lines := []string{faint.Render(strings.Repeat("─", width))}
 	text := plain(x.Name + ": " + x.Why)
-	if x.Bypasses {
-		text += " · bypasses all permission questions"
+	if words := approvalWords[x.Approval]; words != "" {
+		text += " · " + words
 	}
 	if x.Tree != nil {
 		text += " · " + plain(x.Tree.text())
@@ -264,12 +264,16 @@ func (t *Tree) text() string {
 	return fmt.Sprintf("worktree %s, %d ahead, %d dirty", t.Branch, t.Ahead, t.Dirty)
 }
 
-// bypassing is the mark of an agent that asks nobody.
-func bypassing(x Agent) string {
-	if !x.Bypasses {
+// approvalWords say what a person has to know of an agent's approval.
+var approvalWords = map[string]string{"bypass": "bypasses permission questions", "unknown": "what it asks is not known"}
+
+// approvalMark is the mark of an agent that asks nobody, or of which that is not
+// known.
+func approvalMark(x Agent) string {
+	if approvalWords[x.Approval] == "" {
 		return ""
 	}
-	return "! bypass · "
+	return "! " + x.Approval + " approval · "
 }
 
 func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
@@ -281,7 +285,7 @@ func (u *ui) drawAgent(x Agent, chosen bool, c columns, width int) string {
 	if x.Restarts > 0 {
 		restarts = fmt.Sprint(x.Restarts)
 	}
-	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(x.Tree.short()), bypassing(x)+plain(x.Why))
+	rest := fmt.Sprintf(" %-9s %-*s %8s %4s  %s%s", x.Wanted, c.state, x.Actual, restarts, since, c.treeCell(x.Tree.short()), approvalMark(x)+plain(x.Why))
 	if chosen {
 		return selected.Render(fit("›"+mark+" "+fit(plain(x.Name), c.name)+rest, width))
 	}

@@ -51,14 +51,14 @@ func TestAgentsThatBypass(t *testing.T) {
 	if text := ansi.Strip(u.draw()); strings.Contains(text, "bypass") {
 		t.Errorf("nobody bypasses anything:\n%s", text)
 	}
-	w.Agents[0].Bypasses = true
+	w.Agents[0].Approval = "bypass"
 	if text := ansi.Strip(u.draw()); !strings.Contains(text, "agent  bypasses permission questions") {
 		t.Errorf("no mark above the screen:\n%s", text)
 	}
 	press(u, "w")
 	checkLines(t, u, "with a mark")
 	text := ansi.Strip(u.draw())
-	for _, want := range []string{"! bypass · as configured", "writer: as configured · bypasses all permission questions"} {
+	for _, want := range []string{"! bypass approval · as configured", "writer: as configured · bypasses permission questions"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

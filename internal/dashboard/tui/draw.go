@@ -161,8 +161,8 @@ func (u *ui) drawTitle(width, height int) string {
 	} else if x != nil {
 		left += faint.Render("  agent")
 	}
-	if x := u.agents.of(s); x != nil && x.Bypasses {
-		left += warn.Render("  bypasses permission questions")
+	if x := u.agents.of(s); x != nil && approvalWords[x.Approval] != "" {
+		left += warn.Render("  " + approvalWords[x.Approval])
 	}
 	left += faint.Render("  " + plain(strings.Join(s.Command, " ")))
 	return ends(left, u.drawPlace(width, height), width)

@@ -26,7 +26,7 @@ type Agent struct {
 	Restarts int
 	Since    time.Time // of the actual state, or zero
 	Tree     *Tree     // its git worktree, or nil
-	Bypasses bool      // it asks nobody before it edits or runs
+	Approval string    // what it asks about before it edits or runs; see keeper.AgentStatus
 }
 
 // Tree is how the git worktree of an agent is.

@@ -125,9 +125,11 @@ export function visible(text) {
 
 export const $ = (id) => document.getElementById(id);
 
-// bypassMark is for an agent that asks nobody before it edits or runs.
+// bypassMark is for an agent that asks nobody before it edits or runs, or of
+// which that is not known.
 export function bypassMark(agent) {
-  return agent.approval === "bypass" ? [el("span.bypass", { textContent: "bypass", title: "bypasses all permission questions (approval = \"bypass\")" })] : [];
+  const title = { bypass: "bypasses permission questions (approval = \"bypass\")", unknown: "its own words may have it ask otherwise than den can tell (den agent explain)" }[agent.approval];
+  return title ? [el("span.bypass", { textContent: agent.approval === "bypass" ? "bypass" : "approval unknown", title })] : [];
 }
 
 // treeText is an agent's git worktree in few words: its branch, the commits
