@@ -156,7 +156,7 @@ func bashUse(dir, command string) string {
 // goes wrong, the program is told to ask.
 func TestPolicyHook(t *testing.T) {
 	for approval, want := range map[string]map[string]string{
-		"ask":    {"rm x": "deny", "make all": "allow", "git push x": "ask", "touch x": "ask", "ls": "allow", "echo x > y": "ask", "den approvals approve x": "deny"},
+		"ask":    {"rm x": "deny", "make all": "allow", "git push x": "ask", "touch x": "ask", "ls": "allow", "echo x > y": "ask", "cd sub && ls": "allow", "den approvals approve x": "deny"},
 		"edits":  {"rm x": "deny", "make all": "allow", "git push x": "ask", "touch x": "ask", "ls": "allow", "echo x > y": "allow"},
 		"bypass": {"rm x": "deny", "make all": "allow", "git push x": "ask", "touch x": "allow", "ls": "allow", "echo x > .claude/settings.json": "ask"},
 	} {
@@ -167,6 +167,9 @@ func TestPolicyHook(t *testing.T) {
 			for command, decision := range want {
 				if got, why := h.uses(t, line, bashUse(h.work, command)); got != decision || why == "" {
 					t.Errorf("%s: %q, %s; want %q", command, got, why, decision)
+				}
+				if out := h.do("permissions", "explain", "c", command); !strings.HasPrefix(out, decision+": ") {
+					t.Errorf("%s: the hook is told %q, and explain says %s", command, decision, out)
 				}
 			}
 			if got, why := h.uses(t, line, bashUse(h.work, "cat "+filepath.Join(filepath.Dir(h.file), ".den", "state.json"))); got != "deny" {

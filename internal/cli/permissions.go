@@ -36,7 +36,13 @@ func (a *app) permissionsExplainCmd() *cobra.Command {
 		Long: `Say what the policy of an agent decides for a line of shell, or for the files or the address
 that the flags name: allow, ask or deny, which rule or default decides it, and why, for each
 part of it. Nothing is run, and nobody is asked. The rules are those of the workspace's file
-as it is now, with those that 'den approvals approve --always' added.`,
+as it is now, with those that 'den approvals approve --always' added. Where the agent's program
+may do otherwise than den decides, that is said, too.
+
+What no rule decides, the default does: reading in the agent's directory, and commands that are
+known to only read there, are allowed; changes of files there are with approval = "edits"; its
+own permissions are denied; everything else is asked for, or allowed with approval = "bypass",
+except files that decide what runs (docs/permissions.md).`,
 		Example: "  den permissions explain coder 'git push'\n  den permissions explain coder --edit den.toml\n  den permissions explain coder --fetch https://example.org",
 		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,7 +105,7 @@ They take the place of the file's rules; those that people added with --always s
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
 	cmd.Flags().StringVar(&ask.Rules, "rules", "", "the `FILE` with other rules")
-	cmd.Flags().Var(&since, "since", "only requests that are not older: 12h, 30d (default: all that are kept)")
+	cmd.Flags().Var(&since, "since", "only requests that are not older: days, hours, minutes or seconds, as in 30d, 12h, 90m (default: all that are kept)")
 	return cmd
 }
 

@@ -92,6 +92,10 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 		return keeper.PermissionAnswer{}, err
 	}
 	r := ask.Request
+	how, why := ag.PolicyReach()
+	if r.Dir == "" && tellsDir(ag, how) {
+		r.Dir = policy.Dir()
+	}
 	e := policy.Explain(permission.Request{Tool: r.Tool, Kind: permission.Kind(r.Kind), Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL})
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %s\n", e.Outcome, e.Why)
@@ -103,10 +107,31 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 	if e.Rule == nil {
 		fmt.Fprintf(&text, "no rule of '%s' decides this: the default does ('den help permissions')\n", ag.Name)
 	}
+	reach := ""
+	switch {
+	case how == "":
+		reach = fmt.Sprintf("den does not decide for '%s' (%s): its program does as it does", ag.Name, why)
+	case how == workspace.ByRules && (len(r.Paths) > 0 || r.URL != "" || e.Rule == nil):
+		reach = fmt.Sprintf("%s is told rules for commands, tools and kinds only: what else is asked, its program decides", ag.Provider)
+	case ag.Approval == "" && e.Rule == nil && how != workspace.ByProtocol:
+		reach = fmt.Sprintf("'%s' has a command line of its own: what no rule decides, its program does", ag.Name)
+	}
+	if reach != "" {
+		fmt.Fprintln(&text, reach)
+	}
 	return told(struct {
 		Agent string `json:"agent"`
 		permission.Explanation
-	}{ag.Name, e}, text.String())
+		Reach string `json:"reach,omitempty"` // why the program may do otherwise, or ""
+	}{ag.Name, e, reach}, text.String())
+}
+
+// tellsDir reports whether an agent tells den where each command would run.
+func tellsDir(ag *workspace.Agent, how string) bool {
+	if how == workspace.ByProtocol {
+		return slices.Contains([]string{"claude", "codex"}, ag.Channel.Backend)
+	}
+	return how == workspace.ByHook
 }
 
 func (d *daemon) replayPermissions(ws *workspace.Workspace, ask keeper.PermissionReplay) (keeper.PermissionAnswer, error) {

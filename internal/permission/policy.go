@@ -80,6 +80,9 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 	return NewPolicy(s)
 }
 
+// Dir returns the agent's directory.
+func (p *Policy) Dir() string { return p.settings.Dir }
+
 // Rules returns the policy's rules.
 func (p *Policy) Rules() []Rule { return slices.Clone(p.settings.Rules) }
 
