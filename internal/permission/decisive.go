@@ -40,10 +40,13 @@ func (p *Policy) decisiveFiles() (decisive.Set, error) {
 // decisive says why a person is asked about a use that the rules or defaults
 // would allow, "" if none has to be: it changes a file that decides what runs or
 // what is allowed. A rule that allows holds for such a file only if it has its
-// name, and for a file of the workspace never.
+// name, and for a file of the workspace never. files are those that it names.
 func (p *Policy) decisive(u use, files []target, known func() (decisive.Set, error)) string {
 	if why := p.opaque(u); why != "" {
 		return why
+	}
+	if !p.places.mayChange(u) {
+		files = nil
 	}
 	trees := p.places.trees(u)
 	if len(files) == 0 && len(trees) == 0 {
@@ -130,18 +133,18 @@ func (p places) trees(u use) []target {
 	return slices.DeleteFunc(all, func(t target) bool { return t.tail != nil || strings.HasPrefix(t.given, "-") })
 }
 
-// changes are the files that a use may change. Of a command that is not known to
-// only read they are all that it names.
-func (p places) changes(u use) []target {
+// mayChange reports whether a use may change the files that it names.
+func (p places) mayChange(u use) bool {
+	return u.kind != Read && (u.file != nil || u.command == nil || p.risk(u) != "" && !onlyReads(*u.command))
+}
+
+// names are the files that a use names, and those that it may make by that.
+func (p places) names(u use) []target {
 	switch {
-	case u.kind == Read:
-		return nil
 	case u.file != nil:
 		return []target{*u.file}
 	case u.command == nil:
 		return slices.Concat(u.args, u.maybe)
-	case p.risk(u) == "" || onlyReads(*u.command):
-		return nil
 	}
 	files := slices.Concat(u.args, u.parts, u.maybe)
 	if u.forbidOnly { // what it runs is judged by itself

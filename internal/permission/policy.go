@@ -23,8 +23,8 @@ type Settings struct {
 	// AskEdits has a change of a file asked for that no rule allows, wherever
 	// the file is.
 	AskEdits bool
-	// Protected are absolute paths that the agent must never change whatever
-	// the rules say: den's own state, in which its permissions are.
+	// Protected are absolute paths that the agent must never change or read,
+	// whatever the rules say: den's own state, in which its permissions are.
 	Protected []string
 	// Workspace returns the files that the agent's workspace is made of, as they
 	// are now: a person is asked about every change of one. Where it fails, about
@@ -137,7 +137,7 @@ func (p *Policy) Explain(r Request) Explanation {
 // and no rule does. known is decisiveFiles, once for all uses of a request.
 func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (part Part, decided bool) {
 	part = Part{What: u.what}
-	files := p.places.changes(u)
+	files := p.places.names(u)
 	if why := p.protected(u, files); why != "" {
 		part.Outcome, part.Why = Deny, why
 		return part, true
@@ -242,6 +242,9 @@ func (r *rule) told(outcome Outcome) string {
 	return text
 }
 
+// WhyProtected is what an agent is told that wants a protected file.
+const WhyProtected = "it is den's own: it holds permissions and secrets, and agents must neither change nor read it"
+
 // protected says why something is denied whatever the rules say, "" if it is
 // not: an agent must not give itself permissions.
 func (p *Policy) protected(u use, files []target) string {
@@ -250,7 +253,7 @@ func (p *Policy) protected(u use, files []target) string {
 	}
 	for _, pattern := range p.kept {
 		if slices.ContainsFunc(files, pattern.matchGenerously) {
-			return "an agent must not change the files that hold its permissions"
+			return WhyProtected
 		}
 	}
 	return ""

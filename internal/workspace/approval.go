@@ -103,7 +103,9 @@ func (a *resolver) askByACP(merged *node, name string) (doubt string) {
 		return doubt
 	}
 	modes.checkOwn(merged, "acp_command", name, a.report)
-	(&ApprovalMode{Env: modes.Ask.Env}).lay(merged, Origin{Preset: program})
+	if modes.Protocol != nil {
+		modes.Protocol.lay(merged, Origin{Preset: program})
+	}
 	if word := modes.unknown(words[1:]); word != "" {
 		return fmt.Sprintf("'acp_command' has %s, and den does not know what it does to approvals", word)
 	}

@@ -294,7 +294,7 @@ func TestApprovalByProtocol(t *testing.T) {
 		if a.Approval != ApprovalBypass || b.Approval != ApprovalAsk || len(a.Args)+len(b.Args) > 0 {
 			t.Errorf("%s: %q %q, %q %q", backend, a.Approval, b.Approval, a.Args, b.Args)
 		}
-		if env := builtinModes("opencode").Ask.Env; backend == "acp" && (a.Env.Values["OPENCODE_PERMISSION"] != env["OPENCODE_PERMISSION"] || env["OPENCODE_PERMISSION"] == "") {
+		if env := builtinModes("opencode").Protocol.Env; backend == "acp" && (a.Env.Values["OPENCODE_PERMISSION"] != env["OPENCODE_PERMISSION"] || env["OPENCODE_PERMISSION"] == "") {
 			t.Errorf("opencode is not told to ask: %v", a.Env)
 		}
 	}

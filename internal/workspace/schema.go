@@ -232,8 +232,12 @@ type ApprovalModes struct {
 	Ask    *ApprovalMode `key:"ask"` // or nil, as the others, where the program cannot do that
 	Edits  *ApprovalMode `key:"edits"`
 	Bypass *ApprovalMode `key:"bypass"`
-	Cannot Env           `key:"cannot"` // why not, by word
-	Also   []string      `key:"also"`   // options and settings that are part of no mode, and decide what is asked
+	// Protocol has the program ask den about each use of a tool, by protocol: the
+	// policy knows the word. nil where it does so anyway.
+	Protocol *ApprovalMode `key:"protocol"`
+
+	Cannot Env      `key:"cannot"` // why not, by word
+	Also   []string `key:"also"`   // options and settings that are part of no mode, and decide what is asked
 
 	// Harmless are words that have no part in what is asked: "--option",
 	// "--option=" with any value, "--option=key" with a value that sets this key.

@@ -2,6 +2,7 @@ package acp
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -38,6 +39,7 @@ func (t *toolCall) permissionRequest() permission.Request {
 		Path     string          `json:"path"`
 		FilePath string          `json:"filePath"`
 		File     string          `json:"file_path"`
+		Pattern  string          `json:"pattern"`
 	}
 	_ = decode(t.RawInput, &in) // Best effort: an agent may give no input, or text.
 	r := permission.Request{
@@ -48,6 +50,9 @@ func (t *toolCall) permissionRequest() permission.Request {
 		r.Input = t.RawInput
 	}
 	r.Paths = t.paths(in.Path, in.FilePath, in.File)
+	if t.Kind == string(sdk.ToolKindSearch) && len(r.Paths) == 0 && in.Pattern != "" && filepath.IsLocal(in.Pattern) {
+		r.Paths = []string{"."} // where it works, as opencode's grep and glob mean it
+	}
 	return r
 }
 

@@ -100,6 +100,17 @@ func TestPermissionRequest(t *testing.T) {
 	if got.Kind != permission.Edit || got.Command != "" || !slices.Equal(got.Paths, []string{"/a", "/b", "/c"}) || got.Tool != "write" {
 		t.Errorf("%+v", got)
 	}
+	for input, want := range map[string]string{`{"pattern":"x"}`: "[.]", `{"pattern":"/etc/*"}`: "[]", `{"pattern":"../*"}`: "[]", `{"pattern":"x","path":"/etc"}`: "[/etc]", `{}`: "[]"} {
+		search := request(t, "session/request_permission", map[string]any{"sessionId": "s1", "options": nil, "toolCall": map[string]any{
+			"toolCallId": "t3", "kind": "search", "title": "x", "rawInput": json.RawMessage(input),
+		}})
+		if _, _, err := play(t, s, script{Ask: []json.RawMessage{search}}); err != nil {
+			t.Fatal(err)
+		}
+		if got.Kind != permission.Read || fmt.Sprint(got.Paths) != want {
+			t.Errorf("search %s: %+v, want the paths %s", input, got, want)
+		}
+	}
 }
 
 // A denial may end the turn.

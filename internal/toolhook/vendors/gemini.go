@@ -89,7 +89,7 @@ func geminiPolicy(rules []permission.Rule, protected []string) string {
 	}
 	add("deny", geminiShell, `"command":".*\bdend?\b.*\b(?:approvals|accounts)\b`, "an agent must not decide what it asks for itself")
 	for _, path := range protected {
-		add("deny", "*", strings.ReplaceAll(regexp.QuoteMeta(path), "'", "."), "an agent must not change the files that hold its permissions")
+		add("deny", "*", strings.ReplaceAll(regexp.QuoteMeta(path), "'", "."), permission.WhyProtected)
 	}
 	return b.String()
 }
