@@ -46,7 +46,7 @@ func harmlessPrograms() (all []lines.Program, names []string) {
 }
 
 // runners are programs that harmless commands may be run by.
-var runners = []string{"env", "timeout", "nice", "nohup", "setsid", "stdbuf", "xargs", "time"}
+var runners = []string{"env", "timeout", "nice", "nohup", "setsid", "stdbuf", "xargs", "time", "ionice", "taskset", "chrt"}
 
 // linesRun is how many allowed lines each shell runs; DEN_JAIL is how many are
 // made instead.

@@ -36,7 +36,7 @@ var wrappers = map[string]wrapper{
 	"toybox":  {how: Wraps},
 	"xargs":   {flags: "0rtx", values: "nLPsdE", long: []string{"null", "no-run-if-empty"}, more: true, how: Wraps},
 	"ionice":  {flags: "t", values: "cn", how: Wraps},
-	"chrt":    {flags: "abdfiorRv", values: "DPT", skip: 1, how: Wraps},
+	"chrt":    {flags: "abdfiorRv", values: "DPT", skip: 1, how: AlsoRuns}, // it may take a processor for itself
 	"taskset": {flags: "c", skip: 1, how: Wraps},
 	"flock":   {flags: "sxeunoFv", values: "wE", skip: 1, line: true, how: AlsoRuns}, // it makes the file that it locks
 	"watch":   {flags: "bcdegtwx", values: "nq", line: true, how: AlsoRuns},

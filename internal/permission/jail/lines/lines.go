@@ -115,7 +115,7 @@ func (g Generator) compound(depth int) string {
 
 func quote(line string) string { return "'" + strings.ReplaceAll(line, "'", `'\''`) + "'" }
 
-var wrappers = []string{"env", "env -i PATH=/bin", "timeout 5", "nice -n 1", "nice", "command", "nohup", "setsid -w", "stdbuf -oL", "env --", "env -u x", "command --", "timeout -k 1 5", "exec", "builtin", "env x=1", "env -S"}
+var wrappers = []string{"env", "env -i PATH=/bin", "timeout 5", "nice -n 1", "nice", "command", "nohup", "setsid -w", "stdbuf -oL", "env --", "env -u x", "command --", "timeout -k 1 5", "exec", "builtin", "env x=1", "env -S", "ionice -c3", "taskset 1", "taskset -c 0", "chrt -b 0"}
 
 func (g Generator) command(depth int) string {
 	var words []string
