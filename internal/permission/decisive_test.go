@@ -311,11 +311,15 @@ func TestUnknownWordsMayDecide(t *testing.T) {
 				"echo x > den.tom*", `echo x > "$F"`, "echo x > $PWD/den.toml", `echo x >> "$(echo den.toml)"`, "echo x > ~+/den.toml", "echo x >| $F",
 				"tee $F", "cp evil/x $F", `cp evil/x "$F"`, "mv evil/x $F", "ln -sf evil/x $F", "dd if=evil/x of=$F", "cp evil/* d*", "rm d*", "rm -rf $PWD/.git", "timeout 5 tee $F",
 				"cp -r evil/. .", "cp -a evil/. .", "cp -rT evil .", "cp -R . ../other", "rsync -a evil/ .", "rsync -a evil/ ./", "tar xf a.tar", "tar -xf a.tar -C src", "tar --extract -f a.tar", "unzip a.zip", "unzip -o a.zip -d .", "patch -p1 < a.patch", "git apply a.patch", "git am a.patch",
+				// Open files by the names of their descriptors, and names in a directory that is not known.
+				"echo x < den.toml > /dev/stdin", "tee /dev/stdin < den.toml", "dd of=/dev/stdin <den.toml", "truncate -s0 /dev/stdin <den.toml", "echo x 3<den.toml >/dev/fd/3", "echo x 3<den.toml >>/proc/self/fd/3", "sh -c 'echo x > /dev/stdin' < den.toml",
+				"cd ..; cd .; tee rules.json", "cd -P .git && tee config", "cd -- .git && tee config", "cd .git && cd hooks && tee pre-commit", "x=.git; cd $x; tee config", "cd .gi*; cp ../a.txt config", "for d in .git; do cd $d; tee config; done", "cd -P .git && echo x > config", "cd ..; cd keep && echo x > state/rules.json",
+				"cat <1-9>|tee den.toml", "echo x | tee <-> den.toml",
 				"cp -r evil/.github .", "mv evil/.github .", "mv evil .config", "mv prompts old", "rm -rf prompts", "rm -rf .", "ln -s evil .forgejo",
 			},
 			permission.Allow: {
 				"sed -i s/a/b/ src/*.go", "sed -i s/a/b/ src/?.txt", "sed -i s/a/b/ src/*", "sed -i s/a/b/ src/{a,b}.go", "sed -i s/a/b/ $PWD/src/a.go", `sed -i s/a/b/ "$PWD/src/a.go"`, "sed -i s/a/b/ $X.go", "sed -i s/a/b/ **/*.go", "sed -i s/a/b/ */a.go", "sed -i s/a/b/ *.[ch]",
-				`sed -i "s/$A/$B/" src/a.go`, `sed -i -e "s/$A/$B/" src/a.go`, "sed -n $X p", "rm src/*", "rm -rf src", "cat *", "cat $X", "echo $X *", "cp src/*.go evil/", "cp evil/x src", "cp -r evil src", "mv src/a.go .", "cp -t . src/a.go",
+				`sed -i "s/$A/$B/" src/a.go`, `sed -i -e "s/$A/$B/" src/a.go`, "sed -n $X p", "rm src/*", "rm -rf src", "cat *", "cat $X", "echo $X *", "ls 2>&1 | tee /dev/stderr", "echo x > /dev/stderr", "cp src/*.go evil/", "cp evil/x src", "cp -r evil src", "mv src/a.go .", "cp -t . src/a.go",
 				"cp $PWD/src/a.go evil", "tee src/$X.go", "tar tf a.tar", "tar cf a.tar src", "unzip -l a.zip", "patch --dry-run -p1", "tar xf a.tar -C /tmp/other", "rsync -a src/ host:src/",
 			},
 			permission.Deny: {"sed -i s/a/b/ keep/state/*", "sed -i s/a/b/ k*p/st?te/rules.json", "sed -i s/a/b/ $PWD/keep/state/rules.json", "cp evil/x ${PWD}/keep/state/rules.json", "rm k*/st*/*"},

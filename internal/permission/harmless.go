@@ -67,7 +67,7 @@ func (p places) risk(u use) string {
 		return "it sets variables, which can change what commands do"
 	}
 	if u.command.Leaves {
-		return "it goes on in a session of its own, or prints to a file"
+		return "it may go on when the line has ended, or prints to a file"
 	}
 	words := u.command.Args()
 	full := name.Text

@@ -38,8 +38,9 @@ type places struct {
 	repository bool
 	askEdits   bool // see Settings
 	// Of the line that is read: loose is that its variables may have any value,
-	// adrift that it is not known where its commands run.
-	loose, adrift bool
+	// adrift that it is not known where its commands run, opens that it opens
+	// files by redirections.
+	loose, adrift, opens bool
 }
 
 func newPlaces(s Settings) places {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -148,6 +149,9 @@ func (p places) commandUses(r Request) []use {
 	for _, text := range line.Problems {
 		problem("%s", text)
 	}
+	if len(line.Problems) > 0 && len(line.Commands) == 0 {
+		all[0].args = p.piecesOf(base, r.Command)
+	}
 	if len(line.Commands) == 0 && len(line.Files) == 0 && len(line.Problems) == 0 {
 		problem("the agent does not say which command")
 	}
@@ -168,12 +172,25 @@ func (p places) commandUses(r Request) []use {
 			problem("its shell may stay in another directory, and the agent does not tell in which one it runs the next command; write (cd DIR && …)")
 		}
 	}
+	p.opens = slices.ContainsFunc(line.Files, func(f commandline.File) bool { return f.Path != null && !isOpenFile(f.Path) })
 	p.loose = len(line.Problems) > 0 || len(bases) > 1 || p.adrift || setsVariables(line.Commands) || strings.ContainsAny(base, " \t\n*?[")
 	for _, c := range line.Commands {
 		all = append(all, p.commandUse(c, bases, false)...)
 	}
 	for _, f := range line.Files {
 		all = append(all, p.redirection(f, bases)...)
+	}
+	return all
+}
+
+// piecesOf returns the files that a line may name of which nothing is known.
+func (p places) piecesOf(base, line string) []target {
+	var all []target
+	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`\"'=,:{}$", r) }) {
+		if len(all) == maxTexts {
+			break
+		}
+		all = append(all, p.resolve(base, piece))
 	}
 	return all
 }
@@ -186,6 +203,9 @@ func (p places) commandUse(c commandline.Command, bases []string, forbidOnly boo
 		for _, base := range bases {
 			p.argument(&u, base, w)
 		}
+		if p.unplaced(w.Text) {
+			u.unknown = append(u.unknown, w)
+		}
 	}
 	all := []use{u}
 	for _, inner := range c.Runs {
@@ -194,8 +214,20 @@ func (p places) commandUse(c commandline.Command, bases []string, forbidOnly boo
 	return all
 }
 
-// devices are targets of redirections that hold nothing.
-var devices = []string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/zero"}
+// unplaced reports a word that may name a file of which it is not known where it
+// is: an open file has no place, and a name is relative to a directory.
+func (p places) unplaced(name string) bool {
+	return p.adrift && !path.IsAbs(name) || p.opens && isOpenFile(name[strings.LastIndexByte(name, '=')+1:]) // of=/dev/stdin
+}
+
+// isOpenFile reports a name for what a process has open, which is opened once
+// more by it.
+func isOpenFile(name string) bool {
+	name = path.Clean(name)
+	return slices.Contains([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, name) || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/")
+}
+
+const null = "/dev/null" // holds nothing
 
 func (p places) redirection(f commandline.File, bases []string) []use {
 	kind := Read
@@ -209,12 +241,16 @@ func (p places) redirection(f commandline.File, bases []string) []use {
 			p.argument(&u, base, commandline.Word{Text: f.Path, Dynamic: true, Unknown: f.Unknown})
 		}
 		return []use{u}
-	case slices.Contains(devices, f.Path):
+	case f.Path == null:
 		return nil
 	}
 	var all []use
 	for _, base := range bases {
-		all = append(all, p.fileUse(kind, base, f.Path))
+		u := p.fileUse(kind, base, f.Path)
+		if p.unplaced(f.Path) {
+			u.unknown = []commandline.Word{{Text: f.Path}}
+		}
+		all = append(all, u)
 	}
 	return all
 }

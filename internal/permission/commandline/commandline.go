@@ -42,8 +42,8 @@ type Command struct {
 	// Inner is that it runs in a shell within the line's, whose directory and
 	// variables end with it.
 	Inner bool
-	// Leaves is that what runs it lets it go on in its own session, or keeps
-	// what it prints in a file, as setsid and nohup do.
+	// Leaves is that the line may end before it: it runs in the background, or
+	// by setsid or nohup, which keeps what it prints in a file.
 	Leaves bool
 }
 
@@ -110,6 +110,9 @@ func parse(line string, depth int) Line {
 	if oddContinuation.MatchString(line) {
 		return Line{Problems: []string{"it is not certain where a line with a backslash at its end ends"}}
 	}
+	if numericGlob.MatchString(strings.ReplaceAll(line, "\\\n", "")) {
+		return Line{Problems: []string{"it has a pattern of zsh that other shells take for redirections"}}
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		return Line{Problems: []string{"it cannot be parsed as a shell command"}}
@@ -168,8 +171,18 @@ func (r *reader) call(c *syntax.CallExpr) {
 	if len(words) > 0 {
 		command := r.command(words)
 		command.Inner = slices.ContainsFunc(r.within, opensShell)
+		if slices.ContainsFunc(r.within, inBackground) {
+			command.Leaves = true
+			leave(command.Runs)
+		}
 		r.line.Commands = append(r.line.Commands, command)
 	}
+}
+
+// inBackground reports what a shell does not wait for.
+func inBackground(node syntax.Node) bool {
+	s, ok := node.(*syntax.Stmt)
+	return ok && s.Background
 }
 
 // opensShell reports constructs that run in a shell of their own.
@@ -205,8 +218,12 @@ func (r *reader) file(d *syntax.Redirect) {
 }
 
 // isDescriptor reports that a word after >& or <& names a descriptor and no
-// file: "1", "-" or "2-".
-func isDescriptor(w Word) bool {
-	digits := strings.TrimSuffix(w.Text, "-")
-	return !w.Dynamic && strings.Trim(digits, "0123456789") == "" && w.Text != ""
-}
+// file: "1" or "-". In zsh "2-" is a file.
+func isDescriptor(w Word) bool { return !w.Dynamic && (isDigit(w.Text) || w.Text == "-") }
+
+// isDigit reports a descriptor that every shell takes for one: of several
+// digits some make an argument.
+func isDigit(text string) bool { return len(text) == 1 && text[0] >= '0' && text[0] <= '9' }
+
+// numericGlob is a pattern of zsh, which other shells take for redirections.
+var numericGlob = regexp.MustCompile(`<[0-9]*-[0-9]*>`)

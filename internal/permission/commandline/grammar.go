@@ -117,7 +117,7 @@ func readsFile(s *syntax.Stmt) bool {
 
 func (r *reader) redirect(d *syntax.Redirect) bool {
 	// In zsh a '!' behind '>' is a part of the operator.
-	known := (d.N == nil || strings.Trim(d.N.Value, "0123456789") == "") && !strings.HasPrefix(r.source(d.Word), "!")
+	known := (d.N == nil || isDigit(d.N.Value)) && !strings.HasPrefix(r.source(d.Word), "!")
 	switch d.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
 		// Shells do not agree where its text ends: behind a line that is

@@ -33,13 +33,18 @@ var Holes = []string{
 	"echo /home/outside/*", "echo ../outside/*", "echo ~/outside/*", "echo out/*", "echo */*", "echo **/*", "echo $HOME/*", "echo \"$HOME\"/outside/*", "echo $(echo '/home/outside/*')", "echo `echo '/home/outside/*'`", "echo ${v:-/home/outside/*}", "basename /home/outside/*", ": ../outside/?*", "echo $(cat a.txt)", "(cd sub && echo ../*)",
 	"nohup ls", "setsid -f sleep 1", "setsid sleep 1", "timeout 5 nohup ls", "nohup sh -c 'ls; pwd'",
 	"while cd sub; do cat d.txt; done", "(cd sub/.. && cat a.txt)",
+	"sleep 0 & wait", "sleep 9 &", "while :; do :; done &", "(ls &)", "{ sleep 9; pwd; } &",
+	// What opens a file once more, by the name of its descriptor.
+	"echo evil < a.txt > /dev/stdin", "echo evil 2<a.txt >/dev/stderr", "echo evil 3<a.txt >/dev/fd/3", "echo evil <a.txt >>/proc/self/fd/0", "printf x <.git/config >>/dev/stdin", "ls 3<>a.txt >/dev/fd/3", "echo evil >new.txt >/dev/stdout",
+	// What is a redirection in some shells only.
+	"cat <1-9>|pwn", "cat <->|pwn", "cat <1->|pwn", "cat <-9>/dev/null", "cat a.txt <1\\\n-9>|pwn", "echo x >&2-", "git branch 123>&1", "cat 12>&1", "date 111111>&2", "echo a 10<a.txt", "ls 99>/dev/null",
 }
 
 // Plain are lines that harm nobody and are near to those that do.
 var Plain = []string{
 	"echo \"$(< a.txt)\"", "echo \"`echo \\\"$(pwd)\\\"`\"", "echo \"`echo \\`pwd\\``\"", "echo `pwd` $(git rev-parse HEAD) $(date +%s)", "echo *.txt", "echo sub/*", "echo =pwn", "wait x", "wait %1",
 	"[ -e a.txt ] && cat a.txt", "[ 1 -ne 2 ]", "test 3 -gt 2 && echo more", "[[ -f a.txt ]] && wc -l a.txt", "[[ $x = a* ]] || echo other", "printf '%s\\n' a b", "echo $((1+2)) \"$HOME\" ${x:-none} ${#x}", "echo \"cost: 5$\"", "grep \"txt$\" a.txt", "case $x in a*) ls;; *) pwd;; esac", "ls > list.txt 2>&1", "ls -l &> list.txt", "ls &>/dev/null && pwd",
-	"type -a ls", "which -a ls", "command -v ls", "seq 1 3", "date +%s", "sleep 0 & wait", "cat a.txt | grep -n a | wc -l", "git diff --stat && git log --oneline -n 3", "git show HEAD:a.txt", "git status -s", "git diff a.txt", "git --no-pager diff", "git branch --list", "git log -p", "git show", "grep -rn pwn .", "du -sh .", "basename /a/b", "exec ls", "timeout 5 ls", "echo a | xargs echo", "bash -lc 'ls; pwd'", "if test -e a.txt; then cat a.txt; fi",
+	"type -a ls", "which -a ls", "command -v ls", "seq 1 3", "date +%s", "cat a.txt | grep -n a | wc -l", "git diff --stat && git log --oneline -n 3", "git show HEAD:a.txt", "git status -s", "git diff a.txt", "git --no-pager diff", "git branch --list", "git log -p", "git show", "grep -rn pwn .", "du -sh .", "basename /a/b", "exec ls", "timeout 5 ls", "echo a | xargs echo", "bash -lc 'ls; pwd'", "if test -e a.txt; then cat a.txt; fi",
 }
 
 // pieces are what mutations put into lines.

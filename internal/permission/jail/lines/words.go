@@ -91,7 +91,8 @@ func (g Generator) redirections() string {
 	}
 	switch g.IntN(4) {
 	case 0:
-		return g.pick(" 2>&1", " 2>/dev/null", " > /dev/null", " < a.txt", " >new.txt", " >> 'new 2'", " &>/dev/null", " >&2", " 2>&-", " < /dev/null", " <& 0", " &>> new.txt", " >| new.txt", " 1>new.txt 2>&1")
+		return g.pick(" 2>&1", " 2>/dev/null", " > /dev/null", " < a.txt", " >new.txt", " >> 'new 2'", " &>/dev/null", " >&2", " 2>&-", " < /dev/null", " <& 0", " &>> new.txt", " >| new.txt", " 1>new.txt 2>&1",
+			" < a.txt > /dev/stdin", " 2<a.txt >/dev/stderr", " >/dev/stdout", " 3<a.txt >/dev/fd/3", " <1-9>|new.txt", " <->/dev/null", " 12>&1", " 123>/dev/null", " >&2-", " 0<&3-", " 3<a.txt", " 2>&1 &")
 	case 1:
 		return " <<< " + g.word(0)
 	case 2:
