@@ -58,6 +58,9 @@ type Confiner interface {
 	// Prepare is called once a start, before the first of them, and returns
 	// what holds the sandbox.
 	Prepare(ctx context.Context) (string, error)
+	// Await is called before the session is made, and returns what tells
+	// whether its command was executed in the sandbox.
+	Await() (*sandbox.Entry, error)
 	// Started is called when the session is there.
 	Started() error
 	// Wrap returns the command that becomes argv in the sandbox.

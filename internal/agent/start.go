@@ -84,8 +84,11 @@ func (m *Managed) steps(slot Slot) []startStep {
 	} else {
 		files = append(files, prepare)
 	}
-	return append(files,
-		startStep{StepCreate, m.create},
+	create := []startStep{{StepCreate, m.create}}
+	if m.isConfined() {
+		create = m.createConfined()
+	}
+	return append(append(files, create...),
 		startStep{StepDialogs, talking(m.talk.FirstDialogs)},
 		startStep{StepReady, talking(m.talk.AwaitReady)},
 		startStep{StepDialogs2, talking(m.talk.LastDialogs)},
@@ -171,7 +174,7 @@ func (m *Managed) create(ctx context.Context) (string, Outcome, error) {
 		maps.Copy(c.Env, env)
 	}
 	note := m.prepareSource(&c)
-	if m.config.Vendor != conversation.Harness { // a harness keeps its agent in the sandbox, and is not in it
+	if m.isConfined() {
 		c.Argv = m.confined(c.Argv, c.Env)
 	}
 	c.Meta = map[string]string{MetaLife: ident.New(m.clock()), MetaStarting: m.Fingerprint().String()} // see resume.go

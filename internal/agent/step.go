@@ -36,6 +36,7 @@ const (
 	StepCopyFiles = "copy_files"
 	StepPrepare   = "prepare"
 	StepCreate    = "create"
+	StepEnter     = "enter" // its sandbox
 	StepDialogs   = "dialogs"
 	StepReady     = "ready"
 	StepDialogs2  = "dialogs_again"

@@ -42,6 +42,9 @@ func (c confined) Prepare(context.Context) (string, error) {
 	return strings.Join(c.policy.Held.Tell(c.policy), "\n"), c.policy.Prepare()
 }
 
+// Await tells whether the session's command was executed.
+func (c confined) Await() (*sandbox.Entry, error) { return c.policy.Await() }
+
 // Started lets what is refused be told again.
 func (c confined) Started() error { return c.policy.Begun() }
 

@@ -44,7 +44,7 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 		}
 		return 0
 	}
-	err := confine(args, environ, entered)
+	err := start(args, environ, entered)
 	fmt.Fprintln(stderr, "den: sandbox:", err)
 	if hint := fault.HintOf(err); hint != "" {
 		fmt.Fprintln(stderr, "hint:", hint)
@@ -52,7 +52,8 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	return cannotRun
 }
 
-func confine(args, environ []string, entered bool) error {
+// start becomes the command, and tells who awaits it why it cannot.
+func start(args, environ []string, entered bool) error {
 	if len(args) < 3 || args[1] != "--" {
 		return fault.Errorf(fault.Usage, "'den %s' is for den itself", Verb)
 	}
@@ -60,14 +61,32 @@ func confine(args, environ []string, entered bool) error {
 	if err != nil {
 		return err
 	}
-	if p.Held.Namespaces == byUser && !entered {
-		return enterUser(p, args, environ)
+	// No other process may hold the pipe: it is opened anew in each stage.
+	fd, err := syscall.Open(p.entryFile(), syscall.O_WRONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	awaited := err == nil
+	if !awaited && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.ENXIO) {
+		return fault.Errorf(fault.Storage, "open %s: %w", p.entryFile(), err)
 	}
+	if p.Held.Namespaces == byUser && !entered {
+		err = enterUser(p, args, environ)
+	} else {
+		if awaited {
+			_, _ = syscall.Write(fd, []byte(entering)) // Best effort: who does not wait any more need not know.
+		}
+		err = confine(p, args[2:], environ)
+	}
+	if awaited {
+		_, _ = syscall.Write(fd, []byte(entering+err.Error()+"\n"+fault.HintOf(err)))
+	}
+	return err
+}
+
+// confine gives up what the policy does not grant, and becomes the command.
+func confine(p Policy, argv, environ []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fault.Errorf(fault.Internal, "find the working directory: %w", err)
 	}
-	argv := args[2:]
 	program := find(argv[0], dir, environ)
 	if program == "" {
 		return fault.Errorf(fault.NotFound, "%s: no such program on PATH", argv[0])

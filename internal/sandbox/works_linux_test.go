@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -222,26 +223,42 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A program that the sandbox does not hold is told in words, with what to grant.
+// A program that the sandbox does not hold is told in words, with what to grant:
+// by the command, and to who awaits it.
 func TestProgramOutside(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world, namespaces bool) {
-		w.write("home/.tool/lib/run.sh", "#!/bin/sh\necho ran\n", 0o755)
+		w.write("home/.tool/lib/run.sh", "#!/bin/sh\necho ran\nread end\nexit 0\n", 0o755)
 		w.sh("ln -s " + w.at("home/.tool/lib/run.sh") + " " + w.at("tools/bin/run"))
 		w.give()
-		out, err := w.confine("run").CombinedOutput() // through the link on PATH
-		if got := strings.TrimSpace(string(out)); err != nil || got != "ran" {
-			t.Errorf("%q, %v", got, err)
+		entry, cmd := w.await("run") // through the link on PATH
+		if ok, err := entry.Entered(); ok || err != nil {
+			t.Errorf("entered before it was started: %v, %v", ok, err)
 		}
-		out, err = w.confine("missing").CombinedOutput()
-		if !strings.Contains(string(out), "missing: no such program on PATH") || err.(*exec.ExitError).ExitCode() != 126 {
-			t.Errorf("%s, %v", out, err)
+		in, out := w.start(cmd)
+		if line, err := out.ReadString('\n'); line != "ran\n" || err != nil {
+			t.Errorf("%q, %v", line, err)
+		}
+		if ok, err := entry.Entered(); !ok || err != nil { // while it runs
+			t.Errorf("entered: %v, %v", ok, err)
+		}
+		if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+		entry, cmd = w.await("missing")
+		said, err := cmd.CombinedOutput()
+		if !strings.Contains(string(said), "missing: no such program on PATH") || err.(*exec.ExitError).ExitCode() != 126 {
+			t.Errorf("%s, %v", said, err)
+		}
+		if ok, err := entry.Entered(); ok || fault.KindOf(err) != fault.NotRunning || !strings.Contains(err.Error(), "missing: no such program on PATH") {
+			t.Errorf("entered: %v, %v", ok, err)
 		}
 		if namespaces { // it may be started anywhere, and says what it lacks
-			cmd := w.confine("sh", "-c", "echo started")
+			entry, cmd = w.await("sh", "-c", "echo started")
 			cmd.Dir = w.at("elsewhere")
-			out, _ = cmd.CombinedOutput()
-			if want := fmt.Sprintf(`sandbox = { write = ["%s"] }`, w.at("elsewhere")); !strings.Contains(string(out), want) {
-				t.Errorf("%s; want %s", out, want)
+			said, _ = cmd.CombinedOutput()
+			_, err := entry.Entered()
+			if want := fmt.Sprintf(`sandbox = { write = ["%s"] }`, w.at("elsewhere")); !strings.Contains(string(said), want) || !strings.Contains(fault.HintOf(err), want) {
+				t.Errorf("%s, %v; want %s", said, err, want)
 			}
 		}
 	})

@@ -1,9 +1,11 @@
 package sandbox_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -178,6 +180,37 @@ func (w *world) confine(argv ...string) *exec.Cmd {
 	cmd := w.as(exec.Command(words[0], words[1:]...))
 	cmd.Dir = w.policy.WorkDir
 	return cmd
+}
+
+// await is confine for a command that somebody waits for.
+func (w *world) await(argv ...string) (*sandbox.Entry, *exec.Cmd) {
+	w.t.Helper()
+	if err := w.policy.Prepare(); err != nil {
+		w.t.Fatal(err)
+	}
+	entry, err := w.policy.Await()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = entry.Close() }) // Best effort: the next one removes its file.
+	return entry, w.confine(argv...)
+}
+
+// start starts a command and returns its ends.
+func (w *world) start(cmd *exec.Cmd) (io.Closer, *bufio.Reader) {
+	w.t.Helper()
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	return in, bufio.NewReader(out)
 }
 
 // run returns what a script in the sandbox prints, and how it went.
