@@ -2,11 +2,16 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"den/internal/home"
+	"den/internal/ident"
 	"den/internal/keeper"
 )
 
@@ -76,5 +81,48 @@ FOR           WHO    KIND      WHAT%[1]s  DECIDE
 	printAttention(sheet{to: &out}, keeper.Attention{}, now)
 	if out.String() != "nothing waits for you\n" {
 		t.Errorf("%q", out.String())
+	}
+}
+
+// The latest life of an agent speaks for it, whatever the one before left; the
+// sessions of people stand for themselves.
+func TestWaitingSessions(t *testing.T) {
+	failed, well := 3, 0
+	for name, test := range map[string]struct {
+		labels map[string]string
+		exits  []int // of its lives
+		seen   bool  // the latest
+		want   string
+	}{
+		"an agent that failed once":          {map[string]string{home.OwnerLabel: "w1"}, []int{failed}, false, "exit 3"},
+		"an agent that failed twice":         {map[string]string{home.OwnerLabel: "w1"}, []int{failed, failed}, false, "exit 3 (at least 2 times)"},
+		"an agent that failed, then did not": {map[string]string{home.OwnerLabel: "w1"}, []int{failed, well}, false, "it has ended"},
+		"an agent whose latest was seen":     {map[string]string{home.OwnerLabel: "w1"}, []int{failed, failed}, true, ""},
+		"a person's":                         {nil, []int{failed, failed}, false, "exit 3, exit 3"},
+	} {
+		root := home.Home{Path: t.TempDir()}
+		now := time.Now()
+		for i, exit := range test.exits {
+			at := now.Add(time.Duration(i-len(test.exits)) * time.Minute)
+			d := root.Dir(ident.New(at))
+			m := &home.Manifest{V: 1, ID: d.ID, Name: "w1.a", Status: home.Exited, Labels: test.labels, Created: at, Ended: at.Add(time.Second), ExitCode: &exit, Noted: &home.Noted{}}
+			names := filepath.Join(root.Path, "names")
+			_ = os.Remove(filepath.Join(names, m.Name)) // the latest has the name
+			if err := errors.Join(os.MkdirAll(d.Path, 0o700), os.MkdirAll(names, 0o700), os.Symlink(filepath.Join("..", "sessions", d.ID), filepath.Join(names, m.Name)), d.Save(m)); err != nil {
+				t.Fatal(err)
+			}
+			if test.seen && i == len(test.exits)-1 {
+				if err := d.Look(now); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var told []string
+		for _, w := range waitingSessions(root, true, nil) {
+			told = append(told, w.What)
+		}
+		if got := strings.Join(told, ", "); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -106,14 +107,16 @@ func (a *app) allHomes(own home.Home) []home.Home {
 }
 
 // waitingSessions lists what needs a person in the sessions of a Home, without
-// those of agents whose keeper tells of them.
+// those of agents whose keeper tells of them. Of the lives of another agent the
+// latest speaks for it.
 func waitingSessions(root home.Home, own bool, tags map[string]bool) []keeper.Waiting {
 	dirs, err := root.All()
 	if err != nil {
 		return nil // what cannot be read is told by 'den ls'
 	}
 	var all []keeper.Waiting
-	for _, d := range dirs {
+	failures := map[string]int{} // of agents, as far as their lives are kept
+	for _, d := range dirs {     // oldest first
 		m, err := d.Inspect()
 		if err != nil {
 			continue
@@ -121,20 +124,36 @@ func waitingSessions(root home.Home, own bool, tags map[string]bool) []keeper.Wa
 		if tag, _, ok := strings.Cut(m.Name, "."); ok && tags[tag] {
 			continue
 		}
-		if at := d.Attention(m); at.State.NeedsPerson() {
-			all = append(all, waitingSession(d, m, at, own))
+		at := d.Attention(m)
+		newest, err := root.Find(m.Name)
+		named := err == nil && newest.ID == d.ID
+		if m.Labels[home.OwnerLabel] != "" {
+			if at.State == attention.Failed {
+				failures[m.Name]++
+			}
+			if err == nil && !named {
+				continue // what cannot be told is listed
+			}
+			if n := failures[m.Name]; n > 1 && at.State == attention.Failed {
+				at.What += fmt.Sprintf(" (at least %d times)", n)
+			}
+		}
+		if at.State.NeedsPerson() {
+			all = append(all, waitingSession(d, m, at, own, named))
 		}
 	}
 	return all
 }
 
-func waitingSession(d home.Dir, m *home.Manifest, at attention.Attention, own bool) keeper.Waiting {
+// waitingSession is what a session waits with. named says that it has its name:
+// another one may have it by now.
+func waitingSession(d home.Dir, m *home.Manifest, at attention.Attention, own, named bool) keeper.Waiting {
 	name, prefix := m.Name, "den "
 	if !own {
 		prefix += "--home " + shellWord(d.Home.Path) + " "
 	}
-	if newest, err := d.Home.Find(m.Name); err != nil || newest.ID != d.ID {
-		name = m.ID // another session has its name by now
+	if !named {
+		name = m.ID
 	}
 	name = shellWord(name)
 	action := func(what, verb, rest string) keeper.Action {

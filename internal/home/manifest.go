@@ -25,6 +25,10 @@ const manifestVersion = 1
 // longest size that systems allow fits.
 const maxRecord = 16 << 20
 
+// OwnerLabel is the label of sessions that a keeper has for its agents: whose
+// they are.
+const OwnerLabel = "den.owner"
+
 // Manifest is the record of a session. While the session runs only its host
 // writes it; later, the process that closes it.
 type Manifest struct {

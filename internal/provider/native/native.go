@@ -22,7 +22,7 @@ import (
 
 // The labels of a session's record that this provider goes by.
 const (
-	OwnerLabel  = "den.owner"
+	OwnerLabel  = home.OwnerLabel
 	NameLabel   = "den.name"
 	beforeLabel = "den.before" // the id of the session of that name before this one
 )
