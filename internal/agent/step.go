@@ -68,12 +68,15 @@ func (e *StartError) LastText() string {
 	return e.Step().Output
 }
 
+// Cause is the step and its error, for those who name the agent themselves.
+func (e *StartError) Cause() string { return fmt.Sprintf("step %s: %v", e.Step().Name, e.Err) }
+
 // Step is the one that failed.
 func (e *StartError) Step() Step { return e.Steps[len(e.Steps)-1] }
 
 func (e *StartError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "start agent '%s': step %s: %v", e.Agent, e.Step().Name, e.Err)
+	fmt.Fprintf(&b, "start agent '%s': %s", e.Agent, e.Cause())
 	if out := e.Step().Output; out != "" {
 		fmt.Fprintf(&b, "\nits output:\n%s", indented(out))
 	}

@@ -117,13 +117,23 @@ func (w *worker) startFailed(err error, now, begun time.Time) {
 	quarantined := false
 	m := w.remember(func(m *memory) {
 		m.begunAnew()
-		quarantined = m.failed(err.Error(), is, rules, now, chance)
+		quarantined = m.failed(cause(err), is, rules, now, chance)
 		m.LastOutput = lastLines(lastText(err))
 	})
 	w.event(keeper.EventStartFailed, err.Error(), map[string]any{"failures": m.Failures, "took_ms": now.Sub(begun).Milliseconds()})
 	if quarantined {
 		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
 	}
+}
+
+// cause is why a start failed, without the name of the agent: it is shown beside
+// that, and often cut.
+func cause(err error) string {
+	var start interface{ Cause() string }
+	if errors.As(err, &start) {
+		return start.Cause()
+	}
+	return err.Error()
 }
 
 // lastText is what an agent showed last whose start failed, "" where that is

@@ -80,7 +80,7 @@ func (w *worker) prepareFailed(err error, now, begun time.Time) {
 	rules, chance := w.rules(), w.c.jitter()
 	m := w.remember(func(m *memory) {
 		m.begunAnew()
-		m.notPrepared(err.Error(), rules, now, chance)
+		m.notPrepared(cause(err), rules, now, chance)
 	})
 	w.event(keeper.EventPrepareFailed, err.Error(), map[string]any{"failures": m.PrepareFailures, "took_ms": now.Sub(begun).Milliseconds()})
 }

@@ -25,10 +25,7 @@ func (g Git) Make(ctx context.Context, p Place) (string, error) {
 	if err == nil {
 		err = makeBelow(p)
 	}
-	if err != nil {
-		return note, fault.Errorf(fault.KindOf(err), "worktree of agent '%s': %w", p.Agent, err)
-	}
-	return note, nil
+	return note, err
 }
 
 // makeBelow makes the agent's directory in the worktree: git knows no empty
@@ -105,8 +102,7 @@ func repository(p Place) (git.Repository, error) {
 	}
 	r, err := git.Find(resolved(p.Dir))
 	if fault.KindOf(err) == fault.NotFound {
-		err = fault.Hintf(fault.Errorf(fault.Usage, "%s is in no git repository that has files: %w", p.Dir, err),
-			"'git init' makes one; 'worktree = false' needs none")
+		err = fault.Hintf(fault.Errorf(fault.Usage, "%w", err), "'git init' makes a repository that has files; 'worktree = false' needs none")
 	}
 	if err != nil {
 		return r, err
