@@ -28,9 +28,13 @@ func TestPersonInIrssi(t *testing.T) {
 	t.Cleanup(func() { w.try("down") })
 	server, _ := w.ask("ps")["server"].(map[string]any)
 	socket, _ := server["socket"].(string)
+	_, line, found := strings.Cut(w.do("ps"), "chat: irssi ") // what a person is told to run
+	if !found {
+		t.Fatal("'den ps' does not say how to join")
+	}
 	witness := meet(t, socket, "witness", "echo") // who hears what others hear
 
-	w.do("new", "person", "--cols", "100", "--rows", "60", "--", irssi, "--home="+t.TempDir(), "-n", "person", "-c", socket)
+	w.do(append([]string{"new", "person", "--cols", "100", "--rows", "60", "--", irssi, "--home=" + t.TempDir()}, strings.Fields(line)...)...)
 	p := irssiUser{w}
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -21,7 +21,7 @@ func (a *app) accountsCmd() *cobra.Command {
 		Short: "List the accounts of the workspace's own chat server; set or remove one",
 		Long: `List the accounts of the chat server that the workspace's keeper runs. People log in with them
 (SASL, or the server's password account:password), at its port on this machine and, where [server]
-has 'listen', from others. Programs of this user need none at its socket ('den ps -j': server.socket).
+has 'listen', from others. Programs of this user need none at its socket, which 'den ps' prints.
 An account that is the 'owner' of an agent decides in the channels what the agent may do.`,
 		Example: "  den accounts\n  den accounts set bob\n  den accounts remove bob",
 		GroupID: groupAgent,

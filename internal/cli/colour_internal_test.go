@@ -20,7 +20,7 @@ func TestTables(t *testing.T) {
 		{Session: "日本", Status: home.Exited, ExitCode: &seven, Command: []string{"x"}, Cols: 120, Rows: 40, Created: now, Attention: attention.Attention{State: attention.Failed}},
 		{Session: "evil\x1b[2J\u202e", Status: home.Lost, LeftRunning: 2, Command: []string{"a\x1b[31m"}, Cols: 1, Rows: 1, Created: now},
 	}
-	ps := keeper.Ps{Ending: true, Agents: []keeper.AgentStatus{
+	ps := keeper.Ps{Ending: true, Server: &keeper.ChatServer{Address: "127.0.0.1:6667", Socket: "/s", Nick: "me"}, Agents: []keeper.AgentStatus{
 		{Name: "coder", Wanted: "running", Actual: "running", State: "asking", Session: "s", Since: now, Question: &keeper.Question{Text: "may I\nrun it?"}, Attention: attention.Attention{State: attention.Asking}},
 		{Name: "x", Wanted: "running", Actual: "quarantined", Session: "t", Since: now, Why: "ended 5 times", Approval: "bypass", Attention: attention.Attention{State: attention.Failed}},
 	}}
@@ -45,11 +45,11 @@ func TestTables(t *testing.T) {
 			"the workspace goes down\n" +
 				"AGENT  WANTED   ACTUAL       FOR  RESTARTS  STATE   ATTENTION  SESSION  APPROVAL  WHY\n" +
 				"coder  running  running      0s   0         asking  asking     s        -         asks: may I run it?\n" +
-				"x      running  quarantined  0s   0         -       failed     t        bypass    ended 5 times\n",
+				"x      running  quarantined  0s   0         -       failed     t        bypass    ended 5 times\nchat: irssi -c /s -n me\n",
 			"\x1b[33mthe workspace goes down\x1b[0m\n" +
 				"\x1b[2mAGENT\x1b[0m  \x1b[2mWANTED\x1b[0m   \x1b[2mACTUAL\x1b[0m       \x1b[2mFOR\x1b[0m  \x1b[2mRESTARTS\x1b[0m  \x1b[2mSTATE\x1b[0m   \x1b[2mATTENTION\x1b[0m  \x1b[2mSESSION\x1b[0m  \x1b[2mAPPROVAL\x1b[0m  \x1b[2mWHY\x1b[0m\n" +
 				"\x1b[1mcoder\x1b[0m  running  \x1b[32mrunning\x1b[0m      0s   0         \x1b[33masking\x1b[0m  \x1b[33masking\x1b[0m     s        \x1b[2m-\x1b[0m         asks: may I run it?\n" +
-				"\x1b[1mx\x1b[0m      running  \x1b[31mquarantined\x1b[0m  0s   0         \x1b[2m-\x1b[0m       \x1b[31mfailed\x1b[0m     t        \x1b[33mbypass\x1b[0m    ended 5 times\n",
+				"\x1b[1mx\x1b[0m      running  \x1b[31mquarantined\x1b[0m  0s   0         \x1b[2m-\x1b[0m       \x1b[31mfailed\x1b[0m     t        \x1b[33mbypass\x1b[0m    ended 5 times\nchat: irssi -c /s -n me\n",
 		},
 		"doctor": {
 			func(to sheet) { printChecks(to, checks) },

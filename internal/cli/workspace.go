@@ -39,7 +39,11 @@ func (a *app) initCmd() *cobra.Command {
 				return err
 			}
 			return a.answer(map[string]any{"path": path}, func(w io.Writer) {
-				fmt.Fprintf(w, "wrote %s; 'den up' starts its agents\n", path)
+				fmt.Fprintf(w, "wrote %s; 'den up' starts its agents", path)
+				if example == "team" {
+					fmt.Fprint(w, ", 'den ps' says how to join their chat")
+				}
+				fmt.Fprintln(w)
 			})
 		},
 	}
@@ -163,6 +167,20 @@ func printPs(to sheet, ps keeper.Ps, now time.Time) {
 			to.line(span{s.Name + ", by its sandbox: " + line, warning})
 		}
 	}
+	if ps.Server != nil {
+		to.line(span{text: chatText(*ps.Server)})
+	}
+}
+
+// chatText says how a person joins the channels.
+func chatText(s keeper.ChatServer) string {
+	switch {
+	case s.Socket == "":
+		return "chat: " + s.Address
+	case s.Nick == "":
+		return fmt.Sprintf("chat: irssi -c %s", s.Socket)
+	}
+	return fmt.Sprintf("chat: irssi -c %s -n %s", s.Socket, s.Nick)
 }
 
 // withColumn puts a column before the last one, where it is shown: that of

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"runtime"
+	"slices"
+	"strings"
 
 	"den/internal/fault"
 	"den/internal/rpc"
@@ -20,6 +22,18 @@ func ownersByNick(ws *workspace.Workspace) []string {
 		}
 	}
 	return nicks
+}
+
+// decidingNick returns a nick that is enough to decide, "" where there is none:
+// one that is the name of an account is for that account alone. d.mu is held.
+func (d *daemon) decidingNick() string {
+	accounts, _ := d.chat.accountNames() // none where the server is not the keeper's
+	for _, nick := range ownersByNick(d.workspace) {
+		if !slices.ContainsFunc(accounts, func(name string) bool { return strings.EqualFold(name, nick) }) {
+			return nick
+		}
+	}
+	return ""
 }
 
 // notAnAgents refuses a connection of an agent's process to the server's socket:

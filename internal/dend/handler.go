@@ -335,6 +335,9 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 	ps = keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
 	if place, err := d.chat.where(); err == nil && place.Address != "" && needsChat(d.workspace) {
 		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Socket: place.Socket, Listen: place.Listen}
+		if place.Socket != "" {
+			ps.Server.Nick = d.decidingNick()
+		}
 	}
 	if d.problem != nil {
 		ps.Problem = d.problem.Error()

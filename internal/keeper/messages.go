@@ -102,6 +102,9 @@ type ChatServer struct {
 	// Listen is where the keeper's own server takes clients of other machines,
 	// by TLS, with an account; "" where it takes none.
 	Listen string `json:"listen,omitempty"`
+	// Nick decides at Socket what an agent asks for ('owner_by_nick'), "" where
+	// no nick is enough.
+	Nick string `json:"nick,omitempty"`
 }
 
 // Account is one of the keeper's own chat server.
