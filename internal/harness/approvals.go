@@ -228,7 +228,11 @@ func (h *Harness) decides(m Incoming) bool {
 		_, err = h.broker.Decide(d.id, answer)
 	}
 	if err != nil {
-		h.background.Go(func() { h.say(reply, m.Nick+": "+err.Error(), "") })
+		text := m.Nick + ": " + err.Error()
+		if hint := fault.HintOf(err); hint != "" {
+			text += "; " + hint
+		}
+		h.background.Go(func() { h.say(reply, text, "") })
 	}
 	return true
 }

@@ -76,9 +76,17 @@ func TestApprovalByOwner(t *testing.T) {
 	if e := hears(t, eve, "worker", 1)[0]; !strings.Contains(e.Text, "only the account 'bob' decides") {
 		t.Errorf("eve is told %q", e.Text)
 	}
+	say(t, eve, "#general", "@worker approve x7") // no id: it is not for the agent either
+	if e := hears(t, eve, "worker", 1)[0]; !strings.Contains(e.Text, "only the account 'bob' decides") {
+		t.Errorf("eve is told %q", e.Text)
+	}
 	say(t, bob, "#general", "@worker approve "+id)
 	if e := hears(t, eve, "worker", 1)[0]; e.Text != "ran make install" {
 		t.Errorf("%q", e.Text)
+	}
+	say(t, bob, "#general", "@worker approve x7")
+	if e := hears(t, eve, "worker", 1)[0]; !strings.Contains(e.Text, "there is none; 'den approvals' lists") {
+		t.Errorf("bob is told %q", e.Text)
 	}
 	say(t, eve, "#general", "@worker run make clean")
 	for {

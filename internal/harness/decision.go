@@ -26,22 +26,23 @@ func decisionIn(text string, known func(id string) bool) (d decision, ok bool) {
 	d.option, rest = word(rest)
 	d.option = strings.ToLower(d.option)
 	d.id, rest = word(rest)
-	d.id = strings.ToLower(strings.TrimPrefix(d.id, "#"))
+	d.id = strings.ToLower(strings.TrimRight(strings.TrimPrefix(d.id, "#"), ".!"))
 	switch d.option {
 	case optionAnswer:
 		d.text = rest
 		return d, rest != "" && known(d.id)
 	case optionApprove, optionDeny:
-		d.readReason(rest)
-		return d, known(d.id) || isTypo(d.id) && d.unclear == ""
+		bare := d.readReason(rest)
+		return d, known(d.id) || isTypo(d.id) && (bare || permission.LooksLikeID(d.id) && d.unclear == "")
 	}
 	return d, false
 }
 
 // readReason reads what stands behind the id of an approval: whether it is for
 // always, and why. Behind "deny ID" any text is the reason. Behind "approve ID"
-// it could be a condition, which would be lost.
-func (d *decision) readReason(rest string) {
+// it could be a condition, which would be lost. It reports whether there is no
+// text but what '--why' says.
+func (d *decision) readReason(rest string) (bare bool) {
 	if first, after := word(rest); isAlways(first) {
 		d.always, rest = true, after
 	}
@@ -50,13 +51,14 @@ func (d *decision) readReason(rest string) {
 	}
 	if first, after := word(rest); strings.EqualFold(first, "--why") {
 		d.why = after
-		return
+		return true
 	}
 	if d.option == optionApprove {
 		d.unclear = rest
-		return
+	} else {
+		d.why = rest
 	}
-	d.why = rest
+	return rest == ""
 }
 
 func isAlways(word string) bool {
@@ -69,9 +71,12 @@ func word(text string) (first, rest string) {
 	return first, strings.TrimSpace(rest)
 }
 
-// isTypo reports whether a word looks like the id of an approval, although it is
-// none: with a digit, it is hardly meant as anything else.
-func isTypo(id string) bool { return permission.LooksLikeID(id) && strings.ContainsAny(id, "23456789") }
+// isTypo reports whether a word could be meant as the id of an approval, although
+// it is none: letters and digits, with a digit among them.
+func isTypo(id string) bool {
+	const digits = "0123456789"
+	return strings.ContainsAny(id, digits) && strings.Trim(id, digits+"abcdefghijklmnopqrstuvwxyz") == ""
+}
 
 // answer is what the broker is told.
 func (d decision) answer(by string) (permission.Answer, error) {
