@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -13,10 +14,16 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const permissionDefaults = `What no rule decides, the default does: reading in the agent's directory, and commands that are
+known to only read there, are allowed; changes of files there are with approval = "edits"; its
+own permissions are denied; everything else is asked for, or allowed with approval = "bypass",
+except files that decide what runs (docs/permissions.md).`
+
 func (a *app) permissionsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "permissions",
 		Short:   "Say which rule decides what an agent may do, and what other rules would have decided",
+		Long:    "Say which rule decides what an agent may do, and what other rules would have decided.\n\n" + permissionDefaults,
 		Example: "  den permissions explain coder 'git push'\n  den permissions replay --rules looser.toml --since 30d",
 		GroupID: groupAgent,
 		Args:    unknownVerb,
@@ -39,13 +46,16 @@ part of it. Nothing is run, and nobody is asked. The rules are those of the work
 as it is now, with those that 'den approvals approve --always' added. Where the agent's program
 may do otherwise than den decides, that is said, too.
 
-What no rule decides, the default does: reading in the agent's directory, and commands that are
-known to only read there, are allowed; changes of files there are with approval = "edits"; its
-own permissions are denied; everything else is asked for, or allowed with approval = "bypass",
-except files that decide what runs (docs/permissions.md).`,
+` + permissionDefaults,
 		Example: "  den permissions explain coder 'git push'\n  den permissions explain coder --edit den.toml\n  den permissions explain coder --fetch https://example.org",
-		Args:    args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) == 1 && strings.Contains(args[0], " ") {
+				return fault.Hintf(fault.Errorf(fault.Usage, "say which agent: its name comes first"), "den permissions explain AGENT 'git push'; 'den ps' lists the agents")
+			}
+			if len(args) > 2 {
+				return fault.Hintf(fault.Errorf(fault.Usage, "what '%s' would do is more than one word: put a command in quotes", args[0]),
+					"den permissions explain %s 'git push'; for files and addresses --read PATH, --edit PATH, --fetch https://example.org", args[0])
+			}
 			ask.Agent = args[0]
 			given := 0
 			set := func(kind string) {

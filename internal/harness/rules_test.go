@@ -26,7 +26,7 @@ func TestRulesHoldForWhatIsNotAskedFor(t *testing.T) {
 	if got := w.converse("reader", "read notes"); got != "the word is pear" {
 		t.Errorf("%q", got)
 	}
-	if got := w.converse("reader", "read .env"); !strings.HasPrefix(got, "deny: denied by policy: read .env: rule 'deny path '.env''") {
+	if got := w.converse("reader", "read .env"); !strings.HasPrefix(got, "deny: denied by policy: read .env: rule deny path '.env'") {
 		t.Errorf("%q", got)
 	}
 	entries, _, err := permission.ReadAudit(filepath.Join(a.state, "permission"))

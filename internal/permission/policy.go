@@ -150,8 +150,15 @@ func (p *Policy) part(tool string, u use, known func() (decisive.Set, error)) (p
 		}
 		part.Outcome, part.Rule, part.Why = outcome, &r.Rule, r.told(outcome)
 	}
+	ran := false // it may run what a rule forbids
 	if r := p.mayRun(u); r != nil && part.Outcome == "" {
+		ran = true
 		part.Outcome, part.Rule, part.Why = Ask, r, (&rule{Rule: *r}).told("")
+	}
+	if mayMatch := part.Rule != nil && part.Rule.Outcome != part.Outcome || ran; mayMatch && (u.problem != "" || !u.forbidOnly) {
+		if outcome, why := p.places.byDefault(u); outcome == Ask {
+			part.Why = why + "; " + part.Why // it is asked for without the rule, too
+		}
 	}
 	if part.Outcome == "" && !u.forbidOnly {
 		part.Outcome, part.Why = p.places.byDefault(u)
@@ -229,7 +236,7 @@ func (p places) argumentsAsCommands(c commandline.Command) []use {
 
 // told says which rule decided.
 func (r *rule) told(outcome Outcome) string {
-	text := fmt.Sprintf("rule '%s'", r.Rule)
+	text := fmt.Sprintf("rule %s", r.Rule)
 	if r.Origin != "" {
 		text += " of " + r.Origin
 	}

@@ -359,3 +359,24 @@ func TestExplainNamesTheRuleAndTheParts(t *testing.T) {
 		t.Errorf("parts: %+v", e.Parts)
 	}
 }
+
+// Where a rule only might match, what decides is said first, and the rule's text
+// has one layer of quotes.
+func TestReasonBeforeRule(t *testing.T) {
+	p, err := permission.NewPolicy(permission.Settings{Dir: dir, Rules: []permission.Rule{{Outcome: permission.Deny, Command: "rm *"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rule = "rule deny command 'rm *'"
+	for line, want := range map[string]string{
+		"rm x":      "run 'rm x': " + rule,
+		"make rm x": "run 'make rm x': 'make' is not known to be harmless; " + rule + " might match",
+	} {
+		if _, why := p.Decide(run(line)); why != want {
+			t.Errorf("%s: %q, want %q", line, why, want)
+		}
+	}
+	if _, why := p.Decide(run("for a in b; do ls; done")); strings.HasPrefix(why, "run the command: rule") || !strings.HasSuffix(why, "; "+rule+" might match") {
+		t.Errorf("a line that is not understood: %q", why)
+	}
+}

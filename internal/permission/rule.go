@@ -112,7 +112,7 @@ func refuse(r Rule, format string, args ...any) error {
 	if r.Origin != "" {
 		where = " of " + r.Origin
 	}
-	return fault.Errorf(fault.Usage, "read rule '%s'%s: %s", r, where, fmt.Sprintf(format, args...))
+	return fault.Errorf(fault.Usage, "read rule %s%s: %s", r, where, fmt.Sprintf(format, args...))
 }
 
 // checkConditions refuses rules that no request can match.
