@@ -97,7 +97,7 @@ func (p places) risk(u use) string {
 			return fmt.Sprintf("an argument of '%s' is not known before it runs", full)
 		case strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && w.Text != "--":
 			if !known.permits(w.Text) {
-				return fmt.Sprintf("den does not know what '%s' does with '%s'", full, w.Text)
+				return fmt.Sprintf("'%s' is not known to only read with '%s'", full, w.Text)
 			}
 		case full == "git branch", full == "date" && !strings.HasPrefix(w.Text, "+"):
 			return unknown // they change something as soon as they get a word
