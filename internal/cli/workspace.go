@@ -365,6 +365,15 @@ func (a *app) reloadCmd() *cobra.Command {
 			if err := a.keep(cmd.Context(), file, keeper.MethodReload, keeper.Agent{Yes: yes}, nil); err != nil {
 				return err
 			}
+			p, err := a.stateDir(file)
+			if err != nil {
+				return err
+			}
+			ws, err := workspace.Load(p.Config)
+			if err != nil {
+				return err
+			}
+			a.tellApprovals(ws)
 			return a.answer(map[string]any{"status": "reloaded"}, func(w io.Writer) { fmt.Fprintln(w, "reloaded") })
 		},
 	}, &file)

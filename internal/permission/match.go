@@ -2,6 +2,7 @@ package permission
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func (r *rule) allows(u use, p places) bool {
 	}
 	switch {
 	case u.command != nil:
-		return r.command != nil && r.command.match(u.command.Words, false) == yes && (!isGit(u.command.Name()) || p.gitAllowed(r.command, u))
+		return r.command != nil && r.command.match(u.command.Words, false) == yes && r.command.covers(u.command.Words) && (!isGit(u.command.Name()) || p.gitAllowed(r.command, u))
 	case u.file != nil:
 		if r.path != nil {
 			return r.path.matchExactly(*u.file)
@@ -50,6 +51,25 @@ func (r *rule) allows(u use, p places) bool {
 		return u.host != "" && r.host.match(u.host)
 	}
 	return r.command == nil && r.path == nil && r.host == nil
+}
+
+// goCode are options of the go command that name a program, or a directory or a
+// file that decides what is built and run.
+var goCode = []string{"exec", "toolexec", "vettool", "C", "overlay", "modfile", "pkgdir", "o"}
+
+// covers reports whether a pattern that matches a command of go covers it: what
+// an option of it runs besides has to be written out.
+func (p commandPattern) covers(words []commandline.Word) bool {
+	if len(words) == 0 || path.Base(words[0].Text) != "go" {
+		return true
+	}
+	for i, w := range words {
+		name, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(w.Text, "-"), "-"), "=")
+		if strings.HasPrefix(w.Text, "-") && slices.Contains(goCode, name) && (i >= len(p) || !p[i].literal()) {
+			return false
+		}
+	}
+	return true
 }
 
 // forbids is generous, and says maybe where something is not known.
@@ -91,6 +111,8 @@ func (r *rule) forbidsCommand(u use) certainty {
 
 func (r *rule) forbidsHost(u use) certainty {
 	switch {
+	case u.command != nil:
+		return r.forbidsHostOf(*u.command)
 	case u.kind != Fetch:
 		return no
 	case u.host == "":
@@ -100,6 +122,20 @@ func (r *rule) forbidsHost(u use) certainty {
 	}
 	return no
 }
+
+// forbidsHostOf considers the words of a command: a rule that keeps a host from
+// being reached holds for curl, too.
+func (r *rule) forbidsHostOf(c commandline.Command) certainty {
+	for _, w := range c.Args() {
+		if hostIn.MatchString(w.Text) && slices.ContainsFunc(hostIn.FindAllString(strings.ToLower(w.Text), -1), r.host.match) {
+			return yes
+		}
+	}
+	return no
+}
+
+// hostIn matches what may be the name or the address of a host in a word.
+var hostIn = regexp.MustCompile(`[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+|\[[0-9A-Fa-f:.]+\]|localhost`)
 
 // forbidsPath also considers the arguments of commands: a rule that keeps a
 // file from being read holds for cat too.

@@ -39,8 +39,8 @@ type places struct {
 	askEdits   bool // see Settings
 	// Of the line that is read: loose is that its variables may have any value,
 	// adrift that it is not known where its commands run, opens that it opens
-	// files by redirections.
-	loose, adrift, opens bool
+	// files by redirections, dotted that globs may find hidden files.
+	loose, adrift, opens, dotted bool
 }
 
 func newPlaces(s Settings) places {

@@ -25,7 +25,7 @@ func TestReplay(t *testing.T) {
 	}
 	decide("go test ./...", true)
 	decide("go test ./...", true)
-	decide("go test -exec=evil x", false)
+	decide("go test -run=Evil x", false)
 	decide("make deploy", true)
 	entries, damaged, err := permission.ReadAudit(state)
 	if err != nil || damaged > 0 {
@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 	if loosened.From != permission.Ask || loosened.To != permission.Allow || loosened.Count != 3 || loosened.Approved != 2 || loosened.Denied != 1 {
 		t.Errorf("%+v", loosened)
 	}
-	if first := loosened.Examples[0]; first.Request.Command != "go test -exec=evil x" || first.Denied != 1 || loosened.Examples[1].Count != 2 {
+	if first := loosened.Examples[0]; first.Request.Command != "go test -run=Evil x" || first.Denied != 1 || loosened.Examples[1].Count != 2 {
 		t.Errorf("%+v", loosened.Examples)
 	}
 	if tightened.From != permission.Allow || tightened.To != permission.Deny || tightened.Count != 1 {

@@ -53,6 +53,9 @@ func (p places) stands(base, text string, unknown bool) (files []target, known b
 	}
 	files = append(p.beginning(base, before), p.resolve(base, text)) // as it stays where nothing is found
 	for _, file := range found {
+		if !p.dotted && isHidden(file, names) {
+			continue
+		}
 		t := p.resolve("/", file)
 		t.given = text
 		files = append(files, t)
@@ -61,6 +64,18 @@ func (p places) stands(base, text string, unknown bool) (files []target, known b
 		files = append(files, target{given: text, tail: names})
 	}
 	return files, true
+}
+
+// isHidden reports a file that a glob finds here and shells do not, unless they
+// are told to: a star stands for no dot at the beginning of a name.
+func isHidden(file string, globs []string) bool {
+	names := strings.Split(file, "/")
+	for i := 1; i <= min(len(names), len(globs)); i++ {
+		if strings.HasPrefix(names[len(names)-i], ".") && !strings.HasPrefix(globs[len(globs)-i], ".") {
+			return true
+		}
+	}
+	return false
 }
 
 // expandsTo returns what follows a home directory or a program's name that a

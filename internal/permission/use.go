@@ -172,6 +172,9 @@ func (p places) commandUses(r Request) []use {
 			problem("its shell may stay in another directory, and the agent does not tell in which one it runs the next command; write (cd DIR && …)")
 		}
 	}
+	p.dotted = slices.ContainsFunc(line.Commands, func(c commandline.Command) bool {
+		return slices.Contains([]string{"shopt", "setopt", "set", "emulate"}, c.Name().Text)
+	})
 	p.opens = slices.ContainsFunc(line.Files, func(f commandline.File) bool { return f.Path != null && !isOpenFile(f.Path) })
 	p.loose = len(line.Problems) > 0 || len(bases) > 1 || p.adrift || setsVariables(line.Commands) || strings.ContainsAny(base, " \t\n*?[")
 	for _, c := range line.Commands {
