@@ -15,6 +15,9 @@ const maxParts = 24
 // and the value of an option in u.args; and in u.parts those that stand within
 // it, as programs take words apart: HEAD:.env, -f.env, a,.env, @.env.
 func (p places) argument(u *use, base string, w commandline.Word) {
+	if u.command != nil && takesCode(u.command) {
+		p.code(u, base, w)
+	}
 	if w.Dynamic {
 		u.unknownArgs = true
 		files, known := p.stands(base, w.Text, w.Unknown)

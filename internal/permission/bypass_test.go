@@ -79,6 +79,81 @@ func bypassing(t *testing.T, rules ...permission.Rule) *permission.Policy {
 	return p
 }
 
+// A program that is written in a word may write the files that it names. Other
+// words are texts.
+func TestCodeInWordsNamesFiles(t *testing.T) {
+	files := []string{".git/config", "../den.toml", "./.envrc", "sub/../.github/workflows/ci.yml", "/home/ana/.bashrc", "~/.bashrc"}
+	p := bypassing(t)
+	for _, form := range []string{
+		"sed -n 'w FILE' a.txt", "sed -n 'wFILE' a.txt", "sed 's/a/b/w FILE' a.txt", "sed 's/a/b/gw FILE' a.txt", "sed -e p -e 'w FILE' a.txt", "sed -n \"/$X/w FILE\" a.txt", "gsed -n 'w FILE' a.txt", "/bin/sed --expression='w FILE' a",
+		"awk '{print > \"FILE\"}' a.txt", "awk '{print>\"FILE\"}' a.txt", "gawk 'BEGIN { print 1 >> \"FILE\" }'", "mawk -v f=FILE '{print > f}' a", "awk \"{print > \\\"FILE\\\"}\" a",
+		"vim -es -c 'w! FILE' -c q a.txt", "vim -es -c 'w!FILE' a.txt", "vim -c 'wq FILE' a", "ex -c 'w FILE' a", "nvim --headless +'w FILE' +q a", "ed -s a FILE",
+		"python3 -c \"open('FILE','w')\"", "python3.12 -c 'open(\"FILE\",\"w\").write(\"$x\")'", "python3 -c \"open('FILE','w').write('$X')\"", "python -Ic \"import pathlib; pathlib.Path('FILE').write_text('')\"",
+		"perl -e 'open(F, \">FILE\")'", "perl -e 'open F, q{>FILE}'", "ruby -e 'File.write(\"FILE\", 1)'", "node -e 'fs.writeFileSync(`FILE`, 1)'", "node --eval=\"require('fs').rmSync('FILE')\"", "lua5.4 -e 'io.open(\"FILE\", \"w\")'", "php -r 'file_put_contents(\"FILE\", 1);'", "sqlite3 a.db '.output FILE'",
+		"env python3 -c \"open('FILE','w')\"", "sh -c \"python3 -c 'open(\\\"FILE\\\",1)'\"", "xargs awk '{print > \"FILE\"}'",
+	} {
+		for _, file := range files {
+			line := strings.ReplaceAll(form, "FILE", file)
+			if outcome, why := p.Decide(run(line)); outcome == permission.Allow {
+				t.Errorf("%q: %s (%s)", line, outcome, why)
+			}
+		}
+		line := strings.ReplaceAll(form, "FILE", "out/a.txt")
+		if outcome, why := p.Decide(run(line)); outcome != permission.Allow {
+			t.Errorf("%q: %s (%s)", line, outcome, why)
+		}
+	}
+	for _, line := range []string{
+		"git commit -m 'mend .github/workflows/ci.yml'", "gh pr create --body 'it changes .git/config and den.toml'", "echo 'see .envrc'", "./tool --note 'about den.toml'",
+		"sed -n 1,5p a.txt", "sed -i 's/foo/bar/g' a.txt", "awk '{print $1}' a.txt", "python3 -c 'import os; print(os.environ)'", "perl -pe 's/a/b/' a.txt", "node -e 'console.log(process.env.x)'",
+	} {
+		if outcome, why := p.Decide(run(line)); outcome != permission.Allow {
+			t.Errorf("%q: %s (%s)", line, outcome, why)
+		}
+	}
+	if outcome, why := bypassing(t, permission.Rule{Outcome: permission.Deny, Path: ".env"}).Decide(run("python3 -c \"print(open('.env').read())\"")); outcome != permission.Ask {
+		t.Errorf("a denied file in code: %s (%s)", outcome, why)
+	}
+	if outcome, why := p.Decide(run("python3 -c \"open('.den/agents/x/rules.json')\"")); outcome != permission.Deny {
+		t.Errorf("den's own state in code: %s (%s)", outcome, why)
+	}
+}
+
+// A rule with a star covers sed with simple scripts only, and awk not at all:
+// the others run any command.
+func TestRulesForSed(t *testing.T) {
+	p := newPolicy(t, allowCommand("sed *"), allowCommand("sudo sed *"), allowCommand("gsed -n 'w out' *"))
+	for want, lines := range map[permission.Outcome][]string{
+		permission.Allow: {
+			"sed -n 1,5p a", "sed -n '1,5p' a b", "sed 's/a/b/' a", "sed -i s/a/b/ a", "sed -i.bak s/a/b/g a", "sed -E 's|a/b|c|gI' a", "sed -ne '/x/p' a", "sed -e 1d -e '$d' a", "sed '/a/,/b/d;s#x#y#2p' a", "sed -n '$=' a", "sed 10q a", "sed '1~2d' a", "sed '/x/,+3!d' a",
+			"sed -- 's/a/b/' a", "sed 's/[a-z]*/x/' a", "sed 's/[[:space:]]*$//' a", "sed 's/a\\/b/c\\/d/' a", "sed -n '1p\n2p' a", "sed --quiet 1p src/*.go", "sed '' a", "sudo sed -i s/a/b/ a", "gsed -n 'w out' a", "sed s/w/e/ a", "sed 's/a/e;w x/' a",
+		},
+		permission.Ask: {
+			"sed 'e id' a", "sed '1e id' a", "sed e a", "sed 's/a/id/e' a", "sed 's/a/id/ge' a", "sed 's/a/b/w out' a", "sed 'w out' a", "sed -n '/x/w out' a", "sed 'p;w out' a", "sed -e p -e 'e id' a", "sed 1p a -e 'e id'", "sed -ep -ee a", "sed -f x a", "sed -nf x a", "sed --file=x a", "sed --expression='e id' a", "sed --expression 'e id' a",
+			"sed --expr='e id' a", "sed 'r x' a", "sed '{p;e id}' a", "sed 'a x' a", "sed '1!e id' a", "sed 's/[/]/e id/' a", "sed 's/[/]x/;e id\n/' a", "sed 's/a/b/\ne id' a", "sed '\\cxce id' a", "sed \"$X\" a", "sed -n \"s/$X/b/\" a", "sed p $X", "sed p *", "sed -irc s/a/b/ .env", "sed -i/tmp/x p a", "sudo sed 'e id' a", "sed 's/a/b\\/e' a", "sed 's/a/b/m;e' a",
+			"gsed -n 'w other' a", "gsed -n 'w out' -e 'e id'", "sed 'y/a/b/' a", "sed '#n' a",
+		},
+	} {
+		for _, line := range lines {
+			if outcome, why := p.Decide(run(line)); outcome != want {
+				t.Errorf("%q: %s (%s), want %s", line, outcome, why, want)
+			}
+		}
+	}
+	for _, command := range []string{"awk *", "gawk *", "awk -F: *", "/usr/bin/mawk *", "sudo awk *"} {
+		if _, err := p.With(allowCommand(command)); err == nil {
+			t.Errorf("%s is taken", command)
+		}
+	}
+	with, err := p.With(allowCommand("awk '{print $1}' *"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if outcome, why := with.Decide(run("awk '{print $1}' a")); outcome != permission.Allow {
+		t.Errorf("a program that is written out: %s (%s)", outcome, why)
+	}
+}
+
 // What a rule denies is not run by something else, either: where den sees it, it
 // is denied, and where it may be, asked for.
 func TestDeniedCommandsAreNotRunByOthers(t *testing.T) {

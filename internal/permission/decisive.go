@@ -156,7 +156,41 @@ func (p places) names(u use) []target {
 		}
 		files = slices.DeleteFunc(files, func(t target) bool { return inner[t.given] })
 	}
+	files = append(files, p.renamed(u, files)...)
+	if takesCode(u.command) {
+		return append(files, p.placed(slices.Concat(u.args, u.maybe))...)
+	}
 	return append(files, p.placed(files)...)
+}
+
+// renamed are the files that a program makes of those that it is given, by
+// another end of their names: an unpacker, and one that keeps the file as it was.
+func (p places) renamed(u use, files []target) []target {
+	w, _ := writerOf(*u.command)
+	suffix := ""
+	if w.inPlace != "" {
+		suffix = suffixOf(u.command.Args())
+	}
+	if !w.strips && suffix == "" {
+		return nil
+	}
+	change := func(name string) string {
+		if w.strips {
+			return strings.TrimSuffix(name, path.Ext(name))
+		}
+		return name + suffix
+	}
+	var all []target
+	for _, t := range files {
+		if n := len(t.tail); n > 0 {
+			all = append(all, target{given: t.given, tail: append(slices.Clone(t.tail[:n-1]), change(t.tail[n-1]))})
+		} else if t.known() && !strings.HasPrefix(t.given, "-") {
+			made := p.resolve("/", change(t.lexical))
+			made.given = t.given
+			all = append(all, made)
+		}
+	}
+	return all
 }
 
 // atEnds is how many arguments from either end may be the directory that a

@@ -316,11 +316,13 @@ func TestUnknownWordsMayDecide(t *testing.T) {
 				"cd ..; cd .; tee rules.json", "cd -P .git && tee config", "cd -- .git && tee config", "cd .git && cd hooks && tee pre-commit", "x=.git; cd $x; tee config", "cd .gi*; cp ../a.txt config", "for d in .git; do cd $d; tee config; done", "cd -P .git && echo x > config", "cd ..; cd keep && echo x > state/rules.json",
 				"cat <1-9>|tee den.toml", "echo x | tee <-> den.toml",
 				"cp -r evil/.github .", "mv evil/.github .", "mv evil .config", "mv prompts old", "rm -rf prompts", "rm -rf .", "ln -s evil .forgejo",
+				"sed -irc s/a/b/ .env", "sed -n -i.toml p den", "sed --in-place=rc p .env", "perl -pirc -e 1 .env", "gunzip .envrc.gz", "gunzip -f ./.envrc.gz", "gzip -d den.toml.gz", "xz -d den.toml.xz", "unxz -k prompts/role.md.xz", "bunzip2 .git/config.bz2", "zstd -d team/more.toml.zst", "unzstd .envrc.zst", "gpg .envrc.gpg", "gpg -d .envrc.asc", "gunzip $X", "gunzip $X.toml.gz",
+				"gunzip -N a.gz", "gunzip -r evil", "gunzip -S c .envrcc", "zstd -dr evil", "gpg --use-embedded-filename a.gpg", "uudecode a.uu", "ar x a.a", "ar -x a.a", "ar xv a.a", "python3 -m zipfile -e a.zip .", "python3 -m tarfile -e a.tar", "/usr/bin/python3.12 -I -m zipfile --extract a.zip .", "python3 -mzipfile -e a.zip .", "timeout 5 gunzip .envrc.gz",
 			},
 			permission.Allow: {
 				"sed -i s/a/b/ src/*.go", "sed -i s/a/b/ src/?.txt", "sed -i s/a/b/ src/*", "sed -i s/a/b/ src/{a,b}.go", "sed -i s/a/b/ $PWD/src/a.go", `sed -i s/a/b/ "$PWD/src/a.go"`, "sed -i s/a/b/ $X.go", "sed -i s/a/b/ **/*.go", "sed -i s/a/b/ */a.go", "sed -i s/a/b/ *.[ch]",
 				`sed -i "s/$A/$B/" src/a.go`, `sed -i -e "s/$A/$B/" src/a.go`, "sed -n $X p", "rm src/*", "rm -rf src", "cat *", "cat $X", "echo $X *", "ls 2>&1 | tee /dev/stderr", "echo x > /dev/stderr", "cp src/*.go evil/", "cp evil/x src", "cp -r evil src", "mv src/a.go .", "cp -t . src/a.go",
-				"cp $PWD/src/a.go evil", "tee src/$X.go", "tar tf a.tar", "tar cf a.tar src", "unzip -l a.zip", "patch --dry-run -p1", "tar xf a.tar -C /tmp/other", "rsync -a src/ host:src/",
+				"cp $PWD/src/a.go evil", "tee src/$X.go", "tar tf a.tar", "tar cf a.tar src", "unzip -l a.zip", "patch --dry-run -p1", "sed -i.bak s/a/b/ src/a.go", "gunzip a.txt.gz", "gzip src/a.go", "gzip -9 src/a.go", "xz -d src/a.go.xz", "gunzip src/*.gz", "zcat .envrc.gz", "uudecode -o src/a.go a.uu", "ar rcs a.a b.o", "ar t a.a", "python3 -m zipfile -l a.zip", "python3 -m json.tool a.json", "tar xf a.tar -C /tmp/other", "rsync -a src/ host:src/",
 			},
 			permission.Deny: {"sed -i s/a/b/ keep/state/*", "sed -i s/a/b/ k*p/st?te/rules.json", "sed -i s/a/b/ $PWD/keep/state/rules.json", "cp evil/x ${PWD}/keep/state/rules.json", "rm k*/st*/*"},
 		} {

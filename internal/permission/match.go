@@ -40,7 +40,7 @@ func (r *rule) allows(u use, p places) bool {
 	}
 	switch {
 	case u.command != nil:
-		return r.command != nil && r.command.match(u.command.Words, false) == yes && r.command.covers(u.command.Words) && (!isGit(u.command.Name()) || p.gitAllowed(r.command, u))
+		return r.command != nil && r.command.match(u.command.Words, false) == yes && r.command.covers(u.command.Words) && (!isGit(u.command.Name()) || p.gitAllowed(r.command, u)) && sedAllowed(r.command, *u.command)
 	case u.file != nil:
 		if r.path != nil {
 			return r.path.matchExactly(*u.file)

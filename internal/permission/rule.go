@@ -144,10 +144,6 @@ var shellTools = []string{
 	"run_terminal_cmd", "local_shell", "terminal", "command", "commandexecution", "powershell",
 }
 
-// interpreters run any code that they are given. A pattern for one has to
-// name the script.
-var interpreters = []string{"python", "pypy", "node", "deno", "bun", "perl", "ruby", "php", "lua", "osascript", "source", ".", "trap"}
-
 const everyCommand = "it would allow every command"
 
 // checkAllow refuses rules that allow everything, whatever they look like.
@@ -192,10 +188,7 @@ func escalating(name string) bool { return slices.Contains([]string{"sudo", "doa
 // opensCode reports that a pattern lets an interpreter run any code: it names
 // no script, or the option that is followed by code.
 func opensCode(p commandPattern) bool {
-	name := strings.TrimRight(path.Base(p[0][0]), "0123456789.")
-	if p[0][0] == "." {
-		name = "."
-	}
+	name := programName(p[0][0])
 	if !commandline.IsShell(p[0][0]) && !slices.Contains(interpreters, name) {
 		return false
 	}

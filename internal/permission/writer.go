@@ -20,6 +20,9 @@ type writer struct {
 	only string
 	// moves is that it puts whole directories somewhere else, or away.
 	moves bool
+	// strips is that it makes the files whose names, with one more extension, it
+	// is given.
+	strips bool
 	// contents reports that it makes files that no argument names, or nil.
 	contents func(p places, args []commandline.Word) bool
 }
@@ -36,7 +39,15 @@ var writers = map[string]writer{
 	"rsync": {contents: endsElsewhere}, "patch": {contents: changesAny("--dry-run")}, "git apply": {contents: changesAny("--check", "--stat", "--numstat", "--summary")},
 	"git am": {contents: always}, "tar": {contents: unpacks}, "bsdtar": {contents: unpacks}, "gtar": {contents: unpacks}, "unzip": {contents: unpacks}, "bsdcpio": {contents: unpacks},
 	"cpio": {contents: unpacks}, "7z": {contents: unpacks}, "7za": {contents: unpacks}, "7zz": {contents: unpacks}, "unrar": {contents: unpacks}, "pax": {contents: unpacks}, "jar": {contents: unpacks},
+	"gcpio": {contents: unpacks}, "7zr": {contents: unpacks}, "unar": {contents: always}, "cabextract": {contents: always}, "unsquashfs": {contents: always}, "unshar": {contents: always}, "munpack": {contents: always}, "lha": {contents: extracts}, "arj": {contents: extracts},
+	"ar": {contents: extracts}, "uudecode": {contents: namesItself}, "python -m zipfile": {contents: extracts}, "python -m tarfile": {contents: extracts}, "dpkg-deb": {contents: extracts},
+	"gzip": stripper, "gunzip": stripper, "pigz": stripper, "unpigz": stripper, "uncompress": stripper, "xz": stripper, "unxz": stripper, "lzma": stripper, "unlzma": stripper, "bzip2": stripper, "bunzip2": stripper, "pbzip2": stripper,
+	"lbzip2": stripper, "lbunzip2": stripper, "zstd": stripper, "unzstd": stripper, "pzstd": stripper, "lz4": stripper, "unlz4": stripper, "lzip": stripper, "plzip": stripper, "lzop": stripper, "brotli": stripper,
+	"gpg": {strips: true, contents: embedsName}, "gpg2": {strips: true, contents: embedsName},
 }
+
+// stripper unpacks one file, or what is in a directory.
+var stripper = writer{strips: true, contents: stripsAny}
 
 // removers take directories away: they are asked about what those hold.
 var removers = []string{"rm", "rmdir", "unlink", "shred", "mv", "gmv"}
@@ -50,6 +61,9 @@ func writerOf(c commandline.Command) (writer, bool) {
 			return writer{}, false
 		}
 		name += " " + plain[1].Text
+	}
+	if programName(name) == "python" {
+		name = "python -m " + moduleOf(args)
 	}
 	w, known := writers[name]
 	if known && w.inPlace != "" && !hasOption(args, w.inPlace, "--in-place") {
@@ -113,6 +127,53 @@ func changesAny(looking ...string) func(places, []commandline.Word) bool {
 	return func(_ places, args []commandline.Word) bool {
 		return !slices.ContainsFunc(args, func(w commandline.Word) bool { return slices.Contains(looking, w.Text) })
 	}
+}
+
+// moduleOf is the module that python is told to run, or "".
+func moduleOf(args []commandline.Word) string {
+	for i, w := range args {
+		if module, ok := strings.CutPrefix(w.Text, "-m"); ok && module != "" {
+			return module
+		} else if ok && i+1 < len(args) {
+			return args[i+1].Text
+		}
+	}
+	return ""
+}
+
+// extracts reports an archive that is unpacked, by an option or by the letters
+// of the first word: 'ar x'.
+func extracts(_ places, args []commandline.Word) bool {
+	first := len(args) > 0 && !strings.HasPrefix(args[0].Text, "-") && (args[0].Dynamic || strings.ContainsAny(args[0].Text, "xeXE"))
+	return first || hasOption(args, "xeXER", "--extract", "--vextract", "--raw-extract")
+}
+
+// namesItself reports a file that has the name it is unpacked to in it.
+func namesItself(_ places, args []commandline.Word) bool {
+	return !hasOption(args, "op", "--output-file")
+}
+
+// stripsAny reports that it is not known to which name a file is unpacked: it has
+// it in itself, its end is any, or it is one of a directory.
+func stripsAny(_ places, args []commandline.Word) bool {
+	return hasOption(args, "NrS", "--name", "--recursive", "--suffix", "--filelist", "--files", "--files0")
+}
+
+// suffixOf is what an option for changes in place has old files' names end with.
+func suffixOf(args []commandline.Word) string {
+	for _, w := range args {
+		if _, value, ok := strings.Cut(w.Text, "="); ok && strings.HasPrefix(w.Text, "--i") {
+			return value
+		}
+		if _, value, ok := strings.Cut(w.Text, "i"); ok && strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--") {
+			return value
+		}
+	}
+	return ""
+}
+
+func embedsName(_ places, args []commandline.Word) bool {
+	return hasOption(args, "", "--use-embedded-filename", "--multifile")
 }
 
 // mergesTree reports a copy of what a directory holds into another: 'cp -r a/. b'.
