@@ -111,7 +111,7 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 	switch {
 	case how == "":
 		reach = fmt.Sprintf("den does not decide for '%s' (%s): its program does as it does", ag.Name, why)
-	case how == workspace.ByRules && (len(r.Paths) > 0 || r.URL != "" || e.Rule == nil):
+	case how == workspace.ByRules && (len(r.Paths) > 0 || r.URL != "" || e.Rule == nil || slices.ContainsFunc(e.Parts, untold)):
 		reach = fmt.Sprintf("%s is told rules for commands, tools and kinds only: what else is asked, its program decides", ag.Provider)
 	case ag.Approval == "" && e.Rule == nil && how != workspace.ByProtocol:
 		reach = fmt.Sprintf("'%s' has a command line of its own: what no rule decides, its program does", ag.Name)
@@ -124,6 +124,12 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 		permission.Explanation
 		Reach string `json:"reach,omitempty"` // why the program may do otherwise, or ""
 	}{ag.Name, e, reach}, text.String())
+}
+
+// untold reports that a rule decides which a program that is told rules at its
+// start does not get.
+func untold(part permission.Part) bool {
+	return part.Rule != nil && (part.Rule.Path != "" || part.Rule.Host != "")
 }
 
 // tellsDir reports whether an agent tells den where each command would run.

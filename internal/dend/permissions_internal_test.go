@@ -3,6 +3,7 @@ package dend
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"den/internal/harness"
@@ -56,6 +57,35 @@ func TestApprovalMeansTheSameEverywhere(t *testing.T) {
 			if fmt.Sprint(got) != want || fmt.Sprint(explained) != want {
 				t.Errorf("%s of %s%s: %v, explained as %v, want %v", approval, ag.Provider, ag.Channel.Backend, got, explained, want)
 			}
+		}
+	}
+}
+
+// What is explained of an agent that is told rules at its start says which of
+// them it does not get.
+func TestExplainSaysWhatIsNotTold(t *testing.T) {
+	d := planned(t, "[[agents]]\nname = 'a'\nprovider = 'gemini'\npermissions = [{ outcome = 'deny', path = '.env' }, { outcome = 'deny', host = 'a.test' }, { outcome = 'deny', command = 'rm *' }]\n")
+	for _, c := range []struct {
+		request keeper.ApprovalRequest
+		reach   bool
+	}{
+		{keeper.ApprovalRequest{Kind: "execute", Command: "cat .env"}, true},
+		{keeper.ApprovalRequest{Kind: "execute", Command: "rm x; cat < .env"}, true},
+		{keeper.ApprovalRequest{Kind: "execute", Command: "make"}, true},
+		{keeper.ApprovalRequest{Kind: "read", Paths: []string{".env"}}, true},
+		{keeper.ApprovalRequest{Kind: "fetch", URL: "https://a.test"}, true},
+		{keeper.ApprovalRequest{Kind: "execute", Command: "rm x"}, false},
+	} {
+		said, err := d.explainPermission(d.workspace, keeper.PermissionQuestion{Agent: "a", Request: c.request})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct{ Reach string }
+		if err := json.Unmarshal(said.Object, &e); err != nil {
+			t.Fatal(err)
+		}
+		if (e.Reach != "") != c.reach || c.reach && !strings.Contains(said.Text, "gemini is told rules for commands, tools and kinds only") {
+			t.Errorf("%+v: %q\n%s", c.request, e.Reach, said.Text)
 		}
 	}
 }

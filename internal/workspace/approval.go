@@ -69,7 +69,10 @@ func (a *resolver) approval(merged *node, preset string) (doubt string) {
 	switch {
 	case backend != nil && backend.text != "script":
 		checkOptions(merged.get("options"), builtinModes(backend.text), name, a.report)
-		return a.askByACP(merged, name)
+		if doubt = a.askByACP(merged, name); doubt == "" && backend.text != "acp" && said.text != ApprovalBypass {
+			doubt = builtinModes(backend.text).doubtedBy(merged.get("env"), backend.text)
+		}
+		return doubt
 	case modes.none():
 		if said.origin.File != "" && said != a.tree.get("defaults").get("approval") {
 			a.report.add(said.origin, "agent '%s': 'approval' is for presets of coding agents: what this agent asks is decided by its own command line", name)
@@ -82,7 +85,10 @@ func (a *resolver) approval(merged *node, preset string) (doubt string) {
 	default:
 		modes.checkOwn(merged, "args", name, a.report)
 		if word := modes.unknown(texts(merged.get("args"))); word != "" && said.text != ApprovalBypass {
-			doubt = fmt.Sprintf("'args' has %s, and den does not know what it does to approvals", word)
+			doubt = doubtOf("args", word)
+		}
+		if doubt == "" && said.text != ApprovalBypass {
+			doubt = modes.doubtedBy(merged.get("env"), preset)
 		}
 		modes.of(said.text).lay(merged, from)
 	}
@@ -103,13 +109,19 @@ func (a *resolver) askByACP(merged *node, name string) (doubt string) {
 		return doubt
 	}
 	modes.checkOwn(merged, "acp_command", name, a.report)
+	if word := modes.unknown(words[1:]); word != "" {
+		doubt = doubtOf("acp_command", word)
+	} else if merged.get("approval").text != ApprovalBypass {
+		doubt = modes.doubtedBy(merged.get("env"), program)
+	}
 	if modes.Protocol != nil {
 		modes.Protocol.lay(merged, Origin{Preset: program})
 	}
-	if word := modes.unknown(words[1:]); word != "" {
-		return fmt.Sprintf("'acp_command' has %s, and den does not know what it does to approvals", word)
-	}
-	return ""
+	return doubt
+}
+
+func doubtOf(key, word string) string {
+	return fmt.Sprintf("'%s' has %s, and den does not know what it does to approvals", key, word)
 }
 
 func nameOf(merged *node) string {

@@ -196,6 +196,47 @@ func TestOwnArgumentsThatAreNotKnown(t *testing.T) {
 	}
 }
 
+// Variables that may change what the program asks put in doubt what it does; its
+// keys, addresses and models do not.
+func TestOwnVariablesThatAreNotKnown(t *testing.T) {
+	rows := map[string]string{ // the preset's variables that are in doubt, and those that are not
+		"claude": "CLAUDE_CONFIG_DIR CLAUDE_CODE_X ANTHROPIC_X / ANTHROPIC_API_KEY ANTHROPIC_BASE_URL ANTHROPIC_MODEL ANTHROPIC_DEFAULT_OPUS_MODEL CODEX_HOME",
+		"codex":  "CODEX_HOME CODEX_X / OPENAI_API_KEY OPENAI_BASE_URL CLAUDE_CONFIG_DIR", "copilot": "COPILOT_HOME / COPILOT_MODEL GH_TOKEN", "gemini": "GEMINI_CLI_HOME GEMINI_SANDBOX / GEMINI_API_KEY GOOGLE_API_KEY GEMINI_MODEL",
+		"opencode": "OPENCODE_CONFIG OPENCODE_CONFIG_CONTENT / ANTHROPIC_API_KEY OPENAI_BASE_URL OPENROUTER_API_KEY", "qwen": "QWEN_X / OPENAI_API_KEY", "cursor": "CURSOR_X / CURSOR_API_KEY",
+	}
+	check := func(way, variable, want string) {
+		w, err := loadText("/w/den.toml", fmt.Sprintf("[defaults]\nenv = { %s = 'x' }\n[[agents]]\nname = 'a'\n%s\n", variable, way))
+		if err != nil {
+			t.Errorf("%s with %s: %v", way, variable, err)
+			return
+		}
+		a := &w.Agents[0]
+		if shown, why := a.ShownApproval(); shown != want || want == ApprovalUnknown && !strings.HasPrefix(why, "'env' has "+variable) {
+			t.Errorf("%s with %s: %s (%s), want %s", way, variable, shown, why, want)
+		}
+	}
+	for preset, row := range rows {
+		unknown, known, _ := strings.Cut(row, "/")
+		ways := []string{"provider = '" + preset + "'"}
+		if slices.Contains([]string{"claude", "codex", "copilot"}, preset) {
+			ways = append(ways, "agent = '"+preset+"'")
+		} else if preset == "opencode" || preset == "gemini" {
+			ways = append(ways, "agent = 'acp'\nacp_command = ['"+preset+"']")
+		}
+		for _, way := range ways {
+			for _, variable := range append(strings.Fields(unknown), "PATH", "HOME", "XDG_CONFIG_HOME", "NODE_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH", "BASH_ENV") {
+				check(way, variable, ApprovalUnknown)
+			}
+			for _, variable := range append(strings.Fields(known), "LANG", "GOFLAGS", "HTTPS_PROXY", "MYPATH") {
+				check(way, variable, ApprovalAsk)
+			}
+		}
+		for _, way := range ways {
+			check(way+"\napproval = 'bypass'", "PATH", ApprovalBypass)
+		}
+	}
+}
+
 // Every word that is known to be harmless is one alone, and is none that decides.
 func TestHarmlessWords(t *testing.T) {
 	for name, modes := range presetsWithModes(t) {
@@ -252,6 +293,10 @@ func TestOwnCommandLineDecides(t *testing.T) {
 		"start_command: 'cd x && /opt/bin/claude --permission-mode bypassPermissions'":    ApprovalBypass,
 		"start_command: [codex, --yolo]":                                                  ApprovalBypass,
 		"start_command: codex -a never -s danger-full-access":                             ApprovalBypass,
+		`start_command: "codex -c 'approval_policy=\"never\"' -s danger-full-access"`:     ApprovalBypass,
+		`start_command: [codex, -c, 'approval_policy = "never"']`:                         ApprovalBypass,
+		`start_command: "codex --config='approval_policy = \"never\"'"`:                   ApprovalBypass,
+		`start_command: "codex -c 'approval_policy=\"on-request\"'"`:                      ApprovalUnknown,
 		"start_command: codex -anever":                                                    ApprovalBypass,
 		"start_command: codex --ask-for-approval=never":                                   ApprovalBypass,
 		"start_command: codex --dangerously-bypass-approvals-and-sandbox":                 ApprovalBypass,

@@ -76,6 +76,34 @@ func (m ApprovalModes) unknown(words []string) string {
 	return ""
 }
 
+// loaders are variables that have a program read other settings or run other
+// code, whoever made it.
+var loaders = []string{
+	"PATH", "HOME", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "NODE_OPTIONS", "NODE_PATH", "BUN_OPTIONS", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_LIBRARY_PATH",
+	"BASH_ENV", "ENV", "ZDOTDIR",
+}
+
+// doubtedBy says which variable may change what a preset's program asks, "" for
+// none: one of its vendor's that is not known to be harmless, or a loader.
+func (m ApprovalModes) doubtedBy(env *node, preset string) string {
+	if env == nil {
+		return ""
+	}
+	var vendors []string
+	if state := builtin().get("providers").get(preset).get("state"); state != nil {
+		vendors = texts(state.get("env"))
+	}
+	is := func(names []string, name string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { ok, err := path.Match(n, name); return ok && err == nil })
+	}
+	for _, e := range env.entries {
+		if slices.Contains(loaders, e.key) || slices.ContainsFunc(vendors, func(v string) bool { return strings.HasSuffix(v, "*") && is([]string{v}, e.key) }) && !is(m.HarmlessEnv, e.key) {
+			return doubtOf("env", e.key)
+		}
+	}
+	return ""
+}
+
 // toldBy is what a command line that is not a preset's says itself: ApprovalBypass
 // where a program that den knows is told so, however it is started. Where it names
 // such a program otherwise, it is in doubt what is asked.
@@ -85,6 +113,7 @@ func toldBy(merged *node) (approval, doubt string) {
 		words = append(words, strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()`\"'", r) })...)
 	}
 	has := spelled(words)
+	whole := bare(strings.Join(append(texts(merged.get("start_command")), texts(merged.get("args"))...), " "))
 	if env := merged.get("env"); env != nil {
 		for _, e := range env.entries {
 			has = append(has, bare(e.key+"="+e.value.text))
@@ -95,7 +124,10 @@ func toldBy(merged *node) (approval, doubt string) {
 		if modes.none() || !slices.ContainsFunc(words, func(word string) bool { return namesProgram(word, program.text) }) {
 			continue
 		}
-		if modes.Bypass.isMeantBy(has) || modes.Ask == nil && modes.Edits == nil {
+		inQuotes := modes.Bypass != nil && slices.ContainsFunc(modes.Bypass.Same, func(one string) bool { // -c 'setting = "value"'
+			return !strings.HasPrefix(one, "-") && strings.Contains(whole, one)
+		})
+		if inQuotes || modes.Bypass.isMeantBy(has) || modes.Ask == nil && modes.Edits == nil {
 			return ApprovalBypass, ""
 		}
 		doubt = "decided by its own command line, with " + program.text

@@ -242,6 +242,9 @@ type ApprovalModes struct {
 	// Harmless are words that have no part in what is asked: "--option",
 	// "--option=" with any value, "--option=key" with a value that sets this key.
 	Harmless []string `key:"harmless"`
+	// HarmlessEnv are those of the vendor's variables that have no part in it,
+	// either: keys, addresses, models. '*' stands for any characters.
+	HarmlessEnv []string `key:"harmless_env"`
 }
 
 // An ApprovalMode is how a program is told one word of `approval`.
