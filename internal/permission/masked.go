@@ -25,27 +25,33 @@ const secretNames = `password|passwd|secret|token|api[-_]?key|access[-_]?key|pri
 // commands. Only what the groups match is hidden.
 var secretExpressions = []string{
 	`(?i)[a-z0-9_]*(?:` + secretNames + `)[a-z0-9_]*=["']?([^\s"';&|]+)`,
-	`(?i)--?(?:` + secretNames + `|auth)\s+["']?([^\s"';&|]+)`,
+	`(?i)--?(?:` + secretNames + `|auth)\s+["']?([^\s"';&|<>][^\s"';&|]*)`,
 	`(?i)\b(?:x-)?(?:` + secretNames + `):\s*["']?([^\s"']+)`,
 	`(?i)\bbearer\s+([a-z0-9._~+/=-]{6,})`,
 	`(?:^|\s)(?:-u|--user)[\s=]+["']?[^\s:"']+:([^\s"']+)`,
 	`(?i)[a-z0-9_]*(?:` + secretNames + `|_pass|_pwd|_auth)[a-z0-9_]*=` + quotedValue,
-	`(?i)[a-z0-9_-]*(?:` + secretNames + `|passphrase)[a-z0-9_-]*\\?["']\s*:\s*\\?(?:"([^"\\]+)|'([^'\\]+))`, // in JSON
-	`(?i)\bauthorization:\s*([^"'\n]+)`,
+	`(?i)(?:[a-z0-9_-]*(?:` + secretNames + `|passphrase|pwd)[a-z0-9_-]*|\b(?:[a-z0-9]+[_-])*(?:pass|pw|pat|auth|key|cred))\\?["']\s*:\s*\\?(?:"([^"\\]+)|'([^'\\]+))`, // in JSON
+	`(?i)\b(?:authorization|cookie):\s*([^"'\n]+)`,
+	`(?i)\bhttps?://([^\s/:@"']{8,})@`, // a token alone
+}
+
+// fedExpressions find what is fed to a command that reads a secret.
+var fedExpressions = []string{
 	`(?i)` + passwordReader + `[^\n]*<<<\s*(?:` + quotedValue + `|([^\s"';&|]+))`,
-	`(?i)\b(?:echo|printf)\s+(?:-\w+\s+|["']?%s(?:\\n)?["']?\s+)*(?:` + quotedValue + `|([^\s"';&|<>]+))\s*\|[^|\n]*` + passwordReader,
+	`(?i)\b(?:echo|printf)\s+(?:-\w+\s+|["']?%s(?:\\n)?["']?\s+)*(?:` + quotedValue + `|([^\s"';&|<>]+))\s*\|[^\n]*` + passwordReader,
+	`(?is)` + passwordReader + `[^\n]*<<-?\s*["'\\]?\w+[^\n]*\n(.+)`,
 }
 
 const (
 	quotedValue = `(?:"([^"]+)"|'([^']+)')`
 	// passwordReader is a program that reads a secret from its input.
-	passwordReader = `(?:-stdin\b|\bsudo\b[^|;\n]*\s-\w*S|\bchpasswd|\bpasswd\b|\bsmbpasswd|-fd[ =]?0|\bcryptsetup\b|\bkinit\b|\bstdin\b)`
+	passwordReader = `(?:-stdin\b|\bsudo\b[^|;\n]*\s-\w*S|\bchpasswd|\bpasswd\b|\bsmbpasswd|-fd[ =]?0|\bcryptsetup\b|\bkinit\b|\bstdin\b|-with-token\b|\b(?:npm|vault|cargo|docker|podman|az|oc) login\b|\bsecrets? (?:set|create|put|add)\b)`
 )
 
 var secretKey = regexp.MustCompile(`(?i)(?:` + secretNames + `)`)
 
 var redactor = sync.OnceValue(func() *redact.Redactor {
-	r, err := redact.New(secretExpressions, true)
+	r, err := redact.New(slices.Concat(secretExpressions, fedExpressions), true)
 	if err != nil {
 		panic(err) // the expressions are constants
 	}
@@ -68,7 +74,29 @@ func maskText(s string) string {
 // masker hides the secrets of one request in all that is shown of it.
 type masker struct{ words []secretWord }
 
-func maskerOf(r Request) masker { return masker{words: secretWords(r.Command, 0)} }
+func maskerOf(r Request) masker {
+	m := masker{words: secretWords(r.Command, 0)}
+	for _, e := range fedPatterns() {
+		for _, groups := range e.FindAllStringSubmatch(r.Command, -1) {
+			for _, fed := range groups[1:] {
+				for line := range strings.SplitSeq(fed, "\n") {
+					if line != "" {
+						m.words = append(m.words, secretWord{value: line})
+					}
+				}
+			}
+		}
+	}
+	return m
+}
+
+var fedPatterns = sync.OnceValue(func() []*regexp.Regexp {
+	var all []*regexp.Regexp
+	for _, e := range fedExpressions {
+		all = append(all, regexp.MustCompile(e))
+	}
+	return all
+})
 
 // minWord is the length below which a secret is too common to be hidden
 // wherever it stands; it is hidden behind its option.
@@ -148,7 +176,7 @@ func (m masker) input(raw json.RawMessage) json.RawMessage {
 func (m masker) value(key string, value any) any {
 	switch v := value.(type) {
 	case string:
-		if secretKey.MatchString(key) {
+		if secretKey.MatchString(key) || namesSecret(key) {
 			return strings.Repeat(string(redact.Mask), utf8.RuneCountInString(v))
 		}
 		return m.text(v)

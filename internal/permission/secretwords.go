@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -17,9 +18,12 @@ type secretOptions struct {
 	// after is what the secret follows within the value, as in 'user:password';
 	// "" for all of it.
 	after string
+	long  string // an option in full, or ""
 	verb  string // the first argument that these options belong to, or ""
 	last  bool   // the last argument is a secret
 }
+
+const curlFlags = "0123456aBfgGiIjJklLnNOqRsSvZ#"
 
 // secretPrograms know the options of programs by their names. Programs that come
 // in families are listed by what their names begin with.
@@ -30,31 +34,69 @@ var secretPrograms = map[string][]secretOptions{
 	"mongo*": {{apart: "p"}}, "cqlsh": {{apart: "p"}}, "rabbitmqadmin": {{apart: "p"}}, "influx": {{apart: "p"}},
 	"sqlcmd": {{apart: "P"}}, "bcp": {{apart: "P"}}, "tsql": {{apart: "P"}}, "ipmitool": {{apart: "P"}}, "mosquitto_*": {{apart: "P"}},
 	"zip": {{apart: "P"}}, "unzip": {{apart: "P"}}, "7z*": {{joined: "p"}}, "rar": {{joined: "p"}}, "unrar": {{joined: "p"}},
-	"curl": {{apart: "uU", after: ":", flags: "0123456aBfgGiIjJklLnNOqRsSvZ#"}}, "http": {{apart: "a", after: ":"}}, "https": {{apart: "a", after: ":"}}, "xh": {{apart: "a", after: ":"}},
+	"curl": {{apart: "uU", after: ":", flags: curlFlags}, {apart: "b", flags: curlFlags}}, "http": {{apart: "a", after: ":"}}, "https": {{apart: "a", after: ":"}}, "xh": {{apart: "a", after: ":"}},
 	"smbclient": {{apart: "U", after: "%"}}, "rpcclient": {{apart: "U", after: "%"}}, "smbget": {{apart: "U", after: "%"}}, "lftp": {{apart: "u", after: ","}},
 	"docker": {{apart: "p", verb: "login"}}, "podman": {{apart: "p", verb: "login"}}, "buildah": {{apart: "p", verb: "login"}}, "skopeo": {{apart: "p", verb: "login"}},
 	"nerdctl": {{apart: "p", verb: "login"}}, "oras": {{apart: "p", verb: "login"}}, "crane": {{apart: "p", verb: "auth"}}, "helm": {{apart: "p", verb: "registry"}},
 	"az": {{apart: "p", verb: "login"}}, "oc": {{apart: "p", verb: "login"}}, "cf": {{apart: "p", verb: "login"}}, "vault": {{last: true, verb: "login"}},
+	"twine": {{apart: "p"}}, "ssh-keygen": {{apart: "NP"}}, "cargo": {{last: true, verb: "login"}}, "wpa_passphrase": {{last: true}}, "gh": {{apart: "b", long: "--body", verb: "secret"}},
 	"htpasswd": {{last: true}}, "useradd": {{apart: "p"}}, "usermod": {{apart: "p"}}, "openssl": {{apart: "k"}}, "snmp*": {{apart: "AX"}},
 }
 
 // secretParts are parts of the names of options and variables with secrets.
-var secretParts = []string{"password", "passwd", "passphrase", "passin", "passout", "secret", "token", "apikey", "api-key", "api_key", "accesskey", "access-key", "access_key", "private-key", "private_key", "credential", "creds"}
+var secretParts = []string{"password", "passwd", "passphrase", "passin", "passout", "secret", "token", "apikey", "api-key", "api_key", "accesskey", "access-key", "access_key", "private-key", "private_key", "credential", "creds", "cookie"}
 
-// secretEnds end such names, where in the middle they mean other things.
-var secretEnds = []string{"pass", "_pwd", "-pwd", "_auth", "-auth", "-pat"}
+// secretEnds are the last words of such names, where in the middle they mean
+// other things.
+var secretEnds = []string{"pwd", "pw", "pat", "auth", "cred", "psk"}
 
-// secretPlaces end names of options that say where a secret is, or which it is.
-var secretPlaces = []string{"-stdin", "-file", "_file", "-env", "-command", "-cmd", "-path", "-dir", "-name", "-id", "-type", "-ttl", "-prompt"}
+// secretPlaces are the last words of names that say where a secret is, or which
+// it is.
+var secretPlaces = strings.Fields("stdin file env command cmd path dir name username id type ttl prompt jar url method mode helper provider store")
+
+// notNames are names that end so and are none.
+var notNames = []string{"PWD", "OLDPWD"}
 
 func namesSecret(name string) bool {
+	if slices.Contains(notNames, name) {
+		return false
+	}
 	name = strings.ToLower(name)
-	if slices.ContainsFunc(secretPlaces, func(e string) bool { return strings.HasSuffix(name, e) }) {
+	last := lastWord(name)
+	if slices.Contains(secretPlaces, last) {
 		return false
 	}
 	return slices.ContainsFunc(secretParts, func(p string) bool { return strings.Contains(name, p) }) ||
-		slices.ContainsFunc(secretEnds, func(e string) bool { return strings.HasSuffix(name, e) })
+		strings.HasSuffix(last, "pass") || slices.Contains(secretEnds, last)
 }
+
+// lastWord is the last word of a name, without a number behind it.
+func lastWord(name string) string {
+	name = strings.TrimRight(name, "0123456789")
+	return name[strings.LastIndexAny(name, "_-.:/")+1:]
+}
+
+// setsWithin returns the names and values that a word sets in itself, as in
+// 'user=a,pass=b', '--from-literal=password=x' and '?key=x'.
+func setsWithin(word string) (all []secretWord) {
+	for at := range len(word) {
+		if word[at] != '=' {
+			continue
+		}
+		name := word[strings.LastIndexAny(word[:at], ",;&?= \t\n\"'{(")+1 : at]
+		value := word[at+1:]
+		if end := strings.IndexAny(value, ",;& \t\n\"'"); end >= 0 {
+			value = value[:end]
+		}
+		if namesSecret(name) || !strings.HasPrefix(name, "-") && strings.EqualFold(lastWord(name), "key") {
+			all = append(all, secretWord{name + "=", value})
+		}
+	}
+	return all
+}
+
+// setters are verbs behind which a name and its value stand in two words.
+var setters = []string{"set", "config", "connect", "modify", "configure", "login"}
 
 // notSecret are values of such options that say where the secret is.
 var notSecret = []string{"-", "stdin", "prompt"}
@@ -128,7 +170,7 @@ func secretsOf(c commandline.Command) []secretWord {
 		}
 	}
 	for _, w := range c.Assigns() {
-		if name, value, ok := strings.Cut(w.Text, "="); ok && !w.Dynamic && namesSecret(name) {
+		if name, value, ok := strings.Cut(w.Text, "="); ok && !w.Dynamic && (namesSecret(name) || strings.EqualFold(lastWord(name), "key")) {
 			add(name+"=", value, "")
 		}
 	}
@@ -150,8 +192,14 @@ func secretsOf(c commandline.Command) []secretWord {
 		case (isOption || sets) && namesSecret(name): // 'config set NAME VALUE', too
 			add("", next, "")
 			continue
+		case isOption && strings.HasSuffix(name, "-user"): // --proxy-user a:b
+			add("", cmp.Or(value, next), ":")
+			continue
 		}
-		sets = sets || w.Text == "set"
+		for _, s := range setsWithin(w.Text) {
+			add(s.before, s.value, "")
+		}
+		sets = sets || slices.Contains(setters, w.Text)
 		for _, o := range options {
 			if letters, ok := strings.CutPrefix(w.Text, "-"); ok {
 				value := strings.TrimLeft(letters, o.flags)
@@ -163,6 +211,9 @@ func secretsOf(c commandline.Command) []secretWord {
 						add("", next, o.after)
 					}
 				}
+			}
+			if o.long != "" && name == o.long {
+				add("", cmp.Or(value, next), "")
 			}
 			if o.last && i > 0 && i == len(args)-1 {
 				add("", w.Text, "")
