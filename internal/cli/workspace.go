@@ -16,6 +16,7 @@ import (
 	"den/internal/attention"
 	"den/internal/fault"
 	"den/internal/keeper"
+	"den/internal/sandbox"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
@@ -312,11 +313,14 @@ func (a *app) runDown(ctx context.Context, file string, limit duration) error {
 		return err
 	}
 	for {
-		err := a.askDown(ctx, p, limit)
-		if fault.KindOf(err) != fault.NotRunning {
-			return err
+		asked := a.askDown(ctx, p, limit)
+		if fault.KindOf(asked) != fault.NotRunning {
+			return asked
 		}
 		if _, err := p.Identify(keeper.Caller{Home: own, Getenv: a.getenv}); fault.KindOf(err) == fault.NotFound {
+			if a.getenv(sandbox.InsideEnv) != "" {
+				return asked // it may be up, and is not seen
+			}
 			return nil // it never was up
 		}
 		// Busy: a keeper came, or one is still on its way out.
