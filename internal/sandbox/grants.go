@@ -14,6 +14,7 @@ type grant struct {
 	real  string // where that leads
 	write bool
 	names bool   // of a directory only the names of what is in it
+	plain bool   // to write, with files and directories only: a link would lead a person's git elsewhere
 	why   string // for people
 }
 
@@ -82,19 +83,34 @@ func (p Policy) writable() []string { return append([]string{p.WorkDir}, p.Write
 
 // add grants a path, if it is there.
 func (g *granter) add(path string, write bool, why string) {
-	path = filepath.Clean(path)
-	if g.seen[path] || g.inWritten(path) {
+	g.put(grant{path: path, write: write, why: why})
+}
+
+func (g *granter) put(x grant) {
+	x.path = filepath.Clean(x.path)
+	if g.seen[x.path] || g.inWritten(x.path) {
 		return
 	}
-	real, err := filepath.EvalSymlinks(path)
+	real, err := filepath.EvalSymlinks(x.path)
 	if err != nil {
 		return
 	}
-	g.seen[path] = true
-	g.all = append(g.all, grant{path: path, real: real, write: write, why: why})
-	if real != path {
-		g.add(real, write, why)
+	g.seen[x.path] = true
+	x.real = real
+	g.all = append(g.all, x)
+	x.path = real
+	g.put(x)
+}
+
+// plainPaths are the paths at which only files and directories may be made.
+func plainPaths(grants []grant) []string {
+	var all []string
+	for _, g := range grants {
+		if g.plain {
+			all = append(all, g.path)
+		}
 	}
+	return all
 }
 
 // inWritten reports whether a path lies below what the agent can write: it has

@@ -124,6 +124,27 @@ func (a attack) onProcesses() []try {
 		{"limit its time", func() error {
 			return unix.Prlimit(a.PID, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 0, Max: 0}, nil)
 		}},
+		{"lower its priority", func() error { return unix.Setpriority(unix.PRIO_PROCESS, a.PID, 19) }},
+		{"set that of all processes", func() error { // to what it is: a fault here must not slow its machine
+			if err := unix.Setpriority(unix.PRIO_USER, 0, 0); !errors.Is(err, unix.EACCES) {
+				return err
+			}
+			return nil // it was let, and some are lower
+		}},
+		{"lower its priority for disks", call(unix.SYS_IOPRIO_SET, 1, uintptr(a.PID), 3<<13)},
+		{"set that of all processes for disks", call(unix.SYS_IOPRIO_SET, 3, uintptr(os.Getuid()), 0)},
+		{"choose its processors", func() error {
+			var set unix.CPUSet
+			if err := unix.SchedGetaffinity(0, &set); err != nil {
+				return err
+			}
+			return unix.SchedSetaffinity(a.PID, &set)
+		}},
+		{"have it run when nobody else does", func() error {
+			return unix.SchedSetAttr(a.PID, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+		}},
+		{"have it run when nobody else does, by the older call", call(unix.SYS_SCHED_SETSCHEDULER, uintptr(a.PID), unix.SCHED_BATCH, addressOf(zeros))},
+		{"set its parameters", call(unix.SYS_SCHED_SETPARAM, uintptr(a.PID), addressOf(zeros), 0)},
 		{"take its files", func() error {
 			pidfd, err := unix.PidfdOpen(a.PID, 0)
 			if err == nil {
@@ -250,6 +271,26 @@ func (a attack) onTheMachine() []try {
 			return os.ErrPermission
 		}},
 	}
+	// Another's semaphores and queues: only that there are none with this number or
+	// name says that the call was let through, where it has no namespace of its own.
+	if !a.Hides {
+		for what, do := range map[string]func() error{
+			"get shared memory": call(unix.SYS_SHMGET, 4711, 1, 0), "attach it": call(unix.SYS_SHMAT, 1<<30, 0, 0), "control it": call(unix.SYS_SHMCTL, 1<<30, 0, 0), "detach it": call(unix.SYS_SHMDT, 1, 0, 0),
+			"get semaphores": call(unix.SYS_SEMGET, 4711, 1, 0), "control them": call(unix.SYS_SEMCTL, 1<<30, 0, 0),
+			"use them": call(unix.SYS_SEMOP, 1<<30, addressOf(zeros), 1), "use them for a time": call(unix.SYS_SEMTIMEDOP, 1<<30, addressOf(zeros), 1),
+			"get a queue": call(unix.SYS_MSGGET, 4711, 0, 0), "control it too": call(unix.SYS_MSGCTL, 1<<30, 0, 0), "send": call(unix.SYS_MSGSND, 1<<30, addressOf(zeros), 1), "receive": call(unix.SYS_MSGRCV, 1<<30, addressOf(zeros), 1),
+			"open a queue": call(unix.SYS_MQ_OPEN, addressOf(missing), 0, 0), "remove one": call(unix.SYS_MQ_UNLINK, addressOf(missing), 0, 0),
+			"send to one": call(unix.SYS_MQ_TIMEDSEND, 1000, addressOf(missing), 1), "receive from one": call(unix.SYS_MQ_TIMEDRECEIVE, 1000, addressOf(missing), 1),
+			"be told by one": call(unix.SYS_MQ_NOTIFY, 1000, 0, 0), "set one": call(unix.SYS_MQ_GETSETATTR, 1000, 0, 0),
+		} {
+			all = append(all, try{"of IPC, " + what, func() error {
+				if err := do(); err == nil || !errors.Is(err, unix.ENOSYS) {
+					return nil
+				}
+				return unix.ENOSYS
+			}})
+		}
+	}
 	for _, path := range []string{"/dev/mem", "/dev/kmem", "/dev/sda", "/dev/vda", "/dev/kmsg", "/dev/pts/0", "/dev/input/event0"} {
 		all = append(all, try{"open " + path, func() error {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -352,6 +393,20 @@ func inherited() error {
 		}
 	}
 	return os.ErrNotExist
+}
+
+// What calls are given stays where it is.
+var (
+	zeros   = make([]byte, 16)
+	missing = []byte("den-missing\x00")
+)
+
+// call makes a system call.
+func call(number, a, b, c uintptr) func() error {
+	return func() error {
+		_, _, errno := unix.Syscall(number, a, b, c)
+		return asError(errno)
+	}
 }
 
 func asError(errno unix.Errno) error {
@@ -483,7 +538,7 @@ func TestHostileProgramWithoutSandbox(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	want := []string{"connect to a socket", "connect to an abstract socket", "connect by TCP", "open a UDP socket", "signal another process", "read its environment", "limit its time", "read the keeper's variables"}
+	want := []string{"connect to a socket", "connect to an abstract socket", "connect by TCP", "open a UDP socket", "signal another process", "read its environment", "limit its time", "lower its priority", "lower its priority for disks", "choose its processors", "have it run when nobody else does", "set its parameters", "read the keeper's variables"}
 	for _, path := range w.stolen {
 		want = append(want, "read "+path, "read through a link "+path)
 	}

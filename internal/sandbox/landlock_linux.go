@@ -2,12 +2,15 @@ package sandbox
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"den/internal/fault"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
 )
 
 // Rights beyond those of the library's own sets. Devices cannot be made.
@@ -17,6 +20,9 @@ const (
 	writesFile = readsFile | ll.AccessFSWriteFile | ll.AccessFSTruncate
 	readsDir   = readsFile | ll.AccessFSReadDir
 	writesDir  = readsDir | writesFile | makes | ll.AccessFSResolveUnix
+	// writesPlain has no right to bring in what was made elsewhere (refer): a
+	// directory that is moved keeps the links in it.
+	writesPlain = readsDir | writesFile | ll.AccessFSMakeDir | ll.AccessFSMakeReg | ll.AccessFSRemoveDir | ll.AccessFSRemoveFile
 )
 
 // devices are what programs open of /dev. Terminals come besides.
@@ -39,6 +45,8 @@ func (p Policy) landlock(grants []grant) error {
 		switch {
 		case g.names:
 			r.add(g.real, ll.AccessFSReadDir)
+		case g.plain:
+			r.add(g.real, writesPlain)
 		case g.write:
 			r.add(g.real, writesDir)
 		default:
@@ -55,8 +63,11 @@ func (p Policy) landlock(grants []grant) error {
 		// Everything that is there may be seen.
 		r.add("/", ll.AccessFSReadDir)
 		r.add("/dev/pts", ll.AccessFSReadDir|ll.AccessFSReadFile|ll.AccessFSWriteFile|ll.AccessFSIoctlDev)
-		for _, path := range []string{"/tmp", "/var/tmp", "/dev/shm", p.Home} {
-			r.add(path, writesDir)
+		plain := plainPaths(grants)
+		r.addOwn(plain, "/dev/shm")
+		r.addOwn(plain, "/tmp", "/var/tmp") // one directory
+		if p.Home != "" {
+			r.addOwn(plain, p.Home)
 		}
 	} else {
 		r.add(p.tmp(), writesDir)
@@ -89,5 +100,32 @@ func (r *rules) add(path string, rights landlock.AccessFSSet) {
 	}
 	if rights &= r.handled; rights != 0 {
 		r.all = append(r.all, landlock.PathAccess(rights, path))
+	}
+}
+
+// addOwn grants a directory of the agent's own, by all of its names. What is
+// granted there is granted for all that is mounted below, so where that has a
+// plain path the right to make links is left to the directories that are there
+// now, except the one on the way to it, which is pinned.
+func (r *rules) addOwn(plain []string, names ...string) {
+	leads := func(name string) bool {
+		return slices.ContainsFunc(plain, func(path string) bool {
+			return slices.ContainsFunc(names, func(dir string) bool { return within(path, filepath.Join(dir, name)) })
+		})
+	}
+	if !leads("") {
+		r.add(names[0], writesDir)
+		return
+	}
+	r.add(names[0], writesDir&^ll.AccessFSMakeSym)
+	entries, _ := os.ReadDir(names[0]) // Best effort: without them there are fewer links.
+	for _, e := range entries {
+		if leads(e.Name()) {
+			continue
+		}
+		// It stays open until the command starts: the agent may put something else in its place.
+		if fd, err := unix.Open(filepath.Join(names[0], e.Name()), unix.O_PATH|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_DIRECTORY, 0); err == nil {
+			r.add(fdPath(fd), ll.AccessFSMakeSym)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"den/internal/atomicfile"
 	"den/internal/fault"
@@ -168,6 +169,11 @@ func (p Policy) copyFiles() error {
 	return nil
 }
 
+// homeDirs are the directories of a home in which programs make links. Where the
+// repository lies below the home they can be made only in directories that are
+// there at the start.
+var homeDirs = []string{".bun", ".cache", ".cargo", ".config", ".gem", ".gradle", ".local", ".npm", ".nvm", ".pyenv", ".rustup"}
+
 // linkHome lets programs that look in the agent's own home find what is granted
 // of the person's. Where that is mounted there no link must be in the way.
 func (p Policy) linkHome() error {
@@ -176,6 +182,13 @@ func (p Policy) linkHome() error {
 		return err
 	}
 	defer root.Close() // Best effort: nothing is written through it.
+	if p.Held.Hides() && slices.ContainsFunc(p.trees(), func(t tree) bool { return below(t.common, p.Home) }) {
+		for _, name := range homeDirs {
+			if err := root.Mkdir(name, 0o700); err != nil && !os.IsExist(err) {
+				return err
+			}
+		}
+	}
 	paths := append(append([]string{}, p.Read...), p.Write...)
 	for _, name := range gitConfig {
 		if _, err := os.Stat(filepath.Join(p.Home, name)); err == nil {

@@ -18,9 +18,9 @@ var gitWrites = []string{"objects", "refs", "logs"}
 // repositories grants what git needs of the repository in which the agent works.
 func (g *granter) repositories() {
 	for _, t := range g.p.trees() {
-		g.add(t.gitDir, true, "its worktree's own part of the repository")
+		g.put(grant{path: t.gitDir, write: true, plain: true, why: "its worktree's own part of the repository"})
 		for _, name := range gitWrites {
-			g.add(filepath.Join(t.common, name), true, "git commits there")
+			g.put(grant{path: filepath.Join(t.common, name), write: true, plain: true, why: "git commits there"})
 		}
 		g.add(t.common, false, "its repository")
 	}
@@ -48,7 +48,8 @@ func (p Policy) runsByGit() (protect, keep []string, err error) {
 		protect = append(protect, modules...)
 	}
 	for _, t := range p.trees() {
-		keep = append(keep, filepath.Join(t.gitDir, "commondir"), filepath.Join(t.gitDir, "gitdir"), filepath.Join(t.gitDir, "config.worktree"))
+		keep = append(keep, filepath.Join(t.gitDir, "commondir"), filepath.Join(t.gitDir, "gitdir"), filepath.Join(t.gitDir, "config.worktree"),
+			filepath.Join(t.common, "objects/info")+"/") // alternates: others' objects
 	}
 	return protect, keep, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"den/internal/fault"
+	"den/internal/need"
 )
 
 // plant is what a hostile agent does to a repository, so that another's git runs
@@ -139,4 +140,104 @@ func (w *world) person() {
 	if err != nil && !strings.Contains(string(out), "git") {
 		w.t.Fatalf("%v: %s", err, out)
 	}
+}
+
+// tryLinks is what a hostile agent does so that a person's git follows its links
+// elsewhere. It prints what worked: links that are made, moved and hard-linked
+// into what it may write of a repository, alone and in a directory; the way to
+// the repository moved to where it, or its next process, may make links; and
+// another's objects named as alternates.
+const tryLinks = `
+import os, shutil, sys
+git, other, keeps = sys.argv[1] + "/.git", sys.argv[2], sys.argv[3] == "true"
+def attempt(what, do, *args):
+    try: do(*args)
+    except OSError: return False
+    print("it could", what, *args)
+    return True
+def fresh():
+    shutil.rmtree("d", True)
+    os.mkdir("d")
+    os.symlink(other + "/refs/heads", "d/link")
+    if not os.path.lexists("link"): os.symlink(other + "/refs/heads", "link")
+def hard(old, new): os.link(old, new, follow_symlinks=False)
+for name in "objects", "objects/pack", "refs", "refs/heads", "logs", "logs/refs/heads", "worktrees/tree", "worktrees/tree/logs":
+    dir = git + "/" + name
+    os.makedirs(dir + "/new/deep", exist_ok=True)
+    for at in dir, dir + "/new", dir + "/new/deep":
+        fresh()
+        attempt("link", os.symlink, other + "/refs/heads", at + "/zz")
+        attempt("hard-link", hard, "link", at + "/hard")
+        attempt("move", os.rename, "link", at + "/moved")
+        attempt("move", os.rename, "d", at + "/directory")
+        attempt("move", os.rename, "d/link", at + "/moved")
+    shutil.rmtree(dir + "/new", True)
+for n in range(256):
+    attempt("link", os.symlink, "%s/objects/%02x" % (other, n), "%s/objects/%02x" % (git, n))
+attempt("link", os.symlink, other + "/logs/HEAD", git + "/logs/refs/heads/bb")
+home = os.environ["HOME"]
+os.makedirs(home + "/.cache", exist_ok=True)
+os.makedirs(home + "/new", exist_ok=True)
+for to in home + "/.cache/repo", home + "/new/repo", home + "/away", os.getcwd() + "/away":
+    for path in os.path.dirname(sys.argv[1]), sys.argv[1], git:
+        if attempt("move", os.rename, path, to): os.rename(to, path)
+if keeps:
+    attempt("write alternates", lambda: open(git + "/objects/info/alternates", "w").write(other + "/objects\n"))
+    attempt("move", os.rename, git + "/objects/info", git + "/objects/away")
+`
+
+// The law: whatever an agent makes in what it may write of its repository, a
+// person's git is led to no other repository by it. Its own git works, and so do
+// links elsewhere.
+func TestGitOutsideIsLedNowhere(t *testing.T) {
+	need.Program(t, "python3")
+	base := "/var" // /tmp is its own
+	if os.Getuid() != 0 {
+		base = os.Getenv("HOME")
+	}
+	const links = "ln -s a l && ln -s l ~/.cache/l && "
+	for _, c := range []struct{ place, base, repo, work string }{
+		{"elsewhere", base, "repo", links + `ln -s l "${TMPDIR:-/tmp}/l" && ln -s l ~/l`},
+		{"below its home", base, "home/src/repo", links + `ln -s l "${TMPDIR:-/tmp}/l" && ln -s l ~/new/l`},
+		{"in /tmp", "/tmp", "repo", links + "ln -s l ~/l"},
+	} {
+		for how, namespaces := range map[string]bool{"namespaces": true, "landlock": false} {
+			t.Run(c.place+"/"+how, func(t *testing.T) {
+				t.Parallel()
+				w := newWorldIn(t, c.base, users["nobody"], namespaces)
+				repo := w.at(c.repo)
+				w.sh(fmt.Sprintf(`export HOME=%s; git config --global safe.directory '*'; mkdir -p $(dirname %[2]s); test -e %[2]s || mv %[3]s %[2]s; git -C %[2]s worktree repair %[4]s; rmdir %[2]s/.git/objects/info
+					git init -q %[5]s; cd %[5]s; for n in 1 2 3 4; do echo $n >f; git add f; git commit -qm $n; done; git branch side`, w.at("home"), repo, w.at("repo"), w.policy.WorkDir, w.at("other")))
+				w.give()
+				before := w.tree("other")
+				for range 2 { // what the first start leaves is there at the next
+					out, err := w.confine("python3", "-c", tryLinks, repo, w.at("other/.git"), fmt.Sprint(namespaces)).CombinedOutput()
+					if err != nil || len(out) > 0 {
+						t.Errorf("%v: %s", err, out)
+					}
+				}
+				if got, err := w.run(c.work + ` && git add l && git commit -qm more && git branch topic && git switch -qc third && git commit -q --allow-empty -m third &&
+					git fetch -q . third:fourth && git tag -a -m t v1 && git reset -q --soft HEAD~ && git log -1 --format=%s fourth`); err != nil || got != "third" {
+					t.Errorf("its work does not get done: %q, %v", got, err)
+				}
+				out, err := w.as(exec.Command("sh", "-c", fmt.Sprintf("cd %s && git commit -q --allow-empty -m p && git gc -q --prune=now && git fsck", repo))).CombinedOutput()
+				if err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
+				if after := w.tree("other"); after != before {
+					t.Errorf("another repository became\n%s\nit was\n%s", after, before)
+				}
+			})
+		}
+	}
+}
+
+// tree lists what is in a directory, with sums.
+func (w *world) tree(name string) string {
+	w.t.Helper()
+	out, err := exec.Command("sh", "-c", "cd "+w.at(name)+" && find . | sort && find . -type f | sort | xargs cksum").CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
 }

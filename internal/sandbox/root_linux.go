@@ -103,6 +103,11 @@ func (b *builder) build(grants []grant) error {
 	if err := b.protect(); err != nil {
 		return err
 	}
+	for _, path := range plainPaths(grants) {
+		if err := b.pin(path); err != nil {
+			return fmt.Errorf("pin %s: %w", path, err)
+		}
+	}
 	return b.devices()
 }
 
@@ -277,6 +282,33 @@ func withTargets(paths []string) []string {
 		}
 	}
 	return all
+}
+
+// pin mounts over itself what lies in the agent's own directories on the way to
+// a path. Landlock adds up the rights of the directories above: no process of
+// the agent may move it into one in which links can be made.
+func (b *builder) pin(path string) error {
+	for _, own := range []string{"/tmp", "/var/tmp", b.p.Home} {
+		if own == "" || !below(path, own) {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, strings.TrimSuffix(own, "/")+"/"), "/")
+		first := filepath.Join(own, name)
+		if _, ok := b.made[first]; ok {
+			continue // it is a mount
+		}
+		source, err := b.open(first)
+		if err != nil {
+			return err
+		}
+		err = b.bind(source, first, false)
+		unix.Close(source)
+		if err != nil {
+			return err
+		}
+		b.made[first] = grant{path: first, write: true}
+	}
+	return nil
 }
 
 func (b *builder) protectOne(around grant, path string, dir bool) error {

@@ -22,6 +22,17 @@ const (
 
 const x32Bit = 0x40000000
 
+// ioprioProcess is the first argument of ioprio_set that means a process.
+const ioprioProcess = 1
+
+// ipcCalls are all calls of System V's IPC and of POSIX' message queues.
+var ipcCalls = []uintptr{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SHMDT,
+	unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP,
+	unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MSGRCV, unix.SYS_MSGSND,
+	unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK, unix.SYS_MQ_TIMEDSEND, unix.SYS_MQ_TIMEDRECEIVE, unix.SYS_MQ_NOTIFY, unix.SYS_MQ_GETSETATTR,
+}
+
 // filter is a program for the kernel. Every part of it ends in a decision or
 // falls through to the next with the call's number loaded.
 type filter []unix.SockFilter
@@ -62,8 +73,8 @@ func (f *filter) only(call uintptr, arg uint32, errno unix.Errno, except bool, v
 }
 
 // filterCalls gives up the calls that reach what neither files nor namespaces
-// hold: other kinds of sockets, other processes' limits, keys of the kernel,
-// input for the terminal.
+// hold: other kinds of sockets, other processes' limits and priorities, keys of
+// the kernel, input for the terminal.
 func (p Policy) filterCalls() error {
 	arch, ok := archs[runtime.GOARCH]
 	if !ok {
@@ -84,9 +95,16 @@ func (p Policy) filterCalls() error {
 		f.deny(call, unix.ENOSYS)
 	}
 	f.only(unix.SYS_IOCTL, atArg1, unix.EPERM, true, unix.TIOCSTI, unix.TIOCLINUX)
-	f.only(unix.SYS_PRLIMIT64, atArg0, unix.EPERM, false, 0) // its own
-	if !p.Held.Hides() {                                     // else it has an IPC namespace of its own
-		for _, call := range []uintptr{unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMCTL, unix.SYS_MSGGET, unix.SYS_MSGCTL, unix.SYS_MSGRCV, unix.SYS_MSGSND, unix.SYS_MQ_OPEN} {
+	// Only the caller's own: a filter does not know whose another number is.
+	for _, call := range []uintptr{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
+		f.only(call, atArg0, unix.EPERM, false, 0)
+	}
+	f.only(unix.SYS_SETPRIORITY, atArg0, unix.EPERM, false, unix.PRIO_PROCESS)
+	f.only(unix.SYS_SETPRIORITY, atArg1, unix.EPERM, false, 0)
+	f.only(unix.SYS_IOPRIO_SET, atArg0, unix.EPERM, false, ioprioProcess)
+	f.only(unix.SYS_IOPRIO_SET, atArg1, unix.EPERM, false, 0)
+	if !p.Held.Hides() { // else it has an IPC namespace of its own
+		for _, call := range ipcCalls {
 			f.deny(call, unix.ENOSYS)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 // toolchains grants the directories of PATH, with what links in them lead to,
 // and the program itself with its interpreter.
 func (g *granter) toolchains(program string, environ []string) {
+	var links []string
 	for _, dir := range filepath.SplitList(lookup(environ, "PATH")) {
 		if !filepath.IsAbs(dir) || g.p.precious(dir) || g.inWritten(dir) || g.granted(dir) {
 			continue
@@ -20,16 +21,24 @@ func (g *granter) toolchains(program string, environ []string) {
 		entries, _ := os.ReadDir(dir) // Best effort: one that cannot be read is of no use.
 		for _, e := range entries {
 			if e.Type()&os.ModeSymlink != 0 {
-				g.installation(filepath.Join(dir, e.Name()), "a program on PATH")
+				links = append(links, filepath.Join(dir, e.Name()))
 			}
 		}
 	}
+	g.program(program, environ)
+	for _, link := range links {
+		g.installation(link, "a program on PATH", g.p.leadsAway(link))
+	}
+}
+
+// program grants the agent's program, with what it lies in.
+func (g *granter) program(program string, environ []string) {
 	for range 4 { // an interpreter may be a script, too
 		if program == "" || g.inWritten(program) || slices.ContainsFunc(g.all, func(x grant) bool { return x.write && x.path == program }) {
 			return
 		}
 		g.add(program, false, "the agent's program")
-		g.installation(program, "the agent's program")
+		g.installation(program, "the agent's program", false)
 		program = interpreter(program, environ)
 	}
 }
@@ -39,8 +48,8 @@ func (g *granter) granted(path string) bool {
 }
 
 // installation grants what a program lies in: its packages where it is one of
-// npm's, the directory above "bin", else its own directory.
-func (g *granter) installation(program, why string) {
+// npm's, the directory above "bin", else its own directory or the file alone.
+func (g *granter) installation(program, why string, alone bool) {
 	real, err := filepath.EvalSymlinks(program)
 	if err != nil || g.granted(real) {
 		return
@@ -51,10 +60,18 @@ func (g *granter) installation(program, why string) {
 	} else if filepath.Base(dir) == "bin" && !g.p.precious(filepath.Dir(dir)) {
 		dir = filepath.Dir(dir)
 	}
-	if g.p.precious(dir) {
+	if g.p.precious(dir) || alone && dir == filepath.Dir(real) {
 		dir = real
 	}
 	g.add(dir, false, why)
+}
+
+// leadsAway reports whether a link on PATH leads out of the directory above its
+// own, which holds what was installed with it: it may lead anywhere. A home is
+// no such directory.
+func (p Policy) leadsAway(link string) bool {
+	top := filepath.Dir(realPath(filepath.Dir(link)))
+	return within(realPath(p.Home), top) || !below(realPath(link), top)
 }
 
 // precious reports whether a directory holds more than programs: a home, what

@@ -242,6 +242,14 @@ func TestProgramOutside(t *testing.T) {
 		if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
 			t.Error(err)
 		}
+		// A link on PATH leads to a file, and not to what lies beside that.
+		w.write("home/company/deploy.sh", "#!/bin/sh\necho deployed\n", 0o755)
+		w.write("home/company/keys", secret, 0o644)
+		w.sh("ln -s " + w.at("home/company/deploy.sh") + " " + w.at("tools/bin/deploy"))
+		w.give()
+		if got, _ := w.run("deploy; cat " + w.at("home/company/keys")); !strings.HasPrefix(got, "deployed") || strings.Contains(got, secret) {
+			t.Errorf("through a link on PATH: %q", got)
+		}
 		entry, cmd = w.await("missing")
 		said, err := cmd.CombinedOutput()
 		if !strings.Contains(string(said), "missing: no such program on PATH") || err.(*exec.ExitError).ExitCode() != 126 {

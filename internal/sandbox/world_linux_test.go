@@ -57,6 +57,12 @@ var users = map[string]uint32{"root": 0, "nobody": 65534}
 
 func newWorld(t *testing.T, uid uint32, namespaces bool) *world {
 	t.Helper()
+	return newWorldIn(t, "/tmp", uid, namespaces)
+}
+
+// newWorldIn has the world in a directory that everybody may enter.
+func newWorldIn(t *testing.T, base string, uid uint32, namespaces bool) *world {
+	t.Helper()
 	if os.Getuid() != 0 {
 		if uid == 0 {
 			t.Skip("the sandbox of root needs root: run the tests as root to see this one")
@@ -64,7 +70,7 @@ func newWorld(t *testing.T, uid uint32, namespaces bool) *world {
 		uid = uint32(os.Getuid())
 	}
 	need.Program(t, "git")
-	dir, err := os.MkdirTemp("/tmp", "den-sb-") // short: sockets go here
+	dir, err := os.MkdirTemp(base, "den-sb-") // short: sockets go here
 	if err != nil {
 		t.Fatal(err)
 	}
