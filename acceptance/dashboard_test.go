@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/eventlog"
 	"den/internal/vt"
 )
 
@@ -271,9 +272,22 @@ func TestDashboardTouchesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := w.ask("status", "shell")
-	for _, key := range []string{"seq", "screen_hash", "cols", "rows"} {
+	for _, key := range []string{"screen_hash", "cols", "rows"} {
 		if before[key] != after[key] {
 			t.Errorf("%s was %v and is %v", key, before[key], after[key])
+		}
+	}
+	d, err := w.home.Find("shell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := eventlog.Open(d.Log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ev, err := range log.Events(uint64(before["seq"].(float64))) {
+		if err != nil || ev.Code != eventlog.Note { // the host notes by itself what its program does
+			t.Errorf("the log has %+v, %v", ev, err)
 		}
 	}
 }

@@ -45,6 +45,9 @@ type follower struct {
 	walker
 	last   uint64 // the event shown last
 	exited bool
+	// gone is that the newest segment was seen to be removed. Others were begun
+	// before that, perhaps after the last look for them.
+	gone bool
 }
 
 // removed reports whether the newest segment was removed. Its directory is
@@ -63,8 +66,8 @@ func (f *follower) drain(ctx context.Context, yield func(Event, error) bool) boo
 		var ev Event
 		err := f.next(&ev)
 		switch {
-		case err == io.EOF && f.removed() && f.newest:
-			f.newest = false // the notice of the segments after it is still to come
+		case err == io.EOF && f.removed() && !f.gone:
+			f.gone, f.newest = true, false // look once more, whatever was heard
 		case err == io.EOF && f.removed():
 			yield(Event{}, notFound(&fs.PathError{Op: "follow", Path: f.log.dir, Err: fs.ErrNotExist}))
 			return false
@@ -75,10 +78,12 @@ func (f *follower) drain(ctx context.Context, yield func(Event, error) bool) boo
 				return false
 			}
 		case ev.Repaint:
+			f.gone = false
 		case ev.Seq <= f.last:
 			// The caller has seen the exit already: nothing more will come.
 			f.exited = ev.Code == Exit
 		default:
+			f.gone = false
 			f.last = ev.Seq
 			f.exited = ev.Code == Exit
 			if !yield(ev, nil) {
