@@ -293,7 +293,7 @@ func (a attack) onTheMachine() []try {
 	}
 	for _, path := range []string{"/dev/mem", "/dev/kmem", "/dev/sda", "/dev/vda", "/dev/kmsg", "/dev/pts/0", "/dev/input/event0"} {
 		all = append(all, try{"open " + path, func() error {
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOCTTY, 0) // it must not become its terminal
 			if err == nil {
 				f.Close()
 			}
