@@ -192,10 +192,15 @@ func (c *client) note(charge int64) {
 	c.received = true
 }
 
+// queued notes that a request can be answered. It may have been by now, and the
+// server begun to drain, which left the client alone because of it.
 func (c *client) queued() {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()
 	c.received = false
+	if c.server.draining && c.asked && c.idle() {
+		c.stopReading()
+	}
 }
 
 // giveBack gives back the charges of all requests up to a number. A handler
