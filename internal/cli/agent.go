@@ -9,7 +9,6 @@ import (
 
 	"den/internal/fault"
 	"den/internal/keeper"
-	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
 )
@@ -204,11 +203,7 @@ func (a *app) completeAgent(_ *cobra.Command, args []string, _ string) ([]string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	p, err := a.stateDir("")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ws, err := workspace.Load(p.Config)
+	_, ws, err := a.workspace("")
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -30,11 +30,7 @@ func (a *app) explainCmd() *cobra.Command {
 		Example: "  den agent explain greeter",
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.stateDir(file)
-			if err != nil {
-				return err
-			}
-			ws, err := workspace.Load(p.Config)
+			p, ws, err := a.workspace(file)
 			if err != nil {
 				return err
 			}

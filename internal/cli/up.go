@@ -130,11 +130,7 @@ func (a *app) workspaceToStart(ctx context.Context, o upOptions) (keeper.StateDi
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(o.timeout))
 	defer cancel()
 	for {
-		p, err := a.stateDir(o.file)
-		var ws *workspace.Workspace
-		if err == nil {
-			ws, err = workspace.Load(p.Config)
-		}
+		p, ws, err := a.workspace(o.file)
 		if fault.KindOf(err) != fault.NotFound || a.getenv(keeper.LeaseMark) == "" {
 			return p, ws, err
 		}

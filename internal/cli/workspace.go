@@ -355,6 +355,16 @@ func (a *app) askDown(ctx context.Context, p keeper.StateDir, limit duration) er
 	return c.AwaitEnd(ctx)
 }
 
+// workspace reads a workspace's file as it is now.
+func (a *app) workspace(file string) (keeper.StateDir, *workspace.Workspace, error) {
+	p, err := a.stateDir(file)
+	if err != nil {
+		return p, nil, err
+	}
+	ws, err := workspace.Load(p.Config)
+	return p, ws, err
+}
+
 func (a *app) reloadCmd() *cobra.Command {
 	var file string
 	var yes bool
@@ -369,11 +379,7 @@ func (a *app) reloadCmd() *cobra.Command {
 			if err := a.keep(cmd.Context(), file, keeper.MethodReload, keeper.Agent{Yes: yes}, nil); err != nil {
 				return err
 			}
-			p, err := a.stateDir(file)
-			if err != nil {
-				return err
-			}
-			ws, err := workspace.Load(p.Config)
+			_, ws, err := a.workspace(file)
 			if err != nil {
 				return err
 			}
