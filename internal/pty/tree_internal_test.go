@@ -61,3 +61,22 @@ func TestTreeWalkByScan(t *testing.T) {
 	}
 	t.Errorf("children files give %v, a scan gives %v", files, scanned)
 }
+
+// A child that was listed may have ended before it is looked at, and its number
+// may be another's: that process and what is below it are not of the tree.
+func TestTreeWalkLeavesReusedNumbers(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	root := os.Getpid() + 1<<22 // no number of a process
+	var w treeWalk
+	w.reset()
+	w.scan = map[int][]int{root: {cmd.Process.Pid, os.Getpid()}, os.Getpid(): {cmd.Process.Pid}}
+	w.walk(root, nil)
+	for _, p := range w.found {
+		t.Errorf("process %d (child of %d) was taken for one of the tree of %d", p.pid, p.ppid, root)
+	}
+}

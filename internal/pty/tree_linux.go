@@ -85,7 +85,15 @@ func (w *treeWalk) walk(root int, enough func(procStat) bool) {
 		for _, kid := range w.kids {
 			n := len(w.found)
 			w.add(kid)
-			if len(w.found) > n && enough != nil && enough(w.found[n]) {
+			if len(w.found) == n {
+				continue
+			}
+			if !w.seen[w.found[n].ppid] {
+				// The child ended after it was listed, and its number is another's now.
+				w.found, w.queue = w.found[:n], w.queue[:len(w.queue)-1]
+				continue
+			}
+			if enough != nil && enough(w.found[n]) {
 				return
 			}
 		}

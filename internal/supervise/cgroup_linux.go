@@ -120,21 +120,36 @@ func (c Cgroup) processes() []pty.Process {
 	if c.Path == "" {
 		return nil
 	}
-	raw, err := os.ReadFile(filepath.Join(c.Path, "cgroup.procs"))
-	if err != nil {
-		return nil // it is gone, and they are with it
-	}
 	var found []pty.Process
-	for word := range strings.FieldsSeq(string(raw)) {
-		pid, err := strconv.Atoi(word)
-		if err != nil || pid <= 0 {
-			continue // a process of another namespace
-		}
+	for _, pid := range c.members() {
 		if p, ok := pty.Lookup(pid); ok {
 			found = append(found, p)
 		}
 	}
-	return found
+	if len(found) == 0 {
+		return nil
+	}
+	// One that ended before the lookup may have left its number to another.
+	still := map[int]bool{}
+	for _, pid := range c.members() {
+		still[pid] = true
+	}
+	return slices.DeleteFunc(found, func(p pty.Process) bool { return !still[p.PID] })
+}
+
+// members lists the numbers of the processes in the cgroup.
+func (c Cgroup) members() []int {
+	raw, err := os.ReadFile(filepath.Join(c.Path, "cgroup.procs"))
+	if err != nil {
+		return nil // it is gone, and they are with it
+	}
+	var pids []int
+	for word := range strings.FieldsSeq(string(raw)) {
+		if pid, err := strconv.Atoi(word); err == nil && pid > 0 { // a process of another namespace has 0
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // kill kills every process in the cgroup at once, with all that they fork

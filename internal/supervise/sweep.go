@@ -2,8 +2,9 @@ package supervise
 
 import (
 	"context"
+	"os"
 	"slices"
-	"syscall"
+	"strings"
 	"time"
 
 	"den/internal/fault"
@@ -63,7 +64,7 @@ func Sweep(ctx context.Context, mark string) (killed int, err error) {
 		left := pty.Marked(mark)
 		for _, pid := range left {
 			seen[pid] = true
-			syscall.Kill(pid, syscall.SIGKILL) // Best effort: it may have ended.
+			killMarked(pid, mark)
 		}
 		if len(left) == 0 {
 			if tries++; tries > sweepTries || !AwaitTransitions(ctx) {
@@ -76,5 +77,18 @@ func Sweep(ctx context.Context, mark string) (killed int, err error) {
 			return len(seen), fault.Errorf(fault.KindOf(ctx.Err()), "kill processes %v: %w", left, ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
+	}
+}
+
+// killMarked kills the process with this number if it has the mark. The handle
+// stands for one process, whoever gets its number later.
+func killMarked(pid int, mark string) {
+	handle, err := os.FindProcess(pid)
+	if err != nil {
+		return // it has ended
+	}
+	defer handle.Release() // Best effort: it only frees the handle.
+	if slices.Contains(strings.Split(string(pty.Environ(pid)), "\x00"), mark) {
+		handle.Kill() // Best effort: it may have ended.
 	}
 }

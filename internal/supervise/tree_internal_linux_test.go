@@ -53,3 +53,25 @@ func TestSendsToExactlyOneProcess(t *testing.T) {
 		t.Errorf("it ended by %v", status.Signal())
 	}
 }
+
+// A process that was found by its mark may have ended before it is killed, and
+// its number may be another's.
+func TestKillMarkedLeavesOthers(t *testing.T) {
+	start := func(env ...string) *exec.Cmd {
+		cmd := exec.Command("sleep", "1000")
+		cmd.Env = env
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	other, marked := start("DEN_TEST_MARK=2"), start("DEN_TEST_MARK=1")
+	killMarked(other.Process.Pid, "DEN_TEST_MARK=1")
+	killMarked(marked.Process.Pid, "DEN_TEST_MARK=1")
+	marked.Wait()
+	if _, alive := pty.Lookup(other.Process.Pid); !alive {
+		t.Error("a process without the mark was killed")
+	}
+	other.Process.Kill()
+	other.Wait()
+}

@@ -135,7 +135,7 @@ func (p *Provider) processesOf(name string, one *pane) func() ([]process, error)
 	var known []process // what was the session's once stays so, also without leader and mark
 	return func() ([]process, error) {
 		all, err := p.scans.processes()
-		if leader != 0 && !slices.ContainsFunc(all, func(pr process) bool { return pr.pid == leader }) {
+		if leader != 0 && !slices.ContainsFunc(all, func(pr process) bool { return pr.pid == leader && pr.parent == one.server }) {
 			leader = 0
 		}
 		found := belonging(all, leader, func(m string) bool { return m == mark })
