@@ -10,3 +10,6 @@ func Env(int, string) (value string, ok bool) { return "", false }
 
 // Arguments cannot be asked here.
 func Arguments(int) []string { return nil }
+
+// Environ cannot be asked here.
+func Environ(int) []byte { return nil }

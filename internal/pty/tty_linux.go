@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -88,4 +89,22 @@ func CloseOnExec() error {
 		}
 	}
 	return nil
+}
+
+// RunsOn reports whether a process runs, has not begun to exit, and has tty as
+// its controlling terminal. A terminal's number is given to the next one as
+// soon as it is free: what was asked of an open terminal before RunsOn
+// returned true is true of the process's own.
+func RunsOn(pid int, tty *os.File) bool {
+	fi, err := tty.Stat()
+	if err != nil {
+		return false
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return false
+	}
+	major, minor := unix.Major(uint64(st.Rdev)), unix.Minor(uint64(st.Rdev))
+	ps, ok := readStat(pid)
+	return ok && ps.alive() && ps.flags&flagExiting == 0 && ps.tty == minor&0xff|major<<8|minor&^0xff<<12
 }

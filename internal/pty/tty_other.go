@@ -3,6 +3,8 @@
 package pty
 
 import (
+	"os"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -24,3 +26,6 @@ func setUTF8(int) error { return nil }
 
 // CloseOnExec relies on Go, which marks what it opens.
 func CloseOnExec() error { return nil }
+
+// RunsOn cannot be known here, and nobody asks: terminals do not tell what waits.
+func RunsOn(int, *os.File) bool { return false }

@@ -9,6 +9,7 @@ import (
 
 	"den/internal/fault"
 	"den/internal/provider"
+	"den/internal/pty"
 )
 
 // Input asks the kernel about the pane's terminal, and tmux about its cursor.
@@ -19,21 +20,33 @@ func (p *Provider) Input(ctx context.Context, name string) (provider.Input, erro
 	if err != nil {
 		return provider.Input{}, err
 	}
+	in, err := one.input()
+	if err != nil {
+		return provider.Input{}, fmt.Errorf("input of session '%s': %w", name, err)
+	}
+	in.CursorRow, in.CursorRest, err = p.aroundCursor(ctx, name, one)
+	return in, err
+}
+
+// input asks the kernel about the pane's terminal.
+func (one *pane) input() (in provider.Input, err error) {
 	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
 	if err != nil {
-		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+		return in, fault.Errorf(fault.Unsupported, "%w", err)
 	}
 	defer tty.Close() // Best effort: nothing was written.
-	unread, err := queued(tty)
-	if err != nil {
-		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	if in.Unread, err = queued(tty); err != nil {
+		return in, fault.Errorf(fault.Unsupported, "%w", err)
 	}
-	echo, lineMode, err := lineModes(tty)
-	if err != nil {
-		return provider.Input{}, fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	if in.Echo, in.LineMode, err = lineModes(tty); err != nil {
+		return in, fault.Errorf(fault.Unsupported, "%w", err)
 	}
-	left, rest, err := p.aroundCursor(ctx, name, one)
-	return provider.Input{Unread: unread, LineMode: lineMode, Echo: echo, CursorRow: left, CursorRest: rest}, err
+	if !pty.RunsOn(one.pid, tty) {
+		// tmux may have closed the terminal since, and this be the next one of its
+		// name: nobody knows what the command had read.
+		return in, fault.Errorf(fault.NotRunning, "the command has ended")
+	}
+	return in, nil
 }
 
 // aroundCursor returns the text left of the cursor, from the row on where its
