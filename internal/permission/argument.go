@@ -18,7 +18,7 @@ func (p places) argument(u *use, base string, w commandline.Word) {
 	if u.command != nil && takesCode(u.command) {
 		p.code(u, base, w)
 	}
-	if w.Dynamic {
+	if w.Dynamic && !p.plainHome(w) {
 		u.unknownArgs = true
 		files, known := p.stands(base, w.Text, w.Unknown)
 		u.maybe = append(u.maybe, files...)
@@ -40,6 +40,12 @@ func (p places) argument(u *use, base string, w commandline.Word) {
 	if strings.ContainsAny(text, "*?[") {
 		u.globs = append(append(u.globs, text), names...)
 	}
+}
+
+// plainHome reports a word that is dynamic only because it begins with the home
+// directory of the agent's user, which is known.
+func (p places) plainHome(w commandline.Word) bool {
+	return p.home != "" && !p.loose && !w.Unknown && strings.HasPrefix(w.Text, "~/") && !strings.Contains(w.Text, commandline.Hole) && !strings.ContainsAny(w.Text, `*?[\{<`)
 }
 
 // separators are what programs put between names in one word.

@@ -89,7 +89,7 @@ func (r *rule) forbids(u use) certainty {
 
 func (r *rule) forbidsCommand(u use) certainty {
 	if u.command == nil {
-		if u.kind == Execute && u.problem != "" {
+		if u.kind == Execute && u.problem != "" && !u.place {
 			return maybe
 		}
 		return no

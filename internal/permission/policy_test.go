@@ -376,6 +376,40 @@ func TestReasonBeforeRule(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, why, want)
 		}
 	}
+	for line, rules := range map[string]string{ // only a rule is named that may match
+		"ls":                     "",
+		"cd x && make":           "",
+		"cd .. && make":          "",
+		"cat ~/.ssh/id_rsa":      "",
+		"cat ~/.env":             "",
+		"cat ~/project/.env":     "**/.env",
+		"HOME=/x; cat ~/a":       "**/.env",
+		"cat ~/a*":               "**/.env",
+		"cat ~x/a":               "**/.env",
+		"cat $x":                 "**/.env",
+		"cd /tmp && rm x":        "rm *",
+		"cd /tmp && $x":          "rm *",
+		"for a in b; do c; done": "rm *",
+	} {
+		for _, bypass := range []bool{false, true} {
+			p, err := permission.NewPolicy(permission.Settings{Dir: dir, Home: "/home/ana", Bypass: bypass, Rules: []permission.Rule{{Outcome: permission.Deny, Command: "rm *"}, {Outcome: permission.Deny, Path: "**/.env"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, in := range []string{"", "/tmp"} {
+				e := p.Explain(permission.Request{Kind: permission.Execute, Command: line, Dir: in})
+				named := ""
+				for _, part := range e.Parts {
+					if part.Rule != nil {
+						named = part.Rule.Command + part.Rule.Path
+					}
+				}
+				if named != rules {
+					t.Errorf("%s in %q, bypass %v: it names the rule %q, want %q: %s", line, in, bypass, named, rules, e.Why)
+				}
+			}
+		}
+	}
 	if _, why := p.Decide(run("for a in b; do ls; done")); strings.HasPrefix(why, "run the command: rule") || !strings.HasSuffix(why, "; "+rule+" might match") {
 		t.Errorf("a line that is not understood: %q", why)
 	}

@@ -23,6 +23,9 @@ type use struct {
 	host    string
 	// problem is why it is not known what happens, or "". No rule allows it.
 	problem string
+	// place is that only where it happens is not known, or is elsewhere: what
+	// runs there are other uses.
+	place bool
 	// forbidOnly is that other uses decide whether it is allowed: rules can
 	// only ask or deny.
 	forbidOnly bool
@@ -146,6 +149,10 @@ func (p places) commandUses(r Request) []use {
 	problem := func(format string, args ...any) {
 		all = append(all, use{kind: Execute, what: "run the command", problem: fmt.Sprintf(format, args...)})
 	}
+	misplaced := func(format string, args ...any) {
+		problem(format, args...)
+		all[len(all)-1].place = true
+	}
 	for _, text := range line.Problems {
 		problem("%s", text)
 	}
@@ -156,20 +163,20 @@ func (p places) commandUses(r Request) []use {
 		problem("the agent does not say which command")
 	}
 	if _, ok := inside(p.dir, base); !ok {
-		problem("it runs in '%s', outside the agent's directory", r.Dir)
+		misplaced("it runs in '%s', outside the agent's directory", r.Dir)
 	}
 	bases := []string{base}
 	if moves := directoryChanges(line.Commands); len(moves) > 0 {
 		to, known := destination(moves)
 		if !known {
-			problem("it is not known which directory it changes to")
+			misplaced("it is not known which directory it changes to")
 			p.adrift = true
 		}
 		if dir := p.resolve(base, to).real; dir != base {
 			bases = append(bases, dir)
 		}
 		if r.Dir == "" && (!known || len(bases) > 1) && slices.ContainsFunc(moves, func(c commandline.Command) bool { return !c.Inner }) {
-			problem("its shell may stay in another directory, and the agent does not tell in which one it runs the next command; write (cd DIR && …)")
+			misplaced("its shell may stay in another directory, and the agent does not tell in which one it runs the next command; write (cd DIR && …)")
 		}
 	}
 	p.dotted = slices.ContainsFunc(line.Commands, func(c commandline.Command) bool {
