@@ -40,7 +40,8 @@ func TestBypassAllowsWhatNoRuleDecides(t *testing.T) {
 func TestBypass(t *testing.T) {
 	deny := permission.Rule{Outcome: permission.Deny, Command: "git push *"}
 	ask := permission.Rule{Outcome: permission.Ask, Path: "/etc/**"}
-	p := bypassing(t, deny, ask)
+	noRead := permission.Rule{Outcome: permission.Deny, Kind: permission.Read, Path: "~/.netrc"}
+	p := bypassing(t, deny, ask, noRead)
 	for _, c := range []struct {
 		request permission.Request
 		want    permission.Outcome
@@ -51,6 +52,11 @@ func TestBypass(t *testing.T) {
 		{run("git push origin"), permission.Deny},
 		{run("cd x && git push origin"), permission.Deny},
 		{run("den approvals approve x"), permission.Deny},
+		{run("cat < ~/.netrc"), permission.Deny},
+		{run("cat < ~/.net*"), permission.Ask}, // it might be read
+		{run("cat < $x"), permission.Ask},
+		{run("echo x > ~/.netrc.new"), permission.Allow},
+		{run("cd .. && make"), permission.Allow},
 		{edit("/home/ana/other/a"), permission.Allow},
 		{edit("/etc/hosts"), permission.Ask},
 		{edit("src/a.go"), permission.Allow},

@@ -140,13 +140,15 @@ var hostIn = regexp.MustCompile(`[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+|\[[0-9A-Fa-f:
 // forbidsPath also considers the arguments of commands: a rule that keeps a
 // file from being read holds for cat too.
 func (r *rule) forbidsPath(u use) certainty {
-	if u.command != nil {
-		return r.forbidsArgument(u)
-	}
-	if u.file == nil || r.Kind != "" && r.Kind != u.kind {
-		return no
-	}
 	switch {
+	case u.command != nil:
+		return r.forbidsArgument(u)
+	case r.Kind != "" && r.Kind != u.kind:
+		return no
+	case u.file == nil && (u.kind == Read || u.kind == Edit): // a redirection to or from a word that is not plain
+		return r.forbidsArgument(u)
+	case u.file == nil:
+		return no
 	case !u.file.known():
 		return maybe
 	case r.path.matchGenerously(*u.file):
@@ -157,7 +159,7 @@ func (r *rule) forbidsPath(u use) certainty {
 
 func (r *rule) forbidsArgument(u use) certainty {
 	if slices.ContainsFunc(u.args, r.path.matchGenerously) {
-		if r.Kind == "" || r.Kind == Execute {
+		if r.Kind == "" || r.Kind == u.kind {
 			return yes
 		}
 		return maybe // whether it reads or edits the file is not known
