@@ -141,6 +141,21 @@ func TestDuration(t *testing.T) {
 	}
 }
 
+func TestDays(t *testing.T) {
+	for in, want := range map[string]time.Duration{"30d": 30 * 24 * time.Hour, "0.5d": 12 * time.Hour, "12h": 12 * time.Hour, "90m": 90 * time.Minute, "30": 30 * time.Second} {
+		var d days
+		if err := d.Set(in); err != nil || time.Duration(d) != want {
+			t.Errorf("Set(%q) = %v, %v", in, time.Duration(d), err)
+		}
+	}
+	for _, in := range []string{"", "1w", "xd", "-1d", "-1h", "1e300", "99999d"} {
+		var d days
+		if err := d.Set(in); err == nil || !strings.Contains(err.Error(), "30d, 12h, 90m or 45s") {
+			t.Errorf("Set(%q) took it as %v, or does not say what it takes: %v", in, time.Duration(d), err)
+		}
+	}
+}
+
 func TestBytes(t *testing.T) {
 	for in, want := range map[string]int64{"0": 0, "4096": 4096, "256MiB": 256 << 20, "1.5gb": 1_500_000_000, "2K": 2048, "7B": 7, "1 MiB": 1 << 20} {
 		if got, err := parseBytes(in); err != nil || got != want {

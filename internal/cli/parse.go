@@ -38,16 +38,17 @@ func (d *days) String() string { return (*duration)(d).String() }
 func (d *days) Type() string   { return "duration" }
 
 func (d *days) Set(s string) error {
-	number, ok := strings.CutSuffix(s, "d")
-	if !ok {
-		return (*duration)(d).Set(s)
+	var err error
+	if number, ok := strings.CutSuffix(s, "d"); ok {
+		var n float64
+		if n, err = strconv.ParseFloat(number, 64); err == nil && n >= 0 && n <= 36500 {
+			*d = days(n * 24 * float64(time.Hour))
+			return nil
+		}
+	} else if err = (*duration)(d).Set(s); err == nil {
+		return nil
 	}
-	n, err := strconv.ParseFloat(number, 64)
-	if err != nil || !(n >= 0 && n <= 36500) {
-		return fmt.Errorf("'%s' is not a number of days such as 30d", s)
-	}
-	*d = days(n * 24 * float64(time.Hour))
-	return nil
+	return fmt.Errorf("'%s' is not a number of days, hours, minutes or seconds such as 30d, 12h, 90m or 45s", s)
 }
 
 var byteUnits = []struct {

@@ -95,6 +95,11 @@ func TestDenials(t *testing.T) {
 		if want == "" && len(got) > 0 || len(got) > 1 || want != "" && !slices.ContainsFunc(got, func(d string) bool { return strings.HasPrefix(d, want) }) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
+		for _, line := range got { // who offers a file that the agent cannot read tells of the risk
+			if offers := strings.Contains(line, "sandbox = {"); offers && strings.Contains(line, key) != strings.Contains(line, "keys and passwords") {
+				t.Errorf("%s: %q", text, line)
+			}
+		}
 	}
 }
 

@@ -107,6 +107,10 @@ func (p Policy) Denials(text string, environ []string) []string {
 	return told
 }
 
+// risk is told with every offer of something that the agent cannot read: it is a
+// person's own, as what everybody on the machine may read is granted already.
+const risk = "; keys and passwords in it are then known to the agent, and to its model"
+
 // explain says why a path is refused or was not found, "" where the sandbox is
 // not the reason. A path that is not absolute is one of the agent's directory.
 func (p Policy) explain(r refusal, environ []string) string {
@@ -129,11 +133,15 @@ func (p Policy) explain(r refusal, environ []string) string {
 	case v.hidden:
 		return "it may not use " + v.Path + ": " + v.By
 	case !r.writes && !v.Read && there:
-		return "it may not read " + v.Path + ": sandbox = { read = [\"" + v.Path + "\"] } grants it"
+		return "it may not read " + v.Path + ": sandbox = { read = [\"" + v.Path + "\"] } grants it" + risk
 	case v.Protected && filepath.Base(v.protector) == ".git":
 		return "it may not write " + v.Path + ": " + v.By + "; worktree = true lets it commit, or, where nobody else uses git, sandbox = { write = [\"" + v.protector + "\"] }"
 	case v.Protected:
 		return "it may not write " + v.Path + ": " + v.By
 	}
-	return "it may not write " + v.Path + ": sandbox = { write = [...] } can grant it"
+	told := "it may not write " + v.Path + ": sandbox = { write = [...] } can grant it"
+	if !v.Read && there {
+		told += risk
+	}
+	return told
 }
