@@ -78,6 +78,11 @@ func (a *app) decide(ctx context.Context, file string, d keeper.Decision) error 
 		return err
 	}
 	return a.answer(approvalDecision{ID: d.ID, Decision: d.Option, Always: decided.Always, Note: decided.Note}, func(w io.Writer) {
+		always := ""
+		if decided.Always {
+			always = ", and the like of it from now on"
+		}
+		fmt.Fprintf(w, "%s for %s: %s%s\n", decided.State, decided.Agent, decided.Request.What(), always)
 		if decided.Note != "" {
 			fmt.Fprintln(w, decided.Note)
 		}

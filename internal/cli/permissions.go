@@ -44,7 +44,7 @@ func (a *app) permissionsExplainCmd() *cobra.Command {
 that the flags name: allow, ask or deny, which rule or default decides it, and why, for each
 part of it. Nothing is run, and nobody is asked. The rules are those of the workspace's file
 as it is now, with those that 'den approvals approve --always' added. Where the agent's program
-may do otherwise than den decides, that is said, too.
+decides, and not den, the first line says so.
 
 ` + permissionDefaults,
 		Example: "  den permissions explain coder 'git push'\n  den permissions explain coder --edit den.toml\n  den permissions explain coder --fetch https://example.org",
@@ -77,14 +77,14 @@ may do otherwise than den decides, that is said, too.
 			if ask.Request.URL != "" {
 				set("fetch")
 			}
-			if given != 1 {
-				return fault.Hintf(fault.Errorf(fault.Usage, "say one thing that '%s' would do: a command, --read, --edit or --fetch", args[0]), "den permissions explain %s 'git push'", args[0])
+			if given > 1 || given == 0 && ask.Request.Tool == "" {
+				return fault.Hintf(fault.Errorf(fault.Usage, "say one thing that '%s' would do: a command, --read, --edit, --fetch, or --tool alone", args[0]), "den permissions explain %s 'git push'", args[0])
 			}
 			return a.askPolicy(cmd.Context(), file, "explain", ask)
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
-	cmd.Flags().StringVar(&ask.Request.Tool, "tool", "", "the tool's `NAME` as the agent calls it, for rules that name one")
+	cmd.Flags().StringVar(&ask.Request.Tool, "tool", "", "the tool's `NAME` as the agent calls it, for rules that name one; alone for a tool that is neither of the others")
 	cmd.Flags().StringArrayVar(&read, "read", nil, "it reads this `PATH`")
 	cmd.Flags().StringArrayVar(&edit, "edit", nil, "it changes this `PATH`")
 	cmd.Flags().StringVar(&ask.Request.URL, "fetch", "", "it reaches this `URL`")

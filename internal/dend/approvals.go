@@ -165,7 +165,12 @@ func decideHere(b *permission.Broker, req keeper.Decision) (keeper.Decided, erro
 		return keeper.Decided{}, fault.Errorf(fault.Usage, "option %q: it is approve or deny", req.Option)
 	}
 	a, err := b.Decide(req.ID, permission.Answer{Approve: req.Option == "approve", Always: req.Always, By: req.By, Why: req.Why})
-	return keeper.Decided{ID: a.ID, Agent: a.Agent, State: string(a.State), Always: a.Always, Note: a.Note}, err
+	return keeper.Decided{ID: a.ID, Agent: a.Agent, State: string(a.State), Always: a.Always, Note: a.Note, Request: wanted(a.Request)}, err
+}
+
+// wanted is a request as it is told.
+func wanted(r permission.Request) keeper.ApprovalRequest {
+	return keeper.ApprovalRequest{Tool: r.Tool, Kind: string(r.Kind), Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL, Text: r.Text, Choices: r.Choices}
 }
 
 // decideAt has a harness decide.

@@ -1,6 +1,7 @@
 package dend
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/permission"
 	"den/internal/rpc"
+	"den/internal/toolhook/vendors"
 	"den/internal/workspace"
 )
 
@@ -92,12 +94,19 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 		return keeper.PermissionAnswer{}, err
 	}
 	r := ask.Request
-	how, why := ag.PolicyReach()
-	if r.Dir == "" && tellsDir(ag, how) {
+	if how, _ := ag.PolicyReach(); r.Dir == "" && tellsDir(ag, how) {
 		r.Dir = policy.Dir()
 	}
-	e := policy.Explain(permission.Request{Tool: r.Tool, Kind: permission.Kind(r.Kind), Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL})
+	kind := permission.Kind(r.Kind)
+	if kind == "" { // a tool alone
+		kind = vendors.UseOf(cmp.Or(ag.Channel.Backend, ag.Provider), r.Tool, nil).Kind
+	}
+	e := policy.Explain(permission.Request{Tool: r.Tool, Kind: kind, Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL})
+	reach, decides := reachOf(ag, kind, e)
 	var text strings.Builder
+	if !decides {
+		fmt.Fprintf(&text, "den does not decide this: %s\nif it were asked: ", reach)
+	}
 	fmt.Fprintf(&text, "%s: %s\n", e.Outcome, e.Why)
 	for _, part := range e.Parts {
 		if len(e.Parts) > 1 {
@@ -107,16 +116,7 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 	if e.Rule == nil {
 		fmt.Fprintf(&text, "no rule of '%s' decides this: the default does ('den help permissions')\n", ag.Name)
 	}
-	reach := ""
-	switch {
-	case how == "":
-		reach = fmt.Sprintf("den does not decide for '%s' (%s): its program does as it does", ag.Name, why)
-	case how == workspace.ByRules && (len(r.Paths) > 0 || r.URL != "" || e.Rule == nil || slices.ContainsFunc(e.Parts, untold)):
-		reach = fmt.Sprintf("%s is told rules for commands, tools and kinds only: what else is asked, its program decides", ag.Provider)
-	case ag.Approval == "" && e.Rule == nil && how != workspace.ByProtocol:
-		reach = fmt.Sprintf("'%s' has a command line of its own: what no rule decides, its program does", ag.Name)
-	}
-	if reach != "" {
+	if decides && reach != "" {
 		fmt.Fprintln(&text, reach)
 	}
 	return told(struct {
@@ -126,10 +126,42 @@ func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.Permissio
 	}{ag.Name, e, reach}, text.String())
 }
 
+// reachOf says why an agent's program may do otherwise than the policy says, or "".
+// decides is false where the program, and not den, decides.
+func reachOf(ag *workspace.Agent, kind permission.Kind, e permission.Explanation) (reach string, decides bool) {
+	how, why := ag.PolicyReach()
+	hooked := how == workspace.ByHook && ag.Provider == "codex"
+	switch {
+	case how == "":
+		return fmt.Sprintf("the program of '%s' does as it does (%s)", ag.Name, why), false
+	case how == workspace.ByProtocol:
+		return "", true
+	case how == workspace.ByRules:
+		if kind == permission.Execute && e.Rule != nil && !slices.ContainsFunc(e.Parts, untold) {
+			return "", true
+		}
+		told := e.Rule != nil && vendors.GeminiTakes(*e.Rule)
+		return fmt.Sprintf("%s is told rules for commands, tools and kinds only: what else is asked, its program decides", ag.Provider), told || e.Outcome == permission.Deny && e.Rule == nil
+	case hooked && kind != permission.Execute && kind != permission.Edit:
+		return "codex tells den of commands and patches only: about its tools that read, search and plan it decides itself", false
+	case hooked && ag.Approval != workspace.ApprovalBypass && !e.Decides(kind, false):
+		unasked := "change nothing and reach no network"
+		if ag.Approval == workspace.ApprovalEdits {
+			unasked = "change files in its directory and /tmp only, and reach no network"
+		}
+		return "codex' own sandbox runs commands unasked that " + unasked + "; den decides about others, which codex asks for", false
+	case e.Decides(kind, ag.Approval != ""):
+		return "", true
+	case ag.Approval == "":
+		return fmt.Sprintf("'%s' has a command line of its own: what no rule decides, its program does", ag.Name), false
+	}
+	return fmt.Sprintf("the program of '%s' decides about tools that den does not know, questions and plans", ag.Name), false
+}
+
 // untold reports that a rule decides which a program that is told rules at its
 // start does not get.
 func untold(part permission.Part) bool {
-	return part.Rule != nil && (part.Rule.Path != "" || part.Rule.Host != "")
+	return part.Rule != nil && !vendors.GeminiTakes(*part.Rule)
 }
 
 // tellsDir reports whether an agent tells den where each command would run.
@@ -186,7 +218,7 @@ func (d *daemon) replayPermissions(ws *workspace.Workspace, ask keeper.Permissio
 		permission.Replayed
 		Gone    []string `json:"gone,omitempty"`    // agents that the workspace has no more: their requests were left out
 		Damaged int      `json:"damaged,omitempty"` // lines of the logs that could not be read
-	}{r, gone, damaged}, replayText(r, gone, damaged))
+	}{r, gone, damaged}, d.nothingToReplay(r, entries)+replayText(r, gone, damaged))
 }
 
 // policyNow is the policy of an agent as the workspace's file has it now, with
@@ -251,9 +283,28 @@ func (d *daemon) audits() (all []permission.Entry, damaged int, err error) {
 	return all, damaged, nil
 }
 
+// nothingToReplay says why no request was decided again, "" where some were.
+func (d *daemon) nothingToReplay(r permission.Replayed, entries []permission.Entry) string {
+	kept := 0
+	for _, e := range entries {
+		if e.Event == permission.ByPolicy || e.Event == permission.Asked {
+			kept++
+		}
+	}
+	switch {
+	case r.Requests > 0:
+		return ""
+	case kept > 0:
+		return fmt.Sprintf("nothing to replay: none of the %d requests in the audit logs is of these agents and as recent as --since wants\n", kept)
+	}
+	return fmt.Sprintf("nothing to replay: the audit logs have no requests. What agents ask den for while they work gets there, after 'den up': %s\n", harness.PermissionDir(filepath.Join(d.state.Minds(), "AGENT")))
+}
+
 func replayText(r permission.Replayed, gone []string, damaged int) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d requests; %d would get the same\n", r.Requests, r.Same)
+	if r.Requests > 0 {
+		fmt.Fprintf(&text, "%d requests; %d would get the same\n", r.Requests, r.Same)
+	}
 	for _, m := range r.Moves {
 		fmt.Fprintf(&text, "%d from %s to %s", m.Count, m.From, m.To)
 		if m.From == permission.Ask {
@@ -268,8 +319,7 @@ func replayText(r permission.Replayed, gone []string, damaged int) string {
 			if x.Denied > 0 {
 				note += fmt.Sprintf(", denied by a person %d of %d times", x.Denied, x.Count)
 			}
-			what := keeper.ApprovalRequest{Tool: x.Request.Tool, Command: x.Request.Command, Paths: x.Request.Paths, URL: x.Request.URL, Text: x.Request.Text}.What()
-			fmt.Fprintf(&text, "  %s: %s%s: %s\n", x.Agent, what, note, x.Why)
+			fmt.Fprintf(&text, "  %s: %s%s: %s\n", x.Agent, wanted(x.Request).What(), note, x.Why)
 		}
 	}
 	if len(gone) > 0 {

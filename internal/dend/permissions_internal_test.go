@@ -90,6 +90,53 @@ func TestExplainSaysWhatIsNotTold(t *testing.T) {
 	}
 }
 
+// The first line says den's outcome only where den decides, and else who does.
+func TestExplainSaysWhoDecides(t *testing.T) {
+	const denies = "permissions = [{ outcome = 'deny', command = 'rm *' }, { outcome = 'deny', path = '.env' }]\n"
+	for _, c := range []struct{ way, kind, what, want string }{
+		{"provider = 'codex'", "execute", "make", "den does not decide this: codex"},
+		{"provider = 'codex'", "execute", "ls", "den does not decide this: codex"},
+		{"provider = 'codex'\napproval = 'edits'", "execute", "make", "den does not decide this: codex"},
+		{"provider = 'codex'", "execute", "rm x", "deny: "},
+		{"provider = 'codex'", "execute", "touch den.toml", "ask: "},
+		{"provider = 'codex'", "execute", "den approvals approve x", "deny: "},
+		{"provider = 'codex'", "read", ".env", "den does not decide this: codex"},
+		{"provider = 'codex'\napproval = 'bypass'", "execute", "make", "allow: "},
+		{"agent = 'codex'", "execute", "make", "ask: "},
+		{"provider = 'claude'", "execute", "make", "ask: "},
+		{"provider = 'claude'", "tool", "mcp__x__y", "den does not decide this: "},
+		{"agent = 'claude'", "tool", "mcp__x__y", "ask: "},
+		{"provider = 'claude'\nstart_command = 'claude'", "execute", "make", "den does not decide this: "},
+		{"provider = 'claude'\nstart_command = 'claude'", "execute", "rm x", "deny: "},
+		{"provider = 'claude'\nstart_command = 'claude'", "execute", "den approvals approve x", "deny: "},
+		{"provider = 'gemini'", "execute", "make", "den does not decide this: gemini"},
+		{"provider = 'gemini'", "read", ".env", "den does not decide this: gemini"},
+		{"provider = 'gemini'", "execute", "rm x", "deny: "},
+		{"provider = 'qwen'", "execute", "rm x", "den does not decide this: "},
+		{"start_command = 'cat'", "execute", "ls", "den does not decide this: "},
+	} {
+		d := planned(t, "[[agents]]\nname = 'a'\n"+c.way+"\n"+denies)
+		r := keeper.ApprovalRequest{Kind: c.kind, Command: c.what}
+		switch c.kind {
+		case "read":
+			r.Command, r.Paths = "", []string{c.what}
+		case "tool":
+			r = keeper.ApprovalRequest{Tool: c.what}
+		}
+		said, err := d.explainPermission(d.workspace, keeper.PermissionQuestion{Agent: "a", Request: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct{ Reach string }
+		if err := json.Unmarshal(said.Object, &e); err != nil {
+			t.Fatal(err)
+		}
+		if elsewhere := strings.HasPrefix(c.want, "den does not"); !strings.HasPrefix(said.Text, c.want) || elsewhere && e.Reach == "" {
+			t.Errorf("%s: %s %s: want %q:\n%s(%s)", c.way, c.kind, c.what, c.want, said.Text, e.Reach)
+		}
+	}
+}
+
 // decidesFor is what the keeper or the agent's harness asks.
 func decidesFor(t *testing.T, d *daemon, ag *workspace.Agent) func(permission.Request) (permission.Outcome, string) {
 	t.Helper()

@@ -78,9 +78,11 @@ type Decision struct {
 type Decided struct {
 	ID     string `json:"id"`
 	Agent  string `json:"agent"`
-	State  string `json:"state"` // approved or denied
+	State  string `json:"state"` // approved, denied or answered
 	Always bool   `json:"always,omitempty"`
 	Note   string `json:"note,omitempty"` // why the like is asked for again
+
+	Request ApprovalRequest `json:"request,omitzero"`
 }
 
 // PermissionQuestion asks what the policy of an agent says to a request.

@@ -10,7 +10,7 @@ import "slices"
 // cannot be written there, it is Deny.
 func (b *Broker) Judge(r Request, defaults bool) (Outcome, string) {
 	e := b.Explain(r)
-	if !e.decides(r.Kind, defaults) {
+	if !e.Decides(r.Kind, defaults) {
 		return "", ""
 	}
 	if e.Outcome != Ask {
@@ -29,8 +29,9 @@ func (b *Broker) Judge(r Request, defaults bool) (Outcome, string) {
 	return Ask, why
 }
 
-// decides reports whether an explanation is a decision for an agent's program.
-func (e Explanation) decides(kind Kind, defaults bool) bool {
+// Decides reports whether an explanation is a decision for an agent's program, or
+// whether its own judgement stands; see Judge.
+func (e Explanation) Decides(kind Kind, defaults bool) bool {
 	byRule := func(p Part) bool { return p.Rule != nil }
 	switch {
 	case e.Outcome == Deny:
