@@ -7,6 +7,7 @@ import (
 
 	"den/internal/conversation"
 	"den/internal/fault"
+	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/poll"
@@ -99,7 +100,7 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 	reply, err := m.Ask(ctx, req.NudgeID, req.Text)
 	switch {
 	case fault.KindOf(err) == fault.Timeout:
-		return nil, fault.Hintf(err, "ask with --id %s and the same text to wait again", req.NudgeID)
+		return nil, harness.NotAnswered(err, d.policies.named(m.Name()), req.NudgeID)
 	case err != nil:
 		return nil, err
 	case reply.Failure != "":

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/irc"
@@ -128,6 +129,10 @@ func TestApprovalOnTheSocket(t *testing.T) {
 	if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Status}, &status); err != nil || status.State != "asking" || status.Question == nil {
 		t.Fatalf("%+v, %v", status, err)
 	}
+	_, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Converse, Message: "run pwd", MessageID: "m1", Timeout: 0.001}, nil)
+	if fault.KindOf(err) != fault.Timeout || !strings.Contains(err.Error(), "make install (approval "+status.Question.ID+")") || !strings.Contains(fault.HintOf(err), "'den attention'") || !strings.Contains(fault.HintOf(err), "--id m1") {
+		t.Errorf("a message behind it: %v (%s)", err, fault.HintOf(err))
+	}
 	if _, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Decide, Question: status.Question.ID, Option: "approve", By: "tester"}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +144,7 @@ func TestApprovalOnTheSocket(t *testing.T) {
 			break
 		}
 	}
-	_, err := conn.Call(t.Context(), ipc.Request{Type: ipc.Decide, Question: status.Question.ID, Option: "deny", By: "late"}, nil)
+	_, err = conn.Call(t.Context(), ipc.Request{Type: ipc.Decide, Question: status.Question.ID, Option: "deny", By: "late"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "approved by tester") {
 		t.Errorf("a second decision: %v", err)
 	}

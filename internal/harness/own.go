@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"den/internal/conversation"
 	"den/internal/fault"
 	"den/internal/harness/ipc"
+	"den/internal/permission"
 	"den/internal/runner"
 )
 
@@ -189,8 +191,21 @@ func (h *Harness) converse(ctx context.Context, r ipc.Request, _ *ipc.Client) (a
 			Attempts: o.Attempts,
 		}), nil
 	case <-ctx.Done():
-		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "the agent has not answered yet"), "the message stays: ask again with --id %s", r.MessageID)
+		return nil, NotAnswered(fault.Errorf(fault.Timeout, "the agent has not answered yet"), h.broker, r.MessageID)
 	}
+}
+
+// NotAnswered adds to the error of a message that is not answered in time what
+// the agent waits for, and what to do. b decides for the agent; it may be nil.
+func NotAnswered(err error, b *permission.Broker, id string) error {
+	again := fmt.Sprintf("the message stays: ask again with --id %s and the same text", id)
+	if b != nil {
+		if open := openApprovals(b); len(open) > 0 {
+			return fault.Hintf(fmt.Errorf("%w: it waits for a decision: %s (approval %s)", err, requestText(open[0].Request), open[0].ID),
+				"'den attention' lists it, with the command that decides it; %s", again)
+		}
+	}
+	return fault.Hintf(err, "%s", again)
 }
 
 // withTools adds to an answer how it is known and which tools were used for it.
