@@ -134,7 +134,7 @@ func testApproval(t *testing.T, a stateAgent, word string) {
 	}
 	k := keepWorkspace(t, a.name, h, config)
 	k.env = append(k.env, "COPILOT_ALLOW_ALL=true")
-	if out, errOut, code := k.try("up", "--wait", "-t", "2m"); code != 0 || (word == "bypass") != strings.Contains(errOut, a.name+": bypasses all permission questions") {
+	if out, errOut, code := k.try("up", "--wait", "-t", "2m"); code != 0 || (word == "bypass") != strings.Contains(errOut, a.name+": bypasses permission questions") {
 		t.Fatalf("up: exit %d\n%s%s", code, out, errOut)
 	}
 	if got := k.status().Approval; got != word {

@@ -84,7 +84,7 @@ decides, and not den, the first line says so.
 		},
 		ValidArgsFunction: a.completeAgent,
 	}, &file)
-	cmd.Flags().StringVar(&ask.Request.Tool, "tool", "", "the tool's `NAME` as the agent calls it, for rules that name one; alone for a tool that is neither of the others")
+	cmd.Flags().StringVar(&ask.Request.Tool, "tool", "", "the tool's `NAME` as the agent calls it, for rules that name one; alone for a tool of another kind")
 	cmd.Flags().StringArrayVar(&read, "read", nil, "it reads this `PATH`")
 	cmd.Flags().StringArrayVar(&edit, "edit", nil, "it changes this `PATH`")
 	cmd.Flags().StringVar(&ask.Request.URL, "fetch", "", "it reaches this `URL`")

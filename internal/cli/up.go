@@ -114,10 +114,12 @@ func (a *app) runUp(ctx context.Context, o upOptions) error {
 // tellApprovals names the agents that nobody is asked about, or may not be.
 func (a *app) tellApprovals(ws *workspace.Workspace) {
 	for _, ag := range ws.Agents {
-		if ag.Unguarded() {
-			fmt.Fprintf(a.stderr, "warning: %s: bypasses all permission questions (approval = \"bypass\", %s), and nothing keeps it from what you can do: sandbox = true or a container does\n", oneLine(ag.Name, 60), ag.Origin("approval"))
-		} else if ag.Approval == workspace.ApprovalBypass {
-			fmt.Fprintf(a.stderr, "%s: bypasses all permission questions (approval = \"bypass\", %s)\n", oneLine(ag.Name, 60), ag.Origin("approval"))
+		if ag.Approval == workspace.ApprovalBypass {
+			warning, unkept := "", ""
+			if ag.Unguarded() {
+				warning, unkept = "warning: ", ", and nothing keeps it from what you can do: sandbox = true or a container does"
+			}
+			fmt.Fprintf(a.stderr, "%s%s: bypasses permission questions (approval = \"bypass\", %s)%s\n", warning, oneLine(ag.Name, 60), ag.Origin("approval"), unkept)
 		} else if shown, why := ag.ShownApproval(); shown == workspace.ApprovalUnknown {
 			fmt.Fprintf(a.stderr, "warning: %s: what it asks before it acts is not known to den: %s\n", oneLine(ag.Name, 60), oneLine(why, 200))
 		}
