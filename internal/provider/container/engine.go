@@ -24,9 +24,8 @@ type engine struct {
 	brand      string // Podman, Docker, or "" for either
 	getenv     func(string) string
 
-	mu   sync.Mutex     // guards the fields below
-	api  *client.Client // or nil
-	kind *traits        // or nil
+	mu  sync.Mutex     // guards the field below
+	api *client.Client // or nil
 }
 
 // traits are what of an engine decides how containers are made.
@@ -71,17 +70,19 @@ func (e *engine) close() error {
 	return api.Close()
 }
 
-// traits asks the engine once what it is.
+// known has the traits of engines by their addresses. podman runs several
+// programs each time that it is asked what it is, to tell the packages of its
+// parts.
+var known sync.Map
+
+// traits asks the engine what it is, once in this process.
 func (e *engine) traits(ctx context.Context) (traits, error) {
-	e.mu.Lock()
-	known := e.kind
-	e.mu.Unlock()
-	if known != nil {
-		return *known, nil
-	}
 	api, err := e.connect(ctx)
 	if err != nil {
 		return traits{}, err
+	}
+	if t, ok := known.Load(api.DaemonHost()); ok {
+		return t.(traits), nil
 	}
 	info, err := api.Info(ctx, client.InfoOptions{})
 	if err != nil {
@@ -91,9 +92,7 @@ func (e *engine) traits(ctx context.Context) (traits, error) {
 		return slices.ContainsFunc(info.Info.SecurityOptions, func(o string) bool { return o == "name="+name || strings.HasPrefix(o, "name="+name+",") })
 	}
 	t := traits{rootless: has("rootless"), selinux: has("selinux")}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.kind = &t
+	known.Store(api.DaemonHost(), t)
 	return t, nil
 }
 

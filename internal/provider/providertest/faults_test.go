@@ -81,7 +81,7 @@ func TestFindsFaults(t *testing.T) {
 	if err := dentest.Build(dir, "den"); err != nil {
 		t.Fatal(err)
 	}
-	den := filepath.Join(dir, "den")
+	den, helper := filepath.Join(dir, "den"), providertest.BuildHelper(t)
 	run, err := os.MkdirTemp("/tmp", "den-f-") // short: sockets go here
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestFindsFaults(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestFaulty$/^"+f.finds+"$", "-test.v")
-				cmd.Env = append(os.Environ(), faultEnv+"="+name, denEnv+"="+den, "DEN_RUN_DIR="+run)
+				cmd.Env = append(os.Environ(), faultEnv+"="+name, denEnv+"="+den, providertest.Helper+"="+helper, "DEN_RUN_DIR="+run)
 				out, err := cmd.CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "--- FAIL: TestFaulty/"+f.finds) {
 					t.Errorf("%s did not find that the provider %s: %v\n%s", f.finds, name, err, out)

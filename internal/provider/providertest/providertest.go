@@ -86,7 +86,7 @@ func Run(t *testing.T, h Harness) {
 		h.Patience = 2 * time.Minute
 	}
 	t.Setenv(secret, "not for sessions")
-	helper := buildHelper(t)
+	helper := BuildHelper(t)
 	for _, c := range append(leakCases, testCase{"Environment", environment}) { // alone: they are about all of this process
 		t.Run(c.name, func(t *testing.T) { c.run(newWorld(t, h, helper)) })
 	}
@@ -103,10 +103,17 @@ type testCase struct {
 	run  func(*world)
 }
 
-// buildHelper builds the program that runs in sessions: static, so that it
+// Helper is the variable that names a helper that was built before, for who runs
+// the suite in many processes.
+const Helper = "PROVIDERTEST_HELPER"
+
+// BuildHelper builds the program that runs in sessions: static, so that it
 // runs in any container.
-func buildHelper(t *testing.T) string {
+func BuildHelper(t *testing.T) string {
 	t.Helper()
+	if built := os.Getenv(Helper); built != "" {
+		return built
+	}
 	// Its own directory, for it is shown to sessions as it is.
 	dir, err := os.MkdirTemp("", "den-helper-")
 	if err != nil {
