@@ -107,6 +107,10 @@ type testCase struct {
 // the suite in many processes.
 const Helper = "PROVIDERTEST_HELPER"
 
+// builder is the home directory that the caches of the compiler are below: tests
+// of a provider may set another one later.
+var builder = os.Getenv("HOME")
+
 // BuildHelper builds the program that runs in sessions: static, so that it
 // runs in any container.
 func BuildHelper(t *testing.T) string {
@@ -125,7 +129,7 @@ func BuildHelper(t *testing.T) string {
 	}
 	path := filepath.Join(dir, "helper")
 	cmd := exec.Command("go", "build", "-o", path, "den/internal/provider/providertest/helper")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "HOME="+builder)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build the helper: %v\n%s", err, out)
 	}
