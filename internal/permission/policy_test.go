@@ -166,7 +166,18 @@ var defaults = []row{
 	{name: "command that is not said", request: run(""), want: permission.Ask},
 }
 
+// runOn is a command with a file that the agent's program found in it.
+func runOn(line, path string) permission.Request {
+	r := run(line)
+	r.Paths = []string{path}
+	return r
+}
+
 var rules = []row{
+	{name: "an allowed command that changes a file", rules: []permission.Rule{allowCommand("touch /srv/made")}, request: runOn("touch /srv/made", "/srv/made"), want: permission.Allow},
+	{name: "a command that changes a denied file", rules: []permission.Rule{allowCommand("touch *"), {Outcome: permission.Deny, Path: "made"}}, request: runOn("touch x", dir+"/made"), want: permission.Deny},
+	{name: "a command that changes a file that decides", rules: []permission.Rule{allowCommand("touch *")}, request: runOn("touch x", dir+"/.envrc"), want: permission.Ask},
+	{name: "a command that no rule allows and a file inside", request: runOn("touch made", dir+"/made"), want: permission.Ask},
 	{name: "allowed command", rules: []permission.Rule{allowCommand("go test *")}, request: run("go test ./..."), want: permission.Allow},
 	{name: "allowed command without arguments", rules: []permission.Rule{allowCommand("go test *")}, request: run("go test"), want: permission.Allow},
 	{name: "another command of that program", rules: []permission.Rule{allowCommand("go test *")}, request: run("go run x"), want: permission.Ask},

@@ -54,7 +54,9 @@ func (p places) uses(r Request) []use {
 		if r.Kind == Read {
 			kind = Read
 		}
-		all = append(all, p.fileUse(kind, p.base(r), name))
+		u := p.fileUse(kind, p.base(r), name)
+		u.forbidOnly = r.Command != "" // a file that the command names: the command is allowed or not
+		all = append(all, u)
 	}
 	if r.URL != "" || r.Kind == Fetch {
 		all = append(all, fetchUse(r.URL))
