@@ -3,6 +3,7 @@ package subprocess
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -37,6 +38,9 @@ func (p *Provider) Interrupt(ctx context.Context, name string) error {
 func (p *Provider) Nudge(ctx context.Context, name, text string) error {
 	if text == "" {
 		return fault.Errorf(fault.Usage, "nudge session '%s': the text is empty", name)
+	}
+	if err := shim.CheckSize(len(text)); err != nil {
+		return fmt.Errorf("nudge session '%s': %w", name, err)
 	}
 	return p.ask(ctx, name, shim.MethodNudge, shim.Nudge{Text: []byte(text)}, nil)
 }

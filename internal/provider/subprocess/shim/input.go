@@ -13,6 +13,15 @@ import (
 // the bound more is refused as busy, whole.
 const maxInput = 1 << 20
 
+// CheckSize refuses a text that is too long to wait. A client asks it too, so
+// that such a text is not sent in vain.
+func CheckSize(n int) error {
+	if n < maxInput {
+		return nil
+	}
+	return fault.Hintf(fault.Errorf(fault.Usage, "a text of %d bytes is too long, %d fit", n, maxInput-1), "put it into a file and name that file")
+}
+
 // input passes text to the command, one piece after the other.
 type input struct {
 	pipe *os.File
@@ -30,8 +39,8 @@ func newInput(pipe *os.File) *input {
 
 // put queues one piece: all of it or nothing.
 func (q *input) put(piece []byte) error {
-	if len(piece) > maxInput {
-		return fault.Hintf(fault.Errorf(fault.Usage, "a text of %d bytes is too long, %d fit", len(piece)-1, maxInput-1), "put it into a file and name that file")
+	if err := CheckSize(len(piece) - 1); err != nil {
+		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
