@@ -2,6 +2,7 @@ package dend
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 	}
 	defer end()
 	if socket := d.socketOf(m); socket != "" {
-		return converse(ctx, m, socket, req)
+		return d.converse(ctx, m, socket, req)
 	}
 	if req.TimeoutMs > 0 {
 		var cancel context.CancelFunc
@@ -122,8 +123,9 @@ func answerOf(id string, r conversation.Reply) ipc.Answer {
 }
 
 // converse asks an agent that a harness drives.
-func converse(ctx context.Context, m member, socket string, req keeper.Agent) (any, error) {
-	conn, err := dialRunning(ctx, m, socket)
+func (d *daemon) converse(ctx context.Context, m member, socket string, req keeper.Agent) (any, error) {
+	begun, limit := time.Now(), time.Duration(req.TimeoutMs)*time.Millisecond
+	conn, err := d.dialHarness(ctx, m, socket, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -132,27 +134,54 @@ func converse(ctx context.Context, m member, socket string, req keeper.Agent) (a
 	if req.Caller != "" {
 		callers = []string{req.Caller}
 	}
+	if limit > 0 {
+		limit = max(time.Millisecond, limit-time.Since(begun))
+	}
 	var answer ipc.Answer
-	limit := time.Duration(req.TimeoutMs) * time.Millisecond
 	_, err = conn.Call(ctx, ipc.Request{Type: ipc.Converse, Message: req.Text, MessageID: req.NudgeID, Timeout: limit.Seconds(), Callers: callers}, &answer)
 	return answer, err
 }
 
-// dialRunning connects to a harness, and waits for one that is starting: an
-// agent whose session runs will have it listen.
-func dialRunning(ctx context.Context, m member, socket string) (conn *ipc.Conn, err error) {
-	waited := poll.Until(ctx, func() (bool, error) {
-		conn, err = ipc.Dial(ctx, socket)
+// dialHarness connects to a harness. It waits for one that is starting, and for
+// one that the keeper starts again, within the limit; 0 is none.
+func (d *daemon) dialHarness(ctx context.Context, m member, socket string, limit time.Duration) (conn *ipc.Conn, err error) {
+	within := ctx
+	if limit > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
+	}
+	var s keeper.AgentStatus
+	waited := poll.Until(within, func() (bool, error) {
+		conn, err = ipc.Dial(within, socket)
 		if err == nil || fault.KindOf(err) != fault.NotRunning {
 			return true, nil
 		}
-		running, rerr := m.IsRunning(ctx)
-		return rerr == nil && !running, nil
+		s = d.statusOf(m)
+		running, rerr := m.IsRunning(within)
+		return rerr == nil && !running && (s.Wanted != keeper.Running || s.Actual == keeper.Quarantined || s.Actual == keeper.Finished), nil
 	})
-	if waited != nil {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case within.Err() != nil:
+		return nil, fault.Hintf(fault.Errorf(fault.Timeout, "ask agent '%s': it is %s, and took no message within %s", m.Name(), s.Actual, limit), "'den ps' tells why; ask again with more time (--timeout)")
+	case waited != nil:
 		return nil, waited
+	case err != nil && s.Actual != "":
+		return nil, fmt.Errorf("agent '%s' is %s: %w", m.Name(), s.Actual, err)
 	}
 	return conn, err
+}
+
+// statusOf returns what the controller knows of an agent.
+func (d *daemon) statusOf(m member) (one keeper.AgentStatus) {
+	for _, s := range d.controller.Status() {
+		if s.Name == m.Name() {
+			return s
+		}
+	}
+	return one
 }
 
 // socketOf is the socket of an agent's harness, "" where it has none.
