@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/sources"
-	"den/internal/fault"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 	"den/internal/provider"

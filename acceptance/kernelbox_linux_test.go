@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/need"
 	"den/internal/provider/container/podmantest"
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/rpc"
+	"den/internal/base/rpc"
 	"den/internal/screen"
 	"den/internal/vt"
 	"den/internal/wire"

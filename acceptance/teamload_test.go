@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/irc"
 	"den/internal/keeper"
 )

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/sandbox"
 )

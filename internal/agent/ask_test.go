@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
 	"den/internal/workspace"
 )
 

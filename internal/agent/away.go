@@ -11,7 +11,7 @@ import (
 	"path"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

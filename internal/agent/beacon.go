@@ -6,7 +6,7 @@ import (
 	"text/template"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Beacon is the line by which a person finds an agent's conversation again

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // maxOutput bounds what is kept of a command's output: its end, where errors

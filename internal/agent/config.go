@@ -7,8 +7,8 @@ import (
 	"path"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation/screen"
-	"den/internal/fault"
 	"den/internal/workspace"
 )
 

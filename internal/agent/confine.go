@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/base/poll"
 	"den/internal/conversation"
-	"den/internal/poll"
 	"den/internal/sandbox"
 )
 

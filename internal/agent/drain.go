@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Drain asks the agent to finish its work: by a note beside its session, for

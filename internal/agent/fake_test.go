@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // fingerprintVersion changes when the same configuration hashes differently.

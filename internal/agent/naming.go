@@ -12,7 +12,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // DefaultTemplate names sessions where the workspace does not.

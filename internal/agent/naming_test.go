@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"den/internal/agent"
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/dentest"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/need"
 	"den/internal/provider"

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
 )

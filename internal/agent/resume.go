@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A start is recorded beside its session, so that the next keeper can tell how

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/workspace"
 )
 

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // stager copies a tree into a work directory. Both ends are opened as roots:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 func put(t *testing.T, path, text string) {

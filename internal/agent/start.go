@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/conversation"
 	"den/internal/conversation/screen"
-	"den/internal/fault"
-	"den/internal/ident"
 	"den/internal/provider"
 )
 

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/fault"
 	"den/internal/need"
 	"den/internal/provider"
 	"den/internal/workspace"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
 )

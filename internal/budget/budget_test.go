@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/budget"
-	"den/internal/fault"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 )
 
 // Status is where a cell is in its life.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/fault"
-	"den/internal/ident"
 	"den/internal/vt"
 )
 

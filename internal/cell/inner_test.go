@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/ident"
 )
 
 // The code must fit into a line of the smallest editor: that of busybox.

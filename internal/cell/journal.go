@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // maxJournal is the size at which a journal is rewritten.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/fault"
-	"den/internal/ident"
 )
 
 // begin keeps a cell's record and returns its journal, which the test's end

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 )
 
 // recordVersion is the version of the record format. A newer one is refused.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/ident"
 )
 
 func TestPruneForgetsTheOldest(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

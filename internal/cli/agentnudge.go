@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/sandbox"
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/turns"
 	"den/internal/keeper"
 

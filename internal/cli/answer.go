@@ -3,7 +3,7 @@ package cli
 import (
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keys"
 	"den/internal/wire"
 

@@ -8,9 +8,9 @@ import (
 	"os"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/plainjson"
 	"den/internal/home"
-	"den/internal/plainjson"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"

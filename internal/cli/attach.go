@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/vt"

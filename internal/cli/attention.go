@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/keeper"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/session"
 	"den/internal/wire"
 

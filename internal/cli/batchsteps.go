@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keys"
 	"den/internal/session"
 	"den/internal/wire"

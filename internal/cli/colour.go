@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/vt"
 
 	"github.com/spf13/cobra"

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"syscall"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/fault"
 	"den/internal/home"
 
 	"github.com/spf13/cobra"

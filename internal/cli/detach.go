@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keys"
 	"den/internal/vt"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/podhost"
 
 	"github.com/spf13/pflag"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 func TestElsewhere(t *testing.T) {

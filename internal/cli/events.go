@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/cell"
-	"den/internal/fault"
-	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 

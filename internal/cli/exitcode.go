@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // exitCodeFlag makes a verb exit with the status of the command that it ran.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/render"
 	"den/internal/render/film"

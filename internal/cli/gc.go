@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 
 	"github.com/spf13/cobra"

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"

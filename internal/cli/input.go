@@ -4,8 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 

@@ -15,9 +15,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/git"
-	"den/internal/ident"
 	"den/internal/kernel/example"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/registry"

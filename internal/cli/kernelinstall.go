@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/kernel/instance"
 
 	"github.com/spf13/cobra"

@@ -3,7 +3,7 @@ package cli
 import (
 	"net/url"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/git"
 )
 

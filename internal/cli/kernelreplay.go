@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/kernel/history"
 	"den/internal/kernel/instance"

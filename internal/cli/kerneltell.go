@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/wake"

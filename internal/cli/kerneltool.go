@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/toolsocket"
 
 	"github.com/spf13/cobra"

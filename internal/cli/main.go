@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/host"
 	"den/internal/podhost"

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // duration is a flag in Go's form ("500ms") or in bare seconds ("30", "0.5").

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/rpc"
 	"den/internal/toolhook"
 )
 

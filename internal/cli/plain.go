@@ -5,7 +5,7 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"den/internal/plainjson"
+	"den/internal/base/plainjson"
 
 	"golang.org/x/term"
 )

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"

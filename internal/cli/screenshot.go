@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/render"
 	"den/internal/session"

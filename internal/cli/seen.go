@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/session"
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider/subprocess/shim"
 )
 

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 
 	"github.com/spf13/cobra"
 )

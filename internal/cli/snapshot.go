@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/plainjson"
 	"den/internal/home"
-	"den/internal/plainjson"
 	"den/internal/render/film"
 	"den/internal/render/redact"
 	"den/internal/screen"

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/rpc"
 )
 
 // listenAsKeeper makes a workspace whose keeper takes connections and does not

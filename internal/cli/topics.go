@@ -3,7 +3,7 @@ package cli
 import (
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"github.com/spf13/cobra"
 )

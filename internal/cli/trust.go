@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/workspace"
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
 	"den/internal/decisive"
 	"den/internal/workspace"
 )

@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/rpc"
 	"den/internal/supervise"
 	"den/internal/workspace"
 

@@ -7,7 +7,7 @@ import (
 	"io"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"

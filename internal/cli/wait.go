@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/wire"

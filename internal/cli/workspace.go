@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"den/internal/attention"
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/sandbox"
 	"den/internal/workspace"

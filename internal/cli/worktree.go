@@ -8,9 +8,9 @@ import (
 	"io"
 	"os/exec"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/rpc"
 
 	"github.com/spf13/cobra"
 )

@@ -7,7 +7,7 @@ import (
 	"log"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 )
 

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // memory is what a keeper knows of one agent and must not forget when it is

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 )
 

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/replay"
 	"den/internal/vt"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/fault"
 	"den/internal/home"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"os"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/replay"
 )
 

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/cell"
 	"den/internal/dashboard"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/replay"
 	"den/internal/vt"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/fault"
 )
 
 // A search finds what stood on the screen, however it came there, at the moment

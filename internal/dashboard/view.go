@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"den/internal/attention"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 )
 
 // TestLookAtAnEndedSessionIsNoticed: a session that is over and needs somebody

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/decisive"
-	"den/internal/fault"
 )
 
 func same(file string) string { return file }

@@ -3,8 +3,8 @@ package decisive
 import (
 	"encoding/json"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/keeper"
 )
 

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/permission"
 	"den/internal/provider"
 	"den/internal/pty"
-	"den/internal/rpc"
 	"den/internal/supervise"
 )
 

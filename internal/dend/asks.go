@@ -6,12 +6,12 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
-	"den/internal/poll"
 )
 
 // maxAskDepth bounds how many agents may wait for each other in a chain.

@@ -3,7 +3,7 @@ package dend
 import (
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Agents may wait for each other in short chains, never in circles.

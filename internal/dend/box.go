@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/home"

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"sync"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/irc/ircd"
 	"den/internal/workspace"

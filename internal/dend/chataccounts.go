@@ -5,10 +5,10 @@ import (
 	"log"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/irc/ircd"
 	"den/internal/keeper"
-	"den/internal/rpc"
 )
 
 // setAccount answers a request for an account of the keeper's own chat server.

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // guests are who the keeper's own server knows.

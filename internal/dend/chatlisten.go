@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/irc/ircd"
-	"den/internal/rpc"
 	"den/internal/workspace"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/workspace"
 )
 

@@ -3,8 +3,8 @@ package dend
 import (
 	"fmt"
 
+	"den/internal/base/fault"
 	"den/internal/conversation/sources"
-	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/provider"
 	"den/internal/provider/boxed"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // errDown is why a keeper ends that was told to.

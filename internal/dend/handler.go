@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/rpc"
 	"den/internal/sandbox"
 )
 

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 )
 
 // A keeper that does not know a method says so, and which dens are involved. It

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/onirc"
 	"den/internal/home"

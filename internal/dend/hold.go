@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"den/internal/agent"
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/workspace"
 )
 

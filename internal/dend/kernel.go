@@ -14,7 +14,8 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/plainjson"
 	"den/internal/git"
 	"den/internal/home"
 	"den/internal/kernel/box"
@@ -27,7 +28,6 @@ import (
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
-	"den/internal/plainjson"
 	"den/internal/runner/local"
 	"den/internal/session"
 	"den/internal/supervise"

@@ -6,7 +6,7 @@ import (
 	"log"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/toolsocket"
 	"den/internal/mcpserver"
 )

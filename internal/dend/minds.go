@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/budget"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/permission"

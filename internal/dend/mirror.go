@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 
 	"github.com/fsnotify/fsnotify"
 )

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/decisive"
-	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/permission"
-	"den/internal/rpc"
 	"den/internal/toolhook/vendors"
 	"den/internal/workspace"
 )

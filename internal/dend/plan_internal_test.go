@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/controller"
 	"den/internal/decisive"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/workspace"

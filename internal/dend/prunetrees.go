@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/rpc"
 	"den/internal/worktree"
 )
 

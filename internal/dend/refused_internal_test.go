@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness"
 )
 

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/harness"
 	"den/internal/keeper"
-	"den/internal/rpc"
 	"den/internal/runner/local"
 	"den/internal/sandbox"
 	"den/internal/workspace"

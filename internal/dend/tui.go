@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
 	"den/internal/dashboard/tui"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
 )

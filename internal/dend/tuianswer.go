@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"den/internal/attention"
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/tui"
-	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/session"
 	"den/internal/wire"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/attention"
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
 )

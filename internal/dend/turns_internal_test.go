@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"den/internal/attention"
+	"den/internal/base/ident"
 	"den/internal/conversation"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/keeper"
 )
 

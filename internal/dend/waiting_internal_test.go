@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"den/internal/attention"
+	"den/internal/base/fault"
 	"den/internal/cell"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
 )

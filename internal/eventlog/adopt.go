@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // adopt reads the sizes of the existing segments. A new log has none.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // TestDiskFull fills a real, tiny file system, and makes room again.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 )
 
 // recordingOf exports a log as one file, as archives have it.

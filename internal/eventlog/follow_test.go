@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 )
 
 // noLeak fails the test if a goroutine of this package or of its watcher is

@@ -9,7 +9,7 @@ import (
 	"math"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Version is the version of den's own key in a header. Readers refuse newer ones.

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Mirror copies a remote log, event by event, into a directory. The copy is

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 )
 
 // A Mirror takes only what goes on with what it has.

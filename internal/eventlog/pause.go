@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // errRemoved is reported because a write to an unlinked file succeeds but is

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // disk is a disk with so much room, and errors on demand.

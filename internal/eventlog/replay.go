@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Replay rebuilds the terminal at one point: from a segment that begins at

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // RotateIfFull starts a new segment if the newest one is full. The emulator

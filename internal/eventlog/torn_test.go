@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 )
 
 // logOf writes a log of n segments with ten events each and returns all of them.

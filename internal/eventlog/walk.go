@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // walker reads a log across its segments, up to its current end.

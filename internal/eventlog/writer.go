@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Writer appends to a log. It belongs to one goroutine.

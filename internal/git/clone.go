@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Clone clones a repository for the user, who is asked for nothing. What git

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // maxConfig bounds a file of configuration.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // scpLike is user@host:path.

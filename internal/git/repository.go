@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // Repository is where the parts of a repository are.

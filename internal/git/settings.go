@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A rule says which values of a setting are taken over.

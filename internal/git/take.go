@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 const (

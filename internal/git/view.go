@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // View is a git directory of den's own that shows what is in a repository:

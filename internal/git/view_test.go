@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/git"
 	"den/internal/need"
 	"den/internal/supervise"

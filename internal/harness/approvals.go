@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/decisive"
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
 	"den/internal/pty"

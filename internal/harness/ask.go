@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/ipc"
 	"den/internal/webhook"
 )

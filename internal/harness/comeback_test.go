@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/ipc"
 )
 

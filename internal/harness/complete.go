@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/webhook"
 )
 

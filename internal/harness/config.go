@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/budget"
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
 	"den/internal/sandbox"

@@ -3,7 +3,7 @@ package harness
 import (
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/permission"
 )
 

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/budget"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/harness/turns"
 	"den/internal/runner"

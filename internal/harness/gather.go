@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/ipc"
 	"den/internal/runner"
 )

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
 	"den/internal/runner"

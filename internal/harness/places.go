@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // QuietHours are the hours of the day in which no turn begins, as "15:04" in

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 )

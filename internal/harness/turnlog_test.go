@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/turns"
 	"den/internal/permission"
-	"den/internal/poll"
 	"den/internal/runner"
 )
 

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
-	"den/internal/filelock"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 )
 
 // Adopted is the directory of a session whose host runs on another machine,

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // maxArtifacts bounds the artifacts of one kind in a session. Beyond it the

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
 	"den/internal/attention"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 )
 
 // Noted is what a host noted of its program, for those who list sessions: they

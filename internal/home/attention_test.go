@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/attention"
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/home"
 )
 

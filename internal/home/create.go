@@ -10,10 +10,10 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
-	"den/internal/ident"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
+	"den/internal/base/rpc"
 	"den/internal/supervise"
 )
 

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/supervise"
 )
 

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 	"den/internal/supervise"
 )
 

@@ -22,8 +22,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 
 	"golang.org/x/sys/unix"
 )

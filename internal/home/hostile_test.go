@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/need"
 )
 

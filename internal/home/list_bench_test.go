@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 )
 
 // BenchmarkReconcileAll is what a list of sessions costs beside its printing.

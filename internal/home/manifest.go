@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
-	"den/internal/ident"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 )
 
 // manifestVersion is the version of session.json. A newer one is refused.

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"syscall"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 )
 
 // maxSocketPath is the shortest limit of the systems that den runs on,

@@ -5,7 +5,7 @@ import (
 	"net"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 )
 
 var statuses = []home.Status{

@@ -5,9 +5,9 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
-	"den/internal/rpc"
 	"den/internal/wire"
 )
 

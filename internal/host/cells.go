@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/wire"
 )
 

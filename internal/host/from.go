@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/supervise"
 

@@ -12,9 +12,9 @@ import (
 	"runtime"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/home"
-	"den/internal/poll"
 	"den/internal/supervise"
 	"den/internal/wire"
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"syscall"
 
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/pty"
-	"den/internal/rpc"
 	"den/internal/vt"
 	"den/internal/wire"
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keys"
 	"den/internal/pty"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/wire"
 )
 

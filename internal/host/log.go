@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"den/internal/base/rpc"
 	"den/internal/eventlog"
-	"den/internal/rpc"
 	"den/internal/wire"
 )
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/wire"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/wire"
 )
 

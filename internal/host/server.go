@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"den/internal/rpc"
+	"den/internal/base/rpc"
 	"den/internal/wire"
 )
 

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/ident"
 )
 
 // inputBlankLocked reports whether the cursor stands where the shell's input

@@ -4,7 +4,7 @@ import (
 	"log"
 	"time"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/supervise"
 )
 

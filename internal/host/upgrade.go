@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
 	"den/internal/supervise"

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/pty"
 	"den/internal/vt"
 	"den/internal/wire"

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // The bounds of what is remembered to tell old messages from new ones.

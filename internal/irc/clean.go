@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/plainjson"
+	"den/internal/base/plainjson"
 )
 
 // formatting are the controls that change how text looks and hide nothing:

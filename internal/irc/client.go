@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // ErrClosed is of a client that has ended.

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A connection is one TCP connection of a client. Its fields below the line

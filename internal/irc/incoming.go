@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // handle handles one message of the server.

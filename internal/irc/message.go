@@ -3,7 +3,7 @@ package irc
 import (
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // The limits of one line. They include the CR LF and, for tags, the '@' and

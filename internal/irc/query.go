@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A taker collects the messages of an answer, as request.take does.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A sendQueue holds requests until they can be sent. It is kept over a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Refusal is a server's answer that it did not do what was asked: an error

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // wantedCaps are asked for where the server offers them.

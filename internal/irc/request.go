@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A request is a line that the server answers.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/irc"
 	"den/internal/irc/ircd"
 )

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Receipt is what is known of a message that was sent.

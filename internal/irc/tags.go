@@ -3,7 +3,7 @@ package irc
 import (
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Tag is a key with a value; a missing value is the empty one.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"den/internal/attention"
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // AttentionFrom asks for what waits for a person.

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/rpc"
 	"den/internal/home"
-	"den/internal/rpc"
 )
 
 // Client speaks with one keeper. It is for one goroutine at a time.

@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // ReadEvents calls each with the events in the workspace's files, for when no

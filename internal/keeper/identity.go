@@ -17,9 +17,9 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/home"
 )
 

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/need"

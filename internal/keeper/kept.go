@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 )
 
 // Kept lists the workspaces of this user that have a keeper now, in all Homes.

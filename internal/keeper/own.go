@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // checkOwn refuses a state directory that somebody else prepared: one with a

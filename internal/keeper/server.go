@@ -1,6 +1,6 @@
 package keeper
 
-import "den/internal/rpc"
+import "den/internal/base/rpc"
 
 // maxClients bounds the connections of a keeper.
 const maxClients = 128

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/rpc"
 )
 
 // answers is a keeper that does a few things.

@@ -13,9 +13,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/sandbox"
 )
 

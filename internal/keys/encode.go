@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/vt"
 )
 

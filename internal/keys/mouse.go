@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/vt"
 )
 

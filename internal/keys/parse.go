@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // maxTimes bounds a repetition: a typing mistake must not flood a program.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // unknownKey says what the nearest chord would be.

@@ -12,7 +12,7 @@ import (
 	"log"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	coordination "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

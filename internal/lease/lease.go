@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	coordination "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

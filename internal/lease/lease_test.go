@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/lease"
 	"den/internal/lease/leasetest"
 

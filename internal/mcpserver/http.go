@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/httpguard"
+	"den/internal/base/fault"
+	"den/internal/base/httpguard"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

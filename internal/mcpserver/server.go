@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

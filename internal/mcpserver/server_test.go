@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/mcpserver"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

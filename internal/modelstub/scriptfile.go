@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A scriptRule is one rule of a script in JSON:

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Server is the stub. The zero value is not usable: see New.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Decide answers an open approval for a person. The decision is on disk before

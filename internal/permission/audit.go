@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/journal"
+	"den/internal/base/journal"
 )
 
 const auditFile = "audit.jsonl"

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/journal"
+	"den/internal/base/journal"
 )
 
 func TestAuditLogIsBounded(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/journal"
+	"den/internal/base/fault"
+	"den/internal/base/journal"
 )
 
 // Options are what a broker is opened with.

@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/permission"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"den/internal/base/fault"
 	"den/internal/decisive"
-	"den/internal/fault"
 	"den/internal/permission/commandline"
 )
 

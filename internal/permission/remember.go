@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Remember returns the rules with which a request that is asked for now would

@@ -3,7 +3,7 @@ package permission_test
 import (
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/permission"
 )
 

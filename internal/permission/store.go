@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 const (

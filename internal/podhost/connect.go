@@ -11,10 +11,10 @@ import (
 	"net"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/provider"
 	"den/internal/provider/local"
-	"den/internal/rpc"
 
 	"github.com/hashicorp/yamux"
 )

@@ -17,7 +17,7 @@ import (
 	"fmt"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Verb is how den is told that it is in a pod: den pod MODE DIR.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // ExecMark is the environment variable by which a command of ModeExec, and what

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Install copies this binary into a pod's directory, and dend, which serves 'den

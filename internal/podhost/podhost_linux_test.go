@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dentest"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/session"

@@ -6,7 +6,7 @@ import (
 	"net"
 	"sync"
 
-	"den/internal/rpc"
+	"den/internal/base/rpc"
 
 	"github.com/hashicorp/yamux"
 )

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/supervise"
 )

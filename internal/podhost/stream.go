@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 	"den/internal/supervise"
 

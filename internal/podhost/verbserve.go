@@ -12,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/pty"
-	"den/internal/rpc"
 
 	"github.com/hashicorp/yamux"
 )

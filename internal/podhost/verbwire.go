@@ -6,9 +6,9 @@ import (
 	"io"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/pty"
-	"den/internal/rpc"
 )
 
 // VerbStart is a command line of den, to run where the connection leads to.

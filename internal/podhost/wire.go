@@ -5,8 +5,8 @@ import (
 	"path"
 	"time"
 
+	"den/internal/base/rpc"
 	"den/internal/home"
-	"den/internal/rpc"
 
 	"github.com/hashicorp/yamux"
 )

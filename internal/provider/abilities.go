@@ -5,7 +5,7 @@ import (
 	"io"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // The abilities below are not every provider's. Ask with a type assertion.

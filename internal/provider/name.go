@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // maxName bounds a session's name, maxKey a key's.

@@ -2,7 +2,7 @@
 
 package pty
 
-import "den/internal/fault"
+import "den/internal/base/fault"
 
 // Foreground needs Linux's /proc.
 func (p *PTY) Foreground() (group int, programs []Program, err error) {

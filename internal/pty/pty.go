@@ -17,7 +17,7 @@ import (
 	creack "github.com/creack/pty"
 	"golang.org/x/sys/unix"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Size is a terminal's size in cells.

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 )
 

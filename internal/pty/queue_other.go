@@ -2,7 +2,7 @@
 
 package pty
 
-import "den/internal/fault"
+import "den/internal/base/fault"
 
 // InputQueued cannot be asked here.
 func (p *PTY) InputQueued() (n int, err error) {

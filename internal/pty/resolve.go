@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // defaultPath is the PATH for a command without one.

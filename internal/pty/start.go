@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Command is a program to start on a terminal.

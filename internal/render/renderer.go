@@ -3,7 +3,7 @@ package render
 import (
 	"math"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // CursorStyle says how the cursor is drawn.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Theme is the colours in which a screen is shown.

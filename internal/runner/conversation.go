@@ -3,8 +3,8 @@ package runner
 import (
 	"context"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 var _ conversation.Conversation = (*Runner)(nil)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 	"den/internal/runner"
 	"den/internal/runner/local"
 	"den/internal/runner/script"

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
 )
 
 // openTurn is a turn that runs.

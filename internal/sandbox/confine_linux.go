@@ -13,7 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // entryFile is a pipe of which the process that becomes the command holds an end

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // maxNoted bounds the denials that are kept: the oldest go.

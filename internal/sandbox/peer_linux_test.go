@@ -6,8 +6,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"den/internal/base/rpc"
 	"den/internal/need"
-	"den/internal/rpc"
 )
 
 // A server that a sandbox can reach knows who calls from inside, whatever they

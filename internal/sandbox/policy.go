@@ -16,8 +16,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // Verb is den's word for the process that becomes a command in a sandbox.

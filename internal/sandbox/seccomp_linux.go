@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"unsafe"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"golang.org/x/sys/unix"
 )

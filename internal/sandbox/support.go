@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Support is what this machine can hold a policy with.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/vt"
 )
 

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/wire"
 )
 

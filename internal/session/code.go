@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Typable returns code as it can be typed: a terminal knows one kind of

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/home"
 	"den/internal/need"
 	"den/internal/pty"

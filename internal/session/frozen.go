@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/pty"
 	"den/internal/wire"

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 )
 
 // A cell's record is a file that others may have written: neither its id nor a

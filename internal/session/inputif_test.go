@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/poll"
+	"den/internal/base/poll"
 	"den/internal/session"
 	"den/internal/wire"
 )

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/wire"
 )
 

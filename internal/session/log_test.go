@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/replay"
 	"den/internal/screen"
 	"den/internal/session"

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/wire"
 )
 

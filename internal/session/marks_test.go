@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/need"
 	"den/internal/session"
 	"den/internal/wire"

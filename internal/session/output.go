@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 )
 
 // callCell asks the host for something that it answers with a cell, within

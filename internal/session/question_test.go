@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/need"
 	"den/internal/session"
 	"den/internal/wire"

@@ -5,9 +5,9 @@ import (
 	"iter"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/wire"
 )

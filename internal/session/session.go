@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/wire"
 )

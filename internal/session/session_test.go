@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/cell"
 	"den/internal/dentest"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
-	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 )

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/replay"
 	"den/internal/screen"
 	"den/internal/wire"

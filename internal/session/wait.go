@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/screen"
 	"den/internal/wire"
 )

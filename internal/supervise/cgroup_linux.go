@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 
 	"golang.org/x/sys/unix"

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 
 	"golang.org/x/sys/unix"

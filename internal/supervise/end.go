@@ -5,7 +5,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 
 	"golang.org/x/sys/unix"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/supervise"
 
 	"golang.org/x/sys/unix"

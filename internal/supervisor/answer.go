@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 const (

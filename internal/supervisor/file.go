@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
 )
 
 const (

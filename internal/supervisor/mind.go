@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/permission"
 	"den/internal/render/redact"
 	"den/internal/runner"

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Options are how an agent is supervised. A number that is 0 stands for its

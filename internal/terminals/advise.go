@@ -3,7 +3,7 @@ package terminals
 import (
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // hints says what a client can do about errors of a kind.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/session"
 )

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/session"
 )
 

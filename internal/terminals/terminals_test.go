@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
 	"den/internal/dentest"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/pty"
 	"den/internal/session"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/session"
 	"den/internal/wire"
 )

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 )
 
 // Options are where events go.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/poll"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 )
 
 const secret = "a secret that must not be shown"

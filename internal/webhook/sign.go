@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // The headers of a request.

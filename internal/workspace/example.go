@@ -5,7 +5,7 @@ import (
 	"strings"
 	"text/template"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 //go:embed example.toml example-team.toml

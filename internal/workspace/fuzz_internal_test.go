@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Whatever stands in a file, loading ends with a workspace or with problems.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/workspace"
 )
 

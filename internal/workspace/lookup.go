@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Agent returns the agent of that qualified name, or the only one whose last

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // checkOwner refuses a workspace file that another user wrote or could replace:

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Problem is one thing that is wrong with a file.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/ident"
+	"den/internal/base/ident"
 )
 
 // resolve decodes a tree into w: the sections first, then each agent through

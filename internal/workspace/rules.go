@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"reflect"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // LoadRules reads a file that has nothing but rules, as an agent's

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/ident"
+	"den/internal/base/ident"
 )
 
 // The words that some keys allow.

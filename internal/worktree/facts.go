@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
 	"den/internal/git"
 )
 

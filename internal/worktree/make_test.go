@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/worktree"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/git"
 )
 

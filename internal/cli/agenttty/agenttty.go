@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/plainjson"
 	"den/internal/home"
-	"den/internal/plainjson"
 	"den/internal/session"
 
 	"github.com/spf13/pflag"

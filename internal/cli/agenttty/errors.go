@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 )
 
 // The codes of errors, as the original names them.

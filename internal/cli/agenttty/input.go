@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/fault"
 	"den/internal/keys"
 	"den/internal/session"
 	"den/internal/vt"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"github.com/spf13/pflag"
 )

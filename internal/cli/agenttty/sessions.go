@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/session"
 
 	"github.com/spf13/pflag"

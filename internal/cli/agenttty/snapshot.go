@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/vt"

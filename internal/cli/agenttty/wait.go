@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/session"
 	"den/internal/wire"

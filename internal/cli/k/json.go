@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"den/internal/plainjson"
+	"den/internal/base/plainjson"
 )
 
 // object is an object of the given keys and values in this order, spaced like

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/ident"
 	"den/internal/cell"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/session"
 )
 

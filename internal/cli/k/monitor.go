@@ -11,11 +11,11 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/fault"
-	"den/internal/ident"
 	"den/internal/session"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // sessionFile is what is read of sessions/PID.json.

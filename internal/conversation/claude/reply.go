@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // RecordName is what Reply.Source says.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 const (

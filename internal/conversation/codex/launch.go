@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Endpoint is how the server of a running codex is reached.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // message is one of the server: a notification, a request or a response. There

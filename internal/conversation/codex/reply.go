@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // RecordName is what Reply.Source says.

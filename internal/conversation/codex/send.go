@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // takeLimit is how long the server may take to show a message that it accepted,

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // event is a line of events.jsonl.

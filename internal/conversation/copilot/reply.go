@@ -4,8 +4,8 @@ import (
 	"context"
 	"path/filepath"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // RecordName is what Reply.Source says.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // said is what is read of a line of events.jsonl to know what was said. It is

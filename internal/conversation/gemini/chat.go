@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // record is what is read of a line of a chat file: a message, a change of the

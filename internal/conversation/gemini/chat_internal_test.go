@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // replyTo reads lines for the reply to a text that was handed over at a time.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/watch"
-	"den/internal/fault"
 )
 
 // RecordName is what Reply.Source says.

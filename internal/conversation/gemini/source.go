@@ -16,9 +16,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/watch"
-	"den/internal/fault"
 )
 
 // Name is what State.Source says.

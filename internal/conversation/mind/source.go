@@ -8,9 +8,9 @@ import (
 	"io"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/watch"
-	"den/internal/fault"
 	"den/internal/harness/ipc"
 )
 

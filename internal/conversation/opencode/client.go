@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // maxAnswer bounds an answer of the server: a long session's messages fit.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // event is one of the stream /event.

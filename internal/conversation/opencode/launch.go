@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Endpoint is how a running opencode is reached. It holds a secret: it is

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"net/url"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // RecordName is what Reply.Source says.

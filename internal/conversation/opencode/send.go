@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // connectLimit is how long a message waits for the server's stream: opencode

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
 )
 
 // A caller who was not told what became of a message repeats the call with the

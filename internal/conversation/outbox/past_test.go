@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
 )
 
 // A call that is repeated with its id sends nothing again, also when so many

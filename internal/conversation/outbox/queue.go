@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/conversation"
-	"den/internal/fault"
-	"den/internal/ident"
 )
 
 const (

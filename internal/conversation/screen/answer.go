@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/poll"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/provider"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
-	"den/internal/poll"
 )
 
 const (

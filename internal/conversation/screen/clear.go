@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
-	"den/internal/poll"
 	"den/internal/provider"
 )
 

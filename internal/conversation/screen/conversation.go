@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
 	"den/internal/provider"
 )
 

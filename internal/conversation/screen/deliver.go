@@ -7,10 +7,10 @@ import (
 	"errors"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/fault"
-	"den/internal/poll"
 )
 
 // Send keeps a message and hands it over. If the context ends before that, the

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/conversation"
-	"den/internal/fault"
-	"den/internal/poll"
 )
 
 // question returns what the end of a screen asks, or nil.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/poll"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/provider"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/conversation/outbox"
-	"den/internal/poll"
 	"den/internal/provider"
 )
 

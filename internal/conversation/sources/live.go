@@ -5,8 +5,8 @@ import (
 	"maps"
 	"sync"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/fault"
 )
 
 // Live is the source of one agent over all its starts. It is opened when it is

@@ -3,9 +3,9 @@ package sources_test
 import (
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/sources"
-	"den/internal/fault"
 )
 
 // A keeper that finds an agent without a source, or one that lost it, gets

@@ -14,7 +14,8 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/claude"
 	"den/internal/conversation/codex"
@@ -22,7 +23,6 @@ import (
 	"den/internal/conversation/gemini"
 	"den/internal/conversation/mind"
 	"den/internal/conversation/opencode"
-	"den/internal/fault"
 )
 
 // Agent is what is known of an agent whose state is to be read.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/sources"
-	"den/internal/fault"
 )
 
 func agent(t *testing.T, vendor string) sources.Agent {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Dir tells of changes in directories, which may not exist yet.

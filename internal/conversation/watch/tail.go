@@ -5,7 +5,7 @@ import (
 	"io"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // maxRead bounds one read of a Tail; the rest is read the next time.

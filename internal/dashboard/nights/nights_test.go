@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/history"

@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/kernel/history"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"

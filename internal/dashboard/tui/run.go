@@ -14,8 +14,8 @@ import (
 	"os"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/fault"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -11,10 +11,10 @@ import (
 	"runtime"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/httpguard"
+	"den/internal/base/fault"
+	"den/internal/base/httpguard"
+	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/rpc"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard/web"
-	"den/internal/fault"
 )
 
 // allowActions needs a Home for the audit log: newWorld has put it in.

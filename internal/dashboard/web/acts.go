@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/fault"
 	"den/internal/keeper"
 	"den/internal/pty"
 	"den/internal/session"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/journal"
+	"den/internal/base/journal"
 )
 
 const auditVersion = 1

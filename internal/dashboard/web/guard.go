@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"den/internal/httpguard"
+	"den/internal/base/httpguard"
 )
 
 // guard admits only requests with the token, and none made by other pages. The

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/dashboard"
 	"den/internal/dashboard/dashboardtest"
 	"den/internal/dashboard/nights"
@@ -20,7 +21,6 @@ import (
 	"den/internal/dashboard/web/browser"
 	"den/internal/keeper"
 	"den/internal/need"
-	"den/internal/poll"
 )
 
 // patience is how long a test waits for what must come; only a hang reaches it.

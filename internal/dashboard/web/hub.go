@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/fault"
 	"den/internal/keeper"
 )
 

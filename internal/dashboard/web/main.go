@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/keeper"
 )

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard/nights"
-	"den/internal/fault"
 )
 
 // lookEvery is between two looks at the agents that sleep and wake.

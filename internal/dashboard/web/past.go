@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/eventlog"
-	"den/internal/fault"
 )
 
 // playable is what a page plays: a session, or a terminal of an earlier tick.

@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/httpguard"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/fault"
-	"den/internal/httpguard"
 	"den/internal/keeper"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/keys"
 	"den/internal/session"

@@ -4,7 +4,7 @@ import (
 	"math"
 	"net/http"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/turns"
 	"den/internal/keeper"
 )

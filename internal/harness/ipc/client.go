@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 )
 
 // Conn is a connection to a harness. One call at a time.

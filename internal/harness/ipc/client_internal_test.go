@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Who cannot reach a harness is told what to do, in a sandbox too.

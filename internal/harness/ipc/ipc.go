@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 )
 
 // The types of requests.

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 )
 
 const (

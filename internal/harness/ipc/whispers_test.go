@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/rpc"
 	"den/internal/harness/ipc"
-	"den/internal/rpc"
 )
 
 // agentServer is a server whose answers wait for the test.

@@ -12,11 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/irc"
-	"den/internal/rpc"
 )
 
 // idTag marks each line that the agent says with an id of ours, so that it can

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/fault"
-	"den/internal/journal"
+	"den/internal/base/fault"
+	"den/internal/base/journal"
 	"den/internal/render/redact"
 )
 

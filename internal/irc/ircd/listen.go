@@ -4,7 +4,7 @@ import (
 	"crypto/tls"
 	"net"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Listener is where clients connect.

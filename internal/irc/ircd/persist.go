@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/irc"
 )
 

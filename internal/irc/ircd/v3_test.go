@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/irc"
 	"den/internal/irc/ircd"
 )

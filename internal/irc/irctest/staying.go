@@ -3,7 +3,7 @@ package irctest
 import (
 	"fmt"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/irc"
 )
 

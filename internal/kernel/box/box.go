@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/container"

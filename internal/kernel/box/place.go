@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/terminal"

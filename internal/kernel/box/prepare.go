@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/instance"
 	"den/internal/provider"
 	"den/internal/provider/container"

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 )
 

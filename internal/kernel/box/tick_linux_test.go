@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/home"
 	"den/internal/kernel/command"
 	"den/internal/kernel/datarepo"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/command"
 	"den/internal/pty"
 	"den/internal/runner/local"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 )
 
 // A Notification is a message for the agent, a file in system/notifications.

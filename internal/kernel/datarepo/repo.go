@@ -24,9 +24,9 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 )
 
 // A Repo is an open data repository.

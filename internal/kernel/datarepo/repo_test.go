@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 )
 

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/jsonobject"
 )
 

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/isotime"
 	"den/internal/kernel/jsonobject"
 )

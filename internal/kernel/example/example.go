@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 //go:embed all:files

@@ -21,7 +21,7 @@ import (
 	"time"
 	"unicode"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/git"
 )
 

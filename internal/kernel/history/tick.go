@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 )

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 )

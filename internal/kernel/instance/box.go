@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/home"
 )
 

@@ -17,9 +17,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"

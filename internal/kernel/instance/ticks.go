@@ -3,7 +3,7 @@ package instance
 import (
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/history"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Version is that of a recorded State.

@@ -3,7 +3,7 @@ package registry
 import (
 	"testing"
 
-	"den/internal/ident"
+	"den/internal/base/ident"
 )
 
 // Whatever the file holds, reading it ends, and gives only names and paths that

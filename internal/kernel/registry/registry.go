@@ -14,10 +14,10 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
-	"den/internal/ident"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 	"den/internal/kernel/jsonobject"
 )
 

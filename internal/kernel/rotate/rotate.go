@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // CloseArgs are those of close.

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/screen"
 )
 

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/dentest"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/kernel/terminal"
-	"den/internal/poll"
 	"den/internal/session"
 )
 

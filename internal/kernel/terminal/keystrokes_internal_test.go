@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // describe is what strokes send, for tables.

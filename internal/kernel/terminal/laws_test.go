@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/kernel/terminal"
 )
 

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // leftFile has what became of terminals that earlier ticks left, until an agent

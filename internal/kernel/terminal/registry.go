@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 )
 
 // registryFile lists the terminals, in the data repository for the agent and in

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Set is the terminals of one agent during one tick.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/wire"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/home"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"

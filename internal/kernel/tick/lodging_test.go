@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/permission"

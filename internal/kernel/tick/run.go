@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/history"
 	"den/internal/kernel/plan"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/runner"

@@ -12,14 +12,14 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/toolsocket"
-	"den/internal/poll"
-	"den/internal/rpc"
 	"den/internal/runner"
 )
 

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"den/internal/base/fault"
 	dirs "den/internal/conversation/watch"
-	"den/internal/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"

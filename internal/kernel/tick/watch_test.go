@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
-	"den/internal/poll"
 	"den/internal/runner"
 )
 

@@ -10,8 +10,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 )
 
 // Variable names the socket in the environment of an agent's program.

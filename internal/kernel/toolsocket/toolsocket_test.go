@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/kernel/toolsocket"
-	"den/internal/rpc"
 )
 
 // serve answers calls by a function until the test ends.

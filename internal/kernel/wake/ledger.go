@@ -11,9 +11,9 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 )
 
 const (

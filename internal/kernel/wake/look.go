@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A Due is an occurrence of a wake that has come.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/isotime"
 	"den/internal/kernel/jsonobject"

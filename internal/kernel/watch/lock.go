@@ -9,9 +9,9 @@ import (
 	"os"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 )
 
 // Holder is who holds a lock, as it says itself.

@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"io"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/native"
 )

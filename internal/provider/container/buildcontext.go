@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // buildContext is a directory that an image is built from.

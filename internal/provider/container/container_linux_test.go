@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/poll"
 	"den/internal/home"
-	"den/internal/poll"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // The sockets at which engines listen when nobody says otherwise.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A workspace that names podman or docker gets that one, or none.

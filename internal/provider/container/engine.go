@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 
 	"github.com/moby/moby/api/pkg/stdcopy"

@@ -10,7 +10,7 @@ import (
 	"regexp"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // ignoreRules are the lines of a .containerignore or .dockerignore file: the

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"

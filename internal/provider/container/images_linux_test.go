@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/session"

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	api "github.com/moby/moby/api/types/container"
 )

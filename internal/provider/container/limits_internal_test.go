@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 func TestMemory(t *testing.T) {

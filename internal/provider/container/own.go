@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/ident"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 
 	"github.com/containerd/errdefs"
 	api "github.com/moby/moby/api/types/container"

@@ -1,7 +1,7 @@
 package container
 
 import (
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/workspace"
 )

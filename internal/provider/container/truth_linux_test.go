@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"
 

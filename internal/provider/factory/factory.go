@@ -5,7 +5,7 @@ package factory
 import (
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/workspace"

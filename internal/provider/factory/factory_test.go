@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider/container"
 	"den/internal/provider/factory"
 	"den/internal/workspace"

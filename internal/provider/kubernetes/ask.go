@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 
 	corev1 "k8s.io/api/core/v1"

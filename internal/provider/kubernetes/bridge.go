@@ -9,13 +9,13 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/provider"
 	"den/internal/provider/local"
-	"den/internal/rpc"
 	"den/internal/session"
 
 	corev1 "k8s.io/api/core/v1"

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/podhost"
 
 	corev1 "k8s.io/api/core/v1"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	corev1 "k8s.io/api/core/v1"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/kubernetes"

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/kubernetes"
 	"den/internal/workspace"

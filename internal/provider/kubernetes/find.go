@@ -3,7 +3,7 @@ package kubernetes
 import (
 	"context"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 

@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/kubernetes"

@@ -4,7 +4,7 @@ import (
 	"context"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	corev1 "k8s.io/api/core/v1"
 )

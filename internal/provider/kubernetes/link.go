@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/podhost"
 
 	"github.com/hashicorp/yamux"

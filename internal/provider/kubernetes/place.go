@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/podhost"
 	"den/internal/provider"
 

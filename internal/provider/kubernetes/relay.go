@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/podhost"
 
 	"github.com/hashicorp/yamux"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/podhost"
 
 	corev1 "k8s.io/api/core/v1"

@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // What is asked of inotify: a file renamed into a directory, and one in it

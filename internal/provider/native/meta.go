@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"unicode/utf8"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/home"
 	"den/internal/provider"
 )

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"den/internal/ident"
+	"den/internal/base/ident"
 )
 
 // A session of owner "city" and name "w-1" is "city.w-1" among all sessions of

@@ -7,7 +7,7 @@ import (
 
 	"den/internal/dashboard"
 
-	"den/internal/ident"
+	"den/internal/base/ident"
 )
 
 // TestRefs: every owner and name has a session name of its own that den takes,

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 )

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

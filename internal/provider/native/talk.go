@@ -6,10 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/provider"
-	"den/internal/rpc"
 	"den/internal/session"
 	"den/internal/wire"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 )

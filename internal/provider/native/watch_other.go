@@ -5,7 +5,7 @@ package native
 import (
 	"context"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

@@ -2,7 +2,7 @@
 
 package procname
 
-import "den/internal/fault"
+import "den/internal/base/fault"
 
 // Describe has no counterpart here.
 func Describe(int) (comm string, argv []string, err error) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 
 	"github.com/creack/pty"

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 var environmentCases = []testCase{

@@ -3,7 +3,7 @@ package providertest
 import (
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

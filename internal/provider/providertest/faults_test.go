@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 )
 

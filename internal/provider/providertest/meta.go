@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 var metaCases = []testCase{

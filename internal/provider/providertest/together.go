@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 var togetherCases = []testCase{

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/poll"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/provider"
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/rpc"
 	"den/internal/supervise"
 )
 

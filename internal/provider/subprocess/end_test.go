@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/subprocess"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider/subprocess/shim"
 )
 

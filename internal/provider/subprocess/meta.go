@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 	"den/internal/provider/subprocess/shim"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Of ended sessions the newest are kept whole; those that run are not touched,

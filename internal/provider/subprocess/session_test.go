@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/providertest"
 )

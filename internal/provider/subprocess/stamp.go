@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // ChangeStamp names the start and the end of the output's file. The shim is

@@ -7,10 +7,10 @@ import (
 	"os"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/supervise"

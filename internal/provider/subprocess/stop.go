@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/home"
 	"den/internal/provider/subprocess/shim"
 	"den/internal/supervise"

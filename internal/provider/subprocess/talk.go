@@ -9,8 +9,8 @@ import (
 	"os"
 	"time"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
 )

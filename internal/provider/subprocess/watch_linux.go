@@ -6,7 +6,7 @@ import (
 	"os"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"golang.org/x/sys/unix"
 )

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 )
 

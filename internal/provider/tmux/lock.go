@@ -6,8 +6,8 @@ import (
 	"encoding/binary"
 	"os"
 
-	"den/internal/fault"
-	"den/internal/filelock"
+	"den/internal/base/fault"
+	"den/internal/base/filelock"
 )
 
 // lock takes a lock that holds across goroutines and processes until the file

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/poll"
 	"den/internal/need"
-	"den/internal/poll"
 	"den/internal/provider"
 )
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // pane is what the server says of one session's command.

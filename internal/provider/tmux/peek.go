@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Peek captures the pane. Lines that the terminal wrapped are one line again.

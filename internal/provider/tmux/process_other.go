@@ -7,7 +7,7 @@ import (
 	"os"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Only Linux tells what a session's processes are. Elsewhere Stop hangs up on

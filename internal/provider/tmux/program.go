@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
 )

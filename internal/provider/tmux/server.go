@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // errNoServer means that no tmux server listens on the socket: there are no

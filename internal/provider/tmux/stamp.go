@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // stampAge is how old an answer about all panes may be that stamps are taken

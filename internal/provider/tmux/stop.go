@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/supervise"
 )

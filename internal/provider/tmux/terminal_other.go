@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 const openNoControl = syscall.O_NOCTTY | syscall.O_NONBLOCK

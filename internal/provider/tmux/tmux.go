@@ -24,7 +24,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/local"
 )

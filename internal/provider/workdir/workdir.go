@@ -11,7 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Copy puts the file or directory src at rel under dir, the working directory

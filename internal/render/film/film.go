@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/render"
 	"den/internal/render/redact"
 )

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/render"
 	"den/internal/render/film"
 	"den/internal/render/redact"

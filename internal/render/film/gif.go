@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/render"
 )
 

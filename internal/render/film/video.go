@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/render"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Mask stands for each hidden character.

@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 	"den/internal/runner/jsonrpc"
 	"den/internal/runner/stdio"

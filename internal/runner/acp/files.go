@@ -18,7 +18,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/permission"
 	"den/internal/runner/jsonrpc"
 )

@@ -10,7 +10,7 @@ package claude
 import (
 	"context"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 	"den/internal/runner/stdio"
 	"den/internal/runner/turn"

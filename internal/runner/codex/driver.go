@@ -14,7 +14,7 @@ import (
 	"context"
 	"fmt"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 	"den/internal/runner/stdio"
 	"den/internal/runner/turn"

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/permission"
 	"den/internal/runner"
 	"den/internal/runner/jsonrpc"

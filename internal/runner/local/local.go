@@ -14,7 +14,7 @@ import (
 	"sync"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 	"den/internal/sandbox"
 	"den/internal/supervise"

@@ -16,7 +16,7 @@ import (
 	"path"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/runner"
 	"den/internal/runner/remote/holder"

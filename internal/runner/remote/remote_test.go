@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider"
 	"den/internal/provider/local"
 	"den/internal/pty"

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/modelstub"
 	"den/internal/runner"
 )

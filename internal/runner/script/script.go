@@ -13,7 +13,7 @@ import (
 	"sync"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 )
 

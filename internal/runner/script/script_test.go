@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 	"den/internal/runner/local"
 	"den/internal/runner/script"

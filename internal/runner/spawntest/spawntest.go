@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/runner"
 )
 

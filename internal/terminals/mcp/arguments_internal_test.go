@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/httpguard"
+	"den/internal/base/fault"
+	"den/internal/base/httpguard"
 )
 
 func TestDecode(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/mcpserver"
 	"den/internal/render"
 	"den/internal/terminals"

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/ipc"
 	"den/internal/mcpserver"
 	"den/internal/terminals"

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/harness/ipc"
-	"den/internal/rpc"
 )
 
 // talkative is a harness that answers what is asked over its socket, and notes

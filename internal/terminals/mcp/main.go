@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/harness/ipc"
 	"den/internal/home"
 	"den/internal/mcpserver"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"den/internal/base/fault"
 	"den/internal/eventlog"
-	"den/internal/fault"
 	"den/internal/mcpserver"
 	"den/internal/terminals"
 )

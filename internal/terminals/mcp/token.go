@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"den/internal/atomicfile"
-	"den/internal/fault"
-	"den/internal/httpguard"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/base/httpguard"
 )
 
 const (

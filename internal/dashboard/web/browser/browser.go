@@ -18,7 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Path finds Chromium: fault.NotFound, with how to get it, where there is none.

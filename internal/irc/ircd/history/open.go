@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // maxLine bounds a record: a line of the protocol with its tags, in JSON.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // version is of the records and of the header, which names it.

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // A segment is one file of the log.

@@ -16,7 +16,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/modelstub"
 )
 

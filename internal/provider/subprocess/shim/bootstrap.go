@@ -3,7 +3,7 @@ package shim
 import (
 	"time"
 
-	"den/internal/rpc"
+	"den/internal/base/rpc"
 	"den/internal/supervise"
 )
 

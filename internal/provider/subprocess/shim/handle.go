@@ -3,8 +3,8 @@ package shim
 import (
 	"context"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 
 	"golang.org/x/sys/unix"
 )

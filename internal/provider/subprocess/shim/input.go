@@ -4,7 +4,7 @@ import (
 	"os"
 	"sync"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 
 	"golang.org/x/sys/unix"
 )

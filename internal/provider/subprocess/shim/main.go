@@ -11,8 +11,8 @@ import (
 	"runtime/debug"
 	"time"
 
-	"den/internal/fault"
-	"den/internal/rpc"
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/supervise"
 
 	"golang.org/x/sys/unix"

@@ -3,7 +3,7 @@ package shim
 import (
 	"runtime"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider/procname"
 )
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/atomicfile"
+	"den/internal/base/atomicfile"
 	"den/internal/supervise"
 )
 

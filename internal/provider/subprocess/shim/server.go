@@ -3,7 +3,7 @@ package shim
 import (
 	"fmt"
 
-	"den/internal/rpc"
+	"den/internal/base/rpc"
 )
 
 // maxClients bounds the connections of a shim.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/filelock"
+	"den/internal/base/filelock"
 	"den/internal/supervise"
 )
 

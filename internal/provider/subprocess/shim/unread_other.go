@@ -5,7 +5,7 @@ package shim
 import (
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 func pipeQueued(*os.File) (int, error) {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // borrow returns the holder's master of a terminal, as a file of our own.

@@ -5,7 +5,7 @@ package idle
 import (
 	"os"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // borrow has no counterpart here.

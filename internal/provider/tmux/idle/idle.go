@@ -10,7 +10,7 @@ package idle
 import (
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 )
 

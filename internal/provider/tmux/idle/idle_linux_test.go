@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/provider/tmux/idle"
 	"den/internal/pty"
 )

@@ -13,9 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
+	"den/internal/base/ident"
 	"den/internal/home"
-	"den/internal/ident"
 	"den/internal/runner/acp"
 	"den/internal/sandbox"
 	"den/internal/session"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/fault"
 	"den/internal/home"
 	"den/internal/runner/acp"
 	"den/internal/runner/acp/terminals"

@@ -24,7 +24,7 @@ import (
 	"sync"
 	"syscall"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 	"den/internal/pty"
 	"den/internal/supervise"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"den/internal/fault"
+	"den/internal/base/fault"
 )
 
 // Verb is den's word for a holder. It is followed by a mode, or by nothing for
