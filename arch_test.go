@@ -25,31 +25,31 @@ var allowed = map[string][]string{
 	"internal/base/fault":      {"internal/base/plainjson"},
 	"internal/base/ident":      {"internal/base/fault"},
 	"internal/base/atomicfile": {},
-	"internal/sandbox":         {"internal/base/fault", "internal/base/atomicfile", "internal/git"},
+	"internal/sandbox":         {"internal/base/fault", "internal/base/atomicfile", "internal/process/git"},
 	"internal/base/filelock":   {},
 	"internal/attention":       {},
 	"internal/base/journal":    {"internal/base/fault", "internal/base/atomicfile"},
 
-	"internal/vt":             {},
-	"internal/keys":           {"internal/base/fault", "internal/vt"},
-	"internal/pty":            {"internal/base/fault"},
-	"internal/base/rpc":       {"internal/base/fault"},
-	"internal/base/httpguard": {"internal/base/fault"},
-	"internal/eventlog":       {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/supervise":      {"internal/base/fault", "internal/pty"},
-	"internal/screen":         {"internal/base/fault", "internal/vt"},
+	"internal/vt":                {},
+	"internal/keys":              {"internal/base/fault", "internal/vt"},
+	"internal/process/pty":       {"internal/base/fault"},
+	"internal/base/rpc":          {"internal/base/fault"},
+	"internal/base/httpguard":    {"internal/base/fault"},
+	"internal/eventlog":          {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
+	"internal/screen":            {"internal/base/fault", "internal/vt"},
 
-	"internal/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/pty"},
+	"internal/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/process/pty"},
 	"internal/wire": {"internal/screen"},
-	"internal/home": {"internal/attention", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/supervise", "internal/base/rpc"},
+	"internal/home": {"internal/attention", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/supervise", "internal/base/rpc"},
 	"internal/host": {
-		"internal/attention", "internal/base/fault", "internal/base/ident", "internal/vt", "internal/keys", "internal/pty", "internal/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/cell", "internal/base/rpc", "internal/supervise", "internal/base/filelock", "internal/base/poll",
+		"internal/attention", "internal/base/fault", "internal/base/ident", "internal/vt", "internal/keys", "internal/process/pty", "internal/eventlog", "internal/screen",
+		"internal/wire", "internal/home", "internal/cell", "internal/base/rpc", "internal/process/supervise", "internal/base/filelock", "internal/base/poll",
 	},
 	"internal/replay": {"internal/base/fault", "internal/vt", "internal/eventlog"},
 
 	"internal/session": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay", "internal/pty",
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay", "internal/process/pty",
 	},
 
 	"internal/mcpserver": {"internal/base/fault", "internal/base/httpguard"},
@@ -73,28 +73,28 @@ var allowed = map[string][]string{
 	"internal/provider/procname": {"internal/base/fault"},
 	"internal/provider/workdir":  {"internal/base/fault"},
 	"internal/provider/local":    {"internal/base/fault", "internal/provider"},
-	"internal/provider/onpty":    {"internal/pty", "internal/provider"},
+	"internal/provider/onpty":    {"internal/process/pty", "internal/provider"},
 	"internal/provider/native": {
-		"internal/base/fault", "internal/base/rpc", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/pty",
+		"internal/base/fault", "internal/base/rpc", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty",
 		"internal/wire", "internal/home", "internal/session", "internal/provider",
-		"internal/provider/children", "internal/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty",
+		"internal/provider/children", "internal/process/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty",
 	},
 	"internal/provider/subprocess": {
-		"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/pty", "internal/base/rpc", "internal/home",
+		"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/home",
 		"internal/provider", "internal/provider/subprocess/shim",
-		"internal/provider/children", "internal/supervise", "internal/provider/inherit", "internal/provider/workdir", "internal/provider/local",
+		"internal/provider/children", "internal/process/supervise", "internal/provider/inherit", "internal/provider/workdir", "internal/provider/local",
 	},
 	"internal/provider/subprocess/shim": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/pty", "internal/base/rpc", "internal/home",
-		"internal/provider/procname", "internal/supervise",
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/home",
+		"internal/provider/procname", "internal/process/supervise",
 	},
 	"internal/provider/providertest":        {"internal/base/fault", "internal/base/poll", "internal/provider"},
 	"internal/provider/providertest/helper": {},
 
-	"internal/git":       {"internal/base/fault", "internal/base/atomicfile", "internal/supervise"},
-	"internal/workspace": {"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/decisive"},
-	"internal/worktree":  {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/git"},
-	"internal/base/poll": {},
+	"internal/process/git": {"internal/base/fault", "internal/base/atomicfile", "internal/process/supervise"},
+	"internal/workspace":   {"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/decisive"},
+	"internal/worktree":    {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/git"},
+	"internal/base/poll":   {},
 
 	"internal/conversation":          {},
 	"internal/conversation/outbox":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/conversation"},
@@ -127,9 +127,9 @@ var allowed = map[string][]string{
 	"internal/runner":                 {"internal/base/fault", "internal/base/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
 	"internal/runner/script":          {"internal/base/fault", "internal/runner"},
 	"internal/runner/stdio":           {"internal/runner"},
-	"internal/runner/local":           {"internal/sandbox", "internal/base/fault", "internal/supervise", "internal/runner"},
-	"internal/runner/remote":          {"internal/base/fault", "internal/supervise", "internal/provider", "internal/runner", "internal/runner/remote/holder"},
-	"internal/runner/remote/holder":   {"internal/base/fault", "internal/pty", "internal/supervise"},
+	"internal/runner/local":           {"internal/sandbox", "internal/base/fault", "internal/process/supervise", "internal/runner"},
+	"internal/runner/remote":          {"internal/base/fault", "internal/process/supervise", "internal/provider", "internal/runner", "internal/runner/remote/holder"},
+	"internal/runner/remote/holder":   {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
 	"internal/runner/turn":            {"internal/permission", "internal/runner"},
 	"internal/runner/claude":          {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
 	"internal/runner/codex":           {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
@@ -144,7 +144,7 @@ var allowed = map[string][]string{
 	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/home", "internal/base/rpc"},
 	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/render/redact"},
 	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/vt", "internal/pty", "internal/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/base/fault"},
 	"internal/kernel/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/plan"},
@@ -161,11 +161,11 @@ var allowed = map[string][]string{
 	},
 	"internal/kernel/terminal": {
 		"internal/base/fault", "internal/base/atomicfile", "internal/vt", "internal/keys", "internal/eventlog", "internal/screen", "internal/wire", "internal/home",
-		"internal/session", "internal/pty", "internal/provider/procname",
+		"internal/session", "internal/process/pty", "internal/provider/procname",
 	},
 
 	"internal/kernel/box": {
-		"internal/base/fault", "internal/home", "internal/session", "internal/supervise", "internal/workspace", "internal/provider", "internal/provider/container",
+		"internal/base/fault", "internal/home", "internal/session", "internal/process/supervise", "internal/workspace", "internal/provider", "internal/provider/container",
 		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
@@ -182,21 +182,21 @@ var allowed = map[string][]string{
 	"internal/kernel/command":    {"internal/runner"},
 	"internal/kernel/hook":       {"internal/runner", "internal/kernel/command"},
 	"internal/kernel/rotate":     {"internal/base/atomicfile"},
-	"internal/kernel/gitpush":    {"internal/base/fault", "internal/git"},
+	"internal/kernel/gitpush":    {"internal/base/fault", "internal/process/git"},
 
-	"internal/keeper":     {"internal/sandbox", "internal/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/home", "internal/git"},
+	"internal/keeper":     {"internal/sandbox", "internal/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/home", "internal/process/git"},
 	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock", "internal/pty", "internal/keys", "internal/vt", "internal/provider",
-		"internal/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty", "internal/provider/tmux/idle",
+		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/keys", "internal/vt", "internal/provider",
+		"internal/process/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty", "internal/provider/tmux/idle",
 	},
-	"internal/provider/tmux/idle": {"internal/base/fault", "internal/pty"},
+	"internal/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
 
 	"internal/lease":           {"internal/base/fault"},
 	"internal/lease/leasetest": {}, // for tests
 	"internal/podhost": {
-		"internal/base/fault", "internal/pty", "internal/base/rpc", "internal/supervise", "internal/home", "internal/session",
+		"internal/base/fault", "internal/process/pty", "internal/base/rpc", "internal/process/supervise", "internal/home", "internal/session",
 		"internal/provider", "internal/provider/local", "internal/provider/procname",
 	},
 	"internal/provider/kubernetes": {
@@ -214,12 +214,12 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/decisive", "internal/sandbox", "internal/attention", "internal/cell", "internal/supervise", "internal/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
+		"internal/decisive", "internal/sandbox", "internal/attention", "internal/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
 		"internal/base/plainjson", "internal/base/fault", "internal/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
+		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/process/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
 	},
 
 	"internal/dashboard": {"internal/attention", "internal/base/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
@@ -234,10 +234,10 @@ var allowed = map[string][]string{
 	"internal/dashboard/web": {
 		"internal/base/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/render", "internal/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/irc/ircd/history",
-		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/keys", "internal/pty", "internal/session", "internal/supervise", "internal/wire",
+		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/wire",
 	},
-	"internal/dashboard/web/browser":   {"internal/base/fault"},                               // for tests and measurements
-	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/pty"}, // for tests
+	"internal/dashboard/web/browser":   {"internal/base/fault"},                                       // for tests and measurements
+	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/process/pty"}, // for tests
 
 	"internal/cli/k": {
 		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
@@ -248,10 +248,10 @@ var allowed = map[string][]string{
 	},
 	"internal/cli": {
 		"internal/decisive", "internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost", "internal/sandbox",
-		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/keys", "internal/pty",
+		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/keys", "internal/process/pty",
 		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
 		"internal/render", "internal/render/redact", "internal/render/film",
-		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/git", "internal/worktree", "internal/agent", "internal/conversation",
+		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/process/git", "internal/worktree", "internal/agent", "internal/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
 		"internal/kernel/history", "internal/kernel/transcript", "internal/toolhook",
 	},
@@ -287,12 +287,12 @@ var outside = map[string][]string{
 	"k8s.io/klog":                         {"internal/provider/kubernetes"},
 	"k8s.io/streaming":                    {"internal/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/kernel/wake"},
-	"github.com/creack/pty":               {"internal/pty", "internal/provider/providertest"},
+	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":        {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/cli"},
 	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/sandbox"},
-	"golang.org/x/sys":                    {"internal/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/pty", "internal/supervise", "internal/home", "internal/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
+	"golang.org/x/sys":                    {"internal/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/home", "internal/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
 	"golang.org/x/term":                   {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/render"},
 	"github.com/klauspost/compress":       {"internal/render"},

@@ -67,20 +67,20 @@ func inPackage(fun ast.Expr, name string) bool {
 	return ok && pkg.Name == name
 }
 
-// Only internal/git starts git: a repository's configuration names programs, and
+// Only internal/process/git starts git: a repository's configuration names programs, and
 // an agent can write it.
 func TestOnlyOnePackageStartsGit(t *testing.T) {
 	looked := 0
 	for _, top := range []string{"internal", "cmd"} {
 		err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 			name := filepath.ToSlash(path)
-			own := strings.HasPrefix(name, "internal/git/") || strings.HasPrefix(name, "internal/permission/jail/") // the second is for tests
+			own := strings.HasPrefix(name, "internal/process/git/") || strings.HasPrefix(name, "internal/permission/jail/") // the second is for tests
 			if err != nil || e.IsDir() || own || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
 			looked++
 			for _, where := range startsGit(t, path, nil) {
-				t.Errorf("%s: git is started here; only internal/git does", where)
+				t.Errorf("%s: git is started here; only internal/process/git does", where)
 			}
 			return nil
 		})

@@ -20,7 +20,7 @@ import (
 	"den/internal/cli"
 	"den/internal/dend"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 
 	"github.com/rogpeppe/go-internal/testscript"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/need"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/screen"
 	"den/internal/vt"
 

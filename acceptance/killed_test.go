@@ -15,7 +15,7 @@ import (
 
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/replay"
 	"den/internal/screen"
 )

@@ -16,8 +16,8 @@ import (
 	"den/internal/irc"
 	"den/internal/keeper"
 	"den/internal/modelstub"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 )
 
 // mindPatience is for real agents on a busy machine. Nothing is measured by it.

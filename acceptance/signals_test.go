@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // A host that a signal asks to end, as 'docker stop' does, ends its program and

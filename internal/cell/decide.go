@@ -3,7 +3,7 @@ package cell
 import (
 	"strings"
 
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // Decide decides what to do next for a cell. It is a pure function; the

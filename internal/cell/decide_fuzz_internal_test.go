@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // draw makes values out of bytes. When they are used up, all is the first of

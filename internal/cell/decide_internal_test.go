@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // What programs show and what the kernel says of them, for the tables below.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // Program describes how a session was started, as far as it matters to cells.

@@ -13,7 +13,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/need"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/vt"
 )
 

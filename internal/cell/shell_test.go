@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"den/internal/cell"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/vt"
 )
 

@@ -12,7 +12,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/wire"
 

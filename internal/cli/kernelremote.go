@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"den/internal/base/fault"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // originOf is the URL that 'git push' of a repository goes to, as its own

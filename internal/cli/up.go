@@ -17,7 +17,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"

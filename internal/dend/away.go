@@ -16,8 +16,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/lease"
 	"den/internal/podhost"
+	"den/internal/process/pty"
 	"den/internal/provider/kubernetes"
-	"den/internal/pty"
 	"den/internal/screen"
 	"den/internal/workspace"
 

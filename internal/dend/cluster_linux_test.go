@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"den/internal/keeper"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // patience is how long a cluster on a busy machine may take.

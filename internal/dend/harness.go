@@ -14,6 +14,7 @@ import (
 	"den/internal/harness"
 	"den/internal/harness/onirc"
 	"den/internal/home"
+	"den/internal/process/supervise"
 	"den/internal/runner"
 	"den/internal/runner/acp"
 	"den/internal/runner/acp/terminals"
@@ -23,7 +24,6 @@ import (
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 	"den/internal/session"
-	"den/internal/supervise"
 	"den/internal/supervisor"
 )
 

@@ -16,7 +16,6 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
-	"den/internal/git"
 	"den/internal/home"
 	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
@@ -28,9 +27,10 @@ import (
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
+	"den/internal/process/git"
+	"den/internal/process/supervise"
 	"den/internal/runner/local"
 	"den/internal/session"
-	"den/internal/supervise"
 )
 
 // kernelFlags are what the command line of 'dend kernel' says.

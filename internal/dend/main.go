@@ -21,7 +21,7 @@ import (
 	"den/internal/dashboard/web"
 	"den/internal/home"
 	"den/internal/keeper"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 	"den/internal/terminals/mcp"
 	"den/internal/workspace"
 )

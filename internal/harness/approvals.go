@@ -15,8 +15,8 @@ import (
 	"den/internal/decisive"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/webhook"
 )
 

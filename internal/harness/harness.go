@@ -21,8 +21,8 @@ import (
 	"den/internal/harness/ipc"
 	"den/internal/harness/turns"
 	"den/internal/permission"
+	"den/internal/process/supervise"
 	"den/internal/runner"
-	"den/internal/supervise"
 	"den/internal/supervisor"
 )
 

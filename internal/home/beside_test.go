@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"den/internal/home"
+	"den/internal/process/supervise"
 	"den/internal/session"
-	"den/internal/supervise"
 	"den/internal/wire"
 )
 

@@ -14,7 +14,7 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // Spec is what a user asks of a new session.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // A session that is given up when its program has just begun leaves nothing of

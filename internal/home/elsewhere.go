@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"den/internal/base/fault"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // Elsewhere runs den where this process cannot fork it but shares files and

@@ -10,7 +10,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // GCOptions selects the final sessions to remove.

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/home"
 	"den/internal/need"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // A session whose Home was deleted leaves an empty cgroup that no record names.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // Reconcile marks a session whose host no longer holds the lock as lost. It

@@ -19,8 +19,8 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/vt"
 	"den/internal/wire"
 

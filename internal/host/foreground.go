@@ -1,7 +1,7 @@
 package host
 
 import (
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/wire"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 
 	"golang.org/x/sys/unix"
 )

@@ -15,7 +15,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/home"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

@@ -10,7 +10,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/cell"
 	"den/internal/eventlog"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/vt"
 	"den/internal/wire"
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // A hook is a user's program that reads a cell's output line by line, without

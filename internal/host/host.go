@@ -18,8 +18,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/wire"
 )
 

@@ -12,7 +12,7 @@ import (
 	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/keys"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/vt"
 	"den/internal/wire"
 )

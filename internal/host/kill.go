@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

@@ -8,7 +8,7 @@ import (
 	"den/internal/cell"
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 const (

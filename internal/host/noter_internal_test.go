@@ -6,7 +6,7 @@ import (
 
 	"den/internal/attention"
 	"den/internal/cell"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // The rule of a pause: what the kernel says counts; what it cannot say is a

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // Pauses between two probes of a program that is not ready. They start short,

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"den/internal/eventlog"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/screen"
 	"den/internal/wire"
 )

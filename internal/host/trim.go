@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"den/internal/base/filelock"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // restAfter is how long a session must be idle before its host returns memory.

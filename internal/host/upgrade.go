@@ -17,8 +17,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

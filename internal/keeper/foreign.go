@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // Foreign tells why the workspace may have been made by somebody else: nobody

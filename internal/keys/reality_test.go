@@ -8,7 +8,7 @@ import (
 
 	"den/internal/keys"
 	"den/internal/need"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/vt"
 )
 

@@ -12,9 +12,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/session"
-	"den/internal/supervise"
 )
 
 // How long the files of a session that is over are kept for whoever should fetch

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 
 	"github.com/hashicorp/yamux"
 )

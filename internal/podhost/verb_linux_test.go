@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"den/internal/podhost"
-	"den/internal/pty"
+	"den/internal/process/pty"
 
 	"github.com/hashicorp/yamux"
 )

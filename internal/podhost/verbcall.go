@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // VerbStreams are those of the caller of a verb.

@@ -14,7 +14,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/pty"
+	"den/internal/process/pty"
 
 	"github.com/hashicorp/yamux"
 )

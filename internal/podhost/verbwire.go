@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // VerbStart is a command line of den, to run where the connection leads to.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // gitWrites is what git writes for a commit in a worktree, besides the

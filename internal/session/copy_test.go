@@ -14,7 +14,7 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/home"
 	"den/internal/need"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/wire"
 )
 

@@ -21,7 +21,7 @@ import (
 	"den/internal/dentest"
 	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/wire"
 )

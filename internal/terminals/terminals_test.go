@@ -16,7 +16,7 @@ import (
 	"den/internal/cell"
 	"den/internal/dentest"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/terminals"
 	"den/internal/wire"

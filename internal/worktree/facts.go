@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"den/internal/base/atomicfile"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // gather asks for all that decides about a tree. What could not be asked is in

@@ -3,7 +3,7 @@ package worktree
 import (
 	"bytes"
 
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // Git makes, looks at and removes worktrees with the git binary.

@@ -15,7 +15,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // Make makes the worktree if it is missing, and returns what there is to say.

@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"den/internal/base/fault"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // Runs tells what the agent of a worktree does now, "" where it does not run.

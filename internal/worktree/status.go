@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // Status is how a worktree is.

@@ -13,7 +13,7 @@ import (
 
 	"den/internal/dentest"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // built is where the binaries are, or empty: no test needed them.

@@ -11,9 +11,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/keeper"
-	"den/internal/pty"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/session"
-	"den/internal/supervise"
 	"den/internal/wire"
 )
 

@@ -21,12 +21,12 @@ import (
 	"den/internal/kernel/plan"
 	"den/internal/kernel/registry"
 	"den/internal/kernel/tick"
+	"den/internal/process/supervise"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"
 	"den/internal/runner"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
-	"den/internal/supervise"
 
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"

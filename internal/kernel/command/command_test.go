@@ -13,9 +13,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/kernel/command"
-	"den/internal/pty"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/runner/local"
-	"den/internal/supervise"
 )
 
 const long = 5 * time.Minute // nothing here takes as long, unless it hangs

@@ -22,7 +22,7 @@ import (
 	"unicode"
 
 	"den/internal/base/fault"
-	"den/internal/git"
+	"den/internal/process/git"
 )
 
 // defaultLimit is how long everything may take together.

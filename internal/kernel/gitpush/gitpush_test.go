@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/git"
 	"den/internal/kernel/gitpush"
 	"den/internal/need"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/git"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 )
 
 // world is a data repository with a remote.

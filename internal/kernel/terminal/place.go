@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 )
 

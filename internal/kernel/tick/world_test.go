@@ -25,11 +25,11 @@ import (
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/toolsocket"
+	"den/internal/process/supervise"
 	"den/internal/runner"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 	"den/internal/session"
-	"den/internal/supervise"
 )
 
 var den string // the binary that hosts sessions

@@ -14,10 +14,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
+	"den/internal/process/pty"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/providertest"
-	"den/internal/pty"
 )
 
 // patience is how long a test waits for what must come.

@@ -5,9 +5,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/provider/procname"
-	"den/internal/pty"
-	"den/internal/supervise"
 )
 
 // ProcessAlive looks at the processes below the session's host, as they are

@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/process/pty"
 	"den/internal/provider"
-	"den/internal/pty"
 )
 
 // leaveLimit is how long the program may take to end when it is told to.

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"den/internal/need"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/pty"
-	"den/internal/supervise"
 )
 
 // escaping starts processes that leave by all ways there are but one: a stray

@@ -9,9 +9,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/home"
+	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/supervise"
 )
 
 // answerLimit bounds how long it may take to answer. Nothing that is asked

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // keeper returns the command line of another process that starts a session.

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"den/internal/home"
+	"den/internal/process/supervise"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/supervise"
 )
 
 // launch starts the shim detached and waits for its answer. After an error

@@ -11,9 +11,9 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
 	"den/internal/home"
+	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/supervise"
 )
 
 // Start begins a session and returns once its command runs.

@@ -7,8 +7,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/home"
+	"den/internal/process/supervise"
 	"den/internal/provider/subprocess/shim"
-	"den/internal/supervise"
 )
 
 // Stop ends the session with every process that it started, and returns when

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/process/pty"
 	"den/internal/provider"
-	"den/internal/pty"
 )
 
 // Input asks the kernel about the pane's terminal, and tmux about its cursor.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // When a command ends, tmux closes its terminal, and the next one that anybody

@@ -12,8 +12,8 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 )
 
 // allProcesses lists the live processes of this user, but for this one.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/process/supervise"
 	"den/internal/provider"
-	"den/internal/supervise"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // A process that bears a host's variable by accident is the session's like any

@@ -17,10 +17,10 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/runner"
 	"den/internal/runner/remote/holder"
-	"den/internal/supervise"
 )
 
 // Spawner starts processes through Exec. Each is held by a den of its own

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/local"
-	"den/internal/pty"
 	"den/internal/runner"
 	"den/internal/runner/remote"
 	"den/internal/runner/remote/holder"
 	"den/internal/runner/spawntest"
-	"den/internal/supervise"
 )
 
 // spawnerRole makes this process one that spawns, and waits to be killed. Its

@@ -18,7 +18,7 @@ import (
 
 	"den/internal/dentest"
 	"den/internal/home"
-	"den/internal/pty"
+	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/terminals"
 

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"den/internal/base/rpc"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // Bootstrap is the one message that a starting shim reads from its stdin. The

@@ -7,7 +7,7 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // command is a started program and the shim's ends of its pipes.

@@ -13,7 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 
 	"golang.org/x/sys/unix"
 )

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/atomicfile"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // logLimit bounds a log file. A full one is kept as the older half and the

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/filelock"
-	"den/internal/supervise"
+	"den/internal/process/supervise"
 )
 
 // drainLimit is how long to wait at the end for output that somebody outside

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
+	"den/internal/process/pty"
 )
 
 // between is the time between the two looks that must agree.

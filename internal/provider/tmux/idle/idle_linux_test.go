@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/process/pty"
 	"den/internal/provider/tmux/idle"
-	"den/internal/pty"
 )
 
 // run starts a program on a terminal that this process holds.

@@ -25,8 +25,8 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 )
 
 // Main is the whole process. args are those behind Verb. It returns the process

@@ -9,8 +9,8 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
-	"den/internal/pty"
-	"den/internal/supervise"
+	"den/internal/process/pty"
+	"den/internal/process/supervise"
 )
 
 // startHost starts den as the host of a session and returns when it serves, or

@@ -1,0 +1,165 @@
+package supervise
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/process/pty"
+
+	"golang.org/x/sys/unix"
+)
+
+// The steps that ask a tree to end. A stopped process must run to hear of it.
+var (
+	HangUp    = []syscall.Signal{unix.SIGHUP, unix.SIGCONT}
+	Terminate = []syscall.Signal{unix.SIGTERM, unix.SIGCONT}
+)
+
+// The last step: SIGKILL again every killRound for KillLimit. Only a process
+// stuck in the kernel outlives that.
+const (
+	KillLimit = 5 * time.Second
+	killRound = 50 * time.Millisecond
+)
+
+// End ends the tree. Each step asks harder and lasts until the tree is empty
+// or grace is over; then it kills. It returns how many processes had to be
+// killed. Of several calls at a time one does the work and the others wait for
+// it, and asking is over when the first of them has waited all its graces.
+func (t *Tree) End(grace time.Duration, steps ...[]syscall.Signal) (killed int, err error) {
+	patience := time.AfterFunc(times(grace, len(steps)), t.hurry)
+	defer patience.Stop()
+	t.asking.Lock()
+	defer t.asking.Unlock()
+	for _, signals := range steps {
+		if t.isHurried() {
+			break
+		}
+		if t.signal(signals...) == 0 && t.empty() || t.emptyWithin(grace, t.hurried) {
+			return t.killed, nil
+		}
+	}
+	return t.kill()
+}
+
+// times is n graces, however long one is.
+func times(grace time.Duration, n int) time.Duration {
+	const forever = 1<<63 - 1
+	if n > 0 && grace > forever/time.Duration(n) {
+		return forever
+	}
+	return grace * time.Duration(n)
+}
+
+// hurry ends the asking of whoever asks.
+func (t *Tree) hurry() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.isHurried() {
+		close(t.hurried)
+	}
+}
+
+func (t *Tree) isHurried() bool {
+	select {
+	case <-t.hurried:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill does not ask. Each round signals what is there by then: a process may
+// fork while others die.
+func (t *Tree) kill() (killed int, err error) {
+	for deadline := time.Now().Add(KillLimit); time.Now().Before(deadline); {
+		n := t.signal(unix.SIGKILL)
+		if err := t.cgroup.kill(); err != nil {
+			return t.killed, err
+		}
+		t.killed = max(t.killed, n)
+		if n == 0 && t.empty() || t.emptyWithin(killRound, nil) {
+			return t.killed, nil
+		}
+	}
+	return t.killed, fault.Hintf(fault.Errorf(fault.Busy, "processes %v do not end, even when killed", t.Processes()),
+		"they hang in the kernel: check the devices and mounts that they use")
+}
+
+// signal sends the signals to every process of the tree and returns their
+// number. The lock keeps dead children from being reaped; the start time tells
+// a grandchild from a process that got its number meanwhile.
+func (t *Tree) signal(signals ...syscall.Signal) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tree := t.processes()
+	for _, p := range tree {
+		send(p, signals...)
+	}
+	return len(tree)
+}
+
+// send signals exactly this process. The handle stands for one process, so
+// what is found true of the number after it was opened is true of the handle.
+func send(p pty.Process, signals ...syscall.Signal) {
+	handle, err := os.FindProcess(p.PID)
+	if err != nil {
+		return // it has ended
+	}
+	defer handle.Release() // Best effort: it only frees the handle.
+	if now, ok := pty.Lookup(p.PID); !ok || now != p {
+		return
+	}
+	for _, sig := range signals {
+		handle.Signal(sig) // Best effort: it may have ended.
+	}
+}
+
+func (t *Tree) nextReaped() <-chan struct{} {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.reaped
+}
+
+// empty reports whether nothing is left of the tree. The kernel's lists of
+// children miss a process for a moment while its parent dies, so an empty tree
+// is believed when this process has no child at all, which is exact, or when
+// it stays empty: hosts that were started inside are children too.
+func (t *Tree) empty() bool {
+	for range 30 {
+		if len(t.processes()) > 0 {
+			return false
+		}
+		if childless() {
+			return true
+		}
+		time.Sleep(100 * time.Microsecond) // most often the last one is dead, and about to be reaped
+	}
+	return true
+}
+
+// EmptyWithin waits until the tree is empty, and reports whether it is.
+func (t *Tree) EmptyWithin(limit time.Duration) bool { return t.emptyWithin(limit, nil) }
+
+// emptyWithin is EmptyWithin that ends early. Every process of the tree
+// becomes a child of this one before the last one ends, so the only moments to
+// check are those after a child was reaped.
+func (t *Tree) emptyWithin(limit time.Duration, early <-chan struct{}) bool {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	for {
+		next := t.nextReaped() // before the check, so that none is missed
+		if t.empty() {
+			return true
+		}
+		select {
+		case <-next:
+		case <-early:
+			return false
+		case <-deadline.C:
+			return false
+		}
+	}
+}

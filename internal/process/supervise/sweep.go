@@ -1,0 +1,94 @@
+package supervise
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/process/pty"
+)
+
+// sweepTries bounds the repeated searches when some environments could not be
+// read.
+const sweepTries = 5
+
+// SweepSession kills what is left of a session whose holder is gone: the
+// processes in its cgroup and those whose environment has its mark. cgroup is
+// what its record names; one that was not made for the mark is ignored, because
+// a record may have been written by somebody else.
+func SweepSession(ctx context.Context, mark, cgroup string) (killed int, err error) {
+	if c := cgroupOf(mark, cgroup); c.Path != "" {
+		if killed, err = c.Sweep(); err != nil {
+			return killed, err
+		}
+	}
+	marked, err := Sweep(ctx, SessionMark+"="+mark)
+	return killed + marked, err
+}
+
+// LeftOf lists what SweepSession would kill.
+func LeftOf(mark, cgroup string) []int {
+	found := pty.Marked(SessionMark + "=" + mark)
+	for _, p := range cgroupOf(mark, cgroup).own() {
+		if !slices.Contains(found, p.PID) {
+			found = append(found, p.PID)
+		}
+	}
+	return found
+}
+
+// cgroupOf returns the cgroup of a session: the one that its record names or,
+// where its holder ended before it wrote the record, the one that it would make.
+func cgroupOf(mark, recorded string) Cgroup {
+	if c := (Cgroup{Path: recorded}); c.Belongs(mark) {
+		return c
+	}
+	if c := SessionCgroup(mark); c.Belongs(mark) {
+		return c
+	}
+	return Cgroup{}
+}
+
+// Sweep kills every process whose environment has the entry mark ("KEY=VALUE"):
+// what is left of a tree whose holder was killed. It returns when none is left,
+// with their number. It searches again after each kill, for one may fork while
+// others die, and after processes that were exiting or executing are through.
+func Sweep(ctx context.Context, mark string) (killed int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, KillLimit)
+	defer cancel()
+	seen := map[int]bool{}
+	for tries := 0; ; {
+		left := pty.Marked(mark)
+		for _, pid := range left {
+			seen[pid] = true
+			killMarked(pid, mark)
+		}
+		if len(left) == 0 {
+			if tries++; tries > sweepTries || !AwaitTransitions(ctx) {
+				return len(seen), nil
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return len(seen), fault.Errorf(fault.KindOf(ctx.Err()), "kill processes %v: %w", left, ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// killMarked kills the process with this number if it has the mark. The handle
+// stands for one process, whoever gets its number later.
+func killMarked(pid int, mark string) {
+	handle, err := os.FindProcess(pid)
+	if err != nil {
+		return // it has ended
+	}
+	defer handle.Release() // Best effort: it only frees the handle.
+	if slices.Contains(strings.Split(string(pty.Environ(pid)), "\x00"), mark) {
+		handle.Kill() // Best effort: it may have ended.
+	}
+}
