@@ -74,7 +74,7 @@ fuzz: ## each fuzzer for FUZZTIME (default 10m)
 
 .PHONY: diff-xterm
 diff-xterm: ## compare the emulator with xterm.js cell by cell (installs a pinned @xterm/headless from npm)
-	DEN_XTERM_JS="$$(sh scripts/xterm-js)" $(GO) test -count 1 -run 'TestXtermJS' -v ./internal/vt/
+	DEN_XTERM_JS="$$(sh scripts/xterm-js)" $(GO) test -count 1 -run 'TestXtermJS' -v ./internal/screen/vt/
 
 .PHONY: soak
 soak: build ## kill hosts at random under output, 500 times

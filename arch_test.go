@@ -30,26 +30,26 @@ var allowed = map[string][]string{
 	"internal/attention":       {},
 	"internal/base/journal":    {"internal/base/fault", "internal/base/atomicfile"},
 
-	"internal/vt":                {},
-	"internal/keys":              {"internal/base/fault", "internal/vt"},
+	"internal/screen/vt":         {},
+	"internal/screen/keys":       {"internal/base/fault", "internal/screen/vt"},
 	"internal/process/pty":       {"internal/base/fault"},
 	"internal/base/rpc":          {"internal/base/fault"},
 	"internal/base/httpguard":    {"internal/base/fault"},
-	"internal/eventlog":          {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/screen/eventlog":   {"internal/base/fault", "internal/base/atomicfile"},
 	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
-	"internal/screen":            {"internal/base/fault", "internal/vt"},
+	"internal/screen":            {"internal/base/fault", "internal/screen/vt"},
 
-	"internal/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/process/pty"},
+	"internal/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/process/pty"},
 	"internal/wire": {"internal/screen"},
 	"internal/home": {"internal/attention", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/supervise", "internal/base/rpc"},
 	"internal/host": {
-		"internal/attention", "internal/base/fault", "internal/base/ident", "internal/vt", "internal/keys", "internal/process/pty", "internal/eventlog", "internal/screen",
+		"internal/attention", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/process/pty", "internal/screen/eventlog", "internal/screen",
 		"internal/wire", "internal/home", "internal/cell", "internal/base/rpc", "internal/process/supervise", "internal/base/filelock", "internal/base/poll",
 	},
-	"internal/replay": {"internal/base/fault", "internal/vt", "internal/eventlog"},
+	"internal/screen/replay": {"internal/base/fault", "internal/screen/vt", "internal/screen/eventlog"},
 
 	"internal/session": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/replay", "internal/process/pty",
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/screen/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/screen/replay", "internal/process/pty",
 	},
 
 	"internal/mcpserver": {"internal/base/fault", "internal/base/httpguard"},
@@ -57,14 +57,14 @@ var allowed = map[string][]string{
 		"internal/base/fault", "internal/base/ident", "internal/base/filelock", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/terminals/mcp": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/keys", "internal/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/session",
-		"internal/render", "internal/base/httpguard", "internal/mcpserver", "internal/terminals", "internal/harness/ipc",
+		"internal/base/fault", "internal/base/atomicfile", "internal/screen/keys", "internal/screen/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/session",
+		"internal/screen/render", "internal/base/httpguard", "internal/mcpserver", "internal/terminals", "internal/harness/ipc",
 	},
 
-	"internal/render":        {"internal/base/fault", "internal/vt", "internal/screen", "internal/render/redact"},
-	"internal/render/redact": {"internal/base/fault", "internal/vt"},
-	"internal/render/film": {
-		"internal/base/fault", "internal/vt", "internal/eventlog", "internal/replay", "internal/render", "internal/render/redact",
+	"internal/screen/render":        {"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/screen/render/redact"},
+	"internal/screen/render/redact": {"internal/base/fault", "internal/screen/vt"},
+	"internal/screen/render/film": {
+		"internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/render", "internal/screen/render/redact",
 	},
 
 	"internal/provider":          {"internal/base/fault"},
@@ -117,12 +117,12 @@ var allowed = map[string][]string{
 	},
 
 	"internal/decisive":               {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/permission":             {"internal/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/render/redact", "internal/permission/commandline"},
+	"internal/permission":             {"internal/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/permission/commandline"},
 	"internal/permission/commandline": {},
 	"internal/permission/jail":        {"internal/need"}, // for tests
 	"internal/permission/jail/lines":  {},                // for tests
 	"internal/budget":                 {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/supervisor":             {"internal/base/fault", "internal/base/atomicfile", "internal/render/redact", "internal/permission", "internal/runner"},
+	"internal/supervisor":             {"internal/base/fault", "internal/base/atomicfile", "internal/screen/render/redact", "internal/permission", "internal/runner"},
 	"internal/webhook":                {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile"},
 	"internal/runner":                 {"internal/base/fault", "internal/base/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
 	"internal/runner/script":          {"internal/base/fault", "internal/runner"},
@@ -142,9 +142,9 @@ var allowed = map[string][]string{
 	"internal/toolhook":         {},
 	"internal/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
 	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/home", "internal/base/rpc"},
-	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/render/redact"},
+	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
 	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/base/fault"},
 	"internal/kernel/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/plan"},
@@ -160,7 +160,7 @@ var allowed = map[string][]string{
 		"internal/kernel/plan", "internal/kernel/history", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
 	},
 	"internal/kernel/terminal": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/vt", "internal/keys", "internal/eventlog", "internal/screen", "internal/wire", "internal/home",
+		"internal/base/fault", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/screen/eventlog", "internal/screen", "internal/wire", "internal/home",
 		"internal/session", "internal/process/pty", "internal/provider/procname",
 	},
 
@@ -188,7 +188,7 @@ var allowed = map[string][]string{
 	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/keys", "internal/vt", "internal/provider",
+		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/screen/keys", "internal/screen/vt", "internal/provider",
 		"internal/process/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty", "internal/provider/tmux/idle",
 	},
 	"internal/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
@@ -200,7 +200,7 @@ var allowed = map[string][]string{
 		"internal/provider", "internal/provider/local", "internal/provider/procname",
 	},
 	"internal/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc", "internal/eventlog", "internal/home", "internal/session", "internal/podhost", "internal/workspace",
+		"internal/base/fault", "internal/base/rpc", "internal/screen/eventlog", "internal/home", "internal/session", "internal/podhost", "internal/workspace",
 		"internal/provider", "internal/provider/native", "internal/provider/local", "internal/provider/inherit",
 	},
 	"internal/provider/container": {
@@ -222,35 +222,35 @@ var allowed = map[string][]string{
 		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/process/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
 	},
 
-	"internal/dashboard": {"internal/attention", "internal/base/fault", "internal/vt", "internal/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/replay"},
+	"internal/dashboard": {"internal/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/screen/replay"},
 	"internal/dashboard/nights": {
-		"internal/base/fault", "internal/eventlog", "internal/dashboard",
+		"internal/base/fault", "internal/screen/eventlog", "internal/dashboard",
 		"internal/kernel/plan", "internal/kernel/registry", "internal/kernel/history", "internal/kernel/instance", "internal/kernel/transcript",
 	},
 	"internal/dashboard/tui": {
-		"internal/attention", "internal/base/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/cell", "internal/dashboard",
+		"internal/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/home", "internal/screen/eventlog", "internal/cell", "internal/dashboard",
 		"internal/dashboard/nights", "internal/kernel/plan", "internal/kernel/instance",
 	},
 	"internal/dashboard/web": {
-		"internal/base/fault", "internal/vt", "internal/screen", "internal/home", "internal/eventlog", "internal/dashboard", "internal/dashboard/nights",
-		"internal/render", "internal/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/irc/ircd/history",
-		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/wire",
+		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
+		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/irc/ircd/history",
+		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/wire",
 	},
 	"internal/dashboard/web/browser":   {"internal/base/fault"},                                       // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/process/pty"}, // for tests
 
 	"internal/cli/k": {
-		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/eventlog", "internal/screen", "internal/wire",
-		"internal/home", "internal/cell", "internal/replay", "internal/session",
+		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/wire",
+		"internal/home", "internal/cell", "internal/screen/replay", "internal/session",
 	},
 	"internal/cli/agenttty": {
-		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/vt", "internal/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
+		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
 	},
 	"internal/cli": {
 		"internal/decisive", "internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost", "internal/sandbox",
-		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/vt", "internal/keys", "internal/process/pty",
-		"internal/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/replay",
-		"internal/render", "internal/render/redact", "internal/render/film",
+		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/process/pty",
+		"internal/screen/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/screen/replay",
+		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/process/git", "internal/worktree", "internal/agent", "internal/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
 		"internal/kernel/history", "internal/kernel/transcript", "internal/toolhook",
@@ -288,15 +288,15 @@ var outside = map[string][]string{
 	"k8s.io/streaming":                    {"internal/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/kernel/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":        {"internal/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
+	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/cli"},
 	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/sandbox"},
 	"golang.org/x/sys":                    {"internal/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/home", "internal/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
 	"golang.org/x/term":                   {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
-	"github.com/go-text/typesetting":      {"internal/render"},
-	"github.com/klauspost/compress":       {"internal/render"},
-	"golang.org/x/image":                  {"internal/render"},
+	"github.com/go-text/typesetting":      {"internal/screen/render"},
+	"github.com/klauspost/compress":       {"internal/screen/render"},
+	"golang.org/x/image":                  {"internal/screen/render"},
 	"charm.land/bubbletea/v2":             {"internal/dashboard/tui"},
 	"github.com/charmbracelet/x":          {"internal/dashboard/tui"},
 	"charm.land/lipgloss/v2":              {"internal/dashboard/tui"},

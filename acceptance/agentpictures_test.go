@@ -14,7 +14,7 @@ import (
 // The screens of real agents are drawn with nothing missing, whatever fonts the
 // machine has: in a talk, and while a permission is asked for. With
 // DEN_TEST_RECORD=1 they become the recordings that the golden pictures of
-// internal/render are made from.
+// internal/screen/render are made from.
 func TestAgentPictures(t *testing.T) {
 	for _, a := range stateAgents {
 		t.Run(a.name, func(t *testing.T) {
@@ -52,7 +52,7 @@ func (r *stateRun) isDrawn(what string) {
 	// Where it ran is nobody's business, and the columns stay.
 	place := "/home/user/" + strings.Repeat("shop-", len(r.home.Work))
 	text := strings.ReplaceAll(r.world.do("snapshot", name[1], "--format", "ansi"), r.home.Work, place[:len(r.home.Work)])
-	path := filepath.Join("../internal/render/testdata/agents", r.agent.name+"-"+what+".bin")
+	path := filepath.Join("../internal/screen/render/testdata/agents", r.agent.name+"-"+what+".bin")
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		r.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"den/internal/need"
 	"den/internal/process/pty"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 
 	"golang.org/x/sys/unix"
 )

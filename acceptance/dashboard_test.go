@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 )
 
 // The parts of a dashboard's screen that differ from run to run.

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/process/pty"
-	"den/internal/replay"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
 )
 
 // Hosts are killed at random points under output. Every log opens, nothing

@@ -12,7 +12,7 @@ import (
 
 	"den/internal/base/rpc"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

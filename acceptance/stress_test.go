@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
+	"den/internal/screen/eventlog"
 )
 
 // TestCellStress lets many clients run, fire, poll, interrupt and kill at

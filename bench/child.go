@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 
 	xvt "github.com/charmbracelet/x/vt"
 	"github.com/hinshun/vt10x"

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/render"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/render"
+	"den/internal/screen/vt"
 )
 
 // renderSizes are a usual terminal and a large one.

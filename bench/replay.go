@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"den/internal/eventlog"
-	"den/internal/replay"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 )
 
 // replays measures how fast a recorded log is played into an emulator, and

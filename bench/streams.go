@@ -55,7 +55,7 @@ func (g *generator) n(n int) int { return g.rand.IntN(n) }
 
 var words = []string{
 	"connection", "opened", "handler", "timeout", "retry", "POST", "/v2/items/81", "404", "trace=51c0de", "worker",
-	"linking", "internal/vt/row.go", "note:", "declared", "value", "took", "8.1ms", "cache", "hit", "drain", "INFO",
+	"linking", "internal/screen/vt/row.go", "note:", "declared", "value", "took", "8.1ms", "cache", "hit", "drain", "INFO",
 	"TRACE", "shard-3", "queue", "depth", "0xc000a1", "ok", "PASS", "FAIL", "=== RUN",
 }
 

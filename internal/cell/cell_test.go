@@ -12,7 +12,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 func TestPrompts(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // rowText returns what the program wrote to the cells [from, to).

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // PromptAt returns the text left of the cursor. If the program waits for

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // OwnMark reports whether a mark came from the shell that was prepared with

@@ -3,7 +3,7 @@ package cell
 import (
 	"strings"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // ShellMarks tracks the marks (OSC 133) of a shell that den started. Marks

@@ -14,7 +14,7 @@ import (
 	"den/internal/cell"
 	"den/internal/need"
 	"den/internal/process/pty"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 const (

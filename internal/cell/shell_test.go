@@ -8,7 +8,7 @@ import (
 
 	"den/internal/cell"
 	"den/internal/process/pty"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // kinds are the shells that the common tests run, each with a start file of

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
+	"den/internal/screen/keys"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"

@@ -12,8 +12,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 	"den/internal/wire"
 
 	"github.com/spf13/cobra"

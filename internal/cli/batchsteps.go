@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
+	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/wire"
 )

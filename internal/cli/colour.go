@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 
 	"github.com/spf13/cobra"
 )

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
-	"den/internal/vt"
+	"den/internal/screen/keys"
+	"den/internal/screen/vt"
 )
 
 // detachKeys finds the detach chords in a person's input. A prefix of them is

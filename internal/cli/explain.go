@@ -14,8 +14,8 @@ import (
 	"den/internal/agent"
 	"den/internal/conversation"
 	"den/internal/keeper"
-	"den/internal/render/redact"
 	"den/internal/sandbox"
+	"den/internal/screen/render/redact"
 	"den/internal/workspace"
 	"den/internal/worktree"
 

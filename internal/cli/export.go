@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/render"
-	"den/internal/render/film"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/render"
+	"den/internal/screen/render/film"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/render/film"
-	"den/internal/replay"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/render/film"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 
 	"golang.org/x/term"
 )

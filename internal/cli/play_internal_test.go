@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/render/film"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/render/film"
+	"den/internal/screen/vt"
 )
 
 func TestPace(t *testing.T) {

@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 
-	"den/internal/eventlog"
-	"den/internal/render/film"
-	"den/internal/render/redact"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/render/film"
+	"den/internal/screen/render/redact"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 
 	"github.com/spf13/cobra"
 )

@@ -13,7 +13,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/home"
-	"den/internal/render"
+	"den/internal/screen/render"
 	"den/internal/session"
 
 	"github.com/spf13/cobra"

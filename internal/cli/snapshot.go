@@ -12,9 +12,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
 	"den/internal/home"
-	"den/internal/render/film"
-	"den/internal/render/redact"
 	"den/internal/screen"
+	"den/internal/screen/render/film"
+	"den/internal/screen/render/redact"
 	"den/internal/session"
 	"den/internal/wire"
 

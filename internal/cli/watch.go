@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"den/internal/replay"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 
 	"github.com/spf13/cobra"
 )

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/replay"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 )
 
 const (

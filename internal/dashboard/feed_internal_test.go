@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"den/internal/base/ident"
-	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/replay"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 )
 
 // TestFeedJumpsWhenLeftBehind: a feed that a log outruns by whole segments

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/eventlog"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 )
 
 // A Frame is a session's screen at one moment.

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
-	"den/internal/replay"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
 )
 
 // isBehind reports whether a newer segment begins after what was applied: its

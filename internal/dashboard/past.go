@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/replay"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 )
 
 const (

@@ -16,10 +16,10 @@ import (
 	"den/internal/base/ident"
 	"den/internal/cell"
 	"den/internal/dashboard"
-	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/replay"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 )
 
 // recording writes a log as a host does, without one.

@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
+	"den/internal/screen/eventlog"
 )
 
 // A Recording is what can be played: the log of a session, or a file.

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
-	"den/internal/replay"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 )
 
 const (

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"testing"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 // A search reads one segment at least, and no more than fits, whatever the log's

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 const (

@@ -3,7 +3,7 @@ package dashboard
 import (
 	"testing"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 // Bells and notifications of the program stand among the marks.

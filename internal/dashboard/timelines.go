@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 // maxTimelines bounds the cached timelines; the least recently used are

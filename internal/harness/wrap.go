@@ -3,7 +3,7 @@ package harness
 import (
 	"strings"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // columns is the width that the screen is written for.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/runner"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 func TestWrap(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"den/internal/cell"
-	"den/internal/keys"
+	"den/internal/screen/keys"
 	"den/internal/wire"
 )
 

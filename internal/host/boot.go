@@ -17,11 +17,11 @@ import (
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

@@ -12,8 +12,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // cellTurn collects the output of the active cell during turns. core.mu guards

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

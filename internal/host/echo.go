@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // echoes finds on the screen what the terminal repeats of the input that den

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // The modes that programs read input in.

@@ -1,6 +1,6 @@
 package host
 
-import "den/internal/vt"
+import "den/internal/screen/vt"
 
 // place is a position in the text of a screen: on the main screen by the
 // absolute number of its line, on the alternate screen by its row.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

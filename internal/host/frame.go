@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

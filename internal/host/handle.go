@@ -9,9 +9,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/process/pty"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

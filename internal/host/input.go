@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/home"
-	"den/internal/keys"
 	"den/internal/process/pty"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/keys"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/rpc"
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

@@ -6,9 +6,9 @@ import (
 
 	"den/internal/attention"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/process/pty"
+	"den/internal/screen/eventlog"
 )
 
 const (

@@ -1,8 +1,8 @@
 package host
 
 import (
-	"den/internal/eventlog"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 )
 
 // notesPerTurn bounds the notes that one turn logs. A program that sends more

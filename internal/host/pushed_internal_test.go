@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // zsh tells that it puts text into the next line, before it shows that line: a

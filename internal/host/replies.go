@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // heldReplies are replies of the terminal that were not sent yet. What a

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // TestFateOfReplies is the table of who gets the terminal's replies.

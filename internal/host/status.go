@@ -3,9 +3,9 @@ package host
 import (
 	"time"
 
-	"den/internal/eventlog"
 	"den/internal/process/pty"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 )
 
 // BenchmarkTurn is what one chunk of output costs: log, emulator, waiters.

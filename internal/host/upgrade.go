@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

@@ -13,10 +13,10 @@ import (
 
 	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/process/pty"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 
 	"golang.org/x/sys/unix"

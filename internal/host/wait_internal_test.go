@@ -7,10 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

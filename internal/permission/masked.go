@@ -9,7 +9,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"den/internal/render/redact"
+	"den/internal/screen/render/redact"
 )
 
 // Bounds of what is kept of a request.

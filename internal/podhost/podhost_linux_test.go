@@ -17,9 +17,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/podhost"
+	"den/internal/screen/eventlog"
 	"den/internal/session"
 
 	"github.com/hashicorp/yamux"

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // A match counts after a baseline if at least one character of it was written

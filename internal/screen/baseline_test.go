@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 func TestBaseline(t *testing.T) {

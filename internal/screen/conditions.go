@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // Conditions are what a screen can be asked. Those that are nil do not count.

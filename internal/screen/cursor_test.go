@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // The blanks before the cursor count: a prompt ends with one.

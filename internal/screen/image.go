@@ -3,7 +3,7 @@ package screen
 import (
 	"fmt"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // Image is a picture on the screen: the part Source of its pixels, drawn into

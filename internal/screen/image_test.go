@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 func TestSnapshotOfAnImage(t *testing.T) {

@@ -3,7 +3,7 @@ package screen
 import (
 	"testing"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 func TestIsLinewise(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // Painter shows an emulator's screen on another terminal. It remembers what

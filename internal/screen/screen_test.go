@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

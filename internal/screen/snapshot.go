@@ -1,6 +1,6 @@
 package screen
 
-import "den/internal/vt"
+import "den/internal/screen/vt"
 
 // Snapshot is what a terminal showed at one moment, free of the emulator.
 type Snapshot struct {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 var underlineNames = map[vt.Underline]string{

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"strings"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // Text returns the canonical text of the visible screen: rows without their

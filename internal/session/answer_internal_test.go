@@ -15,10 +15,10 @@ import (
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/wire"
 )
 

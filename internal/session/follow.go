@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/cell"
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

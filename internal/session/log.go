@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

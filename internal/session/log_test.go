@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
-	"den/internal/replay"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 	"den/internal/wire"
 )
 

@@ -7,8 +7,8 @@ import (
 	"math"
 	"time"
 
-	"den/internal/eventlog"
-	"den/internal/replay"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
 	"den/internal/wire"
 )
 

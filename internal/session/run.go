@@ -7,8 +7,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/eventlog"
 	"den/internal/home"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

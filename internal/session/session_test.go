@@ -19,9 +19,9 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/cell"
 	"den/internal/dentest"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/process/pty"
+	"den/internal/screen/eventlog"
 	"den/internal/session"
 	"den/internal/wire"
 )

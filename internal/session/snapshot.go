@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
-	"den/internal/replay"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
 	"den/internal/wire"
 )
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/permission"
-	"den/internal/render/redact"
 	"den/internal/runner"
+	"den/internal/screen/render/redact"
 )
 
 // Mind is a judge that asks another agent, of any vendor. Each evaluation is a

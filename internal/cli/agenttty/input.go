@@ -8,9 +8,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/cell"
-	"den/internal/keys"
+	"den/internal/screen/keys"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 	"den/internal/wire"
 
 	"github.com/spf13/pflag"

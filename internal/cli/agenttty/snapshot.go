@@ -8,8 +8,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 
 	"github.com/spf13/pflag"
 )

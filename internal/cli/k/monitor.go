@@ -15,7 +15,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/ident"
 	"den/internal/cell"
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 	"den/internal/session"
 )
 

@@ -8,10 +8,10 @@ import (
 	"syscall"
 
 	"den/internal/cell"
-	"den/internal/eventlog"
-	"den/internal/replay"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/replay"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 )
 
 // lines turns a session's log into what k shows of it: finished lines, and

@@ -10,11 +10,11 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/eventlog"
 	"den/internal/kernel/history"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/transcript"
+	"den/internal/screen/eventlog"
 )
 
 // Bar is a tick on a timeline.

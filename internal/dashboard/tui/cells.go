@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -4,7 +4,7 @@ import (
 	"strconv"
 
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // styleOf is a run's style, without its link; nil is plain.

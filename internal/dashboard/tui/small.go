@@ -2,7 +2,7 @@ package tui
 
 import (
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // drawSmall returns a screen scaled down to fit, as half blocks: each stands

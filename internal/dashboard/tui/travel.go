@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 // enter begins a visit to the past, if there is one.

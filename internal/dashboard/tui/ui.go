@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"den/internal/dashboard"
-	"den/internal/eventlog"
 	"den/internal/home"
+	"den/internal/screen/eventlog"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -10,10 +10,10 @@ import (
 
 	"den/internal/cell"
 	"den/internal/dashboard"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

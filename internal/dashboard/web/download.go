@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/render"
-	"den/internal/render/film"
+	"den/internal/screen/render"
+	"den/internal/screen/render/film"
 )
 
 // screenshot draws the screen as 'den screenshot' does.

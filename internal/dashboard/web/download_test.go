@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"den/internal/need"
-	"den/internal/render/film"
+	"den/internal/screen/render/film"
 )
 
 // listed waits until the server knows a session, and returns its address.

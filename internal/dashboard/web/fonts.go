@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/render"
+	"den/internal/screen/render"
 )
 
 // The page shows screens in the fonts of den's pictures. A browser asks for

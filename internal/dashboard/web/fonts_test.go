@@ -14,7 +14,7 @@ import (
 func TestPageHasTheFontsOfPictures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	symbols, err := filepath.Abs("../../render/testdata/symbols.bin")
+	symbols, err := filepath.Abs("../../screen/render/testdata/symbols.bin")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // paint is a screen, or what changed of it, as the page draws it.

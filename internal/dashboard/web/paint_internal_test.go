@@ -6,7 +6,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/screen"
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 func frameOf(cols, rows int, output string) *dashboard.Frame {

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 // playable is what a page plays: a session, or a terminal of an earlier tick.

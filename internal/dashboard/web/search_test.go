@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 )
 
 // A search finds what any session has shown, now or earlier; a hit leads to its

@@ -12,7 +12,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/keys"
+	"den/internal/screen/keys"
 	"den/internal/session"
 	"den/internal/wire"
 )

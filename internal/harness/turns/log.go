@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/journal"
-	"den/internal/render/redact"
+	"den/internal/screen/render/redact"
 )
 
 const (

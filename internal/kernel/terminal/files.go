@@ -16,8 +16,8 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/screen"
+	"den/internal/screen/eventlog"
 )
 
 // Where files are, below the data repository.

@@ -14,9 +14,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/dentest"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/kernel/terminal"
+	"den/internal/screen/eventlog"
 	"den/internal/session"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
+	"den/internal/screen/keys"
 	"den/internal/wire"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/kernel/terminal"
+	"den/internal/screen/eventlog"
 )
 
 // helperSeed makes the test's own binary print lines instead of testing.

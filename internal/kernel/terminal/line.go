@@ -1,6 +1,6 @@
 package terminal
 
-import "den/internal/vt"
+import "den/internal/screen/vt"
 
 // A Line is a line of a terminal as it is shown to the agent. A line that
 // needed several rows is one again.

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/home"
+	"den/internal/screen/eventlog"
+	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/vt"
 	"den/internal/wire"
 )
 

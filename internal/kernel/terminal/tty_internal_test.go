@@ -3,7 +3,7 @@ package terminal
 import (
 	"testing"
 
-	"den/internal/eventlog"
+	"den/internal/screen/eventlog"
 	"den/internal/wire"
 )
 

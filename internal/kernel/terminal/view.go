@@ -3,7 +3,7 @@ package terminal
 import (
 	"bytes"
 
-	"den/internal/vt"
+	"den/internal/screen/vt"
 )
 
 // scrollback is how many lines above the screen a view keeps.

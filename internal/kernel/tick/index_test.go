@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/eventlog"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/runner"
+	"den/internal/screen/eventlog"
 )
 
 // indexed returns a tick of the instance as somebody else reads it.

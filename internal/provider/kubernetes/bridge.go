@@ -11,11 +11,11 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/eventlog"
 	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/provider"
 	"den/internal/provider/local"
+	"den/internal/screen/eventlog"
 	"den/internal/session"
 
 	corev1 "k8s.io/api/core/v1"

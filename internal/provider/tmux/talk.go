@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
 	"den/internal/provider"
-	"den/internal/vt"
+	"den/internal/screen/keys"
+	"den/internal/screen/vt"
 )
 
 // maxNudge bounds a nudge.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
-	"den/internal/vt"
+	"den/internal/screen/keys"
+	"den/internal/screen/vt"
 )
 
 // typed starts a program that writes down all that it reads, byte for byte,

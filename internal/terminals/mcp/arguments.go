@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/keys"
+	"den/internal/screen/keys"
 	"den/internal/wire"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/mcpserver"
-	"den/internal/render"
+	"den/internal/screen/render"
 	"den/internal/terminals"
 	"den/internal/wire"
 )

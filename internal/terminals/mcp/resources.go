@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/eventlog"
 	"den/internal/mcpserver"
+	"den/internal/screen/eventlog"
 	"den/internal/terminals"
 )
 
