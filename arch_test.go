@@ -143,7 +143,7 @@ var allowed = map[string][]string{
 	"internal/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
 	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/home", "internal/base/rpc"},
 	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
-	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/irc", "internal/harness", "internal/harness/ipc"},
+	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/harness", "internal/harness/ipc"},
 	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/base/fault"},
@@ -169,10 +169,10 @@ var allowed = map[string][]string{
 		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
-	"internal/irc":              {"internal/base/fault", "internal/base/plainjson"},
-	"internal/irc/ircd/history": {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/irc/ircd":         {"internal/base/fault", "internal/base/atomicfile", "internal/irc", "internal/irc/ircd/history"},
-	"internal/irc/irctest":      {"internal/base/fault", "internal/irc"}, // for tests
+	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
+	"internal/chat/irc/ircd/history": {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/chat/irc/ircd":         {"internal/base/fault", "internal/base/atomicfile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
+	"internal/irc/irctest":           {"internal/base/fault", "internal/chat/irc"}, // for tests
 
 	"internal/kernel/jsonobject": {},
 	"internal/kernel/isotime":    {},
@@ -214,7 +214,7 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/decisive", "internal/sandbox", "internal/attention", "internal/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
+		"internal/decisive", "internal/sandbox", "internal/attention", "internal/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
 		"internal/base/plainjson", "internal/base/fault", "internal/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
@@ -233,7 +233,7 @@ var allowed = map[string][]string{
 	},
 	"internal/dashboard/web": {
 		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
-		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/irc/ircd/history",
+		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/chat/irc/ircd/history",
 		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/wire",
 	},
 	"internal/dashboard/web/browser":   {"internal/base/fault"},                                       // for tests and measurements

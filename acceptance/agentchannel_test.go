@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/modelstub"
 )
 

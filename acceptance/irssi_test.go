@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/need"
 )
 

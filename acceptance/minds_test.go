@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 )

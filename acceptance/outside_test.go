@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 // A person on another machine, by TLS and with an account, is the owner of an

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 // ircText is of the length that people and agents write to each other.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 // ircClients measures what clients cost that only listen: the server's memory,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 // Lines are sent in windows, each after everybody has received the last, so

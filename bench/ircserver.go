@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/irc/ircd"
+	"den/internal/chat/irc/ircd"
 )
 
 // ircFlag makes this program a chat server: a process of its own, as its peers

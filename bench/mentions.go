@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 
 	"github.com/fsnotify/fsnotify"
 )

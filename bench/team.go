@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/keeper"
 )
 

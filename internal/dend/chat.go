@@ -12,8 +12,8 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/chat/irc/ircd"
 	"den/internal/harness"
-	"den/internal/irc/ircd"
 	"den/internal/workspace"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/irc/ircd"
+	"den/internal/chat/irc/ircd"
 	"den/internal/keeper"
 )
 

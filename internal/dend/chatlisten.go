@@ -13,8 +13,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/chat/irc/ircd"
 	"den/internal/home"
-	"den/internal/irc/ircd"
 	"den/internal/workspace"
 )
 

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/workspace"
 )
 

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/workspace"
 )
 

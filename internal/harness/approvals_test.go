@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/chat/irc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
-	"den/internal/irc"
 	"den/internal/permission"
 	"den/internal/runner"
 )

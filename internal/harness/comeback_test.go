@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
+	"den/internal/chat/irc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"
-	"den/internal/irc"
 )
 
 // overheard is a place in the channels whose sends a test sees.

@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/chat/irc"
+	"den/internal/chat/irc/ircd"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"
-	"den/internal/irc"
-	"den/internal/irc/ircd"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 )

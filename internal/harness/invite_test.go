@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/chat/irc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
-	"den/internal/irc"
 )
 
 // joiner is an agent that writes down what it is told, and joins the channels

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/chat/irc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"
-	"den/internal/irc"
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 )

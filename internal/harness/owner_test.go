@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/chat/irc"
+	"den/internal/chat/irc/ircd"
 	"den/internal/harness/ipc"
-	"den/internal/irc"
-	"den/internal/irc/ircd"
 	"den/internal/permission"
 )
 

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/irc"
-	"den/internal/irc/ircd"
+	"den/internal/chat/irc"
+	"den/internal/chat/irc/ircd"
 )
 
 // What an account asked in private is not answered to somebody else who has its

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/irc/ircd/history"
+	"den/internal/chat/irc/ircd/history"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/irc/ircd/history"
+	"den/internal/chat/irc/ircd/history"
 	"den/internal/keeper"
 )
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 // agentMark is in the real name of every agent that den runs, and its tags

@@ -14,9 +14,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/chat/irc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
-	"den/internal/irc"
 )
 
 // idTag marks each line that the agent says with an id of ours, so that it can

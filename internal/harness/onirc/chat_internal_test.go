@@ -3,8 +3,8 @@ package onirc
 import (
 	"testing"
 
+	"den/internal/chat/irc"
 	"den/internal/harness"
-	"den/internal/irc"
 )
 
 // How a server is reached: den's own takes more lines at once than others, and

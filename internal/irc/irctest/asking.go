@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 func (s *suite) register() {

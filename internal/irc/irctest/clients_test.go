@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/irc"
-	"den/internal/irc/ircd"
+	"den/internal/chat/irc"
+	"den/internal/chat/irc/ircd"
 	"den/internal/irc/irctest"
 	"den/internal/need"
 

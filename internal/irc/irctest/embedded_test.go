@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"den/internal/irc"
-	"den/internal/irc/ircd"
+	"den/internal/chat/irc"
+	"den/internal/chat/irc/ircd"
 	"den/internal/irc/irctest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 // A Target is a server that the suite runs against, and what it can do.

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 	"den/internal/irc/irctest"
 	"den/internal/need"
 )

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"den/internal/base/fault"
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 func (s *suite) nickInUse() {

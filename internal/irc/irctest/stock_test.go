@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/chat/irc"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/harness/onirc"
-	"den/internal/irc"
 	"den/internal/need"
 )
 

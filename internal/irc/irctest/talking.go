@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"den/internal/irc"
+	"den/internal/chat/irc"
 )
 
 func (s *suite) messages() {
