@@ -21,14 +21,14 @@ var allowed = map[string][]string{
 	"cmd/den":  {"internal/cli"},
 	"cmd/dend": {"internal/dend"},
 
-	"internal/base/plainjson":  {},
-	"internal/base/fault":      {"internal/base/plainjson"},
-	"internal/base/ident":      {"internal/base/fault"},
-	"internal/base/atomicfile": {},
-	"internal/sandbox":         {"internal/base/fault", "internal/base/atomicfile", "internal/process/git"},
-	"internal/base/filelock":   {},
-	"internal/attention":       {},
-	"internal/base/journal":    {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/base/plainjson":    {},
+	"internal/base/fault":        {"internal/base/plainjson"},
+	"internal/base/ident":        {"internal/base/fault"},
+	"internal/base/atomicfile":   {},
+	"internal/sandbox":           {"internal/base/fault", "internal/base/atomicfile", "internal/process/git"},
+	"internal/base/filelock":     {},
+	"internal/session/attention": {},
+	"internal/base/journal":      {"internal/base/fault", "internal/base/atomicfile"},
 
 	"internal/screen/vt":         {},
 	"internal/screen/keys":       {"internal/base/fault", "internal/screen/vt"},
@@ -39,26 +39,26 @@ var allowed = map[string][]string{
 	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
 	"internal/screen":            {"internal/base/fault", "internal/screen/vt"},
 
-	"internal/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/process/pty"},
-	"internal/wire": {"internal/screen"},
-	"internal/home": {"internal/attention", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/supervise", "internal/base/rpc"},
-	"internal/host": {
-		"internal/attention", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/process/pty", "internal/screen/eventlog", "internal/screen",
-		"internal/wire", "internal/home", "internal/cell", "internal/base/rpc", "internal/process/supervise", "internal/base/filelock", "internal/base/poll",
+	"internal/session/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/process/pty"},
+	"internal/session/wire": {"internal/screen"},
+	"internal/session/home": {"internal/session/attention", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/supervise", "internal/base/rpc"},
+	"internal/session/host": {
+		"internal/session/attention", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/process/pty", "internal/screen/eventlog", "internal/screen",
+		"internal/session/wire", "internal/session/home", "internal/session/cell", "internal/base/rpc", "internal/process/supervise", "internal/base/filelock", "internal/base/poll",
 	},
 	"internal/screen/replay": {"internal/base/fault", "internal/screen/vt", "internal/screen/eventlog"},
 
 	"internal/session": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/screen/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/screen/replay", "internal/process/pty",
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/screen/replay", "internal/process/pty",
 	},
 
 	"internal/mcpserver": {"internal/base/fault", "internal/base/httpguard"},
-	"internal/terminals": {
-		"internal/base/fault", "internal/base/ident", "internal/base/filelock", "internal/wire", "internal/home", "internal/cell", "internal/session",
+	"internal/session/terminals": {
+		"internal/base/fault", "internal/base/ident", "internal/base/filelock", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
 	},
 	"internal/terminals/mcp": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/screen/keys", "internal/screen/eventlog", "internal/wire", "internal/home", "internal/cell", "internal/session",
-		"internal/screen/render", "internal/base/httpguard", "internal/mcpserver", "internal/terminals", "internal/harness/ipc",
+		"internal/base/fault", "internal/base/atomicfile", "internal/screen/keys", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
+		"internal/screen/render", "internal/base/httpguard", "internal/mcpserver", "internal/session/terminals", "internal/harness/ipc",
 	},
 
 	"internal/screen/render":        {"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/screen/render/redact"},
@@ -76,16 +76,16 @@ var allowed = map[string][]string{
 	"internal/provider/onpty":    {"internal/process/pty", "internal/provider"},
 	"internal/provider/native": {
 		"internal/base/fault", "internal/base/rpc", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty",
-		"internal/wire", "internal/home", "internal/session", "internal/provider",
+		"internal/session/wire", "internal/session/home", "internal/session", "internal/provider",
 		"internal/provider/children", "internal/process/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty",
 	},
 	"internal/provider/subprocess": {
-		"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/home",
+		"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
 		"internal/provider", "internal/provider/subprocess/shim",
 		"internal/provider/children", "internal/process/supervise", "internal/provider/inherit", "internal/provider/workdir", "internal/provider/local",
 	},
 	"internal/provider/subprocess/shim": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/home",
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
 		"internal/provider/procname", "internal/process/supervise",
 	},
 	"internal/provider/providertest":        {"internal/base/fault", "internal/base/poll", "internal/provider"},
@@ -137,11 +137,11 @@ var allowed = map[string][]string{
 	"internal/runner/acp":             {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/copilot":         {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/acp/terminals": {
-		"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/home", "internal/wire", "internal/session", "internal/runner/acp",
+		"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/session/home", "internal/session/wire", "internal/session", "internal/runner/acp",
 	},
 	"internal/toolhook":         {},
 	"internal/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
-	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/home", "internal/base/rpc"},
+	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/session/home", "internal/base/rpc"},
 	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
 	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/harness", "internal/harness/ipc"},
 	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
@@ -153,19 +153,19 @@ var allowed = map[string][]string{
 	"internal/kernel/transcript": {},
 	"internal/kernel/history":    {"internal/base/fault", "internal/kernel/plan", "internal/kernel/datarepo"},
 	"internal/kernel/instance": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/session/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
 	},
 	"internal/kernel/tick": {
-		"internal/base/fault", "internal/base/poll", "internal/home", "internal/base/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",
+		"internal/base/fault", "internal/base/poll", "internal/session/home", "internal/base/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",
 		"internal/kernel/plan", "internal/kernel/history", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
 	},
 	"internal/kernel/terminal": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/screen/eventlog", "internal/screen", "internal/wire", "internal/home",
+		"internal/base/fault", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home",
 		"internal/session", "internal/process/pty", "internal/provider/procname",
 	},
 
 	"internal/kernel/box": {
-		"internal/base/fault", "internal/home", "internal/session", "internal/process/supervise", "internal/workspace", "internal/provider", "internal/provider/container",
+		"internal/base/fault", "internal/session/home", "internal/session", "internal/process/supervise", "internal/workspace", "internal/provider", "internal/provider/container",
 		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
@@ -184,7 +184,7 @@ var allowed = map[string][]string{
 	"internal/kernel/rotate":     {"internal/base/atomicfile"},
 	"internal/kernel/gitpush":    {"internal/base/fault", "internal/process/git"},
 
-	"internal/keeper":     {"internal/sandbox", "internal/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/home", "internal/process/git"},
+	"internal/keeper":     {"internal/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
 	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/provider", "internal/keeper"},
 
 	"internal/provider/tmux": {
@@ -196,60 +196,60 @@ var allowed = map[string][]string{
 	"internal/lease":           {"internal/base/fault"},
 	"internal/lease/leasetest": {}, // for tests
 	"internal/podhost": {
-		"internal/base/fault", "internal/process/pty", "internal/base/rpc", "internal/process/supervise", "internal/home", "internal/session",
+		"internal/base/fault", "internal/process/pty", "internal/base/rpc", "internal/process/supervise", "internal/session/home", "internal/session",
 		"internal/provider", "internal/provider/local", "internal/provider/procname",
 	},
 	"internal/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc", "internal/screen/eventlog", "internal/home", "internal/session", "internal/podhost", "internal/workspace",
+		"internal/base/fault", "internal/base/rpc", "internal/screen/eventlog", "internal/session/home", "internal/session", "internal/podhost", "internal/workspace",
 		"internal/provider", "internal/provider/native", "internal/provider/local", "internal/provider/inherit",
 	},
 	"internal/provider/container": {
-		"internal/base/fault", "internal/base/ident", "internal/provider", "internal/provider/native", "internal/home", "internal/session", "internal/workspace",
+		"internal/base/fault", "internal/base/ident", "internal/provider", "internal/provider/native", "internal/session/home", "internal/session", "internal/workspace",
 	},
 	"internal/provider/container/podmantest": {"internal/dentest", "internal/need"}, // for tests
 	"internal/provider/boxed":                {"internal/base/fault", "internal/provider", "internal/provider/native"},
 	"internal/provider/factory": {
-		"internal/base/fault", "internal/home", "internal/workspace", "internal/provider",
+		"internal/base/fault", "internal/session/home", "internal/workspace", "internal/provider",
 		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container", "internal/provider/kubernetes",
 	},
 
 	"internal/dend": {
-		"internal/decisive", "internal/sandbox", "internal/attention", "internal/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
-		"internal/base/plainjson", "internal/base/fault", "internal/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
+		"internal/decisive", "internal/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
+		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
 		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/wire", "internal/process/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
+		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
 	},
 
-	"internal/dashboard": {"internal/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/home", "internal/cell", "internal/screen/replay"},
+	"internal/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
 	"internal/dashboard/nights": {
 		"internal/base/fault", "internal/screen/eventlog", "internal/dashboard",
 		"internal/kernel/plan", "internal/kernel/registry", "internal/kernel/history", "internal/kernel/instance", "internal/kernel/transcript",
 	},
 	"internal/dashboard/tui": {
-		"internal/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/home", "internal/screen/eventlog", "internal/cell", "internal/dashboard",
+		"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/session/cell", "internal/dashboard",
 		"internal/dashboard/nights", "internal/kernel/plan", "internal/kernel/instance",
 	},
 	"internal/dashboard/web": {
-		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
+		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/chat/irc/ircd/history",
-		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/wire",
+		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/session/wire",
 	},
-	"internal/dashboard/web/browser":   {"internal/base/fault"},                                       // for tests and measurements
-	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/home", "internal/process/pty"}, // for tests
+	"internal/dashboard/web/browser":   {"internal/base/fault"},                                               // for tests and measurements
+	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/session/home", "internal/process/pty"}, // for tests
 
 	"internal/cli/k": {
-		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/wire",
-		"internal/home", "internal/cell", "internal/screen/replay", "internal/session",
+		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/wire",
+		"internal/session/home", "internal/session/cell", "internal/screen/replay", "internal/session",
 	},
 	"internal/cli/agenttty": {
-		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/wire", "internal/home", "internal/cell", "internal/session",
+		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/decisive", "internal/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost", "internal/sandbox",
+		"internal/decisive", "internal/session/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost", "internal/sandbox",
 		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/process/pty",
-		"internal/screen/eventlog", "internal/screen", "internal/wire", "internal/home", "internal/session", "internal/cell", "internal/host", "internal/screen/replay",
+		"internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session", "internal/session/cell", "internal/session/host", "internal/screen/replay",
 		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
 		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/process/git", "internal/worktree", "internal/agent", "internal/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
@@ -292,7 +292,7 @@ var outside = map[string][]string{
 	"github.com/spf13/cobra":              {"internal/cli"},
 	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/sandbox"},
-	"golang.org/x/sys":                    {"internal/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/home", "internal/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
+	"golang.org/x/sys":                    {"internal/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
 	"golang.org/x/term":                   {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},

@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/cli"
 	"den/internal/dend"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/session"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

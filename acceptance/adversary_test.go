@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/cell"
-	"den/internal/home"
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // fullLength reports whether the long forms run, as for TestCellStress.

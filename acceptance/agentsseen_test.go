@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/dashboard/web/browser"
 	"den/internal/keeper"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 	"den/internal/need"
+	"den/internal/session/attention"
 )
 
 // A fleet is a workspace of eight agents, five of them real coding agents, and

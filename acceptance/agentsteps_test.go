@@ -13,10 +13,10 @@ import (
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/home"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 	"den/internal/provider/native"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

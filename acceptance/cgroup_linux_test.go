@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/home"
 	"den/internal/need"
+	"den/internal/session/home"
 )
 
 // hiding is a shell with a process that has left its tree's environment, one

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
+	"den/internal/session/home"
 )
 
 // Hosts are killed at random points under output. Every log opens, nothing

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/cell"
 	"den/internal/need"
+	"den/internal/session/cell"
 )
 
 // program is a real program and what its cells must say.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/cell"
 	"den/internal/need"
+	"den/internal/session/cell"
 )
 
 // farInputs are for a shell of which den sees neither marks nor processes: on

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/process/pty"
+	"den/internal/session/home"
 )
 
 // A host that a signal asks to end, as 'docker stop' does, ends its program and

@@ -13,7 +13,7 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/screen"
 	"den/internal/screen/vt"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // raw opens the session's socket without den's own client.

@@ -16,9 +16,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/cell"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 )
 
 // TestCellStress lets many clients run, fire, poll, interrupt and kill at

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/home"
 	"den/internal/need"
+	"den/internal/session/home"
 )
 
 // Where no cgroup can be made, a process that forked twice, cleared its

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // world is a Home of its own and the binary to use it with.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // latencies measures what one agent of a fleet answers, through the API server,

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/cell"
-	denhome "den/internal/home"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	denhome "den/internal/session/home"
+	"den/internal/session/wire"
 
 	"github.com/creack/pty"
 )

@@ -15,11 +15,11 @@ import (
 	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/need"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/tmux"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

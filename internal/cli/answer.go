@@ -5,7 +5,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen/keys"
-	"den/internal/wire"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

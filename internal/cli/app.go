@@ -10,8 +10,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/spf13/cobra"
 )

@@ -14,7 +14,7 @@ import (
 	"den/internal/screen"
 	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"den/internal/base/ident"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/home"
 )
 
 func waitingApproval(agent, id string) keeper.Waiting {

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/attention"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // attentionLimit bounds how long a keeper may take to tell what waits.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

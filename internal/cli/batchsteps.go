@@ -13,7 +13,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/screen/keys"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // step is one action; exactly one of the verbs is set.

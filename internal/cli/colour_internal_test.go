@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // What tables look like, with and without colour, also where somebody else

@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/home"
+	"den/internal/session/home"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"

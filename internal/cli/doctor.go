@@ -11,10 +11,10 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"

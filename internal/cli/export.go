@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/render"
 	"den/internal/screen/render/film"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/spf13/cobra"
 )

@@ -7,7 +7,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

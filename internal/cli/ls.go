@@ -13,10 +13,10 @@ import (
 	"time"
 	"unicode"
 
-	"den/internal/attention"
-	"den/internal/home"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/attention"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

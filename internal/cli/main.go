@@ -13,11 +13,11 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/home"
-	"den/internal/host"
 	"den/internal/podhost"
 	"den/internal/runner/remote/holder"
 	"den/internal/sandbox"
+	"den/internal/session/home"
+	"den/internal/session/host"
 	"den/internal/toolhook"
 
 	"github.com/spf13/cobra"

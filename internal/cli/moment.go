@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // parseMoment reads --at and --seq.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/home"
-	"den/internal/host"
 	"den/internal/session"
+	"den/internal/session/home"
+	"den/internal/session/host"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"

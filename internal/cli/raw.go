@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"io"
 
-	"den/internal/cell"
 	"den/internal/session"
+	"den/internal/session/cell"
 )
 
 // printResult prints a cell's result: its rendered output, or the bytes.

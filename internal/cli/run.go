@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/session"
+	"den/internal/session/cell"
 
 	"github.com/spf13/cobra"
 )

@@ -12,9 +12,9 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/screen/render"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/spf13/cobra"
 )

@@ -11,12 +11,12 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
-	"den/internal/home"
 	"den/internal/screen"
 	"den/internal/screen/render/film"
 	"den/internal/screen/render/redact"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

@@ -12,8 +12,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/home"
 )
 
 // listenAsKeeper makes a workspace whose keeper takes connections and does not

@@ -15,9 +15,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/process/supervise"
+	"den/internal/session/home"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"

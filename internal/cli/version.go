@@ -5,7 +5,7 @@ import (
 	"io"
 	"runtime"
 
-	"den/internal/wire"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

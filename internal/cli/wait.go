@@ -12,7 +12,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
 )

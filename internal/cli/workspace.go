@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/sandbox"
+	"den/internal/session/attention"
 	"den/internal/workspace"
 
 	"github.com/spf13/cobra"

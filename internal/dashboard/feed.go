@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
+	"den/internal/session/home"
 )
 
 const (

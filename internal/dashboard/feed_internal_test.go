@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"den/internal/base/ident"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
+	"den/internal/session/home"
 )
 
 // TestFeedJumpsWhenLeftBehind: a feed that a log outruns by whole segments

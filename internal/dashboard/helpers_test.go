@@ -8,7 +8,7 @@ import (
 
 	"den/internal/dashboard"
 	"den/internal/dashboard/dashboardtest"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // patience is how long a test waits for what must come; only a hang reaches it.

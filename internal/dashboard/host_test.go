@@ -12,7 +12,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // hostPID is of a session that must live.

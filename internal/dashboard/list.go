@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/attention"
-	"den/internal/home"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // record is the cached record of a session that is over: there may be

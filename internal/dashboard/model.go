@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // Options is what a model is made with.

@@ -14,12 +14,12 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/cell"
 	"den/internal/dashboard"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 )
 
 // recording writes a log as a host does, without one.

@@ -3,9 +3,9 @@ package dashboard
 import (
 	"time"
 
-	"den/internal/cell"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 )
 
 // A Recording is what can be played: the log of a session, or a file.

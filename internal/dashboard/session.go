@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/attention"
-	"den/internal/home"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // A Listing is every Home that is known and its sessions, at one moment.

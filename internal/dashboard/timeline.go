@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/screen/eventlog"
+	"den/internal/session/cell"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // A View is one reader of a session's screens. It belongs to one goroutine.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/ident"
-	"den/internal/home"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // TestLookAtAnEndedSessionIsNoticed: a session that is over and needs somebody

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/session"
+	"den/internal/session/cell"
 )
 
 // attentionInterval is how often those who follow what waits for a person are

@@ -16,7 +16,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/kubernetes"
@@ -24,6 +23,7 @@ import (
 	"den/internal/runner/acp"
 	"den/internal/runner/local"
 	"den/internal/runner/remote"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

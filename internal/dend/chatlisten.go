@@ -14,7 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/chat/irc/ircd"
-	"den/internal/home"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

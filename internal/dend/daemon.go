@@ -20,9 +20,9 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/sources"
 	"den/internal/decisive"
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/sandbox"
+	"den/internal/session/home"
 	"den/internal/workspace"
 	"den/internal/worktree"
 )

@@ -13,7 +13,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/onirc"
-	"den/internal/home"
 	"den/internal/process/supervise"
 	"den/internal/runner"
 	"den/internal/runner/acp"
@@ -24,6 +23,7 @@ import (
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 	"den/internal/session"
+	"den/internal/session/home"
 	"den/internal/supervisor"
 )
 

@@ -16,7 +16,6 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
-	"den/internal/home"
 	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/gitpush"
@@ -31,6 +30,7 @@ import (
 	"den/internal/process/supervise"
 	"den/internal/runner/local"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // kernelFlags are what the command line of 'dend kernel' says.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"den/internal/home"
 	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
@@ -16,6 +15,7 @@ import (
 	"den/internal/kernel/watch"
 	"den/internal/provider/container"
 	"den/internal/runner/local"
+	"den/internal/session/home"
 )
 
 // lodgings are where the agent of an instance may live. One goroutine uses

@@ -19,9 +19,9 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/controller"
 	"den/internal/dashboard/web"
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/process/supervise"
+	"den/internal/session/home"
 	"den/internal/terminals/mcp"
 	"den/internal/workspace"
 )

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/provider"
 	"den/internal/provider/factory"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

@@ -15,9 +15,9 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/decisive"
 	"den/internal/harness"
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/permission"
+	"den/internal/session/home"
 	"den/internal/toolhook/vendors"
 	"den/internal/workspace"
 )

@@ -13,8 +13,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/controller"
 	"den/internal/decisive"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/home"
 	"den/internal/worktree"
 )
 

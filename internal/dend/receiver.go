@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/keeper"
+	"den/internal/session/attention"
 	"den/internal/webhook"
 	"den/internal/workspace"
 )

@@ -14,8 +14,8 @@ import (
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
 	"den/internal/dashboard/tui"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/home"
 )
 
 // showDashboard is 'dend tui': what 'den dashboard' becomes.

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/tui"
 	"den/internal/keeper"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/attention"
+	"den/internal/session/wire"
 )
 
 // waysOf returns the ways to decide what waits that the dashboard offers. Of what

@@ -8,11 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // turns follows the turns of one agent, as its conversation tells them, and

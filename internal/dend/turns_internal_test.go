@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/ident"
 	"den/internal/conversation"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 )
 
 // A turn ends when an agent that worked or asked is ready again, or has failed;

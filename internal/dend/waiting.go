@@ -7,13 +7,13 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/budget"
-	"den/internal/cell"
 	"den/internal/conversation"
 	"den/internal/keeper"
 	"den/internal/permission"
 	"den/internal/runner"
+	"den/internal/session/attention"
+	"den/internal/session/cell"
 	"den/internal/supervisor"
 )
 

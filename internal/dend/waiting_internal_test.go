@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/conversation"
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/cell"
 )
 
 var noon = time.Date(2026, 11, 16, 12, 0, 0, 0, time.UTC)

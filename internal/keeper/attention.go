@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/base/fault"
+	"den/internal/session/attention"
 )
 
 // AttentionFrom asks for what waits for a person.

@@ -14,7 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/rpc"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // Client speaks with one keeper. It is for one goroutine at a time.

@@ -20,7 +20,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // Identity is who a workspace is, whatever its path and its callers'

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/keeper"
 	"den/internal/need"
+	"den/internal/session/home"
 )
 
 // machine is a user's environment in a directory of its own.

@@ -3,7 +3,7 @@ package keeper
 import (
 	"time"
 
-	"den/internal/attention"
+	"den/internal/session/attention"
 )
 
 // Version is that of the socket's messages.

@@ -1,6 +1,6 @@
 package podhost_test
 
-import "den/internal/wire"
+import "den/internal/session/wire"
 
 // inputLine is a line with its Enter.
 func inputLine(text string) wire.Input { return wire.Input{Text: &text, Enter: true} }

@@ -17,10 +17,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/hashicorp/yamux"
 )

@@ -11,10 +11,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // How long the files of a session that is over are kept for whoever should fetch

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/base/rpc"
-	"den/internal/home"
+	"den/internal/session/home"
 
 	"github.com/hashicorp/yamux"
 )

@@ -14,12 +14,12 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
 	"den/internal/base/rpc"
-	"den/internal/cell"
-	"den/internal/home"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // impostor returns a session whose host is not den's: it answers every request

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"den/internal/base/fault"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // An Attachment joins a terminal to a session. It goes on over a host that

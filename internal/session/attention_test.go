@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/attention"
+	"den/internal/session/wire"
 )
 
 // needs reads from the files of a session whether it needs a person.

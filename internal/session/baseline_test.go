@@ -10,7 +10,7 @@ import (
 
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // readers are programs that read lines and repeat them: by the kernel's echo,

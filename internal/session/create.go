@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // Defaults of a new session.

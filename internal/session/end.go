@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 const (

@@ -7,9 +7,9 @@ import (
 	"iter"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/screen/eventlog"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 // Follow calls each with the events of the log above after, and with those

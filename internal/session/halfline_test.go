@@ -7,10 +7,10 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/cell"
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 // unmarked are programs that print no marks, and code that makes OOPS there.

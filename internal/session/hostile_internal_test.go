@@ -10,7 +10,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // A cell's record is a file that others may have written: neither its id nor a

@@ -3,7 +3,7 @@ package session
 import (
 	"context"
 
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // Each of these changes the log, and returns the number of its event there: a

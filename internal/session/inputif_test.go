@@ -6,7 +6,7 @@ import (
 
 	"den/internal/base/poll"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // atPrompt waits until the shell waits for a command, and returns where the log

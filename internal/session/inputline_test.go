@@ -6,7 +6,7 @@ import (
 
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // lineKeys is input at an empty line, and whether something stands in the line

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 // shellsWithMarks are the shells that tell where their input begins.

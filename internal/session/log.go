@@ -7,7 +7,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen/eventlog"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // Log streams the log from the host by sequence number and calls each with

@@ -17,7 +17,7 @@ import (
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // said is what a reader of a log was told: its events and what is missing.

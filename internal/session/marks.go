@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 // Marks makes the shell that reads the terminal now print marks: one inside the

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 // TestInnerMarks brings marks into shells inside other programs.

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/cell"
+	"den/internal/session/cell"
 )
 
 // callCell asks the host for something that it answers with a cell, within

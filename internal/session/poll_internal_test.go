@@ -3,8 +3,8 @@ package session
 import (
 	"testing"
 
-	"den/internal/cell"
-	"den/internal/home"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 )
 
 // A session that is killed while its cell is polled: the cell ended first, and

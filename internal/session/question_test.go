@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 const threeQuestions = `for q in one two three; do read -p "$q? " a; echo "got $a"; done`

@@ -9,7 +9,7 @@ import (
 
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // What a session's files answer on its own machine, its host's stream of the

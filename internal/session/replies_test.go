@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/cell"
 	"den/internal/need"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 )
 
 // queries make the terminal reply: its attributes, the cursor, a status, and

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // Run is code for the session's program.

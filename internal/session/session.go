@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // Options say how sessions are reached. The zero value reaches those of this

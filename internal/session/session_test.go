@@ -17,13 +17,13 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/cell"
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // den is the binary whose hosts the tests run.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // script writes a program that is run in the place of a new binary.

@@ -9,7 +9,7 @@ import (
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // A Moment is a point in a session's time. The zero Moment is Now.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // A process that forked twice, cleared its environment and lost its host is

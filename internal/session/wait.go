@@ -8,7 +8,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // Wait waits until all conditions hold for one screen, their time is up, or

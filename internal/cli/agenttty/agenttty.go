@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"den/internal/base/plainjson"
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/spf13/pflag"
 )

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 
 	"github.com/spf13/pflag"
 )

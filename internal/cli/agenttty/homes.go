@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/home"
+	"den/internal/session/home"
 
 	"github.com/spf13/pflag"
 )

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/screen/keys"
 	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
 
 	"github.com/spf13/pflag"
 )

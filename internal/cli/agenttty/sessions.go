@@ -13,8 +13,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	"github.com/spf13/pflag"
 )

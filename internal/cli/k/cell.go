@@ -10,8 +10,8 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/cell"
 	"den/internal/session"
+	"den/internal/session/cell"
 )
 
 // Lines that k prints when it is called wrongly.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"den/internal/base/ident"
-	"den/internal/cell"
-	"den/internal/home"
 	"den/internal/session"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 )
 
 func TestPyRepr(t *testing.T) {

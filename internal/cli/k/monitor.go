@@ -14,9 +14,9 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/cell"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
+	"den/internal/session/cell"
 )
 
 // monitor is one km: it prints a session's events as they come.

@@ -14,10 +14,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/home"
 	"den/internal/screen"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 
 	"golang.org/x/sys/unix"
 )

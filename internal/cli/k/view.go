@@ -7,11 +7,11 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/cell"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/replay"
 	"den/internal/screen/vt"
 	"den/internal/session"
+	"den/internal/session/cell"
 )
 
 // lines turns a session's log into what k shows of it: finished lines, and

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/process/pty"
+	"den/internal/session/home"
 )
 
 // built is where the binaries are, or empty: no test needed them.

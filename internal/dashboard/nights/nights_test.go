@@ -13,12 +13,12 @@ import (
 	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/history"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/registry"
+	"den/internal/session/home"
 )
 
 var dusk = time.Date(2026, 11, 15, 18, 0, 0, 0, time.UTC)

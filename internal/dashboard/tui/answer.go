@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode"
 
-	"den/internal/attention"
+	"den/internal/session/attention"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

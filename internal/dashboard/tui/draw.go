@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"den/internal/attention"
 	"den/internal/dashboard"
+	"den/internal/session/attention"
 
 	tea "charm.land/bubbletea/v2"
 )

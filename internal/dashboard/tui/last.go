@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/dashboard"
-	"den/internal/home"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"

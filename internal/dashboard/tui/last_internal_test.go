@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/dashboard"
-	"den/internal/home"
+	"den/internal/session/attention"
+	"den/internal/session/home"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

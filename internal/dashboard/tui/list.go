@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/attention"
 	"den/internal/dashboard"
+	"den/internal/session/attention"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"den/internal/dashboard"
-	"den/internal/home"
+	"den/internal/session/home"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"den/internal/dashboard"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
+	"den/internal/session/home"
 
 	tea "charm.land/bubbletea/v2"
 )

@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"den/internal/dashboard"
-	"den/internal/home"
+	"den/internal/session/home"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/dashboard"
+	"den/internal/session/cell"
 
 	"charm.land/lipgloss/v2"
 )

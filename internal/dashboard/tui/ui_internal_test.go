@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/cell"
 	"den/internal/dashboard"
-	"den/internal/home"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
+	"den/internal/session/cell"
+	"den/internal/session/home"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/attention"
 	"den/internal/dashboard"
+	"den/internal/session/attention"
 )
 
 // Waiting is something that waits for a person.

@@ -14,7 +14,7 @@ import (
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // joined is what there is of some words.

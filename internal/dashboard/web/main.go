@@ -17,8 +17,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/home"
 	"den/internal/keeper"
+	"den/internal/session/home"
 )
 
 // Version is this build's version, as reported to a keeper.

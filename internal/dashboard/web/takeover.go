@@ -14,7 +14,7 @@ import (
 	"den/internal/keeper"
 	"den/internal/screen/keys"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 const (

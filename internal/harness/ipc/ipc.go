@@ -13,7 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // The types of requests.

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/runner/remote/holder"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

@@ -7,11 +7,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/runner/remote/holder"
+	"den/internal/session/home"
 )
 
 // discardLimit is how long a host that is of no use may take to end.

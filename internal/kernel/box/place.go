@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/terminal"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // startLimit is how long a terminal may take to start.

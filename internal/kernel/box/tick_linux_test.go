@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"den/internal/base/filelock"
-	"den/internal/home"
 	"den/internal/kernel/command"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
+	"den/internal/session/home"
 )
 
 // mind uses all of its tools once and says what they answered.

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // Box is what is known of the container in which the agent lives. It is

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"den/internal/provider/procname"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 func namesOf(p wire.Program) []string { return procname.Names(p.Name, p.Argv) }

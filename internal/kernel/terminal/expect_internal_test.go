@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // program makes a process: "PID PARENT ARGV…"; its command name is its program's.

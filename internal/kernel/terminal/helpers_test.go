@@ -14,10 +14,10 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/kernel/terminal"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // den is the binary whose hosts the tests run.

@@ -7,7 +7,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen/keys"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // strokes is what a call types.

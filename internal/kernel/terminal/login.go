@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
+	"den/internal/session/home"
 )
 
 // Login is the answer of login.

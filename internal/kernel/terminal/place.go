@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // A Place runs the sessions of terminals: on this machine, or in a container.

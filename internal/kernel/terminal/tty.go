@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/screen/eventlog"
 	"den/internal/screen/vt"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // tty is one open terminal.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"den/internal/screen/eventlog"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // A program that waits is ready once the agent can be shown all that it printed

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // TypeArgs are those of type.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // WaitArgs are those of wait.

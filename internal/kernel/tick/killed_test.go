@@ -17,12 +17,12 @@ import (
 	"time"
 
 	"den/internal/base/filelock"
-	"den/internal/home"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/wake"
 	"den/internal/runner"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // The test binary is another process that runs a tick below a root, and kills

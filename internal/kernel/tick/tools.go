@@ -15,12 +15,12 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/toolsocket"
 	"den/internal/runner"
+	"den/internal/session/home"
 )
 
 // tools are the agent's, on a socket while the tick runs.

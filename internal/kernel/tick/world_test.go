@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
@@ -30,6 +29,7 @@ import (
 	"den/internal/runner/local"
 	"den/internal/runner/script"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 var den string // the binary that hosts sessions

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"den/internal/base/poll"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"
+	"den/internal/session/home"
 
 	"github.com/moby/moby/client"
 )

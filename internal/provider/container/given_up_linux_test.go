@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"
+	"den/internal/session/home"
 )
 
 // slowCreate is an engine that has not begun to create a container when its

@@ -6,9 +6,9 @@ import (
 	"fmt"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // Start begins a session in a new container. Whatever goes wrong before the

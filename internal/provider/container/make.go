@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"

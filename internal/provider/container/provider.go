@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
+	"den/internal/session/home"
 )
 
 // Kind is the name of this provider in a workspace file.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
+	"den/internal/session/home"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"

@@ -3,9 +3,9 @@ package container_test
 import (
 	"testing"
 
-	"den/internal/home"
 	"den/internal/provider/container"
 	"den/internal/provider/container/podmantest"
+	"den/internal/session/home"
 
 	"github.com/moby/moby/client"
 )

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

@@ -3,10 +3,10 @@ package kubernetes_test
 import (
 	"testing"
 
-	"den/internal/attention"
-	"den/internal/home"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/attention"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // Whether a program in a pod waits, works or asks is known here, as of one of this

@@ -11,12 +11,12 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/provider"
 	"den/internal/provider/local"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/kubernetes"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 	"den/internal/workspace"
 )
 

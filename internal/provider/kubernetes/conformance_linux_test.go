@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/need"
 	"den/internal/provider"
 	"den/internal/provider/kubernetes"
 	"den/internal/provider/providertest"
+	"den/internal/session/home"
 	"den/internal/workspace"
 )
 

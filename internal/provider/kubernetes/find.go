@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 
 	corev1 "k8s.io/api/core/v1"
 )

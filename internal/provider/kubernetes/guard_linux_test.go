@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/kubernetes"
+	"den/internal/session/home"
 )
 
 // figures are what the fault tests saw, printed when all are over.

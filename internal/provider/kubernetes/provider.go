@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/provider"
 	"den/internal/provider/native"
+	"den/internal/session/home"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"

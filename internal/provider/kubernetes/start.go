@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/podhost"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
 	"den/internal/provider/native"
 	"den/internal/session"
+	"den/internal/session/home"
 
 	corev1 "k8s.io/api/core/v1"
 )

@@ -9,10 +9,10 @@ import (
 	"slices"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // Creator makes a session and starts its host, as home.Home.Create does.

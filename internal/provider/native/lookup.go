@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 )
 
 // find returns the newest session of that name and its record as it is true

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/providertest"
+	"den/internal/session/home"
 )
 
 // patience is how long a test waits for what must come.

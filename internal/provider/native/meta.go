@@ -14,8 +14,8 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 )
 
 // metaVersion is that of meta.json. A newer one is refused.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/children"
 	"den/internal/provider/local"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // The labels of a session's record that this provider goes by.

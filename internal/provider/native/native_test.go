@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/providertest"
+	"den/internal/session/home"
 )
 
 // den is the binary whose hosts the tests run.

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 )
 
 // Observe reads the records of all sessions of this owner. No host is asked:

@@ -4,10 +4,10 @@ import (
 	"context"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/provider/procname"
+	"den/internal/session/home"
 )
 
 // ProcessAlive looks at the processes below the session's host, as they are

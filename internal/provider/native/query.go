@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 )
 
 // IsRunning goes by the record and the host's lock. A name whose last session

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
+	"den/internal/session/home"
 )
 
 // BenchmarkStart starts and stops sessions; only the start is timed.

@@ -8,10 +8,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 // Nudge pastes text and presses Enter: one input to the host, so nothing that

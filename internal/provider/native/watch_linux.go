@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
+	"den/internal/session/home"
 )
 
 // Watch tells of starts, ends and metadata when they change, also for sessions

@@ -14,10 +14,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/native"
 	"den/internal/provider/providertest"
+	"den/internal/session/home"
 )
 
 // A suite that finds nothing proves nothing. So it is run against providers

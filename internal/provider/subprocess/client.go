@@ -8,10 +8,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/home"
 	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/session/home"
 )
 
 // answerLimit bounds how long it may take to answer. Nothing that is asked

@@ -14,12 +14,12 @@ import (
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/session/home"
 )
 
 func (b *bench) record(name string) *shim.Record {

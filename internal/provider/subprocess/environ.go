@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/inherit"
+	"den/internal/session/home"
 )
 
 // environment is a command's whole environment. The mark is what finds its

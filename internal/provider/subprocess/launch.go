@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 
-	"den/internal/home"
 	"den/internal/process/supervise"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/session/home"
 )
 
 // launch starts the shim detached and waits for its answer. After an error

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/home"
 	"den/internal/provider"
 	"den/internal/provider/subprocess"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/session/home"
 )
 
 // TestMain lets the test binary be the shim, as den is: so the tests run what

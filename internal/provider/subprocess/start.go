@@ -10,10 +10,10 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/base/ident"
-	"den/internal/home"
 	"den/internal/process/supervise"
 	"den/internal/provider"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/session/home"
 )
 
 // Start begins a session and returns once its command runs.

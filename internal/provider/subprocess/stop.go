@@ -6,9 +6,9 @@ import (
 	"os"
 
 	"den/internal/base/fault"
-	"den/internal/home"
 	"den/internal/process/supervise"
 	"den/internal/provider/subprocess/shim"
+	"den/internal/session/home"
 )
 
 // Stop ends the session with every process that it started, and returns when

@@ -13,7 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen/keys"
-	"den/internal/wire"
+	"den/internal/session/wire"
 )
 
 // decode reads the arguments of a tool. What it does not know it refuses: a

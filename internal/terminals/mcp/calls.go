@@ -9,8 +9,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/mcpserver"
 	"den/internal/screen/render"
-	"den/internal/terminals"
-	"den/internal/wire"
+	"den/internal/session/terminals"
+	"den/internal/session/wire"
 )
 
 func run(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {

@@ -9,7 +9,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/harness/ipc"
 	"den/internal/mcpserver"
-	"den/internal/terminals"
+	"den/internal/session/terminals"
 )
 
 // channelInstructions are for the model of an agent that has channels.

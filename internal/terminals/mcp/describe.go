@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/cell"
-	"den/internal/terminals"
+	"den/internal/session/cell"
+	"den/internal/session/terminals"
 )
 
 // describeResult is the result of code for a model: its output, and in brackets

@@ -19,10 +19,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/harness/ipc"
-	"den/internal/home"
 	"den/internal/mcpserver"
 	"den/internal/session"
-	"den/internal/terminals"
+	"den/internal/session/home"
+	"den/internal/session/terminals"
 )
 
 // options are what the command line says.

@@ -7,7 +7,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/mcpserver"
 	"den/internal/screen/eventlog"
-	"den/internal/terminals"
+	"den/internal/session/terminals"
 )
 
 const (

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/process/pty"
 	"den/internal/session"
-	"den/internal/terminals"
+	"den/internal/session/home"
+	"den/internal/session/terminals"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

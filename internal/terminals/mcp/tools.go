@@ -2,7 +2,7 @@ package mcp
 
 import (
 	"den/internal/mcpserver"
-	"den/internal/terminals"
+	"den/internal/session/terminals"
 )
 
 // instructions are for the model, beside the tools.

@@ -15,11 +15,11 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/home"
 	"den/internal/runner/acp"
 	"den/internal/sandbox"
 	"den/internal/session"
-	"den/internal/wire"
+	"den/internal/session/home"
+	"den/internal/session/wire"
 )
 
 const (

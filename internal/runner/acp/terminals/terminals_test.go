@@ -10,10 +10,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/home"
 	"den/internal/runner/acp"
 	"den/internal/runner/acp/terminals"
 	"den/internal/session"
+	"den/internal/session/home"
 )
 
 // den is the binary whose hosts the tests run.

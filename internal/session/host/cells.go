@@ -1,0 +1,328 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/base/ident"
+	"den/internal/screen/eventlog"
+	"den/internal/session/cell"
+	"den/internal/session/home"
+	"den/internal/session/wire"
+)
+
+// cells runs code in the session, one cell at a time.
+type cells struct {
+	h       *Host
+	store   cell.Store
+	program cell.Program
+	hook    string         // the path of the program that tells when a cell has ended, or ""
+	work    sync.WaitGroup // the goroutine of the active cell
+	// interrupting is a semaphore of one: interrupts take turns.
+	interrupting chan struct{}
+
+	mu       sync.Mutex // guards the fields below and the records of cells; taken before core.mu
+	active   *running
+	learned  cell.Prompt   // the program's, at the last cell
+	unpruned int           // cells that ended since old ones were forgotten
+	restedAt uint64        // core's activity when a program was last known to rest; 0 never
+	unsaved  []cell.Record // of cells that ended while the disk was full, oldest first
+}
+
+// running is the active cell.
+type running struct {
+	cells *cells
+	id    string
+	turn  *cellTurn
+	state cell.State // drive's
+
+	// guarded by cells.mu
+	life     cellLife
+	awaited  int // callers that wait for it
+	journal  *cell.Journal
+	patience *time.Timer   // or nil: tells when a fired cell is late
+	changed  chan struct{} // closed, and replaced, when the record changes
+	released chan struct{} // set once; room for one token: somebody gives the session back
+}
+
+// run sends code to the program and waits until the cell ends, the program
+// asks a question, or the caller's timeout passes.
+func (cs *cells) run(ctx context.Context, req wire.Run) (cell.Result, error) {
+	if req.Cell != "" {
+		return cs.rejoin(ctx, req)
+	}
+	r, id, err := cs.begin(req)
+	if err != nil {
+		return cell.Result{}, err
+	}
+	if req.Fire {
+		return cell.Result{CellID: id, Status: cell.Fired}, nil
+	}
+	defer r.addAwaited(-1)
+	return r.await(ctx, req.Timeout, !req.KeepWaiting)
+}
+
+// rejoin waits for a cell that was begun before the host replaced its binary.
+func (cs *cells) rejoin(ctx context.Context, req wire.Run) (cell.Result, error) {
+	cs.mu.Lock()
+	r := cs.active
+	cs.mu.Unlock()
+	if r == nil || r.id != req.Cell {
+		rec, err := cs.store.Load(req.Cell)
+		if err == nil {
+			cs.h.noteTaken()
+		}
+		return rec.Result, err
+	}
+	return r.await(ctx, req.Timeout, !req.KeepWaiting)
+}
+
+// begin makes a new cell the active one, before anything is sent.
+func (cs *cells) begin(req wire.Run) (r *running, id string, err error) {
+	if err := cs.h.requireRunning(); err != nil {
+		return nil, "", err
+	}
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.active != nil {
+		id := cs.active.id
+		return nil, "", fault.Hintf(fault.Errorf(fault.Busy, "active cell '%s'", id), "%s", waysOut)
+	}
+	now := time.Now()
+	id = ident.New(now)
+	r = &running{
+		cells: cs, id: id, changed: make(chan struct{}), released: make(chan struct{}, 1), state: cell.Begin(req.Code, cs.learned),
+		turn: &cellTurn{sink: cell.NewSink(cs.store.OutputPath(id)), moved: make(chan struct{}, 1)},
+		life: cellLife{Begun: cs.h.core.clock(), Record: cell.Record{
+			Result: cell.Result{CellID: id, Status: cell.Running}, Code: req.Code, Started: now.UTC(),
+		}},
+	}
+	if !req.Fire {
+		r.awaited = 1 // from the beginning: it may end at once
+	}
+	cs.saveUnsavedLocked()
+	r.journal, err = cs.store.Begin(r.life.Record)
+	switch {
+	case diskFull(err): // the code may be what makes room
+		r.life.Record.AddNotSaved(notSaved("its record", err))
+	case err != nil:
+		return nil, "", errors.Join(err, r.journal.Remove())
+	}
+	r.life.LostEvents = cs.h.core.lostEvents()
+	cs.active = r
+	if req.Fire && req.Timeout > 0 {
+		r.life.LateAt = r.life.Begun + req.Timeout
+	}
+	r.armPatience()
+	code := req.Code
+	if cs.h.manifest().RecordInput == home.RecordNone {
+		code = ""
+	}
+	r.life.Record.StartSeq = cs.event("fired", r.life.Record.Result, code)
+	cs.work.Go(r.drive)
+	return r, id, nil
+}
+
+// waysOut names what can be done about a cell that does not end.
+const waysOut = "'den poll' tells how it goes; 'den answer', 'den type' and 'den keys' reach its program; 'den int' interrupts it; " +
+	"'den release' gives the session back and leaves the program running; 'den kill' ends the session"
+
+// cellEvent is the log's entry about a cell.
+type cellEvent struct {
+	Cell   string  `json:"cell_id"`
+	Status string  `json:"status"`
+	Code   string  `json:"code,omitempty"`
+	By     cell.By `json:"by,omitempty"`
+	Exit   *int    `json:"exit_code,omitempty"`
+	// of a question
+	WaitingFor string `json:"waiting_for,omitempty"`
+	Question   string `json:"question,omitempty"`
+}
+
+// event logs a change of a cell.
+func (cs *cells) event(status string, r cell.Result, code string) uint64 {
+	raw, err := json.Marshal(cellEvent{Cell: r.CellID, Status: status, Code: code, By: r.By, Exit: r.ExitCode, WaitingFor: r.WaitingFor, Question: r.Question})
+	if err != nil {
+		panic(err) // plain values
+	}
+	return cs.h.core.append(eventlog.Cell, raw)
+}
+
+// await returns when the cell is over, the program asks a question, or time is
+// up.
+func (r *running) await(ctx context.Context, limit time.Duration, questions bool) (cell.Result, error) {
+	var deadline <-chan time.Time
+	if limit > 0 {
+		t := time.NewTimer(limit)
+		defer t.Stop()
+		deadline = t.C
+	}
+	r.join()
+	defer r.addAwaited(-1)
+	for {
+		res, changed := r.progress()
+		if res.Final() || questions && res.Asks() {
+			r.cells.h.core.noteTold()
+			return res, nil
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			return r.giveUp(), nil
+		case <-ctx.Done():
+			return res, ctx.Err()
+		case <-r.cells.h.upgrading:
+			res.WaitingFor = cell.ForHost
+			return res, nil
+		}
+	}
+}
+
+// join makes the caller one that waits for the cell. If the cell ended before,
+// as it may while its answer is typed, its end was noted as news: it is none.
+func (r *running) join() {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.awaited++
+	if r.life.Record.Final() {
+		r.cells.h.noteTaken()
+	}
+}
+
+// addAwaited counts the callers that wait for the cell.
+func (r *running) addAwaited(n int) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.awaited += n
+}
+
+func (r *running) progress() (cell.Result, <-chan struct{}) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	res := r.life.Record.Result
+	if !res.Final() {
+		res.DurationMS = (r.cells.h.core.clock() - r.life.Begun).Milliseconds()
+	}
+	return res, r.changed
+}
+
+// giveUp records that the caller's time is up. The cell keeps running, and its
+// end is still detected.
+func (r *running) giveUp() cell.Result {
+	text := r.outputSoFar()
+	r.update(func(rec *cell.Record) {
+		r.life.Late, rec.Output = true, text
+		if !r.life.Sent {
+			rec.WaitingFor = cell.ForProgram
+		}
+	})
+	res, _ := r.progress()
+	if !res.Final() {
+		res.Status = cell.TimedOut
+	}
+	return res
+}
+
+// armPatience starts the timeout of a fired cell. Nobody waits for the cell;
+// when the time is up it is marked as late.
+func (r *running) armPatience() {
+	if r.life.LateAt == 0 || r.life.Late || r.patience != nil {
+		return
+	}
+	r.patience = time.AfterFunc(r.life.LateAt-r.cells.h.core.clock(), func() { r.giveUp() })
+}
+
+// update changes the record, saves it, and wakes those who wait for the cell.
+func (r *running) update(change func(*cell.Record)) {
+	cs := r.cells
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	record := &r.life.Record
+	if record.Final() {
+		return
+	}
+	change(record)
+	kept := *record
+	if r.life.Late && !kept.Final() {
+		kept.Status = cell.TimedOut
+	}
+	if err := r.saveLocked(kept); err != nil {
+		log.Print(err)
+		record.AddNotSaved(notSaved("its record", err)) // the caller still gets its answer
+	}
+	r.noteCellLocked()
+	if record.Final() {
+		if err := r.journal.Close(); err != nil {
+			log.Printf("keep cell '%s': %v", r.id, err)
+		}
+		// After the record, so that who hears of the end finds the result.
+		cs.event(string(kept.Status), kept.Result, "")
+		cs.active = nil
+	}
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// finish ends the cell with the given result. problem is what prevented it
+// from continuing, or "".
+func (r *running) finish(end cell.Result, problem string) {
+	c := r.cells.h.core
+	if r.patience != nil {
+		r.patience.Stop()
+	}
+	c.mu.Lock()
+	c.cell = nil
+	c.mu.Unlock()
+	if r.turn.hook != nil {
+		r.turn.hook.close()
+	}
+	if err := r.turn.sink.Close(&end); err != nil {
+		log.Printf("keep a cell's output: %v", err)
+		end.AddNotSaved(notSaved("its whole output", err))
+	}
+	if lost := c.lostEvents() - r.life.LostEvents; lost > 0 {
+		end.AddNotSaved(c.describeLost(lost))
+	}
+	end.CellID = r.id
+	end.DurationMS = (c.clock() - r.life.Begun).Milliseconds()
+	switch {
+	case end.By == cell.ByInt:
+		end.Output = "interrupted"
+	case problem != "":
+		end.Output = strings.TrimPrefix(end.Output+"\n"+problem, "\n")
+	}
+	seq := c.position().Seq
+	r.update(func(rec *cell.Record) { rec.Result, rec.EndSeq = end, seq })
+	r.cells.prune(end.OutputFile != "")
+}
+
+// Limits on the cells that are kept for one session. Listing the directory is
+// expensive, so it happens once in pruneEvery cells and after a large output.
+const (
+	keptCells  = 1000
+	keptOutput = 256 << 20
+	pruneEvery = 100
+)
+
+// prune forgets old cells.
+func (cs *cells) prune(now bool) {
+	cs.mu.Lock()
+	cs.unpruned++
+	now = now || cs.unpruned >= pruneEvery
+	if now {
+		cs.unpruned = 0
+	}
+	cs.mu.Unlock()
+	if !now {
+		return
+	}
+	if err := cs.store.Prune(keptCells, keptOutput); err != nil {
+		log.Printf("forget old cells: %v", err)
+	}
+}

@@ -1,0 +1,88 @@
+package host
+
+import (
+	"time"
+
+	"den/internal/session/cell"
+)
+
+// drive runs a cell until it is over: it observes the program, decides
+// (cell.Decide), and acts.
+func (r *running) drive() {
+	h := r.cells.h
+	check := h.newReadyCheck()
+	pause := time.NewTimer(lastProbePause)
+	defer pause.Stop()
+	r.turn.poke() // the first look is now
+	probed := h.core.clock() - time.Second
+	var short time.Duration // how long to nap before the next look
+	for {
+		if short > 0 {
+			nap(short)
+			short = 0
+			r.turn.poke()
+		}
+		var hookEnded, exited bool
+		select {
+		case <-r.turn.moved:
+		case <-pause.C:
+		case <-r.hookEnded():
+			hookEnded = true
+		case <-h.ending:
+			exited = true
+		case <-r.released:
+			r.endReleased()
+			return
+		case <-h.stopCells: // the host replaces its binary, and takes the cell along
+			if r.turn.hook != nil {
+				r.turn.hook.close()
+			}
+			return
+		}
+		o, activity := r.observe()
+		if !o.Half.Empty() && (!o.Sent || len(r.state.Lines) > 0) {
+			h.lookAtHalf(&o.Half)
+		}
+		switch wait := cell.ProbeAfter(r.cells.program, o, r.state, h.core.clock()-probed); {
+		case hookEnded:
+			o.HookEnded = true
+		case exited:
+			o.Exited, o.ExitCode = true, h.exit().Code
+		case o.Ready: // as it was left
+		case wait == 0:
+			r.probe(&o, check, activity)
+			probed = h.core.clock()
+			r.restHook(o, activity)
+		case !o.Told():
+			short = pauseFor(pause, wait)
+			continue
+		}
+		if a, next := cell.Decide(r.cells.program, o, r.state); r.act(a, next, o, activity) {
+			return
+		}
+		short = pauseFor(pause, check.backoff())
+	}
+}
+
+// precise is the resolution of Go's timers on Linux: in an idle process they
+// wait for whole milliseconds.
+const precise = time.Millisecond
+
+// pauseFor sets the timer for d. A pause too short for a timer is returned
+// instead, for the caller to sleep.
+func pauseFor(t *time.Timer, d time.Duration) (short time.Duration) {
+	if d < precise {
+		return d
+	}
+	t.Reset(d)
+	return 0
+}
+
+// hookEnded returns a channel that is closed when the hook ends. It is nil if
+// there is no hook.
+func (r *running) hookEnded() <-chan struct{} {
+	if r.turn.hook == nil {
+		return nil
+	}
+	return r.turn.hook.ended
+}

@@ -1,0 +1,133 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/session/cell"
+	"den/internal/session/wire"
+)
+
+// A program has intPatience to react to Ctrl-C, and is interrupted up to
+// intPresses times. A cell that is about to end gets intGrace to do so, and a
+// program without a cell gets intRest to become idle: otherwise Ctrl-C could
+// hit the next command, and some programs then defer it until the next line is
+// typed (Python, if the signal arrives while its line editor is busy).
+const (
+	intPatience = time.Second
+	intPresses  = 3
+	intGrace    = 20 * time.Millisecond
+	intRest     = 200 * time.Millisecond
+)
+
+// interrupt presses Ctrl-C and waits for the cell to end. Code that was not
+// sent yet will not be. Interrupts of one session take turns.
+func (cs *cells) interrupt(ctx context.Context) (cell.Result, error) {
+	r := cs.current()
+	select {
+	case cs.interrupting <- struct{}{}:
+		defer func() { <-cs.interrupting }()
+	case <-ctx.Done():
+		return cell.Result{}, ctx.Err()
+	}
+	if r == nil {
+		cs.awaitRest(ctx, intRest)
+		_, err := cs.press(nil)
+		return cell.Result{}, err
+	}
+	if res := r.within(ctx, intGrace, cell.Result.Final); res.Final() {
+		return res, nil
+	}
+	return cs.interruptCell(ctx, r)
+}
+
+func (cs *cells) current() *running {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.active
+}
+
+func (cs *cells) interruptCell(ctx context.Context, r *running) (cell.Result, error) {
+	sent := r.markPressed()
+	var res cell.Result
+	for range intPresses { // one may be lost while a shell forks
+		if sent {
+			if over, err := cs.press(r); err != nil || over {
+				if over {
+					res, _ = r.progress()
+				}
+				return res, err
+			}
+		}
+		var err error
+		if res, err = r.await(ctx, intPatience, false); err != nil || res.Final() {
+			return res, err
+		}
+	}
+	cs.mu.Lock()
+	r.life.Pressed, r.life.Interrupted = false, false // it goes on, and may end by itself
+	cs.mu.Unlock()
+	return res, fault.Hintf(fault.Errorf(fault.Busy, "cell '%s' does not react to Ctrl-C", res.CellID), "'den signal' sends others; %s", waysOut)
+}
+
+// markPressed records that the cell was interrupted. It reports whether its
+// code was sent.
+func (r *running) markPressed() (sent bool) {
+	r.cells.mu.Lock()
+	defer r.cells.mu.Unlock()
+	r.life.Pressed = true
+	r.turn.poke()
+	return r.life.Sent
+}
+
+// press sends Ctrl-C to the program. It does nothing and reports over if r is
+// no longer the active cell.
+func (cs *cells) press(r *running) (over bool, err error) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.active != r {
+		return true, nil
+	}
+	if _, err := cs.h.typeIn(wire.Input{Keys: []string{"C-c"}}, typist{foreign: true}); err != nil {
+		return false, err
+	}
+	if r != nil {
+		r.life.Interrupted = true
+		r.turn.poke()
+	}
+	return false, nil
+}
+
+// within returns the cell's state when it is as wanted, or after d.
+func (r *running) within(ctx context.Context, d time.Duration, wanted func(cell.Result) bool) cell.Result {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	for {
+		res, changed := r.progress()
+		if wanted(res) {
+			return res
+		}
+		select {
+		case <-changed:
+		case <-t.C:
+			return res
+		case <-ctx.Done():
+			return res
+		}
+	}
+}
+
+// awaitRest waits until the program is idle, at most d.
+func (cs *cells) awaitRest(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	check := cs.h.newReadyCheck()
+	for !check.seen(cs.h.core.lastActivity()) {
+		select {
+		case <-time.After(check.backoff()):
+		case <-ctx.Done():
+			return
+		}
+	}
+}

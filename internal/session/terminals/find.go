@@ -1,0 +1,106 @@
+package terminals
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"den/internal/base/fault"
+	"den/internal/session"
+	"den/internal/session/home"
+)
+
+// toLook finds a terminal that the client may look at: any.
+func (c *Client) toLook(ref string) (*terminal, error) {
+	t, _, err := c.find(ref)
+	return t, err
+}
+
+// toUse finds a terminal that the client may use: its own, a kept one, or any
+// where that is allowed.
+func (c *Client) toUse(ref string) (*terminal, error) {
+	t, mine, err := c.find(ref)
+	if err != nil || mine || t.kept || c.o.UseOthers {
+		return t, err
+	}
+	if m, err := t.s.Dir.Inspect(); err == nil && m.Status.Final() {
+		return nil, fault.Hintf(fault.Errorf(fault.NotRunning, "terminal '%s' is %s", t.name, m.Ending()), "%s", usual[fault.NotRunning])
+	}
+	return nil, fault.Hintf(fault.Errorf(fault.Denied, "terminal '%s' is not yours", t.name),
+		"look at it with snapshot, history or screenshot; open one of your own; 'den mcp --use-others' would let you use it")
+}
+
+// toRun is toUse, but without a name it is the client's own shell, which is
+// opened if it is not there.
+func (c *Client) toRun(ctx context.Context, ref string) (*terminal, error) {
+	if ref != "" {
+		return c.toUse(ref)
+	}
+	select {
+	case c.openingShell <- struct{}{}:
+		defer func() { <-c.openingShell }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if t := c.ownShell(); t != nil && isUsable(t) {
+		return t, nil
+	}
+	t, _, err := c.open(ctx, Open{}, true)
+	return t, err
+}
+
+// isUsable reports whether a terminal's program takes input, or will soon.
+func isUsable(t *terminal) bool {
+	m, err := t.s.Dir.Inspect()
+	return err == nil && (m.Status.Commandable() || m.Status == home.Starting)
+}
+
+func (c *Client) ownShell() *terminal {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.own[c.shell]
+}
+
+// find returns a terminal by its name or id, and whether it is the client's.
+func (c *Client) find(ref string) (t *terminal, mine bool, err error) {
+	if ref == "" {
+		t, err := c.implied()
+		return t, true, err
+	}
+	d, err := c.o.Home.Find(ref)
+	if err != nil {
+		return nil, false, advise(err, hints{fault.NotFound: "list shows the terminals"})
+	}
+	c.mu.Lock()
+	t, mine = c.own[d.ID]
+	c.mu.Unlock()
+	if mine {
+		return t, true, nil
+	}
+	m, err := d.Inspect()
+	if err != nil {
+		return nil, false, err
+	}
+	return &terminal{s: session.In(d, c.o.Session), name: m.Name, kept: m.Labels[KeptLabel] != ""}, false, nil
+}
+
+// implied is the terminal of a call that names none: the client's own shell,
+// or its only terminal.
+func (c *Client) implied() (*terminal, error) {
+	if t := c.ownShell(); t != nil {
+		return t, nil
+	}
+	all := c.owned()
+	switch len(all) {
+	case 0:
+		return nil, fault.Hintf(fault.Errorf(fault.NotFound, "you have no terminal yet"), "run opens your shell, open opens another; list shows those of others")
+	case 1:
+		return all[0], nil
+	}
+	var names []string
+	for _, t := range all {
+		names = append(names, t.name)
+	}
+	slices.Sort(names)
+	return nil, fault.Errorf(fault.Usage, "which session? Yours are %s", strings.Join(names, ", "))
+}
