@@ -123,7 +123,7 @@ image: build ## den's image as bin/den-image.tar, for clusters: it has the keepe
 test-kubernetes: build ## agents in pods of a real one-node cluster, which is built (once), started and removed; needs root
 	cd deploy/charttest && $(GO) test -count 1 ./...
 	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) sh -c '\
-		$(GO) test -race -count 1 -parallel 16 -timeout 60m -v ./internal/provider/kubernetes/ && \
+		$(GO) test -race -count 1 -parallel 16 -timeout 60m -v ./internal/place/provider/kubernetes/ && \
 		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/dend/'
 
 .PHONY: bench-kubernetes

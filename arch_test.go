@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"internal/base/fault":        {"internal/base/plainjson"},
 	"internal/base/ident":        {"internal/base/fault"},
 	"internal/base/atomicfile":   {},
-	"internal/sandbox":           {"internal/base/fault", "internal/base/atomicfile", "internal/process/git"},
+	"internal/place/sandbox":     {"internal/base/fault", "internal/base/atomicfile", "internal/process/git"},
 	"internal/base/filelock":     {},
 	"internal/session/attention": {},
 	"internal/base/journal":      {"internal/base/fault", "internal/base/atomicfile"},
@@ -67,38 +67,38 @@ var allowed = map[string][]string{
 		"internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/render", "internal/screen/render/redact",
 	},
 
-	"internal/provider":          {"internal/base/fault"},
-	"internal/provider/children": {},
-	"internal/provider/inherit":  {},
-	"internal/provider/procname": {"internal/base/fault"},
-	"internal/provider/workdir":  {"internal/base/fault"},
-	"internal/provider/local":    {"internal/base/fault", "internal/provider"},
-	"internal/provider/onpty":    {"internal/process/pty", "internal/provider"},
-	"internal/provider/native": {
+	"internal/place/provider":          {"internal/base/fault"},
+	"internal/place/provider/children": {},
+	"internal/place/provider/inherit":  {},
+	"internal/place/provider/procname": {"internal/base/fault"},
+	"internal/place/provider/workdir":  {"internal/base/fault"},
+	"internal/place/provider/local":    {"internal/base/fault", "internal/place/provider"},
+	"internal/place/provider/onpty":    {"internal/process/pty", "internal/place/provider"},
+	"internal/place/provider/native": {
 		"internal/base/fault", "internal/base/rpc", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty",
-		"internal/session/wire", "internal/session/home", "internal/session", "internal/provider",
-		"internal/provider/children", "internal/process/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty",
+		"internal/session/wire", "internal/session/home", "internal/session", "internal/place/provider",
+		"internal/place/provider/children", "internal/process/supervise", "internal/place/provider/inherit", "internal/place/provider/procname", "internal/place/provider/workdir", "internal/place/provider/local", "internal/place/provider/onpty",
 	},
-	"internal/provider/subprocess": {
+	"internal/place/provider/subprocess": {
 		"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
-		"internal/provider", "internal/provider/subprocess/shim",
-		"internal/provider/children", "internal/process/supervise", "internal/provider/inherit", "internal/provider/workdir", "internal/provider/local",
+		"internal/place/provider", "internal/place/provider/subprocess/shim",
+		"internal/place/provider/children", "internal/process/supervise", "internal/place/provider/inherit", "internal/place/provider/workdir", "internal/place/provider/local",
 	},
-	"internal/provider/subprocess/shim": {
+	"internal/place/provider/subprocess/shim": {
 		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
-		"internal/provider/procname", "internal/process/supervise",
+		"internal/place/provider/procname", "internal/process/supervise",
 	},
-	"internal/provider/providertest":        {"internal/base/fault", "internal/base/poll", "internal/provider"},
+	"internal/provider/providertest":        {"internal/base/fault", "internal/base/poll", "internal/place/provider"},
 	"internal/provider/providertest/helper": {},
 
-	"internal/process/git": {"internal/base/fault", "internal/base/atomicfile", "internal/process/supervise"},
-	"internal/workspace":   {"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/decisive"},
-	"internal/worktree":    {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/git"},
-	"internal/base/poll":   {},
+	"internal/process/git":     {"internal/base/fault", "internal/base/atomicfile", "internal/process/supervise"},
+	"internal/place/workspace": {"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/place/decisive"},
+	"internal/place/worktree":  {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/git"},
+	"internal/base/poll":       {},
 
 	"internal/conversation":          {},
 	"internal/conversation/outbox":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/conversation"},
-	"internal/conversation/screen":   {"internal/base/fault", "internal/base/poll", "internal/provider", "internal/conversation", "internal/conversation/outbox"},
+	"internal/conversation/screen":   {"internal/base/fault", "internal/base/poll", "internal/place/provider", "internal/conversation", "internal/conversation/outbox"},
 	"internal/conversation/watch":    {"internal/base/fault", "internal/conversation"},
 	"internal/conversation/claude":   {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
 	"internal/conversation/copilot":  {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
@@ -112,12 +112,12 @@ var allowed = map[string][]string{
 	},
 
 	"internal/agent": {
-		"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/provider", "internal/workspace",
+		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/place/provider", "internal/place/workspace",
 		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
 	},
 
-	"internal/decisive":               {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/permission":             {"internal/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/permission/commandline"},
+	"internal/place/decisive":         {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/permission":             {"internal/place/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/permission/commandline"},
 	"internal/permission/commandline": {},
 	"internal/permission/jail":        {"internal/need"}, // for tests
 	"internal/permission/jail/lines":  {},                // for tests
@@ -127,8 +127,8 @@ var allowed = map[string][]string{
 	"internal/runner":                 {"internal/base/fault", "internal/base/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
 	"internal/runner/script":          {"internal/base/fault", "internal/runner"},
 	"internal/runner/stdio":           {"internal/runner"},
-	"internal/runner/local":           {"internal/sandbox", "internal/base/fault", "internal/process/supervise", "internal/runner"},
-	"internal/runner/remote":          {"internal/base/fault", "internal/process/supervise", "internal/provider", "internal/runner", "internal/runner/remote/holder"},
+	"internal/runner/local":           {"internal/place/sandbox", "internal/base/fault", "internal/process/supervise", "internal/runner"},
+	"internal/runner/remote":          {"internal/base/fault", "internal/process/supervise", "internal/place/provider", "internal/runner", "internal/runner/remote/holder"},
 	"internal/runner/remote/holder":   {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
 	"internal/runner/turn":            {"internal/permission", "internal/runner"},
 	"internal/runner/claude":          {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
@@ -137,14 +137,14 @@ var allowed = map[string][]string{
 	"internal/runner/acp":             {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/copilot":         {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
 	"internal/runner/acp/terminals": {
-		"internal/sandbox", "internal/base/fault", "internal/base/ident", "internal/session/home", "internal/session/wire", "internal/session", "internal/runner/acp",
+		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/session/home", "internal/session/wire", "internal/session", "internal/runner/acp",
 	},
 	"internal/toolhook":         {},
 	"internal/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
 	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/session/home", "internal/base/rpc"},
 	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
 	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":          {"internal/sandbox", "internal/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/harness":          {"internal/place/sandbox", "internal/place/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/base/fault"},
 	"internal/kernel/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/plan"},
@@ -161,11 +161,11 @@ var allowed = map[string][]string{
 	},
 	"internal/kernel/terminal": {
 		"internal/base/fault", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home",
-		"internal/session", "internal/process/pty", "internal/provider/procname",
+		"internal/session", "internal/process/pty", "internal/place/provider/procname",
 	},
 
 	"internal/kernel/box": {
-		"internal/base/fault", "internal/session/home", "internal/session", "internal/process/supervise", "internal/workspace", "internal/provider", "internal/provider/container",
+		"internal/base/fault", "internal/session/home", "internal/session", "internal/process/supervise", "internal/place/workspace", "internal/place/provider", "internal/place/provider/container",
 		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
@@ -184,42 +184,42 @@ var allowed = map[string][]string{
 	"internal/kernel/rotate":     {"internal/base/atomicfile"},
 	"internal/kernel/gitpush":    {"internal/base/fault", "internal/process/git"},
 
-	"internal/keeper":     {"internal/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
-	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/provider", "internal/keeper"},
+	"internal/keeper":     {"internal/place/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
+	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/place/provider", "internal/keeper"},
 
-	"internal/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/screen/keys", "internal/screen/vt", "internal/provider",
-		"internal/process/supervise", "internal/provider/inherit", "internal/provider/procname", "internal/provider/workdir", "internal/provider/local", "internal/provider/onpty", "internal/provider/tmux/idle",
+	"internal/place/provider/tmux": {
+		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/screen/keys", "internal/screen/vt", "internal/place/provider",
+		"internal/process/supervise", "internal/place/provider/inherit", "internal/place/provider/procname", "internal/place/provider/workdir", "internal/place/provider/local", "internal/place/provider/onpty", "internal/place/provider/tmux/idle",
 	},
-	"internal/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
+	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
 
-	"internal/lease":           {"internal/base/fault"},
+	"internal/place/lease":     {"internal/base/fault"},
 	"internal/lease/leasetest": {}, // for tests
-	"internal/podhost": {
+	"internal/place/podhost": {
 		"internal/base/fault", "internal/process/pty", "internal/base/rpc", "internal/process/supervise", "internal/session/home", "internal/session",
-		"internal/provider", "internal/provider/local", "internal/provider/procname",
+		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
 	},
-	"internal/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc", "internal/screen/eventlog", "internal/session/home", "internal/session", "internal/podhost", "internal/workspace",
-		"internal/provider", "internal/provider/native", "internal/provider/local", "internal/provider/inherit",
+	"internal/place/provider/kubernetes": {
+		"internal/base/fault", "internal/base/rpc", "internal/screen/eventlog", "internal/session/home", "internal/session", "internal/place/podhost", "internal/place/workspace",
+		"internal/place/provider", "internal/place/provider/native", "internal/place/provider/local", "internal/place/provider/inherit",
 	},
-	"internal/provider/container": {
-		"internal/base/fault", "internal/base/ident", "internal/provider", "internal/provider/native", "internal/session/home", "internal/session", "internal/workspace",
+	"internal/place/provider/container": {
+		"internal/base/fault", "internal/base/ident", "internal/place/provider", "internal/place/provider/native", "internal/session/home", "internal/session", "internal/place/workspace",
 	},
 	"internal/provider/container/podmantest": {"internal/dentest", "internal/need"}, // for tests
-	"internal/provider/boxed":                {"internal/base/fault", "internal/provider", "internal/provider/native"},
-	"internal/provider/factory": {
-		"internal/base/fault", "internal/session/home", "internal/workspace", "internal/provider",
-		"internal/provider/native", "internal/provider/tmux", "internal/provider/subprocess", "internal/provider/container", "internal/provider/kubernetes",
+	"internal/place/provider/boxed":          {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
+	"internal/place/provider/factory": {
+		"internal/base/fault", "internal/session/home", "internal/place/workspace", "internal/place/provider",
+		"internal/place/provider/native", "internal/place/provider/tmux", "internal/place/provider/subprocess", "internal/place/provider/container", "internal/place/provider/kubernetes",
 	},
 
 	"internal/dend": {
-		"internal/decisive", "internal/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
-		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/workspace", "internal/agent", "internal/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
-		"internal/provider/factory", "internal/provider/native", "internal/provider/container", "internal/provider/kubernetes", "internal/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
+		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
+		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
+		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/lease", "internal/podhost", "internal/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/worktree", "internal/toolhook", "internal/toolhook/vendors",
+		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/place/worktree", "internal/toolhook", "internal/toolhook/vendors",
 	},
 
 	"internal/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
@@ -247,11 +247,11 @@ var allowed = map[string][]string{
 		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/decisive", "internal/session/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/podhost", "internal/sandbox",
+		"internal/place/decisive", "internal/session/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/place/podhost", "internal/place/sandbox",
 		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/process/pty",
 		"internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session", "internal/session/cell", "internal/session/host", "internal/screen/replay",
 		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
-		"internal/provider/subprocess/shim", "internal/keeper", "internal/workspace", "internal/process/git", "internal/worktree", "internal/agent", "internal/conversation",
+		"internal/place/provider/subprocess/shim", "internal/keeper", "internal/place/workspace", "internal/process/git", "internal/place/worktree", "internal/agent", "internal/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
 		"internal/kernel/history", "internal/kernel/transcript", "internal/toolhook",
 	},
@@ -274,25 +274,25 @@ var allowed = map[string][]string{
 
 // outside maps a module that is not ours to the only packages that may use it.
 var outside = map[string][]string{
-	"github.com/BurntSushi/toml":          {"internal/workspace", "internal/conversation/screen"},
-	"github.com/goccy/go-yaml":            {"internal/workspace"},
+	"github.com/BurntSushi/toml":          {"internal/place/workspace", "internal/conversation/screen"},
+	"github.com/goccy/go-yaml":            {"internal/place/workspace"},
 	"github.com/coder/acp-go-sdk":         {"internal/runner/acp"},
 	"github.com/coder/websocket":          {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
-	"github.com/containerd/errdefs":       {"internal/provider/container"},
-	"github.com/moby/moby":                {"internal/provider/container", "internal/provider/container/podmantest"},
-	"github.com/hashicorp/yamux":          {"internal/podhost", "internal/provider/kubernetes"},
-	"k8s.io/api":                          {"internal/lease", "internal/lease/leasetest", "internal/provider/kubernetes"},
-	"k8s.io/apimachinery":                 {"internal/lease", "internal/lease/leasetest", "internal/provider/kubernetes"},
-	"k8s.io/client-go":                    {"internal/lease", "internal/provider/kubernetes"},
-	"k8s.io/klog":                         {"internal/provider/kubernetes"},
-	"k8s.io/streaming":                    {"internal/provider/kubernetes"},
+	"github.com/containerd/errdefs":       {"internal/place/provider/container"},
+	"github.com/moby/moby":                {"internal/place/provider/container", "internal/provider/container/podmantest"},
+	"github.com/hashicorp/yamux":          {"internal/place/podhost", "internal/place/provider/kubernetes"},
+	"k8s.io/api":                          {"internal/place/lease", "internal/lease/leasetest", "internal/place/provider/kubernetes"},
+	"k8s.io/apimachinery":                 {"internal/place/lease", "internal/lease/leasetest", "internal/place/provider/kubernetes"},
+	"k8s.io/client-go":                    {"internal/place/lease", "internal/place/provider/kubernetes"},
+	"k8s.io/klog":                         {"internal/place/provider/kubernetes"},
+	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/kernel/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/cli"},
 	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
-	"github.com/landlock-lsm/go-landlock": {"internal/sandbox"},
-	"golang.org/x/sys":                    {"internal/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/provider/subprocess", "internal/provider/subprocess/shim", "internal/provider/tmux/idle", "internal/runner/local"},
+	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
+	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/runner/local"},
 	"golang.org/x/term":                   {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},

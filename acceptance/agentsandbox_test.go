@@ -8,7 +8,7 @@ import (
 
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 )
 
 // Real coding agents that ask nobody, in a sandbox: they work in their

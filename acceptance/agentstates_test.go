@@ -17,8 +17,8 @@ import (
 	"den/internal/conversation/sources"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
-	"den/internal/provider"
-	"den/internal/provider/native"
+	"den/internal/place/provider"
+	"den/internal/place/provider/native"
 )
 
 // A stateAgent is a coding agent whose state has a source of its own, and what

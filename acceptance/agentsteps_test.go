@@ -15,9 +15,9 @@ import (
 	"den/internal/conversation/screen"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
-	"den/internal/provider/native"
+	"den/internal/place/provider/native"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // The start of a real agent, step by step, with all that it asks before it

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/decisive"
 	"den/internal/harness"
 	"den/internal/keeper"
 	"den/internal/permission"
+	"den/internal/place/decisive"
 
 	"golang.org/x/sys/unix"
 )

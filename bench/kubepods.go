@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/podhost"
+	"den/internal/place/podhost"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 )
 
 // sandboxes measures what a sandbox adds to the start of a program, and to that

@@ -13,8 +13,8 @@ import (
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/provider"
-	"den/internal/sandbox"
+	"den/internal/place/provider"
+	"den/internal/place/sandbox"
 )
 
 // Keys of what is kept beside a session.

@@ -10,8 +10,8 @@ import (
 	"den/internal/agent"
 	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // recording is a source that keeps a record of the conversation.

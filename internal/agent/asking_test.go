@@ -14,7 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // changing is a source whose state a test sets.

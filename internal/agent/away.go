@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // away is the provider, if its sessions run on other machines: then files are

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"den/internal/agent"
-	"den/internal/provider"
-	"den/internal/provider/local"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/provider/local"
+	"den/internal/place/workspace"
 )
 
 // awayFake is a place on another machine: its working directory is a directory

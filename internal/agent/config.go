@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/conversation/screen"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // SessionConfig is what an agent's session is made of.

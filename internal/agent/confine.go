@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/poll"
 	"den/internal/conversation"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 )
 
 // sandbox makes the agent's sandbox.

@@ -16,9 +16,9 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/need"
-	"den/internal/provider"
-	"den/internal/provider/native"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/provider/native"
+	"den/internal/place/workspace"
 )
 
 // askingProgram draws a composer, and a dialog over it at a signal or, with

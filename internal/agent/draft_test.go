@@ -13,7 +13,7 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/need"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // A nudge waits while something stands in the line, whichever keys brought it

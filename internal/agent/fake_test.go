@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // fake is a provider in memory whose sessions are functions of what is typed.

@@ -8,7 +8,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 func TestFingerprintTellsWhatChanged(t *testing.T) {

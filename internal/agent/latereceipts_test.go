@@ -11,8 +11,8 @@ import (
 	"den/internal/agent"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // following runs what a keeper runs for an agent.

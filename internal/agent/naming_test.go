@@ -8,7 +8,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 func names(t *testing.T, template string) *agent.Names {

@@ -17,8 +17,8 @@ import (
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // composing makes a fake with a composer, as coding agents draw it.

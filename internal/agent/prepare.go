@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // PrepareLimit bounds how long the place of a session may take to be made

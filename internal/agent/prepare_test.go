@@ -9,7 +9,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // slowPlace is a provider that must be made ready first.

@@ -9,7 +9,7 @@ import (
 	"den/internal/agent"
 	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // A program that changes its prompt takes messages all the same, and what

@@ -16,11 +16,11 @@ import (
 	"den/internal/conversation"
 	"den/internal/dentest"
 	"den/internal/need"
-	"den/internal/provider"
-	"den/internal/provider/native"
-	"den/internal/provider/tmux"
+	"den/internal/place/provider"
+	"den/internal/place/provider/native"
+	"den/internal/place/provider/tmux"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // den is the binary whose hosts the tests run.

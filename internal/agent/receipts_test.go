@@ -14,8 +14,8 @@ import (
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // realIn is real with a queue of its own choosing and quick waits, except for

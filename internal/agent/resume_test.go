@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"den/internal/agent"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // A start that was cut off is gone on with where it was, or begun anew where

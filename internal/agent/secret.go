@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 const (

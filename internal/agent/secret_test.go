@@ -8,7 +8,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 func values(v map[string]string) workspace.Environment { return workspace.Environment{Values: v} }

@@ -14,7 +14,7 @@ import (
 	"den/internal/base/ident"
 	"den/internal/conversation"
 	"den/internal/conversation/screen"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // A step's function returns what it has to say, and how it went; with an

@@ -16,8 +16,8 @@ import (
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/screen"
 	"den/internal/need"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // quick is for tests whose programs answer at once.

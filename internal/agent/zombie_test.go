@@ -9,8 +9,8 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // A session that stands while the agent's process is gone is not the agent:

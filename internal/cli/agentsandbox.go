@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 
 	"github.com/spf13/cobra"
 )

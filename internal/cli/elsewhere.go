@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
-	"den/internal/podhost"
+	"den/internal/place/podhost"
 
 	"github.com/spf13/pflag"
 )

@@ -14,10 +14,10 @@ import (
 	"den/internal/agent"
 	"den/internal/conversation"
 	"den/internal/keeper"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
+	"den/internal/place/workspace"
+	"den/internal/place/worktree"
 	"den/internal/screen/render/redact"
-	"den/internal/workspace"
-	"den/internal/worktree"
 
 	"github.com/spf13/cobra"
 )

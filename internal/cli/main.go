@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/podhost"
+	"den/internal/place/podhost"
+	"den/internal/place/sandbox"
 	"den/internal/runner/remote/holder"
-	"den/internal/sandbox"
 	"den/internal/session/home"
 	"den/internal/session/host"
 	"den/internal/toolhook"

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"den/internal/base/fault"
-	"den/internal/provider/subprocess/shim"
+	"den/internal/place/provider/subprocess/shim"
 )
 
 // shimMain runs the process behind an agent's session without a terminal. Only

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 
 	"golang.org/x/term"
 )

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"den/internal/base/atomicfile"
-	"den/internal/decisive"
-	"den/internal/workspace"
+	"den/internal/place/decisive"
+	"den/internal/place/workspace"
 )
 
 // Bounds of what is shown of a workspace. What is left out is said.

@@ -16,9 +16,9 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
+	"den/internal/place/workspace"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
-	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
 )

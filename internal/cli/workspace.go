@@ -15,9 +15,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
+	"den/internal/place/workspace"
 	"den/internal/session/attention"
-	"den/internal/workspace"
 
 	"github.com/spf13/cobra"
 )

@@ -12,7 +12,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // place is where the tests' agents run. It outlives controllers, counts how

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // Subject is one agent as the controller handles it. The controller calls one

@@ -18,9 +18,9 @@ import (
 	"den/internal/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/permission"
+	"den/internal/place/provider"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
-	"den/internal/provider"
 )
 
 // harnessLimit bounds a question to one harness.

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/lease"
-	"den/internal/podhost"
+	"den/internal/place/lease"
+	"den/internal/place/podhost"
+	"den/internal/place/provider/kubernetes"
+	"den/internal/place/workspace"
 	"den/internal/process/pty"
-	"den/internal/provider/kubernetes"
 	"den/internal/screen"
-	"den/internal/workspace"
 
 	"golang.org/x/term"
 )

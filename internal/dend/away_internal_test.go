@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/lease"
 	"den/internal/lease/leasetest"
-	"den/internal/provider/kubernetes"
-	"den/internal/workspace"
+	"den/internal/place/lease"
+	"den/internal/place/provider/kubernetes"
+	"den/internal/place/workspace"
 )
 
 // The pod to reach is the one that holds the lease.

@@ -16,15 +16,15 @@ import (
 	"den/internal/base/fault"
 	"den/internal/harness"
 	"den/internal/harness/ipc"
-	"den/internal/provider"
-	"den/internal/provider/container"
-	"den/internal/provider/kubernetes"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
+	"den/internal/place/provider/kubernetes"
+	"den/internal/place/workspace"
 	"den/internal/runner"
 	"den/internal/runner/acp"
 	"den/internal/runner/local"
 	"den/internal/runner/remote"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // boxDens are the kinds of places in which an agent can live whose harness runs

@@ -14,7 +14,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/chat/irc/ircd"
 	"den/internal/harness"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // chatPlace is where a workspace's channels are, as it is kept for the next

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"den/internal/chat/irc"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // openChat returns a server that runs as a workspace says, and knows an agent.

@@ -14,8 +14,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/chat/irc/ircd"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // chatListeners are where the keeper's own server is reached.

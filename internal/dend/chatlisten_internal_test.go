@@ -18,7 +18,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/chat/irc"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // talking is a workspace with an agent in a channel.

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"den/internal/chat/irc"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // attackEnv makes TestAttackChat the other user: "MODE COUNT ADDRESS".

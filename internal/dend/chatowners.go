@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // ownersByNick returns the nicks that are enough to decide for an agent of the

@@ -19,12 +19,12 @@ import (
 	"den/internal/controller"
 	"den/internal/conversation/outbox"
 	"den/internal/conversation/sources"
-	"den/internal/decisive"
 	"den/internal/keeper"
-	"den/internal/sandbox"
+	"den/internal/place/decisive"
+	"den/internal/place/sandbox"
+	"den/internal/place/workspace"
+	"den/internal/place/worktree"
 	"den/internal/session/home"
-	"den/internal/workspace"
-	"den/internal/worktree"
 )
 
 // daemon is one keeper.

@@ -6,12 +6,12 @@ import (
 	"den/internal/base/fault"
 	"den/internal/conversation/sources"
 	"den/internal/harness"
-	"den/internal/provider"
-	"den/internal/provider/boxed"
-	"den/internal/provider/factory"
-	"den/internal/provider/native"
+	"den/internal/place/provider"
+	"den/internal/place/provider/boxed"
+	"den/internal/place/provider/factory"
+	"den/internal/place/provider/native"
+	"den/internal/place/workspace"
 	"den/internal/runner/remote/holder"
-	"den/internal/workspace"
 )
 
 // draft holds what a plan needs and the keeper does not have yet. Nothing of a

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/controller"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // glanceLimit bounds one glance at a place. Agents of one that does not answer

@@ -11,7 +11,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 )
 
 // handler answers the socket.

@@ -9,7 +9,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // heldError is a workspace file that would end many agents at once. It may be

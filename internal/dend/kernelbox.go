@@ -13,7 +13,7 @@ import (
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
-	"den/internal/provider/container"
+	"den/internal/place/provider/container"
 	"den/internal/runner/local"
 	"den/internal/session/home"
 )

@@ -12,8 +12,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/lease"
-	"den/internal/provider/kubernetes"
+	"den/internal/place/lease"
+	"den/internal/place/provider/kubernetes"
 )
 
 // envPod has the name of the pod that a keeper in a cluster runs in.

@@ -20,10 +20,10 @@ import (
 	"den/internal/controller"
 	"den/internal/dashboard/web"
 	"den/internal/keeper"
+	"den/internal/place/workspace"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
 	"den/internal/terminals/mcp"
-	"den/internal/workspace"
 )
 
 // Version is this build's version; the Makefile sets it.

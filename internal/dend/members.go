@@ -10,10 +10,10 @@ import (
 
 	"den/internal/agent"
 	"den/internal/keeper"
-	"den/internal/provider"
-	"den/internal/provider/factory"
+	"den/internal/place/provider"
+	"den/internal/place/provider/factory"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // member makes one agent of the workspace's entry; of a pool there are many,

@@ -14,8 +14,8 @@ import (
 	"den/internal/harness"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
-	"den/internal/sandbox"
-	"den/internal/workspace"
+	"den/internal/place/sandbox"
+	"den/internal/place/workspace"
 )
 
 // mindDir is the state directory of an agent's harness.

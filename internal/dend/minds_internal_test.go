@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // Every agent that may judge can be driven, and is told how it is started.

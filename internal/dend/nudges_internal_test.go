@@ -9,7 +9,7 @@ import (
 	"den/internal/agent"
 	"den/internal/base/fault"
 	"den/internal/conversation/outbox"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // typedAt is a place whose sessions run and say nothing: what is typed at one

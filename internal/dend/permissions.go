@@ -13,13 +13,13 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/decisive"
 	"den/internal/harness"
 	"den/internal/keeper"
 	"den/internal/permission"
+	"den/internal/place/decisive"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
 	"den/internal/toolhook/vendors"
-	"den/internal/workspace"
 )
 
 const verbPermissions = "permissions"

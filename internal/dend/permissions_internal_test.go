@@ -9,7 +9,7 @@ import (
 	"den/internal/harness"
 	"den/internal/keeper"
 	"den/internal/permission"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // Each word of `approval` means the same for an agent on a screen and for one by

@@ -12,10 +12,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/controller"
-	"den/internal/decisive"
 	"den/internal/keeper"
+	"den/internal/place/decisive"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // planned is a keeper that has read its workspace and keeps nothing yet.

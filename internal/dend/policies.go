@@ -17,10 +17,10 @@ import (
 	"den/internal/harness"
 	"den/internal/keeper"
 	"den/internal/permission"
-	"den/internal/provider"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 	"den/internal/toolhook"
 	"den/internal/toolhook/vendors"
-	"den/internal/workspace"
 )
 
 // A screenPolicy is that of an agent which runs on a screen of its own.

@@ -13,7 +13,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/base/fault"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // defaultCheckTimeout bounds a scale check that the workspace does not bound.

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/provider"
-	"den/internal/provider/factory"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/provider/factory"
+	"den/internal/place/workspace"
 )
 
 // providers holds the providers that the workspace's agents use. Each is

@@ -5,7 +5,7 @@ import (
 	"log"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // pruneEvery is the interval between two prunes.

@@ -11,8 +11,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
+	"den/internal/place/worktree"
 	"den/internal/session/home"
-	"den/internal/worktree"
 )
 
 // worktrees lists the worktrees of the workspace, also of agents that it has no

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"den/internal/keeper"
+	"den/internal/place/workspace"
 	"den/internal/session/attention"
 	"den/internal/webhook"
-	"den/internal/workspace"
 )
 
 // tellReceivers tells the workspace's receiver of webhooks what begins to need a

@@ -17,10 +17,10 @@ import (
 	"den/internal/conversation"
 	"den/internal/harness"
 	"den/internal/keeper"
+	"den/internal/place/sandbox"
+	"den/internal/place/workspace"
+	"den/internal/place/worktree"
 	"den/internal/runner/local"
-	"den/internal/sandbox"
-	"den/internal/workspace"
-	"den/internal/worktree"
 )
 
 // confined is the sandbox of an agent's processes.

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"den/internal/harness"
+	"den/internal/place/sandbox"
 	"den/internal/runner/acp"
 	"den/internal/runner/local"
-	"den/internal/sandbox"
 )
 
 // den, which is in no sandbox, reads and writes no files for an agent that is,

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/keeper"
-	"den/internal/workspace"
+	"den/internal/place/workspace"
 )
 
 // maxChecks bounds how many pools are asked at the same time.

@@ -9,8 +9,8 @@ import (
 	"den/internal/agent"
 	"den/internal/conversation"
 	"den/internal/conversation/sources"
-	"den/internal/provider"
-	"den/internal/workspace"
+	"den/internal/place/provider"
+	"den/internal/place/workspace"
 )
 
 // source returns where an agent's state is read from before its screen: one,

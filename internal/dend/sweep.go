@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/keeper"
-	"den/internal/provider/factory"
+	"den/internal/place/provider/factory"
 )
 
 // sweepLimit bounds how long a place may keep the agents from starting.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/keeper"
-	"den/internal/workspace"
-	"den/internal/worktree"
+	"den/internal/place/workspace"
+	"den/internal/place/worktree"
 )
 
 // How often agents' worktrees are looked at. One look at all takes two calls of

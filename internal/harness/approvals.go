@@ -12,9 +12,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/conversation"
-	"den/internal/decisive"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
+	"den/internal/place/decisive"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/webhook"

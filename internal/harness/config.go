@@ -11,7 +11,7 @@ import (
 	"den/internal/budget"
 	"den/internal/harness/ipc"
 	"den/internal/permission"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 )
 
 const configVersion = 1

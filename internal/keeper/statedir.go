@@ -16,7 +16,7 @@ import (
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
-	"den/internal/sandbox"
+	"den/internal/place/sandbox"
 )
 
 // LeaseMark names the environment variable of a keeper's pod in a cluster, and of

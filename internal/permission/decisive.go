@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/decisive"
+	"den/internal/place/decisive"
 )
 
 // decisiveFiles returns the set of files that decide what runs, as it is now.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/decisive"
 	"den/internal/permission"
+	"den/internal/place/decisive"
 )
 
 // generous are rules by which everything would be allowed that a rule can.

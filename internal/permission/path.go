@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/decisive"
+	"den/internal/place/decisive"
 )
 
 const maxLinks = 64 // on the way to a file; more are a loop

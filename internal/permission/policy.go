@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"den/internal/base/fault"
-	"den/internal/decisive"
 	"den/internal/permission/commandline"
+	"den/internal/place/decisive"
 )
 
 // Settings are what a policy is made of.

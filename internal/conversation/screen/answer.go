@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"den/internal/base/poll"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // messageLines is how far up a message is looked for: the answer may be long.

@@ -10,7 +10,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // Options makes a Conversation.

@@ -5,7 +5,7 @@ import (
 
 	"den/internal/conversation"
 	"den/internal/conversation/outbox"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // outcome is what is known of a message that was handed over.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // Where the provider does not follow input, what stands in a plain program's

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // askAgain is the pause after a provider could not tell.

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/conversation"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // stateInterval is how often the state is read where no source tells of

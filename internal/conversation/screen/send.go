@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // standsStill is how long a screen is looked at again and again because it

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/conversation"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // screenSource is the source of what a screen tells.

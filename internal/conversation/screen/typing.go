@@ -8,7 +8,7 @@ import (
 
 	"den/internal/base/poll"
 	"den/internal/conversation/outbox"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 const (

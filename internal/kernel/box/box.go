@@ -14,11 +14,11 @@ import (
 	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
-	"den/internal/provider"
-	"den/internal/provider/container"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
+	"den/internal/place/workspace"
 	"den/internal/runner/remote/holder"
 	"den/internal/session/home"
-	"den/internal/workspace"
 )
 
 // Owner is whose containers and images these are, in the Home of one instance.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
 	"den/internal/process/supervise"
-	"den/internal/provider"
-	"den/internal/provider/container"
 	"den/internal/runner/remote/holder"
 	"den/internal/session/home"
 )

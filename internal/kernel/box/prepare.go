@@ -10,8 +10,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/kernel/instance"
-	"den/internal/provider"
-	"den/internal/provider/container"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
 )
 
 const (

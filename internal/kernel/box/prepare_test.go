@@ -16,8 +16,8 @@ import (
 	"den/internal/base/fault"
 	"den/internal/kernel/box"
 	"den/internal/kernel/instance"
-	"den/internal/provider"
-	"den/internal/provider/container"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
 )
 
 // engine is a container provider without containers: it says what is asked of

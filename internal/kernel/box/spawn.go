@@ -3,8 +3,8 @@ package box
 import (
 	"context"
 
-	"den/internal/provider"
-	"den/internal/provider/container"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
 	"den/internal/runner/remote"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/hook"
-	"den/internal/provider"
-	place "den/internal/provider/local"
+	"den/internal/place/provider"
+	place "den/internal/place/provider/local"
 	"den/internal/runner"
 	"den/internal/runner/local"
 	"den/internal/runner/remote"

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"den/internal/provider/procname"
+	"den/internal/place/provider/procname"
 	"den/internal/session/wire"
 )
 

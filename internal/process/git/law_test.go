@@ -15,8 +15,8 @@ import (
 
 	"den/internal/kernel/gitpush"
 	"den/internal/need"
+	"den/internal/place/worktree"
 	"den/internal/process/git"
-	"den/internal/worktree"
 )
 
 // commands are settings of git whose value is run as a program, or leads to

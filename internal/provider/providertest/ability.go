@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var abilityCases = []testCase{

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 
 	"github.com/creack/pty"
 )

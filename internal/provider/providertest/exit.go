@@ -4,7 +4,7 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var exitCases = []testCase{

@@ -14,8 +14,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dentest"
-	"den/internal/provider"
-	"den/internal/provider/native"
+	"den/internal/place/provider"
+	"den/internal/place/provider/native"
 	"den/internal/provider/providertest"
 	"den/internal/session/home"
 )

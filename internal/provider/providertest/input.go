@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var inputCases = []testCase{

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var lifecycleCases = []testCase{

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var nameCases = []testCase{

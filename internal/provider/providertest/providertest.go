@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // The abilities that a provider may lack.

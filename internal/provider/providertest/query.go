@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var queryCases = []testCase{

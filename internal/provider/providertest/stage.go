@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var stageCases = []testCase{

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 var talkCases = []testCase{

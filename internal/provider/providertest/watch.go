@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // WatchEnds is Watch for tests that are about ends alone.

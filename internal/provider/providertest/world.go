@@ -14,7 +14,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/provider"
+	"den/internal/place/provider"
 )
 
 // world is one subtest: a provider at a place of its own, and a directory that

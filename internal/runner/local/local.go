@@ -15,9 +15,9 @@ import (
 	"syscall"
 
 	"den/internal/base/fault"
+	"den/internal/place/sandbox"
 	"den/internal/process/supervise"
 	"den/internal/runner"
-	"den/internal/sandbox"
 )
 
 // Spawner starts processes on this machine. Mark is the same for all processes

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/provider"
+	"den/internal/place/provider"
 	"den/internal/runner"
 	"den/internal/runner/remote/holder"
 )

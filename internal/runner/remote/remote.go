@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/place/provider"
 	"den/internal/process/supervise"
-	"den/internal/provider"
 	"den/internal/runner"
 	"den/internal/runner/remote/holder"
 )

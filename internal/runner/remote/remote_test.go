@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/local"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
-	"den/internal/provider"
-	"den/internal/provider/local"
 	"den/internal/runner"
 	"den/internal/runner/remote"
 	"den/internal/runner/remote/holder"

@@ -15,8 +15,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
+	"den/internal/place/sandbox"
 	"den/internal/runner/acp"
-	"den/internal/sandbox"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"

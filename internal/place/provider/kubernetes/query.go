@@ -1,0 +1,167 @@
+package kubernetes
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"den/internal/base/fault"
+	"den/internal/place/podhost"
+	"den/internal/place/provider"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// IsRunning asks the cluster. A session whose node does not answer is an error.
+func (p *Provider) IsRunning(ctx context.Context, name string) (bool, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil || pod == nil {
+		return false, err
+	}
+	s := stateOf(pod)
+	switch s.stage {
+	case unknown:
+		return false, unknownError(name, s)
+	case running:
+		return p.stillRuns(ctx, pod)
+	}
+	return false, nil
+}
+
+// stillRuns reports whether a session runs of which its pod's notes say so. They
+// are written by whoever follows the session: while nobody did, it may have ended.
+// Then den in the pod knows, and the end is written down first.
+func (p *Provider) stillRuns(ctx context.Context, pod *corev1.Pod) (bool, error) {
+	p.mu.Lock()
+	b := p.bridges[pod.UID]
+	p.mu.Unlock()
+	if b != nil && b.isUp() {
+		return true, nil
+	}
+	var status podhost.Status
+	if err := p.tell(ctx, pod, podhost.MethodStatus, nil, &status); err != nil {
+		// Its end may have been written down since the notes were read.
+		if now, gerr := p.client.get(ctx, pod.Name); gerr == nil && (now == nil || now.UID != pod.UID || stateOf(now).over()) {
+			p.unlink(pod.UID)
+			return false, nil
+		}
+		return false, err
+	}
+	if status.State != podhost.Ended {
+		return true, nil
+	}
+	return false, p.awaitEnd(ctx, pod)
+}
+
+// ProcessAlive asks den in the pod.
+func (p *Provider) ProcessAlive(ctx context.Context, name string, processNames []string) (bool, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil || pod == nil {
+		return false, err
+	}
+	s := stateOf(pod)
+	switch {
+	case s.stage == unknown:
+		return false, unknownError(name, s)
+	case s.stage != running:
+		return false, nil
+	case len(processNames) == 0:
+		return p.stillRuns(ctx, pod)
+	}
+	var alive bool
+	err = p.tell(ctx, pod, podhost.MethodAlive, podhost.Alive{Names: processNames}, &alive)
+	return alive, err
+}
+
+// ListRunning asks the cluster once.
+func (p *Provider) ListRunning(ctx context.Context, prefix string) ([]string, error) {
+	list, err := p.client.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for i := range list.Items {
+		pod := &list.Items[i]
+		name := pod.Annotations[nameNote]
+		if !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		switch s := stateOf(pod); s.stage {
+		case running:
+			names = append(names, name)
+		case unknown:
+			return nil, unknownError(name, s)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Observe asks the cluster once. When something was last printed is known from
+// the copies of the logs. Of a session whose node does not answer nothing is
+// known: it is left out, and who asks for it alone is told.
+func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provider.Observation, error) {
+	list, err := p.client.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]provider.Observation{}
+	for i := range list.Items {
+		pod := &list.Items[i]
+		name, s := pod.Annotations[nameNote], stateOf(pod)
+		if s.session == nil || s.stage == unknown || !p.owns(pod, name) || !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		o := provider.Observation{
+			Running: !s.over(), PID: s.session.PID, Started: s.session.At, Activity: s.session.At, Attached: -1,
+			Exit: s.exit, Meta: metaOf(pod),
+		}
+		if s.over() {
+			o.Attached = 0
+		}
+		if at, err := p.Home.Dir(s.session.ID).LastWrite(); err == nil { // Best effort: there may be no copy yet.
+			o.Activity = at
+		}
+		all[name] = o
+	}
+	return all, nil
+}
+
+// Exit tells how the session's command ended: from its pod or, when that is gone,
+// from its record in the Home.
+func (p *Provider) Exit(ctx context.Context, name string) (*provider.Exit, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if pod != nil {
+		if s := stateOf(pod); s.session != nil {
+			return s.exit, nil
+		}
+	}
+	if m := p.local(name); m != nil && m.Status.Final() {
+		e, err := p.here.Exit(ctx, name)
+		if e != nil {
+			e.Place = m.Labels[placeLabel]
+		}
+		return e, err
+	}
+	return nil, p.notFound(name)
+}
+
+// Trouble tells what is wrong with a session's pod, in the cluster's own words;
+// nil where nothing is.
+func (p *Provider) Trouble(ctx context.Context, name string) (*Trouble, error) {
+	pod, err := p.pod(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if pod == nil {
+		return nil, p.notFound(name)
+	}
+	events, err := p.client.events(ctx, pod)
+	if err != nil && fault.KindOf(err) != fault.Denied {
+		return nil, err
+	}
+	return troubleOf(pod, events), nil
+}

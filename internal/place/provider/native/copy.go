@@ -1,0 +1,16 @@
+package native
+
+import (
+	"context"
+
+	"den/internal/place/provider/workdir"
+)
+
+// CopyTo copies into the directory that the session was started in.
+func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
+	_, m, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	return workdir.Copy(ctx, name, m.Cwd, src, rel)
+}

@@ -1,0 +1,211 @@
+package native
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"den/internal/base/fault"
+	"den/internal/base/rpc"
+	"den/internal/place/provider"
+	"den/internal/session"
+	"den/internal/session/home"
+	"den/internal/session/wire"
+)
+
+// Nudge pastes text and presses Enter: one input to the host, so nothing that
+// others send falls in between, and the host gives the program the time to
+// read the text before Enter comes.
+func (p *Provider) Nudge(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text, Enter: true}); err != nil {
+		return fmt.Errorf("nudge session '%s': %w", name, unanswered(err))
+	}
+	return nil
+}
+
+// unanswered marks an error after which the session may have got the input.
+func unanswered(err error) error {
+	if rpc.IsBroken(err) {
+		return fmt.Errorf("%w: %w", err, provider.ErrUnanswered)
+	}
+	return err
+}
+
+// Type pastes text and presses no key.
+func (p *Provider) Type(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	if _, err := p.session(d).Input(ctx, wire.Input{Paste: &text}); err != nil {
+		return fmt.Errorf("type to session '%s': %w", name, unanswered(err))
+	}
+	return nil
+}
+
+// SendAt sends keystrokes in one input, if the host finds that the program has
+// written nothing since the moment, and the line empty where it must be.
+func (p *Provider) SendAt(ctx context.Context, name string, at provider.Moment, k provider.Keystrokes) error {
+	in := wire.InputIf{EmptyLine: k.EmptyLine}
+	if k.Text != "" || len(k.Keys) == 0 {
+		if err := checkText(k.Text); err != nil {
+			return err
+		}
+		in.Inputs = append(in.Inputs, wire.Input{Paste: &k.Text})
+	}
+	if len(k.Keys) > 0 {
+		in.Inputs = append(in.Inputs, wire.Input{Keys: k.Keys})
+	}
+	if seq := uint64(at); at != 0 {
+		in.After = &seq
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	r, err := p.session(d).InputIf(ctx, in)
+	switch {
+	case fault.KindOf(err) == fault.Protocol:
+		return fault.Errorf(fault.Unsupported, "type to session '%s': %w", name, err)
+	case err != nil:
+		return fmt.Errorf("type to session '%s': %w", name, unanswered(err))
+	case r.Refused == wire.RefusedLine:
+		return provider.ErrLineHolds
+	case r.Refused != "":
+		return provider.ErrChanged
+	}
+	return nil
+}
+
+// Input asks the host what became of input. A host that is too old to tell is
+// fault.Unsupported.
+func (p *Provider) Input(ctx context.Context, name string) (provider.Input, error) {
+	d, _, err := p.find(name)
+	if err != nil {
+		return provider.Input{}, err
+	}
+	s, err := p.session(d).InputState(ctx)
+	if fault.KindOf(err) == fault.Protocol {
+		err = fault.Errorf(fault.Unsupported, "input of session '%s': %w", name, err)
+	}
+	return provider.Input{
+		Unread: s.Unread, LineMode: s.LineMode, Echo: s.Echo, CursorRow: s.CursorRow,
+		Unfinished: s.Unfinished, UnfinishedKnown: err == nil, Unsure: s.Unsure,
+	}, err
+}
+
+// checkText refuses what a paste would change: it must come to the byte.
+func checkText(text string) error {
+	if text == "" {
+		return fault.Errorf(fault.Usage, "nudge: the text is empty")
+	}
+	if len(text) > rpc.MaxRequest/2 {
+		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), rpc.MaxRequest/2)
+	}
+	if !utf8.ValidString(text) {
+		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
+			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
+		}
+	}
+	return nil
+}
+
+// SendKeys presses chords: all of them, or none where one is unknown.
+func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) error {
+	if len(chords) == 0 {
+		return fault.Errorf(fault.Usage, "press keys in session '%s': no chord is given", name)
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	_, err = p.session(d).Input(ctx, wire.Input{Keys: chords})
+	return unanswered(err)
+}
+
+// AwaitReady returns when the program waits for input and for nothing else.
+func (p *Provider) AwaitReady(ctx context.Context, name string) error {
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	r, err := p.session(d).Wait(ctx, wire.Wait{Ready: true})
+	if err == nil && !r.Matched {
+		err = fault.Errorf(fault.NotRunning, "session '%s' ended before it was ready", name)
+	}
+	return err
+}
+
+// ClearScrollback forgets what has scrolled away. The recording keeps it.
+func (p *Provider) ClearScrollback(ctx context.Context, name string) error {
+	d, _, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	if _, err := p.session(d).ClearScrollback(ctx); err != nil {
+		return fmt.Errorf("clear scrollback of session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// Peek reads the text of a session: from the host while it lives, else from
+// the log.
+func (p *Provider) Peek(ctx context.Context, name string, n int) (string, error) {
+	text, _, err := p.Look(ctx, name, n)
+	return text, err
+}
+
+// Look is Peek with the moment of the screen.
+func (p *Provider) Look(ctx context.Context, name string, n int) (string, provider.Moment, error) {
+	if n < 0 {
+		return "", 0, fault.Errorf(fault.Usage, "peek at session '%s': %d lines cannot be asked for", name, n)
+	}
+	d, _, err := p.find(name)
+	if err != nil {
+		return "", 0, err
+	}
+	shot, err := p.shot(ctx, d, n)
+	if err == nil && len(shot.Screen.Scrollback) < shot.Screen.ScrollbackTotal && (n == 0 || len(lastLines(shot.Screen.PlainText(), n)) < n) {
+		// What scrolled away last was blank; the text is further up.
+		shot, err = p.shot(ctx, d, 0)
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("peek at session '%s': %w", name, err)
+	}
+	return strings.Join(lastLines(shot.Screen.PlainText(), n), "\n"), provider.Moment(shot.Seq), nil
+}
+
+// shot returns the screen and so many lines above it, all of them for 0.
+func (p *Provider) shot(ctx context.Context, d home.Dir, above int) (*wire.Snapshot, error) {
+	if above == 0 {
+		above = session.All
+	}
+	return p.session(d).Snapshot(ctx, session.Now(), above)
+}
+
+// lastLines returns at most n of the last lines; blank ones at the end do not
+// count. 0 means all.
+func lastLines(text string, n int) []string {
+	lines := strings.Split(text, "\n")
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if n > 0 && len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return lines
+}

@@ -1,0 +1,91 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/onpty"
+)
+
+// Attach runs a tmux client on the person's terminal. Streams get a terminal
+// first. The session's hook detaches everybody when its command ends.
+func (p *Provider) Attach(ctx context.Context, name string, t provider.Terminal) error {
+	if _, err := p.running(ctx, name); err != nil {
+		return err
+	}
+	args := []string{"-N", "attach-session", "-t", "=" + p.tmuxName(name)}
+	if t.ReadOnly {
+		args = append(args, "-r")
+	}
+	cmd := p.tmux(args...)
+	cmd.Env = attachEnv(cmd.Env, os.Environ())
+	if onpty.Wanted(t) {
+		return p.attachStreams(ctx, name, t, cmd.Args, append(cmd.Env, "TERM="+streamTerm))
+	}
+	cmd.Stdin, cmd.Stdout = t.In.(*os.File), t.Out.(*os.File)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("attach to session '%s': %w", name, err)
+	}
+	done := make(chan error, 1) // room for the one result
+	go func() { done <- cmd.Wait() }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		cmd.Process.Signal(syscall.SIGTERM) // Best effort: it gives the terminal back and ends.
+		select {
+		case <-done:
+		case <-time.After(leaveLimit):
+			cmd.Process.Kill() // Best effort, as above.
+			<-done
+		}
+		return ctx.Err()
+	}
+	if err == nil {
+		return nil
+	}
+	if p.over(ctx, name) {
+		return nil // the session's end ended it
+	}
+	said := strings.TrimSpace(cmd.Stderr.(*bytes.Buffer).String())
+	return fault.Errorf(fault.Internal, "attach to session '%s': %w", name, errors.Join(err, errors.New(said)))
+}
+
+// streamTerm is what a client believes of a terminal that is streams.
+const streamTerm = "xterm-256color"
+
+func (p *Provider) attachStreams(ctx context.Context, name string, t provider.Terminal, argv, env []string) error {
+	state, err := onpty.Run(ctx, t, argv, env)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return fmt.Errorf("attach to session '%s': %w", name, err)
+	case state == nil, state.Success(), p.over(ctx, name): // the person left, or the session ended
+		return nil
+	}
+	return fault.Errorf(fault.Internal, "attach to session '%s': tmux: %s", name, state)
+}
+
+func (p *Provider) over(ctx context.Context, name string) bool {
+	_, err := p.running(ctx, name)
+	return fault.KindOf(err) == fault.NotRunning || fault.KindOf(err) == fault.NotFound
+}
+
+// attachEnv tells the client which terminal the person has.
+func attachEnv(env, environ []string) []string {
+	for _, kv := range environ {
+		if k, _, _ := strings.Cut(kv, "="); k == "TERM" || k == "COLORTERM" || k == "TERMINFO" || k == "TERMINFO_DIRS" {
+			env = append(env, kv)
+		}
+	}
+	return env
+}

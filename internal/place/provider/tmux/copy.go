@@ -1,0 +1,16 @@
+package tmux
+
+import (
+	"context"
+
+	"den/internal/place/provider/workdir"
+)
+
+// CopyTo copies into the directory that the session was started in.
+func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
+	one, err := p.existing(ctx, name)
+	if err != nil {
+		return err
+	}
+	return workdir.Copy(ctx, name, one.dir, src, rel)
+}

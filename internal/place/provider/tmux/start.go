@@ -1,0 +1,167 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/place/provider"
+)
+
+// Where the caller does not say.
+const (
+	defaultCols = 120
+	defaultRows = 40
+)
+
+// startTries bounds how often Start begins anew because the server went, or
+// another process started and ended the same name meanwhile.
+const startTries = 5
+
+// Start makes the tmux session with its tags, its hook and its command in one
+// go: no process sees it without them, and a command that ends at once leaves
+// its screen and status.
+func (p *Provider) Start(ctx context.Context, name string, c provider.Config) error {
+	if err := errors.Join(provider.CheckName(name), checkConfig(name, c)); err != nil {
+		return err
+	}
+	env := sessionEnv(os.Environ(), c)
+	if _, err := findProgram(name, c, env["PATH"]); err != nil {
+		return err
+	}
+	start := random()
+	line, err := p.startLine(name, start, c, env)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		made, err := p.tryStart(ctx, name, start, line)
+		if made != nil {
+			return p.awaitCommand(ctx, name, made)
+		}
+		if !errors.Is(err, errLost) && !errors.Is(err, errNoServer) && !refused(err) || try == startTries {
+			return err
+		}
+	}
+}
+
+// tryStart returns the session that it made. A refusal of tmux is told apart
+// by what stands under the name afterwards, not by its words.
+func (p *Provider) tryStart(ctx context.Context, name, start, line string) (*pane, error) {
+	client, err := p.connection(ctx, true)
+	if err != nil {
+		return nil, fmt.Errorf("start session '%s': %w", name, err)
+	}
+	if err := p.clear(ctx, name); err != nil {
+		return nil, err
+	}
+	_, err = p.askOnce(ctx, client, line, readSequence)
+	one, findErr := p.find(ctx, name)
+	if findErr != nil {
+		return nil, errors.Join(err, findErr)
+	}
+	if one != nil && one.start == start {
+		return one, nil
+	}
+	if err == nil {
+		err = errLost // it was made, and the server went
+	}
+	return nil, fmt.Errorf("start session '%s': %w", name, err)
+}
+
+// clear makes room for a session: one that runs stays, what is left of one
+// that has ended goes.
+func (p *Provider) clear(ctx context.Context, name string) error {
+	one, err := p.find(ctx, name)
+	if err != nil || one == nil {
+		return err
+	}
+	if !one.ended() {
+		return fault.Hintf(fault.Errorf(fault.Busy, "session '%s' runs already", name), "stop it first, or choose another name")
+	}
+	return p.remove(ctx, name, one)
+}
+
+// startLine is the line that makes the session.
+func (p *Provider) startLine(name, start string, c provider.Config, env map[string]string) (string, error) {
+	target := "=" + p.tmuxName(name) + ":"
+	dir, before, after := startDirectory(c.WorkDir, start)
+	words := []string{"new-session", "-d", "-s", p.tmuxName(name), "-c", dir,
+		"-x", strconv.Itoa(orDefault(c.Cols, defaultCols)), "-y", strconv.Itoa(orDefault(c.Rows, defaultRows))}
+	keys := make([]string, 0, len(env))
+	for k := range env {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		words = append(words, "-e", k+"="+env[k])
+	}
+	argv, err := p.launch(c.Argv, keys, p.markOf(name, start))
+	if err != nil {
+		return "", fmt.Errorf("start session '%s': %w", name, err)
+	}
+	words = append(words, argv...)
+	option := func(key, value string) string { return command("set-option", "-t", target, key, value) }
+	parts := append(before, command(words...),
+		command("set-option", "-w", "-t", target, "remain-on-exit", "on"),
+		option("@den-owner", encoded(p.owner)), option("@den-name", encoded(name)), option("@den-dir", encoded(c.WorkDir)), option("@den-start", start),
+		command("set-option", "-F", "-t", target, "@den-pane", "#{pane_id}"),
+		command("set-hook", "-t", target, "pane-died", p.deathHook(name, start)))
+	for _, key := range slices.Sorted(maps.Keys(c.Meta)) {
+		if err := provider.CheckKey(key); err != nil {
+			return "", fmt.Errorf("start session '%s': %w", name, err)
+		}
+		parts = append(parts, option(metaOption(key), encoded(c.Meta[key])))
+	}
+	return sequence(append(parts, after...)...), nil
+}
+
+// startDirectory is the value of -c, which tmux expands: a path with '#' goes
+// through an option, whose value is not expanded again.
+func startDirectory(dir, start string) (value string, before, after []string) {
+	if !strings.Contains(dir, "#") {
+		return dir, nil, nil
+	}
+	key := "@den-dir-" + start
+	return "#{" + key + "}", []string{command("set-option", "-g", key, dir)}, []string{command("set-option", "-gu", key)}
+}
+
+// awaitCommand returns when the command has taken the place of tmux's child,
+// or has ended.
+func (p *Provider) awaitCommand(ctx context.Context, name string, made *pane) error {
+	for {
+		if made.ended() || startedWith(made.pid, markKey+"="+p.markOf(name, made.start)) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("start session '%s': %w", name, ctx.Err())
+		case <-time.After(200 * time.Microsecond):
+		}
+		if processRuns(made.pid) {
+			continue
+		}
+		one, err := p.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		if one == nil || one.start != made.start {
+			return nil // it ran, ended, and was stopped by somebody
+		}
+		made = one
+	}
+}
+
+func orDefault(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}

@@ -1,0 +1,287 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/screen/keys"
+	"den/internal/screen/vt"
+)
+
+// maxNudge bounds a nudge.
+const maxNudge = 8 << 20
+
+// A program gets time to read one input before the next is sent: given text and
+// Enter at once, it may take Enter for a part of the text. The wait ends when
+// the terminal's input queue was found empty emptyChecks times in a row, or
+// after readLimit. After a lone Escape it lasts escapeGap, so that Escape
+// and a letter are not taken for Alt.
+const (
+	readLimit   = 100 * time.Millisecond
+	emptyChecks = 3
+	readPause   = time.Millisecond
+	escapeGap   = 60 * time.Millisecond
+)
+
+// Nudge pastes text and presses Enter under the session's lock, which holds
+// across processes. Line ends are pasted as terminals paste them.
+func (p *Provider) Nudge(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	one, lock, err := p.hold(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
+		return err
+	}
+	if err := awaitInputRead(ctx, one, text); err != nil {
+		return halfNudged(name, text, err)
+	}
+	if err := p.write(ctx, name, one, "\r", false); err != nil {
+		return halfNudged(name, text, err)
+	}
+	return nil
+}
+
+// Type pastes text and presses no key.
+func (p *Provider) Type(ctx context.Context, name, text string) error {
+	if err := checkText(text); err != nil {
+		return err
+	}
+	one, lock, err := p.hold(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	if err := p.write(ctx, name, one, string(keys.Text(text)), true); err != nil {
+		return err
+	}
+	return awaitInputRead(ctx, one, text)
+}
+
+// halfNudged is the error of a nudge whose text was typed. A text without line
+// ends that has gone with its session nobody has read; of any other the program
+// may have read lines.
+func halfNudged(name, text string, err error) error {
+	what := "the text was typed, Enter was not"
+	if errors.Is(err, provider.ErrUnanswered) {
+		what = "the text was typed, Enter perhaps"
+	} else if strings.ContainsAny(text, "\r\n") {
+		err = fmt.Errorf("%w: %w", err, provider.ErrUnanswered)
+	}
+	return fault.Hintf(fmt.Errorf("nudge session '%s': %s: %w", name, what, err), "press it with SendKeys, or look at the session first")
+}
+
+// checkText refuses what a paste would not bring to the byte, or what would
+// act as keys: an escape could end the paste and type on.
+func checkText(text string) error {
+	switch {
+	case text == "":
+		return fault.Errorf(fault.Usage, "nudge: the text is empty")
+	case len(text) > maxNudge:
+		return fault.Errorf(fault.Usage, "nudge: %d bytes are too many, %d fit", len(text), maxNudge)
+	case !utf8.ValidString(text):
+		return fault.Errorf(fault.Usage, "nudge: the text is not UTF-8")
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' && r != '\t' && r != '\r' || r >= 0x7f && r <= 0x9f {
+			return fault.Hintf(fault.Errorf(fault.Usage, "nudge: the text has the control character %U", r), "press keys with SendKeys; leave colours out of text")
+		}
+	}
+	return nil
+}
+
+// SendKeys presses chords, each as the bytes that the terminal's modes give it.
+func (p *Provider) SendKeys(ctx context.Context, name string, chords ...string) error {
+	parsed, err := parseChords(name, chords)
+	if err != nil {
+		return err
+	}
+	one, lock, err := p.hold(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	bytes, err := encodeChords(name, parsed, one)
+	if err != nil {
+		return err
+	}
+	for i, b := range bytes {
+		if i > 0 {
+			if err := awaitInputRead(ctx, one, bytes[i-1]); err != nil {
+				return fmt.Errorf("press keys in session '%s': %d of %d were sent: %w", name, i, len(bytes), err)
+			}
+		}
+		if err := p.write(ctx, name, one, b, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func parseChords(name string, chords []string) ([]keys.Chord, error) {
+	if len(chords) == 0 {
+		return nil, fault.Errorf(fault.Usage, "press keys in session '%s': no chord is given", name)
+	}
+	parsed := make([]keys.Chord, 0, len(chords))
+	for _, s := range chords {
+		c, err := keys.Parse(s)
+		if err != nil {
+			return nil, fmt.Errorf("press keys in session '%s': %w", name, err)
+		}
+		parsed = append(parsed, c)
+	}
+	return parsed, nil
+}
+
+// encodeChords returns one write for each press. All are encoded before the
+// first is sent.
+func encodeChords(name string, chords []keys.Chord, one *pane) ([]string, error) {
+	m, known := modes(one)
+	var out []string
+	for _, c := range chords {
+		b, err := c.Once().Encode(m)
+		if err != nil {
+			return nil, fmt.Errorf("press keys in session '%s': %w", name, err)
+		}
+		if !known {
+			m := m
+			m.ModifyOtherKeys = 1
+			if other, err := c.Once().Encode(m); err != nil || string(other) != string(b) {
+				return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "press keys in session '%s': %s differs from a plainer key only for programs that asked for extended keys, and this tmux does not tell which did", name, c),
+					"tmux 3.5 and newer tell; or press a chord that every terminal has, such as M-Enter")
+			}
+		}
+		for range c.Times() {
+			out = append(out, string(b))
+		}
+	}
+	return out, nil
+}
+
+// modes are the terminal's as far as tmux tells them. It reports whether that
+// includes the extended keys.
+func modes(one *pane) (m vt.Modes, extendedKnown bool) {
+	on := func(i int) bool { return i < len(one.modes) && one.modes[i] == '1' }
+	m = vt.Modes{AppCursor: on(0), AppKeypad: on(1), AltScreen: on(2)}
+	switch {
+	case on(5):
+		m.Mouse = vt.MouseAny
+	case on(4):
+		m.Mouse = vt.MouseButton
+	case on(3):
+		m.Mouse = vt.MouseNormal
+	}
+	switch {
+	case on(7):
+		m.MouseEncoding = vt.MouseSGR
+	case on(6):
+		m.MouseEncoding = vt.MouseUTF8
+	}
+	switch one.keyMode {
+	case "Ext 1":
+		m.ModifyOtherKeys = 1
+	case "Ext 2":
+		m.ModifyOtherKeys = 2
+	}
+	return m, one.keyMode != ""
+}
+
+// Interrupt types Ctrl-C. What that means is the terminal's to say. It comes
+// before or after a nudge: between a text and its Enter it would drop the text.
+func (p *Provider) Interrupt(ctx context.Context, name string) error {
+	one, lock, err := p.hold(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // Best effort: nothing was written.
+	return p.write(ctx, name, one, "\x03", false)
+}
+
+// hold takes the lock under which a session is typed to, and looks at it then.
+func (p *Provider) hold(ctx context.Context, name string) (*pane, *os.File, error) {
+	if _, err := p.running(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	lock, err := p.lock(ctx, "type "+p.tmuxName(name))
+	if err != nil {
+		return nil, nil, fmt.Errorf("type to session '%s': %w", name, err)
+	}
+	one, err := p.running(ctx, name)
+	if err != nil {
+		lock.Close() // Best effort: nothing was written.
+		return nil, nil, err
+	}
+	return one, lock, nil
+}
+
+// write sends bytes to the pane by way of a buffer: as they are, whatever mode
+// a person's copy mode is in, and between marks where paste is set and the
+// program asked for them. It is not tried twice.
+func (p *Provider) write(ctx context.Context, name string, one *pane, data string, paste bool) error {
+	client, err := p.connectionTo(ctx, one.server)
+	if err != nil {
+		return p.unwritten(ctx, name, err)
+	}
+	buffer := "den-" + random()
+	flags := "-dr"
+	if paste {
+		flags = "-dpr"
+	}
+	_, err = p.askOnce(ctx, client, sequence(command("set-buffer", "-b", buffer, "--", data), command("paste-buffer", flags, "-b", buffer, "-t", one.id)), readSequence)
+	if err == nil {
+		return nil
+	}
+	// Best effort: the buffer of a paste that was refused; one that was not is gone.
+	_, _ = p.ask(ctx, command("delete-buffer", "-b", buffer))
+	return p.unwritten(ctx, name, err)
+}
+
+// unwritten says why nothing was typed: a session that ended meanwhile is told
+// apart from a server that could not be asked. Where the server was asked and
+// may have typed, the error wraps provider.ErrUnanswered.
+func (p *Provider) unwritten(ctx context.Context, name string, err error) error {
+	if errors.Is(err, errUnanswered) {
+		return fmt.Errorf("%w: %w", p.unwritten(ctx, name, errLost), provider.ErrUnanswered)
+	}
+	if refused(err) || errors.Is(err, errLost) || errors.Is(err, errNoServer) {
+		if _, gone := p.running(ctx, name); gone != nil {
+			return gone
+		}
+	}
+	return fmt.Errorf("type to session '%s': %w", name, unasked(err))
+}
+
+// awaitInputRead waits until the program has read its input.
+func awaitInputRead(ctx context.Context, one *pane, last string) error {
+	limit := time.Now().Add(readLimit)
+	if last == "\x1b" {
+		return pause(ctx, escapeGap)
+	}
+	tty, err := os.OpenFile(one.tty, os.O_RDONLY|openNoControl, 0)
+	if err != nil {
+		return pause(ctx, readPause) // the queue cannot be read: give the program a moment
+	}
+	defer tty.Close() // Best effort: nothing was written.
+	for empty := 0; empty < emptyChecks && time.Now().Before(limit); {
+		if n, err := queued(tty); err != nil || n == 0 {
+			empty++
+		} else {
+			empty = 0
+		}
+		if err := pause(ctx, readPause); err != nil {
+			return err
+		}
+	}
+	return nil
+}

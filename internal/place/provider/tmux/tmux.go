@@ -1,0 +1,148 @@
+// Package tmux runs agents' sessions in a tmux server of den's own.
+//
+// One server a workspace, on the socket that Options names. Nothing but the
+// server remembers: a session's name, owner, directory and metadata are user
+// options of its tmux session, so any process that opens the same socket with
+// the same owner finds all of it, and it goes with the session. Sessions are
+// known by their owner tag, never by how they are named; what others run on
+// the server is not touched.
+//
+// Questions go through one tmux client in control mode that is kept open: a
+// line and its answer, no process each, and no limit on the line's length. It
+// is started when it is first needed, and again when it was lost. "No server"
+// is known from the socket itself, so it is never taken for "could not ask".
+//
+// A session is one tmux session whose command keeps its pane when it ends
+// (remain-on-exit): the screen and the exit status stay until Stop.
+package tmux
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/local"
+)
+
+// Options say which server, and whose sessions on it.
+type Options struct {
+	Socket string // path of the server's socket, one a workspace
+	Owner  string // whose sessions these are; others on the server are not seen
+	Binary string // "" means tmux on PATH
+
+	// Grace is how long each step of Stop may take before a harder one; 0
+	// means 2 s.
+	Grace time.Duration
+	// Patience is how long the server may take to answer, or to come up. One
+	// that does not answer by then could not be asked. 0 means 10 s.
+	Patience time.Duration
+}
+
+// Provider runs sessions in one tmux server. It holds a client process once it
+// was asked something; Close ends that, and no session.
+type Provider struct {
+	local.Place
+	socket   string
+	owner    string
+	binary   string
+	grace    time.Duration
+	patience time.Duration
+	realm    string // names the socket in the marks of processes
+	prefix   string // what this owner's tmux session names begin with
+	scans    scanner
+	stamps   stamps
+
+	gate   chan struct{} // has one token: whoever holds it may connect; guards the fields below
+	client *client       // or nil
+	closed bool
+}
+
+var (
+	_ provider.Provider      = (*Provider)(nil)
+	_ provider.Postmortem    = (*Provider)(nil)
+	_ provider.Watcher       = (*Provider)(nil)
+	_ provider.Stager        = (*Provider)(nil)
+	_ provider.Execer        = (*Provider)(nil)
+	_ provider.Observer      = (*Provider)(nil)
+	_ provider.Audience      = (*Provider)(nil)
+	_ provider.Readier       = (*Provider)(nil)
+	_ provider.Leaver        = (*Provider)(nil)
+	_ provider.ProcessLister = (*Provider)(nil)
+	_ provider.Titler        = (*Provider)(nil)
+	_ provider.ChangeStamper = (*Provider)(nil)
+)
+
+// maxSocketPath is what every system's socket address holds.
+const maxSocketPath = 103
+
+const (
+	defaultGrace    = 2 * time.Second
+	defaultPatience = 10 * time.Second
+)
+
+// Open finds the program and checks the options. It starts nothing.
+func Open(o Options) (*Provider, error) {
+	binary := o.Binary
+	if binary == "" {
+		binary = "tmux"
+	}
+	binary, err := exec.LookPath(binary)
+	if err != nil {
+		return nil, fault.Hintf(fault.Errorf(fault.Unsupported, "open tmux: %w", err), "install tmux 3.3 or newer, or choose another provider")
+	}
+	if binary, err = filepath.Abs(binary); err != nil { // sessions call it from elsewhere
+		return nil, fault.Errorf(fault.Internal, "open tmux: %w", err)
+	}
+	if !filepath.IsAbs(o.Socket) {
+		return nil, fault.Errorf(fault.Usage, "open tmux: socket path %q is not absolute", o.Socket)
+	}
+	if len(o.Socket) > maxSocketPath {
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "open tmux: socket path %q has %d bytes, %d fit", o.Socket, len(o.Socket), maxSocketPath),
+			"put the socket into a directory with a shorter path")
+	}
+	if o.Grace == 0 {
+		o.Grace = defaultGrace
+	}
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	socket := filepath.Clean(o.Socket)
+	sum := sha256.Sum256([]byte(socket))
+	p := &Provider{
+		socket: socket, owner: o.Owner, binary: binary, grace: o.Grace, patience: o.Patience,
+		realm: hex.EncodeToString(sum[:8]), prefix: ownerPrefix(o.Owner), gate: make(chan struct{}, 1),
+	}
+	p.gate <- struct{}{}
+	return p, nil
+}
+
+// Close ends the client process. Sessions go on; the provider cannot be used
+// any more. What is under way ends with an error.
+func (p *Provider) Close() error {
+	<-p.gate
+	defer func() { p.gate <- struct{}{} }()
+	p.closed = true
+	if p.client == nil {
+		return nil
+	}
+	p.client.close()
+	p.client = nil
+	return nil
+}
+
+// lockGate takes the gate, or gives up with the context.
+func (p *Provider) lockGate(ctx context.Context) error {
+	select {
+	case <-p.gate:
+		return nil
+	case <-ctx.Done():
+		return unasked(ctx.Err())
+	}
+}
+
+func (p *Provider) unlockGate() { p.gate <- struct{}{} }

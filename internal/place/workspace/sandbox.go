@@ -1,0 +1,61 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"den/internal/place/sandbox"
+)
+
+// withSandboxTable writes out the short forms of `sandbox`, so that layers can
+// be laid over one another: `true` is a table that enables it, and so is a table
+// that does not say.
+func withSandboxTable(layer *node) *node {
+	n := layer.get("sandbox")
+	if n == nil || n.kind == listNode {
+		return layer
+	}
+	table := n.clone()
+	if n.kind == scalarNode {
+		table = &node{kind: tableNode, origin: n.origin, entries: []entry{{"enabled", n}}}
+	} else if n.get("enabled") == nil {
+		table.set("enabled", newScalar(true, n.origin))
+	}
+	with := layer.clone()
+	with.set("sandbox", table)
+	return with
+}
+
+// checkSandbox checks what an agent's processes may reach.
+func checkSandbox(a *Agent, r *report) {
+	if a.Network != "" {
+		if message := notOneOf("network", a.Network, sandbox.Networks); message != "" {
+			r.add(a.at("network"), "agent '%s': %s", a.Name, message)
+		}
+	}
+	inContainer := slices.Contains(apart, a.SessionProvider)
+	switch {
+	case a.Sandbox.Enabled && inContainer:
+		r.add(a.at("sandbox.enabled"), "agent '%s': 'sandbox' does not go with session_provider \"%s\", which is a sandbox already", a.Name, a.SessionProvider)
+	case a.Network != "" && inContainer:
+		r.add(a.at("network"), "agent '%s': 'network' is that of a sandbox; a container's is container.network", a.Name)
+	case a.Network != "" && a.Network != sandbox.NetworkAny && !a.Sandbox.Enabled:
+		r.add(a.at("network"), "agent '%s': network = \"%s\" needs sandbox = true, which holds it", a.Name, a.Network)
+	}
+	for key, paths := range map[string][]string{"sandbox.read": a.Sandbox.Read, "sandbox.write": a.Sandbox.Write} {
+		for _, path := range paths {
+			if path == "/" || strings.ContainsRune(path, 0) {
+				r.add(a.at(key), "agent '%s': 'sandbox' grants %q: name what it needs", a.Name, path)
+			} else if _, err := os.Lstat(path); err != nil && strings.ContainsAny(strings.TrimPrefix(path, filepath.Dir(a.at(key).File)), "$*?[") {
+				r.add(a.at(key), "agent '%s': '%s' has %q: variables and patterns are not filled in; write the path, which may begin with ~/", a.Name, key, path)
+			}
+		}
+	}
+}
+
+// Unguarded reports whether an agent asks nobody, and nothing keeps it.
+func (a *Agent) Unguarded() bool {
+	return a.Approval == ApprovalBypass && !a.Sandbox.Enabled && !slices.Contains(apart, a.SessionProvider)
+}
