@@ -86,7 +86,7 @@ leftovers: ## random input left in four shells before cells, 10,000 times
 
 .PHONY: jail
 jail: ## run what the default policy allows unasked in real shells, of DEN_JAIL (100,000) lines for each
-	DEN_JAIL=$${DEN_JAIL:-100000} DEN_JAIL_SEED=$${DEN_JAIL_SEED:-$$(date +%s)} DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 240m -run TestAllowedLinesDoNoHarm -v ./internal/permission/
+	DEN_JAIL=$${DEN_JAIL:-100000} DEN_JAIL_SEED=$${DEN_JAIL_SEED:-$$(date +%s)} DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 240m -run TestAllowedLinesDoNoHarm -v ./internal/agent/permission/
 
 .PHONY: floods
 floods: setup ## the dashboard's page beside fifty sessions that flood
@@ -153,5 +153,5 @@ test-agents: setup ## install pinned coding agents from npm and drive them again
 	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 40m -run "TestRealAgents|TestAgentApprovals|TestAgentStates|TestAgentPictures|TestAgentAnswers|TestAgentSkill|TestAgentKernel|TestAgentMCP|TestAgentPolicy" -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealMinds -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/
-	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/claude/ ./internal/runner/codex/
-	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/runner/acp/ ./internal/runner/copilot/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/agent/runner/claude/ ./internal/agent/runner/codex/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/agent/runner/acp/ ./internal/agent/runner/copilot/

@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 	},
 	"internal/terminals/mcp": {
 		"internal/base/fault", "internal/base/atomicfile", "internal/screen/keys", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
-		"internal/screen/render", "internal/base/httpguard", "internal/mcpserver", "internal/session/terminals", "internal/harness/ipc",
+		"internal/screen/render", "internal/base/httpguard", "internal/mcpserver", "internal/session/terminals", "internal/agent/harness/ipc",
 	},
 
 	"internal/screen/render":        {"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/screen/render/redact"},
@@ -96,55 +96,55 @@ var allowed = map[string][]string{
 	"internal/place/worktree":  {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/git"},
 	"internal/base/poll":       {},
 
-	"internal/conversation":          {},
-	"internal/conversation/outbox":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/conversation"},
-	"internal/conversation/screen":   {"internal/base/fault", "internal/base/poll", "internal/place/provider", "internal/conversation", "internal/conversation/outbox"},
-	"internal/conversation/watch":    {"internal/base/fault", "internal/conversation"},
-	"internal/conversation/claude":   {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
-	"internal/conversation/copilot":  {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
-	"internal/conversation/gemini":   {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
-	"internal/conversation/opencode": {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
-	"internal/conversation/codex":    {"internal/base/fault", "internal/conversation", "internal/conversation/watch"},
-	"internal/conversation/mind":     {"internal/base/fault", "internal/conversation", "internal/conversation/watch", "internal/harness/ipc"},
-	"internal/conversation/sources": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/conversation", "internal/conversation/mind", "internal/conversation/claude", "internal/conversation/codex",
-		"internal/conversation/copilot", "internal/conversation/gemini", "internal/conversation/opencode",
+	"internal/agent/conversation":          {},
+	"internal/agent/conversation/outbox":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/agent/conversation"},
+	"internal/agent/conversation/screen":   {"internal/base/fault", "internal/base/poll", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox"},
+	"internal/agent/conversation/watch":    {"internal/base/fault", "internal/agent/conversation"},
+	"internal/agent/conversation/claude":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/copilot":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/gemini":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/codex":    {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/mind":     {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/harness/ipc"},
+	"internal/agent/conversation/sources": {
+		"internal/base/fault", "internal/base/atomicfile", "internal/agent/conversation", "internal/agent/conversation/mind", "internal/agent/conversation/claude", "internal/agent/conversation/codex",
+		"internal/agent/conversation/copilot", "internal/agent/conversation/gemini", "internal/agent/conversation/opencode",
 	},
 
 	"internal/agent": {
 		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/place/provider", "internal/place/workspace",
-		"internal/conversation", "internal/conversation/outbox", "internal/conversation/screen",
+		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/screen",
 	},
 
-	"internal/place/decisive":         {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/permission":             {"internal/place/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/permission/commandline"},
-	"internal/permission/commandline": {},
-	"internal/permission/jail":        {"internal/need"}, // for tests
-	"internal/permission/jail/lines":  {},                // for tests
-	"internal/budget":                 {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/supervisor":             {"internal/base/fault", "internal/base/atomicfile", "internal/screen/render/redact", "internal/permission", "internal/runner"},
-	"internal/webhook":                {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile"},
-	"internal/runner":                 {"internal/base/fault", "internal/base/atomicfile", "internal/conversation", "internal/conversation/outbox", "internal/permission"},
-	"internal/runner/script":          {"internal/base/fault", "internal/runner"},
-	"internal/runner/stdio":           {"internal/runner"},
-	"internal/runner/local":           {"internal/place/sandbox", "internal/base/fault", "internal/process/supervise", "internal/runner"},
-	"internal/runner/remote":          {"internal/base/fault", "internal/process/supervise", "internal/place/provider", "internal/runner", "internal/runner/remote/holder"},
-	"internal/runner/remote/holder":   {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
-	"internal/runner/turn":            {"internal/permission", "internal/runner"},
-	"internal/runner/claude":          {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
-	"internal/runner/codex":           {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/turn"},
-	"internal/runner/jsonrpc":         {"internal/runner", "internal/runner/stdio"},
-	"internal/runner/acp":             {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
-	"internal/runner/copilot":         {"internal/base/fault", "internal/permission", "internal/runner", "internal/runner/stdio", "internal/runner/jsonrpc", "internal/runner/turn"},
-	"internal/runner/acp/terminals": {
-		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/session/home", "internal/session/wire", "internal/session", "internal/runner/acp",
+	"internal/place/decisive":               {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/agent/permission":             {"internal/place/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/agent/permission/commandline"},
+	"internal/agent/permission/commandline": {},
+	"internal/permission/jail":              {"internal/need"}, // for tests
+	"internal/permission/jail/lines":        {},                // for tests
+	"internal/agent/budget":                 {"internal/base/fault", "internal/base/atomicfile"},
+	"internal/agent/supervisor":             {"internal/base/fault", "internal/base/atomicfile", "internal/screen/render/redact", "internal/agent/permission", "internal/agent/runner"},
+	"internal/agent/webhook":                {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile"},
+	"internal/agent/runner":                 {"internal/base/fault", "internal/base/atomicfile", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission"},
+	"internal/agent/runner/script":          {"internal/base/fault", "internal/agent/runner"},
+	"internal/agent/runner/stdio":           {"internal/agent/runner"},
+	"internal/agent/runner/local":           {"internal/place/sandbox", "internal/base/fault", "internal/process/supervise", "internal/agent/runner"},
+	"internal/agent/runner/remote":          {"internal/base/fault", "internal/process/supervise", "internal/place/provider", "internal/agent/runner", "internal/agent/runner/remote/holder"},
+	"internal/agent/runner/remote/holder":   {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
+	"internal/agent/runner/turn":            {"internal/agent/permission", "internal/agent/runner"},
+	"internal/agent/runner/claude":          {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn"},
+	"internal/agent/runner/codex":           {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn"},
+	"internal/agent/runner/jsonrpc":         {"internal/agent/runner", "internal/agent/runner/stdio"},
+	"internal/agent/runner/acp":             {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/jsonrpc", "internal/agent/runner/turn"},
+	"internal/agent/runner/copilot":         {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/jsonrpc", "internal/agent/runner/turn"},
+	"internal/agent/runner/acp/terminals": {
+		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/session/home", "internal/session/wire", "internal/session", "internal/agent/runner/acp",
 	},
-	"internal/toolhook":         {},
-	"internal/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/permission", "internal/runner/claude", "internal/toolhook"},
-	"internal/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/session/home", "internal/base/rpc"},
-	"internal/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
-	"internal/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/harness", "internal/harness/ipc"},
-	"internal/harness":          {"internal/place/sandbox", "internal/place/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/conversation", "internal/conversation/outbox", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook", "internal/runner", "internal/harness/ipc", "internal/harness/turns"},
+	"internal/agent/toolhook":         {},
+	"internal/agent/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/agent/permission", "internal/agent/runner/claude", "internal/agent/toolhook"},
+	"internal/agent/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/session/home", "internal/base/rpc"},
+	"internal/agent/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
+	"internal/agent/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/agent/harness", "internal/agent/harness/ipc"},
+	"internal/agent/harness":          {"internal/place/sandbox", "internal/place/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook", "internal/agent/runner", "internal/agent/harness/ipc", "internal/agent/harness/turns"},
 
 	"internal/kernel/plan":       {"internal/base/fault"},
 	"internal/kernel/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/plan"},
@@ -156,7 +156,7 @@ var allowed = map[string][]string{
 		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/session/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
 	},
 	"internal/kernel/tick": {
-		"internal/base/fault", "internal/base/poll", "internal/session/home", "internal/base/rpc", "internal/conversation/watch", "internal/permission", "internal/runner", "internal/runner/script",
+		"internal/base/fault", "internal/base/poll", "internal/session/home", "internal/base/rpc", "internal/agent/conversation/watch", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/script",
 		"internal/kernel/plan", "internal/kernel/history", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
 	},
 	"internal/kernel/terminal": {
@@ -166,7 +166,7 @@ var allowed = map[string][]string{
 
 	"internal/kernel/box": {
 		"internal/base/fault", "internal/session/home", "internal/session", "internal/process/supervise", "internal/place/workspace", "internal/place/provider", "internal/place/provider/container",
-		"internal/runner/remote", "internal/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
+		"internal/agent/runner/remote", "internal/agent/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
 	},
 
 	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
@@ -179,8 +179,8 @@ var allowed = map[string][]string{
 	"internal/kernel/registry":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/jsonobject"},
 	"internal/kernel/datarepo":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/isotime", "internal/kernel/jsonobject"},
 	"internal/kernel/wake":       {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/datarepo", "internal/kernel/isotime", "internal/kernel/jsonobject"},
-	"internal/kernel/command":    {"internal/runner"},
-	"internal/kernel/hook":       {"internal/runner", "internal/kernel/command"},
+	"internal/kernel/command":    {"internal/agent/runner"},
+	"internal/kernel/hook":       {"internal/agent/runner", "internal/kernel/command"},
 	"internal/kernel/rotate":     {"internal/base/atomicfile"},
 	"internal/kernel/gitpush":    {"internal/base/fault", "internal/process/git"},
 
@@ -214,12 +214,12 @@ var allowed = map[string][]string{
 	},
 
 	"internal/dend": {
-		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/runner", "internal/runner/local", "internal/runner/script", "internal/runner/claude", "internal/runner/codex", "internal/runner/copilot", "internal/runner/acp", "internal/runner/acp/terminals", "internal/session", "internal/harness", "internal/harness/ipc", "internal/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/permission", "internal/budget", "internal/supervisor", "internal/webhook",
-		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/conversation", "internal/conversation/outbox", "internal/conversation/sources",
-		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/runner/remote", "internal/runner/remote/holder",
+		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/script", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals", "internal/session", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook",
+		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
+		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/agent/runner/remote", "internal/agent/runner/remote/holder",
 		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
-		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/place/worktree", "internal/toolhook", "internal/toolhook/vendors",
+		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/place/worktree", "internal/agent/toolhook", "internal/agent/toolhook/vendors",
 	},
 
 	"internal/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
@@ -234,7 +234,7 @@ var allowed = map[string][]string{
 	"internal/dashboard/web": {
 		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
 		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/chat/irc/ircd/history",
-		"internal/agent", "internal/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/session/wire",
+		"internal/agent", "internal/agent/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/session/wire",
 	},
 	"internal/dashboard/web/browser":   {"internal/base/fault"},                                               // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/session/home", "internal/process/pty"}, // for tests
@@ -247,13 +247,13 @@ var allowed = map[string][]string{
 		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
 	},
 	"internal/cli": {
-		"internal/place/decisive", "internal/session/attention", "internal/cli/k", "internal/cli/agenttty", "internal/harness/ipc", "internal/harness/turns", "internal/runner/remote/holder", "internal/place/podhost", "internal/place/sandbox",
+		"internal/place/decisive", "internal/session/attention", "internal/cli/k", "internal/cli/agenttty", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder", "internal/place/podhost", "internal/place/sandbox",
 		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/process/pty",
 		"internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session", "internal/session/cell", "internal/session/host", "internal/screen/replay",
 		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
-		"internal/place/provider/subprocess/shim", "internal/keeper", "internal/place/workspace", "internal/process/git", "internal/place/worktree", "internal/agent", "internal/conversation",
+		"internal/place/provider/subprocess/shim", "internal/keeper", "internal/place/workspace", "internal/process/git", "internal/place/worktree", "internal/agent", "internal/agent/conversation",
 		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
-		"internal/kernel/history", "internal/kernel/transcript", "internal/toolhook",
+		"internal/kernel/history", "internal/kernel/transcript", "internal/agent/toolhook",
 	},
 	// For tests only.
 	"internal/need":                    {},
@@ -261,10 +261,10 @@ var allowed = map[string][]string{
 	"internal/modelstub":               {"internal/base/fault"},
 	"internal/modelstub/realcli":       {"internal/modelstub"},
 	"internal/modelstub/cmd/modelstub": {"internal/base/fault", "internal/modelstub"},
-	"internal/runner/spawntest":        {"internal/base/fault", "internal/need", "internal/runner"},
+	"internal/runner/spawntest":        {"internal/base/fault", "internal/need", "internal/agent/runner"},
 	"internal/runner/runnertest": {
-		"internal/base/fault", "internal/modelstub", "internal/modelstub/realcli", "internal/permission",
-		"internal/runner", "internal/runner/local", "internal/runner/stdio",
+		"internal/base/fault", "internal/modelstub", "internal/modelstub/realcli", "internal/agent/permission",
+		"internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/stdio",
 	},
 	"acceptance": {},
 	// For the README.
@@ -274,10 +274,10 @@ var allowed = map[string][]string{
 
 // outside maps a module that is not ours to the only packages that may use it.
 var outside = map[string][]string{
-	"github.com/BurntSushi/toml":          {"internal/place/workspace", "internal/conversation/screen"},
+	"github.com/BurntSushi/toml":          {"internal/place/workspace", "internal/agent/conversation/screen"},
 	"github.com/goccy/go-yaml":            {"internal/place/workspace"},
-	"github.com/coder/acp-go-sdk":         {"internal/runner/acp"},
-	"github.com/coder/websocket":          {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/conversation/codex"},
+	"github.com/coder/acp-go-sdk":         {"internal/agent/runner/acp"},
+	"github.com/coder/websocket":          {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/agent/conversation/codex"},
 	"github.com/containerd/errdefs":       {"internal/place/provider/container"},
 	"github.com/moby/moby":                {"internal/place/provider/container", "internal/provider/container/podmantest"},
 	"github.com/hashicorp/yamux":          {"internal/place/podhost", "internal/place/provider/kubernetes"},
@@ -288,11 +288,11 @@ var outside = map[string][]string{
 	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/kernel/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/dend", "internal/dashboard", "internal/conversation/watch"},
+	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/dend", "internal/dashboard", "internal/agent/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/cli"},
 	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
-	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/runner/local"},
+	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
 	"golang.org/x/term":                   {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},
@@ -300,7 +300,7 @@ var outside = map[string][]string{
 	"charm.land/bubbletea/v2":             {"internal/dashboard/tui"},
 	"github.com/charmbracelet/x":          {"internal/dashboard/tui"},
 	"charm.land/lipgloss/v2":              {"internal/dashboard/tui"},
-	"mvdan.cc/sh/v3":                      {"internal/permission/commandline"},
+	"mvdan.cc/sh/v3":                      {"internal/agent/permission/commandline"},
 	"github.com/rogpeppe/go-internal":     {}, // tests only
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver"},

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 	"den/internal/keeper"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"

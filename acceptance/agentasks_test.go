@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/conversation"
-	"den/internal/harness/ipc"
+	"den/internal/agent/conversation"
+	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/modelstub"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 	"den/internal/modelstub"
 )
 

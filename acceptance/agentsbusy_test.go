@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 )

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/sources"
 	"den/internal/base/fault"
-	"den/internal/conversation"
-	"den/internal/conversation/sources"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 	"den/internal/place/provider"

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/conversation"
-	"den/internal/conversation/outbox"
-	"den/internal/conversation/screen"
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/screen"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
 	"den/internal/place/provider/native"

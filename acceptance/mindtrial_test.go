@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/harness/ipc"
 	"den/internal/chat/irc"
-	"den/internal/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/modelstub"
 	"den/internal/process/pty"

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/permission"
+	"den/internal/agent/permission"
 )
 
 // policies measures how long the policy takes to decide on a command, with five

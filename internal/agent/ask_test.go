@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/conversation"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
 )

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/outbox"
 	"den/internal/base/fault"
-	"den/internal/conversation"
-	"den/internal/conversation/outbox"
 	"den/internal/place/workspace"
 )
 

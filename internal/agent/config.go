@@ -7,8 +7,8 @@ import (
 	"path"
 	"time"
 
+	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
-	"den/internal/conversation/screen"
 	"den/internal/place/workspace"
 )
 

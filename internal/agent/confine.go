@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/poll"
-	"den/internal/conversation"
 	"den/internal/place/sandbox"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/conversation"
-	"den/internal/conversation/outbox"
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/outbox"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
 )

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/outbox"
 	"den/internal/base/fault"
-	"den/internal/conversation"
-	"den/internal/conversation/outbox"
 )
 
 // Nudge keeps text on disk and types it when the agent can take it. It returns

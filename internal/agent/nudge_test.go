@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
-	"den/internal/conversation"
-	"den/internal/conversation/outbox"
-	"den/internal/conversation/screen"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/conversation"
 	"den/internal/place/provider"
 )
 

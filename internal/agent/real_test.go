@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/conversation"
 	"den/internal/dentest"
 	"den/internal/need"
 	"den/internal/place/provider"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 )
 
 // A program that is no coding agent is looked at two seconds after its start,

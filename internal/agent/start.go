@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/conversation"
-	"den/internal/conversation/screen"
 	"den/internal/place/provider"
 )
 

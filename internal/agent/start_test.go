@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
-	"den/internal/conversation/outbox"
-	"den/internal/conversation/screen"
 	"den/internal/need"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
@@ -57,7 +57,7 @@ func outcomes(m *agent.Managed) map[string]agent.Outcome {
 
 func screenFile(t *testing.T, name string) string {
 	t.Helper()
-	data, err := os.ReadFile("../conversation/screen/testdata/screens/" + name + ".txt")
+	data, err := os.ReadFile("conversation/screen/testdata/screens/" + name + ".txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/ident"
-	"den/internal/harness/ipc"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

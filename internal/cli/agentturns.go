@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/harness/turns"
 	"den/internal/base/fault"
-	"den/internal/harness/turns"
 	"den/internal/keeper"
 
 	"github.com/spf13/cobra"

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
-	"den/internal/harness/ipc"
 
 	"github.com/spf13/cobra"
 )

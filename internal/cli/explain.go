@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"den/internal/agent"
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 	"den/internal/keeper"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 
-	"den/internal/harness/ipc"
+	"den/internal/agent/harness/ipc"
 
 	"github.com/spf13/cobra"
 )

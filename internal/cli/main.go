@@ -12,13 +12,13 @@ import (
 	"strconv"
 	"strings"
 
+	"den/internal/agent/runner/remote/holder"
+	"den/internal/agent/toolhook"
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
 	"den/internal/place/sandbox"
-	"den/internal/runner/remote/holder"
 	"den/internal/session/home"
 	"den/internal/session/host"
-	"den/internal/toolhook"
 
 	"github.com/spf13/cobra"
 )

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
+	"den/internal/agent/toolhook"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
-	"den/internal/toolhook"
 )
 
 // maxHookInput bounds what a program tells its hook: a file that is written comes

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/conversation"
 	"den/internal/keeper"
 )
 

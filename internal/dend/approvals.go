@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/harness/ipc"
+	"den/internal/agent/permission"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/harness/ipc"
 	"den/internal/keeper"
-	"den/internal/permission"
 	"den/internal/place/provider"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"

@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/conversation"
+	"den/internal/agent/harness"
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/conversation"
-	"den/internal/harness"
-	"den/internal/harness/ipc"
 	"den/internal/keeper"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/harness/ipc"
+	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/session"
 	"den/internal/session/cell"

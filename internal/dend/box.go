@@ -13,17 +13,17 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/harness"
+	"den/internal/agent/harness/ipc"
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/acp"
+	"den/internal/agent/runner/local"
+	"den/internal/agent/runner/remote"
 	"den/internal/base/fault"
-	"den/internal/harness"
-	"den/internal/harness/ipc"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/place/provider/kubernetes"
 	"den/internal/place/workspace"
-	"den/internal/runner"
-	"den/internal/runner/acp"
-	"den/internal/runner/local"
-	"den/internal/runner/remote"
 	"den/internal/session/home"
 )
 

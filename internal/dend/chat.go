@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"sync"
 
+	"den/internal/agent/harness"
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/chat/irc/ircd"
-	"den/internal/harness"
 	"den/internal/place/workspace"
 )
 

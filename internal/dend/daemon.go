@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation/outbox"
+	"den/internal/agent/conversation/sources"
 	"den/internal/base/rpc"
 	"den/internal/controller"
-	"den/internal/conversation/outbox"
-	"den/internal/conversation/sources"
 	"den/internal/keeper"
 	"den/internal/place/decisive"
 	"den/internal/place/sandbox"

@@ -3,15 +3,15 @@ package dend
 import (
 	"fmt"
 
+	"den/internal/agent/conversation/sources"
+	"den/internal/agent/harness"
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
-	"den/internal/conversation/sources"
-	"den/internal/harness"
 	"den/internal/place/provider"
 	"den/internal/place/provider/boxed"
 	"den/internal/place/provider/factory"
 	"den/internal/place/provider/native"
 	"den/internal/place/workspace"
-	"den/internal/runner/remote/holder"
 )
 
 // draft holds what a plan needs and the keeper does not have yet. Nothing of a

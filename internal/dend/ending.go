@@ -4,8 +4,8 @@ import (
 	"context"
 	"sync"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/conversation"
 )
 
 // errDown is why a keeper ends that was told to.

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/agent/runner/local"
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
 	"den/internal/kernel/box"
@@ -28,7 +29,6 @@ import (
 	"den/internal/kernel/watch"
 	"den/internal/process/git"
 	"den/internal/process/supervise"
-	"den/internal/runner/local"
 	"den/internal/session"
 	"den/internal/session/home"
 )

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"den/internal/agent/runner/local"
 	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
@@ -14,7 +15,6 @@ import (
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
 	"den/internal/place/provider/container"
-	"den/internal/runner/local"
 	"den/internal/session/home"
 )
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"den/internal/agent"
+	"den/internal/agent/budget"
+	"den/internal/agent/conversation"
+	"den/internal/agent/harness"
+	"den/internal/agent/harness/ipc"
+	"den/internal/agent/permission"
 	"den/internal/base/fault"
-	"den/internal/budget"
-	"den/internal/conversation"
-	"den/internal/harness"
-	"den/internal/harness/ipc"
-	"den/internal/permission"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
 )

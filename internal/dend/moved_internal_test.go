@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 	"den/internal/keeper"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/conversation/outbox"
+	"den/internal/agent/conversation/outbox"
 	"den/internal/keeper"
 )
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation/outbox"
 	"den/internal/base/fault"
-	"den/internal/conversation/outbox"
 	"den/internal/place/provider"
 )
 

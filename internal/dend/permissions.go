@@ -11,15 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/harness"
+	"den/internal/agent/permission"
+	"den/internal/agent/toolhook/vendors"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/harness"
 	"den/internal/keeper"
-	"den/internal/permission"
 	"den/internal/place/decisive"
 	"den/internal/place/workspace"
 	"den/internal/session/home"
-	"den/internal/toolhook/vendors"
 )
 
 const verbPermissions = "permissions"

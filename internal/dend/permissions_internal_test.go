@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/harness"
+	"den/internal/agent/harness"
+	"den/internal/agent/permission"
 	"den/internal/keeper"
-	"den/internal/permission"
 	"den/internal/place/workspace"
 )
 

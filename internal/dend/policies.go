@@ -11,16 +11,16 @@ import (
 	"sync"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation/sources"
+	"den/internal/agent/harness"
+	"den/internal/agent/permission"
+	"den/internal/agent/toolhook"
+	"den/internal/agent/toolhook/vendors"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/conversation/sources"
-	"den/internal/harness"
 	"den/internal/keeper"
-	"den/internal/permission"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
-	"den/internal/toolhook"
-	"den/internal/toolhook/vendors"
 )
 
 // A screenPolicy is that of an agent which runs on a screen of its own.

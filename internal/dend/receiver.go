@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/webhook"
 	"den/internal/keeper"
 	"den/internal/place/workspace"
 	"den/internal/session/attention"
-	"den/internal/webhook"
 )
 
 // tellReceivers tells the workspace's receiver of webhooks what begins to need a

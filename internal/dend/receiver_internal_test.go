@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/webhook"
 	"den/internal/keeper"
-	"den/internal/webhook"
 )
 
 // A receiver is told what kind of thing needs a person, by an id that stays; of

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"den/internal/agent/harness"
 	"den/internal/base/fault"
-	"den/internal/harness"
 )
 
 // A file that is refused when its agents are made, after it was read well,

@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"den/internal/agent"
+	"den/internal/agent/conversation"
+	"den/internal/agent/harness"
+	"den/internal/agent/runner/local"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/conversation"
-	"den/internal/harness"
 	"den/internal/keeper"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
 	"den/internal/place/worktree"
-	"den/internal/runner/local"
 )
 
 // confined is the sandbox of an agent's processes.

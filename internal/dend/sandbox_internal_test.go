@@ -4,10 +4,10 @@ import (
 	"slices"
 	"testing"
 
-	"den/internal/harness"
+	"den/internal/agent/harness"
+	"den/internal/agent/runner/acp"
+	"den/internal/agent/runner/local"
 	"den/internal/place/sandbox"
-	"den/internal/runner/acp"
-	"den/internal/runner/local"
 )
 
 // den, which is in no sandbox, reads and writes no files for an agent that is,

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"den/internal/agent"
-	"den/internal/conversation"
-	"den/internal/conversation/sources"
+	"den/internal/agent/conversation"
+	"den/internal/agent/conversation/sources"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
 )

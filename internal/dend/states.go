@@ -1,7 +1,7 @@
 package dend
 
 import (
-	"den/internal/conversation"
+	"den/internal/agent/conversation"
 	"den/internal/keeper"
 )
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/harness"
+	"den/internal/agent/harness"
 	"den/internal/keeper"
 	"den/internal/need"
 )

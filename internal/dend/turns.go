@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/conversation"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/session/home"

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/conversation"
 	"den/internal/base/ident"
-	"den/internal/conversation"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/session/home"

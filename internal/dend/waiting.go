@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/budget"
-	"den/internal/conversation"
+	"den/internal/agent/budget"
+	"den/internal/agent/conversation"
+	"den/internal/agent/permission"
+	"den/internal/agent/runner"
+	"den/internal/agent/supervisor"
 	"den/internal/keeper"
-	"den/internal/permission"
-	"den/internal/runner"
 	"den/internal/session/attention"
 	"den/internal/session/cell"
-	"den/internal/supervisor"
 )
 
 // observedAgent is what is known of an agent that may wait for a person.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/conversation"
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
-	"den/internal/conversation"
-	"den/internal/harness/ipc"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/session/cell"

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/agent/permission"
 	"den/internal/keeper"
 	"den/internal/need"
-	"den/internal/permission"
 )
 
 // team is a workspace with real agents in their harnesses, that ask for

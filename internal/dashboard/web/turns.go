@@ -4,8 +4,8 @@ import (
 	"math"
 	"net/http"
 
+	"den/internal/agent/harness/turns"
 	"den/internal/base/fault"
-	"den/internal/harness/turns"
 	"den/internal/keeper"
 )
 

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/agent/harness"
+	"den/internal/agent/harness/ipc"
+	"den/internal/agent/harness/onirc"
 	"den/internal/chat/irc"
-	"den/internal/harness"
-	"den/internal/harness/ipc"
-	"den/internal/harness/onirc"
 	"den/internal/need"
 )
 

@@ -11,13 +11,13 @@ import (
 	"path/filepath"
 	"time"
 
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/place/workspace"
-	"den/internal/runner/remote/holder"
 	"den/internal/session/home"
 )
 

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/process/supervise"
-	"den/internal/runner/remote/holder"
 	"den/internal/session/home"
 )
 

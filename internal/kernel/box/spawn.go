@@ -3,9 +3,9 @@ package box
 import (
 	"context"
 
+	"den/internal/agent/runner/remote"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
-	"den/internal/runner/remote"
 )
 
 // Spawner starts hooks in the container. What it started ends with whoever

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/local"
+	"den/internal/agent/runner/script"
 	"den/internal/kernel/box"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
@@ -24,9 +27,6 @@ import (
 	"den/internal/place/provider/container"
 	"den/internal/process/supervise"
 	"den/internal/provider/container/podmantest"
-	"den/internal/runner"
-	"den/internal/runner/local"
-	"den/internal/runner/script"
 
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"den/internal/runner"
+	"den/internal/agent/runner"
 )
 
 const (

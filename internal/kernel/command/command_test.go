@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner/local"
 	"den/internal/base/fault"
 	"den/internal/kernel/command"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
-	"den/internal/runner/local"
 )
 
 const long = 5 * time.Minute // nothing here takes as long, unless it hangs

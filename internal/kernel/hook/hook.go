@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/command"
-	"den/internal/runner"
 )
 
 // A Phase is a boundary of a tick, and the directory of its hooks.

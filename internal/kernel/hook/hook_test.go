@@ -12,14 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/local"
+	"den/internal/agent/runner/remote"
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/hook"
 	"den/internal/place/provider"
 	place "den/internal/place/provider/local"
-	"den/internal/runner"
-	"den/internal/runner/local"
-	"den/internal/runner/remote"
-	"den/internal/runner/remote/holder"
 	"den/internal/runner/spawntest"
 )
 

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/need"
-	"den/internal/runner"
 )
 
 // A tick with a disk that is full ends somehow, tells so, and loses nothing.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/plan"
-	"den/internal/runner"
 )
 
 // killedMind is a program that is killed in the middle of its first turn. All

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	dirs "den/internal/conversation/watch"
+	dirs "den/internal/agent/conversation/watch"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 )

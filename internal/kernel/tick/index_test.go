@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
-	"den/internal/runner"
 	"den/internal/screen/eventlog"
 )
 

@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/base/filelock"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/wake"
-	"den/internal/runner"
 	"den/internal/session"
 	"den/internal/session/home"
 )

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/local"
 	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
-	"den/internal/runner"
-	"den/internal/runner/local"
 )
 
 // lodge changes where the agent lives.

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"den/internal/agent/permission"
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/script"
 	"den/internal/base/fault"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
-	"den/internal/permission"
-	"den/internal/runner"
-	"den/internal/runner/script"
 )
 
 const (

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/registry"
-	"den/internal/runner"
 )
 
 // patient is a session whose turns end when they are interrupted.

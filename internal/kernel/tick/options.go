@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/terminal"
-	"den/internal/runner"
 )
 
 // Options are what ticks of an instance need.

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"den/internal/agent/permission"
 	"den/internal/kernel/toolsocket"
-	"den/internal/permission"
 )
 
 // serverName is that of the tools, as models see it: mcp__agent__login.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"den/internal/agent/permission"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/registry"
-	"den/internal/permission"
 )
 
 // In a tick nobody is asked: the agent has its own tools and the files of its

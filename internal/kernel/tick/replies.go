@@ -1,6 +1,6 @@
 package tick
 
-import "den/internal/runner"
+import "den/internal/agent/runner"
 
 // replies tells the replies of the model within a turn apart. A reply is what
 // the model says, thinks and uses until it waits for the answers of the tools

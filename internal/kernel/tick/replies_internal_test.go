@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/runner"
+	"den/internal/agent/runner"
 )
 
 // Each step is a message or the end of a tool: "say", "use ID", "think",

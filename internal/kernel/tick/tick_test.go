@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/base/fault"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
-	"den/internal/runner"
 )
 
 func TestWholeTick(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/base/rpc"
@@ -19,7 +20,6 @@ import (
 	"den/internal/kernel/plan"
 	"den/internal/kernel/terminal"
 	"den/internal/kernel/toolsocket"
-	"den/internal/runner"
 	"den/internal/session/home"
 )
 

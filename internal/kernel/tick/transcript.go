@@ -11,10 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/toolsocket"
-	"den/internal/runner"
 )
 
 // transcript writes what is said and done in a tick, one JSON object a line, as

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	dirs "den/internal/agent/conversation/watch"
 	"den/internal/base/fault"
-	dirs "den/internal/conversation/watch"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/watch"

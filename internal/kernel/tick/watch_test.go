@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
 	"den/internal/base/fault"
 	"den/internal/base/poll"
 	"den/internal/kernel/instance"
 	"den/internal/kernel/plan"
 	"den/internal/kernel/tick"
 	"den/internal/kernel/watch"
-	"den/internal/runner"
 )
 
 // brief are times for tests in which ticks fail.

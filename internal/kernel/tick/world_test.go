@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/local"
+	"den/internal/agent/runner/script"
 	"den/internal/dentest"
 	"den/internal/kernel/datarepo"
 	"den/internal/kernel/instance"
@@ -25,9 +28,6 @@ import (
 	"den/internal/kernel/tick"
 	"den/internal/kernel/toolsocket"
 	"den/internal/process/supervise"
-	"den/internal/runner"
-	"den/internal/runner/local"
-	"den/internal/runner/script"
 	"den/internal/session"
 	"den/internal/session/home"
 )

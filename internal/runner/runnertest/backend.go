@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/stdio"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
-	"den/internal/runner"
-	"den/internal/runner/stdio"
 )
 
 // A Backend is a driver, and what the suite must know of its agent.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"den/internal/agent/permission"
+	"den/internal/agent/runner"
 	"den/internal/modelstub"
-	"den/internal/permission"
-	"den/internal/runner"
 )
 
 // questions collects what was asked, and answers all of it the same.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/agent/runner"
 	"den/internal/base/fault"
 	"den/internal/modelstub"
-	"den/internal/runner"
 )
 
 // twoTurns: a session takes one prompt after the other, in one process.

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"syscall"
 
-	"den/internal/runner"
-	"den/internal/runner/local"
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/local"
 )
 
 // damage is what goes wrong while a recording plays.

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/agent/runner"
 	"den/internal/modelstub"
 	"den/internal/modelstub/realcli"
-	"den/internal/runner"
 )
 
 // recorder writes down what real agents and their driver say, for player.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/runner"
+	"den/internal/agent/runner"
 )
 
 // spawns remembers the processes that were started.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/permission"
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/local"
 	"den/internal/modelstub"
-	"den/internal/permission"
-	"den/internal/runner"
-	"den/internal/runner/local"
 )
 
 // patience is for a real agent on a busy machine. Nothing is measured by it.

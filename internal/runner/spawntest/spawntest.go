@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"den/internal/agent/runner"
 	"den/internal/base/fault"
-	"den/internal/runner"
 )
 
 // Place is where processes are spawned. It has a POSIX shell at sh, and setsid.

@@ -45,7 +45,7 @@ func colorsOf(t *testing.T, pic *render.Picture) int {
 // The screens of coding agents that the conversations' tests have: every
 // character on them has a glyph, on any machine.
 func TestCodingAgentsScreensAreWhole(t *testing.T) {
-	files, err := filepath.Glob("../../conversation/screen/testdata/screens/*.txt")
+	files, err := filepath.Glob("../../agent/conversation/screen/testdata/screens/*.txt")
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d screens, %v", len(files), err)
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
-	"den/internal/harness/ipc"
 	"den/internal/mcpserver"
 	"den/internal/session/terminals"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/harness/ipc"
 )
 
 // talkative is a harness that answers what is asked over its socket, and notes

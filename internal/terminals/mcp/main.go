@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
-	"den/internal/harness/ipc"
 	"den/internal/mcpserver"
 	"den/internal/session"
 	"den/internal/session/home"

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/boxed"
 	"den/internal/place/provider/container"
 	"den/internal/place/provider/native"
 	"den/internal/provider/container/podmantest"
-	"den/internal/runner/remote/holder"
 
 	"github.com/moby/moby/client"
 )

@@ -5,12 +5,12 @@ import (
 	"context"
 	"testing"
 
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/remote"
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/provider/container/podmantest"
-	"den/internal/runner"
-	"den/internal/runner/remote"
-	"den/internal/runner/remote/holder"
 	"den/internal/runner/spawntest"
 )
 

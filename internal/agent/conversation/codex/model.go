@@ -1,0 +1,319 @@
+package codex
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"den/internal/agent/conversation"
+	"den/internal/base/fault"
+)
+
+// message is one of the server: a notification, a request or a response. There
+// is no "jsonrpc" member.
+type message struct {
+	ID     json.RawMessage `json:"id,omitempty"`
+	Method string          `json:"method,omitempty"`
+	Params json.RawMessage `json:"params,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *rpcError       `json:"error,omitempty"`
+}
+
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func parseMessage(data []byte) (message, error) {
+	var m message
+	if err := json.Unmarshal(data, &m); err != nil {
+		return m, fault.Errorf(fault.Protocol, "read codex' message: %w", err)
+	}
+	return m, nil
+}
+
+// thread is what is read of one.
+type thread struct {
+	ID           string       `json:"id"`
+	Parent       string       `json:"parentThreadId"`
+	Ephemeral    bool         `json:"ephemeral"` // makes titles and the like: nobody sees it
+	Status       threadStatus `json:"status"`
+	ThreadSource string       `json:"threadSource"`
+
+	lastTurn string // how it ended: "completed", "interrupted" or "failed"; "" while one runs, or where it is not known
+}
+
+type threadStatus struct {
+	Type  string   `json:"type"` // notLoaded, idle, systemError or active
+	Flags []string `json:"activeFlags"`
+}
+
+// waits reports whether the thread waits for its user.
+func (s threadStatus) waits() bool {
+	return slices.Contains(s.Flags, waitingOnApproval) || slices.Contains(s.Flags, waitingOnInput)
+}
+
+// The flags of an active thread that waits for its user.
+const (
+	waitingOnApproval = "waitingOnApproval"
+	waitingOnInput    = "waitingOnUserInput"
+)
+
+// params are those of the messages that are read.
+type params struct {
+	ThreadID  string          `json:"threadId"`
+	TurnID    string          `json:"turnId"`
+	ItemID    string          `json:"itemId"`
+	Status    threadStatus    `json:"status"`
+	Thread    *thread         `json:"thread"`
+	RequestID json.RawMessage `json:"requestId"`
+	Command   string          `json:"command"`
+	Reason    string          `json:"reason"`
+	Questions []question      `json:"questions"`
+	Error     *rpcError       `json:"error"`
+	Turn      endedTurn       `json:"turn"`
+	Usage     struct {
+		Last tokens `json:"last"`
+	} `json:"tokenUsage"`
+	Item struct {
+		Type     string `json:"type"`
+		ClientID string `json:"clientId"`
+	} `json:"item"`
+}
+
+type question struct {
+	ID       string `json:"id"`
+	Question string `json:"question"`
+	Options  []struct {
+		Label string `json:"label"`
+	} `json:"options"`
+}
+
+// request is a decision that the server asks this client for.
+type request struct {
+	id       json.RawMessage // to answer with
+	thread   string
+	question conversation.Question
+	inputID  string // of a question with options
+}
+
+// The decisions of an approval that are always there.
+const (
+	accept  = "accept"
+	decline = "decline"
+	cancel  = "cancel"
+)
+
+// asked makes a request of the server's; nil for one that den does not answer.
+func asked(m message, p params) *request {
+	r := &request{id: m.ID, thread: p.ThreadID, question: conversation.Question{ID: p.ItemID + "#" + string(m.ID), Kind: conversation.Permission}}
+	switch m.Method {
+	case "item/commandExecution/requestApproval":
+		r.question.Text = p.Command
+	case "item/fileChange/requestApproval":
+		r.question.Text = strings.TrimSpace("change files " + p.Reason)
+	case "item/tool/requestUserInput":
+		return r.input(p.Questions)
+	default:
+		return nil
+	}
+	r.question.Options = []conversation.Option{
+		{ID: accept, Label: "Yes"}, {ID: decline, Label: "No, and go on"}, {ID: cancel, Label: "No, and end the turn"},
+	}
+	return r
+}
+
+// input makes the request one with the options of a question. Several
+// questions at once cannot be answered by one option.
+func (r *request) input(questions []question) *request {
+	r.question.Kind = conversation.Choice
+	var texts []string
+	for _, q := range questions {
+		texts = append(texts, q.Question)
+	}
+	r.question.Text = strings.Join(texts, "\n")
+	if len(questions) > 1 {
+		r.question.Vague, r.question.SharedID = true, true // the screen asks one after the other
+	}
+	if len(questions) == 1 {
+		r.inputID = questions[0].ID
+		for _, o := range questions[0].Options {
+			r.question.Options = append(r.question.Options, conversation.Option{ID: o.Label, Label: o.Label})
+		}
+	}
+	return r
+}
+
+// maxUnknown bounds how many threads wait to be asked about; what is told of
+// more is told again with their next status.
+const maxUnknown = 64
+
+// model is what is known of the server: a pure function of what it said.
+type model struct {
+	threads []thread  // in the order in which they were last begun or used
+	open    []request // in the order in which they were asked
+	failed  string    // why the last turn failed, "" where it is not known
+	waits   int       // how often a thread began to wait for its user
+	unknown []string  // threads of which only a status was told: to be asked about
+	turns   []turnNote
+	added   []string // messages that were added to a running turn; see unasked
+}
+
+// apply takes a notification or a request in.
+func (m *model) apply(msg message) error {
+	var p params
+	switch msg.Method {
+	case "thread/started", "thread/status/changed", "thread/closed", "turn/started", "turn/completed", "serverRequest/resolved", "error", "thread/tokenUsage/updated",
+		"item/commandExecution/requestApproval", "item/fileChange/requestApproval", "item/tool/requestUserInput":
+		if err := json.Unmarshal(msg.Params, &p); err != nil {
+			return fault.Errorf(fault.Protocol, "read codex' %s: %w", msg.Method, err)
+		}
+	default:
+		return nil
+	}
+	switch msg.Method {
+	case "thread/started":
+		if p.Thread != nil {
+			m.put(*p.Thread)
+		}
+	case "thread/status/changed":
+		m.setStatus(p.ThreadID, p.Status)
+	case "thread/closed":
+		m.setStatus(p.ThreadID, threadStatus{Type: "notLoaded"})
+	case "turn/started", "turn/completed":
+		m.setTurn(p.ThreadID, msg.Method, p.Turn.Status)
+		m.noteTurn(p.Turn)
+	case "thread/tokenUsage/updated":
+		m.noteUsage(p.TurnID, p.Usage.Last)
+	case "serverRequest/resolved":
+		m.open = slices.DeleteFunc(m.open, func(r request) bool { return string(r.id) == string(p.RequestID) })
+	case "error":
+		if p.Error != nil && p.ThreadID == m.main().ID {
+			m.failed = p.Error.Message
+		}
+	default:
+		if r := asked(msg, p); r != nil {
+			m.open = slices.DeleteFunc(m.open, func(o request) bool { return string(o.id) == string(r.id) })
+			m.open = append(m.open, *r)
+		}
+	}
+	return nil
+}
+
+// put takes a thread in as the one used last.
+func (m *model) put(t thread) {
+	m.threads = slices.DeleteFunc(m.threads, func(o thread) bool { return o.ID == t.ID })
+	m.threads = append(m.threads, t)
+}
+
+func (m *model) setStatus(id string, s threadStatus) {
+	i := slices.IndexFunc(m.threads, func(t thread) bool { return t.ID == id })
+	if i < 0 {
+		if s.Type != "notLoaded" && len(m.unknown) < maxUnknown && !slices.Contains(m.unknown, id) {
+			m.unknown = append(m.unknown, id)
+		}
+		return
+	}
+	t := m.threads[i]
+	if s.Type == "active" && t.Status.Type != "active" {
+		m.failed = ""
+	}
+	if s.waits() && !t.Status.waits() {
+		m.waits++
+	}
+	t.Status = s
+	switch s.Type {
+	case "notLoaded":
+		m.threads = slices.Delete(m.threads, i, i+1)
+	case "active":
+		m.put(t)
+	default:
+		m.threads[i] = t
+	}
+	if !s.waits() {
+		m.open = slices.DeleteFunc(m.open, func(r request) bool { return r.thread == id })
+	}
+}
+
+// setTurn notes how the last turn of a thread ended.
+func (m *model) setTurn(id, method, status string) {
+	if method == "turn/started" {
+		status = ""
+	}
+	for i := range m.threads {
+		if m.threads[i].ID == id {
+			m.threads[i].lastTurn = status
+		}
+	}
+}
+
+// unasked reports whether codex may have added a message to a turn without
+// asking its model about it: that happens in the last moment of a turn. It is
+// no case of that where the turn was interrupted or failed.
+func (m *model) unasked() bool {
+	t := m.main()
+	return len(m.added) > 0 && t.Status.Type == "idle" && t.lastTurn == "completed"
+}
+
+func (m *model) knows(id string) bool {
+	return slices.ContainsFunc(m.threads, func(t thread) bool { return t.ID == id })
+}
+
+// main is the thread that the screen shows: the user's own that was used last.
+// Its ID is "" where there is none.
+func (m *model) main() thread {
+	for _, t := range slices.Backward(m.threads) {
+		if !t.Ephemeral && t.Parent == "" {
+			return t
+		}
+	}
+	return thread{}
+}
+
+func (m *model) find(id string) (request, bool) {
+	i := slices.IndexFunc(m.open, func(r request) bool { return r.question.ID == id })
+	if i < 0 {
+		return request{}, false
+	}
+	return m.open[i], true
+}
+
+func (m *model) state() conversation.State {
+	main := m.main()
+	if main.ID == "" {
+		return conversation.State{Activity: conversation.Unknown, Why: "it has no thread yet"}
+	}
+	if len(m.open) > 0 {
+		q := m.open[0].question
+		return conversation.State{Activity: conversation.Asking, Question: &q}
+	}
+	working := false
+	for _, t := range m.threads {
+		switch {
+		case t.Ephemeral || t.Status.Type != "active":
+		case slices.Contains(t.Status.Flags, waitingOnApproval):
+			return m.waiting(t, conversation.Permission)
+		case slices.Contains(t.Status.Flags, waitingOnInput):
+			return m.waiting(t, conversation.Choice)
+		default:
+			working = true
+		}
+	}
+	switch {
+	case working:
+		return conversation.State{Activity: conversation.Busy}
+	case main.Status.Type == "systemError":
+		return conversation.State{Activity: conversation.Broken, Why: m.failed}
+	case m.unasked():
+		return conversation.State{Activity: conversation.Busy, Why: "a message came in the last moment of its turn"}
+	}
+	return conversation.State{Activity: conversation.Ready}
+}
+
+// waiting is a decision of which only the kind is known: the request for it is
+// on its way, or the thread is not joined.
+func (m *model) waiting(t thread, kind conversation.QuestionKind) conversation.State {
+	q := &conversation.Question{ID: t.ID + "#" + strconv.Itoa(m.waits), Kind: kind, Vague: true, Text: strings.Join(t.Status.Flags, ", ")}
+	return conversation.State{Activity: conversation.Asking, Question: q}
+}

@@ -1,0 +1,167 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"den/internal/agent/conversation"
+	"den/internal/base/fault"
+)
+
+// takeLimit is how long the server may take to show a message that it accepted,
+// and takePause how often it is asked meanwhile.
+const (
+	takeLimit = 10 * time.Second
+	takePause = 100 * time.Millisecond
+)
+
+// Send hands a message over by the server: it begins a turn, or is added to
+// the one that runs. One that the thread has already is not sent again.
+//
+// That the server accepts a message is no evidence: what it accepts while it
+// waits for an approval is lost when the turn is interrupted. So there must be
+// no open decision, and the message must be among the thread's items.
+func (s *Source) Send(ctx context.Context, m conversation.Message) (conversation.Receipt, error) {
+	failed := conversation.Receipt{ID: m.ID, Progress: conversation.Failed, At: time.Now()}
+	c, thread, err := s.target()
+	if err != nil {
+		return failed, err
+	}
+	running := s.isRunning(thread)
+	if there, _ := has(ctx, c, thread, m.ID); there { // Best effort: before its first turn a thread cannot be asked.
+		return taken(m.ID, thread), nil
+	}
+	input := []map[string]string{{"type": "text", "text": m.Text}}
+	err = c.call(ctx, "turn/start", map[string]any{"threadId": thread, "input": input, "clientUserMessageId": m.ID}, nil)
+	switch {
+	case fault.KindOf(err) == fault.Protocol:
+		return failed, err // it said no
+	case err != nil:
+		return conversation.Receipt{ID: m.ID, Progress: conversation.Sent, At: time.Now()}, err
+	}
+	for deadline := time.Now().Add(takeLimit); time.Now().Before(deadline); {
+		if there, _ := has(ctx, c, thread, m.ID); there { // Best effort: it is asked again.
+			if running {
+				s.noteAdded(m.ID)
+			}
+			return taken(m.ID, thread), nil
+		}
+		select {
+		case <-ctx.Done():
+			deadline = time.Time{}
+		case <-time.After(takePause):
+		}
+	}
+	return conversation.Receipt{ID: m.ID, Progress: conversation.Sent, Evidence: "codex' server accepted it", At: time.Now()}, nil
+}
+
+// target is where a message goes, or why it must not.
+func (s *Source) target() (*conn, string, error) {
+	c, thread, err := s.current()
+	if err != nil {
+		return nil, "", fmt.Errorf("send to codex: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.model.state().Activity == conversation.Asking {
+		return nil, "", fault.Errorf(fault.Busy, "send to codex: it asks for a decision")
+	}
+	return c, thread, nil
+}
+
+// current is the thread that the screen shows.
+func (s *Source) current() (*conn, string, error) {
+	if why := s.Problem(); why != "" {
+		return nil, "", fault.Errorf(fault.Unreachable, "%s", why)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := s.model.main().ID
+	if s.conn == nil || id == "" {
+		return nil, "", fault.Errorf(fault.Unreachable, "it has no thread yet")
+	}
+	return s.conn, id, nil
+}
+
+// Confirm looks for a message in the thread.
+func (s *Source) Confirm(ctx context.Context, id string) (conversation.Receipt, bool, error) {
+	c, thread, err := s.current()
+	if err != nil {
+		return conversation.Receipt{}, false, fmt.Errorf("look for a message in codex: %w", err)
+	}
+	there, err := has(ctx, c, thread, id)
+	return taken(id, thread), there, err
+}
+
+func taken(id, thread string) conversation.Receipt {
+	return conversation.Receipt{ID: id, Progress: conversation.Taken, Evidence: "codex' thread " + thread + " has it", At: time.Now()}
+}
+
+// lastItems is how many items of a thread are looked through for a message.
+const lastItems = 100
+
+// has reports whether the thread has the message. Before its first turn it has
+// none, and cannot be asked.
+func has(ctx context.Context, c *conn, thread, id string) (bool, error) {
+	ids, err := newest(ctx, c, thread, lastItems)
+	return slices.Contains(ids, id), err
+}
+
+// newest returns the clients' ids of a thread's last items, the newest first;
+// "" for what is no message of a client.
+func newest(ctx context.Context, c *conn, thread string, limit int) ([]string, error) {
+	var items struct {
+		Data []struct {
+			Item struct {
+				ClientID string `json:"clientId"`
+			} `json:"item"`
+		} `json:"data"`
+	}
+	if err := c.call(ctx, "thread/items/list", map[string]any{"threadId": thread, "sortDirection": "desc", "limit": limit}, &items); err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, one := range items.Data {
+		ids = append(ids, one.Item.ClientID)
+	}
+	return ids, nil
+}
+
+// Answer decides an open approval or question.
+func (s *Source) Answer(ctx context.Context, id, option string) error {
+	s.mu.Lock()
+	r, open := s.model.find(id)
+	c := s.conn
+	s.mu.Unlock()
+	if !open || c == nil {
+		return fault.Errorf(fault.NotFound, "answer codex: question '%s' is not open", id)
+	}
+	result, err := r.answer(option)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, message{ID: r.id, Result: result})
+}
+
+// answer is the result that decides the request.
+func (r request) answer(option string) (json.RawMessage, error) {
+	offered := false
+	for _, o := range r.question.Options {
+		offered = offered || o.ID == option
+	}
+	if !offered {
+		return nil, fault.Errorf(fault.Usage, "answer codex: '%s' is no option of '%s'", option, r.question.Text)
+	}
+	result := any(map[string]string{"decision": option})
+	if r.question.Kind == conversation.Choice {
+		result = map[string]any{"answers": map[string]any{r.inputID: map[string]any{"answers": []string{option}}}}
+	}
+	data, err := json.Marshal(result)
+	if err != nil {
+		return nil, fault.Errorf(fault.Internal, "answer codex: %w", err)
+	}
+	return data, nil
+}

@@ -1,0 +1,105 @@
+package copilot
+
+import (
+	"encoding/json"
+	"time"
+
+	"den/internal/agent/conversation"
+	"den/internal/base/fault"
+)
+
+// said is what is read of a line of events.jsonl to know what was said. It is
+// apart from event: a field that is not as expected costs no state.
+type said struct {
+	Type string    `json:"type"`
+	At   time.Time `json:"timestamp"`
+	Data struct {
+		Content      string `json:"content"`
+		MessageID    string `json:"messageId"`
+		AnswersID    string `json:"originatingMessageId"`
+		ToolRequests []struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		} `json:"toolRequests"`
+		Message string `json:"message"` // of session.error
+		Usage   struct {
+			InputTokens  int64   `json:"inputTokens"`
+			OutputTokens int64   `json:"outputTokens"`
+			Cost         float64 `json:"cost"`
+		} `json:"usage"` // of session.usage_record
+	} `json:"data"`
+}
+
+func parseSaid(line []byte) (said, error) {
+	var e said
+	if err := json.Unmarshal(line, &e); err != nil {
+		return e, fault.Errorf(fault.Protocol, "read Copilot's events: %w", err)
+	}
+	return e, nil
+}
+
+// turn is what the events tell of one message: a pure function of them.
+type turn struct {
+	asked conversation.Asked
+	id    string // Copilot's of the message, "" while it was not found
+	begun time.Time
+	over  bool // the next message came
+	// whole says that the last thing that the agent said asks for no tool.
+	whole bool
+	reply conversation.Reply
+}
+
+func newTurn(m conversation.Asked) *turn {
+	return &turn{asked: m, reply: conversation.Reply{Source: RecordName, Certainty: conversation.Matched}}
+}
+
+// applyLine takes a line in. One that cannot be read does not hide the others.
+func (t *turn) applyLine(line []byte) {
+	if e, err := parseSaid(line); err == nil {
+		t.apply(e)
+	}
+}
+
+// apply takes an event in. What came before the message, or answers another,
+// is not the reply.
+func (t *turn) apply(e said) {
+	switch {
+	case t.over:
+	case e.Type == "user.message" && t.id == "":
+		if t.asked.Is(e.Data.Content, e.At) {
+			t.id, t.begun = e.Data.MessageID, e.At
+		}
+	case t.id == "":
+	case e.Type == "user.message":
+		t.over = true
+	case e.Type == "assistant.message" && e.Data.AnswersID == t.id:
+		t.agentSaid(e)
+	case e.Type == "abort":
+		t.over, t.reply.Cancelled = true, true
+	case e.Type == "session.error":
+		t.reply.Failure = e.Data.Message
+	case e.Type == "session.usage_record":
+		t.reply.Usage.InputTokens += e.Data.Usage.InputTokens
+		t.reply.Usage.OutputTokens += e.Data.Usage.OutputTokens
+		t.reply.Usage.CostUSD += e.Data.Usage.Cost
+	}
+}
+
+func (t *turn) agentSaid(e said) {
+	t.whole = len(e.Data.ToolRequests) == 0
+	t.reply.Failure = "" // it was tried again
+	if e.Data.Content != "" {
+		t.reply.Text = e.Data.Content
+	}
+	for _, r := range e.Data.ToolRequests {
+		t.reply.Tools = append(t.reply.Tools, conversation.ToolUse{Name: r.Name, Input: string(r.Arguments)})
+	}
+	t.reply.Duration = e.At.Sub(t.begun)
+}
+
+// told is the reply; ready says that the session does not work any more.
+func (t *turn) told(ready bool) conversation.Reply {
+	r := t.reply
+	r.Ended = t.over || ready && (t.whole || r.Failure != "")
+	return r
+}

@@ -1,0 +1,170 @@
+package screen
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"den/internal/agent/conversation"
+	"den/internal/place/provider"
+)
+
+// stateInterval is how often the state is read where no source tells of
+// changes.
+const (
+	stateInterval = time.Second
+	plainInterval = 2 * time.Second // of a program that is no coding agent
+)
+
+// Run sends what is queued, now and later, answers what the agent asks late,
+// and follows its state, until the context ends.
+func (c *Conversation) Run(ctx context.Context) error {
+	c.recallPrompt(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	var watchErr error
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		watchErr = c.watchState(ctx)
+		stop() // without the state, Run is begun anew
+	}()
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		c.followPrompt(ctx)
+	}()
+	err := c.talk(ctx)
+	stop()
+	<-watched
+	<-followed
+	return errors.Join(err, watchErr)
+}
+
+// talk sends what is queued and answers late dialogs.
+func (c *Conversation) talk(ctx context.Context) error {
+	late := c.watchLate()
+	defer late.stop()
+	for {
+		if err := c.deliver(ctx, ""); err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.queue.Added():
+		case <-c.up:
+			late.begin()
+		case <-late.ticker.C:
+			if err := late.answerDialog(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+	}
+}
+
+// watchState tells of every change of the state until the context ends, or a
+// change could not be kept.
+func (c *Conversation) watchState(ctx context.Context) error {
+	interval := stateInterval
+	var settling <-chan struct{}
+	if !c.hints.CodingAgent && c.source == nil {
+		// A start has looked at it just now: the next look is not that of all
+		// others, of which hundreds may still come up.
+		interval, settling = plainInterval, c.settling
+	}
+	next := time.NewTimer(untilNext(interval))
+	defer next.Stop()
+	var changes <-chan struct{}
+	if c.source != nil {
+		changes = c.source.Changes()
+	}
+	var silence silence
+	late := lateReceipts{talk: c}
+	states := stateTeller{talk: c, late: &late}
+	ctx = provider.Lately(ctx) // what is shown is looked at again soon
+	for {
+		if err := late.checkInput(ctx); err != nil {
+			return err
+		}
+		if states.waits() || !c.settled(states.told.State) || !silence.goesOn(ctx, c) {
+			if err := states.look(ctx); err != nil {
+				return err
+			}
+		}
+		for due := false; !due; {
+			due = true
+			select {
+			case <-ctx.Done():
+				return nil
+			case _, ok := <-changes:
+				if !ok {
+					changes = nil // the source has ended
+				}
+			case <-states.again():
+			case <-next.C:
+				next.Reset(untilNext(interval))
+			case <-settling:
+				next.Reset(interval)
+				due = false
+			}
+		}
+	}
+}
+
+// untilNext is the time until the next look of all agents: a keeper that wakes
+// once for all of them sleeps longer.
+func untilNext(interval time.Duration) time.Duration {
+	now := time.Now()
+	return now.Truncate(interval).Add(interval).Sub(now)
+}
+
+// settled reports whether a state lasts for as long as nothing is written. What
+// a source tells may change without that.
+func (c *Conversation) settled(s conversation.State) bool {
+	switch s.Activity {
+	case conversation.Ready:
+		return c.source == nil
+	case conversation.Asking, conversation.Broken:
+		return c.source == nil && s.Source == screenSource
+	}
+	return false
+}
+
+// silence follows whether a session writes, without asking its program where
+// the provider can tell by itself.
+type silence struct {
+	stamp  string
+	active time.Time
+}
+
+// goesOn reports whether the session has written nothing since the last call.
+func (s *silence) goesOn(ctx context.Context, c *Conversation) bool {
+	if p, ok := c.provider.(provider.ChangeStamper); ok {
+		stamp, err := p.ChangeStamp(ctx, c.session)
+		same := err == nil && stamp == s.stamp
+		s.stamp = stamp
+		return same
+	}
+	at, err := c.provider.GetLastActivity(ctx, c.session)
+	same := err == nil && at.Equal(s.active)
+	s.active = at
+	return same && !c.hints.CodingAgent // times may be too coarse for a screen
+}
+
+// keepState keeps a state for those who ask for the last one.
+func (c *Conversation) keepState(s conversation.State) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = s
+}
+
+func (c *Conversation) stateChanged(last, now seen) error {
+	c.events.Add(conversation.Event{Kind: conversation.StateChanged, At: c.clock(), State: &now.State})
+	if c.onState != nil {
+		c.onState(now.State)
+	}
+	if last.Activity == conversation.Busy && now.over {
+		return c.queue.Answered()
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+// Package jsonrpc is the client's end of JSON-RPC with an agent that also asks
+// by itself.
+//
+// It takes messages of any shape: an answer that cannot be read must not become
+// a question that nobody answers.
+package jsonrpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"den/internal/agent/runner"
+	"den/internal/agent/runner/stdio"
+)
+
+// Message is any message of JSON-RPC.
+type Message struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *Error          `json:"error,omitempty"`
+}
+
+// Error is the error of a response.
+type Error struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// UnmarshalJSON takes an error of any shape.
+func (e *Error) UnmarshalJSON(data []byte) error {
+	var loose struct {
+		Code    json.RawMessage `json:"code"`
+		Message json.RawMessage `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(data, &loose) != nil {
+		e.Message = string(data)
+		return nil
+	}
+	if json.Unmarshal(loose.Code, &e.Code) != nil {
+		e.Code = CodeInternal
+	}
+	if json.Unmarshal(loose.Message, &e.Message) != nil {
+		e.Message = string(loose.Message)
+	}
+	e.Data = loose.Data
+	return nil
+}
+
+// The codes of JSON-RPC that agents get from here.
+const (
+	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
+	CodeInvalidParams  = -32602
+	CodeInternal       = -32603
+	CodeCancelled      = -32800
+)
+
+// Peer is the agent's end of a connection: requests to it, and the answers.
+type Peer struct {
+	conn *stdio.Conn
+
+	mu      sync.Mutex // guards the fields below
+	last    int64
+	waiting map[int64]func(Message, error) // called by the reader, once
+	ended   error                          // set when nothing more comes
+}
+
+// New makes the peer of a connection.
+func New(conn *stdio.Conn) *Peer {
+	return &Peer{conn: conn, waiting: map[int64]func(Message, error){}}
+}
+
+// Read hands requests and notifications to handle, and answers to those who
+// wait for them, until the agent's output ends. It returns when the agent's
+// process has ended.
+func (p *Peer) Read(handle func(Message)) {
+	for {
+		line, err := p.conn.Read()
+		if err != nil {
+			break
+		}
+		var m Message
+		_ = json.Unmarshal(line, &m) // Best effort: it is JSON, and members of other types are left out.
+		switch {
+		case m.Method != "":
+			handle(m)
+		case m.ID != nil:
+			p.answer(m)
+		}
+	}
+	// Who cannot be heard cannot be used: end it, so that it is known how.
+	p.fail(Gone(p.conn.Close()))
+}
+
+// answer finds who waits for a response. Some agents return numbers as text.
+func (p *Peer) answer(m Message) {
+	id, err := strconv.ParseInt(strings.Trim(string(m.ID), `"`), 10, 64)
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	done := p.waiting[id]
+	delete(p.waiting, id)
+	p.mu.Unlock()
+	if done == nil {
+		return // nobody waits any more
+	}
+	if m.Error != nil {
+		done(m, m.Error)
+		return
+	}
+	done(m, nil)
+}
+
+func (p *Peer) fail(err error) {
+	p.mu.Lock()
+	waiting := p.waiting
+	p.waiting, p.ended = nil, err
+	p.mu.Unlock()
+	for _, done := range waiting {
+		done(Message{}, err)
+	}
+}
+
+// Send writes a request; done is called by the reader with the answer, unless
+// Send fails.
+func (p *Peer) Send(ctx context.Context, method string, params any, done func(Message, error)) (id int64, err error) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	if p.ended != nil {
+		p.mu.Unlock()
+		return 0, p.ended
+	}
+	p.last++
+	id = p.last
+	p.waiting[id] = done
+	p.mu.Unlock()
+	m := Message{JSONRPC: "2.0", ID: strconv.AppendInt(nil, id, 10), Method: method, Params: raw}
+	if err := p.conn.Write(ctx, m); err != nil {
+		p.Forget(id)
+		return 0, err
+	}
+	return id, nil
+}
+
+// Forget drops a request: its answer is of no interest any more.
+func (p *Peer) Forget(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, id)
+}
+
+// Call sends a request and decodes its answer into result, which may be nil.
+func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
+	type answer struct {
+		m   Message
+		err error
+	}
+	answered := make(chan answer, 1) // room for the one answer
+	id, err := p.Send(ctx, method, params, func(m Message, err error) { answered <- answer{m, err} })
+	if err != nil {
+		return p.WhyNot(err)
+	}
+	select {
+	case a := <-answered:
+		if a.err != nil || result == nil {
+			return a.err
+		}
+		if err := json.Unmarshal(a.m.Result, result); err != nil {
+			return &runner.Failure{Class: runner.Bug, Message: "the agent's answer to " + method + " cannot be read: " + err.Error()}
+		}
+		return nil
+	case <-ctx.Done():
+		p.Forget(id)
+		return ctx.Err()
+	}
+}
+
+// WhyNot tells a closed pipe by how the process ended.
+func (p *Peer) WhyNot(err error) error {
+	var failure *runner.Failure
+	if errors.As(err, &failure) && failure.Class == runner.Gone {
+		return Gone(p.conn.Close())
+	}
+	return err
+}
+
+// Notify sends a notification.
+func (p *Peer) Notify(ctx context.Context, method string, params any) error {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	return p.WhyNot(p.conn.Write(ctx, Message{JSONRPC: "2.0", Method: method, Params: raw}))
+}
+
+// Reply answers a request of the agent.
+func (p *Peer) Reply(ctx context.Context, id json.RawMessage, result any, failed error) error {
+	m := Message{JSONRPC: "2.0", ID: id}
+	if failed != nil {
+		m.Error = asError(failed)
+	} else {
+		raw, err := json.Marshal(result)
+		if err != nil {
+			return err
+		}
+		m.Result = raw
+	}
+	return p.conn.Write(ctx, m)
+}
+
+func asError(err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	return &Error{Code: CodeInternal, Message: err.Error()}
+}
+
+// Gone is the failure of a turn or call whose process ended.
+func Gone(exit runner.Exit) error {
+	said := fmt.Sprintf("the agent ended with exit %d", exit.Code)
+	if exit.Reason != "" {
+		said += ": " + exit.Reason
+	}
+	return &runner.Failure{Class: runner.Gone, Message: said}
+}
