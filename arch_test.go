@@ -146,27 +146,27 @@ var allowed = map[string][]string{
 	"internal/agent/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/agent/harness", "internal/agent/harness/ipc"},
 	"internal/agent/harness":          {"internal/place/sandbox", "internal/place/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook", "internal/agent/runner", "internal/agent/harness/ipc", "internal/agent/harness/turns"},
 
-	"internal/kernel/plan":       {"internal/base/fault"},
-	"internal/kernel/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/plan"},
-	"internal/kernel/toolsocket": {"internal/base/fault", "internal/base/rpc"},
-	"internal/kernel/example":    {"internal/base/fault"},
-	"internal/kernel/transcript": {},
-	"internal/kernel/history":    {"internal/base/fault", "internal/kernel/plan", "internal/kernel/datarepo"},
-	"internal/kernel/instance": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/session/home", "internal/kernel/history", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/wake",
+	"internal/ticks/plan":       {"internal/base/fault"},
+	"internal/ticks/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/plan"},
+	"internal/ticks/toolsocket": {"internal/base/fault", "internal/base/rpc"},
+	"internal/ticks/example":    {"internal/base/fault"},
+	"internal/ticks/transcript": {},
+	"internal/ticks/history":    {"internal/base/fault", "internal/ticks/plan", "internal/ticks/datarepo"},
+	"internal/ticks/instance": {
+		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/session/home", "internal/ticks/history", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/wake",
 	},
-	"internal/kernel/tick": {
+	"internal/ticks/tick": {
 		"internal/base/fault", "internal/base/poll", "internal/session/home", "internal/base/rpc", "internal/agent/conversation/watch", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/script",
-		"internal/kernel/plan", "internal/kernel/history", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/hook", "internal/kernel/terminal", "internal/kernel/toolsocket",
+		"internal/ticks/plan", "internal/ticks/history", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/datarepo", "internal/ticks/hook", "internal/ticks/terminal", "internal/ticks/toolsocket",
 	},
-	"internal/kernel/terminal": {
+	"internal/ticks/terminal": {
 		"internal/base/fault", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home",
 		"internal/session", "internal/process/pty", "internal/place/provider/procname",
 	},
 
-	"internal/kernel/box": {
+	"internal/ticks/box": {
 		"internal/base/fault", "internal/session/home", "internal/session", "internal/process/supervise", "internal/place/workspace", "internal/place/provider", "internal/place/provider/container",
-		"internal/agent/runner/remote", "internal/agent/runner/remote/holder", "internal/kernel/datarepo", "internal/kernel/instance", "internal/kernel/terminal",
+		"internal/agent/runner/remote", "internal/agent/runner/remote/holder", "internal/ticks/datarepo", "internal/ticks/instance", "internal/ticks/terminal",
 	},
 
 	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
@@ -174,15 +174,15 @@ var allowed = map[string][]string{
 	"internal/chat/irc/ircd":         {"internal/base/fault", "internal/base/atomicfile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
 	"internal/irc/irctest":           {"internal/base/fault", "internal/chat/irc"}, // for tests
 
-	"internal/kernel/jsonobject": {},
-	"internal/kernel/isotime":    {},
-	"internal/kernel/registry":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/jsonobject"},
-	"internal/kernel/datarepo":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/isotime", "internal/kernel/jsonobject"},
-	"internal/kernel/wake":       {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/kernel/datarepo", "internal/kernel/isotime", "internal/kernel/jsonobject"},
-	"internal/kernel/command":    {"internal/agent/runner"},
-	"internal/kernel/hook":       {"internal/agent/runner", "internal/kernel/command"},
-	"internal/kernel/rotate":     {"internal/base/atomicfile"},
-	"internal/kernel/gitpush":    {"internal/base/fault", "internal/process/git"},
+	"internal/ticks/jsonobject": {},
+	"internal/ticks/isotime":    {},
+	"internal/ticks/registry":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/jsonobject"},
+	"internal/ticks/datarepo":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/isotime", "internal/ticks/jsonobject"},
+	"internal/ticks/wake":       {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/datarepo", "internal/ticks/isotime", "internal/ticks/jsonobject"},
+	"internal/ticks/command":    {"internal/agent/runner"},
+	"internal/ticks/hook":       {"internal/agent/runner", "internal/ticks/command"},
+	"internal/ticks/rotate":     {"internal/base/atomicfile"},
+	"internal/ticks/gitpush":    {"internal/base/fault", "internal/process/git"},
 
 	"internal/keeper":     {"internal/place/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
 	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/place/provider", "internal/keeper"},
@@ -217,7 +217,7 @@ var allowed = map[string][]string{
 		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/script", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals", "internal/session", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook",
 		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
 		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/agent/runner/remote", "internal/agent/runner/remote/holder",
-		"internal/kernel/tick", "internal/kernel/plan", "internal/kernel/watch", "internal/kernel/instance", "internal/kernel/registry", "internal/kernel/datarepo", "internal/kernel/terminal", "internal/kernel/toolsocket", "internal/kernel/rotate", "internal/kernel/gitpush", "internal/kernel/box", "internal/mcpserver",
+		"internal/ticks/tick", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/terminal", "internal/ticks/toolsocket", "internal/ticks/rotate", "internal/ticks/gitpush", "internal/ticks/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
 		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/place/worktree", "internal/agent/toolhook", "internal/agent/toolhook/vendors",
 	},
@@ -225,11 +225,11 @@ var allowed = map[string][]string{
 	"internal/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
 	"internal/dashboard/nights": {
 		"internal/base/fault", "internal/screen/eventlog", "internal/dashboard",
-		"internal/kernel/plan", "internal/kernel/registry", "internal/kernel/history", "internal/kernel/instance", "internal/kernel/transcript",
+		"internal/ticks/plan", "internal/ticks/registry", "internal/ticks/history", "internal/ticks/instance", "internal/ticks/transcript",
 	},
 	"internal/dashboard/tui": {
 		"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/session/cell", "internal/dashboard",
-		"internal/dashboard/nights", "internal/kernel/plan", "internal/kernel/instance",
+		"internal/dashboard/nights", "internal/ticks/plan", "internal/ticks/instance",
 	},
 	"internal/dashboard/web": {
 		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
@@ -252,8 +252,8 @@ var allowed = map[string][]string{
 		"internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session", "internal/session/cell", "internal/session/host", "internal/screen/replay",
 		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
 		"internal/place/provider/subprocess/shim", "internal/keeper", "internal/place/workspace", "internal/process/git", "internal/place/worktree", "internal/agent", "internal/agent/conversation",
-		"internal/dashboard", "internal/kernel/registry", "internal/kernel/instance", "internal/kernel/datarepo", "internal/kernel/wake", "internal/kernel/example", "internal/kernel/toolsocket",
-		"internal/kernel/history", "internal/kernel/transcript", "internal/agent/toolhook",
+		"internal/dashboard", "internal/ticks/registry", "internal/ticks/instance", "internal/ticks/datarepo", "internal/ticks/wake", "internal/ticks/example", "internal/ticks/toolsocket",
+		"internal/ticks/history", "internal/ticks/transcript", "internal/agent/toolhook",
 	},
 	// For tests only.
 	"internal/need":                    {},
@@ -286,7 +286,7 @@ var outside = map[string][]string{
 	"k8s.io/client-go":                    {"internal/place/lease", "internal/place/provider/kubernetes"},
 	"k8s.io/klog":                         {"internal/place/provider/kubernetes"},
 	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
-	"github.com/netresearch/go-cron":      {"internal/kernel/wake"},
+	"github.com/netresearch/go-cron":      {"internal/ticks/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
 	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/dend", "internal/dashboard", "internal/agent/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/cli"},

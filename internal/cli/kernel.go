@@ -17,10 +17,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/kernel/example"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/registry"
 	"den/internal/process/git"
+	"den/internal/ticks/example"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/registry"
 
 	"github.com/spf13/cobra"
 )

@@ -12,7 +12,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/kernel/instance"
+	"den/internal/ticks/instance"
 
 	"github.com/spf13/cobra"
 )

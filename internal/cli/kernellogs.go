@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/kernel/datarepo"
-	"den/internal/kernel/instance"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/instance"
 
 	"github.com/spf13/cobra"
 )

@@ -15,11 +15,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/kernel/history"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/transcript"
 	"den/internal/screen/eventlog"
 	"den/internal/session/home"
+	"den/internal/ticks/history"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/transcript"
 
 	"github.com/spf13/cobra"
 )

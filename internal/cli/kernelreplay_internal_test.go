@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/kernel/history"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/plan"
-	"den/internal/kernel/transcript"
+	"den/internal/ticks/history"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/plan"
+	"den/internal/ticks/transcript"
 )
 
 // What is not known of a tick is said to be so.

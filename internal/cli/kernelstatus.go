@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/kernel/instance"
+	"den/internal/ticks/instance"
 
 	"github.com/spf13/cobra"
 )

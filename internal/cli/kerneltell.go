@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/kernel/datarepo"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/wake"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/wake"
 
 	"github.com/spf13/cobra"
 )

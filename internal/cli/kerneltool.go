@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/kernel/toolsocket"
+	"den/internal/ticks/toolsocket"
 
 	"github.com/spf13/cobra"
 )

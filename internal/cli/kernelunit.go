@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/kernel/instance"
+	"den/internal/ticks/instance"
 )
 
 // checkUnit has systemd read a unit before it is in its place. What it says of

@@ -3,7 +3,7 @@ package dend
 import (
 	"testing"
 
-	"den/internal/kernel/gitpush"
+	"den/internal/ticks/gitpush"
 )
 
 // Who has a remote and is not pushed to it is told why.

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"den/internal/agent/runner/local"
-	"den/internal/kernel/box"
-	"den/internal/kernel/datarepo"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/terminal"
-	"den/internal/kernel/tick"
-	"den/internal/kernel/watch"
 	"den/internal/place/provider/container"
 	"den/internal/session/home"
+	"den/internal/ticks/box"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/terminal"
+	"den/internal/ticks/tick"
+	"den/internal/ticks/watch"
 )
 
 // lodgings are where the agent of an instance may live. One goroutine uses

@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"den/internal/base/fault"
-	"den/internal/kernel/toolsocket"
 	"den/internal/mcpserver"
+	"den/internal/ticks/toolsocket"
 )
 
 // toolClient is a client of the tools' server. Nothing belongs to it: terminals

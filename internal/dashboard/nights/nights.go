@@ -14,9 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"den/internal/kernel/instance"
-	"den/internal/kernel/plan"
-	"den/internal/kernel/registry"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/plan"
+	"den/internal/ticks/registry"
 )
 
 // Model reads the instances of one user. It is safe for concurrent use.

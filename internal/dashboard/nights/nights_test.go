@@ -13,12 +13,12 @@ import (
 	"den/internal/base/fault"
 	"den/internal/dashboard"
 	"den/internal/dashboard/nights"
-	"den/internal/kernel/datarepo"
-	"den/internal/kernel/history"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/plan"
-	"den/internal/kernel/registry"
 	"den/internal/session/home"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/history"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/plan"
+	"den/internal/ticks/registry"
 )
 
 var dusk = time.Date(2026, 11, 15, 18, 0, 0, 0, time.UTC)

@@ -10,11 +10,11 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/dashboard"
-	"den/internal/kernel/history"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/plan"
-	"den/internal/kernel/transcript"
 	"den/internal/screen/eventlog"
+	"den/internal/ticks/history"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/plan"
+	"den/internal/ticks/transcript"
 )
 
 // Bar is a tick on a timeline.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"den/internal/dashboard/nights"
-	"den/internal/kernel/instance"
-	"den/internal/kernel/plan"
+	"den/internal/ticks/instance"
+	"den/internal/ticks/plan"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"

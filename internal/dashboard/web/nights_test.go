@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/kernel/datarepo"
-	"den/internal/kernel/history"
-	"den/internal/kernel/plan"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/history"
+	"den/internal/ticks/plan"
 )
 
 // night makes an agent whose mind is a script, and has it tick so often.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/kernel/gitpush"
 	"den/internal/need"
 	"den/internal/place/worktree"
 	"den/internal/process/git"
+	"den/internal/ticks/gitpush"
 )
 
 // commands are settings of git whose value is run as a program, or leads to

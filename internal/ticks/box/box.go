@@ -1,0 +1,155 @@
+package box
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"den/internal/agent/runner/remote/holder"
+	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
+	"den/internal/place/workspace"
+	"den/internal/session/home"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/instance"
+)
+
+// Owner is whose containers and images these are, in the Home of one instance.
+const Owner = "kernel"
+
+// boxName is the name of the container's session. There is one in a Home.
+const boxName = "box"
+
+// Containers is the container provider.
+type Containers interface {
+	provider.Lifecycle
+	provider.Imager
+	provider.Execer
+	provider.InHome
+	IsRunning(ctx context.Context, name string) (bool, error)
+	Prune(ctx context.Context, age time.Duration) (container.Pruned, error)
+}
+
+// Options say whose container it is and how it is made.
+type Options struct {
+	Name       string       // of the instance
+	Data       string       // the data repository, absolute; the container has it at the same path
+	Dir        instance.Dir // what den keeps of the instance
+	Containers Containers
+	Settings   Settings
+	Mark       string // of what hooks start
+	Version    string
+	Registry   home.Registry // that learns of the terminals' Home, or zero: none
+	Getenv     func(string) string
+	Log        *slog.Logger
+	Clock      func() time.Time
+}
+
+// Box is the container of one instance.
+type Box struct {
+	Options
+	turn chan struct{} // room for the one who looks at the container, and starts or ends it
+}
+
+// New returns the container of an instance. Nothing is asked or started.
+func New(o Options) *Box { return &Box{Options: o, turn: make(chan struct{}, 1)} }
+
+// take waits for the turn to start or end the container.
+func (b *Box) take(ctx context.Context) (done func(), err error) {
+	select {
+	case b.turn <- struct{}{}:
+		return func() { <-b.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// known is the container that was started last. A record that cannot be read
+// is none: the container is made anew.
+func (b *Box) known() instance.Box {
+	known, err := b.Dir.LoadBox()
+	if err != nil {
+		b.Log.Error("what is known of the agent's container cannot be read; it is made anew", "error", err)
+	}
+	return known
+}
+
+// source is what the container is to be made from.
+func (b *Box) source() container.Spec {
+	if b.Settings.Image != "" {
+		return container.Spec{Image: b.Settings.Image}
+	}
+	return container.Spec{Context: workspace.Path(filepath.Join(b.Data, datarepo.ContainerDir))}
+}
+
+// config is that of the container. from has its image, or what that is built
+// from.
+func (b *Box) config(from container.Spec, sockets string) provider.Config {
+	s := b.Settings
+	from.Memory, from.PIDs, from.CPUs, from.Network = s.Memory, s.PIDs, s.CPUs, s.Network
+	for _, dir := range append(append([]string{}, s.Mounts...), b.sessions(), sockets) {
+		from.Mounts = append(from.Mounts, workspace.Path(dir))
+	}
+	argv := s.Init
+	if len(argv) == 0 {
+		argv = []string{container.Den, holder.Verb, holder.ModePlace}
+	}
+	return provider.Config{Argv: argv, WorkDir: b.Data, Env: b.env(), Options: from}
+}
+
+// env are the variables that everything in the container has.
+func (b *Box) env() map[string]string {
+	return map[string]string{"DATA_DIR": b.Data, NameVariable: b.Name, BoxVariable: "1"}
+}
+
+// Variables of an agent's terminals and hooks.
+const (
+	NameVariable = "DEN_KERNEL"     // the name of the instance
+	BoxVariable  = "DEN_KERNEL_BOX" // set in its container, which knows of no other instance
+)
+
+// sessions is the directory of the terminals' sessions. The names beside it are
+// not the container's to change.
+func (b *Box) sessions() string { return filepath.Join(b.Dir.TerminalHome().Path, "sessions") }
+
+// makeDirs makes what the container shares, and returns the directory for
+// sockets.
+func (b *Box) makeDirs() (sockets string, err error) {
+	sockets, err = home.RunPath("kernel-box\x00"+b.Dir.Path, b.Getenv)
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range []string{b.sessions(), sockets} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return "", fault.Errorf(fault.KindOf(err), "make a directory for the agent's container: %w", err)
+		}
+	}
+	return sockets, nil
+}
+
+// digest stands for all that a container is made from. den is part of it: its
+// binary is mounted, and stays what it was.
+func (b *Box) digest(image string) string {
+	text, err := json.Marshal(struct {
+		Image, Data, Name, Version string
+		Settings                   Settings
+	}{image, b.Data, b.Name, b.Version, b.Settings})
+	if err != nil {
+		panic(fmt.Sprintf("box: settings cannot be encoded: %v", err)) // a number that JSON has none for was read from JSON
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// exec runs a command in the container, which runs.
+func (b *Box) exec(ctx context.Context, e provider.ExecSpec) (int, error) {
+	// Without a description no second container is made where there is none.
+	return b.Containers.Exec(ctx, boxName, provider.Config{WorkDir: b.Data}, e)
+}

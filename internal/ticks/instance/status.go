@@ -1,0 +1,143 @@
+package instance
+
+import (
+	"context"
+	"time"
+
+	"den/internal/ticks/plan"
+	"den/internal/ticks/watch"
+)
+
+// Status is what an instance does.
+type Status struct {
+	Name   string `json:"name"`
+	Path   string `json:"path"`
+	Remote string `json:"remote,omitempty"`
+
+	State  State         `json:"state"`
+	Why    string        `json:"why"`              // it is in that state
+	Paused string        `json:"paused,omitempty"` // what the file says
+	Held   *watch.Holder `json:"held,omitempty"`   // who runs its tick
+	Watch  *watch.Holder `json:"watch,omitempty"`  // who watches it
+
+	Tick     int          `json:"tick"` // the last that has begun
+	Last     *Last        `json:"last,omitempty"`
+	Doing    string       `json:"doing,omitempty"` // of the tick that runs
+	Waiting  []plan.Cause `json:"waiting,omitempty"`
+	NextLook time.Time    `json:"next,omitzero"` // when something may be due
+	Failures int          `json:"failures,omitempty"`
+	Problem  string       `json:"problem,omitempty"` // what could not be read
+
+	Container *Container `json:"container,omitempty"` // or nil: it lives on this machine
+}
+
+// Last is the last tick that was recorded.
+type Last struct {
+	Tick    int          `json:"tick"`
+	Began   time.Time    `json:"began"`
+	Stage   plan.Stage   `json:"stage"`
+	Outcome plan.Outcome `json:"outcome,omitzero"`
+	Status  string       `json:"status,omitempty"` // "normal" or "abnormal"
+	Turns   int          `json:"turns"`
+	CostUSD float64      `json:"cost_usd,omitempty"`
+	Text    string       `json:"text,omitempty"` // the last words of the agent
+}
+
+// State is what an instance does, in a word.
+type State string
+
+// The states.
+const (
+	Ticking State = "ticking"
+	Pausing State = "paused"
+	Asleep  State = "asleep"  // a watcher wakes it
+	Resting State = "resting" // after a failure
+	Waking  State = "waking"  // a watcher is about to begin a tick
+	Idle    State = "idle"    // nobody watches it
+	CutOff  State = "cut off" // its last tick was killed and is not completed
+	Unknown State = "unknown"
+)
+
+// Status reads what the instance does. It changes nothing.
+func (i *Instance) Status(ctx context.Context, now time.Time) (Status, error) {
+	s := Status{Name: i.Name, Path: i.Repo.Path(), Remote: i.Remote}
+	seen, problem := i.Look(ctx, now)
+	if problem != nil {
+		s.Problem = problem.Error()
+	}
+	s.Paused, s.Waiting, s.NextLook = seen.Paused, seen.Causes, seen.NextWake
+	var err error
+	if s.Held, err = holderOf(i.Dir.TickHolder()); err != nil {
+		return s, err
+	}
+	if s.Watch, err = holderOf(i.Dir.WatchHolder()); err != nil {
+		return s, err
+	}
+	if _, err := i.Repo.Config(); err != nil && s.Watch != nil && len(seen.Causes) > 0 {
+		seen.Problem, s.Problem = err.Error(), err.Error() // the watcher waits for it to be mended
+	}
+	last, found, err := i.Dir.PeekTick()
+	if err != nil {
+		s.Problem = err.Error()
+	}
+	if found {
+		s.Tick = last.Tick
+		s.Last = &Last{Tick: last.Tick, Began: last.Began, Stage: last.Stage, Outcome: last.Outcome, Turns: last.Turns, CostUSD: last.CostUSD, Text: last.LastText}
+		if last.Outcome.Reason != "" {
+			s.Last.Status = last.Outcome.Status()
+		}
+	}
+	if known, err := i.Repo.State(); err == nil {
+		s.Tick = max(s.Tick, known.TickCount)
+	}
+	m, err := i.Dir.PeekMemory()
+	if err != nil {
+		s.Problem = err.Error()
+	}
+	s.Failures = m.Failures
+	if s.Container, err = i.container(); err != nil {
+		s.Problem = err.Error()
+	}
+	if s.Held != nil {
+		if live, err := i.Repo.LiveStatus(); err == nil && live != nil {
+			s.Doing = live.Status
+		}
+	}
+	s.State, s.Why = stateOf(s, watch.Decide(seen, m, watch.DefaultPolicy, now))
+	return s, nil
+}
+
+func stateOf(s Status, d watch.Decision) (State, string) {
+	switch {
+	case s.Held != nil:
+		return Ticking, s.Held.String()
+	case s.Paused != "":
+		return Pausing, d.Why
+	case s.Last != nil && s.Last.Stage != plan.Done && s.Last.Stage != plan.New:
+		return CutOff, "the next tick, or a watcher, completes it"
+	case s.Problem != "" && s.Watch == nil:
+		return Unknown, s.Problem
+	case s.Watch == nil && len(s.Waiting) > 0:
+		return Idle, "nobody watches it; waiting: " + d.Why
+	case s.Watch == nil:
+		return Idle, "nobody watches it"
+	case d.Tick:
+		return Waking, d.Why
+	case len(s.Waiting) > 0:
+		return Resting, d.Why
+	}
+	return Asleep, d.Why
+}
+
+// Watched reports whether a process has the instance wake by itself.
+func (i *Instance) Watched() (bool, error) {
+	_, held, err := i.Dir.WatchHolder()
+	return held, err
+}
+
+func holderOf(h watch.Holder, held bool, err error) (*watch.Holder, error) {
+	if err != nil || !held {
+		return nil, err
+	}
+	return &h, nil
+}

@@ -1,0 +1,282 @@
+package wake
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"den/internal/ticks/isotime"
+	"den/internal/ticks/jsonobject"
+)
+
+const (
+	scheduleFile = "system/schedule.json"
+	maxSchedule  = 4 << 20
+	// minEvery is the shortest time between two occurrences: a tick is not
+	// cheap.
+	minEvery = time.Minute
+	maxEvery = 10 * 366 * 24 * time.Hour
+	// The years of a wake. A clock that is wrong shows others.
+	firstYear, lastYear = 1970, 2999
+	// remembered is how long a wake that was fulfilled stays in the schedule.
+	remembered = 24 * time.Hour
+)
+
+// schedule is a parsed schedule.json.
+type schedule struct {
+	object   *jsonobject.Object
+	entries  []entry
+	modified time.Time // when the file was last written
+	problems []error
+}
+
+// entry is one wake. One that is not understood has no kind, and stays as it
+// is.
+type entry struct {
+	value  jsonobject.Value
+	object *jsonobject.Object
+
+	kind        kind
+	key         string // of the ledger
+	id          string // given by den, or ""
+	reason      string
+	at          time.Time // when it is due, of the kind once; else its first occurrence, or zero
+	every       time.Duration
+	cron        *cronRule
+	fulfilled   bool
+	fulfilledAt time.Time // zero if it is not known
+	written     Spec      // as it is in the file
+}
+
+// kind says how often a wake comes. The values are stored: add, never rename.
+type kind string
+
+const (
+	once  kind = "once"
+	every kind = "every"
+	cron  kind = "cron"
+)
+
+// parseSchedule reads a schedule. Times without a zone are local to loc. Only
+// what is no schedule at all is an error.
+func parseSchedule(data []byte, modified time.Time, loc *time.Location) (*schedule, error) {
+	object, err := jsonobject.Parse(scheduleFile, data)
+	if err != nil {
+		return nil, err
+	}
+	s := &schedule{object: object, modified: modified}
+	list, ok := object.Get("wakes")
+	if !ok {
+		return s, nil
+	}
+	values, err := list.List()
+	if err != nil {
+		return nil, jsonobject.Key("wakes", err)
+	}
+	for _, v := range values {
+		e, err := parseEntry(v, modified, loc)
+		if err != nil {
+			e.kind = ""
+			s.problems = append(s.problems, err)
+		}
+		s.entries = append(s.entries, e)
+	}
+	return s, nil
+}
+
+func parseEntry(v jsonobject.Value, modified time.Time, loc *time.Location) (entry, error) {
+	e := entry{value: v}
+	var err error
+	if e.object, err = v.Object(); err != nil {
+		return e, err
+	}
+	w, err := texts(e.object)
+	if err != nil {
+		return e, err
+	}
+	e.written, e.id, e.reason = w.Spec, w.id, w.Reason
+	if e.fulfilled, err = flag(e.object, "fulfilled"); err != nil {
+		return e, err
+	}
+	if w.fulfilledAt != "" {
+		e.fulfilledAt, _ = isotime.Parse(w.fulfilledAt, loc) // Best effort: only cleaning needs it.
+	}
+	if err := e.when(w, modified, loc); err != nil {
+		return e, err
+	}
+	e.key = keyOf(w)
+	return e, nil
+}
+
+// text is what an entry says, unparsed.
+type text struct {
+	Spec
+	id          string
+	fulfilledAt string
+}
+
+func texts(o *jsonobject.Object) (text, error) {
+	var w text
+	for _, field := range []struct {
+		key string
+		to  *string
+	}{
+		{"time", &w.Time}, {"every", &w.Every}, {"cron", &w.Cron}, {"zone", &w.Zone}, {"reason", &w.Reason},
+		{"id", &w.id}, {"fulfilled_at", &w.fulfilledAt},
+	} {
+		v, ok := o.Get(field.key)
+		if !ok {
+			continue
+		}
+		s, err := v.Text()
+		if err != nil {
+			return w, jsonobject.Key(field.key, err)
+		}
+		*field.to = s
+	}
+	return w, nil
+}
+
+func flag(o *jsonobject.Object, key string) (bool, error) {
+	v, ok := o.Get(key)
+	if !ok {
+		return false, nil
+	}
+	b, err := v.Bool()
+	return b, jsonobject.Key(key, err)
+}
+
+// when finds out when the entry is due.
+func (e *entry) when(w text, modified time.Time, loc *time.Location) error {
+	located := func(key string, err error) error {
+		v, _ := e.object.Get(key)
+		return jsonobject.Key(key, v.Errorf("%w", err))
+	}
+	if w.Zone != "" {
+		zone, err := time.LoadLocation(w.Zone)
+		if err != nil {
+			return located("zone", err)
+		}
+		loc = zone
+	}
+	if w.Time != "" {
+		at, err := isotime.Parse(w.Time, loc)
+		if err == nil && (at.Year() < firstYear || at.Year() > lastYear) {
+			err = fmt.Errorf("the year is not between %d and %d", firstYear, lastYear)
+		}
+		if err != nil {
+			return located("time", err)
+		}
+		e.at = at
+	}
+	switch {
+	case w.Every != "" && w.Cron != "":
+		return e.value.Errorf(`it has both "every" and "cron"`)
+	case w.Every != "":
+		d, err := parseEvery(w.Every)
+		if err != nil {
+			return located("every", err)
+		}
+		e.kind, e.every = every, d
+	case w.Cron != "":
+		rule, err := parseCron(w.Cron, loc, modified)
+		if err != nil {
+			return located("cron", err)
+		}
+		e.kind, e.cron = cron, rule
+	case w.Time != "":
+		e.kind = once
+	default:
+		return e.value.Errorf(`it has neither "time" nor "every" nor "cron"`)
+	}
+	return nil
+}
+
+func parseEvery(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(strings.ReplaceAll(s, " ", ""))
+	if err != nil {
+		return 0, errors.New(`it is no time such as "90m" or "24h"`)
+	}
+	if d < minEvery || d > maxEvery {
+		return 0, errors.New("it is shorter than a minute or longer than ten years")
+	}
+	return d, nil
+}
+
+// keyOf names an entry in the ledger. Two entries that say the same are one;
+// one that is changed is another.
+func keyOf(w text) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{w.id, w.Time, w.Every, w.Cron, w.Zone, w.Reason}, "\x00")))
+	return hex.EncodeToString(sum[:12])
+}
+
+// unique returns the entries that are understood, of those that say the same
+// the first that is not fulfilled.
+func (s *schedule) unique() []*entry {
+	index := map[string]int{}
+	var all []*entry
+	for i := range s.entries {
+		e := &s.entries[i]
+		if e.kind == "" {
+			continue
+		}
+		if at, ok := index[e.key]; !ok {
+			index[e.key] = len(all)
+			all = append(all, e)
+		} else if all[at].fulfilled {
+			all[at] = e
+		}
+	}
+	return all
+}
+
+// mark sets the marks of wakes that the ledger knows to be over, and removes
+// those that were fulfilled long ago. It reports whether anything changed.
+func (s *schedule) mark(l *ledger, now time.Time, loc *time.Location) (bool, error) {
+	changed := false
+	for i := range s.entries {
+		e := &s.entries[i]
+		row := l.Wakes[e.key]
+		if e.kind != once || e.fulfilled || row == nil || row.Fired.IsZero() {
+			continue
+		}
+		if err := errors.Join(e.object.Set("fulfilled", true), e.object.Set("fulfilled_at", isotime.Naive(row.Fired, loc))); err != nil {
+			return false, err
+		}
+		e.fulfilled, e.fulfilledAt, changed = true, row.Fired, true
+	}
+	left := slices.DeleteFunc(slices.Clone(s.entries), func(e entry) bool { return e.old(now) })
+	changed = changed || len(left) < len(s.entries)
+	s.entries = left
+	return changed, nil
+}
+
+// old reports whether an entry was fulfilled long ago.
+func (e *entry) old(now time.Time) bool {
+	since := e.fulfilledAt
+	if since.IsZero() {
+		since = e.at
+	}
+	return e.kind == once && e.fulfilled && now.Sub(since) > remembered
+}
+
+// encode is the schedule as a file.
+func (s *schedule) encode() ([]byte, error) {
+	list := []json.RawMessage{}
+	for _, e := range s.entries {
+		if e.object != nil {
+			list = append(list, e.object.Raw())
+		} else {
+			list = append(list, e.value.Raw)
+		}
+	}
+	if err := s.object.Set("wakes", list); err != nil {
+		return nil, err
+	}
+	return s.object.File(), nil
+}

@@ -1,0 +1,117 @@
+package watch
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"den/internal/ticks/plan"
+)
+
+// Observed is what is true of an instance, as far as it could be read.
+type Observed struct {
+	// Problem is why it could not be read, or "". Then nothing else counts:
+	// whoever could not look begins no tick.
+	Problem string
+	Paused  string // why no tick may begin, or ""
+	// Causes are the triggers, the wakes that are due and the notifications
+	// that nobody has acknowledged. One tick takes all of them.
+	Causes []plan.Cause
+	// NextWake is when the next wake is due, zero if there is none.
+	NextWake time.Time
+	// Held says who runs a tick of the instance now, or "".
+	Held string
+}
+
+// Decision is whether a tick begins now.
+type Decision struct {
+	Tick   bool
+	Causes []plan.Cause // of the tick
+	Why    string
+	// Again is when to look again if nothing changes before; zero if only a
+	// change matters.
+	Again time.Time
+}
+
+// Policy has the times of the rule.
+type Policy struct {
+	// Patrol is how often is looked where nothing tells of a change.
+	Patrol time.Duration
+	// FirstRest and LongestRest are between ticks that fail.
+	FirstRest   time.Duration
+	LongestRest time.Duration
+}
+
+// heldPoll is how often a tick of another process is looked at: its end changes
+// no file.
+const heldPoll = time.Second
+
+// DefaultPolicy is used by the command line.
+var DefaultPolicy = Policy{Patrol: 30 * time.Second, FirstRest: 10 * time.Second, LongestRest: time.Hour}
+
+// Decide is the rule. It consumes nothing: causes are acknowledged by the tick,
+// when the agent has been told.
+func Decide(o Observed, m Memory, p Policy, now time.Time) Decision {
+	patrol := now.Add(p.Patrol)
+	switch {
+	case o.Problem != "":
+		return Decision{Why: "could not look: " + o.Problem, Again: patrol}
+	case o.Paused != "":
+		return Decision{Why: "is paused: " + firstLine(o.Paused), Again: patrol}
+	case o.Held != "":
+		return Decision{Why: "a tick runs: " + o.Held, Again: now.Add(min(p.Patrol, heldPoll))}
+	case len(o.Causes) == 0:
+		return Decision{Why: sleeping(o.NextWake), Again: sooner(patrol, o.NextWake)}
+	}
+	if left := m.left(now); left > 0 {
+		return Decision{Why: m.told(now.Add(left)), Again: now.Add(left)}
+	}
+	return Decision{Tick: true, Causes: o.Causes, Why: because(o.Causes)}
+}
+
+func sleeping(next time.Time) string {
+	if next.IsZero() {
+		return "sleeps: no wake is scheduled"
+	}
+	return "sleeps until " + next.Format(time.RFC3339)
+}
+
+// because names the causes in one line.
+func because(causes []plan.Cause) string {
+	counts := map[plan.CauseKind]int{}
+	var parts []string
+	for _, c := range causes {
+		if counts[c.Kind]++; c.Kind != plan.ByNotification && c.Reason != "" {
+			parts = append(parts, fmt.Sprintf("%s '%s'", c.Kind, firstLine(c.Reason)))
+		} else if c.Kind != plan.ByNotification {
+			parts = append(parts, string(c.Kind))
+		}
+	}
+	switch n := counts[plan.ByNotification]; n {
+	case 0:
+	case 1:
+		parts = append(parts, "a notification")
+	default:
+		parts = append(parts, fmt.Sprintf("%d notifications", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// maxReason bounds what a line shows of a text that others wrote.
+const maxReason = 200
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if len(line) > maxReason {
+		line = strings.ToValidUTF8(line[:maxReason], "") + "…"
+	}
+	return line
+}
+
+// sooner is the earlier of two times, of which zero means never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
