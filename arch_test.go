@@ -19,7 +19,7 @@ import (
 // package with no row may import none. Arrows go down this list, never up.
 var allowed = map[string][]string{
 	"cmd/den":  {"internal/cli"},
-	"cmd/dend": {"internal/dend"},
+	"cmd/dend": {"internal/keeper/dend"},
 
 	"internal/base/plainjson":    {},
 	"internal/base/fault":        {"internal/base/plainjson"},
@@ -184,8 +184,8 @@ var allowed = map[string][]string{
 	"internal/ticks/rotate":     {"internal/base/atomicfile"},
 	"internal/ticks/gitpush":    {"internal/base/fault", "internal/process/git"},
 
-	"internal/keeper":     {"internal/place/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
-	"internal/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/place/provider", "internal/keeper"},
+	"internal/keeper":            {"internal/place/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
+	"internal/keeper/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/place/provider", "internal/keeper"},
 
 	"internal/place/provider/tmux": {
 		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/screen/keys", "internal/screen/vt", "internal/place/provider",
@@ -213,9 +213,9 @@ var allowed = map[string][]string{
 		"internal/place/provider/native", "internal/place/provider/tmux", "internal/place/provider/subprocess", "internal/place/provider/container", "internal/place/provider/kubernetes",
 	},
 
-	"internal/dend": {
+	"internal/keeper/dend": {
 		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/script", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals", "internal/session", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook",
-		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
+		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/keeper/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
 		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/agent/runner/remote", "internal/agent/runner/remote/holder",
 		"internal/ticks/tick", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/terminal", "internal/ticks/toolsocket", "internal/ticks/rotate", "internal/ticks/gitpush", "internal/ticks/box", "internal/mcpserver",
 		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
@@ -288,12 +288,12 @@ var outside = map[string][]string{
 	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/ticks/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/dend", "internal/dashboard", "internal/agent/conversation/watch"},
+	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/keeper/dend", "internal/dashboard", "internal/agent/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/cli"},
 	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
 	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
-	"golang.org/x/term":                   {"internal/cli", "internal/dend", "internal/provider/providertest/helper"},
+	"golang.org/x/term":                   {"internal/cli", "internal/keeper/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},
 	"golang.org/x/image":                  {"internal/screen/render"},

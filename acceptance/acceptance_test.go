@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"den/internal/cli"
-	"den/internal/dend"
+	"den/internal/keeper/dend"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/cell"

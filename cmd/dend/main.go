@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"den/internal/dend"
+	"den/internal/keeper/dend"
 )
 
 func main() {

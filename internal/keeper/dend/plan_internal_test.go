@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/controller"
 	"den/internal/keeper"
+	"den/internal/keeper/controller"
 	"den/internal/place/decisive"
 	"den/internal/place/workspace"
 	"den/internal/session/home"

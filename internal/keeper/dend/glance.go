@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"den/internal/controller"
+	"den/internal/keeper/controller"
 	"den/internal/place/provider"
 )
 

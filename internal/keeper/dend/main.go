@@ -17,9 +17,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/controller"
 	"den/internal/dashboard/web"
 	"den/internal/keeper"
+	"den/internal/keeper/controller"
 	"den/internal/place/workspace"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
