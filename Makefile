@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/den
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X den/internal/cli.Version=$(VERSION) -X den/internal/keeper/dend.Version=$(VERSION)
+LDFLAGS := -s -w -X den/internal/ui/cli.Version=$(VERSION) -X den/internal/keeper/dend.Version=$(VERSION)
 PREFIX  ?= /usr/local
 # How den is built, and looked at: what was compiled for the one serves the other.
 BUILDENV := CGO_ENABLED=0 GOFLAGS=-trimpath
@@ -90,7 +90,7 @@ jail: ## run what the default policy allows unasked in real shells, of DEN_JAIL 
 
 .PHONY: floods
 floods: setup ## the dashboard's page beside fifty sessions that flood
-	DEN_FLOODS=50 $(GO) test -count 1 -timeout 30m -run TestFloodStaysUsable -v ./internal/dashboard/web/
+	DEN_FLOODS=50 $(GO) test -count 1 -timeout 30m -run TestFloodStaysUsable -v ./internal/ui/dashboard/web/
 
 .PHONY: stress
 stress: build ## cells of 50 clients for two minutes, 200 cells a second for one, ten million lines

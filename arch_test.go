@@ -18,7 +18,7 @@ import (
 // allowed maps a package to the packages of ours that it may import. A
 // package with no row may import none. Arrows go down this list, never up.
 var allowed = map[string][]string{
-	"cmd/den":  {"internal/cli"},
+	"cmd/den":  {"internal/ui/cli"},
 	"cmd/dend": {"internal/keeper/dend"},
 
 	"internal/base/plainjson":    {},
@@ -52,13 +52,13 @@ var allowed = map[string][]string{
 		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/screen/replay", "internal/process/pty",
 	},
 
-	"internal/mcpserver": {"internal/base/fault", "internal/base/httpguard"},
+	"internal/ui/mcpserver": {"internal/base/fault", "internal/base/httpguard"},
 	"internal/session/terminals": {
 		"internal/base/fault", "internal/base/ident", "internal/base/filelock", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
 	},
-	"internal/terminals/mcp": {
+	"internal/ui/mcp": {
 		"internal/base/fault", "internal/base/atomicfile", "internal/screen/keys", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
-		"internal/screen/render", "internal/base/httpguard", "internal/mcpserver", "internal/session/terminals", "internal/agent/harness/ipc",
+		"internal/screen/render", "internal/base/httpguard", "internal/ui/mcpserver", "internal/session/terminals", "internal/agent/harness/ipc",
 	},
 
 	"internal/screen/render":        {"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/screen/render/redact"},
@@ -217,42 +217,42 @@ var allowed = map[string][]string{
 		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/script", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals", "internal/session", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook",
 		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/keeper/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
 		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/agent/runner/remote", "internal/agent/runner/remote/holder",
-		"internal/ticks/tick", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/terminal", "internal/ticks/toolsocket", "internal/ticks/rotate", "internal/ticks/gitpush", "internal/ticks/box", "internal/mcpserver",
-		"internal/dashboard", "internal/dashboard/nights", "internal/dashboard/tui", "internal/dashboard/web", "internal/terminals/mcp",
+		"internal/ticks/tick", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/terminal", "internal/ticks/toolsocket", "internal/ticks/rotate", "internal/ticks/gitpush", "internal/ticks/box", "internal/ui/mcpserver",
+		"internal/ui/dashboard", "internal/ui/dashboard/nights", "internal/ui/dashboard/tui", "internal/ui/dashboard/web", "internal/ui/mcp",
 		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/place/worktree", "internal/agent/toolhook", "internal/agent/toolhook/vendors",
 	},
 
-	"internal/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
-	"internal/dashboard/nights": {
-		"internal/base/fault", "internal/screen/eventlog", "internal/dashboard",
+	"internal/ui/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
+	"internal/ui/dashboard/nights": {
+		"internal/base/fault", "internal/screen/eventlog", "internal/ui/dashboard",
 		"internal/ticks/plan", "internal/ticks/registry", "internal/ticks/history", "internal/ticks/instance", "internal/ticks/transcript",
 	},
-	"internal/dashboard/tui": {
-		"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/session/cell", "internal/dashboard",
-		"internal/dashboard/nights", "internal/ticks/plan", "internal/ticks/instance",
+	"internal/ui/dashboard/tui": {
+		"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/session/cell", "internal/ui/dashboard",
+		"internal/ui/dashboard/nights", "internal/ticks/plan", "internal/ticks/instance",
 	},
-	"internal/dashboard/web": {
-		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/dashboard", "internal/dashboard/nights",
+	"internal/ui/dashboard/web": {
+		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/ui/dashboard", "internal/ui/dashboard/nights",
 		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/chat/irc/ircd/history",
 		"internal/agent", "internal/agent/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/session/wire",
 	},
 	"internal/dashboard/web/browser":   {"internal/base/fault"},                                               // for tests and measurements
 	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/session/home", "internal/process/pty"}, // for tests
 
-	"internal/cli/k": {
+	"internal/ui/cli/k": {
 		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/wire",
 		"internal/session/home", "internal/session/cell", "internal/screen/replay", "internal/session",
 	},
-	"internal/cli/agenttty": {
+	"internal/ui/cli/agenttty": {
 		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
 	},
-	"internal/cli": {
-		"internal/place/decisive", "internal/session/attention", "internal/cli/k", "internal/cli/agenttty", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder", "internal/place/podhost", "internal/place/sandbox",
+	"internal/ui/cli": {
+		"internal/place/decisive", "internal/session/attention", "internal/ui/cli/k", "internal/ui/cli/agenttty", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder", "internal/place/podhost", "internal/place/sandbox",
 		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/process/pty",
 		"internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session", "internal/session/cell", "internal/session/host", "internal/screen/replay",
 		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
 		"internal/place/provider/subprocess/shim", "internal/keeper", "internal/place/workspace", "internal/process/git", "internal/place/worktree", "internal/agent", "internal/agent/conversation",
-		"internal/dashboard", "internal/ticks/registry", "internal/ticks/instance", "internal/ticks/datarepo", "internal/ticks/wake", "internal/ticks/example", "internal/ticks/toolsocket",
+		"internal/ui/dashboard", "internal/ticks/registry", "internal/ticks/instance", "internal/ticks/datarepo", "internal/ticks/wake", "internal/ticks/example", "internal/ticks/toolsocket",
 		"internal/ticks/history", "internal/ticks/transcript", "internal/agent/toolhook",
 	},
 	// For tests only.
@@ -277,7 +277,7 @@ var outside = map[string][]string{
 	"github.com/BurntSushi/toml":          {"internal/place/workspace", "internal/agent/conversation/screen"},
 	"github.com/goccy/go-yaml":            {"internal/place/workspace"},
 	"github.com/coder/acp-go-sdk":         {"internal/agent/runner/acp"},
-	"github.com/coder/websocket":          {"internal/dashboard/web", "internal/dashboard/web/browser", "internal/agent/conversation/codex"},
+	"github.com/coder/websocket":          {"internal/ui/dashboard/web", "internal/dashboard/web/browser", "internal/agent/conversation/codex"},
 	"github.com/containerd/errdefs":       {"internal/place/provider/container"},
 	"github.com/moby/moby":                {"internal/place/provider/container", "internal/provider/container/podmantest"},
 	"github.com/hashicorp/yamux":          {"internal/place/podhost", "internal/place/provider/kubernetes"},
@@ -288,22 +288,22 @@ var outside = map[string][]string{
 	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/ticks/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
-	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/keeper/dend", "internal/dashboard", "internal/agent/conversation/watch"},
-	"github.com/spf13/cobra":              {"internal/cli"},
-	"github.com/spf13/pflag":              {"internal/cli", "internal/cli/agenttty"},
+	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/keeper/dend", "internal/ui/dashboard", "internal/agent/conversation/watch"},
+	"github.com/spf13/cobra":              {"internal/ui/cli"},
+	"github.com/spf13/pflag":              {"internal/ui/cli", "internal/ui/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
-	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/cli", "internal/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
-	"golang.org/x/term":                   {"internal/cli", "internal/keeper/dend", "internal/provider/providertest/helper"},
+	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
+	"golang.org/x/term":                   {"internal/ui/cli", "internal/keeper/dend", "internal/provider/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},
 	"golang.org/x/image":                  {"internal/screen/render"},
-	"charm.land/bubbletea/v2":             {"internal/dashboard/tui"},
-	"github.com/charmbracelet/x":          {"internal/dashboard/tui"},
-	"charm.land/lipgloss/v2":              {"internal/dashboard/tui"},
+	"charm.land/bubbletea/v2":             {"internal/ui/dashboard/tui"},
+	"github.com/charmbracelet/x":          {"internal/ui/dashboard/tui"},
+	"charm.land/lipgloss/v2":              {"internal/ui/dashboard/tui"},
 	"mvdan.cc/sh/v3":                      {"internal/agent/permission/commandline"},
 	"github.com/rogpeppe/go-internal":     {}, // tests only
 
-	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/ui/mcpserver"},
 }
 
 // unlinked must not be in the den binary: it starts in milliseconds and a

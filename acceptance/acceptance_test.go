@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/cli"
 	"den/internal/keeper/dend"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/home"
+	"den/internal/ui/cli"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -54,7 +54,7 @@ func TestAgentSkillChannel(t *testing.T) {
 			h.Env = append(h.Env, "PATH="+path)
 			h.Write(t, ".profile", []byte("PATH="+path+"\n")) // codex's shell is one of a login
 			m.do("skills", "install", c.skills)
-			mind := &channelMind{t: t, agent: c.agent, nick: m.agent, skill: skillBody(t, "../internal/cli/skills/channel/SKILL.md")}
+			mind := &channelMind{t: t, agent: c.agent, nick: m.agent, skill: skillBody(t, "../internal/ui/cli/skills/channel/SKILL.md")}
 			about := func(r *modelstub.Request) bool { return strings.Contains(string(r.Body), "task:port") }
 			stub.Always(modelstub.All(modelstub.Offers(c.backend.tool), about), modelstub.Decide(mind.reply))
 			t.Cleanup(func() { t.Logf("what the model did:\n%s", strings.Join(mind.done(), "\n")) })

@@ -128,7 +128,7 @@ func shellWords(words []string) string {
 // TestSkillTeachesAnswers demands that the skill names what a reader of den's
 // answers must know.
 func TestSkillTeachesAnswers(t *testing.T) {
-	skill := skillBody(t, "../internal/cli/skills/den/SKILL.md")
+	skill := skillBody(t, "../internal/ui/cli/skills/den/SKILL.md")
 	for _, word := range []string{`"status":"done"`, `"status":"error"`, `"output"`, `"exit_code":0`, "`question`", "`waiting_for`"} {
 		if !strings.Contains(skill, word) {
 			t.Errorf("it does not say %s", word)

@@ -50,7 +50,7 @@ func TestDashboardAnswersAnAgent(t *testing.T) {
 	if err != nil {
 		need.Missing(t, "python3 is not installed: %v", err)
 	}
-	program, err := filepath.Abs("../internal/dashboard/web/testdata/tui.py")
+	program, err := filepath.Abs("../internal/ui/dashboard/web/testdata/tui.py")
 	if err != nil {
 		t.Fatal(err)
 	}

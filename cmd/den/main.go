@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"den/internal/cli"
+	"den/internal/ui/cli"
 )
 
 func main() {

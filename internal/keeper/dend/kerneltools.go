@@ -7,8 +7,8 @@ import (
 	"os"
 
 	"den/internal/base/fault"
-	"den/internal/mcpserver"
 	"den/internal/ticks/toolsocket"
+	"den/internal/ui/mcpserver"
 )
 
 // toolClient is a client of the tools' server. Nothing belongs to it: terminals

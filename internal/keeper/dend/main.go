@@ -17,13 +17,13 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/dashboard/web"
 	"den/internal/keeper"
 	"den/internal/keeper/controller"
 	"den/internal/place/workspace"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
-	"den/internal/terminals/mcp"
+	"den/internal/ui/dashboard/web"
+	"den/internal/ui/mcp"
 )
 
 // Version is this build's version; the Makefile sets it.

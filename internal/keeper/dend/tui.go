@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/dashboard"
-	"den/internal/dashboard/nights"
-	"den/internal/dashboard/tui"
 	"den/internal/keeper"
 	"den/internal/session/home"
+	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/nights"
+	"den/internal/ui/dashboard/tui"
 )
 
 // showDashboard is 'dend tui': what 'den dashboard' becomes.

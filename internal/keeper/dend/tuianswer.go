@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/dashboard"
-	"den/internal/dashboard/tui"
 	"den/internal/keeper"
 	"den/internal/session"
 	"den/internal/session/attention"
 	"den/internal/session/wire"
+	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/tui"
 )
 
 // waysOf returns the ways to decide what waits that the dashboard offers. Of what

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/dashboard/tui"
 	"den/internal/keeper"
+	"den/internal/ui/dashboard/tui"
 )
 
 // The dashboard offers the ways that it can carry out, and shows requests whole.

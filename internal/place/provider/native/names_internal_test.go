@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/dashboard"
+	"den/internal/ui/dashboard"
 
 	"den/internal/base/ident"
 )

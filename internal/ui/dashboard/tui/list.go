@@ -1,0 +1,274 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"den/internal/session/attention"
+	"den/internal/ui/dashboard"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// row is a line of the list: a session, or the Home above some.
+type row struct {
+	home    *dashboard.Home
+	session *dashboard.Session // or nil: the Home itself
+}
+
+// refresh makes the rows anew and keeps the selection where it was.
+func (u *ui) refresh() {
+	if u.list == nil {
+		return
+	}
+	l := u.list
+	if !u.all {
+		l = l.Active()
+	}
+	before := slices.IndexFunc(u.rows, u.isChosen)
+	u.rows = nil
+	for i := range l.Homes {
+		u.addHome(&l.Homes[i], len(l.Homes) > 1)
+	}
+	if u.selectNext != "" {
+		if at := slices.IndexFunc(u.rows, func(r row) bool {
+			return r.session != nil && (r.session.Name == u.selectNext || r.session.ID == u.selectNext)
+		}); at >= 0 {
+			u.selectNext = ""
+			u.choose(u.rows[at].session)
+			return
+		}
+	}
+	if at := slices.IndexFunc(u.rows, u.isChosen); at >= 0 {
+		u.choose(u.rows[at].session)
+		return
+	}
+	u.chooseNear(max(0, before))
+}
+
+// without leaves out the session that the dashboard itself runs in: its screen
+// would be the dashboard, which changes with each look at it.
+func without(l *dashboard.Listing, id string) *dashboard.Listing {
+	if _, ok := l.Find(id); !ok {
+		return l
+	}
+	out := &dashboard.Listing{Problem: l.Problem, Homes: slices.Clone(l.Homes)}
+	for i := range out.Homes {
+		h := &out.Homes[i]
+		at := slices.IndexFunc(h.Sessions, func(s dashboard.Session) bool { return s.ID == id })
+		if at < 0 {
+			continue
+		}
+		if h.Sessions[at].Status.Active() {
+			h.Active--
+		}
+		h.Sessions = slices.Delete(slices.Clone(h.Sessions), at, at+1)
+	}
+	return out
+}
+
+func (u *ui) isChosen(r row) bool { return r.session != nil && r.session.ID == u.chosen }
+
+// addHome adds a Home's sessions that the filter lets through; the Home is
+// named if there are others, or if it cannot be read.
+func (u *ui) addHome(h *dashboard.Home, named bool) {
+	var found []row
+	for i := range h.Sessions {
+		if h.Sessions[i].Matches(u.filter) {
+			found = append(found, row{h, &h.Sessions[i]})
+		}
+	}
+	if u.byNeed {
+		slices.SortStableFunc(found, needsFirst)
+	}
+	if named && (len(found) > 0 || h.Own && u.filter == "") || h.Problem != "" {
+		u.rows = append(u.rows, row{home: h})
+	}
+	u.rows = append(u.rows, found...)
+}
+
+// needsFirst puts what needs a person first, and what waits longest before that.
+func needsFirst(a, b row) int {
+	x, y := a.session.Attention, b.session.Attention
+	order := attention.States()
+	if i, j := slices.Index(order, x.State), slices.Index(order, y.State); i != j {
+		return cmp.Compare(i, j)
+	}
+	if x.State.NeedsPerson() {
+		return x.Since.Compare(y.Since)
+	}
+	return 0
+}
+
+// chooseNear selects the session at or next to a row.
+func (u *ui) chooseNear(at int) {
+	for i := at; i < len(u.rows); i++ {
+		if u.rows[i].session != nil {
+			u.choose(u.rows[i].session)
+			return
+		}
+	}
+	for i := min(at, len(u.rows)) - 1; i >= 0; i-- {
+		if u.rows[i].session != nil {
+			u.choose(u.rows[i].session)
+			return
+		}
+	}
+	u.choose(nil)
+}
+
+// move selects the session so many further down.
+func (u *ui) move(by int) {
+	at := slices.IndexFunc(u.rows, u.isChosen)
+	if at < 0 {
+		u.chooseNear(0)
+		return
+	}
+	last := at
+	for i := at; by != 0; {
+		if by > 0 {
+			i++
+		} else {
+			i--
+		}
+		if i < 0 || i >= len(u.rows) {
+			break
+		}
+		if u.rows[i].session == nil {
+			continue
+		}
+		last = i
+		if by > 0 {
+			by--
+		} else {
+			by++
+		}
+	}
+	u.choose(u.rows[last].session)
+}
+
+// drawList returns the list as lines of one width.
+func (u *ui) drawList(width, height int) []string {
+	at := slices.IndexFunc(u.rows, u.isChosen)
+	u.listTop = max(0, min(u.listTop, len(u.rows)-height))
+	if at >= 0 {
+		first := at
+		if first > 0 && u.rows[first-1].session == nil {
+			first-- // with its Home
+		}
+		u.listTop = max(min(u.listTop, first), at-height+1)
+	}
+	lines, tall := make([]string, 0, height), u.tallRows(height)
+	for i := u.listTop; i < len(u.rows) && len(lines) < height; i++ {
+		lines = append(lines, u.drawRow(u.rows[i], i == at, width, !tall))
+		if s := u.rows[i].session; s != nil && tall {
+			text, style := u.lastOf(s)
+			lines = append(lines, fit("   "+style.Render(clip(text, width-4)), width))
+		}
+	}
+	if len(u.rows) == 0 {
+		for _, l := range u.emptyList() {
+			lines = append(lines, fit(faint.Render(" "+l), width))
+		}
+	}
+	for len(lines) < height {
+		lines = append(lines, strings.Repeat(" ", width))
+	}
+	return lines[:height]
+}
+
+func (u *ui) emptyList() []string {
+	switch {
+	case u.list == nil:
+		return []string{"looking …"}
+	case u.filter != "":
+		return []string{"none matches", "Esc: all again"}
+	case u.all:
+		return []string{"no sessions", "den new NAME"}
+	}
+	return []string{"no active sessions", "a: those that are over"}
+}
+
+// tallRows reports whether there is room for a second line of each session: what
+// it did last.
+func (u *ui) tallRows(height int) bool {
+	need := 0
+	for _, r := range u.rows {
+		need++
+		if r.session != nil {
+			need++
+		}
+	}
+	return need <= height
+}
+
+// drawRow is one line; with last it also has what the session did last, as far as
+// there is room.
+func (u *ui) drawRow(r row, chosen bool, width int, last bool) string {
+	if r.session == nil {
+		name := tilde(r.home.Path)
+		if r.home.Problem != "" {
+			return fit(bad.Render("! ")+plain(name), width)
+		}
+		return fit(faint.Render(tail(plain(name), width)), width)
+	}
+	s := r.session
+	mark, style := sign(s)
+	if s.Attention.State.NeedsPerson() {
+		mark, style = "!", warn
+	}
+	right := age(s.Age(u.now()))
+	if s.Status != "running" || s.Problem != "" {
+		right = statusText(s) + " " + right
+	} else if s.Attention.State != "" {
+		right = string(s.Attention.State) + " " + right
+	}
+	right = fmt.Sprintf(" %s ", right)
+	name := plain(u.nameOf(s))
+	text, textStyle := "", faint
+	if room := width - 5 - ansi.StringWidth(name) - len(right); last && room >= lastMin {
+		text, textStyle = u.lastOf(s)
+		text = "  " + clip(text, room)
+	}
+	if chosen {
+		return selected.Render(ends("›"+mark+" "+name+text, right, width))
+	}
+	return ends(" "+style.Render(mark)+" "+nameStyle(s).Render(name)+textStyle.Render(text), faint.Render(right), width)
+}
+
+// lastMin is from how many columns on the beginning of a line says something.
+const lastMin = 8
+
+// clip shortens plain text to a width.
+func clip(text string, width int) string { return ansi.Truncate(text, max(0, width), "…") }
+
+func nameStyle(s *dashboard.Session) lipgloss.Style {
+	if s.Status.Active() {
+		return lipgloss.NewStyle()
+	}
+	return faint
+}
+
+// tilde shortens a path below the user's own directory.
+func tilde(path string) string {
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok {
+			return "~/" + rest
+		}
+	}
+	return path
+}
+
+// tail keeps the end of a path, which tells more than its beginning.
+func tail(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n || n < 2 {
+		return s
+	}
+	return "…" + string(r[len(r)-n+1:])
+}

@@ -1,0 +1,190 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"sync"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/keeper"
+	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/nights"
+)
+
+const (
+	// maxEnded bounds the ended sessions listed per Home. The newest are
+	// listed, and the page shows the number of the others.
+	maxEnded = 200
+	askEvery = 2 * time.Second // between two questions to the keeper
+)
+
+// hub holds what all pages show: the listing, and the workspace's agents.
+type hub struct {
+	place   *keeper.StateDir // or nil
+	nights  *nights.Model    // or nil
+	version string
+	stale   chan struct{} // one token: the keeper is to be asked at once
+
+	mu      sync.Mutex // guards the fields below
+	listing *dashboard.Listing
+	homes   json.RawMessage // the listing for pages
+	agents  json.RawMessage // or nil: there is no workspace
+	kernels json.RawMessage // or nil: there are no agents that sleep and wake
+	rev     uint64          // counts the changes
+	pages   map[chan<- struct{}]bool
+	minds   map[string]string // where harnesses keep their files, by agent
+}
+
+func newHub(o Options) *hub {
+	return &hub{place: o.Workspace, nights: o.Nights, version: o.Version, stale: make(chan struct{}, 1), listing: &dashboard.Listing{}, pages: map[chan<- struct{}]bool{}, minds: map[string]string{}}
+}
+
+// watch keeps the listing up to date until ctx ends.
+func (h *hub) watch(ctx context.Context, m *dashboard.Model) {
+	for l := range m.Watch(ctx) {
+		raw, err := json.Marshal(forPage(l))
+		if err != nil {
+			panic("web: a listing is no JSON: " + err.Error())
+		}
+		h.mu.Lock()
+		h.listing, h.homes = l, raw
+		h.changedLocked()
+		h.mu.Unlock()
+	}
+}
+
+// pageHome is a Home with what a page shows of it.
+type pageHome struct {
+	dashboard.Home
+	Left int `json:"left,omitempty"` // sessions that are over and not listed
+}
+
+type pageListing struct {
+	Homes   []pageHome `json:"homes"`
+	Problem string     `json:"problem,omitempty"`
+}
+
+func forPage(l *dashboard.Listing) pageListing {
+	out := pageListing{Homes: []pageHome{}, Problem: l.Problem}
+	for _, home := range l.Homes {
+		h := pageHome{Home: home}
+		if most := h.Active + maxEnded; len(h.Sessions) > most { // active ones come first
+			h.Left = len(h.Sessions) - most
+			h.Sessions = h.Sessions[:most]
+		}
+		out.Homes = append(out.Homes, h)
+	}
+	return out
+}
+
+// ask keeps the workspace's agents up to date until ctx is done.
+func (h *hub) ask(ctx context.Context) {
+	if h.place == nil {
+		return
+	}
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	var shown string
+	for {
+		if raw := h.ps(ctx); string(raw) != shown {
+			shown = string(raw)
+			h.mu.Lock()
+			h.agents = raw
+			h.changedLocked()
+			h.mu.Unlock()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-h.stale:
+		}
+	}
+}
+
+// refresh has the keeper asked at once.
+func (h *hub) refresh() { wakeUp(h.stale) }
+
+// workspace is what a page shows of the keeper.
+type workspace struct {
+	keeper.Ps
+	Unknown   string     `json:"unknown,omitempty"` // why nothing is known of the agents
+	Attention *attention `json:"attention,omitempty"`
+}
+
+func (h *hub) ps(ctx context.Context) json.RawMessage {
+	ctx, cancel := context.WithTimeout(ctx, 5*askEvery)
+	defer cancel()
+	w := workspace{Ps: keeper.Ps{Config: h.place.Config, Agents: []keeper.AgentStatus{}}}
+	c, err := h.place.Dial(ctx, h.version)
+	if err == nil {
+		if err = c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &w.Ps); err == nil {
+			h.keepMinds(w.Agents)
+			w.Attention, err = askAttention(ctx, c)
+		}
+		c.Close() // Best effort: it was read, or not.
+	}
+	if err != nil {
+		if _, serr := os.Stat(h.place.Config); serr != nil && fault.KindOf(err) == fault.NotRunning {
+			return nil // no workspace here
+		}
+		w.Unknown = err.Error()
+	}
+	raw, err := json.Marshal(w)
+	if err != nil {
+		panic("web: agents are no JSON: " + err.Error())
+	}
+	return raw
+}
+
+func (h *hub) changedLocked() {
+	h.rev++
+	for wake := range h.pages {
+		wakeUp(wake)
+	}
+}
+
+// wakeUp wakes the receiver. It never blocks: one pending token is enough.
+func wakeUp(wake chan<- struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// join registers a page, which is woken at each change until leave.
+func (h *hub) join(wake chan<- struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pages[wake] = true
+	wakeUp(wake)
+}
+
+func (h *hub) leave(wake chan<- struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pages, wake)
+}
+
+// since returns the current state, unless the page has it already.
+func (h *hub) since(rev uint64) (homes, agents, kernels json.RawMessage, now uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rev == rev {
+		return nil, nil, nil, rev
+	}
+	return h.homes, h.agents, h.kernels, h.rev
+}
+
+// find returns a listed session by id. Requests never name a path.
+func (h *hub) find(id string) (*dashboard.Session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s, ok := h.listing.Find(id)
+	if !ok {
+		return nil, fault.Errorf(fault.NotFound, "no session '%s'", id)
+	}
+	return s, nil
+}

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"den/internal/base/fault"
+	"den/internal/base/httpguard"
+	"den/internal/keeper"
+	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/nights"
+)
+
+const (
+	maxPages = 16 // connections of pages; more are refused
+	maxFilms = 2  // recordings that are made at a time; more are refused
+)
+
+// Options is what a server is made with.
+type Options struct {
+	Model *dashboard.Model
+	// Workspace is where the agents' keeper is, or nil: no agents are shown.
+	Workspace *keeper.StateDir
+	// Nights has the agents that sleep and wake, or nil: none are shown.
+	Nights  *nights.Model
+	Version string
+	// AllowActions lets pages act: decide, answer, send messages, take over
+	// terminals, stop. The server must then listen on a loopback address.
+	AllowActions bool
+	Audit        string    // the file that has all that pages did; only with AllowActions
+	User         string    // who uses the pages, for audit logs
+	Addr         string    // to listen on; "" = any port of the loopback interface
+	Words        io.Writer // takes what goes wrong in the server itself; or nil
+}
+
+// Server shows a model to browsers.
+type Server struct {
+	model    *dashboard.Model
+	nights   *nights.Model // or nil
+	hub      *hub
+	guard    *guard
+	listener net.Listener
+	words    *log.Logger
+	pages    chan struct{} // a token for each page that may still connect
+	films    chan struct{} // a token for each recording that may still be made
+	actions  *actions      // or nil: pages only show
+	work     sync.WaitGroup
+
+	mu     sync.Mutex // guards the field below
+	ending bool       // no request is begun any more
+}
+
+// Listen opens the listener. Requests are served by Serve.
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	if o.Words == nil {
+		o.Words = io.Discard
+	}
+	l, err := httpguard.Listen(ctx, "the dashboard", o.Addr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		model: o.Model, nights: o.Nights, hub: newHub(o), guard: newGuard(o.Addr), listener: l,
+		words: log.New(o.Words, "den web: ", log.LstdFlags|log.LUTC|log.Lmsgprefix),
+		pages: tokens(maxPages), films: tokens(maxFilms),
+	}
+	if o.AllowActions {
+		if !s.Loopback() {
+			err := fault.Errorf(fault.Usage, "serve the dashboard on %s: pages may act only where no other machine reaches them", o.Addr)
+			return nil, errors.Join(fault.Hintf(err, "leave out --allow-actions, or the address"), l.Close())
+		}
+		if err := os.MkdirAll(filepath.Dir(o.Audit), 0o700); err != nil {
+			return nil, errors.Join(fault.Errorf(fault.Storage, "make the place of the audit log: %w", err), l.Close())
+		}
+		s.actions = newActions(o, s.hub)
+	}
+	return s, nil
+}
+
+func tokens(n int) chan struct{} {
+	c := make(chan struct{}, n)
+	for range n {
+		c <- struct{}{}
+	}
+	return c
+}
+
+// URL returns the address for a person. It contains the token: whoever has it
+// sees all that the dashboard shows. Browsers send nobody what is behind the #.
+func (s *Server) URL() string {
+	return "http://" + httpguard.HostPort(s.listener) + "/#token=" + s.guard.token
+}
+
+// Loopback reports whether only this machine can connect.
+func (s *Server) Loopback() bool { return httpguard.IsLoopback(s.listener) }
+
+// Serve serves until ctx is done, and returns when all its goroutines have
+// ended.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.work.Wait()
+	defer s.end()
+	defer cancel()
+	s.work.Go(func() { s.hub.watch(ctx, s.model) })
+	s.work.Go(func() { s.hub.ask(ctx) })
+	s.work.Go(func() { s.hub.watchNights(ctx) })
+	h := &http.Server{
+		Handler:     s.awaited(s.guard.wrap(s.routes())),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return context.WithValue(ctx, connKey{}, conn)
+		},
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          s.words,
+	}
+	stop := context.AfterFunc(ctx, func() {
+		h.Close() // Best effort: Serve tells what matters. Pages end by their context.
+	})
+	defer stop()
+	if err := h.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fault.Errorf(fault.Internal, "serve the dashboard: %w", err)
+	}
+	return nil
+}
+
+// awaited makes Serve wait for requests: http.Server waits neither for aborted
+// requests nor for hijacked connections.
+func (s *Server) awaited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		if s.ending {
+			s.mu.Unlock()
+			return
+		}
+		s.work.Add(1)
+		s.mu.Unlock()
+		defer s.work.Done()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ending = true
+}
+
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", serveAsset("index.html"))
+	mux.HandleFunc("GET /assets/{name}", func(w http.ResponseWriter, r *http.Request) { serveAsset(r.PathValue("name"))(w, r) })
+	mux.HandleFunc("GET /assets/icons/{count}", serveIcon)
+	mux.HandleFunc("GET /assets/page.js", serveJoined(types[".js"], pageScript))
+	mux.HandleFunc("GET /assets/styles.css", serveJoined(types[".css"], pageStyles))
+	mux.HandleFunc("GET /assets/fonts/{name}", serveFont)
+	mux.HandleFunc("GET "+livePath, s.live)
+	for what, answer := range s.playing() {
+		mux.HandleFunc("GET /api/sessions/{id}/"+what, s.of(answer))
+	}
+	if s.nights != nil {
+		s.routeNights(mux)
+	}
+	if s.hub.place != nil {
+		s.routeChannels(mux)
+		mux.HandleFunc("GET /api/turns", answered(s.turns))
+	}
+	if s.actions != nil {
+		s.actions.route(mux)
+	}
+	return mux
+}

@@ -1,0 +1,232 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"den/internal/agent/harness/ipc"
+	"den/internal/base/fault"
+	"den/internal/session"
+	"den/internal/session/home"
+	"den/internal/session/terminals"
+	"den/internal/ui/mcpserver"
+)
+
+// options are what the command line says.
+type options struct {
+	home, den, dir, shell string
+	http                  bool
+	addr                  string
+	tokenFile             string
+	json                  bool
+	useOthers, keep       bool
+	limits                terminals.Limits
+}
+
+// Main runs 'dend mcp' with the arguments after that word: it serves one client
+// on stdio, or those that come over HTTP, and returns the process status.
+func Main(version string, args, environ []string, stdin io.ReadCloser, stdout, stderr io.Writer) int {
+	o, err := parse(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err == nil {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		defer stop()
+		// A client that was killed reads no answers: that must not kill us before
+		// its terminals are closed. Caught and not ignored, or programs in terminals
+		// would ignore it too.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		err = serve(ctx, o, version, environ, stdin, stdout, stderr)
+	}
+	return fault.Printer{Program: "den", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	o := options{limits: terminals.DefaultLimits()}
+	f := flag.NewFlagSet("dend mcp", flag.ContinueOnError)
+	f.SetOutput(io.Discard) // what is wrong is said once, by Main
+	f.StringVar(&o.home, "home", "", "the Home `DIR` that holds the sessions (default $DEN_HOME, else ~/.den)")
+	f.StringVar(&o.den, "den", "", "the den `BINARY` (default: beside dend)")
+	f.StringVar(&o.dir, "cwd", "", "where terminals start, a `DIR` (default: here)")
+	f.StringVar(&o.shell, "shell", "", "the `SHELL` of terminals (default $SHELL)")
+	f.BoolVar(&o.http, "http", false, "serve HTTP instead of stdio")
+	f.StringVar(&o.tokenFile, "token-file", "", "the `FILE` of the token for HTTP (default: in the Home)")
+	f.BoolVar(&o.json, "j", false, "print the address, or an error, as JSON")
+	f.BoolVar(&o.useOthers, "use-others", false, "let clients use terminals that are not theirs")
+	f.BoolVar(&o.keep, "keep", false, "leave terminals running when their client goes")
+	f.IntVar(&o.limits.Terminals, "max-terminals", o.limits.Terminals, "of a client, at a time")
+	f.IntVar(&o.limits.Output, "max-output", o.limits.Output, "`BYTES` of output in an answer")
+	f.Int64Var(&o.limits.Log, "log-limit", o.limits.Log, "`BYTES` of a terminal's recording")
+	f.DurationVar(&o.limits.Idle, "idle", o.limits.Idle, "close terminals that nobody used for so long")
+	err := f.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stderr, "Usage: dend mcp [flags] [ADDR]\n\nServe terminals to MCP clients, on stdio or over HTTP on ADDR.")
+		f.SetOutput(stderr)
+		f.PrintDefaults()
+		return o, err
+	case err != nil:
+		return o, fault.Errorf(fault.Usage, "%w", err)
+	case f.NArg() > 1 || f.NArg() == 1 && !o.http:
+		return o, fault.Errorf(fault.Usage, "one address, with --http, not %q", f.Args())
+	}
+	o.addr = f.Arg(0)
+	return o, nil
+}
+
+// serve is the life of the process.
+func serve(ctx context.Context, o options, version string, environ []string, stdin io.ReadCloser, stdout, stderr io.Writer) error {
+	getenv := lookup(environ)
+	words := log.New(stderr, "den mcp: ", log.LstdFlags|log.LUTC|log.Lmsgprefix)
+	to, err := terminalOptions(o, version, environ, words)
+	if err != nil {
+		return err
+	}
+	offered, said := offer(o, getenv)
+	s := mcpserver.New(mcpserver.Options[*terminals.Client]{
+		Name: "den", Version: version, Instructions: said, Tools: offered, Resources: resources(), Log: words,
+		Connect:    func(by string) (*terminals.Client, error) { return terminals.New(to, by) },
+		MaxClients: maxClients, SessionIdle: to.Limits.Idle,
+	})
+	ctx, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() { tidy(ctx, s, to, words) })
+	if !o.http {
+		return s.Stdio(ctx, stdin, stdout)
+	}
+	if o.tokenFile == "" {
+		o.tokenFile = filepath.Join(to.Home.Path, "mcp-token")
+	}
+	token, file, err := loadToken(getenv, o.tokenFile)
+	if err != nil {
+		return err
+	}
+	l, err := mcpserver.Listen(ctx, o.addr)
+	if err != nil {
+		return err
+	}
+	if err := announce(stdout, mcpserver.URL(l), file, o.json); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	return s.HTTP(ctx, l, token)
+}
+
+// offer is the list of tools and the instructions. An agent of a harness, which
+// the harness names in the environment, has channels too. Clients over HTTP may
+// be anybody, and are not that agent.
+func offer(o options, getenv func(string) string) (list []tool, said string) {
+	socket, err := ipc.Find("", getenv)
+	if err != nil || o.http {
+		return tools(), instructions
+	}
+	return append(tools(), channelTools(socket)...), instructions + channelInstructions
+}
+
+// maxClients bounds the clients of a server over HTTP.
+const maxClients = 64
+
+// terminalOptions is what the terminals of all clients have in common.
+func terminalOptions(o options, version string, environ []string, words *log.Logger) (terminals.Options, error) {
+	getenv := lookup(environ)
+	root, err := home.ResolveHome(o.home, getenv)
+	if err != nil {
+		return terminals.Options{}, err
+	}
+	if err := root.CheckReadable(); err != nil {
+		return terminals.Options{}, err
+	}
+	dir, err := filepath.Abs(o.dir)
+	if err != nil {
+		return terminals.Options{}, fmt.Errorf("--cwd: %w", err)
+	}
+	if o.den == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return terminals.Options{}, fmt.Errorf("find this binary: %w", err)
+		}
+		o.den = filepath.Join(filepath.Dir(self), "den")
+	}
+	if o.shell == "" {
+		o.shell = session.Shell(getenv)
+	}
+	return terminals.Options{
+		Home: root, Prefix: "mcp", Environ: withoutToken(environ), Dir: dir, Shell: []string{o.shell},
+		UseOthers: o.useOthers, Keep: o.keep, Limits: o.limits,
+		Session: session.Options{Version: version, Binary: o.den, Registry: home.NewRegistry(getenv), Warn: func(err error) { words.Print(err) }},
+	}, nil
+}
+
+// withoutToken is the environment of programs: they have no use for the token.
+func withoutToken(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, TokenVariable+"=") })
+}
+
+// tidy ends what clients that were killed left, and then, now and again,
+// terminals that nobody uses.
+func tidy(ctx context.Context, s *mcpserver.Server[*terminals.Client], o terminals.Options, words *log.Logger) {
+	if err := terminals.CloseOrphans(ctx, o); err != nil && ctx.Err() == nil {
+		words.Print(err)
+	}
+	if o.Limits.Idle <= 0 {
+		return
+	}
+	tick := time.NewTicker(min(time.Minute, max(o.Limits.Idle/8, 10*time.Millisecond)))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, c := range s.Clients() {
+				if err := c.CloseIdle(ctx, now); err != nil && ctx.Err() == nil {
+					words.Print(err)
+				}
+			}
+		}
+	}
+}
+
+// announce tells where the server is. The token is not shown: its file is
+// named.
+func announce(w io.Writer, url, tokenFile string, asJSON bool) error {
+	var err error
+	switch {
+	case asJSON && tokenFile == "":
+		err = json.NewEncoder(w).Encode(map[string]string{"url": url})
+	case asJSON:
+		err = json.NewEncoder(w).Encode(map[string]string{"url": url, "token_file": tokenFile})
+	case tokenFile == "":
+		_, err = fmt.Fprintf(w, "%s\nthe token is that of %s\n", url, TokenVariable)
+	default:
+		_, err = fmt.Fprintf(w, "%s\nthe token is in %s\n", url, tokenFile)
+	}
+	if err != nil {
+		return fmt.Errorf("tell the server's address: %w", err)
+	}
+	return nil
+}
+
+func lookup(environ []string) func(string) string {
+	vars := map[string]string{}
+	for _, kv := range environ {
+		k, v, _ := strings.Cut(kv, "=")
+		vars[k] = v
+	}
+	return func(key string) string { return vars[key] }
+}
