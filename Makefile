@@ -141,7 +141,7 @@ IRC_PACKAGES := ngircd inspircd atheme-services ii irssi weechat-headless weecha
 .PHONY: test-irc
 test-irc: ## den's chat client against ngircd and inspircd with atheme; its server with ii, irssi, weechat and irc-framework; a person in irssi beside the example
 	@sh scripts/setup $(IRC_PACKAGES)
-	DEN_IRC_FRAMEWORK="$$(sh scripts/irc-framework)" DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -v ./internal/irc/irctest/
+	DEN_IRC_FRAMEWORK="$$(sh scripts/irc-framework)" DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -v ./internal/testkit/irctest/
 	DEN_TEST_IRC=1 DEN_TEST_REQUIRE=1 $(GO) test -count 1 -timeout 10m -run TestPersonInIrssi -v ./acceptance/
 
 .PHONY: test-mcp
@@ -152,6 +152,6 @@ test-mcp: ## every tool of den mcp by the MCP inspector, over stdio and HTTP (in
 test-agents: setup ## install pinned coding agents from npm and drive them against a model stub
 	PATH="$$(sh scripts/agents):$$PATH" DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 40m -run "TestRealAgents|TestAgentApprovals|TestAgentStates|TestAgentPictures|TestAgentAnswers|TestAgentSkill|TestAgentKernel|TestAgentMCP|TestAgentPolicy" -v ./acceptance/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -parallel 4 -run TestRealMinds -v ./acceptance/
-	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/modelstub/realcli/
+	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 10m -v ./internal/testkit/modelstub/realcli/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/agent/runner/claude/ ./internal/agent/runner/codex/
 	DEN_TEST_AGENTS=1 $(GO) test -count 1 -timeout 20m -run TestReal -v ./internal/agent/runner/acp/ ./internal/agent/runner/copilot/

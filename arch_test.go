@@ -88,8 +88,8 @@ var allowed = map[string][]string{
 		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
 		"internal/place/provider/procname", "internal/process/supervise",
 	},
-	"internal/provider/providertest":        {"internal/base/fault", "internal/base/poll", "internal/place/provider"},
-	"internal/provider/providertest/helper": {},
+	"internal/testkit/providertest":        {"internal/base/fault", "internal/base/poll", "internal/place/provider"},
+	"internal/testkit/providertest/helper": {},
 
 	"internal/process/git":     {"internal/base/fault", "internal/base/atomicfile", "internal/process/supervise"},
 	"internal/place/workspace": {"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/place/decisive"},
@@ -119,8 +119,8 @@ var allowed = map[string][]string{
 	"internal/place/decisive":               {"internal/base/fault", "internal/base/atomicfile"},
 	"internal/agent/permission":             {"internal/place/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/agent/permission/commandline"},
 	"internal/agent/permission/commandline": {},
-	"internal/permission/jail":              {"internal/need"}, // for tests
-	"internal/permission/jail/lines":        {},                // for tests
+	"internal/testkit/jail":                 {"internal/testkit/need"}, // for tests
+	"internal/testkit/jail/lines":           {},                        // for tests
 	"internal/agent/budget":                 {"internal/base/fault", "internal/base/atomicfile"},
 	"internal/agent/supervisor":             {"internal/base/fault", "internal/base/atomicfile", "internal/screen/render/redact", "internal/agent/permission", "internal/agent/runner"},
 	"internal/agent/webhook":                {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile"},
@@ -172,7 +172,7 @@ var allowed = map[string][]string{
 	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
 	"internal/chat/irc/ircd/history": {"internal/base/fault", "internal/base/atomicfile"},
 	"internal/chat/irc/ircd":         {"internal/base/fault", "internal/base/atomicfile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
-	"internal/irc/irctest":           {"internal/base/fault", "internal/chat/irc"}, // for tests
+	"internal/testkit/irctest":       {"internal/base/fault", "internal/chat/irc"}, // for tests
 
 	"internal/ticks/jsonobject": {},
 	"internal/ticks/isotime":    {},
@@ -193,8 +193,8 @@ var allowed = map[string][]string{
 	},
 	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
 
-	"internal/place/lease":     {"internal/base/fault"},
-	"internal/lease/leasetest": {}, // for tests
+	"internal/place/lease":       {"internal/base/fault"},
+	"internal/testkit/leasetest": {}, // for tests
 	"internal/place/podhost": {
 		"internal/base/fault", "internal/process/pty", "internal/base/rpc", "internal/process/supervise", "internal/session/home", "internal/session",
 		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
@@ -206,8 +206,8 @@ var allowed = map[string][]string{
 	"internal/place/provider/container": {
 		"internal/base/fault", "internal/base/ident", "internal/place/provider", "internal/place/provider/native", "internal/session/home", "internal/session", "internal/place/workspace",
 	},
-	"internal/provider/container/podmantest": {"internal/dentest", "internal/need"}, // for tests
-	"internal/place/provider/boxed":          {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
+	"internal/testkit/podmantest":   {"internal/testkit/dentest", "internal/testkit/need"}, // for tests
+	"internal/place/provider/boxed": {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
 	"internal/place/provider/factory": {
 		"internal/base/fault", "internal/session/home", "internal/place/workspace", "internal/place/provider",
 		"internal/place/provider/native", "internal/place/provider/tmux", "internal/place/provider/subprocess", "internal/place/provider/container", "internal/place/provider/kubernetes",
@@ -236,8 +236,8 @@ var allowed = map[string][]string{
 		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/chat/irc/ircd/history",
 		"internal/agent", "internal/agent/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/session/wire",
 	},
-	"internal/dashboard/web/browser":   {"internal/base/fault"},                                               // for tests and measurements
-	"internal/dashboard/dashboardtest": {"internal/dentest", "internal/session/home", "internal/process/pty"}, // for tests
+	"internal/testkit/browser":       {"internal/base/fault"},                                                       // for tests and measurements
+	"internal/testkit/dashboardtest": {"internal/testkit/dentest", "internal/session/home", "internal/process/pty"}, // for tests
 
 	"internal/ui/cli/k": {
 		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/wire",
@@ -256,20 +256,20 @@ var allowed = map[string][]string{
 		"internal/ticks/history", "internal/ticks/transcript", "internal/agent/toolhook",
 	},
 	// For tests only.
-	"internal/need":                    {},
-	"internal/dentest":                 {},
-	"internal/modelstub":               {"internal/base/fault"},
-	"internal/modelstub/realcli":       {"internal/modelstub"},
-	"internal/modelstub/cmd/modelstub": {"internal/base/fault", "internal/modelstub"},
-	"internal/runner/spawntest":        {"internal/base/fault", "internal/need", "internal/agent/runner"},
-	"internal/runner/runnertest": {
-		"internal/base/fault", "internal/modelstub", "internal/modelstub/realcli", "internal/agent/permission",
+	"internal/testkit/need":                    {},
+	"internal/testkit/dentest":                 {},
+	"internal/testkit/modelstub":               {"internal/base/fault"},
+	"internal/testkit/modelstub/realcli":       {"internal/testkit/modelstub"},
+	"internal/testkit/modelstub/cmd/modelstub": {"internal/base/fault", "internal/testkit/modelstub"},
+	"internal/testkit/spawntest":               {"internal/base/fault", "internal/testkit/need", "internal/agent/runner"},
+	"internal/testkit/runnertest": {
+		"internal/base/fault", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli", "internal/agent/permission",
 		"internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/stdio",
 	},
 	"acceptance": {},
 	// For the README.
 	"scripts/attack": {},
-	"scripts/media":  {"internal/dashboard/web/browser", "internal/modelstub", "internal/modelstub/realcli"},
+	"scripts/media":  {"internal/testkit/browser", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli"},
 }
 
 // outside maps a module that is not ours to the only packages that may use it.
@@ -277,23 +277,23 @@ var outside = map[string][]string{
 	"github.com/BurntSushi/toml":          {"internal/place/workspace", "internal/agent/conversation/screen"},
 	"github.com/goccy/go-yaml":            {"internal/place/workspace"},
 	"github.com/coder/acp-go-sdk":         {"internal/agent/runner/acp"},
-	"github.com/coder/websocket":          {"internal/ui/dashboard/web", "internal/dashboard/web/browser", "internal/agent/conversation/codex"},
+	"github.com/coder/websocket":          {"internal/ui/dashboard/web", "internal/testkit/browser", "internal/agent/conversation/codex"},
 	"github.com/containerd/errdefs":       {"internal/place/provider/container"},
-	"github.com/moby/moby":                {"internal/place/provider/container", "internal/provider/container/podmantest"},
+	"github.com/moby/moby":                {"internal/place/provider/container", "internal/testkit/podmantest"},
 	"github.com/hashicorp/yamux":          {"internal/place/podhost", "internal/place/provider/kubernetes"},
-	"k8s.io/api":                          {"internal/place/lease", "internal/lease/leasetest", "internal/place/provider/kubernetes"},
-	"k8s.io/apimachinery":                 {"internal/place/lease", "internal/lease/leasetest", "internal/place/provider/kubernetes"},
+	"k8s.io/api":                          {"internal/place/lease", "internal/testkit/leasetest", "internal/place/provider/kubernetes"},
+	"k8s.io/apimachinery":                 {"internal/place/lease", "internal/testkit/leasetest", "internal/place/provider/kubernetes"},
 	"k8s.io/client-go":                    {"internal/place/lease", "internal/place/provider/kubernetes"},
 	"k8s.io/klog":                         {"internal/place/provider/kubernetes"},
 	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/ticks/wake"},
-	"github.com/creack/pty":               {"internal/process/pty", "internal/provider/providertest"},
+	"github.com/creack/pty":               {"internal/process/pty", "internal/testkit/providertest"},
 	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/keeper/dend", "internal/ui/dashboard", "internal/agent/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/ui/cli"},
 	"github.com/spf13/pflag":              {"internal/ui/cli", "internal/ui/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
 	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
-	"golang.org/x/term":                   {"internal/ui/cli", "internal/keeper/dend", "internal/provider/providertest/helper"},
+	"golang.org/x/term":                   {"internal/ui/cli", "internal/keeper/dend", "internal/testkit/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},
 	"golang.org/x/image":                  {"internal/screen/render"},

@@ -74,7 +74,7 @@ func TestOnlyOnePackageStartsGit(t *testing.T) {
 	for _, top := range []string{"internal", "cmd"} {
 		err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
 			name := filepath.ToSlash(path)
-			own := strings.HasPrefix(name, "internal/process/git/") || strings.HasPrefix(name, "internal/permission/jail/") // the second is for tests
+			own := strings.HasPrefix(name, "internal/process/git/") || strings.HasPrefix(name, "internal/testkit/jail/") // the second is for tests
 			if err != nil || e.IsDir() || own || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
 			}

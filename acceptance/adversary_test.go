@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // fullLength reports whether the long forms run, as for TestCellStress.

@@ -11,8 +11,8 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/keeper"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // An approvalAgent is a coding agent on a screen: how its model writes a file,

@@ -11,7 +11,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
-	"den/internal/modelstub"
+	"den/internal/testkit/modelstub"
 )
 
 // replySources are what the answers of each agent are read from, and how surely

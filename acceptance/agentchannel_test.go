@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"den/internal/chat/irc"
-	"den/internal/modelstub"
+	"den/internal/testkit/modelstub"
 )
 
 // channelAgents are real agents that a harness runs, with the name by which

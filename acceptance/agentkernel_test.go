@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // kernelAgent is a coding agent that is the mind of a kernel's ticks.

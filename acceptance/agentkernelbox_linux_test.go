@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/modelstub"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/podmantest"
 )
 
 // TestAgentKernelInAContainer is TestAgentKernel with terminals in a container

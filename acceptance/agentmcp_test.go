@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // mcpAgent is a coding agent that uses den's terminals by MCP.

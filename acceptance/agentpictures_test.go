@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"den/internal/agent/conversation"
-	"den/internal/modelstub"
+	"den/internal/testkit/modelstub"
 )
 
 // The screens of real agents are drawn with nothing missing, whatever fonts the

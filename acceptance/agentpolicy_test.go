@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // policyRules are those of the test's agents: what is denied, what is allowed,

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

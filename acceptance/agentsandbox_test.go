@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
 	"den/internal/place/sandbox"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // Real coding agents that ask nobody, in a sandbox: they work in their

@@ -8,8 +8,8 @@ import (
 
 	"den/internal/agent"
 	"den/internal/agent/conversation"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // A nudge at a real agent whose model is still speaking is not lost, and one

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // A skillAgent is a coding agent that finds den's skill by itself.

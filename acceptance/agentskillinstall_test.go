@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // newPackage builds a Debian package that asks three questions by debconf, in

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/modelstub"
+	"den/internal/testkit/modelstub"
 )
 
 // A mind is the model behind an agent. It knows its task and what the skill

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dashboard/web/browser"
 	"den/internal/keeper"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
-	"den/internal/need"
 	"den/internal/session/attention"
+	"den/internal/testkit/browser"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
+	"den/internal/testkit/need"
 )
 
 // A fleet is a workspace of eight agents, five of them real coding agents, and

@@ -15,10 +15,10 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/sources"
 	"den/internal/base/fault"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // A stateAgent is a coding agent whose state has a source of its own, and what

@@ -13,11 +13,11 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/screen"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
 	"den/internal/place/provider/native"
 	"den/internal/place/workspace"
 	"den/internal/session/home"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // The start of a real agent, step by step, with all that it asks before it

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/process/pty"
 	"den/internal/screen"
 	"den/internal/screen/vt"
+	"den/internal/testkit/need"
 
 	"golang.org/x/sys/unix"
 )

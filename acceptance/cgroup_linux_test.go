@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session/home"
+	"den/internal/testkit/need"
 )
 
 // hiding is a shell with a process that has left its tree's environment, one

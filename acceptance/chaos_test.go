@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"den/internal/keeper"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // storm is a workspace under attack.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // What a cell asks is seen and answered on the dashboard, on a small terminal,

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // The first Ctrl-C ends every verb that waits, whatever it waits for, with

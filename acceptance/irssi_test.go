@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"den/internal/chat/irc"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // A person in irssi, beside the example as it is: a mention is answered in the

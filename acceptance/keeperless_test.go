@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // kinds are the providers that need nothing but this machine.

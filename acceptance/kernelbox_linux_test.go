@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"den/internal/base/filelock"
-	"den/internal/need"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/need"
+	"den/internal/testkit/podmantest"
 
 	"github.com/moby/moby/client"
 	"github.com/rogpeppe/go-internal/txtar"

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // A mindBackend is an agent that is driven by its protocol, and what differs

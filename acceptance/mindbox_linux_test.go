@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dentest"
+	"den/internal/testkit/dentest"
 )
 
 // boxedAgent is an agent whose program runs in a container: it answers what is

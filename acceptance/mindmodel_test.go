@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"den/internal/modelstub"
+	"den/internal/testkit/modelstub"
 )
 
 // A mindModel is the model behind an agent that talks: it does what the newest

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"den/internal/chat/irc"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // Agents that talk, through the whole system: a keeper with its chat server, a

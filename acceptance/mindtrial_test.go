@@ -15,9 +15,9 @@ import (
 	"den/internal/agent/harness/ipc"
 	"den/internal/chat/irc"
 	"den/internal/keeper"
-	"den/internal/modelstub"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
+	"den/internal/testkit/modelstub"
 )
 
 // mindPatience is for real agents on a busy machine. Nothing is measured by it.

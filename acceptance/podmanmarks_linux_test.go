@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // TestMarksInAContainer brings marks into the shell that 'podman exec -it'

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session/cell"
+	"den/internal/testkit/need"
 )
 
 // program is a real program and what its cells must say.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // The tokens are made up: the same but for their last characters.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session/cell"
+	"den/internal/testkit/need"
 )
 
 // farInputs are for a shell of which den sees neither marks nor processes: on

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // moments is a program, and three things that are done to it, with what the

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session/home"
+	"den/internal/testkit/need"
 )
 
 // Where no cgroup can be made, a process that forked twice, cleared its

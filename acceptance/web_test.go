@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dashboard/web/browser"
-	"den/internal/need"
+	"den/internal/testkit/browser"
+	"den/internal/testkit/need"
 )
 
 // webDashboard is a running 'den dashboard --web'.

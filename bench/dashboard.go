@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"den/internal/dashboard/web/browser"
+	"den/internal/testkit/browser"
 )
 
 // A webFlood is a program that begins to print once the file $0 is there. It

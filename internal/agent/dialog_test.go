@@ -15,10 +15,10 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/screen"
-	"den/internal/need"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
 	"den/internal/place/workspace"
+	"den/internal/testkit/need"
 )
 
 // askingProgram draws a composer, and a dialog over it at a signal or, with

@@ -12,8 +12,8 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/screen"
-	"den/internal/need"
 	"den/internal/place/provider"
+	"den/internal/testkit/need"
 )
 
 // A nudge waits while something stands in the line, whichever keys brought it

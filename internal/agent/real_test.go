@@ -14,13 +14,13 @@ import (
 	"den/internal/agent"
 	"den/internal/agent/conversation"
 	"den/internal/base/fault"
-	"den/internal/dentest"
-	"den/internal/need"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
 	"den/internal/place/provider/tmux"
 	"den/internal/place/workspace"
 	"den/internal/session/home"
+	"den/internal/testkit/dentest"
+	"den/internal/testkit/need"
 )
 
 // den is the binary whose hosts the tests run.

@@ -15,9 +15,9 @@ import (
 	"den/internal/agent/conversation/outbox"
 	"den/internal/agent/conversation/screen"
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
+	"den/internal/testkit/need"
 )
 
 // quick is for tests whose programs answer at once.

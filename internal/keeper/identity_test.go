@@ -7,8 +7,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/need"
 	"den/internal/session/home"
+	"den/internal/testkit/need"
 )
 
 // machine is a user's environment in a directory of its own.

@@ -10,7 +10,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/keeper"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // A state directory in which a link waits to be written through is refused.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // readers are programs that read lines and repeat them: by the kernel's echo,

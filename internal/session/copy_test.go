@@ -12,10 +12,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
-	"den/internal/need"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/testkit/need"
 )
 
 // stubborn is a program that outlives its terminal.

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // Nobody waits for a process that was stopped before, or is stopped meanwhile.

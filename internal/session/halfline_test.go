@@ -7,10 +7,10 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // unmarked are programs that print no marks, and code that makes OOPS there.

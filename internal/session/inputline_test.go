@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // lineKeys is input at an empty line, and whether something stands in the line

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // Pieces of input that end no line by themselves. What they leave behind must

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // shellsWithMarks are the shells that tell where their input begins.

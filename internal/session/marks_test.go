@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // TestInnerMarks brings marks into shells inside other programs.

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 const threeQuestions = `for q in one two three; do read -p "$q? " a; echo "got $a"; done`

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/wire"
+	"den/internal/testkit/need"
 )
 
 // queries make the terminal reply: its attributes, the cursor, a status, and

@@ -17,13 +17,13 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/dentest"
 	"den/internal/process/pty"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/wire"
+	"den/internal/testkit/dentest"
 )
 
 // den is the binary whose hosts the tests run.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 //go:embed testdata/shop

@@ -16,8 +16,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"den/internal/dashboard/web/browser"
-	"den/internal/modelstub"
+	"den/internal/testkit/browser"
+	"den/internal/testkit/modelstub"
 )
 
 func main() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // takeStills takes the pictures of the editor and of both dashboards, while

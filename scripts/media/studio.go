@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"den/internal/dashboard/web/browser"
+	"den/internal/testkit/browser"
 )
 
 //go:embed studio.html

@@ -12,9 +12,9 @@ import (
 
 	"den/internal/agent/permission"
 	"den/internal/agent/permission/commandline"
-	"den/internal/need"
-	"den/internal/permission/jail"
-	"den/internal/permission/jail/lines"
+	"den/internal/testkit/jail"
+	"den/internal/testkit/jail/lines"
+	"den/internal/testkit/need"
 )
 
 // jailed is the default policy of an agent in the jail's directory.

@@ -13,7 +13,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // fake is a server that says one thing to everybody and closes.

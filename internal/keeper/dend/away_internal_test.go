@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/lease/leasetest"
 	"den/internal/place/lease"
 	"den/internal/place/provider/kubernetes"
 	"den/internal/place/workspace"
+	"den/internal/testkit/leasetest"
 )
 
 // The pod to reach is the one that holds the lease.

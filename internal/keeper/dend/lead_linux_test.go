@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dentest"
 	"den/internal/keeper"
-	"den/internal/lease/leasetest"
+	"den/internal/testkit/dentest"
+	"den/internal/testkit/leasetest"
 )
 
 // binDir is where binaries are, once a test has needed them.

@@ -9,7 +9,7 @@ import (
 
 	"den/internal/agent/harness"
 	"den/internal/keeper"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 const treePool = `

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/lease/leasetest"
 	"den/internal/place/lease"
+	"den/internal/testkit/leasetest"
 
 	"k8s.io/client-go/rest"
 )

@@ -16,11 +16,11 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/dentest"
 	"den/internal/place/podhost"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/testkit/dentest"
 
 	"github.com/hashicorp/yamux"
 )

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"den/internal/base/rpc"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // A server that a sandbox can reach knows who calls from inside, whatever they

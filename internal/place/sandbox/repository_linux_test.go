@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // plant is what a hostile agent does to a repository, so that another's git runs

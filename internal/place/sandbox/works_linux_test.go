@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/place/sandbox"
+	"den/internal/testkit/need"
 )
 
 // What an agent has to do works, as whoever, held in either way.

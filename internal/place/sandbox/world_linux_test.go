@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/place/sandbox"
+	"den/internal/testkit/need"
 )
 
 // The test binary is den where it confines, and the program in the sandbox.

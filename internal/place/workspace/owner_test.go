@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/place/workspace"
+	"den/internal/testkit/need"
 )
 
 // The search upwards passes over files that another user wrote or can replace.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 func TestComponents(t *testing.T) {

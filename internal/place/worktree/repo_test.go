@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/place/worktree"
+	"den/internal/testkit/need"
 )
 
 // repo is a repository with one commit on main, and a root for worktrees.

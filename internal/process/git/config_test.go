@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/process/git"
+	"den/internal/testkit/need"
 )
 
 // What is read of a configuration is what git reads, or nothing.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/process/git"
+	"den/internal/testkit/need"
 )
 
 // Whatever form an index has, what den reads of it is what git lists, or it does

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/place/worktree"
 	"den/internal/process/git"
+	"den/internal/testkit/need"
 	"den/internal/ticks/gitpush"
 )
 

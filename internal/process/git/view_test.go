@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/process/git"
 	"den/internal/process/supervise"
+	"den/internal/testkit/need"
 )
 
 // A view shows git what the repository shows it, in whatever form that is.

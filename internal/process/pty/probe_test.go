@@ -13,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"den/internal/need"
 	"den/internal/process/pty"
+	"den/internal/testkit/need"
 )
 
 // Programs that wait for their user, and what they say while they do not.

@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"den/internal/need"
 	"den/internal/process/pty"
+	"den/internal/testkit/need"
 )
 
 // patience is how long a condition may take on a loaded machine.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/process/pty"
+	"den/internal/testkit/need"
 )
 
 func TestUnifiedPath(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 func TestParseLife(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/screen/eventlog"
+	"den/internal/testkit/need"
 )
 
 // castLog is a log with all that a conversion has to deal with, and the output

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/process/pty"
 	"den/internal/screen/keys"
 	"den/internal/screen/vt"
+	"den/internal/testkit/need"
 )
 
 // curses reads keys by terminfo's table and prints their names.

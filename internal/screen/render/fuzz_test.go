@@ -9,11 +9,11 @@ import (
 	"os"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/screen"
 	"den/internal/screen/render"
 	"den/internal/screen/render/redact"
 	"den/internal/screen/vt"
+	"den/internal/testkit/need"
 )
 
 // Whatever a program writes, its screen can be drawn: PNGs decode, SVGs are

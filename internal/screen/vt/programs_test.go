@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/screen/vt"
+	"den/internal/testkit/need"
 )
 
 var update = flag.Bool("update", false, "write the golden screens anew from what tmux shows")

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/process/pty"
 	"den/internal/screen/vt"
 	"den/internal/session/cell"
+	"den/internal/testkit/need"
 )
 
 const (

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/dentest"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
+	"den/internal/testkit/dentest"
 )
 
 // buildDen builds the binary that hosts sessions.

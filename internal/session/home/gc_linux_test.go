@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
+	"den/internal/testkit/need"
 )
 
 // A session whose Home was deleted leaves an empty cgroup that no record names.

@@ -11,8 +11,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/ident"
-	"den/internal/need"
 	"den/internal/session/home"
+	"den/internal/testkit/need"
 )
 
 // A record is a file that others may have written. Whatever it names as its

@@ -13,13 +13,13 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/dentest"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/session/terminals"
 	"den/internal/session/wire"
+	"den/internal/testkit/dentest"
 )
 
 // den is the binary whose hosts the tests run.

@@ -20,7 +20,7 @@ import (
 	"den/internal/agent/runner/script"
 	"den/internal/place/provider/container"
 	"den/internal/process/supervise"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 	"den/internal/ticks/box"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/instance"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/need"
+	"den/internal/testkit/need"
 	"den/internal/ticks/datarepo"
 )
 

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/process/git"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
+	"den/internal/testkit/need"
 	"den/internal/ticks/gitpush"
 )
 

@@ -18,7 +18,7 @@ import (
 	"den/internal/agent/runner/remote/holder"
 	"den/internal/place/provider"
 	place "den/internal/place/provider/local"
-	"den/internal/runner/spawntest"
+	"den/internal/testkit/spawntest"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/hook"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 	"den/internal/ticks/isotime"
 )
 

@@ -13,10 +13,10 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/dentest"
 	"den/internal/screen/eventlog"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/testkit/dentest"
 	"den/internal/ticks/terminal"
 )
 

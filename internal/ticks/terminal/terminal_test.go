@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
-	"den/internal/need"
+	"den/internal/testkit/need"
 	"den/internal/ticks/terminal"
 )
 

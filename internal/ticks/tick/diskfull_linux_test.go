@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"den/internal/agent/runner"
-	"den/internal/need"
+	"den/internal/testkit/need"
 	"den/internal/ticks/plan"
 	"den/internal/ticks/tick"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dashboard/dashboardtest"
 	"den/internal/session/home"
+	"den/internal/testkit/dashboardtest"
 	"den/internal/ui/dashboard"
 )
 

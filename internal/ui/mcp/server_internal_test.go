@@ -16,11 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dentest"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/terminals"
+	"den/internal/testkit/dentest"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"den/internal/agent/permission/commandline"
-	"den/internal/need"
-	"den/internal/permission/jail"
+	"den/internal/testkit/jail"
+	"den/internal/testkit/need"
 )
 
 // realPrograms run others, and are taken from the system. The programs p1 to p4

@@ -16,8 +16,8 @@ import (
 	"den/internal/agent/runner"
 	"den/internal/agent/runner/acp"
 	"den/internal/agent/runner/local"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
 )
 
 // patience is for a real agent on a busy machine. Nothing is measured by it.

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"den/internal/agent/runner/codex"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
-	"den/internal/runner/runnertest"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
+	"den/internal/testkit/runnertest"
 )
 
 func TestMain(m *testing.M) { runnertest.Main(m) }

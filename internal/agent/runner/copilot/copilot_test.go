@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"den/internal/agent/runner/copilot"
-	"den/internal/modelstub"
-	"den/internal/modelstub/realcli"
-	"den/internal/runner/runnertest"
+	"den/internal/testkit/modelstub"
+	"den/internal/testkit/modelstub/realcli"
+	"den/internal/testkit/runnertest"
 )
 
 func TestMain(m *testing.M) { runnertest.Main(m) }

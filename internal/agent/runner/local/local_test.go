@@ -9,7 +9,7 @@ import (
 
 	"den/internal/agent/runner"
 	"den/internal/agent/runner/local"
-	"den/internal/runner/spawntest"
+	"den/internal/testkit/spawntest"
 )
 
 func TestConformance(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 	"den/internal/place/provider/local"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
-	"den/internal/runner/spawntest"
+	"den/internal/testkit/spawntest"
 )
 
 // spawnerRole makes this process one that spawns, and waits to be killed. Its

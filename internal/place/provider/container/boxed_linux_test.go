@@ -11,7 +11,7 @@ import (
 	"den/internal/place/provider/boxed"
 	"den/internal/place/provider/container"
 	"den/internal/place/provider/native"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 
 	"github.com/moby/moby/client"
 )

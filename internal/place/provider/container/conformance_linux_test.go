@@ -8,8 +8,8 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/place/workspace"
-	"den/internal/provider/container/podmantest"
-	"den/internal/provider/providertest"
+	"den/internal/testkit/podmantest"
+	"den/internal/testkit/providertest"
 )
 
 func TestConformance(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"den/internal/base/poll"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
 	"den/internal/session/home"
+	"den/internal/testkit/podmantest"
 
 	"github.com/moby/moby/client"
 )

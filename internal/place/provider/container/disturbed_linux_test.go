@@ -12,7 +12,7 @@ import (
 
 	"den/internal/place/provider/container"
 	"den/internal/place/workspace"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 )
 
 // Owners that build and remove images of the same files at the same time do not

@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
 	"den/internal/session/home"
+	"den/internal/testkit/podmantest"
 )
 
 // slowCreate is an engine that has not begun to create a container when its

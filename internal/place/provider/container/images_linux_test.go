@@ -12,7 +12,7 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
 	"den/internal/place/workspace"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 
 	"github.com/moby/moby/client"
 )

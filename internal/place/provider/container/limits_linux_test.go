@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 
 	"github.com/moby/moby/client"
 )

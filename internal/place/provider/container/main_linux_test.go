@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 )
 
 func TestMain(m *testing.M) { os.Exit(podmantest.Main(m)) }

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 )
 
 // registry serves one image, as little as an engine needs to pull it.

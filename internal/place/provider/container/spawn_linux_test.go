@@ -10,8 +10,8 @@ import (
 	"den/internal/agent/runner/remote/holder"
 	"den/internal/place/provider"
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
-	"den/internal/runner/spawntest"
+	"den/internal/testkit/podmantest"
+	"den/internal/testkit/spawntest"
 )
 
 // openBox starts a container in which nothing runs, and returns a spawner for

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
 	"den/internal/session/home"
+	"den/internal/testkit/podmantest"
 
 	"github.com/moby/moby/client"
 )

@@ -13,9 +13,9 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/place/provider/container"
-	"den/internal/provider/container/podmantest"
+	"den/internal/testkit/podmantest"
 
-	"den/internal/provider/providertest"
+	"den/internal/testkit/providertest"
 	api "github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 )

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dentest"
-	"den/internal/need"
 	"den/internal/place/provider"
 	"den/internal/place/provider/kubernetes"
 	"den/internal/place/workspace"
-	"den/internal/provider/providertest"
 	"den/internal/session/home"
+	"den/internal/testkit/dentest"
+	"den/internal/testkit/need"
+	"den/internal/testkit/providertest"
 )
 
 // The images that scripts/test-kubernetes brings into the cluster.

@@ -16,8 +16,8 @@ import (
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
 	"den/internal/process/pty"
-	"den/internal/provider/providertest"
 	"den/internal/session/home"
+	"den/internal/testkit/providertest"
 )
 
 // patience is how long a test waits for what must come.

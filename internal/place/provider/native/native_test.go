@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/dentest"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
-	"den/internal/provider/providertest"
 	"den/internal/session/home"
+	"den/internal/testkit/dentest"
+	"den/internal/testkit/providertest"
 )
 
 // den is the binary whose hosts the tests run.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"den/internal/place/provider"
-	"den/internal/provider/providertest"
+	"den/internal/testkit/providertest"
 )
 
 // TestWatchMany: many ends at once, with starts that fail among them, while

@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/place/provider/subprocess/shim"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
+	"den/internal/testkit/need"
 )
 
 // escaping starts processes that leave by all ways there are but one: a stray

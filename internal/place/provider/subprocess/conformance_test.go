@@ -8,7 +8,7 @@ import (
 
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess"
-	"den/internal/provider/providertest"
+	"den/internal/testkit/providertest"
 )
 
 // placed is a provider that remembers where it is.

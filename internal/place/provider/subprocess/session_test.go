@@ -9,7 +9,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
-	"den/internal/provider/providertest"
+	"den/internal/testkit/providertest"
 )
 
 func TestRoundTrip(t *testing.T) {

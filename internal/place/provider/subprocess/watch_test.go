@@ -2,7 +2,7 @@ package subprocess_test
 
 import (
 	"context"
-	"den/internal/provider/providertest"
+	"den/internal/testkit/providertest"
 	"fmt"
 	"maps"
 	"slices"

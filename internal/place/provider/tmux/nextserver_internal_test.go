@@ -10,8 +10,8 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/poll"
-	"den/internal/need"
 	"den/internal/place/provider"
+	"den/internal/testkit/need"
 )
 
 // A server that is started anew gives its panes and sessions the ids of those

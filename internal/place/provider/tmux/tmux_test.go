@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/need"
 	"den/internal/place/provider"
 	"den/internal/place/provider/tmux"
-	"den/internal/provider/providertest"
+	"den/internal/testkit/need"
+	"den/internal/testkit/providertest"
 )
 
 func TestProvider(t *testing.T) {

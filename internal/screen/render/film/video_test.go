@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/need"
 	"den/internal/screen/render"
 	"den/internal/screen/render/film"
+	"den/internal/testkit/need"
 )
 
 func TestVideoHasChaptersAndTheLastScreen(t *testing.T) {

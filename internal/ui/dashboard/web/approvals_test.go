@@ -12,7 +12,7 @@ import (
 
 	"den/internal/agent/permission"
 	"den/internal/keeper"
-	"den/internal/need"
+	"den/internal/testkit/need"
 )
 
 // team is a workspace with real agents in their harnesses, that ask for

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
 	"den/internal/screen/render/film"
+	"den/internal/testkit/need"
 )
 
 // listed waits until the server knows a session, and returns its address.

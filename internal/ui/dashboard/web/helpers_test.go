@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"den/internal/base/poll"
-	"den/internal/dashboard/dashboardtest"
-	"den/internal/dashboard/web/browser"
 	"den/internal/keeper"
-	"den/internal/need"
+	"den/internal/testkit/browser"
+	"den/internal/testkit/dashboardtest"
+	"den/internal/testkit/need"
 	"den/internal/ui/dashboard"
 	"den/internal/ui/dashboard/nights"
 	"den/internal/ui/dashboard/web"

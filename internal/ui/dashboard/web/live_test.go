@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"den/internal/need"
+	"den/internal/testkit/need"
 
 	"github.com/coder/websocket"
 )

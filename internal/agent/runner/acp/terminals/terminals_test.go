@@ -11,9 +11,9 @@ import (
 	"den/internal/agent/runner/acp"
 	"den/internal/agent/runner/acp/terminals"
 	"den/internal/base/fault"
-	"den/internal/dentest"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/testkit/dentest"
 )
 
 // den is the binary whose hosts the tests run.
