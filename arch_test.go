@@ -15,11 +15,45 @@ import (
 	"testing"
 )
 
+// wings are the folders of internal, the top first. A package imports those of
+// its own wing and of wings below it. Each wing's doc.go says what lives there.
+var wings = []string{
+	"ui",      // what people, scripts and models use
+	"keeper",  // the keeper of a workspace
+	"ticks",   // agents that sleep and wake
+	"agent",   // what an agent is, how den talks with it, and what it may do
+	"place",   // where agents live
+	"session", // durable terminals
+	"chat",    // channels
+	"screen",  // what terminals show, and its record
+	"process", // the operating system's processes
+	"base",    // what everything stands on
+}
+
+// testkit is the wing that only tests, and programs for the project itself,
+// import.
+const testkit = "testkit"
+
+// upward are the imports that go up as long as dend is one package: it is the
+// main function of the dashboards and of the MCP server as well.
+var upward = map[string][]string{
+	"internal/keeper/dend": {"internal/ui/dashboard", "internal/ui/dashboard/nights", "internal/ui/dashboard/tui", "internal/ui/dashboard/web", "internal/ui/mcp", "internal/ui/mcpserver"},
+}
+
 // allowed maps a package to the packages of ours that it may import. A
-// package with no row may import none. Arrows go down this list, never up.
+// package with no row may import none.
 var allowed = map[string][]string{
 	"cmd/den":  {"internal/ui/cli"},
 	"cmd/dend": {"internal/keeper/dend"},
+
+	// Wings whose folder has only a doc.go.
+	"internal/base":    {},
+	"internal/process": {},
+	"internal/chat":    {},
+	"internal/place":   {},
+	"internal/ticks":   {},
+	"internal/ui":      {},
+	"internal/testkit": {},
 
 	"internal/base/plainjson":    {},
 	"internal/base/fault":        {"internal/base/plainjson"},
@@ -354,6 +388,50 @@ func TestArrows(t *testing.T) {
 				continue
 			}
 			checkOutside(t, path, imp)
+		}
+	}
+}
+
+// wingOf returns the wing of a package, or "" if it is in none.
+func wingOf(path string) string {
+	rest, ok := strings.CutPrefix(path, "internal/")
+	if !ok {
+		return ""
+	}
+	wing, _, _ := strings.Cut(rest, "/")
+	return wing
+}
+
+func TestWings(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range listPackages(t, "./...") {
+		path, ours := strings.CutPrefix(p.ImportPath, "den/")
+		wing := wingOf(path)
+		if !ours || wing == "" {
+			continue
+		}
+		used[wing] = true
+		floor := slices.Index(wings, wing)
+		if floor < 0 && wing != testkit {
+			t.Errorf("%s is in no wing", path)
+			continue
+		}
+		for _, imp := range p.Imports {
+			to, _ := strings.CutPrefix(imp, "den/")
+			switch other := wingOf(to); {
+			case other == "" || wing == testkit || slices.Contains(upward[path], to):
+			case other == testkit:
+				t.Errorf("%s imports %s, which is for tests", path, to)
+			case slices.Index(wings, other) < floor:
+				t.Errorf("%s imports %s: %s is above %s", path, to, other, wing)
+			}
+		}
+	}
+	for _, wing := range append(slices.Clone(wings), testkit) {
+		if !used[wing] {
+			t.Errorf("wing %s has no packages", wing)
+		} else if doc, err := os.ReadFile("internal/" + wing + "/doc.go"); err != nil || !bytes.HasPrefix(doc, []byte("// Package "+wing+" ")) {
+			t.Errorf("wing %s: no doc.go that says what lives there: %v", wing, err)
 		}
 	}
 }

@@ -8,4 +8,9 @@
 //
 // One Managed is used by one owner at a time for Start and Stop; all else may
 // be called concurrently. It starts no goroutine that outlives a call.
+//
+// The folder is the wing of what an agent is: how den talks with it on a screen
+// (conversation) or by a protocol (runner, harness), what it may do (permission,
+// toolhook, budget, supervisor) and whom it tells (webhook). Its packages import
+// place and what is below. Begin with Managed.Start.
 package agent

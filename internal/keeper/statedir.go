@@ -1,5 +1,3 @@
-// Package keeper is the keeper's API for the command line: the workspace's
-// state directory, its lock, and the messages on the keeper's socket.
 package keeper
 
 import (

@@ -1,5 +1,3 @@
-// Package screen is the semantic snapshot of an emulator: canonical text, hash,
-// search, and output formats.
 package screen
 
 import (

@@ -1,9 +1,3 @@
-// Package session is the Go API over sessions, active or over, local or remote:
-// the command line and the providers call it.
-//
-// A Session holds no connection and needs no Close. Every method dials the
-// host, and retries if the host replaces its binary meanwhile. For a session
-// that is over, its record, its cells and its event log answer.
 package session
 
 import (
