@@ -2,7 +2,7 @@
 GO      ?= go
 BIN     := bin/den
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X den/internal/ui/cli.Version=$(VERSION) -X den/internal/keeper/dend.Version=$(VERSION)
+LDFLAGS := -s -w -X den/internal/base/build.Version=$(VERSION)
 PREFIX  ?= /usr/local
 # How den is built, and looked at: what was compiled for the one serves the other.
 BUILDENV := CGO_ENABLED=0 GOFLAGS=-trimpath
@@ -124,7 +124,7 @@ test-kubernetes: build ## agents in pods of a real one-node cluster, which is bu
 	cd deploy/charttest && $(GO) test -count 1 ./...
 	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) sh -c '\
 		$(GO) test -race -count 1 -parallel 16 -timeout 60m -v ./internal/place/provider/kubernetes/ && \
-		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/keeper/dend/'
+		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/keeper/daemon/'
 
 .PHONY: bench-kubernetes
 bench-kubernetes: build ## agents in pods: 10, 50 and 200 on simulated nodes, 20 real ones, latencies beside kubectl; needs root

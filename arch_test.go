@@ -34,274 +34,444 @@ var wings = []string{
 // import.
 const testkit = "testkit"
 
-// upward are the imports that go up as long as dend is one package: it is the
-// main function of the dashboards and of the MCP server as well.
-var upward = map[string][]string{
-	"internal/keeper/dend": {"internal/ui/dashboard", "internal/ui/dashboard/nights", "internal/ui/dashboard/tui", "internal/ui/dashboard/web", "internal/ui/mcp", "internal/ui/mcpserver"},
-}
-
 // allowed maps a package to the packages of ours that it may import. A
 // package with no row may import none.
 var allowed = map[string][]string{
 	"cmd/den":  {"internal/ui/cli"},
-	"cmd/dend": {"internal/keeper/dend"},
+	"cmd/dend": {"internal/ui/dend"},
 
-	// Wings whose folder has only a doc.go.
-	"internal/base":    {},
-	"internal/process": {},
-	"internal/chat":    {},
-	"internal/place":   {},
-	"internal/ticks":   {},
-	"internal/ui":      {},
-	"internal/testkit": {},
-
-	"internal/base/plainjson":    {},
-	"internal/base/fault":        {"internal/base/plainjson"},
-	"internal/base/ident":        {"internal/base/fault"},
-	"internal/base/atomicfile":   {},
-	"internal/place/sandbox":     {"internal/base/fault", "internal/base/atomicfile", "internal/process/git"},
-	"internal/base/filelock":     {},
-	"internal/session/attention": {},
-	"internal/base/journal":      {"internal/base/fault", "internal/base/atomicfile"},
-
-	"internal/screen/vt":         {},
-	"internal/screen/keys":       {"internal/base/fault", "internal/screen/vt"},
-	"internal/process/pty":       {"internal/base/fault"},
-	"internal/base/rpc":          {"internal/base/fault"},
-	"internal/base/httpguard":    {"internal/base/fault"},
-	"internal/screen/eventlog":   {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
-	"internal/screen":            {"internal/base/fault", "internal/screen/vt"},
-
-	"internal/session/cell": {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/process/pty"},
-	"internal/session/wire": {"internal/screen"},
-	"internal/session/home": {"internal/session/attention", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/supervise", "internal/base/rpc"},
-	"internal/session/host": {
-		"internal/session/attention", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/process/pty", "internal/screen/eventlog", "internal/screen",
-		"internal/session/wire", "internal/session/home", "internal/session/cell", "internal/base/rpc", "internal/process/supervise", "internal/base/filelock", "internal/base/poll",
-	},
-	"internal/screen/replay": {"internal/base/fault", "internal/screen/vt", "internal/screen/eventlog"},
-
-	"internal/session": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/rpc", "internal/screen", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/screen/replay", "internal/process/pty",
-	},
-
-	"internal/ui/mcpserver": {"internal/base/fault", "internal/base/httpguard"},
-	"internal/session/terminals": {
-		"internal/base/fault", "internal/base/ident", "internal/base/filelock", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
-	},
-	"internal/ui/mcp": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/screen/keys", "internal/screen/eventlog", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
-		"internal/screen/render", "internal/base/httpguard", "internal/ui/mcpserver", "internal/session/terminals", "internal/agent/harness/ipc",
-	},
-
-	"internal/screen/render":        {"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/screen/render/redact"},
-	"internal/screen/render/redact": {"internal/base/fault", "internal/screen/vt"},
-	"internal/screen/render/film": {
-		"internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/render", "internal/screen/render/redact",
-	},
-
-	"internal/place/provider":          {"internal/base/fault"},
-	"internal/place/provider/children": {},
-	"internal/place/provider/inherit":  {},
-	"internal/place/provider/procname": {"internal/base/fault"},
-	"internal/place/provider/workdir":  {"internal/base/fault"},
-	"internal/place/provider/local":    {"internal/base/fault", "internal/place/provider"},
-	"internal/place/provider/onpty":    {"internal/process/pty", "internal/place/provider"},
-	"internal/place/provider/native": {
-		"internal/base/fault", "internal/base/rpc", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty",
-		"internal/session/wire", "internal/session/home", "internal/session", "internal/place/provider",
-		"internal/place/provider/children", "internal/process/supervise", "internal/place/provider/inherit", "internal/place/provider/procname", "internal/place/provider/workdir", "internal/place/provider/local", "internal/place/provider/onpty",
-	},
-	"internal/place/provider/subprocess": {
-		"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
-		"internal/place/provider", "internal/place/provider/subprocess/shim",
-		"internal/place/provider/children", "internal/process/supervise", "internal/place/provider/inherit", "internal/place/provider/workdir", "internal/place/provider/local",
-	},
-	"internal/place/provider/subprocess/shim": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/pty", "internal/base/rpc", "internal/session/home",
-		"internal/place/provider/procname", "internal/process/supervise",
-	},
-	"internal/testkit/providertest":        {"internal/base/fault", "internal/base/poll", "internal/place/provider"},
-	"internal/testkit/providertest/helper": {},
-
-	"internal/process/git":     {"internal/base/fault", "internal/base/atomicfile", "internal/process/supervise"},
-	"internal/place/workspace": {"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/place/decisive"},
-	"internal/place/worktree":  {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/process/git"},
-	"internal/base/poll":       {},
-
-	"internal/agent/conversation":          {},
-	"internal/agent/conversation/outbox":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/agent/conversation"},
-	"internal/agent/conversation/screen":   {"internal/base/fault", "internal/base/poll", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox"},
-	"internal/agent/conversation/watch":    {"internal/base/fault", "internal/agent/conversation"},
-	"internal/agent/conversation/claude":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/copilot":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/gemini":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/codex":    {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
-	"internal/agent/conversation/mind":     {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/harness/ipc"},
-	"internal/agent/conversation/sources": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/agent/conversation", "internal/agent/conversation/mind", "internal/agent/conversation/claude", "internal/agent/conversation/codex",
-		"internal/agent/conversation/copilot", "internal/agent/conversation/gemini", "internal/agent/conversation/opencode",
-	},
-
-	"internal/agent": {
-		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/base/poll", "internal/place/provider", "internal/place/workspace",
-		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/screen",
-	},
-
-	"internal/place/decisive":               {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/agent/permission":             {"internal/place/decisive", "internal/base/fault", "internal/base/atomicfile", "internal/base/journal", "internal/screen/render/redact", "internal/agent/permission/commandline"},
-	"internal/agent/permission/commandline": {},
-	"internal/testkit/jail":                 {"internal/testkit/need"}, // for tests
-	"internal/testkit/jail/lines":           {},                        // for tests
-	"internal/agent/budget":                 {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/agent/supervisor":             {"internal/base/fault", "internal/base/atomicfile", "internal/screen/render/redact", "internal/agent/permission", "internal/agent/runner"},
-	"internal/agent/webhook":                {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile"},
-	"internal/agent/runner":                 {"internal/base/fault", "internal/base/atomicfile", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission"},
-	"internal/agent/runner/script":          {"internal/base/fault", "internal/agent/runner"},
-	"internal/agent/runner/stdio":           {"internal/agent/runner"},
-	"internal/agent/runner/local":           {"internal/place/sandbox", "internal/base/fault", "internal/process/supervise", "internal/agent/runner"},
-	"internal/agent/runner/remote":          {"internal/base/fault", "internal/process/supervise", "internal/place/provider", "internal/agent/runner", "internal/agent/runner/remote/holder"},
-	"internal/agent/runner/remote/holder":   {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
-	"internal/agent/runner/turn":            {"internal/agent/permission", "internal/agent/runner"},
-	"internal/agent/runner/claude":          {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn"},
-	"internal/agent/runner/codex":           {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn"},
-	"internal/agent/runner/jsonrpc":         {"internal/agent/runner", "internal/agent/runner/stdio"},
-	"internal/agent/runner/acp":             {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/jsonrpc", "internal/agent/runner/turn"},
-	"internal/agent/runner/copilot":         {"internal/base/fault", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/jsonrpc", "internal/agent/runner/turn"},
-	"internal/agent/runner/acp/terminals": {
-		"internal/place/sandbox", "internal/base/fault", "internal/base/ident", "internal/session/home", "internal/session/wire", "internal/session", "internal/agent/runner/acp",
-	},
-	"internal/agent/toolhook":         {},
-	"internal/agent/toolhook/vendors": {"internal/base/fault", "internal/base/atomicfile", "internal/agent/permission", "internal/agent/runner/claude", "internal/agent/toolhook"},
-	"internal/agent/harness/ipc":      {"internal/base/fault", "internal/base/ident", "internal/session/home", "internal/base/rpc"},
-	"internal/agent/harness/turns":    {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
-	"internal/agent/harness/onirc":    {"internal/base/fault", "internal/base/rpc", "internal/chat/irc", "internal/agent/harness", "internal/agent/harness/ipc"},
-	"internal/agent/harness":          {"internal/place/sandbox", "internal/place/decisive", "internal/base/fault", "internal/screen/vt", "internal/process/pty", "internal/process/supervise", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook", "internal/agent/runner", "internal/agent/harness/ipc", "internal/agent/harness/turns"},
-
-	"internal/ticks/plan":       {"internal/base/fault"},
-	"internal/ticks/watch":      {"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/plan"},
-	"internal/ticks/toolsocket": {"internal/base/fault", "internal/base/rpc"},
-	"internal/ticks/example":    {"internal/base/fault"},
-	"internal/ticks/transcript": {},
-	"internal/ticks/history":    {"internal/base/fault", "internal/ticks/plan", "internal/ticks/datarepo"},
-	"internal/ticks/instance": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/session/home", "internal/ticks/history", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/wake",
-	},
-	"internal/ticks/tick": {
-		"internal/base/fault", "internal/base/poll", "internal/session/home", "internal/base/rpc", "internal/agent/conversation/watch", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/script",
-		"internal/ticks/plan", "internal/ticks/history", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/datarepo", "internal/ticks/hook", "internal/ticks/terminal", "internal/ticks/toolsocket",
-	},
-	"internal/ticks/terminal": {
-		"internal/base/fault", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home",
-		"internal/session", "internal/process/pty", "internal/place/provider/procname",
-	},
-
-	"internal/ticks/box": {
-		"internal/base/fault", "internal/session/home", "internal/session", "internal/process/supervise", "internal/place/workspace", "internal/place/provider", "internal/place/provider/container",
-		"internal/agent/runner/remote", "internal/agent/runner/remote/holder", "internal/ticks/datarepo", "internal/ticks/instance", "internal/ticks/terminal",
-	},
-
-	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
-	"internal/chat/irc/ircd/history": {"internal/base/fault", "internal/base/atomicfile"},
-	"internal/chat/irc/ircd":         {"internal/base/fault", "internal/base/atomicfile", "internal/chat/irc", "internal/chat/irc/ircd/history"},
-	"internal/testkit/irctest":       {"internal/base/fault", "internal/chat/irc"}, // for tests
-
-	"internal/ticks/jsonobject": {},
-	"internal/ticks/isotime":    {},
-	"internal/ticks/registry":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/jsonobject"},
-	"internal/ticks/datarepo":   {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/isotime", "internal/ticks/jsonobject"},
-	"internal/ticks/wake":       {"internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/base/filelock", "internal/ticks/datarepo", "internal/ticks/isotime", "internal/ticks/jsonobject"},
-	"internal/ticks/command":    {"internal/agent/runner"},
-	"internal/ticks/hook":       {"internal/agent/runner", "internal/ticks/command"},
-	"internal/ticks/rotate":     {"internal/base/atomicfile"},
-	"internal/ticks/gitpush":    {"internal/base/fault", "internal/process/git"},
-
-	"internal/keeper":            {"internal/place/sandbox", "internal/session/attention", "internal/base/fault", "internal/base/atomicfile", "internal/base/filelock", "internal/base/rpc", "internal/session/home", "internal/process/git"},
-	"internal/keeper/controller": {"internal/base/fault", "internal/base/atomicfile", "internal/place/provider", "internal/keeper"},
-
-	"internal/place/provider/tmux": {
-		"internal/base/fault", "internal/base/filelock", "internal/process/pty", "internal/screen/keys", "internal/screen/vt", "internal/place/provider",
-		"internal/process/supervise", "internal/place/provider/inherit", "internal/place/provider/procname", "internal/place/provider/workdir", "internal/place/provider/local", "internal/place/provider/onpty", "internal/place/provider/tmux/idle",
-	},
-	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
-
-	"internal/place/lease":       {"internal/base/fault"},
-	"internal/testkit/leasetest": {}, // for tests
-	"internal/place/podhost": {
-		"internal/base/fault", "internal/process/pty", "internal/base/rpc", "internal/process/supervise", "internal/session/home", "internal/session",
-		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
-	},
-	"internal/place/provider/kubernetes": {
-		"internal/base/fault", "internal/base/rpc", "internal/screen/eventlog", "internal/session/home", "internal/session", "internal/place/podhost", "internal/place/workspace",
-		"internal/place/provider", "internal/place/provider/native", "internal/place/provider/local", "internal/place/provider/inherit",
-	},
-	"internal/place/provider/container": {
-		"internal/base/fault", "internal/base/ident", "internal/place/provider", "internal/place/provider/native", "internal/session/home", "internal/session", "internal/place/workspace",
-	},
-	"internal/testkit/podmantest":   {"internal/testkit/dentest", "internal/testkit/need"}, // for tests
-	"internal/place/provider/boxed": {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
-	"internal/place/provider/factory": {
-		"internal/base/fault", "internal/session/home", "internal/place/workspace", "internal/place/provider",
-		"internal/place/provider/native", "internal/place/provider/tmux", "internal/place/provider/subprocess", "internal/place/provider/container", "internal/place/provider/kubernetes",
-	},
-
-	"internal/keeper/dend": {
-		"internal/place/decisive", "internal/place/sandbox", "internal/session/attention", "internal/session/cell", "internal/process/supervise", "internal/process/pty", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/script", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals", "internal/session", "internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/harness/onirc", "internal/chat/irc/ircd", "internal/base/atomicfile", "internal/base/poll", "internal/agent/permission", "internal/agent/budget", "internal/agent/supervisor", "internal/agent/webhook",
-		"internal/base/plainjson", "internal/base/fault", "internal/session/home", "internal/base/rpc", "internal/keeper", "internal/keeper/controller", "internal/place/workspace", "internal/agent", "internal/place/provider", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
-		"internal/place/provider/factory", "internal/place/provider/native", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/boxed", "internal/agent/runner/remote", "internal/agent/runner/remote/holder",
-		"internal/ticks/tick", "internal/ticks/plan", "internal/ticks/watch", "internal/ticks/instance", "internal/ticks/registry", "internal/ticks/datarepo", "internal/ticks/terminal", "internal/ticks/toolsocket", "internal/ticks/rotate", "internal/ticks/gitpush", "internal/ticks/box", "internal/ui/mcpserver",
-		"internal/ui/dashboard", "internal/ui/dashboard/nights", "internal/ui/dashboard/tui", "internal/ui/dashboard/web", "internal/ui/mcp",
-		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/screen", "internal/session/wire", "internal/process/git", "internal/place/worktree", "internal/agent/toolhook", "internal/agent/toolhook/vendors",
-	},
-
-	"internal/ui/dashboard": {"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/home", "internal/session/cell", "internal/screen/replay"},
-	"internal/ui/dashboard/nights": {
-		"internal/base/fault", "internal/screen/eventlog", "internal/ui/dashboard",
-		"internal/ticks/plan", "internal/ticks/registry", "internal/ticks/history", "internal/ticks/instance", "internal/ticks/transcript",
-	},
-	"internal/ui/dashboard/tui": {
-		"internal/session/attention", "internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/session/cell", "internal/ui/dashboard",
-		"internal/ui/dashboard/nights", "internal/ticks/plan", "internal/ticks/instance",
-	},
-	"internal/ui/dashboard/web": {
-		"internal/base/fault", "internal/screen/vt", "internal/screen", "internal/session/home", "internal/screen/eventlog", "internal/ui/dashboard", "internal/ui/dashboard/nights",
-		"internal/screen/render", "internal/screen/render/film", "internal/keeper", "internal/base/rpc", "internal/base/httpguard", "internal/chat/irc/ircd/history",
-		"internal/agent", "internal/agent/harness/turns", "internal/base/journal", "internal/screen/keys", "internal/process/pty", "internal/session", "internal/process/supervise", "internal/session/wire",
-	},
-	"internal/testkit/browser":       {"internal/base/fault"},                                                       // for tests and measurements
-	"internal/testkit/dashboardtest": {"internal/testkit/dentest", "internal/session/home", "internal/process/pty"}, // for tests
-
-	"internal/ui/cli/k": {
-		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/eventlog", "internal/screen", "internal/session/wire",
-		"internal/session/home", "internal/session/cell", "internal/screen/replay", "internal/session",
+	// ui
+	"internal/ui": {},
+	"internal/ui/cli": {
+		"internal/base/atomicfile", "internal/base/build", "internal/base/fault", "internal/base/ident", "internal/base/plainjson", "internal/base/rpc",
+		"internal/process/git", "internal/process/pty", "internal/process/supervise",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/render/redact",
+		"internal/screen/replay", "internal/screen/vt",
+		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/host", "internal/session/wire",
+		"internal/place/decisive", "internal/place/podhost", "internal/place/provider/subprocess/shim", "internal/place/sandbox", "internal/place/workspace",
+		"internal/place/worktree",
+		"internal/agent", "internal/agent/conversation", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder",
+		"internal/agent/toolhook",
+		"internal/ticks/datarepo", "internal/ticks/example", "internal/ticks/history", "internal/ticks/instance", "internal/ticks/registry", "internal/ticks/toolsocket",
+		"internal/ticks/transcript", "internal/ticks/wake",
+		"internal/keeper",
+		"internal/ui/cli/agenttty", "internal/ui/cli/k", "internal/ui/dashboard",
 	},
 	"internal/ui/cli/agenttty": {
-		"internal/base/plainjson", "internal/base/fault", "internal/base/ident", "internal/screen/vt", "internal/screen/keys", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session/cell", "internal/session",
+		"internal/base/fault", "internal/base/ident", "internal/base/plainjson",
+		"internal/screen", "internal/screen/keys", "internal/screen/vt",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
-	"internal/ui/cli": {
-		"internal/place/decisive", "internal/session/attention", "internal/ui/cli/k", "internal/ui/cli/agenttty", "internal/agent/harness/ipc", "internal/agent/harness/turns", "internal/agent/runner/remote/holder", "internal/place/podhost", "internal/place/sandbox",
-		"internal/base/plainjson", "internal/base/fault", "internal/base/rpc", "internal/process/supervise", "internal/base/ident", "internal/base/atomicfile", "internal/screen/vt", "internal/screen/keys", "internal/process/pty",
-		"internal/screen/eventlog", "internal/screen", "internal/session/wire", "internal/session/home", "internal/session", "internal/session/cell", "internal/session/host", "internal/screen/replay",
-		"internal/screen/render", "internal/screen/render/redact", "internal/screen/render/film",
-		"internal/place/provider/subprocess/shim", "internal/keeper", "internal/place/workspace", "internal/process/git", "internal/place/worktree", "internal/agent", "internal/agent/conversation",
-		"internal/ui/dashboard", "internal/ticks/registry", "internal/ticks/instance", "internal/ticks/datarepo", "internal/ticks/wake", "internal/ticks/example", "internal/ticks/toolsocket",
-		"internal/ticks/history", "internal/ticks/transcript", "internal/agent/toolhook",
+	"internal/ui/cli/k": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/base/plainjson",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/vt",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
 	},
-	// For tests only.
-	"internal/testkit/need":                    {},
+	"internal/ui/dashboard": {
+		"internal/base/fault",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/replay", "internal/screen/vt",
+		"internal/session/attention", "internal/session/cell", "internal/session/home",
+	},
+	"internal/ui/dashboard/nights": {
+		"internal/base/fault",
+		"internal/screen/eventlog",
+		"internal/ticks/history", "internal/ticks/instance", "internal/ticks/plan", "internal/ticks/registry", "internal/ticks/transcript",
+		"internal/ui/dashboard",
+	},
+	"internal/ui/dashboard/tui": {
+		"internal/base/build", "internal/base/environment", "internal/base/fault",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/vt",
+		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
+		"internal/ticks/instance", "internal/ticks/plan",
+		"internal/keeper",
+		"internal/ui/dashboard", "internal/ui/dashboard/nights",
+	},
+	"internal/ui/dashboard/web": {
+		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/journal", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/render", "internal/screen/render/film", "internal/screen/vt",
+		"internal/chat/irc/ircd/history",
+		"internal/session", "internal/session/home", "internal/session/wire",
+		"internal/agent", "internal/agent/harness/turns",
+		"internal/keeper",
+		"internal/ui/dashboard", "internal/ui/dashboard/nights",
+	},
+	"internal/ui/dend": {
+		"internal/agent/harness/harnessmain",
+		"internal/ticks/ticksmain",
+		"internal/keeper/daemon",
+		"internal/ui/dashboard/tui", "internal/ui/dashboard/web", "internal/ui/mcp", "internal/ui/remote",
+	},
+	"internal/ui/mcp": {
+		"internal/base/atomicfile", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/httpguard", "internal/base/mcpserver",
+		"internal/screen/eventlog", "internal/screen/keys", "internal/screen/render",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/terminals", "internal/session/wire",
+		"internal/agent/harness/ipc",
+	},
+	"internal/ui/remote": {
+		"internal/base/environment", "internal/base/fault",
+		"internal/process/pty",
+		"internal/screen",
+		"internal/place/lease", "internal/place/podhost", "internal/place/provider/kubernetes", "internal/place/workspace",
+	},
+
+	// keeper
+	"internal/keeper": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/process/git",
+		"internal/session/attention", "internal/session/home",
+		"internal/place/sandbox",
+	},
+	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/place/provider", "internal/keeper"},
+	"internal/keeper/daemon": {
+		"internal/base/atomicfile", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/chat/irc/ircd",
+		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home",
+		"internal/place/decisive", "internal/place/lease", "internal/place/provider", "internal/place/provider/boxed", "internal/place/provider/container",
+		"internal/place/provider/factory", "internal/place/provider/kubernetes", "internal/place/provider/native", "internal/place/sandbox", "internal/place/workspace",
+		"internal/place/worktree",
+		"internal/agent", "internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
+		"internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/drivers",
+		"internal/agent/runner/remote/holder", "internal/agent/supervisor", "internal/agent/toolhook", "internal/agent/toolhook/vendors", "internal/agent/webhook",
+		"internal/keeper", "internal/keeper/controller",
+	},
+
+	// ticks
+	"internal/ticks": {},
+	"internal/ticks/box": {
+		"internal/base/fault",
+		"internal/process/supervise",
+		"internal/session", "internal/session/home",
+		"internal/place/provider", "internal/place/provider/container", "internal/place/workspace",
+		"internal/agent/runner/remote", "internal/agent/runner/remote/holder",
+		"internal/ticks/datarepo", "internal/ticks/instance", "internal/ticks/terminal",
+	},
+	"internal/ticks/command": {"internal/agent/runner"},
+	"internal/ticks/datarepo": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/ticks/isotime", "internal/ticks/jsonobject",
+	},
+	"internal/ticks/example": {"internal/base/fault"},
+	"internal/ticks/gitpush": {"internal/base/fault", "internal/process/git"},
+	"internal/ticks/history": {"internal/base/fault", "internal/ticks/datarepo", "internal/ticks/plan"},
+	"internal/ticks/hook":    {"internal/agent/runner", "internal/ticks/command"},
+	"internal/ticks/instance": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock",
+		"internal/session/home",
+		"internal/ticks/datarepo", "internal/ticks/history", "internal/ticks/plan", "internal/ticks/registry", "internal/ticks/wake", "internal/ticks/watch",
+	},
+	"internal/ticks/isotime":    {},
+	"internal/ticks/jsonobject": {},
+	"internal/ticks/plan":       {"internal/base/fault"},
+	"internal/ticks/registry": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/ticks/jsonobject",
+	},
+	"internal/ticks/rotate": {"internal/base/atomicfile"},
+	"internal/ticks/terminal": {
+		"internal/base/atomicfile", "internal/base/fault",
+		"internal/process/pty",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
+		"internal/session", "internal/session/home", "internal/session/wire",
+		"internal/place/provider/procname",
+	},
+	"internal/ticks/tick": {
+		"internal/base/fault", "internal/base/poll", "internal/base/rpc",
+		"internal/session/home",
+		"internal/agent/conversation/watch", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/script",
+		"internal/ticks/datarepo", "internal/ticks/history", "internal/ticks/hook", "internal/ticks/instance", "internal/ticks/plan", "internal/ticks/terminal",
+		"internal/ticks/toolsocket", "internal/ticks/watch",
+	},
+	"internal/ticks/ticksmain": {
+		"internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/mcpserver", "internal/base/plainjson",
+		"internal/process/git", "internal/process/supervise",
+		"internal/session", "internal/session/home",
+		"internal/place/provider/container",
+		"internal/agent/runner/drivers", "internal/agent/runner/local",
+		"internal/ticks/box", "internal/ticks/datarepo", "internal/ticks/gitpush", "internal/ticks/instance", "internal/ticks/plan", "internal/ticks/registry",
+		"internal/ticks/rotate", "internal/ticks/terminal", "internal/ticks/tick", "internal/ticks/toolsocket", "internal/ticks/watch",
+	},
+	"internal/ticks/toolsocket": {"internal/base/fault", "internal/base/rpc"},
+	"internal/ticks/transcript": {},
+	"internal/ticks/wake": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/ticks/datarepo", "internal/ticks/isotime", "internal/ticks/jsonobject",
+	},
+	"internal/ticks/watch": {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/ticks/plan"},
+
+	// agent
+	"internal/agent": {
+		"internal/base/fault", "internal/base/ident", "internal/base/poll",
+		"internal/place/provider", "internal/place/sandbox", "internal/place/workspace",
+		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/screen",
+	},
+	"internal/agent/budget":               {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/agent/conversation":         {},
+	"internal/agent/conversation/claude":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/codex":   {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/copilot": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/gemini":  {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/mind": {
+		"internal/base/fault",
+		"internal/agent/conversation", "internal/agent/conversation/watch", "internal/agent/harness/ipc",
+	},
+	"internal/agent/conversation/opencode": {"internal/base/fault", "internal/agent/conversation", "internal/agent/conversation/watch"},
+	"internal/agent/conversation/outbox":   {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/agent/conversation"},
+	"internal/agent/conversation/screen": {
+		"internal/base/fault", "internal/base/poll",
+		"internal/place/provider",
+		"internal/agent/conversation", "internal/agent/conversation/outbox",
+	},
+	"internal/agent/conversation/sources": {
+		"internal/base/atomicfile", "internal/base/fault",
+		"internal/agent/conversation", "internal/agent/conversation/claude", "internal/agent/conversation/codex", "internal/agent/conversation/copilot",
+		"internal/agent/conversation/gemini", "internal/agent/conversation/mind", "internal/agent/conversation/opencode",
+	},
+	"internal/agent/conversation/watch": {"internal/base/fault", "internal/agent/conversation"},
+	"internal/agent/harness": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/screen/vt",
+		"internal/place/decisive", "internal/place/sandbox",
+		"internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/harness/ipc", "internal/agent/harness/turns",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/supervisor", "internal/agent/webhook",
+	},
+	"internal/agent/harness/harnessmain": {
+		"internal/base/build", "internal/base/environment", "internal/base/fault",
+		"internal/process/supervise",
+		"internal/session", "internal/session/home",
+		"internal/place/provider", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/workspace",
+		"internal/agent/harness", "internal/agent/harness/onirc", "internal/agent/runner", "internal/agent/runner/acp", "internal/agent/runner/acp/terminals",
+		"internal/agent/runner/drivers", "internal/agent/runner/local", "internal/agent/runner/remote", "internal/agent/supervisor",
+	},
+	"internal/agent/harness/ipc": {"internal/base/fault", "internal/base/ident", "internal/base/rpc", "internal/session/home"},
+	"internal/agent/harness/onirc": {
+		"internal/base/fault", "internal/base/rpc",
+		"internal/chat/irc",
+		"internal/agent/harness", "internal/agent/harness/ipc",
+	},
+	"internal/agent/harness/turns": {"internal/base/fault", "internal/base/journal", "internal/screen/render/redact"},
+	"internal/agent/permission": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/journal",
+		"internal/screen/render/redact",
+		"internal/place/decisive",
+		"internal/agent/permission/commandline",
+	},
+	"internal/agent/permission/commandline": {},
+	"internal/agent/runner": {
+		"internal/base/atomicfile", "internal/base/fault",
+		"internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/permission",
+	},
+	"internal/agent/runner/acp": {
+		"internal/base/fault",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+	},
+	"internal/agent/runner/acp/terminals": {
+		"internal/base/fault", "internal/base/ident",
+		"internal/session", "internal/session/home", "internal/session/wire",
+		"internal/place/sandbox",
+		"internal/agent/runner/acp",
+	},
+	"internal/agent/runner/claude": {
+		"internal/base/fault",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+	},
+	"internal/agent/runner/codex": {
+		"internal/base/fault",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+	},
+	"internal/agent/runner/copilot": {
+		"internal/base/fault",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/jsonrpc", "internal/agent/runner/stdio", "internal/agent/runner/turn",
+	},
+	"internal/agent/runner/drivers": {
+		"internal/base/build",
+		"internal/agent/runner", "internal/agent/runner/acp", "internal/agent/runner/claude", "internal/agent/runner/codex", "internal/agent/runner/copilot",
+		"internal/agent/runner/script",
+	},
+	"internal/agent/runner/jsonrpc": {"internal/agent/runner", "internal/agent/runner/stdio"},
+	"internal/agent/runner/local":   {"internal/base/fault", "internal/process/supervise", "internal/place/sandbox", "internal/agent/runner"},
+	"internal/agent/runner/remote": {
+		"internal/base/fault",
+		"internal/process/supervise",
+		"internal/place/provider",
+		"internal/agent/runner", "internal/agent/runner/remote/holder",
+	},
+	"internal/agent/runner/remote/holder": {"internal/base/fault", "internal/process/pty", "internal/process/supervise"},
+	"internal/agent/runner/script":        {"internal/base/fault", "internal/agent/runner"},
+	"internal/agent/runner/stdio":         {"internal/agent/runner"},
+	"internal/agent/runner/turn":          {"internal/agent/permission", "internal/agent/runner"},
+	"internal/agent/supervisor": {
+		"internal/base/atomicfile", "internal/base/fault",
+		"internal/screen/render/redact",
+		"internal/agent/permission", "internal/agent/runner",
+	},
+	"internal/agent/toolhook": {},
+	"internal/agent/toolhook/vendors": {
+		"internal/base/atomicfile", "internal/base/fault",
+		"internal/agent/permission", "internal/agent/runner/claude", "internal/agent/toolhook",
+	},
+	"internal/agent/webhook": {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident"},
+
+	// place
+	"internal/place":          {},
+	"internal/place/decisive": {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/place/lease":    {"internal/base/fault"},
+	"internal/place/podhost": {
+		"internal/base/fault", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/session", "internal/session/home",
+		"internal/place/provider", "internal/place/provider/local", "internal/place/provider/procname",
+	},
+	"internal/place/provider":          {"internal/base/fault"},
+	"internal/place/provider/boxed":    {"internal/base/fault", "internal/place/provider", "internal/place/provider/native"},
+	"internal/place/provider/children": {},
+	"internal/place/provider/container": {
+		"internal/base/fault", "internal/base/ident",
+		"internal/session", "internal/session/home",
+		"internal/place/provider", "internal/place/provider/native", "internal/place/workspace",
+	},
+	"internal/place/provider/factory": {
+		"internal/base/fault",
+		"internal/session/home",
+		"internal/place/provider", "internal/place/provider/container", "internal/place/provider/kubernetes", "internal/place/provider/native",
+		"internal/place/provider/subprocess", "internal/place/provider/tmux", "internal/place/workspace",
+	},
+	"internal/place/provider/inherit": {},
+	"internal/place/provider/kubernetes": {
+		"internal/base/fault", "internal/base/rpc",
+		"internal/screen/eventlog",
+		"internal/session", "internal/session/home",
+		"internal/place/podhost", "internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/native",
+		"internal/place/workspace",
+	},
+	"internal/place/provider/local": {"internal/base/fault", "internal/place/provider"},
+	"internal/place/provider/native": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/session", "internal/session/home", "internal/session/wire",
+		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/onpty",
+		"internal/place/provider/procname", "internal/place/provider/workdir",
+	},
+	"internal/place/provider/onpty":    {"internal/process/pty", "internal/place/provider"},
+	"internal/place/provider/procname": {},
+	"internal/place/provider/subprocess": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
+		"internal/process/supervise",
+		"internal/session/home",
+		"internal/place/provider", "internal/place/provider/children", "internal/place/provider/inherit", "internal/place/provider/local",
+		"internal/place/provider/subprocess/shim", "internal/place/provider/workdir",
+	},
+	"internal/place/provider/subprocess/shim": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/place/provider/procname",
+	},
+	"internal/place/provider/tmux": {
+		"internal/base/fault", "internal/base/filelock",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/screen/keys", "internal/screen/vt",
+		"internal/place/provider", "internal/place/provider/inherit", "internal/place/provider/local", "internal/place/provider/onpty", "internal/place/provider/procname",
+		"internal/place/provider/tmux/idle", "internal/place/provider/workdir",
+	},
+	"internal/place/provider/tmux/idle": {"internal/base/fault", "internal/process/pty"},
+	"internal/place/provider/workdir":   {"internal/base/fault"},
+	"internal/place/sandbox":            {"internal/base/atomicfile", "internal/base/fault", "internal/process/git"},
+	"internal/place/workspace":          {"internal/base/fault", "internal/base/ident", "internal/place/decisive", "internal/place/sandbox"},
+	"internal/place/worktree":           {"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/process/git"},
+
+	// session
+	"internal/session": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc",
+		"internal/process/pty",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/replay",
+		"internal/session/cell", "internal/session/home", "internal/session/wire",
+	},
+	"internal/session/attention": {},
+	"internal/session/cell":      {"internal/base/atomicfile", "internal/base/fault", "internal/base/ident", "internal/process/pty", "internal/screen/vt"},
+	"internal/session/home": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/rpc",
+		"internal/process/supervise",
+		"internal/session/attention",
+	},
+	"internal/session/host": {
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident", "internal/base/poll", "internal/base/rpc",
+		"internal/process/pty", "internal/process/supervise",
+		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
+		"internal/session/attention", "internal/session/cell", "internal/session/home", "internal/session/wire",
+	},
+	"internal/session/terminals": {
+		"internal/base/fault", "internal/base/filelock", "internal/base/ident",
+		"internal/session", "internal/session/cell", "internal/session/home", "internal/session/wire",
+	},
+	"internal/session/wire": {"internal/screen"},
+
+	// chat
+	"internal/chat":                  {},
+	"internal/chat/irc":              {"internal/base/fault", "internal/base/plainjson"},
+	"internal/chat/irc/ircd":         {"internal/base/atomicfile", "internal/base/fault", "internal/chat/irc", "internal/chat/irc/ircd/history"},
+	"internal/chat/irc/ircd/history": {"internal/base/fault"},
+
+	// screen
+	"internal/screen":          {"internal/base/fault", "internal/screen/vt"},
+	"internal/screen/eventlog": {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/screen/keys":     {"internal/base/fault", "internal/screen/vt"},
+	"internal/screen/render":   {"internal/base/fault", "internal/screen", "internal/screen/render/redact", "internal/screen/vt"},
+	"internal/screen/render/film": {
+		"internal/base/fault",
+		"internal/screen/eventlog", "internal/screen/render", "internal/screen/render/redact", "internal/screen/replay", "internal/screen/vt",
+	},
+	"internal/screen/render/redact": {"internal/base/fault", "internal/screen/vt"},
+	"internal/screen/replay":        {"internal/screen/eventlog", "internal/screen/vt"},
+	"internal/screen/vt":            {},
+
+	// process
+	"internal/process":           {},
+	"internal/process/git":       {"internal/base/atomicfile", "internal/base/fault", "internal/process/supervise"},
+	"internal/process/pty":       {"internal/base/fault"},
+	"internal/process/supervise": {"internal/base/fault", "internal/process/pty"},
+
+	// base
+	"internal/base":             {},
+	"internal/base/atomicfile":  {},
+	"internal/base/build":       {},
+	"internal/base/environment": {},
+	"internal/base/fault":       {"internal/base/plainjson"},
+	"internal/base/filelock":    {},
+	"internal/base/httpguard":   {"internal/base/fault"},
+	"internal/base/ident":       {"internal/base/fault"},
+	"internal/base/journal":     {"internal/base/atomicfile", "internal/base/fault"},
+	"internal/base/mcpserver":   {"internal/base/fault", "internal/base/httpguard"},
+	"internal/base/plainjson":   {},
+	"internal/base/poll":        {},
+	"internal/base/rpc":         {"internal/base/fault"},
+
+	// testkit
+	"internal/testkit":                         {},
+	"internal/testkit/browser":                 {"internal/base/fault"},
+	"internal/testkit/dashboardtest":           {"internal/process/pty", "internal/session/home", "internal/testkit/dentest"},
 	"internal/testkit/dentest":                 {},
+	"internal/testkit/irctest":                 {"internal/base/fault", "internal/chat/irc"},
+	"internal/testkit/jail":                    {"internal/testkit/need"},
+	"internal/testkit/jail/lines":              {},
+	"internal/testkit/leasetest":               {},
 	"internal/testkit/modelstub":               {"internal/base/fault"},
-	"internal/testkit/modelstub/realcli":       {"internal/testkit/modelstub"},
 	"internal/testkit/modelstub/cmd/modelstub": {"internal/base/fault", "internal/testkit/modelstub"},
-	"internal/testkit/spawntest":               {"internal/base/fault", "internal/testkit/need", "internal/agent/runner"},
+	"internal/testkit/modelstub/realcli":       {"internal/testkit/modelstub"},
+	"internal/testkit/need":                    {},
+	"internal/testkit/podmantest":              {"internal/testkit/dentest", "internal/testkit/need"},
+	"internal/testkit/providertest":            {"internal/base/fault", "internal/base/poll", "internal/place/provider"},
+	"internal/testkit/providertest/helper":     {},
 	"internal/testkit/runnertest": {
-		"internal/base/fault", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli", "internal/agent/permission",
-		"internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/stdio",
+		"internal/base/fault",
+		"internal/agent/permission", "internal/agent/runner", "internal/agent/runner/local", "internal/agent/runner/stdio",
+		"internal/testkit/modelstub", "internal/testkit/modelstub/realcli",
 	},
-	"acceptance": {},
-	// For the README.
+	"internal/testkit/spawntest": {"internal/base/fault", "internal/agent/runner", "internal/testkit/need"},
+
+	// tests and tools
+	"acceptance":     {},
 	"scripts/attack": {},
 	"scripts/media":  {"internal/testkit/browser", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli"},
 }
@@ -322,12 +492,12 @@ var outside = map[string][]string{
 	"k8s.io/streaming":                    {"internal/place/provider/kubernetes"},
 	"github.com/netresearch/go-cron":      {"internal/ticks/wake"},
 	"github.com/creack/pty":               {"internal/process/pty", "internal/testkit/providertest"},
-	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/keeper/dend", "internal/ui/dashboard", "internal/agent/conversation/watch"},
+	"github.com/fsnotify/fsnotify":        {"internal/screen/eventlog", "internal/keeper/daemon", "internal/ui/dashboard", "internal/agent/conversation/watch"},
 	"github.com/spf13/cobra":              {"internal/ui/cli"},
 	"github.com/spf13/pflag":              {"internal/ui/cli", "internal/ui/cli/agenttty"},
 	"github.com/landlock-lsm/go-landlock": {"internal/place/sandbox"},
 	"golang.org/x/sys":                    {"internal/place/sandbox", "internal/base/filelock", "internal/base/rpc", "internal/process/pty", "internal/process/supervise", "internal/session/home", "internal/session/host", "internal/keeper", "internal/ui/cli", "internal/ui/cli/k", "internal/place/provider/subprocess", "internal/place/provider/subprocess/shim", "internal/place/provider/tmux/idle", "internal/agent/runner/local"},
-	"golang.org/x/term":                   {"internal/ui/cli", "internal/keeper/dend", "internal/testkit/providertest/helper"},
+	"golang.org/x/term":                   {"internal/ui/cli", "internal/ui/remote", "internal/testkit/providertest/helper"},
 	"github.com/go-text/typesetting":      {"internal/screen/render"},
 	"github.com/klauspost/compress":       {"internal/screen/render"},
 	"golang.org/x/image":                  {"internal/screen/render"},
@@ -337,7 +507,7 @@ var outside = map[string][]string{
 	"mvdan.cc/sh/v3":                      {"internal/agent/permission/commandline"},
 	"github.com/rogpeppe/go-internal":     {}, // tests only
 
-	"github.com/modelcontextprotocol/go-sdk": {"internal/ui/mcpserver"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/base/mcpserver"},
 }
 
 // unlinked must not be in the den binary: it starts in milliseconds and a
@@ -419,7 +589,7 @@ func TestWings(t *testing.T) {
 		for _, imp := range p.Imports {
 			to, _ := strings.CutPrefix(imp, "den/")
 			switch other := wingOf(to); {
-			case other == "" || wing == testkit || slices.Contains(upward[path], to):
+			case other == "" || wing == testkit:
 			case other == testkit:
 				t.Errorf("%s imports %s, which is for tests", path, to)
 			case slices.Index(wings, other) < floor:

@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"den/internal/keeper/dend"
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/cell"
 	"den/internal/session/home"
 	"den/internal/ui/cli"
+	"den/internal/ui/dend"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )

@@ -4,7 +4,7 @@ package main
 import (
 	"os"
 
-	"den/internal/keeper/dend"
+	"den/internal/ui/dend"
 )
 
 func main() {

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"sync"
@@ -38,4 +39,11 @@ func EndOnSignal(asked <-chan os.Signal, stop <-chan struct{}, grace time.Durati
 		}
 	}
 	<-stop
+}
+
+// UntilSignalled is the life of a process that ends when it is told to. A
+// terminal that hangs up does not end it.
+func UntilSignalled() (context.Context, context.CancelFunc) {
+	signal.Ignore(unix.SIGHUP)
+	return signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM)
 }

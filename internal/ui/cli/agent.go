@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 
@@ -157,7 +158,7 @@ func (a *app) events(ctx context.Context, file string, from keeper.EventsFrom) e
 	if err != nil {
 		return err
 	}
-	c, err := p.Dial(ctx, Version)
+	c, err := p.Dial(ctx, build.Version)
 	if fault.KindOf(err) == fault.NotRunning && !from.Follow {
 		return keeper.ReadEvents(p, from, a.printEvent)
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/place/sandbox"
@@ -50,7 +51,7 @@ func (a *app) policyOf(ctx context.Context, file, name string) (sandbox.Policy, 
 		return sandbox.Policy{}, err
 	}
 	dir := reg.Sandbox(name)
-	if c, err := p.Dial(ctx, Version); err == nil { // who keeps it knows, also of an agent that has moved
+	if c, err := p.Dial(ctx, build.Version); err == nil { // who keeps it knows, also of an agent that has moved
 		defer c.Close() // Best effort: it was answered.
 		var ps keeper.Ps
 		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/base/build"
 	"den/internal/ui/cli/agenttty"
 	"den/internal/ui/cli/k"
 )
@@ -15,7 +16,7 @@ import (
 // asOther runs den as k, km or agent-tty, if it was started by one of these
 // names.
 func (a *app) asOther(args []string) (status int, ok bool) {
-	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: Version}
+	tool := k.Tool{Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version}
 	switch filepath.Base(args[0]) {
 	case "agent-tty":
 		return a.asAgentTTY(tool, args[1:]), true
@@ -41,7 +42,7 @@ func (a *app) asAgentTTY(tool k.Tool, words []string) int {
 		ctx, stop := untilSignalled()
 		defer stop()
 		status := agenttty.Tool{
-			Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: Version, Den: den,
+			Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version, Den: den,
 		}.Main(ctx, words)
 		var by signalled
 		if errors.As(context.Cause(ctx), &by) {

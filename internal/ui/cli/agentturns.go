@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/agent/harness/turns"
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 
@@ -59,7 +60,7 @@ func (a *app) mindOf(ctx context.Context, file, name string) (string, error) {
 		return "", err
 	}
 	key := name
-	if c, err := p.Dial(ctx, Version); err == nil {
+	if c, err := p.Dial(ctx, build.Version); err == nil {
 		defer c.Close() // Best effort: it was answered.
 		var ps keeper.Ps
 		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/base/plainjson"
 	"den/internal/session"
@@ -15,9 +16,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// Version is this build's version; the Makefile sets it.
-var Version = "dev"
 
 // app is the environment of a command: streams, variables and global flags.
 type app struct {
@@ -107,7 +105,7 @@ func (a *app) answerPartly(failed error, v map[string]any, text func(w io.Writer
 
 // options say how this den reaches sessions.
 func (a *app) options() session.Options {
-	return session.Options{Version: Version, Warn: func(err error) { fmt.Fprintln(a.stderr, "den:", err) }}
+	return session.Options{Version: build.Version, Warn: func(err error) { fmt.Fprintln(a.stderr, "den:", err) }}
 }
 
 // target resolves the session that a verb is for: the word given, else

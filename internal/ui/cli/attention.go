@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 
@@ -158,7 +159,7 @@ func (a *app) followAttention(ctx context.Context, file string, tell func(attent
 	if err != nil {
 		return err
 	}
-	c, err := p.Dial(ctx, Version)
+	c, err := p.Dial(ctx, build.Version)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/session/home"
@@ -71,7 +72,7 @@ func longestFirst(a, b keeper.Waiting) int {
 func askWorkspace(ctx context.Context, place keeper.StateDir, nearest bool) *keeper.Attention {
 	ctx, cancel := context.WithTimeout(ctx, attentionLimit)
 	defer cancel()
-	c, err := place.Dial(ctx, Version)
+	c, err := place.Dial(ctx, build.Version)
 	if err != nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/atomicfile"
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/process/pty"
 	"den/internal/session"
@@ -210,7 +211,7 @@ func (a *app) checkHosts(ctx context.Context) (status, message, fix string) {
 		if err != nil {
 			return "fail", err.Error(), "den kill " + m.Name
 		}
-		if s.HostVersion != Version {
+		if s.HostVersion != build.Version {
 			old++
 		}
 	}

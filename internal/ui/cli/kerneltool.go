@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/ticks/toolsocket"
 
@@ -30,7 +31,7 @@ are NAME=VALUE, or one JSON object.`,
 			if err != nil {
 				return err
 			}
-			answer, err := toolsocket.Use(cmd.Context(), socket, Version, toolsocket.Call{Tool: given[0], Arguments: arguments})
+			answer, err := toolsocket.Use(cmd.Context(), socket, build.Version, toolsocket.Call{Tool: given[0], Arguments: arguments})
 			if err != nil {
 				return err
 			}

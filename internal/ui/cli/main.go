@@ -14,6 +14,7 @@ import (
 
 	"den/internal/agent/runner/remote/holder"
 	"den/internal/agent/toolhook"
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/place/podhost"
 	"den/internal/place/sandbox"
@@ -39,7 +40,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 		return sandbox.Main(args[2:], environ, os.Stdout, os.Stderr)
 	}
 	if len(args) > 1 && args[1] == podhost.Verb {
-		return podhost.Main(args[2:], Version, stdin, os.Stdout, os.Stderr)
+		return podhost.Main(args[2:], build.Version, stdin, os.Stdout, os.Stderr)
 	}
 	if len(args) > 1 && args[1] == toolhook.Verb {
 		return a.permissionHook(args[2:])
@@ -92,14 +93,14 @@ func (a *app) hostMain(args []string) int {
 	if len(args) == 4 && args[2] == "--resume" {
 		var fd int
 		if fd, err = strconv.Atoi(args[3]); err == nil {
-			err = host.Resume(context.Background(), Version, fd)
+			err = host.Resume(context.Background(), build.Version, fd)
 		}
 	} else if len(args) == 3 && args[2] == host.GuardFlag {
-		err = host.Guard(Version, a.stdin, os.Stdout)
+		err = host.Guard(build.Version, a.stdin, os.Stdout)
 	} else if len(args) == 4 && args[2] == home.FromFlag {
-		err = host.MainFrom(context.Background(), Version, args[3])
+		err = host.MainFrom(context.Background(), build.Version, args[3])
 	} else {
-		err = host.Main(context.Background(), Version, a.stdin, os.Stdout)
+		err = host.Main(context.Background(), build.Version, a.stdin, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(a.stderr, "den host:", err)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"den/internal/base/build"
 )
 
 // manCmd makes manual pages from the same tree as the help.
@@ -56,7 +58,7 @@ func writeManPages(dir string, cmd *cobra.Command) error {
 // manPage writes one page in the man macros.
 func manPage(w io.Writer, cmd *cobra.Command) {
 	title := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-	fmt.Fprintf(w, ".TH %q 1 \"\" \"den %s\" \"den manual\"\n", strings.ToUpper(title), Version)
+	fmt.Fprintf(w, ".TH %q 1 \"\" \"den %s\" \"den manual\"\n", strings.ToUpper(title), build.Version)
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(title), roff(cmd.Short))
 	fmt.Fprintf(w, ".SH SYNOPSIS\n.B %s\n", roff(cmd.UseLine()))
 	long := cmd.Long

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/session"
 	"den/internal/session/home"
@@ -163,7 +164,7 @@ func (a *app) spec(root home.Home, name string, command []string, o newOptions) 
 	if o.prompt, err = hookPath(o.prompt); err != nil {
 		return spec, err
 	}
-	env := append(session.WithoutTerminal(a.environ), session.TerminalEnv(root, o.term, cwd, Version)...)
+	env := append(session.WithoutTerminal(a.environ), session.TerminalEnv(root, o.term, cwd, build.Version)...)
 	return home.Spec{
 		Name: name, Command: command, Cwd: cwd, Term: o.term, Cols: o.cols, Rows: o.rows,
 		Env: append(env, o.env...), Labels: labels, Prompt: o.prompt,

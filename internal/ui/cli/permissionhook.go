@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"den/internal/agent/toolhook"
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
@@ -45,7 +46,7 @@ func judge(ctx context.Context, call toolhook.Call, stdin io.Reader) (keeper.Jud
 	case len(input) > maxHookInput:
 		return judged, fault.Errorf(fault.Usage, "%s tells more than %d bytes", call.Vendor, maxHookInput)
 	}
-	c, err := rpc.Dial(ctx, rpc.Unix(call.Socket), rpc.Target{Version: keeper.Version, Den: Version, Name: "the keeper", Hint: "'den down' and 'den up' with one den"})
+	c, err := rpc.Dial(ctx, rpc.Unix(call.Socket), rpc.Target{Version: keeper.Version, Den: build.Version, Name: "the keeper", Hint: "'den down' and 'den up' with one den"})
 	if err != nil {
 		return judged, err
 	}

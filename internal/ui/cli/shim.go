@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/place/provider/subprocess/shim"
 )
@@ -12,7 +13,7 @@ import (
 // shimMain runs the process behind an agent's session without a terminal. Only
 // den starts it: NAME and ID are for people who list processes.
 func (a *app) shimMain() int {
-	err := shim.Main(context.Background(), Version, a.stdin, os.Stdout)
+	err := shim.Main(context.Background(), build.Version, a.stdin, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(a.stderr, "den shim:", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 )
@@ -48,7 +49,7 @@ func (a *app) perform(ctx context.Context, file string, t task, result any) erro
 func reachKeeper(ctx context.Context, p keeper.StateDir, limit time.Duration) (*keeper.Client, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := p.Dial(within, Version)
+	c, err := p.Dial(within, build.Version)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		return nil, noAnswer(p, "nothing was sent to it")
 	}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
@@ -171,7 +172,7 @@ func (a *app) ensureUp(ctx context.Context, p keeper.StateDir, argv []string) (p
 // and does not respond is starting or shutting down.
 func (a *app) ensureKeeper(ctx context.Context, p keeper.StateDir, argv []string) error {
 	for {
-		c, err := p.Dial(ctx, Version)
+		c, err := p.Dial(ctx, build.Version)
 		if err == nil {
 			return c.Close()
 		}

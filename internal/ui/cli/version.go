@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 
+	"den/internal/base/build"
 	"den/internal/session/wire"
 
 	"github.com/spf13/cobra"
@@ -19,9 +20,9 @@ func (a *app) versionCmd() *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			return a.answer(map[string]any{
-				"version": Version, "protocol": wire.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
+				"version": build.Version, "protocol": wire.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH,
 			}, func(w io.Writer) {
-				fmt.Fprintf(w, "den %s (protocol %d, %s, %s/%s)\n", Version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+				fmt.Fprintf(w, "den %s (protocol %d, %s, %s/%s)\n", build.Version, wire.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			})
 		},
 	}

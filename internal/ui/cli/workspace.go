@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"den/internal/base/build"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/place/sandbox"
@@ -102,7 +103,7 @@ func (a *app) keep(ctx context.Context, file, method string, params, result any)
 	if err != nil {
 		return err
 	}
-	c, err := p.Dial(ctx, Version)
+	c, err := p.Dial(ctx, build.Version)
 	if err != nil {
 		return err
 	}

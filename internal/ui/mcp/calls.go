@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/base/mcpserver"
 	"den/internal/screen/render"
 	"den/internal/session/terminals"
 	"den/internal/session/wire"
-	"den/internal/ui/mcpserver"
 )
 
 func run(ctx context.Context, c *terminals.Client, call mcpserver.Call) (mcpserver.Answer, error) {

@@ -8,8 +8,8 @@ import (
 
 	"den/internal/agent/harness/ipc"
 	"den/internal/base/fault"
+	"den/internal/base/mcpserver"
 	"den/internal/session/terminals"
-	"den/internal/ui/mcpserver"
 )
 
 // channelInstructions are for the model of an agent that has channels.

@@ -18,11 +18,13 @@ import (
 	"time"
 
 	"den/internal/agent/harness/ipc"
+	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
+	"den/internal/base/mcpserver"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/terminals"
-	"den/internal/ui/mcpserver"
 )
 
 // options are what the command line says.
@@ -38,7 +40,7 @@ type options struct {
 
 // Main runs 'dend mcp' with the arguments after that word: it serves one client
 // on stdio, or those that come over HTTP, and returns the process status.
-func Main(version string, args, environ []string, stdin io.ReadCloser, stdout, stderr io.Writer) int {
+func Main(args, environ []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -50,7 +52,7 @@ func Main(version string, args, environ []string, stdin io.ReadCloser, stdout, s
 		// its terminals are closed. Caught and not ignored, or programs in terminals
 		// would ignore it too.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-		err = serve(ctx, o, version, environ, stdin, stdout, stderr)
+		err = serve(ctx, o, environ, os.Stdin, stdout, stderr)
 	}
 	return fault.Printer{Program: "den", JSON: o.json, Stdout: stdout, Stderr: stderr}.Print(err)
 }
@@ -89,16 +91,16 @@ func parse(args []string, stderr io.Writer) (options, error) {
 }
 
 // serve is the life of the process.
-func serve(ctx context.Context, o options, version string, environ []string, stdin io.ReadCloser, stdout, stderr io.Writer) error {
-	getenv := lookup(environ)
+func serve(ctx context.Context, o options, environ []string, stdin io.ReadCloser, stdout, stderr io.Writer) error {
+	getenv := environment.Getter(environ)
 	words := log.New(stderr, "den mcp: ", log.LstdFlags|log.LUTC|log.Lmsgprefix)
-	to, err := terminalOptions(o, version, environ, words)
+	to, err := terminalOptions(o, environ, words)
 	if err != nil {
 		return err
 	}
 	offered, said := offer(o, getenv)
 	s := mcpserver.New(mcpserver.Options[*terminals.Client]{
-		Name: "den", Version: version, Instructions: said, Tools: offered, Resources: resources(), Log: words,
+		Name: "den", Version: build.Version, Instructions: said, Tools: offered, Resources: resources(), Log: words,
 		Connect:    func(by string) (*terminals.Client, error) { return terminals.New(to, by) },
 		MaxClients: maxClients, SessionIdle: to.Limits.Idle,
 	})
@@ -142,8 +144,8 @@ func offer(o options, getenv func(string) string) (list []tool, said string) {
 const maxClients = 64
 
 // terminalOptions is what the terminals of all clients have in common.
-func terminalOptions(o options, version string, environ []string, words *log.Logger) (terminals.Options, error) {
-	getenv := lookup(environ)
+func terminalOptions(o options, environ []string, words *log.Logger) (terminals.Options, error) {
+	getenv := environment.Getter(environ)
 	root, err := home.ResolveHome(o.home, getenv)
 	if err != nil {
 		return terminals.Options{}, err
@@ -168,7 +170,7 @@ func terminalOptions(o options, version string, environ []string, words *log.Log
 	return terminals.Options{
 		Home: root, Prefix: "mcp", Environ: withoutToken(environ), Dir: dir, Shell: []string{o.shell},
 		UseOthers: o.useOthers, Keep: o.keep, Limits: o.limits,
-		Session: session.Options{Version: version, Binary: o.den, Registry: home.NewRegistry(getenv), Warn: func(err error) { words.Print(err) }},
+		Session: session.Options{Version: build.Version, Binary: o.den, Registry: home.NewRegistry(getenv), Warn: func(err error) { words.Print(err) }},
 	}, nil
 }
 
@@ -220,13 +222,4 @@ func announce(w io.Writer, url, tokenFile string, asJSON bool) error {
 		return fmt.Errorf("tell the server's address: %w", err)
 	}
 	return nil
-}
-
-func lookup(environ []string) func(string) string {
-	vars := map[string]string{}
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		vars[k] = v
-	}
-	return func(key string) string { return vars[key] }
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/base/mcpserver"
 	"den/internal/screen/eventlog"
 	"den/internal/session/terminals"
-	"den/internal/ui/mcpserver"
 )
 
 const (

@@ -78,7 +78,7 @@ func newWorldIn(t *testing.T, env []string, change ...func(*options)) *world {
 	fromServer, toClient := io.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		err := serve(context.Background(), o, "test", append(slices.Concat(os.Environ(), env), TokenVariable+"=must-not-reach-programs"), fromClient, toClient, w.words)
+		err := serve(context.Background(), o, append(slices.Concat(os.Environ(), env), TokenVariable+"=must-not-reach-programs"), fromClient, toClient, w.words)
 		toClient.Close()
 		served <- err
 	}()

@@ -1,8 +1,8 @@
 package mcp
 
 import (
+	"den/internal/base/mcpserver"
 	"den/internal/session/terminals"
-	"den/internal/ui/mcpserver"
 )
 
 // instructions are for the model, beside the tools.

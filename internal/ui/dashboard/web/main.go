@@ -11,18 +11,16 @@ import (
 	"os/signal"
 	"os/user"
 	"strconv"
-	"strings"
 	"syscall"
 
+	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/session/home"
 	"den/internal/ui/dashboard"
 	"den/internal/ui/dashboard/nights"
 )
-
-// Version is this build's version, as reported to a keeper.
-var Version = "dev"
 
 type options struct {
 	addr string
@@ -72,7 +70,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 }
 
 func run(ctx context.Context, o options, environ []string, stdout, stderr io.Writer) error {
-	getenv := lookup(environ)
+	getenv := environment.Getter(environ)
 	root, err := home.ResolveHome(o.home, getenv)
 	if err != nil {
 		return err
@@ -87,7 +85,7 @@ func run(ctx context.Context, o options, environ []string, stdout, stderr io.Wri
 	}
 	m := dashboard.New(dashboard.Options{Home: root, Registry: home.NewRegistry(getenv)})
 	defer m.Close()
-	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: &place, Version: Version, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: o.addr, Words: stderr})
+	s, err := Listen(ctx, Options{Model: m, Nights: agents, Workspace: &place, Version: build.Version, AllowActions: o.act, Audit: root.PageActions(), User: userName(), Addr: o.addr, Words: stderr})
 	if err != nil {
 		return err
 	}
@@ -122,13 +120,4 @@ func announce(w io.Writer, url string, asJSON bool) error {
 		return fmt.Errorf("tell the dashboard's address: %w", err)
 	}
 	return nil
-}
-
-func lookup(environ []string) func(string) string {
-	vars := map[string]string{}
-	for _, kv := range environ {
-		k, v, _ := strings.Cut(kv, "=")
-		vars[k] = v
-	}
-	return func(key string) string { return vars[key] }
 }

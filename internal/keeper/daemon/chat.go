@@ -1,0 +1,273 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"den/internal/agent/harness"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"den/internal/chat/irc/ircd"
+	"den/internal/place/workspace"
+)
+
+// chatPlace is where a workspace's channels are, as it is kept for the next
+// keeper: agents that run go on with the same address.
+type chatPlace struct {
+	V       int    `json:"v"`
+	Address string `json:"address"`
+	Own     bool   `json:"own"` // the keeper's server
+	// Socket is where programs of this user reach a server of theirs without a
+	// login, "" where it is not known.
+	Socket string `json:"socket,omitempty"`
+	// Listen is where the keeper's server takes clients of other machines, ""
+	// where it takes none.
+	Listen string `json:"listen,omitempty"`
+}
+
+const chatVersion = 1
+
+// chatServer is the keeper's own server for channels. By a Unix socket it lets in
+// this user and root, whom the kernel knows: that is where agents and people of
+// this machine connect. At a port on the loopback address, which every user of
+// the machine reaches, clients log in with an account. So do those of other
+// machines, by TLS, where the workspace lets them in.
+type chatServer struct {
+	dir    string // its history, its accounts, and where it listens
+	getenv func(string) string
+
+	mu       sync.Mutex // guards the fields below
+	guests   *guests    // or nil: nobody is let in yet
+	place    chatPlace
+	settings workspace.Server   // by which it was started
+	server   *ircd.Server       // nil while it does not run
+	accounts *ircd.Accounts     // likewise
+	stop     context.CancelFunc // likewise
+	serve    func()             // begins to let clients in; nil when it has
+	serving  sync.WaitGroup
+}
+
+func newChatServer(dir string, getenv func(string) string) *chatServer {
+	return &chatServer{dir: dir, getenv: getenv}
+}
+
+func (c *chatServer) file() string         { return filepath.Join(c.dir, "server.json") }
+func (c *chatServer) accountsFile() string { return filepath.Join(c.dir, "accounts.json") }
+
+// needsChat reports whether an agent of the workspace is in channels.
+func needsChat(ws *workspace.Workspace) bool {
+	for i := range ws.Agents {
+		if ws.Agents[i].IsMind() && len(ws.Agents[i].Channel.Channels) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ensure makes sure that the workspace's channels have a place: the server that
+// its file names, or one of the keeper's own. If the file says something else
+// than before, the keeper's own is started anew, as it was if that fails.
+func (c *chatServer) ensure(ws *workspace.Workspace) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !needsChat(ws) || c.stop != nil && c.settings == ws.Server {
+		return nil
+	}
+	if c.stop == nil {
+		return c.startLocked(ws.Server)
+	}
+	before := c.settings
+	c.stopLocked()
+	err := c.startLocked(ws.Server)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, c.startLocked(before))
+}
+
+// chatState is what a server can go back to.
+type chatState struct {
+	place    chatPlace
+	settings workspace.Server
+	runs     bool
+}
+
+func (c *chatServer) now() (chatState, error) {
+	place, err := c.where() // also that of the keeper before
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return chatState{place: place, settings: c.settings, runs: c.stop != nil}, err
+}
+
+// goBack makes the channels be where they were before a workspace that was
+// refused.
+func (c *chatServer) goBack(to chatState) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if to.runs && c.stop != nil && c.settings == to.settings {
+		return nil
+	}
+	c.stopLocked()
+	c.place, c.settings = to.place, to.settings
+	switch {
+	case to.runs:
+		return c.startLocked(to.settings)
+	case to.place.Address == "":
+		os.Remove(c.file()) // Best effort: nobody looks for channels.
+		return nil
+	}
+	return c.saveLocked()
+}
+
+// startLocked notes where the channels are, and starts the keeper's own server
+// if they are there.
+func (c *chatServer) startLocked(s workspace.Server) error {
+	if s.IsElsewhere() {
+		return c.useOtherLocked(chatPlace{Address: address(s)})
+	}
+	last, err := c.load()
+	if err != nil {
+		return err
+	}
+	listeners, err := c.listen(s, last)
+	if errors.Is(err, errTaken) {
+		return c.useOtherLocked(c.neighbour(address(s))) // a server is there already
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.serveLocked(s, listeners); err != nil {
+		return errors.Join(err, listeners.close())
+	}
+	return nil
+}
+
+// useOtherLocked notes that the channels are on a server that is not the
+// keeper's.
+func (c *chatServer) useOtherLocked(p chatPlace) error {
+	p.V = chatVersion
+	c.place = p
+	return c.saveLocked()
+}
+
+// serveLocked begins to serve, if it is known whom. If it fails, the listeners
+// are still open.
+func (c *chatServer) serveLocked(s workspace.Server, listeners chatListeners) error {
+	accounts, err := ircd.OpenAccounts(c.accountsFile())
+	if err != nil {
+		return err
+	}
+	server, err := ircd.New(ircd.Config{
+		Dir: filepath.Join(c.dir, "history"), Network: network(s), OpenTopics: true, Accounts: accounts,
+		LoginHint: "'den accounts set NAME' makes an account; this user needs none at " + listeners.here.Addr().String(),
+	})
+	if err != nil {
+		return err
+	}
+	c.place = listeners.place()
+	if err := c.saveLocked(); err != nil {
+		return errors.Join(err, server.Close())
+	}
+	if s.Listen != "" && len(accounts.Names()) == 0 {
+		log.Printf("nobody can log in at %s yet: 'den accounts set NAME' makes an account", c.place.Listen)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c.settings, c.server, c.accounts, c.stop = s, server, accounts, cancel
+	c.serve = func() {
+		c.serving.Go(func() { relisten(ctx, listeners.here) })
+		c.serving.Go(func() {
+			if err := server.Serve(ctx, listeners.all()...); err != nil {
+				log.Printf("the server for channels ended: %v", err)
+			}
+		})
+	}
+	c.admitLocked()
+	return nil
+}
+
+func network(s workspace.Server) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return "den"
+}
+
+func (c *chatServer) saveLocked() error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return fault.Errorf(fault.Storage, "keep the server's address: %w", err)
+	}
+	if err := atomicfile.ReplaceJSON(c.file(), c.place); err != nil {
+		return fault.Errorf(fault.Storage, "keep the server's address: %w", err)
+	}
+	return nil
+}
+
+func (c *chatServer) load() (chatPlace, error) {
+	var p chatPlace
+	data, err := os.ReadFile(c.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return p, nil
+	}
+	if err != nil {
+		return p, fault.Errorf(fault.Storage, "read the server's address: %w", err)
+	}
+	if err := json.Unmarshal(data, &p); err != nil || p.V > chatVersion {
+		return p, fault.Errorf(fault.Storage, "read the server's address %s (version %d): %v", c.file(), p.V, err)
+	}
+	return p, nil
+}
+
+// where returns the place of the channels, also to a process that is not the
+// keeper.
+func (c *chatServer) where() (chatPlace, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.place.Address != "" {
+		return c.place, nil
+	}
+	return c.load()
+}
+
+// close ends the server and waits for it.
+func (c *chatServer) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopLocked()
+}
+
+// stopLocked is close. The server's own goroutines do not take the lock.
+func (c *chatServer) stopLocked() {
+	if c.stop != nil {
+		c.stop()
+	}
+	if c.serve != nil {
+		c.serve() // it ends at once, and closes what is open
+	}
+	c.serving.Wait()
+	c.server, c.accounts, c.stop, c.serve = nil, nil, nil, nil
+}
+
+// chatOf tells a harness where the channels are.
+func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error) {
+	p, err := d.chat.where()
+	if err != nil {
+		return harness.Server{}, err
+	}
+	if p.Own {
+		return harness.Server{Address: p.Socket, Own: true, PasswordFile: d.chat.secretFile(nick)}, nil
+	}
+	if p.Socket != "" && !s.TLS && s.PasswordEnv == "" {
+		return harness.Server{Address: p.Socket}, nil
+	}
+	server := harness.Server{Address: p.Address, TLS: s.TLS, Insecure: s.Insecure, PasswordEnv: s.PasswordEnv}
+	if s.PasswordEnv != "" {
+		server.Account = nick
+	}
+	return server, nil
+}

@@ -1,0 +1,79 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+)
+
+// guests are who the keeper's own server knows.
+type guests struct {
+	agents map[string]string    // secrets by nick
+	owners []string             // nicks that are enough to decide
+	person func(net.Conn) error // refuses connections of agents' processes
+}
+
+// admit tells the server which agents come back when they are away, what each is
+// known by, and which nicks are for people alone. Nobody is let in before: a
+// person who is not known as one would not get what was said to them.
+func (c *chatServer) admit(agents []member, owners []string, person func(net.Conn) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.server == nil {
+		return
+	}
+	g := guests{agents: map[string]string{}, owners: owners, person: person}
+	for _, m := range agents {
+		nick := nickOf(m.Name())
+		secret, err := c.secret(nick)
+		if err != nil {
+			log.Printf("agent '%s' cannot have its nick in channels: %v", m.Name(), err)
+		}
+		g.agents[nick] = secret
+		if c.accounts.Has(nick) {
+			log.Printf("warning: agent '%s' cannot have its nick in channels: it is the name of an account ('den accounts remove %s')", m.Name(), nick)
+		}
+	}
+	c.guests = &g
+	c.admitLocked()
+}
+
+// admitLocked lets in whom the server knows, also after it was started anew.
+func (c *chatServer) admitLocked() {
+	if c.guests == nil {
+		return
+	}
+	c.server.SetResidents(c.guests.agents)
+	c.server.Reserve(c.guests.owners, c.guests.person)
+	if c.serve != nil {
+		c.serve()
+		c.serve = nil
+	}
+}
+
+// secretFile is where the secret of an agent is, by which the server knows its
+// harness.
+func (c *chatServer) secretFile(nick string) string { return filepath.Join(c.dir, "agents", nick) }
+
+// secret returns that of an agent, and makes it for the first start.
+func (c *chatServer) secret(nick string) (string, error) {
+	file := c.secretFile(nick)
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		data = []byte(rand.Text())
+		if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+			err = atomicfile.Write(file, data)
+		}
+	}
+	if err != nil {
+		return "", fault.Errorf(fault.Storage, "keep the secret of an agent's nick: %w", err)
+	}
+	return string(data), nil
+}

@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+
+	"den/internal/agent/conversation"
+	"den/internal/base/fault"
+)
+
+// errDown is why a keeper ends that was told to.
+var errDown error = downError{}
+
+// downError is a conversation.ErrAgentEnded, too.
+type downError struct{}
+
+func (downError) Error() string        { return "den down" }
+func (downError) Is(target error) bool { return target == conversation.ErrAgentEnded }
+
+// ending is the way down. Once begun it is gone to its end, whoever stops
+// waiting for it: a keeper that has ended its agents and stays would keep
+// nothing, and keep others from coming up.
+type ending struct {
+	once sync.Once
+	told chan struct{} // closed when it begins
+	over chan struct{} // closed when all agents have ended
+}
+
+func newEnding() ending { return ending{told: make(chan struct{}), over: make(chan struct{})} }
+
+// begin tells the keeper to go down.
+func (e *ending) begin() { e.once.Do(func() { close(e.told) }) }
+
+// begun reports whether the workspace goes down.
+func (e *ending) begun() bool {
+	select {
+	case <-e.told:
+		return true
+	default:
+		return false
+	}
+}
+
+// endWhenTold ends the agents, and then the keeper.
+func (d *daemon) endWhenTold(ctx context.Context, down context.CancelCauseFunc) {
+	select {
+	case <-d.end.told:
+	case <-ctx.Done():
+		return
+	}
+	if err := d.controller.Down(ctx); err != nil {
+		return // the keeper was terminated meanwhile: the next one finds what still runs
+	}
+	d.endBoxes()
+	d.providers.leave() // before anybody is told: then nothing is left
+	close(d.end.over)
+	down(errDown)
+}
+
+// goDown begins the way down and waits for its end.
+func (d *daemon) goDown(ctx context.Context, begun func() error) error {
+	d.end.begin()
+	if err := begun(); err != nil {
+		return err
+	}
+	select {
+	case <-d.end.over:
+		return nil
+	case <-ctx.Done(): // the keeper itself ends it once all is over
+		select {
+		case <-d.end.over:
+			return nil
+		default:
+		}
+		return fault.Errorf(fault.Timeout, "the workspace still goes down: %w", ctx.Err())
+	}
+}

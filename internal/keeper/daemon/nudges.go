@@ -1,0 +1,190 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"den/internal/agent/conversation/outbox"
+	"den/internal/keeper"
+)
+
+// queue returns the agent's nudges: one queue, whatever its configuration and
+// wherever it moves.
+func (d *daemon) queue(name, key string) (*outbox.Queue, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if q := d.queues[key]; q != nil {
+		return q, nil
+	}
+	q, err := outbox.Open(filepath.Join(d.state.Nudges(), url.PathEscape(key)))
+	if err != nil {
+		return nil, fmt.Errorf("agent '%s': %w", name, err)
+	}
+	for _, file := range q.Damaged() {
+		log.Printf("nudge %s cannot be read, and was left where it is", file)
+	}
+	if d.controller != nil { // who only attaches keeps no events
+		q.OnEnd(func(n outbox.Message) {
+			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: d.nameOf(key), Key: key, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
+		})
+	}
+	if d.queues == nil {
+		d.queues = map[string]*outbox.Queue{}
+	}
+	d.queues[key] = q
+	return q, nil
+}
+
+// nameOf returns what the agent of that key is called now.
+func (d *daemon) nameOf(key string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.nameOfLocked(key)
+}
+
+func (d *daemon) nameOfLocked(key string) string {
+	for _, known := range []map[string]member{d.members, d.leaving} {
+		if m, ok := known[key]; ok {
+			return m.Name()
+		}
+	}
+	return key // it is gone
+}
+
+// nudge gives an agent a message. Once it is kept it is not lost, whoever
+// stops waiting: kept tells them.
+func (d *daemon) nudge(ctx context.Context, m member, req keeper.Agent, kept func() error) (keeper.Nudged, error) {
+	n, err := m.KeepNudge(req.NudgeID, req.Text)
+	if err == nil && req.Wait {
+		if err := kept(); err != nil {
+			return keeper.Nudged{}, err
+		}
+		n, err = m.DeliverNudge(ctx, n.ID)
+	}
+	return keeper.Nudged{ID: n.ID, Status: string(n.Status), Note: n.Reason}, err
+}
+
+// nudgesOf lists what is kept of one agent's nudges, or without a name of all.
+func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
+	only := ""
+	if name != "" {
+		m, err := d.find(name)
+		if err != nil {
+			return keeper.Nudges{}, err
+		}
+		only = m.key
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := keeper.Nudges{Nudges: []keeper.Nudge{}}
+	for key, q := range d.queues {
+		if only != "" && key != only {
+			continue
+		}
+		for _, n := range q.List() {
+			all.Nudges = append(all.Nudges, keeper.Nudge{
+				ID: n.ID, Agent: d.nameOfLocked(key), Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
+			})
+		}
+	}
+	slices.SortFunc(all.Nudges, func(a, b keeper.Nudge) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// deliver types what is queued for the agents, whatever their configuration
+// becomes meanwhile, and for those that may still finish. It waits for nobody
+// before the context ends: a message that is being typed is typed to its end,
+// and that may take a minute.
+func (d *daemon) deliver(ctx context.Context) {
+	latest := map[string]*delivery{} // of each key; it may have ended
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		d.mu.Lock()
+		wanted := map[string]member{}
+		for _, some := range []map[string]member{d.leaving, d.members} {
+			maps.Copy(wanted, some)
+		}
+		changed := d.changed
+		d.mu.Unlock()
+		for key, r := range latest {
+			if _, ok := wanted[key]; !ok {
+				r.cancel()
+				if r.isOver() {
+					delete(latest, key)
+				}
+			}
+		}
+		for key, m := range wanted {
+			if before := latest[key]; before == nil || before.of != m {
+				r := newDelivery(ctx, m, before)
+				latest[key] = r
+				all.Go(r.run)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+		}
+	}
+}
+
+// delivery types at one agent, as one configuration has it.
+type delivery struct {
+	of     member
+	ctx    context.Context
+	cancel context.CancelFunc
+	before *delivery // of the same agent: it ends first; or nil
+	over   chan struct{}
+}
+
+// newDelivery ends the one before. The new one begins when that has ended.
+func newDelivery(ctx context.Context, m member, before *delivery) *delivery {
+	r := &delivery{of: m, before: before, over: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	if before != nil {
+		before.cancel()
+	}
+	return r
+}
+
+func (r *delivery) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *delivery) run() {
+	defer close(r.over)
+	defer r.cancel()
+	if r.before != nil {
+		<-r.before.over
+		r.before = nil
+	}
+	for r.ctx.Err() == nil {
+		err := r.of.DeliverNudges(r.ctx)
+		if r.ctx.Err() != nil {
+			return
+		}
+		log.Printf("deliver nudges to %s: %v; again in a moment", r.of.Name(), err)
+		select {
+		case <-r.ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}

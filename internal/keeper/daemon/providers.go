@@ -1,0 +1,174 @@
+package daemon
+
+import (
+	"context"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"den/internal/base/build"
+	"den/internal/place/provider"
+	"den/internal/place/provider/factory"
+	"den/internal/place/workspace"
+)
+
+// providers holds the providers that the workspace's agents use. Each is
+// opened when it is first needed.
+type providers struct {
+	d *daemon
+
+	mu     sync.Mutex // guards the fields below
+	opened map[string]provider.Provider
+	ctx    context.Context // or nil before the keeper serves
+	watch  sync.WaitGroup
+}
+
+func newProviders(d *daemon) *providers {
+	return &providers{d: d, opened: map[string]provider.Provider{}}
+}
+
+// lookup returns the provider of a kind, if it is open.
+func (ps *providers) lookup(kind string) (provider.Provider, bool) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	p, ok := ps.opened[kind]
+	return p, ok
+}
+
+// get returns the provider of a kind, and opens it at the first call, as the
+// file in force has it.
+func (ps *providers) get(kind string) (provider.Provider, error) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p, ok := ps.opened[kind]; ok {
+		return p, nil
+	}
+	ps.d.mu.Lock()
+	session := ps.d.session
+	ps.d.mu.Unlock()
+	p, err := openProvider(ps.d.site(), kind, session)
+	if err != nil {
+		return nil, err
+	}
+	ps.addLocked(kind, p)
+	return p, nil
+}
+
+// add takes over providers that were opened for a plan.
+func (ps *providers) add(opened map[string]provider.Provider) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for kind, p := range opened {
+		ps.addLocked(kind, p)
+	}
+}
+
+func (ps *providers) addLocked(kind string, p provider.Provider) {
+	ps.opened[kind] = p
+	if ps.ctx != nil {
+		ps.watchLocked(kind, p)
+	}
+}
+
+// subprocesses is the directory of sessions without a terminal. It is in the
+// Home, so that they are found when the state directory was lost; a workspace
+// from before keeps the one that it has.
+func (d *daemon) subprocesses() string {
+	if _, err := os.Stat(d.state.OldSessions()); err == nil {
+		return d.state.OldSessions()
+	}
+	return filepath.Join(d.registration.Dir(), "subprocess")
+}
+
+// site is what the workspace's providers are opened with.
+func (d *daemon) site() factory.Site {
+	return factory.Site{
+		Home: d.home, Owner: d.registration.ID, Binary: d.den, Version: build.Version,
+		SessionsDir: d.subprocesses(), TmuxSocket: d.registration.TmuxSocket, Getenv: d.getenv,
+	}
+}
+
+// checkProviderParts decodes what the file says to the agents' providers, so
+// that all that is wrong is told at once.
+func checkProviderParts(ws *workspace.Workspace) error {
+	var all workspace.Problems
+	for i := range ws.Agents {
+		_, problems := factory.Decode(&ws.Agents[i])
+		all = append(all, problems...)
+	}
+	return all.In(ws.Path)
+}
+
+// serve watches all opened providers until the context ends.
+func (ps *providers) serve(ctx context.Context) {
+	ps.mu.Lock()
+	ps.ctx = ctx
+	for kind, p := range ps.opened {
+		ps.watchLocked(kind, p)
+	}
+	ps.mu.Unlock()
+	<-ctx.Done()
+	ps.watch.Wait()
+}
+
+// watchLocked reports ended sessions to the controller. The sessions of a
+// provider that cannot be watched are checked only by the patrol.
+func (ps *providers) watchLocked(kind string, p provider.Provider) {
+	w, ok := p.(provider.Watcher)
+	if !ok || ps.ctx.Err() != nil {
+		return
+	}
+	ctx := ps.ctx
+	ps.watch.Go(func() {
+		for ctx.Err() == nil {
+			events, err := w.Watch(ctx)
+			if err != nil {
+				log.Printf("watch %s sessions: %v; they are checked only by the patrol", kind, err)
+				return
+			}
+			for event := range events {
+				if event.Change == provider.Ended {
+					ps.d.controller.Ended(event.Name)
+				}
+			}
+		}
+	})
+}
+
+// leaveLimit bounds how long a provider may take to stop its own servers.
+const leaveLimit = 10 * time.Second
+
+// leave stops what providers run for themselves, such as a tmux server. It is
+// called after the agents have ended.
+func (ps *providers) leave() {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
+	defer cancel()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for kind, p := range ps.opened {
+		if l, ok := p.(provider.Leaver); ok {
+			if err := l.Leave(ctx); err != nil {
+				log.Printf("leave provider %s: %v", kind, err)
+			}
+		}
+	}
+}
+
+func (ps *providers) close() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	closeProviders(ps.opened)
+}
+
+func closeProviders(opened map[string]provider.Provider) {
+	for kind, p := range opened {
+		if c, ok := p.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				log.Printf("close provider %s: %v", kind, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package daemon
+
+import (
+	"den/internal/agent/conversation"
+	"den/internal/keeper"
+)
+
+// tellState returns what writes an agent's changes of state into the journal
+// and beside its session, nil where no journal is kept. Programs that are no
+// coding agents become ready and busy with every command: their states are
+// shown and not told.
+func (d *daemon) tellState(name, key string, codingAgent bool, turns *turns) func(conversation.State) {
+	if d.controller == nil || !codingAgent {
+		return nil
+	}
+	return func(s conversation.State) {
+		turns.take(s)
+		e := keeper.Event{Type: keeper.EventState, Agent: name, Key: key, Why: string(s.Activity), Detail: map[string]any{"source": s.Source}}
+		switch s.Activity {
+		case conversation.Asking:
+			e.Type, e.Why = keeper.EventAsking, s.Question.Text
+			e.Detail["question"] = question(s.Question)
+		case conversation.Broken:
+			e.Detail["note"] = s.Why
+		case conversation.Ready, conversation.Busy:
+		default:
+			return // its start and its end are told by others
+		}
+		d.controller.Event(e)
+	}
+}
+
+// showState adds what a running agent does to its status.
+func showState(status *keeper.AgentStatus, s conversation.State) {
+	if status.Actual != keeper.Running || s.Activity == conversation.Gone {
+		return
+	}
+	status.StateFrom, status.StateFallback = s.Source, s.Fallback
+	if s.Activity == conversation.Unknown {
+		return
+	}
+	status.State, status.Question = string(s.Activity), question(s.Question)
+	if s.Activity == conversation.Broken {
+		status.StateWhy = s.Why
+	}
+	if b := s.Budget; b != nil {
+		status.Budget = &keeper.Budget{Level: b.Level, Text: b.Text}
+	}
+}
+
+func question(q *conversation.Question) *keeper.Question {
+	if q == nil {
+		return nil
+	}
+	out := &keeper.Question{ID: q.ID, Kind: string(q.Kind), Text: q.Text}
+	for _, o := range q.Options {
+		out.Options = append(out.Options, o.Label)
+	}
+	return out
+}

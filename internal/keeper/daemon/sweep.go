@@ -1,0 +1,146 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"den/internal/keeper"
+	"den/internal/place/provider/factory"
+)
+
+// sweepLimit bounds how long a place may keep the agents from starting.
+const sweepLimit = 20 * time.Second
+
+// listing is what one provider says to run.
+type listing struct {
+	names []string
+	err   error
+}
+
+// listSessions asks which sessions of this workspace run, by the kind of their
+// provider. Only providers that the workspace uses, or has used, are asked: no
+// container engine may be there.
+func (d *daemon) listSessions(ctx context.Context) map[string]listing {
+	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	defer cancel()
+	kinds := d.kindsInUse()
+	for _, kind := range d.usedBefore() {
+		kinds[kind] = true
+	}
+	var mu sync.Mutex // guards all
+	all := map[string]listing{}
+	var work sync.WaitGroup
+	for kind := range kinds {
+		work.Go(func() {
+			var l listing
+			p, err := d.providers.get(kind)
+			if err == nil {
+				l.names, err = p.ListRunning(ctx, "")
+			}
+			if l.err = err; err != nil {
+				l.err = fmt.Errorf("list %s sessions: %w", kind, err)
+			}
+			mu.Lock()
+			all[kind] = l
+			mu.Unlock()
+		})
+	}
+	work.Wait()
+	return all
+}
+
+// kindsInUse are those of the agents' providers.
+func (d *daemon) kindsInUse() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kinds := map[string]bool{}
+	for _, m := range d.members {
+		for _, kind := range m.kinds() {
+			kinds[kind] = true
+		}
+	}
+	return kinds
+}
+
+// sweep ends the sessions of this workspace that no agent of it claims: those
+// of agents that were removed, renamed or moved while no keeper ran. It comes
+// before the first start, because one of them may be an agent under its old
+// name. The error names what could not be asked or ended.
+func (d *daemon) sweep(ctx context.Context, running map[string]listing) error {
+	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
+	defer cancel()
+	d.mu.Lock()
+	claimed := map[string]bool{}
+	for _, m := range d.members {
+		for _, kind := range m.kinds() {
+			claimed[kind+"\x00"+m.SessionName()] = true
+		}
+	}
+	d.mu.Unlock()
+	inUse := d.kindsInUse()
+	var mu sync.Mutex // guards errs and inUse
+	var errs []error
+	var work sync.WaitGroup
+	for kind, l := range running {
+		work.Go(func() {
+			err := l.err
+			if err == nil {
+				err = d.sweepKind(ctx, kind, l.names, claimed)
+			}
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				errs = append(errs, err)
+				inUse[kind] = true // it may still have sessions of ours
+			}
+		})
+	}
+	work.Wait()
+	d.planning.Lock()
+	defer d.planning.Unlock()
+	return errors.Join(append(errs, d.saveRegistration(d.registration.Name, inUse))...)
+}
+
+// usedBefore lists the kinds of providers in which earlier keepers may have left
+// sessions, as the disk tells.
+func (d *daemon) usedBefore() []string {
+	used := slices.Clone(d.registration.Providers)
+	for _, f := range factory.All {
+		if f.Used != nil && f.Used(d.site()) {
+			used = append(used, f.Kind)
+		}
+	}
+	return used
+}
+
+// maxSweeping bounds how many sessions of one kind are ended at the same time.
+const maxSweeping = 16
+
+func (d *daemon) sweepKind(ctx context.Context, kind string, running []string, claimed map[string]bool) error {
+	p, err := d.providers.get(kind)
+	if err != nil {
+		return err
+	}
+	errs := make([]error, len(running))
+	var work sync.WaitGroup
+	room := make(chan struct{}, maxSweeping) // further sessions wait for one to end
+	for i, name := range running {
+		if claimed[kind+"\x00"+name] {
+			continue
+		}
+		work.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			d.controller.Event(keeper.Event{Type: keeper.EventOrphan, Why: "no agent of the workspace claims its session", Detail: map[string]any{"session": name, "provider": kind}})
+			if err := p.Stop(ctx, name); err != nil {
+				errs[i] = fmt.Errorf("end session %s, which no agent claims: %w", name, err)
+			}
+		})
+	}
+	work.Wait()
+	return errors.Join(errs...)
+}

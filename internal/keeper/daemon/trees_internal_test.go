@@ -1,0 +1,119 @@
+package daemon
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"den/internal/agent/harness"
+	"den/internal/keeper"
+	"den/internal/testkit/need"
+)
+
+const treePool = `
+[[agents]]
+name = "worker"
+start_command = ["sleep", "1000"]
+worktree = true
+
+[agents.pool]
+min = 2
+max = 2
+`
+
+// inRepository is planned in a directory below the top of a repository.
+func inRepository(t *testing.T, file string) *daemon {
+	t.Helper()
+	need.Program(t, "git")
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `git init --quiet -b main "$1" && mkdir "$1/part" && cd "$1/part" && echo 1 > file && git add file && git -c user.name=a -c user.email=a@example.org commit --quiet -m begin`
+	if out, err := exec.Command("sh", "-c", script, "sh", filepath.Join(top, "repo")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return plannedIn(t, filepath.Join(top, "repo", "part"), file)
+}
+
+// Each member of a pool has a worktree of its own, at the place of the file in
+// the repository. The agents are known by what they were known by.
+func TestPlannedWorktrees(t *testing.T) {
+	t.Parallel()
+	d := inRepository(t, treePool)
+	for _, name := range []string{"worker-1", "worker-2"} {
+		m, ok := d.members[name]
+		want := filepath.Join(d.registration.Dir(), "worktrees", name, "repo", "part")
+		if !ok || m.SessionConfig().WorkDir != want {
+			t.Errorf("%s works in %s, want %s", name, m.SessionConfig().WorkDir, want)
+		}
+	}
+	was, identity := d.members["worker-1"].Fingerprint().String(), d.members["worker-1"].Identity()
+	if err := d.load(false); err != nil {
+		t.Fatal(err)
+	}
+	if m := d.members["worker-1"]; m.Fingerprint().String() != was || m.Identity() != identity {
+		t.Error("the same file makes it another agent")
+	}
+	rewrite(t, d, treePool[:len(treePool)-1]+"\n[defaults]\nworktree_base = \"main\"\n")
+	if err := d.load(false); err != nil {
+		t.Fatal(err)
+	}
+	if d.members["worker-1"].Fingerprint().String() != was {
+		t.Error("another base restarts an agent that has its tree already")
+	}
+}
+
+// An agent that talks works in its tree, too: its harness is told of it.
+func TestWorktreeOfAMind(t *testing.T) {
+	t.Parallel()
+	d := inRepository(t, "[[agents]]\nname = \"talker\"\nagent = \"script\"\nstart_command = \"cat\"\nworktree = true\n")
+	c, err := harness.Load(d.mindDir("talker"))
+	if want := d.members["talker"].tree.WorkDir; err != nil || want == "" || c.Dir != want {
+		t.Errorf("it works in %q, %v; want %q", c.Dir, err, want)
+	}
+}
+
+// Worktrees are looked at only while somebody asks, and whoever asks again soon
+// does not wait.
+func TestTreesAreLookedAtWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	d := inRepository(t, treePool)
+	d.trees = newTrees()
+	m := d.members["worker-1"]
+	if d.trees.of(m) != nil {
+		t.Error("seen before it was made")
+	}
+	want := keeper.Tree{Path: m.tree.Path, Branch: "den/w/worker-1", Base: "main"}
+	if _, err := d.treeMaker(m.tree)(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.trees.of(m); got == nil || *got != want {
+		t.Errorf("when it was made: %+v, want %+v", got, want)
+	}
+	d.trees = newTrees()
+	looked := d.trees.ask(time.Now())
+	if looked == nil {
+		t.Fatal("nobody looked, and it is not old")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { d.lookAtTrees(ctx); close(done) }()
+	<-looked
+	if got := d.ps("worker-1").Agents[0].Worktree; got == nil || *got != want {
+		t.Errorf("seen %+v, want %+v", got, want)
+	}
+	if d.trees.ask(time.Now()) != nil {
+		t.Error("old at once")
+	}
+	if d.trees.wanted(time.Now().Add(treesWanted)) {
+		t.Error("looked at though nobody asks")
+	}
+	cancel()
+	<-done
+	if slow := d.trees.take(nil, time.Now().Add(-time.Minute), time.Now()); slow < treesShare*time.Minute {
+		t.Errorf("a look that took a minute is repeated after %v", slow)
+	}
+}

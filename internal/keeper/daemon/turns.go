@@ -1,0 +1,259 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"den/internal/agent/conversation"
+	"den/internal/base/fault"
+	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/home"
+)
+
+// turns follows the turns of one agent, as its conversation tells them, and
+// notes them beside its session, where those find them who ask no keeper. A
+// program that is no coding agent has none: its host notes as much.
+type turns struct {
+	lock string // that this keeper holds
+	home home.Home
+
+	mu       sync.Mutex       // guards the fields below
+	agent    string           // its name
+	session  func() string    // its session for den's own verbs, or ""
+	handed   func() time.Time // when it was last handed a message, or zero
+	turn     attention.Turn
+	question *attention.Question
+	source   string
+	loaded   bool
+	settled  bool      // it has come up: see settles
+	told     bool      // that it works, by the truest source that it has
+	rested   time.Time // when it was last ready, or came up
+	looked   time.Time // of an agent without a session in the Home
+}
+
+// turnsOf returns the turns of an agent by its key: another file does not make
+// it another agent.
+func (d *daemon) turnsOf(key string) *turns {
+	d.turnsMu.Lock()
+	defer d.turnsMu.Unlock()
+	if d.turns == nil {
+		d.turns = map[string]*turns{}
+	}
+	t := d.turns[key]
+	if t == nil {
+		t = &turns{lock: filepath.Join(d.registration.Dir(), "lock"), home: d.home, session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
+		d.turns[key] = t
+	}
+	return t
+}
+
+// follow says whose turns they are.
+func (t *turns) follow(agent string, session func() string, handed func() time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.agent, t.session, t.handed = agent, session, handed
+}
+
+// take notes a change of the agent's state.
+func (t *turns) take(s conversation.State) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	dir, err := t.dirLocked()
+	if err == nil && !t.loaded {
+		t.loadLocked(dir)
+	}
+	at := s.Since
+	if at.IsZero() {
+		at = time.Now()
+	}
+	t.turn = nextTurn(t.turn, s, at.UTC(), t.atTurn())
+	t.observe(s, at)
+	t.source = sourceName(s)
+	t.question = questionOf(s, at.UTC())
+	if err != nil {
+		return // it has no session in the Home, or none yet
+	}
+	if err := dir.SaveAgentNote(t.noteLocked()); err != nil {
+		log.Print(err)
+	}
+}
+
+// atTurn reports whether an agent that works is at a turn. One that has come up
+// may look busy on its screen for a while, until its own source tells: that is a
+// turn only if it was handed a message.
+func (t *turns) atTurn() bool {
+	return t.settled && (t.told || t.handed().After(t.rested))
+}
+
+// observe keeps what the next change is judged by.
+func (t *turns) observe(s conversation.State, at time.Time) {
+	t.settled = t.settles(s)
+	switch s.Activity {
+	case conversation.Starting, conversation.Ready:
+		t.told, t.rested = false, at
+	case conversation.Busy, conversation.Asking:
+		t.told = t.told || s.Fallback == "" || s.Activity == conversation.Asking
+	}
+}
+
+// settles reports whether a program that works from now on works at a turn. One
+// that comes up draws its screen, and looks busy to all but its own source.
+func (t *turns) settles(s conversation.State) bool {
+	switch s.Activity {
+	case conversation.Starting:
+		return false
+	case conversation.Busy:
+		return t.settled || s.Source != "" && s.Source != "screen" && s.Source != "kernel"
+	case conversation.Unknown, conversation.Gone:
+		return t.settled
+	}
+	return true
+}
+
+// nextTurn is the rule: which turns a change of state begins and ends. An agent
+// that works and is not at a turn has only come up.
+func nextTurn(t attention.Turn, s conversation.State, at time.Time, atTurn bool) attention.Turn {
+	switch s.Activity {
+	case conversation.Starting:
+		return attention.Turn{}
+	case conversation.Busy, conversation.Asking:
+		return t.Work(at)
+	case conversation.Broken:
+		why := s.Why
+		if why == "" {
+			why = "its turn failed"
+		}
+		if t.Activity == attention.Working || t.Failure != why {
+			return t.Fail(at, why)
+		}
+	case conversation.Ready:
+		end := attention.Idle
+		if t.Activity == attention.Working && atTurn {
+			end = attention.News
+		}
+		return t.Rest(at, end)
+	}
+	return t
+}
+
+func questionOf(s conversation.State, at time.Time) *attention.Question {
+	if s.Activity != conversation.Asking || s.Question == nil {
+		return nil
+	}
+	q := &attention.Question{Text: oneLine(s.Question.Text), Asked: at}
+	for _, o := range s.Question.Options {
+		q.Options = append(q.Options, o.Label)
+	}
+	return q
+}
+
+func (t *turns) noteLocked() home.AgentNote {
+	return home.AgentNote{Agent: t.agent, Turn: t.turn, Question: t.question, Source: t.source, Lock: t.lock}
+}
+
+// note is what is known of the agent, or nil while nothing was told.
+func (t *turns) note() *home.AgentNote {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.source == "" {
+		return nil
+	}
+	n := t.noteLocked()
+	return &n
+}
+
+// loadLocked takes over what a keeper before noted of the same session.
+func (t *turns) loadLocked(dir home.Dir) {
+	t.loaded = true
+	if n, err := dir.LoadAgentNote(); err == nil && n != nil && n.Agent == t.agent {
+		t.turn, t.settled, t.told, t.rested = n.Turn, true, n.Activity == attention.Working, n.Since
+	}
+}
+
+var errNoSession = errors.New("the agent has no session in the Home")
+
+// dir is the directory of the agent's session.
+func (t *turns) dir() (home.Dir, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.dirLocked()
+}
+
+func (t *turns) dirLocked() (home.Dir, error) {
+	name := t.session()
+	if name == "" {
+		return home.Dir{}, errNoSession
+	}
+	return t.home.Find(name)
+}
+
+// look notes that somebody looked at the agent, or was told what it did.
+func (t *turns) look(now time.Time) error {
+	dir, err := t.dir()
+	if err == nil {
+		return dir.Look(now)
+	}
+	if !errors.Is(err, errNoSession) && fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.looked = now
+	return nil
+}
+
+// attention returns whether the agent needs a person. t is nil for an agent that
+// is not of this workspace any more.
+func (t *turns) attention(s keeper.AgentStatus) attention.Attention {
+	f := attention.Facts{}
+	if t != nil && s.Actual == keeper.Running {
+		f = t.running()
+	} else if t != nil {
+		f.Looked = t.lastLook()
+	}
+	switch s.Actual {
+	case keeper.Quarantined:
+		f.Broken = &attention.Event{At: s.Since, What: oneLine(s.Why)}
+	case keeper.Stopped, keeper.Suspended:
+		f.Ended = &attention.Ending{At: s.Since, Known: true}
+	case keeper.Finished:
+		f.Ended = &attention.Ending{At: s.Since}
+		if s.ExitCode != nil && *s.ExitCode != 0 {
+			f.Ended.Failure = fmt.Sprintf("exit %d", *s.ExitCode)
+		}
+	case keeper.Running:
+	default:
+		f.Turn = attention.Turn{}.Work(s.Since)
+	}
+	return attention.Of(f)
+}
+
+// running gathers what is known of an agent that runs.
+func (t *turns) running() attention.Facts {
+	note := t.note()
+	if dir, err := t.dir(); err == nil {
+		if m, err := dir.Inspect(); err == nil && m.Status.Active() {
+			return dir.Facts(m, note)
+		}
+	}
+	f := attention.Facts{Looked: t.lastLook()}
+	if note != nil {
+		f.Turn, f.Question, f.Source = note.Turn, note.Question, note.Source
+	}
+	return f
+}
+
+// lastLook is when somebody last looked at the agent, or zero.
+func (t *turns) lastLook() time.Time {
+	if dir, err := t.dir(); err == nil {
+		return dir.Looked()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.looked
+}

@@ -1,0 +1,283 @@
+package daemon
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"den/internal/agent/budget"
+	"den/internal/agent/conversation"
+	"den/internal/agent/permission"
+	"den/internal/agent/runner"
+	"den/internal/agent/supervisor"
+	"den/internal/keeper"
+	"den/internal/session/attention"
+	"den/internal/session/cell"
+)
+
+// observedAgent is what is known of an agent that may wait for a person.
+type observedAgent struct {
+	status  keeper.AgentStatus
+	state   conversation.State // as it was last seen
+	mind    bool               // it has a harness
+	harness *harnessReport     // or nil: it has none, or it did not answer
+	cell    *cell.Record       // that asks something in its session, or nil
+}
+
+// waitingOf is the rule: what of an agent waits for a person.
+func waitingOf(o observedAgent, c commands) []keeper.Waiting {
+	var all []keeper.Waiting
+	add := func(w keeper.Waiting, key string) {
+		w.ID = w.Kind + ":" + o.status.Name + key
+		w.Agent, w.Session = o.status.Name, o.status.DenSession
+		w.What, w.State = oneLine(w.What), keeper.StateOf(w.Kind)
+		all = append(all, w)
+	}
+	if o.status.Actual == keeper.Quarantined {
+		add(waitingQuarantine(o.status, c), "")
+	}
+	// What a mind asks is an approval.
+	if q := o.status.Question; q != nil && !o.mind {
+		add(waitingQuestion(o, c), ":"+q.ID)
+	}
+	if o.cell != nil {
+		add(waitingCell(o, c), ":"+o.cell.CellID)
+	}
+	if w, ok := waitingNews(o.status, c); ok {
+		add(w, "")
+	}
+	if o.harness == nil {
+		return all
+	}
+	for _, a := range o.harness.approvals.Approvals {
+		add(waitingApproval(a, c), ":"+a.ID)
+	}
+	if o.harness.status.CircuitOpen {
+		add(waitingCircuit(o, c), "")
+	}
+	switch runner.Class(o.harness.status.Failure) {
+	case runner.Auth, runner.Billing:
+		add(waitingFailure(o, c), "")
+	}
+	if o.harness.status.Supervisor == string(supervisor.Paused) {
+		add(waitingEscalation(o, c), "")
+	}
+	if o.harness.status.BudgetLevel == string(budget.Exceeded) {
+		add(waitingBudget(o, c), "")
+	}
+	return all
+}
+
+func waitingApproval(a keeper.Approval, c commands) keeper.Waiting {
+	first := keeper.Action{Name: "approve", Command: c.decide("approve", a)}
+	if a.Request.Kind == string(permission.Question) {
+		first = keeper.Action{Name: "answer", Command: c.decide("answer", a) + " TEXT"}
+	}
+	return keeper.Waiting{
+		Kind: keeper.WaitingApproval, Since: a.Created, Expires: a.Expires, What: a.Request.What(), Evidence: "its policy asks: " + a.Asked, Approval: &a,
+		Actions: []keeper.Action{first, {Name: "deny", Command: c.decide("deny", a)}},
+	}
+}
+
+func waitingQuestion(o observedAgent, c commands) keeper.Waiting {
+	q := o.status.Question
+	w := keeper.Waiting{Kind: keeper.WaitingQuestion, Since: o.state.Since, What: q.Text, Evidence: "told by its " + sourceName(o.state)}
+	for i, label := range q.Options {
+		w.Actions = append(w.Actions, keeper.Action{Name: fmt.Sprintf("%d: %s", i+1, label), Command: c.line("agent", "answer", o.status.Name, q.ID, strconv.Itoa(i+1))})
+	}
+	w.Actions = append(w.Actions, keeper.Action{Name: "attach", Command: c.line("agent", "attach", o.status.Name)})
+	return w
+}
+
+func sourceName(s conversation.State) string {
+	if s.Source == "" {
+		return "screen"
+	}
+	return s.Source
+}
+
+func waitingQuarantine(s keeper.AgentStatus, c commands) keeper.Waiting {
+	return keeper.Waiting{
+		Kind: keeper.WaitingQuarantine, Since: s.Since, What: s.Why, Evidence: restarted(s.Restarts),
+		Actions: []keeper.Action{{Name: "reset", Command: c.line("agent", "reset", s.Name)}, {Name: "stop", Command: c.line("agent", "stop", s.Name)}},
+	}
+}
+
+func restarted(times int) string {
+	switch times {
+	case 0:
+		return "the keeper could not start it"
+	case 1:
+		return "the keeper restarted it once"
+	}
+	return fmt.Sprintf("the keeper restarted it %d times", times)
+}
+
+// toldBy names the source of what is known of an agent.
+func toldBy(source string) string {
+	switch source {
+	case "":
+		return "told by the keeper"
+	case "kernel": // of what its processes wait for
+		return "told by the kernel"
+	}
+	return "told by its " + source
+}
+
+// waitingNews is a turn that is over or failed, or an end, at which nobody has
+// looked yet.
+func waitingNews(s keeper.AgentStatus, c commands) (w keeper.Waiting, ok bool) {
+	w = keeper.Waiting{
+		Since: s.Attention.Since, What: s.Attention.What, Evidence: toldBy(s.Attention.Source),
+		Actions: []keeper.Action{{Name: "look", Command: c.line("agent", "peek", s.Name)}, {Name: "seen", Command: c.line("seen", s.Name)}},
+	}
+	switch {
+	case s.Attention.State == attention.Done:
+		w.Kind, w.What = keeper.WaitingDone, "its turn is over"
+		if s.Actual == keeper.Finished {
+			w.What = "it has ended"
+		}
+	case s.Attention.State == attention.Failed && s.Actual != keeper.Quarantined: // that one waits by its own name
+		w.Kind = keeper.WaitingFailed
+	default:
+		return w, false
+	}
+	return w, true
+}
+
+func waitingCircuit(o observedAgent, c commands) keeper.Waiting {
+	s := o.harness.status
+	what := "its turns failed too often"
+	if s.Why != "" {
+		what += ": " + s.Why
+	}
+	return keeper.Waiting{
+		Kind: keeper.WaitingCircuit, Since: s.CircuitSince, What: what, Evidence: "its harness has opened the circuit",
+		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
+	}
+}
+
+// waitingFailure is of what den tries again only from time to time.
+func waitingFailure(o observedAgent, c commands) keeper.Waiting {
+	s := o.harness.status
+	return keeper.Waiting{
+		Kind: keeper.WaitingFailure, What: s.Why, Evidence: "its last turn failed by that; " + held(s.Pending),
+		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
+	}
+}
+
+// held tells of the messages that an agent will get later.
+func held(messages int) string {
+	if messages == 1 {
+		return "its harness holds a message"
+	}
+	return fmt.Sprintf("its harness holds %d messages", messages)
+}
+
+func waitingEscalation(o observedAgent, c commands) keeper.Waiting {
+	return keeper.Waiting{
+		Kind: keeper.WaitingEscalation, What: "its supervisor sees that corrections do not help", Evidence: "its supervisor has called a person and waits",
+		Actions: []keeper.Action{
+			{Name: "look", Command: c.line("agent", "peek", o.status.Name)},
+			{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))},
+		},
+	}
+}
+
+func waitingBudget(o observedAgent, c commands) keeper.Waiting {
+	s := o.harness.status
+	w := keeper.Waiting{
+		Kind: keeper.WaitingBudget, Expires: s.BudgetUntil, What: s.Budget, Evidence: held(s.Pending),
+		Actions: []keeper.Action{{Name: "raise its budget in the workspace file", Command: c.line("reload")}},
+	}
+	if s.LastActivation != nil { // the turn that used it up
+		w.Since = time.UnixMilli(int64(*s.LastActivation * 1000)).UTC()
+	}
+	return w
+}
+
+func waitingCell(o observedAgent, c commands) keeper.Waiting {
+	what := o.cell.Question
+	if what == "" {
+		what = "the program waits for " + o.cell.WaitingFor
+	}
+	return keeper.Waiting{
+		Kind: keeper.WaitingCell, Since: o.cell.Started, What: what, Evidence: "cell " + o.cell.CellID + " waits for " + o.cell.WaitingFor,
+		Actions: []keeper.Action{{Name: "answer", Command: c.bare("answer", o.status.DenSession) + " TEXT"}, {Name: "interrupt", Command: c.bare("int", o.status.DenSession)}},
+	}
+}
+
+// waitingConfig is a workspace file that is not in force.
+func waitingConfig(ps keeper.Ps, c commands) keeper.Waiting {
+	w := keeper.Waiting{
+		ID: keeper.WaitingConfig, Kind: keeper.WaitingConfig, State: attention.Failed, What: oneLine(ps.Problem), Evidence: "the keeper did not take over " + ps.Config,
+		Actions: []keeper.Action{{Name: "correct it", Command: c.line("reload")}},
+	}
+	if strings.HasPrefix(ps.Problem, "held: ") {
+		w.Actions = []keeper.Action{{Name: "confirm", Command: c.line("reload", "--yes")}}
+	}
+	return w
+}
+
+// ambiguousIDs returns the ids of approvals that several agents have.
+func ambiguousIDs(reports map[string]harnessReport) map[string]bool {
+	count := map[string]int{}
+	for _, r := range reports {
+		for _, a := range r.approvals.Approvals {
+			count[a.ID]++
+		}
+	}
+	ambiguous := map[string]bool{}
+	for id, n := range count {
+		ambiguous[id] = n > 1
+	}
+	return ambiguous
+}
+
+// oneLine makes text fit on a line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// commands writes command lines of den for a person's shell.
+type commands struct {
+	file      string // the workspace's, as the caller named it, or ""
+	ambiguous map[string]bool
+}
+
+// bare is a command that takes no workspace.
+func (c commands) bare(words ...string) string {
+	quoted := []string{"den"}
+	for _, w := range words {
+		quoted = append(quoted, shellWord(w))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// line is a command for this workspace.
+func (c commands) line(words ...string) string {
+	if c.file != "" {
+		words = append(words, "--file", c.file)
+	}
+	return c.bare(words...)
+}
+
+// decide decides an approval. Where several have its id, the agent is named.
+func (c commands) decide(option string, a keeper.Approval) string {
+	words := []string{"approvals", option, a.ID}
+	if c.ambiguous[a.ID] {
+		words = append(words, "--agent", a.Agent)
+	}
+	return c.line(words...)
+}
+
+// shellWord quotes a word for a POSIX shell, where that is needed.
+func shellWord(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

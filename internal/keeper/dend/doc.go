@@ -1,3 +1,0 @@
-// Package dend is the keeper's process: it loads a workspace, opens the
-// providers of its agents, runs a controller over them, and serves a socket.
-package dend

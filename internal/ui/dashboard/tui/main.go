@@ -1,0 +1,140 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"den/internal/base/build"
+	"den/internal/base/environment"
+	"den/internal/base/fault"
+	"den/internal/keeper"
+	"den/internal/session/home"
+	"den/internal/ui/dashboard"
+	"den/internal/ui/dashboard/nights"
+)
+
+// Main is 'dend tui': what 'den dashboard' becomes. It returns the process status.
+func Main(args, environ []string, stdout, stderr io.Writer) int {
+	return fault.Printer{Program: "den", Stderr: stderr}.Print(show(args, environ, stdout, stderr))
+}
+
+func show(args, environ []string, stdout, stderr io.Writer) error {
+	f := flag.NewFlagSet("dend tui", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	root := f.String("home", "", "the own Home, a `DIR`")
+	ref := f.String("select", "", "the `SESSION` to begin with")
+	all := f.Bool("all", false, "also sessions that are over")
+	if err := f.Parse(args); err != nil {
+		return fault.Errorf(fault.Usage, "%w", err)
+	}
+	getenv := environment.Getter(environ)
+	h, err := home.ResolveHome(*root, getenv)
+	if err != nil {
+		return err
+	}
+	out, ok := stdout.(*os.File)
+	if !ok {
+		return fault.Errorf(fault.Usage, "show the dashboard: this is not a terminal")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	model := dashboard.New(dashboard.Options{Home: h, Registry: home.NewRegistry(getenv)})
+	defer model.Close()
+	return Run(ctx, Options{
+		Model: model, In: os.Stdin, Out: out, Environ: environ, Now: time.Now, All: *all, Select: *ref, Self: getenv("DEN_SESSION_ID"),
+		Agents: agentsOf(getenv("DEN_WORKSPACE")), Nights: nightsOf(getenv), Decide: decideFor(getenv("DEN_WORKSPACE"), model),
+	})
+}
+
+// shownTicks is how many ticks of an agent the dashboard lists.
+const shownTicks = 200
+
+// nightsOf asks for the agents that sleep and wake. Their ticks are read again
+// when an agent has begun or ended one.
+func nightsOf(getenv func(string) string) func(context.Context) ([]Night, error) {
+	model, err := nights.New(getenv)
+	if err != nil {
+		return func(context.Context) ([]Night, error) { return nil, err }
+	}
+	known := map[string]Night{}
+	return func(ctx context.Context) ([]Night, error) {
+		agents, problem := model.Agents(ctx, time.Now())
+		if problem != "" && len(agents) == 0 {
+			return nil, fault.Errorf(fault.Storage, "%s", problem)
+		}
+		var all []Night
+		for _, a := range agents {
+			n := known[a.Name]
+			if a.State != nights.Missing && (n.Ticks == nil || n.State != a.State || n.Tick != a.Tick) {
+				page, err := model.Ticks(a.Name, 0, shownTicks)
+				if err != nil && a.Problem == "" {
+					a.Problem = err.Error()
+				}
+				n.Ticks = page.Ticks
+			}
+			n.Agent = a
+			known[a.Name] = n
+			all = append(all, n)
+		}
+		return all, nil
+	}
+}
+
+// agentsOf asks the keeper of a workspace, which 'den dashboard' has named, for
+// its agents. Without one it is nil.
+func agentsOf(config string) func(context.Context) (*Workspace, error) {
+	if config == "" {
+		return nil
+	}
+	return func(ctx context.Context) (*Workspace, error) {
+		var ps keeper.Ps
+		place, err := keeper.At(config)
+		if err != nil {
+			return nil, err
+		}
+		c, err := place.Dial(ctx, build.Version)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close() // Best effort: it was read, or not.
+		if err := c.Call(ctx, keeper.MethodPs, keeper.Agent{}, &ps); err != nil {
+			return nil, err
+		}
+		attention, err := c.Attention(ctx)
+		if err != nil {
+			return nil, err
+		}
+		w := &Workspace{Name: ps.Workspace, Problem: ps.Problem}
+		for _, a := range ps.Agents {
+			shown := Agent{
+				Name: a.Name, Session: cmp.Or(a.DenSession, a.Session), Wanted: a.Wanted, Actual: a.Actual, Why: a.Why, Restarts: a.Restarts, Since: a.Since, Approval: a.Approval,
+			}
+			if t := a.Worktree; t != nil {
+				shown.Tree = &Tree{Branch: t.Branch, Ahead: t.Ahead, Dirty: t.Dirty(), Problem: t.Problem}
+			}
+			w.Agents = append(w.Agents, shown)
+		}
+		if attention != nil {
+			w.Waiting = waitingForTUI(attention.Waiting)
+		}
+		return w, nil
+	}
+}
+
+func waitingForTUI(all []keeper.Waiting) []Waiting {
+	var out []Waiting
+	for _, w := range all {
+		x := Waiting{ID: w.ID, Agent: w.Agent, Session: w.Session, What: w.What, Text: requestText(w), Since: w.Since, Ways: waysOf(w)}
+		if len(w.Actions) > 0 {
+			x.Command = w.Actions[0].Command
+		}
+		out = append(out, x)
+	}
+	return out
+}
