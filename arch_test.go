@@ -122,11 +122,17 @@ var allowed = map[string][]string{
 		"internal/session/attention", "internal/session/home",
 		"internal/place/sandbox",
 	},
+	"internal/keeper/chatserver": {
+		"internal/base/atomicfile", "internal/base/fault", "internal/base/rpc",
+		"internal/chat/irc/ircd",
+		"internal/session/home",
+		"internal/place/workspace",
+		"internal/agent/harness",
+	},
 	"internal/keeper/controller": {"internal/base/atomicfile", "internal/base/fault", "internal/place/provider", "internal/keeper"},
 	"internal/keeper/daemon": {
 		"internal/base/atomicfile", "internal/base/build", "internal/base/environment", "internal/base/fault", "internal/base/poll", "internal/base/rpc",
 		"internal/process/pty", "internal/process/supervise",
-		"internal/chat/irc/ircd",
 		"internal/session", "internal/session/attention", "internal/session/cell", "internal/session/home",
 		"internal/place/decisive", "internal/place/lease", "internal/place/provider", "internal/place/provider/boxed", "internal/place/provider/container",
 		"internal/place/provider/factory", "internal/place/provider/kubernetes", "internal/place/provider/native", "internal/place/sandbox", "internal/place/workspace",
@@ -134,8 +140,15 @@ var allowed = map[string][]string{
 		"internal/agent", "internal/agent/budget", "internal/agent/conversation", "internal/agent/conversation/outbox", "internal/agent/conversation/sources",
 		"internal/agent/harness", "internal/agent/harness/ipc", "internal/agent/permission", "internal/agent/runner", "internal/agent/runner/drivers",
 		"internal/agent/runner/remote/holder", "internal/agent/supervisor", "internal/agent/toolhook", "internal/agent/toolhook/vendors", "internal/agent/webhook",
-		"internal/keeper", "internal/keeper/controller",
+		"internal/keeper", "internal/keeper/chatserver", "internal/keeper/controller", "internal/keeper/notes", "internal/keeper/trees",
 	},
+	"internal/keeper/notes": {
+		"internal/base/fault",
+		"internal/session/attention", "internal/session/home",
+		"internal/agent/conversation",
+		"internal/keeper",
+	},
+	"internal/keeper/trees": {"internal/place/workspace", "internal/place/worktree", "internal/keeper"},
 
 	// ticks
 	"internal/ticks": {},

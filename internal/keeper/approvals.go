@@ -57,7 +57,7 @@ func (r ApprovalRequest) What() string {
 	if len(r.Choices) > 0 {
 		words = append(words, "("+strings.Join(r.Choices, " | ")+")")
 	}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+	return OneLine(strings.Join(words, " "))
 }
 
 // Decision decides what an agent asks for.
@@ -103,3 +103,6 @@ type PermissionAnswer struct {
 	Object json.RawMessage `json:"object"`
 	Text   string          `json:"text"`
 }
+
+// OneLine makes text fit on a line.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

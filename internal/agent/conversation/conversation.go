@@ -7,6 +7,7 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -88,6 +89,9 @@ type State struct {
 	Fallback string    // why it was not read from a truer source that the agent has, else ""
 	Budget   *Budget   // of an agent whose use is limited, else nil
 }
+
+// SourceName is Source, or the screen where none is given.
+func (s State) SourceName() string { return cmp.Or(s.Source, "screen") }
 
 // Budget is how much of its limits an agent has used.
 type Budget struct {

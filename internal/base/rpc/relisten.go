@@ -1,13 +1,16 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log"
 	"net"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"den/internal/base/fault"
 )
@@ -98,4 +101,31 @@ func (k *socket) relisten() error {
 	old.SetUnlinkOnClose(false) // the path is the new listener's
 	old.Close()                 // Best effort: it only ends its accept.
 	return nil
+}
+
+// relistenEvery is how often KeepReachable looks: a clean-up of the run directory
+// may have removed the file.
+const relistenEvery = 5 * time.Second
+
+// KeepReachable calls Relisten from time to time until the context ends, and logs
+// why that fails.
+func KeepReachable(ctx context.Context, s interface{ Relisten() error }) {
+	tick := time.NewTicker(relistenEvery)
+	defer tick.Stop()
+	told := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		problem := ""
+		if err := s.Relisten(); err != nil {
+			problem = err.Error()
+		}
+		if problem != "" && problem != told { // once, not at every tick
+			log.Print(problem)
+		}
+		told = problem
+	}
 }

@@ -24,6 +24,8 @@ type asks struct {
 	waiting map[string]map[string]int // by who asks, then by who is asked: how often
 }
 
+func newAsks() asks { return asks{waiting: map[string]map[string]int{}} }
+
 // begin notes that one agent asks another, unless that would close a circle or
 // make too long a chain. end forgets it. A person has no name.
 func (a *asks) begin(caller, asked string) (end func(), err error) {
@@ -37,9 +39,6 @@ func (a *asks) begin(caller, asked string) (end func(), err error) {
 	}
 	if a.depthLocked(caller, map[string]bool{})+1 > maxAskDepth {
 		return nil, fault.Errorf(fault.Denied, "%d agents wait for each other already", maxAskDepth)
-	}
-	if a.waiting == nil {
-		a.waiting = map[string]map[string]int{}
 	}
 	if a.waiting[caller] == nil {
 		a.waiting[caller] = map[string]int{}

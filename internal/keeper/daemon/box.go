@@ -67,7 +67,7 @@ var engineVariables = map[string][]string{
 }
 
 // boxOf is what the harness of a boxed agent has to know of its box.
-func (d *daemon) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session string) (*harness.Box, error) {
+func (d *deps) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session string) (*harness.Box, error) {
 	b := &harness.Box{
 		Session: session, Owner: d.registration.ID, Home: d.home.Path,
 		Env: append(slices.Concat(slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))), "DEN_AGENT", "DEN_WORKSPACE_NAME", "DEN_POOL_INDEX"),
@@ -101,7 +101,7 @@ func (d *daemon) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session str
 // withSocket shares the directory of the harness's socket with the box. It is
 // made here: what is mounted must be there before. Nothing of this machine can be
 // shared with a pod, in which the socket is another: see place.relay.
-func (d *daemon) withSocket(options any, key string) (any, error) {
+func (d *deps) withSocket(options any, key string) (any, error) {
 	spec, ok := options.(container.Spec)
 	if _, pod := options.(kubernetes.Spec); !ok && !pod {
 		return nil, fault.Errorf(fault.Internal, "a box is described by %T", options)

@@ -15,67 +15,56 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/agent/conversation/outbox"
-	"den/internal/agent/conversation/sources"
 	"den/internal/base/build"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
 	"den/internal/keeper/controller"
+	"den/internal/keeper/notes"
 	"den/internal/place/decisive"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
 	"den/internal/place/worktree"
 	"den/internal/process/supervise"
-	"den/internal/session/home"
 )
 
 // daemon is one keeper.
 type daemon struct {
-	state      keeper.StateDir
+	*deps
 	lock       *os.File // of the state directory
-	home       home.Home
-	den        string
-	getenv     func(string) string
-	environ    []string
 	controller *controller.Controller
-	providers  *providers
 	started    time.Time
-	keeps      bool            // it keeps agents running, not only ends them
 	told       context.Context // see options
 	planning   sync.Mutex      // one plan at a time: a file's and the pools' answers never cross
 	end        ending
-	chat       *chatServer
 	asks       asks
-	policies   policies
-	trees      trees
-	supported  sync.Once // guards holds
-	holds      sandbox.Support
-
-	turnsMu sync.Mutex        // guards turns
-	turns   map[string]*turns // of all agents that there were, by key
-
-	registration keeper.Registration // its identity never changes; the rest is guarded by planning
 
 	mu           sync.Mutex // guards the fields below
 	workspace    *workspace.Workspace
-	session      workspace.Session        // what the file says for all sessions
-	problem      error                    // why the newest file is not in force, or nil
-	counts       map[string]int           // pools and how many of each are wanted
-	members      map[string]member        // all agents, by key
-	leaving      map[string]member        // those that are not wanted any more; they may still finish
-	queues       map[string]*outbox.Queue // by key
-	sources      map[string]*sources.Live // of agents' states, by name; nil for none
-	oldSources   []*sources.Live          // of configurations before: kept until the keeper ends
-	changed      chan struct{}            // closed, and replaced, when members changes
-	warned       []string                 // what was last warned of
-	poolProblems map[string]string        // why each pool could not be asked, or ""
+	problem      error             // why the newest file is not in force, or nil
+	counts       map[string]int    // pools and how many of each are wanted
+	members      map[string]member // all agents, by key
+	leaving      map[string]member // those that are not wanted any more; they may still finish
+	changed      chan struct{}     // closed, and replaced, when members changes
+	warned       []string          // what was last warned of
+	poolProblems map[string]string // why each pool could not be asked, or ""
+}
+
+// newDaemon returns a keeper without a plan. keeps says whether it keeps agents
+// running, or only ends them.
+func newDaemon(s site, lock *os.File, c *controller.Controller, keeps bool, told context.Context) *daemon {
+	d := &daemon{
+		lock: lock, controller: c, started: time.Now(), told: told, end: newEnding(), asks: newAsks(),
+		counts: map[string]int{}, members: map[string]member{}, leaving: map[string]member{}, changed: make(chan struct{}), poolProblems: map[string]string{},
+	}
+	d.deps = newDeps(s, owner{keeps: keeps, tell: c.Event, ended: c.Ended, status: c.Status, nameOf: d.nameOf, paths: d.treePaths})
+	return d
 }
 
 // member is one agent with its place.
 type member struct {
 	*agent.Managed
 	key   string
-	turns *turns
+	notes *notes.Agent
 	tree  worktree.Place // its own git worktree, or zero
 	kind  string         // of its session's provider
 	box   string         // of the provider of the container beside its session, or ""
@@ -110,7 +99,7 @@ func (m member) Start(ctx context.Context, slot *controller.Slot) error {
 func (m member) Running(ctx context.Context) (bool, error) { return m.IsRunning(ctx) }
 
 // Seen notes that somebody has looked.
-func (m member) Seen(now time.Time) error { return m.turns.look(now) }
+func (m member) Seen(now time.Time) error { return m.notes.Look(now) }
 
 // StartReport tells of the steps of the last start that did not simply work.
 func (m member) StartReport() map[string]string {
@@ -170,15 +159,14 @@ func (d *daemon) serve(announce func(error), running map[string]listing) error {
 	loops.Go(func() { d.deliver(ctx) })
 	loops.Go(func() { d.watch(ctx) })
 	loops.Go(func() { d.tellReceivers(ctx) })
-	loops.Go(func() { d.lookAtTrees(ctx) })
+	loops.Go(func() { d.trees.Run(ctx) })
 	loops.Go(func() { d.providers.prune(ctx) })
 	server := keeper.NewServer((&handler{d: d}).Handle, build.Version)
 	loops.Go(func() { server.Serve(ctx, l) })
-	loops.Go(func() { relisten(ctx, server) })
+	loops.Go(func() { rpc.KeepReachable(ctx, server) })
 	loops.Go(func() { d.endWhenTold(ctx, down) })
 	loops.Go(func() { d.endWhenRemoved(ctx, down) })
 	loops.Wait()
-	d.closeSources()
 	d.controller.Event(keeper.Event{Type: keeper.EventKeeperStopped, Why: fmt.Sprint(context.Cause(ctx))})
 	if d.end.begun() {
 		return swept // a session that could not be ended may still run
@@ -251,25 +239,12 @@ func granted(before, after *workspace.Workspace) []string {
 	return added
 }
 
-// read loads the workspace's file. One that gives no name has the name of the
-// directory that it was first kept in: a moved workspace keeps its sessions.
-func (d *daemon) read() (*workspace.Workspace, error) {
-	ws, err := workspace.Load(d.state.Config)
-	if err == nil && ws.NameDerived && d.registration.Name != "" {
-		ws.Name = d.registration.Name
-	}
-	return ws, err
-}
-
 // apply makes ws what is wanted, with pools of the sizes that are known or
 // that sizes says. Its caller holds planning.
 func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 	d.mu.Lock()
 	counts := maps.Clone(d.counts)
 	d.mu.Unlock()
-	if counts == nil {
-		counts = map[string]int{}
-	}
 	maps.Copy(counts, sizes)
 	plan, members, err := d.propose(ws, counts)
 	if err != nil {
@@ -284,13 +259,11 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 		}
 	}
 	d.workspace, d.counts, d.members = ws, counts, members
-	if d.changed != nil {
-		close(d.changed)
-	}
+	close(d.changed)
 	d.changed = make(chan struct{})
 	d.mu.Unlock()
-	if d.keeps {
-		d.chat.admit(d.minds(), ownersByNick(ws), d.notAnAgents)
+	if d.owner.keeps {
+		d.chat.Admit(slices.Sorted(maps.Keys(d.sockets())), ownersByNick(ws), d.notAnAgents)
 	}
 	d.controller.Apply(plan)
 	return d.note(ws, members)
@@ -299,17 +272,17 @@ func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
 // propose makes the plan of a workspace, and what it needs the keeper's. A
 // workspace that is refused leaves everything as it was.
 func (d *daemon) propose(ws *workspace.Workspace, counts map[string]int) ([]controller.Member, map[string]member, error) {
-	chat, err := d.chat.now()
+	chat, err := d.chat.Now()
 	if err != nil {
 		return nil, nil, err
 	}
-	if d.keeps { // before the plan: harnesses are told where the channels are
-		if err := d.chat.ensure(ws); err != nil {
+	if d.owner.keeps { // before the plan: harnesses are told where the channels are
+		if err := d.chat.Ensure(ws); err != nil {
 			return nil, nil, err
 		}
 	}
 	f := d.newDraft(ws)
-	plan, members, err := f.plan(counts)
+	plan, members, err := f.plan(counts, d.keysOf)
 	if err == nil {
 		err = decisive.Save(d.state.Decisive(), ws.Decisive(workDirs(members)))
 	}
@@ -318,7 +291,7 @@ func (d *daemon) propose(ws *workspace.Workspace, counts map[string]int) ([]cont
 	}
 	if err != nil {
 		f.discard()
-		return nil, nil, errors.Join(err, d.chat.goBack(chat))
+		return nil, nil, errors.Join(err, d.chat.GoBack(chat))
 	}
 	return plan, members, nil
 }
@@ -383,7 +356,7 @@ func (d *daemon) warn(warnings []string) {
 }
 
 // plan makes members of the workspace's agents. All of it works, or none.
-func (f *draft) plan(counts map[string]int) ([]controller.Member, map[string]member, error) {
+func (f *draft) plan(counts map[string]int, keysOf func(map[string][]string) map[string]string) ([]controller.Member, map[string]member, error) {
 	ws := f.ws
 	if err := checkProviderParts(ws); err != nil {
 		return nil, nil, err
@@ -391,7 +364,7 @@ func (f *draft) plan(counts map[string]int) ([]controller.Member, map[string]mem
 	var plan []controller.Member
 	members := map[string]member{}
 	names := namesOf(ws, counts)
-	keys := f.d.keysOf(names)
+	keys := keysOf(names)
 	for i := range ws.Agents {
 		ag := &ws.Agents[i]
 		var after []string

@@ -17,7 +17,7 @@ import (
 // draft holds what a plan needs and the keeper does not have yet. Nothing of a
 // file is in force, in memory or on disk, before its plan is accepted.
 type draft struct {
-	d       *daemon
+	d       *deps
 	ws      *workspace.Workspace
 	opened  map[string]provider.Provider // by kind
 	sources map[string]*sources.Live     // by the agent's name; nil for none
@@ -26,7 +26,7 @@ type draft struct {
 	policies map[string]screenPolicy // by the agent's key
 }
 
-func (d *daemon) newDraft(ws *workspace.Workspace) *draft {
+func (d *deps) newDraft(ws *workspace.Workspace) *draft {
 	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, minds: map[string]harness.Config{}, policies: map[string]screenPolicy{}}
 }
 
@@ -39,7 +39,7 @@ func (f *draft) provider(kind string) (provider.Provider, error) {
 	if p, ok := f.opened[kind]; ok {
 		return p, nil
 	}
-	p, err := openProvider(f.d.site(), kind, f.ws.Session)
+	p, err := openProvider(f.d.factory(), kind, f.ws.Session)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (f *draft) accept() error {
 			return err
 		}
 		if c.Server.Own {
-			if _, err := f.d.chat.secret(c.Nick); err != nil {
+			if _, err := f.d.chat.Secret(c.Nick); err != nil {
 				return err
 			}
 		}
@@ -94,19 +94,8 @@ func (f *draft) accept() error {
 	if err := f.d.policies.replace(f.policies); err != nil {
 		return err
 	}
-	f.d.providers.add(f.opened)
-	f.d.mu.Lock()
-	defer f.d.mu.Unlock()
-	f.d.session = f.ws.Session
-	if f.d.sources == nil {
-		f.d.sources = map[string]*sources.Live{}
-	}
-	for name, live := range f.sources {
-		if old := f.d.sources[name]; old != nil {
-			f.d.oldSources = append(f.d.oldSources, old) // somebody may still use it
-		}
-		f.d.sources[name] = live
-	}
+	f.d.providers.accept(f.ws.Session, f.opened)
+	f.d.sources.accept(f.sources)
 	return nil
 }
 

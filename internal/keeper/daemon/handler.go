@@ -12,6 +12,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
+	"den/internal/keeper/chatserver"
 	"den/internal/place/sandbox"
 )
 
@@ -64,7 +65,7 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	case keeper.MethodNudges:
 		return of(call, func(req keeper.Agent) (any, error) { return d.nudgesOf(req.Name) })
 	case keeper.MethodWorktrees:
-		return d.worktrees(ctx)
+		return d.trees.List(ctx)
 	case keeper.MethodPrune:
 		return h.prune(ctx, call)
 	case keeper.MethodPeek:
@@ -120,7 +121,7 @@ func (h *handler) ps(ctx context.Context, wait bool) (any, error) {
 			return nil, err
 		}
 	}
-	h.d.awaitTrees(ctx)
+	h.d.trees.Await(ctx)
 	h.d.lookAtSandboxes(ctx)
 	return h.d.ps(""), nil
 }
@@ -128,7 +129,7 @@ func (h *handler) ps(ctx context.Context, wait bool) (any, error) {
 func peek(ctx context.Context, m member, lines int) (any, error) {
 	text, err := m.Peek(ctx, lines)
 	if err == nil {
-		err = m.turns.look(time.Now())
+		err = m.notes.Look(time.Now())
 	}
 	return keeper.Peeked{Text: text}, err
 }
@@ -137,7 +138,7 @@ func peek(ctx context.Context, m member, lines int) (any, error) {
 func (h *handler) ask(ctx context.Context, m member, req keeper.Agent) (any, error) {
 	reply, err := h.d.ask(ctx, m, req)
 	if err == nil {
-		err = m.turns.look(time.Now())
+		err = m.notes.Look(time.Now())
 	}
 	return reply, err
 }
@@ -319,7 +320,7 @@ func (d *daemon) ps(name string) keeper.Ps {
 	for i := range ps.Agents { // it reads files: not under the lock
 		s := &ps.Agents[i]
 		m := named[s.Name]
-		s.Attention = m.turns.attention(*s)
+		s.Attention = m.notes.Attention(*s)
 		if m.Managed != nil && d.socketOf(m) != "" {
 			s.Mind = m.key
 		}
@@ -334,7 +335,7 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	ps = keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
-	if place, err := d.chat.where(); err == nil && place.Address != "" && needsChat(d.workspace) {
+	if place, err := d.chat.Where(); err == nil && place.Address != "" && chatserver.Needed(d.workspace) {
 		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Socket: place.Socket, Listen: place.Listen}
 		if place.Socket != "" {
 			ps.Server.Nick = d.decidingNick()
@@ -356,7 +357,7 @@ func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 		if m, ok := named[s.Name]; ok {
 			s.Nudges = m.PendingNudges()
 			showState(&s, m.LastState())
-			s.Worktree, s.Approval = d.trees.of(m), m.approval
+			s.Worktree, s.Approval = d.trees.At(m.tree.Path), m.approval
 			if m.policy != nil {
 				s.Sandbox, s.Denied = m.policy.Held.Tell(*m.policy), sandbox.Noted(m.policy.Private)
 				s.SandboxDir = m.policy.Private

@@ -11,10 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"den/internal/base/build"
-	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
@@ -129,49 +127,43 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	// What a keeper starts is not a keeper.
 	os.Unsetenv(home.HostMark) // Best effort: it fails for names that are none.
 	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, home.HostMark+"=") })
-	getenv := environment.Getter(environ)
-	p, err := keeper.At(o.file)
+	var lock *os.File
+	s, err := openSite(o, environ, func(p keeper.StateDir, c keeper.Caller) (keeper.Registration, error) {
+		err := p.Make()
+		if err == nil {
+			lock, err = p.Lock()
+		}
+		if err != nil {
+			return keeper.Registration{}, err
+		}
+		return p.Establish(c)
+	})
+	if lock != nil {
+		defer lock.Close()
+	}
 	if err != nil {
 		return err
 	}
-	if err := p.Make(); err != nil {
-		return err
-	}
-	lock, err := p.Lock()
-	if err != nil {
-		return err
-	}
-	defer lock.Close()
-	root, err := home.ResolveHome(o.home, getenv)
-	if err != nil {
-		return err
-	}
-	reg, err := p.Establish(keeper.Caller{Home: root, Getenv: getenv, ID: o.id})
-	if err != nil {
-		return err
-	}
-	only, err := reg.Lock()
+	only, err := s.registration.Lock()
 	if err != nil {
 		return err
 	}
 	defer only.Close()
 	var d *daemon
-	c, err := controller.Open(controller.Options{State: p.State(), Events: p.Events(), Glance: func(ctx context.Context) map[string]controller.Seen { return d.glance(ctx) }})
+	c, err := controller.Open(controller.Options{State: s.state.State(), Events: s.state.Events(), Glance: func(ctx context.Context) map[string]controller.Seen { return d.glance(ctx) }})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	d = &daemon{state: p, lock: lock, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, controller: c, started: time.Now(), leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat(), getenv), keeps: len(o.verb) == 0, told: o.told, trees: newTrees()}
-	defer d.chat.close()
-	d.providers = newProviders(d)
-	defer d.providers.close()
+	d = newDaemon(s, lock, c, len(o.verb) == 0, o.told)
+	defer d.close()
 	up, known := c.LastUp()
-	lost := !known && len(reg.Providers) > 0 // it was kept before
+	lost := !known && len(s.registration.Providers) > 0 // it was kept before
 	err = d.load(false)
 	if len(o.verb) > 0 { // down
 		if err != nil {
 			log.Printf("%v; all sessions of the workspace are ended without it", err)
-			d.workspace = &workspace.Workspace{Name: filepath.Base(filepath.Dir(p.Config))}
+			d.workspace = &workspace.Workspace{Name: filepath.Base(filepath.Dir(s.state.Config))}
 		}
 		c.End() // before anything runs: nothing is started
 		d.end.begin()
@@ -188,12 +180,4 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 		}
 	}
 	return d.serve(announce, running)
-}
-
-// homeOf is the Home of the workspace's sessions, whatever the caller's is.
-func homeOf(reg keeper.Registration, callers home.Home) home.Home {
-	if reg.Home == callers.Path {
-		return callers
-	}
-	return home.Home{Path: reg.Home, Explicit: true}
 }

@@ -9,13 +9,12 @@ import (
 	"time"
 
 	"den/internal/agent"
-	"den/internal/base/environment"
 	"den/internal/keeper"
+	"den/internal/keeper/trees"
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
 	"den/internal/process/supervise"
-	"den/internal/session/home"
 )
 
 // member makes one agent of the workspace's entry; of a pool there are many,
@@ -41,7 +40,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	}
 	single := ag.Named(name)
 	sessionName := names.Session(ws.Name, name)
-	tree := d.placeTree(ws, single, sessionName)
+	tree := trees.Place(d.registration.Worktrees(), ws, single, sessionName)
 	options, problems := factory.Decode(ag)
 	if len(problems) > 0 {
 		return member{}, problems.In(ws.Path)
@@ -60,7 +59,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 			return member{}, err
 		}
 	}
-	queue, err := d.queue(name, key)
+	queue, err := d.queues.of(name, key)
 	if err != nil {
 		return member{}, err
 	}
@@ -72,46 +71,35 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	if err != nil {
 		return member{}, err
 	}
-	turns := d.turnsOf(key)
+	noted := d.notes.Of(key)
 	var m *agent.Managed
 	peek := func(ctx context.Context, n int) (string, error) { return m.LastText(ctx, n) }
-	onState := d.tellDenials(name, key, policy, peek, d.tellState(name, key, config.CodingAgent() || single.IsMind(), turns))
+	onState := d.tellDenials(name, key, policy, peek, d.tellState(name, key, config.CodingAgent() || single.IsMind(), noted))
 	m, err = agent.New(agent.Options{
 		Workspace: ws.Name, WorkspaceFile: d.state.Config, Name: name, Session: sessionName, Provider: p, Config: config, Nudges: queue,
 		Source: live.Source(), PrepareSource: preparer(live), OnState: onState,
-		HandIn: hook, MakeDir: d.treeMaker(tree), Confine: confiner(policy, d.den),
+		HandIn: hook, MakeDir: d.trees.Maker(tree), Confine: confiner(policy, d.den),
 	})
 	if err != nil {
 		return member{}, err
 	}
-	turns.follow(name, m.DenSession, queue.LastHanded)
+	noted.Follow(name, m.DenSession, queue.LastHanded)
 	approval, _ := single.ShownApproval()
-	return member{Managed: m, turns: turns, key: key, tree: tree, kind: kind, box: box, approval: approval, policy: policy}, nil
+	return member{Managed: m, notes: noted, key: key, tree: tree, kind: kind, box: box, approval: approval, policy: policy}, nil
 }
 
 // attach joins this process's terminal to an agent's session. It needs no
 // keeper: the session is there without one.
 func attach(o options, environ []string, name string) error {
-	getenv := environment.Getter(environ)
-	p, err := keeper.At(o.file)
+	s, err := openSite(o, environ, keeper.StateDir.Identify)
 	if err != nil {
 		return err
 	}
-	root, err := home.ResolveHome(o.home, getenv)
+	ws, err := s.read()
 	if err != nil {
 		return err
 	}
-	reg, err := p.Identify(keeper.Caller{Home: root, Getenv: getenv})
-	if err != nil {
-		return err
-	}
-	d := &daemon{state: p, registration: reg, home: homeOf(reg, root), den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat(), getenv)}
-	ws, err := d.read()
-	if err != nil {
-		return err
-	}
-	d.workspace = ws
-	d.providers = newProviders(d)
+	d := newDeps(s, nobody())
 	plan := d.newDraft(ws) // it is the keeper's to accept
 	defer plan.discard()
 	ag, err := ws.Agent(name)
@@ -124,7 +112,7 @@ func attach(o options, environ []string, name string) error {
 	}
 	ctx, stop := supervise.UntilSignalled()
 	defer stop()
-	looked := func() { _ = m.turns.look(time.Now()) } // Best effort: it is only said.
+	looked := func() { _ = m.notes.Look(time.Now()) } // Best effort: it is only said.
 	looked()
 	err = m.Attach(ctx, provider.Terminal{In: os.Stdin, Out: os.Stdout})
 	looked()

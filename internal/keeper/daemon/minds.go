@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"den/internal/agent"
@@ -15,18 +14,19 @@ import (
 	"den/internal/agent/permission"
 	"den/internal/agent/runner/drivers"
 	"den/internal/base/fault"
+	"den/internal/keeper/chatserver"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
 )
 
 // mindDir is the state directory of an agent's harness.
-func (d *daemon) mindDir(key string) string {
+func (d *site) mindDir(key string) string {
 	return d.state.Mind(key)
 }
 
 // mindSocket is where the harness of an agent listens, "" for an agent that
 // has none.
-func (d *daemon) mindSocket(ag *workspace.Agent, key string) (string, error) {
+func (d *deps) mindSocket(ag *workspace.Agent, key string) (string, error) {
 	if !ag.IsMind() {
 		return "", nil
 	}
@@ -48,16 +48,16 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 		return fmt.Errorf("find this binary: %w", err)
 	}
 	hc := harness.Config{
-		Workspace: ws.Name, Agent: name, Nick: nickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: mindCommand(ag),
+		Workspace: ws.Name, Agent: name, Nick: chatserver.NickOf(name), Dir: c.WorkDir, Backend: ag.Channel.Backend, Command: mindCommand(ag),
 		Model: ag.Channel.Model, Thinking: ag.Channel.Thinking, SystemPrompt: joinPrompts(c.Prompt, ag.Channel.SystemPrompt), Options: ag.Channel.Options,
 		Channels: ag.Channel.Channels, Tags: ag.Channel.Tags, TurnSilence: ag.Channel.TurnSilence,
 		Quiet: harness.QuietHours{Start: ag.Channel.SleepStart, End: ag.Channel.SleepEnd}, BufferSize: ag.Channel.BufferSize,
-		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Protected: []string{d.state.Path, d.chat.dir}, Decisive: d.state.Decisive(), ApprovalExpiry: ag.Channel.ApprovalExpiry,
+		Owner: ag.Channel.Owner, OwnerByNick: ag.Channel.OwnerByNick, Permissions: permissionRules(ag), Protected: []string{d.state.Path, d.state.Chat()}, Decisive: d.state.Decisive(), ApprovalExpiry: ag.Channel.ApprovalExpiry,
 		Budget: limits(ag.Channel.Budget), Supervisor: supervision(ws), Webhook: harness.Webhook(ws.Webhooks), Den: d.den, Sandbox: policy,
 	}
 	approve(ag, &hc)
 	if len(hc.Channels) > 0 {
-		if hc.Server, err = d.chatOf(ws.Server, hc.Nick); err != nil {
+		if hc.Server, err = d.chat.For(ws.Server, hc.Nick); err != nil {
 			return err
 		}
 	}
@@ -132,6 +132,3 @@ func supervision(ws *workspace.Workspace) harness.Supervision {
 	}
 	return harness.Supervision{Backend: backend, Command: s.Command, Model: s.Model, Thinking: s.Thinking, Window: s.WindowSize, Every: s.EvalInterval, Threshold: s.EscalationThreshold, Instructions: s.Instructions}
 }
-
-// nickOf is the name of an agent in channels: the last part of its name.
-func nickOf(name string) string { return filepath.Base(name) }

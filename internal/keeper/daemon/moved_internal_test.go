@@ -61,7 +61,7 @@ func TestMovedAgentKeepsEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.tellState(m.Name(), m.Key(), true, m.turns)(conversation.State{Activity: activity})
+		d.tellState(m.Name(), m.Key(), true, m.notes)(conversation.State{Activity: activity})
 	}
 	tell("b", conversation.Busy)
 	tell("a", conversation.Busy)

@@ -17,41 +17,60 @@ import (
 	"den/internal/keeper"
 )
 
-// queue returns the agent's nudges: one queue, whatever its configuration and
-// wherever it moves.
-func (d *daemon) queue(name, key string) (*outbox.Queue, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if q := d.queues[key]; q != nil {
+// queues are the agents' nudges, by key: one queue an agent, whatever its
+// configuration and wherever it moves.
+type queues struct {
+	dir   string
+	ended func(key string, n outbox.Message)
+
+	mu  sync.Mutex // guards all
+	all map[string]*outbox.Queue
+}
+
+// newQueues returns those in a directory. ended hears of each message that needs
+// nothing more.
+func newQueues(dir string, ended func(key string, n outbox.Message)) *queues {
+	return &queues{dir: dir, ended: ended, all: map[string]*outbox.Queue{}}
+}
+
+// of returns the queue of an agent, and opens it at the first call.
+func (qs *queues) of(name, key string) (*outbox.Queue, error) {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	if q := qs.all[key]; q != nil {
 		return q, nil
 	}
-	q, err := outbox.Open(filepath.Join(d.state.Nudges(), url.PathEscape(key)))
+	q, err := outbox.Open(filepath.Join(qs.dir, url.PathEscape(key)))
 	if err != nil {
 		return nil, fmt.Errorf("agent '%s': %w", name, err)
 	}
 	for _, file := range q.Damaged() {
 		log.Printf("nudge %s cannot be read, and was left where it is", file)
 	}
-	if d.controller != nil { // who only attaches keeps no events
-		q.OnEnd(func(n outbox.Message) {
-			d.controller.Event(keeper.Event{Type: keeper.EventNudged, Agent: d.nameOf(key), Key: key, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
-		})
-	}
-	if d.queues == nil {
-		d.queues = map[string]*outbox.Queue{}
-	}
-	d.queues[key] = q
+	q.OnEnd(func(n outbox.Message) { qs.ended(key, n) })
+	qs.all[key] = q
 	return q, nil
+}
+
+// list returns all that is kept, by key.
+func (qs *queues) list() map[string][]outbox.Message {
+	qs.mu.Lock()
+	defer qs.mu.Unlock()
+	all := map[string][]outbox.Message{}
+	for key, q := range qs.all {
+		all[key] = q.List()
+	}
+	return all
+}
+
+func (d *deps) tellNudge(key string, n outbox.Message) {
+	d.owner.tell(keeper.Event{Type: keeper.EventNudged, Agent: d.owner.nameOf(key), Key: key, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
 }
 
 // nameOf returns what the agent of that key is called now.
 func (d *daemon) nameOf(key string) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.nameOfLocked(key)
-}
-
-func (d *daemon) nameOfLocked(key string) string {
 	for _, known := range []map[string]member{d.members, d.leaving} {
 		if m, ok := known[key]; ok {
 			return m.Name()
@@ -83,16 +102,15 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 		}
 		only = m.key
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	all := keeper.Nudges{Nudges: []keeper.Nudge{}}
-	for key, q := range d.queues {
+	for key, messages := range d.queues.list() {
 		if only != "" && key != only {
 			continue
 		}
-		for _, n := range q.List() {
+		name := d.nameOf(key)
+		for _, n := range messages {
 			all.Nudges = append(all.Nudges, keeper.Nudge{
-				ID: n.ID, Agent: d.nameOfLocked(key), Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
+				ID: n.ID, Agent: name, Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
 			})
 		}
 	}

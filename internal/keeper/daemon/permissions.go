@@ -14,13 +14,12 @@ import (
 	"den/internal/agent/harness"
 	"den/internal/agent/permission"
 	"den/internal/agent/toolhook/vendors"
-	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
+	"den/internal/keeper/trees"
 	"den/internal/place/decisive"
 	"den/internal/place/workspace"
-	"den/internal/session/home"
 )
 
 const verbPermissions = "permissions"
@@ -43,21 +42,10 @@ func answerPermissions(o options, environ []string) (keeper.PermissionAnswer, er
 	if len(o.verb) != 3 {
 		return keeper.PermissionAnswer{}, fault.Errorf(fault.Usage, "dend permissions: it needs explain or replay, and a question")
 	}
-	getenv := environment.Getter(environ)
-	p, err := keeper.At(o.file)
-	if err != nil {
-		return keeper.PermissionAnswer{}, err
-	}
-	root, err := home.ResolveHome(o.home, getenv)
-	if err != nil {
-		return keeper.PermissionAnswer{}, err
-	}
-	d := &daemon{state: p, den: o.den, getenv: getenv, environ: environ, chat: newChatServer(p.Chat(), getenv)}
-	d.registration, err = p.Identify(keeper.Caller{Home: root, Getenv: getenv})
+	d, err := openSite(o, environ, keeper.StateDir.Identify)
 	if err != nil && fault.KindOf(err) != fault.NotFound { // that of a workspace that never was up
 		return keeper.PermissionAnswer{}, err
 	}
-	d.home = homeOf(d.registration, root)
 	ws, err := d.read()
 	if err != nil {
 		return keeper.PermissionAnswer{}, err
@@ -85,7 +73,7 @@ func told(object any, text string) (keeper.PermissionAnswer, error) {
 	return keeper.PermissionAnswer{Object: data, Text: text}, err
 }
 
-func (d *daemon) explainPermission(ws *workspace.Workspace, ask keeper.PermissionQuestion) (keeper.PermissionAnswer, error) {
+func (d *site) explainPermission(ws *workspace.Workspace, ask keeper.PermissionQuestion) (keeper.PermissionAnswer, error) {
 	ag, err := ws.Agent(ask.Agent)
 	if err != nil {
 		return keeper.PermissionAnswer{}, err
@@ -173,7 +161,7 @@ func tellsDir(ag *workspace.Agent, how string) bool {
 	return how == workspace.ByHook
 }
 
-func (d *daemon) replayPermissions(ws *workspace.Workspace, ask keeper.PermissionReplay) (keeper.PermissionAnswer, error) {
+func (d *site) replayPermissions(ws *workspace.Workspace, ask keeper.PermissionReplay) (keeper.PermissionAnswer, error) {
 	var others []workspace.PermissionRule
 	if ask.Rules != "" {
 		var err error
@@ -224,9 +212,9 @@ func (d *daemon) replayPermissions(ws *workspace.Workspace, ask keeper.Permissio
 
 // policyNow is the policy of an agent as the workspace's file has it now, with
 // other rules, and with those that people added.
-func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules []permission.Rule) (*permission.Policy, error) {
+func (d *site) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules []permission.Rule) (*permission.Policy, error) {
 	single := ag.Named(ag.Name)
-	d.placeTree(ws, single, "") // it works in its worktree
+	trees.Place(d.registration.Worktrees(), ws, single, "") // it works in its worktree
 	dir, err := d.mindOf(ag.Name)
 	if err != nil {
 		return nil, err
@@ -241,7 +229,7 @@ func (d *daemon) policyNow(ws *workspace.Workspace, ag *workspace.Agent, rules [
 }
 
 // mindOf finds the state directory of an agent's harness.
-func (d *daemon) mindOf(name string) (string, error) {
+func (d *site) mindOf(name string) (string, error) {
 	dirs, err := d.mindDirs()
 	if err != nil {
 		return "", err
@@ -256,7 +244,7 @@ func (d *daemon) mindOf(name string) (string, error) {
 
 // mindDirs are the state directories of all harnesses, of agents that are no more
 // too.
-func (d *daemon) mindDirs() ([]string, error) {
+func (d *site) mindDirs() ([]string, error) {
 	entries, err := os.ReadDir(d.state.Minds())
 	if err != nil && !os.IsNotExist(err) {
 		return nil, fault.Errorf(fault.Storage, "list agents' state: %w", err)
@@ -269,7 +257,7 @@ func (d *daemon) mindDirs() ([]string, error) {
 }
 
 // audits reads the audit logs of all agents, those that are no more too.
-func (d *daemon) audits() (all []permission.Entry, damaged int, err error) {
+func (d *site) audits() (all []permission.Entry, damaged int, err error) {
 	dirs, err := d.mindDirs()
 	if err != nil {
 		return nil, 0, err
@@ -285,7 +273,7 @@ func (d *daemon) audits() (all []permission.Entry, damaged int, err error) {
 }
 
 // nothingToReplay says why no request was decided again, "" where some were.
-func (d *daemon) nothingToReplay(r permission.Replayed, entries []permission.Entry) string {
+func (d *site) nothingToReplay(r permission.Replayed, entries []permission.Entry) string {
 	kept := 0
 	for _, e := range entries {
 		if e.Event == permission.ByPolicy || e.Event == permission.Asked {

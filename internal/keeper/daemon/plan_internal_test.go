@@ -50,8 +50,7 @@ func plannedIn(t *testing.T, dir, file string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{state: p, registration: reg, home: root, den: self, getenv: getenv, controller: c, leaving: map[string]member{}, end: newEnding(), chat: newChatServer(p.Chat(), getenv)}
-	d.providers = newProviders(d)
+	d := newDaemon(site{state: p, registration: reg, home: root, den: self, getenv: getenv}, nil, c, false, nil)
 	t.Cleanup(d.providers.close)
 	rewrite(t, d, file)
 	if err := d.load(false); err != nil {
@@ -175,7 +174,7 @@ func TestPolicy(t *testing.T) {
 // An agent that comes after a pool comes after all that are wanted of it.
 func TestDependsOnPool(t *testing.T) {
 	d := planned(t, pool+"[[agents]]\nname = \"last\"\nstart_command = \"cat\"\ndepends_on = [\"p\"]\n")
-	plan, _, err := d.newDraft(d.workspace).plan(map[string]int{"p": 2})
+	plan, _, err := d.newDraft(d.workspace).plan(map[string]int{"p": 2}, d.keysOf)
 	if err != nil {
 		t.Fatal(err)
 	}

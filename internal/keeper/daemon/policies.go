@@ -38,13 +38,14 @@ type policies struct {
 	passed  map[string]string             // the command that a person allowed last, until codex requests approval for it
 }
 
+func newPolicies() *policies {
+	return &policies{wanted: map[string]screenPolicy{}, brokers: map[string]*permission.Broker{}, passed: map[string]string{}}
+}
+
 // pass notes what a person allowed before codex asks for it.
 func (ps *policies) pass(key string, r permission.Request) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if ps.passed == nil {
-		ps.passed = map[string]string{}
-	}
 	ps.passed[key] = r.Command
 }
 
@@ -124,15 +125,12 @@ func (ps *policies) of(key, dir string) (*permission.Broker, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if ps.brokers == nil {
-		ps.brokers = map[string]*permission.Broker{}
-	}
 	ps.brokers[key] = b
 	return b, p.approval, nil
 }
 
 // getenvOf returns a variable as an agent sees it.
-func (d *daemon) getenvOf(ag *workspace.Agent) func(string) string {
+func (d *site) getenvOf(ag *workspace.Agent) func(string) string {
 	return func(key string) string {
 		if value, ok := ag.Env.Values[key]; ok {
 			return value
@@ -143,7 +141,7 @@ func (d *daemon) getenvOf(ag *workspace.Agent) func(string) string {
 
 // policySettings are those of the policy of an agent, which its harness makes of
 // its configuration alike.
-func (d *daemon) policySettings(ag *workspace.Agent, rules []permission.Rule) permission.Settings {
+func (d *site) policySettings(ag *workspace.Agent, rules []permission.Rule) permission.Settings {
 	c := harness.Config{Dir: ag.Dir, Permissions: rules, Decisive: d.state.Decisive()}
 	approve(ag, &c)
 	return c.Policy(d.state.Path, d.getenvOf(ag)("HOME"))
@@ -169,7 +167,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 	if how != workspace.ByRules {
 		f.policies[key] = screenPolicy{agent: name, approval: ag.Approval, settings: s}
 	}
-	if !d.keeps {
+	if !d.owner.keeps {
 		return nil, nil // it starts nothing
 	}
 	socket, err := d.registration.Socket(d.getenv)
@@ -187,7 +185,7 @@ func (f *draft) policed(ag *workspace.Agent, name, key string) (agent.Preparer, 
 }
 
 // hookDir is where the files of an agent's hook are.
-func (d *daemon) hookDir(key string) string { return filepath.Join(d.mindDir(key), "hook") }
+func (d *site) hookDir(key string) string { return filepath.Join(d.mindDir(key), "hook") }
 
 // judge decides what an agent may do, for the hook of its program. Only processes
 // of the agent's own session are answered: others would write its audit log.
@@ -244,7 +242,7 @@ func (d *daemon) judgeCodex(ctx context.Context, key string, b *permission.Broke
 }
 
 // judgeOnServer asks the policy for an agent whose server asks den.
-func (d *daemon) judgeOnServer(vendorName, key string) func(string, json.RawMessage) sources.Verdict {
+func (d *deps) judgeOnServer(vendorName, key string) func(string, json.RawMessage) sources.Verdict {
 	return func(tool string, input json.RawMessage) sources.Verdict {
 		broker, approval, err := d.policies.of(key, d.mindDir(key))
 		if err != nil {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"io"
 	"log"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
-	"den/internal/base/build"
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
@@ -18,16 +15,20 @@ import (
 // providers holds the providers that the workspace's agents use. Each is
 // opened when it is first needed.
 type providers struct {
-	d *daemon
+	site  factory.Site
+	ended func(session string)
 
-	mu     sync.Mutex // guards the fields below
-	opened map[string]provider.Provider
-	ctx    context.Context // or nil before the keeper serves
-	watch  sync.WaitGroup
+	mu      sync.Mutex        // guards the fields below
+	session workspace.Session // what the file in force says for all sessions
+	opened  map[string]provider.Provider
+	ctx     context.Context // or nil before the keeper serves
+	watch   sync.WaitGroup
 }
 
-func newProviders(d *daemon) *providers {
-	return &providers{d: d, opened: map[string]provider.Provider{}}
+// newProviders returns none yet. ended hears of sessions that end, once serve is
+// called.
+func newProviders(at factory.Site, ended func(session string)) *providers {
+	return &providers{site: at, ended: ended, opened: map[string]provider.Provider{}}
 }
 
 // lookup returns the provider of a kind, if it is open.
@@ -46,10 +47,7 @@ func (ps *providers) get(kind string) (provider.Provider, error) {
 	if p, ok := ps.opened[kind]; ok {
 		return p, nil
 	}
-	ps.d.mu.Lock()
-	session := ps.d.session
-	ps.d.mu.Unlock()
-	p, err := openProvider(ps.d.site(), kind, session)
+	p, err := openProvider(ps.site, kind, ps.session)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +55,12 @@ func (ps *providers) get(kind string) (provider.Provider, error) {
 	return p, nil
 }
 
-// add takes over providers that were opened for a plan.
-func (ps *providers) add(opened map[string]provider.Provider) {
+// accept takes over what a file says for all sessions, and the providers that were
+// opened for its plan.
+func (ps *providers) accept(session workspace.Session, opened map[string]provider.Provider) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
+	ps.session = session
 	for kind, p := range opened {
 		ps.addLocked(kind, p)
 	}
@@ -70,24 +70,6 @@ func (ps *providers) addLocked(kind string, p provider.Provider) {
 	ps.opened[kind] = p
 	if ps.ctx != nil {
 		ps.watchLocked(kind, p)
-	}
-}
-
-// subprocesses is the directory of sessions without a terminal. It is in the
-// Home, so that they are found when the state directory was lost; a workspace
-// from before keeps the one that it has.
-func (d *daemon) subprocesses() string {
-	if _, err := os.Stat(d.state.OldSessions()); err == nil {
-		return d.state.OldSessions()
-	}
-	return filepath.Join(d.registration.Dir(), "subprocess")
-}
-
-// site is what the workspace's providers are opened with.
-func (d *daemon) site() factory.Site {
-	return factory.Site{
-		Home: d.home, Owner: d.registration.ID, Binary: d.den, Version: build.Version,
-		SessionsDir: d.subprocesses(), TmuxSocket: d.registration.TmuxSocket, Getenv: d.getenv,
 	}
 }
 
@@ -131,7 +113,7 @@ func (ps *providers) watchLocked(kind string, p provider.Provider) {
 			}
 			for event := range events {
 				if event.Change == provider.Ended {
-					ps.d.controller.Ended(event.Name)
+					ps.ended(event.Name)
 				}
 			}
 		}

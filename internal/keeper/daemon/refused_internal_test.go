@@ -14,8 +14,8 @@ import (
 func TestRefusedFileLeavesNothing(t *testing.T) {
 	const mind = "[[agents]]\nname = \"m\"\nagent = \"script\"\nstart_command = \"cat\"\nchannels = [\"#general\"]\nmodel = "
 	d := planned(t, mind+"\"one\"\n")
-	d.keeps = true
-	t.Cleanup(d.chat.close)
+	d.owner.keeps = true
+	t.Cleanup(d.chat.Close)
 	if err := d.load(false); err != nil { // it serves the channels from now on
 		t.Fatal(err)
 	}
@@ -37,20 +37,20 @@ prompt_template = "`+filepath.Join(t.TempDir(), "gone")+`"
 	if err := d.load(false); fault.KindOf(err) != fault.NotFound {
 		t.Fatalf("%v, want that a prompt is not there", err)
 	}
-	if !d.session.Tables.Of("container").IsEmpty() {
+	if !d.providers.session.Tables.Of("container").IsEmpty() {
 		t.Error("providers would be opened as it says")
 	}
 	if _, ok := d.providers.lookup("tmux"); ok {
 		t.Error("a provider was opened for it")
 	}
-	if d.chat.server == nil || d.chat.settings.Name != "" {
-		t.Errorf("the server for channels is %q of it", d.chat.settings.Name)
+	if chat, err := d.chat.Now(); err != nil || !chat.Runs || chat.Settings.Name != "" {
+		t.Errorf("the server for channels is %+v of it, %v", chat, err)
 	}
 	c, err := harness.Load(d.mindDir("m"))
 	if err != nil || c.Model != "one" {
 		t.Errorf("the harness reads model %q, %v", c.Model, err)
 	}
-	if d.sources["z"] != nil || len(d.oldSources) > 0 {
+	if d.sources.lookup("z") != nil || len(d.sources.old) > 0 {
 		t.Error("sources of states were made for it")
 	}
 }

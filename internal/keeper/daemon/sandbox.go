@@ -61,8 +61,8 @@ const denialLimit = 2 * time.Second
 
 // tellDenials adds to what is done with an agent's changes of state: at the end
 // of what it did, what the sandbox refused it is told in words.
-func (d *daemon) tellDenials(name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), next func(conversation.State)) func(conversation.State) {
-	if p == nil || d.controller == nil {
+func (d *deps) tellDenials(name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), next func(conversation.State)) func(conversation.State) {
+	if p == nil {
 		return next
 	}
 	return func(s conversation.State) {
@@ -77,7 +77,7 @@ func (d *daemon) tellDenials(name, key string, p *sandbox.Policy, peek func(cont
 
 // lookForDenials reads what an agent shows, and also says, for words of its
 // sandbox.
-func (d *daemon) lookForDenials(ctx context.Context, name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), also string) {
+func (d *deps) lookForDenials(ctx context.Context, name, key string, p *sandbox.Policy, peek func(context.Context, int) (string, error), also string) {
 	ctx, cancel := context.WithTimeout(ctx, denialLimit)
 	defer cancel()
 	life, ok := p.Living()
@@ -97,7 +97,7 @@ func (d *daemon) lookForDenials(ctx context.Context, name, key string, p *sandbo
 		log.Printf("agent '%s': keep what its sandbox refused: %v", name, err)
 	}
 	for _, line := range fresh {
-		d.controller.Event(keeper.Event{Type: keeper.EventDenied, Agent: name, Key: key, Why: line})
+		d.owner.tell(keeper.Event{Type: keeper.EventDenied, Agent: name, Key: key, Why: line})
 	}
 }
 
@@ -127,7 +127,7 @@ func confiner(p *sandbox.Policy, den string) agent.Confiner {
 
 // policyOf is what an agent's processes may do, nil for one without a sandbox.
 // tree is its own worktree, or zero.
-func (d *daemon) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key string, tree worktree.Place) (*sandbox.Policy, error) {
+func (d *deps) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key string, tree worktree.Place) (*sandbox.Policy, error) {
 	if !ag.Sandbox.Enabled {
 		return nil, nil
 	}
@@ -163,12 +163,6 @@ func (d *daemon) policyOf(ws *workspace.Workspace, ag *workspace.Agent, key stri
 		}
 	}
 	return p, p.Held.Enough(*p)
-}
-
-// support is what this machine can hold sandboxes with.
-func (d *daemon) support() sandbox.Support {
-	d.supported.Do(func() { d.holds = sandbox.Probe(d.den) })
-	return d.holds
 }
 
 // fromSandbox are the methods of the keeper that an agent in a sandbox may call:

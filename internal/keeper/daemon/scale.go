@@ -74,9 +74,6 @@ func (d *daemon) askPools(ctx context.Context, ws *workspace.Workspace) map[stri
 // reason is another or it worked in between. why is "" for one that worked.
 func (d *daemon) checkFailed(pool, why string) {
 	d.mu.Lock()
-	if d.poolProblems == nil {
-		d.poolProblems = map[string]string{}
-	}
 	told := d.poolProblems[pool] == why
 	d.poolProblems[pool] = why
 	d.mu.Unlock()

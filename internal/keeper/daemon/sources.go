@@ -5,6 +5,7 @@ import (
 	"log"
 	"net/url"
 	"path/filepath"
+	"sync"
 
 	"den/internal/agent"
 	"den/internal/agent/conversation"
@@ -44,9 +45,7 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 	if titler, ok := p.(provider.Titler); ok {
 		a.Title = func(ctx context.Context) (string, error) { return titler.Title(ctx, session) }
 	}
-	f.d.mu.Lock()
-	known := f.d.sources[ag.Name]
-	f.d.mu.Unlock()
+	known := f.d.sources.lookup(ag.Name)
 	if known.Serves(a) {
 		return known, nil
 	}
@@ -55,15 +54,42 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 	return live, nil
 }
 
-// closeSources lets go of all sources when nobody uses them any more.
-func (d *daemon) closeSources() {
-	d.mu.Lock()
-	all := d.oldSources
-	for _, live := range d.sources {
+// liveSources are where the states of the keeper's agents are read from.
+type liveSources struct {
+	mu  sync.Mutex               // guards the fields below
+	all map[string]*sources.Live // by name; nil for none
+	old []*sources.Live          // of configurations before: somebody may still use them
+}
+
+func newLiveSources() *liveSources { return &liveSources{all: map[string]*sources.Live{}} }
+
+func (l *liveSources) lookup(name string) *sources.Live {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all[name]
+}
+
+// accept puts others in force.
+func (l *liveSources) accept(fresh map[string]*sources.Live) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, live := range fresh {
+		if old := l.all[name]; old != nil {
+			l.old = append(l.old, old)
+		}
+		l.all[name] = live
+	}
+}
+
+// close lets go of all when nobody uses them any more.
+func (l *liveSources) close() {
+	l.mu.Lock()
+	all := l.old
+	for _, live := range l.all {
 		all = append(all, live)
 	}
-	d.sources, d.oldSources = nil, nil
-	d.mu.Unlock()
+	l.all, l.old = map[string]*sources.Live{}, nil
+	l.mu.Unlock()
 	for _, live := range all {
 		closeSource(live)
 	}

@@ -3,18 +3,19 @@ package daemon
 import (
 	"den/internal/agent/conversation"
 	"den/internal/keeper"
+	"den/internal/keeper/notes"
 )
 
 // tellState returns what writes an agent's changes of state into the journal
-// and beside its session, nil where no journal is kept. Programs that are no
+// and beside its session. Programs that are no
 // coding agents become ready and busy with every command: their states are
 // shown and not told.
-func (d *daemon) tellState(name, key string, codingAgent bool, turns *turns) func(conversation.State) {
-	if d.controller == nil || !codingAgent {
+func (d *deps) tellState(name, key string, codingAgent bool, noted *notes.Agent) func(conversation.State) {
+	if !codingAgent {
 		return nil
 	}
 	return func(s conversation.State) {
-		turns.take(s)
+		noted.Take(s)
 		e := keeper.Event{Type: keeper.EventState, Agent: name, Key: key, Why: string(s.Activity), Detail: map[string]any{"source": s.Source}}
 		switch s.Activity {
 		case conversation.Asking:
@@ -26,7 +27,7 @@ func (d *daemon) tellState(name, key string, codingAgent bool, turns *turns) fun
 		default:
 			return // its start and its end are told by others
 		}
-		d.controller.Event(e)
+		d.owner.tell(e)
 	}
 }
 

@@ -110,7 +110,7 @@ func (d *daemon) sweep(ctx context.Context, running map[string]listing) error {
 func (d *daemon) usedBefore() []string {
 	used := slices.Clone(d.registration.Providers)
 	for _, f := range factory.All {
-		if f.Used != nil && f.Used(d.site()) {
+		if f.Used != nil && f.Used(d.factory()) {
 			used = append(used, f.Kind)
 		}
 	}

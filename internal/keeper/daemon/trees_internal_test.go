@@ -1,14 +1,11 @@
 package daemon
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"den/internal/agent/harness"
-	"den/internal/keeper"
 	"den/internal/testkit/need"
 )
 
@@ -73,47 +70,5 @@ func TestWorktreeOfAMind(t *testing.T) {
 	c, err := harness.Load(d.mindDir("talker"))
 	if want := d.members["talker"].tree.WorkDir; err != nil || want == "" || c.Dir != want {
 		t.Errorf("it works in %q, %v; want %q", c.Dir, err, want)
-	}
-}
-
-// Worktrees are looked at only while somebody asks, and whoever asks again soon
-// does not wait.
-func TestTreesAreLookedAtWhenAskedFor(t *testing.T) {
-	t.Parallel()
-	d := inRepository(t, treePool)
-	d.trees = newTrees()
-	m := d.members["worker-1"]
-	if d.trees.of(m) != nil {
-		t.Error("seen before it was made")
-	}
-	want := keeper.Tree{Path: m.tree.Path, Branch: "den/w/worker-1", Base: "main"}
-	if _, err := d.treeMaker(m.tree)(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := d.trees.of(m); got == nil || *got != want {
-		t.Errorf("when it was made: %+v, want %+v", got, want)
-	}
-	d.trees = newTrees()
-	looked := d.trees.ask(time.Now())
-	if looked == nil {
-		t.Fatal("nobody looked, and it is not old")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { d.lookAtTrees(ctx); close(done) }()
-	<-looked
-	if got := d.ps("worker-1").Agents[0].Worktree; got == nil || *got != want {
-		t.Errorf("seen %+v, want %+v", got, want)
-	}
-	if d.trees.ask(time.Now()) != nil {
-		t.Error("old at once")
-	}
-	if d.trees.wanted(time.Now().Add(treesWanted)) {
-		t.Error("looked at though nobody asks")
-	}
-	cancel()
-	<-done
-	if slow := d.trees.take(nil, time.Now().Add(-time.Minute), time.Now()); slow < treesShare*time.Minute {
-		t.Errorf("a look that took a minute is repeated after %v", slow)
 	}
 }

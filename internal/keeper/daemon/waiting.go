@@ -32,7 +32,7 @@ func waitingOf(o observedAgent, c commands) []keeper.Waiting {
 	add := func(w keeper.Waiting, key string) {
 		w.ID = w.Kind + ":" + o.status.Name + key
 		w.Agent, w.Session = o.status.Name, o.status.DenSession
-		w.What, w.State = oneLine(w.What), keeper.StateOf(w.Kind)
+		w.What, w.State = keeper.OneLine(w.What), keeper.StateOf(w.Kind)
 		all = append(all, w)
 	}
 	if o.status.Actual == keeper.Quarantined {
@@ -83,19 +83,12 @@ func waitingApproval(a keeper.Approval, c commands) keeper.Waiting {
 
 func waitingQuestion(o observedAgent, c commands) keeper.Waiting {
 	q := o.status.Question
-	w := keeper.Waiting{Kind: keeper.WaitingQuestion, Since: o.state.Since, What: q.Text, Evidence: "told by its " + sourceName(o.state)}
+	w := keeper.Waiting{Kind: keeper.WaitingQuestion, Since: o.state.Since, What: q.Text, Evidence: "told by its " + o.state.SourceName()}
 	for i, label := range q.Options {
 		w.Actions = append(w.Actions, keeper.Action{Name: fmt.Sprintf("%d: %s", i+1, label), Command: c.line("agent", "answer", o.status.Name, q.ID, strconv.Itoa(i+1))})
 	}
 	w.Actions = append(w.Actions, keeper.Action{Name: "attach", Command: c.line("agent", "attach", o.status.Name)})
 	return w
-}
-
-func sourceName(s conversation.State) string {
-	if s.Source == "" {
-		return "screen"
-	}
-	return s.Source
 }
 
 func waitingQuarantine(s keeper.AgentStatus, c commands) keeper.Waiting {
@@ -212,7 +205,7 @@ func waitingCell(o observedAgent, c commands) keeper.Waiting {
 // waitingConfig is a workspace file that is not in force.
 func waitingConfig(ps keeper.Ps, c commands) keeper.Waiting {
 	w := keeper.Waiting{
-		ID: keeper.WaitingConfig, Kind: keeper.WaitingConfig, State: attention.Failed, What: oneLine(ps.Problem), Evidence: "the keeper did not take over " + ps.Config,
+		ID: keeper.WaitingConfig, Kind: keeper.WaitingConfig, State: attention.Failed, What: keeper.OneLine(ps.Problem), Evidence: "the keeper did not take over " + ps.Config,
 		Actions: []keeper.Action{{Name: "correct it", Command: c.line("reload")}},
 	}
 	if strings.HasPrefix(ps.Problem, "held: ") {
@@ -235,9 +228,6 @@ func ambiguousIDs(reports map[string]harnessReport) map[string]bool {
 	}
 	return ambiguous
 }
-
-// oneLine makes text fit on a line.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // commands writes command lines of den for a person's shell.
 type commands struct {

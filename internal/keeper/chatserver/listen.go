@@ -1,4 +1,4 @@
-package daemon
+package chatserver
 
 import (
 	"crypto/tls"
@@ -18,14 +18,14 @@ import (
 	"den/internal/session/home"
 )
 
-// chatListeners are where the keeper's own server is reached.
-type chatListeners struct {
+// listeners are where the keeper's own server is reached.
+type listeners struct {
 	here    *rpc.OwnListener // this user, by a socket
 	machine net.Listener     // every user of this machine
 	outside *ircd.Listener   // or nil: no other one
 }
 
-func (l chatListeners) all() []ircd.Listener {
+func (l listeners) all() []ircd.Listener {
 	all := []ircd.Listener{{Listener: l.here}, {Listener: l.machine, Login: true}}
 	if l.outside != nil {
 		all = append(all, *l.outside)
@@ -33,15 +33,15 @@ func (l chatListeners) all() []ircd.Listener {
 	return all
 }
 
-func (l chatListeners) place() chatPlace {
-	p := chatPlace{V: chatVersion, Address: l.machine.Addr().String(), Socket: l.here.Addr().String(), Own: true}
+func (l listeners) place() Place {
+	p := Place{V: version, Address: l.machine.Addr().String(), Socket: l.here.Addr().String(), Own: true}
 	if l.outside != nil {
 		p.Listen = l.outside.Addr().String()
 	}
 	return p
 }
 
-func (l chatListeners) close() error {
+func (l listeners) close() error {
 	var errs []error
 	for _, one := range l.all() {
 		errs = append(errs, one.Close())
@@ -53,29 +53,29 @@ func (l chatListeners) close() error {
 var errTaken = errors.New("a server is there already")
 
 // listen opens what the file says. last is where the keeper's server was.
-func (c *chatServer) listen(s workspace.Server, last chatPlace) (chatListeners, error) {
+func (c *Server) listen(s workspace.Server, last Place) (listeners, error) {
 	machine, err := listenHere(s, last)
 	if err != nil {
-		return chatListeners{}, err
+		return listeners{}, err
 	}
 	here, err := c.listenAtSocket(machine.Addr().String())
 	if err != nil {
-		return chatListeners{}, errors.Join(err, machine.Close())
+		return listeners{}, errors.Join(err, machine.Close())
 	}
-	all := chatListeners{here: here, machine: machine}
+	all := listeners{here: here, machine: machine}
 	if s.Listen == "" {
 		return all, nil
 	}
 	outside, err := listenOutside(s)
 	if err != nil {
-		return chatListeners{}, errors.Join(err, all.close())
+		return listeners{}, errors.Join(err, all.close())
 	}
 	all.outside = &outside
 	return all, nil
 }
 
 // listenAtSocket listens for programs of this user, beside the server's address.
-func (c *chatServer) listenAtSocket(address string) (*rpc.OwnListener, error) {
+func (c *Server) listenAtSocket(address string) (*rpc.OwnListener, error) {
 	path, err := c.socketFor(address)
 	if err != nil {
 		return nil, err
@@ -89,14 +89,14 @@ func (c *chatServer) listenAtSocket(address string) (*rpc.OwnListener, error) {
 
 // socketFor is the socket of the server of this user that listens at an address:
 // another workspace finds it by that.
-func (c *chatServer) socketFor(address string) (string, error) {
+func (c *Server) socketFor(address string) (string, error) {
 	return home.RunPath("chat\x00"+address, c.getenv)
 }
 
 // neighbour is the place of a server that listens at an address already. If it is
 // that of another keeper of this user, its socket answers.
-func (c *chatServer) neighbour(address string) chatPlace {
-	place := chatPlace{Address: address}
+func (c *Server) neighbour(address string) Place {
+	place := Place{Address: address}
 	path, err := c.socketFor(address)
 	if err != nil {
 		return place // nor has the other keeper one
@@ -110,7 +110,7 @@ func (c *chatServer) neighbour(address string) chatPlace {
 
 // listenHere listens for clients of this machine: where the file says, else
 // where the keeper's server was, else at any port.
-func listenHere(s workspace.Server, last chatPlace) (net.Listener, error) {
+func listenHere(s workspace.Server, last Place) (net.Listener, error) {
 	wanted := address(s)
 	named := wanted != ""
 	if !named {

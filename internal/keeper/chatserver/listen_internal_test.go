@@ -1,4 +1,4 @@
-package daemon
+package chatserver
 
 import (
 	"context"
@@ -79,26 +79,26 @@ func TestChatServerForOtherMachines(t *testing.T) {
 	certFile, keyFile := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	trusting := writeCertificate(t, certFile, keyFile)
 	c := idleChat(t, filepath.Join(dir, "chat"))
-	if err := c.setAccount("bob", "long enough"); fault.KindOf(err) != fault.NotRunning {
+	if err := c.SetAccount("bob", "long enough"); fault.KindOf(err) != fault.NotRunning {
 		t.Errorf("without a server: %v", err)
 	}
-	if err := c.ensure(talking(workspace.Server{})); err != nil {
+	if err := c.Ensure(talking(workspace.Server{})); err != nil {
 		t.Fatal(err)
 	}
 	here := c.place.Address
 	if c.place.Listen != "" || !c.place.Own {
 		t.Fatalf("%+v", c.place)
 	}
-	if err := c.ensure(talking(workspace.Server{Listen: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile})); err != nil {
+	if err := c.Ensure(talking(workspace.Server{Listen: "127.0.0.1:0", TLSCert: certFile, TLSKey: keyFile})); err != nil {
 		t.Fatal(err)
 	}
 	if c.place.Address != here || c.place.Listen == "" {
 		t.Fatalf("%+v, before at %s", c.place, here)
 	}
-	if err := c.setAccount("bob", "short"); fault.KindOf(err) != fault.Usage {
+	if err := c.SetAccount("bob", "short"); fault.KindOf(err) != fault.Usage {
 		t.Errorf("a short password: %v", err)
 	}
-	if err := c.setAccount("bob", "long enough"); err != nil {
+	if err := c.SetAccount("bob", "long enough"); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(c.accountsFile()); err != nil || info.Mode().Perm() != 0o600 {
@@ -117,19 +117,19 @@ func TestChatServerForOtherMachines(t *testing.T) {
 	if err := visit(t, irc.ClientConfig{Address: c.place.Socket, Nick: "somebody"}); err != nil {
 		t.Errorf("from this machine: %v", err)
 	}
-	if err := c.ensure(talking(workspace.Server{Listen: "127.0.0.1:0", TLSCert: certFile, TLSKey: certFile})); err == nil || !strings.Contains(err.Error(), "certificate") {
+	if err := c.Ensure(talking(workspace.Server{Listen: "127.0.0.1:0", TLSCert: certFile, TLSKey: certFile})); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("a certificate that is none: %v", err)
 	}
 	if err := visit(t, irc.ClientConfig{Address: c.place.Socket, Nick: "somebody"}); err != nil {
 		t.Errorf("after a file that cannot be followed: %v", err)
 	}
-	if names, err := c.accountNames(); err != nil || len(names) != 1 {
+	if names, err := c.Accounts(); err != nil || len(names) != 1 {
 		t.Errorf("%v, %v", names, err)
 	}
-	if err := c.removeAccount("bob"); err != nil {
+	if err := c.RemoveAccount("bob"); err != nil {
 		t.Error(err)
 	}
-	if err := c.removeAccount("bob"); fault.KindOf(err) != fault.NotFound {
+	if err := c.RemoveAccount("bob"); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("%v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestChatServerFindsAnotherPort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chat")
 	first := openChat(t, dir, workspace.Server{})
 	last := first.place.Address
-	first.close()
+	first.Close()
 	other, err := net.Listen("tcp", last)
 	if err != nil {
 		t.Fatal(err)

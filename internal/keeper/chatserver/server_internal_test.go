@@ -1,4 +1,4 @@
-package daemon
+package chatserver
 
 import (
 	"net"
@@ -12,31 +12,31 @@ import (
 )
 
 // openChat returns a server that runs as a workspace says, and knows an agent.
-func openChat(t *testing.T, dir string, s workspace.Server) *chatServer {
+func openChat(t *testing.T, dir string, s workspace.Server) *Server {
 	t.Helper()
 	c := idleChat(t, dir)
-	if err := c.ensure(talking(s)); err != nil {
+	if err := c.Ensure(talking(s)); err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
 // idleChat is openChat before it is started. All of this user are people.
-func idleChat(t *testing.T, dir string) *chatServer {
+func idleChat(t *testing.T, dir string) *Server {
 	t.Helper()
 	run, err := os.MkdirTemp("/tmp", "den-r-") // short: a socket goes here
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(run) })
-	c := newChatServer(dir, func(key string) string {
+	c := New(dir, func(key string) string {
 		if key == "DEN_RUN_DIR" {
 			return run
 		}
 		return ""
 	})
-	t.Cleanup(c.close)
-	secret, err := c.secret("coder")
+	t.Cleanup(c.Close)
+	secret, err := c.Secret("coder")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestChatServerForThisMachine(t *testing.T) {
 				t.Errorf("%s: %v, %v", path, info, err)
 			}
 		}
-		secret, err := c.secret("coder")
+		secret, err := c.Secret("coder")
 		if err != nil || len(secret) < 20 || first != "" && secret != first {
 			t.Fatalf("%q, %v", secret, err)
 		}
@@ -84,7 +84,7 @@ func TestChatServerForThisMachine(t *testing.T) {
 			t.Error("somebody has the nick of an agent")
 		}
 		thief.Close()
-		if err := c.setAccount("bob", "long-enough"); err != nil {
+		if err := c.SetAccount("bob", "long-enough"); err != nil {
 			t.Fatal(err)
 		}
 		for _, config := range []irc.ClientConfig{
@@ -95,10 +95,10 @@ func TestChatServerForThisMachine(t *testing.T) {
 				t.Errorf("%+v: %v", config, err)
 			}
 		}
-		if err := c.removeAccount("bob"); err != nil {
+		if err := c.RemoveAccount("bob"); err != nil {
 			t.Fatal(err)
 		}
-		c.close()
+		c.Close()
 	}
 }
 
@@ -116,13 +116,13 @@ func TestNeighbours(t *testing.T) {
 	}
 	second := idleChat(t, filepath.Join(t.TempDir(), "chat"))
 	second.getenv = first.getenv
-	if err := second.ensure(talking(workspace.Server{Port: number})); err != nil {
+	if err := second.Ensure(talking(workspace.Server{Port: number})); err != nil {
 		t.Fatal(err)
 	}
 	if second.place.Own || second.place.Socket != first.place.Socket || second.place.Address != first.place.Address {
 		t.Errorf("%+v", second.place)
 	}
-	first.close()
+	first.Close()
 	other, err := net.Listen("tcp", first.place.Address)
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package daemon
+package chatserver
 
 import (
 	"crypto/rand"
@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"os"
+	"path"
 	"path/filepath"
 
 	"den/internal/base/atomicfile"
@@ -23,22 +24,22 @@ type guests struct {
 // admit tells the server which agents come back when they are away, what each is
 // known by, and which nicks are for people alone. Nobody is let in before: a
 // person who is not known as one would not get what was said to them.
-func (c *chatServer) admit(agents []member, owners []string, person func(net.Conn) error) {
+func (c *Server) Admit(agents []string, owners []string, person func(net.Conn) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server == nil {
 		return
 	}
 	g := guests{agents: map[string]string{}, owners: owners, person: person}
-	for _, m := range agents {
-		nick := nickOf(m.Name())
-		secret, err := c.secret(nick)
+	for _, name := range agents {
+		nick := NickOf(name)
+		secret, err := c.Secret(nick)
 		if err != nil {
-			log.Printf("agent '%s' cannot have its nick in channels: %v", m.Name(), err)
+			log.Printf("agent '%s' cannot have its nick in channels: %v", name, err)
 		}
 		g.agents[nick] = secret
 		if c.accounts.Has(nick) {
-			log.Printf("warning: agent '%s' cannot have its nick in channels: it is the name of an account ('den accounts remove %s')", m.Name(), nick)
+			log.Printf("warning: agent '%s' cannot have its nick in channels: it is the name of an account ('den accounts remove %s')", name, nick)
 		}
 	}
 	c.guests = &g
@@ -46,7 +47,7 @@ func (c *chatServer) admit(agents []member, owners []string, person func(net.Con
 }
 
 // admitLocked lets in whom the server knows, also after it was started anew.
-func (c *chatServer) admitLocked() {
+func (c *Server) admitLocked() {
 	if c.guests == nil {
 		return
 	}
@@ -60,10 +61,10 @@ func (c *chatServer) admitLocked() {
 
 // secretFile is where the secret of an agent is, by which the server knows its
 // harness.
-func (c *chatServer) secretFile(nick string) string { return filepath.Join(c.dir, "agents", nick) }
+func (c *Server) secretFile(nick string) string { return filepath.Join(c.dir, "agents", nick) }
 
 // secret returns that of an agent, and makes it for the first start.
-func (c *chatServer) secret(nick string) (string, error) {
+func (c *Server) Secret(nick string) (string, error) {
 	file := c.secretFile(nick)
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,3 +78,6 @@ func (c *chatServer) secret(nick string) (string, error) {
 	}
 	return string(data), nil
 }
+
+// NickOf is the name of an agent in channels: the last part of its name.
+func NickOf(agent string) string { return path.Base(agent) }

@@ -1,4 +1,6 @@
-package daemon
+// Package chatserver is the keeper's own server for channels: where it listens,
+// whom it knows, and where a harness finds it.
+package chatserver
 
 import (
 	"context"
@@ -13,13 +15,14 @@ import (
 	"den/internal/agent/harness"
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
+	"den/internal/base/rpc"
 	"den/internal/chat/irc/ircd"
 	"den/internal/place/workspace"
 )
 
-// chatPlace is where a workspace's channels are, as it is kept for the next
+// Place is where a workspace's channels are, as it is kept for the next
 // keeper: agents that run go on with the same address.
-type chatPlace struct {
+type Place struct {
 	V       int    `json:"v"`
 	Address string `json:"address"`
 	Own     bool   `json:"own"` // the keeper's server
@@ -31,20 +34,20 @@ type chatPlace struct {
 	Listen string `json:"listen,omitempty"`
 }
 
-const chatVersion = 1
+const version = 1
 
-// chatServer is the keeper's own server for channels. By a Unix socket it lets in
+// Server is the keeper's own server for channels. By a Unix socket it lets in
 // this user and root, whom the kernel knows: that is where agents and people of
 // this machine connect. At a port on the loopback address, which every user of
 // the machine reaches, clients log in with an account. So do those of other
 // machines, by TLS, where the workspace lets them in.
-type chatServer struct {
+type Server struct {
 	dir    string // its history, its accounts, and where it listens
 	getenv func(string) string
 
 	mu       sync.Mutex // guards the fields below
 	guests   *guests    // or nil: nobody is let in yet
-	place    chatPlace
+	place    Place
 	settings workspace.Server   // by which it was started
 	server   *ircd.Server       // nil while it does not run
 	accounts *ircd.Accounts     // likewise
@@ -53,15 +56,15 @@ type chatServer struct {
 	serving  sync.WaitGroup
 }
 
-func newChatServer(dir string, getenv func(string) string) *chatServer {
-	return &chatServer{dir: dir, getenv: getenv}
+func New(dir string, getenv func(string) string) *Server {
+	return &Server{dir: dir, getenv: getenv}
 }
 
-func (c *chatServer) file() string         { return filepath.Join(c.dir, "server.json") }
-func (c *chatServer) accountsFile() string { return filepath.Join(c.dir, "accounts.json") }
+func (c *Server) file() string         { return filepath.Join(c.dir, "server.json") }
+func (c *Server) accountsFile() string { return filepath.Join(c.dir, "accounts.json") }
 
-// needsChat reports whether an agent of the workspace is in channels.
-func needsChat(ws *workspace.Workspace) bool {
+// Needed reports whether an agent of the workspace is in channels.
+func Needed(ws *workspace.Workspace) bool {
 	for i := range ws.Agents {
 		if ws.Agents[i].IsMind() && len(ws.Agents[i].Channel.Channels) > 0 {
 			return true
@@ -73,10 +76,10 @@ func needsChat(ws *workspace.Workspace) bool {
 // ensure makes sure that the workspace's channels have a place: the server that
 // its file names, or one of the keeper's own. If the file says something else
 // than before, the keeper's own is started anew, as it was if that fails.
-func (c *chatServer) ensure(ws *workspace.Workspace) error {
+func (c *Server) Ensure(ws *workspace.Workspace) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !needsChat(ws) || c.stop != nil && c.settings == ws.Server {
+	if !Needed(ws) || c.stop != nil && c.settings == ws.Server {
 		return nil
 	}
 	if c.stop == nil {
@@ -91,34 +94,35 @@ func (c *chatServer) ensure(ws *workspace.Workspace) error {
 	return errors.Join(err, c.startLocked(before))
 }
 
-// chatState is what a server can go back to.
-type chatState struct {
-	place    chatPlace
-	settings workspace.Server
-	runs     bool
+// State is what a server can go back to.
+type State struct {
+	Place    Place
+	Settings workspace.Server // by which it was started
+	Runs     bool             // the keeper's own
 }
 
-func (c *chatServer) now() (chatState, error) {
-	place, err := c.where() // also that of the keeper before
+// Now is what GoBack can go back to.
+func (c *Server) Now() (State, error) {
+	place, err := c.Where() // also that of the keeper before
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return chatState{place: place, settings: c.settings, runs: c.stop != nil}, err
+	return State{Place: place, Settings: c.settings, Runs: c.stop != nil}, err
 }
 
 // goBack makes the channels be where they were before a workspace that was
 // refused.
-func (c *chatServer) goBack(to chatState) error {
+func (c *Server) GoBack(to State) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if to.runs && c.stop != nil && c.settings == to.settings {
+	if to.Runs && c.stop != nil && c.settings == to.Settings {
 		return nil
 	}
 	c.stopLocked()
-	c.place, c.settings = to.place, to.settings
+	c.place, c.settings = to.Place, to.Settings
 	switch {
-	case to.runs:
-		return c.startLocked(to.settings)
-	case to.place.Address == "":
+	case to.Runs:
+		return c.startLocked(to.Settings)
+	case to.Place.Address == "":
 		os.Remove(c.file()) // Best effort: nobody looks for channels.
 		return nil
 	}
@@ -127,50 +131,50 @@ func (c *chatServer) goBack(to chatState) error {
 
 // startLocked notes where the channels are, and starts the keeper's own server
 // if they are there.
-func (c *chatServer) startLocked(s workspace.Server) error {
+func (c *Server) startLocked(s workspace.Server) error {
 	if s.IsElsewhere() {
-		return c.useOtherLocked(chatPlace{Address: address(s)})
+		return c.useOtherLocked(Place{Address: address(s)})
 	}
 	last, err := c.load()
 	if err != nil {
 		return err
 	}
-	listeners, err := c.listen(s, last)
+	open, err := c.listen(s, last)
 	if errors.Is(err, errTaken) {
 		return c.useOtherLocked(c.neighbour(address(s))) // a server is there already
 	}
 	if err != nil {
 		return err
 	}
-	if err := c.serveLocked(s, listeners); err != nil {
-		return errors.Join(err, listeners.close())
+	if err := c.serveLocked(s, open); err != nil {
+		return errors.Join(err, open.close())
 	}
 	return nil
 }
 
 // useOtherLocked notes that the channels are on a server that is not the
 // keeper's.
-func (c *chatServer) useOtherLocked(p chatPlace) error {
-	p.V = chatVersion
+func (c *Server) useOtherLocked(p Place) error {
+	p.V = version
 	c.place = p
 	return c.saveLocked()
 }
 
 // serveLocked begins to serve, if it is known whom. If it fails, the listeners
 // are still open.
-func (c *chatServer) serveLocked(s workspace.Server, listeners chatListeners) error {
+func (c *Server) serveLocked(s workspace.Server, open listeners) error {
 	accounts, err := ircd.OpenAccounts(c.accountsFile())
 	if err != nil {
 		return err
 	}
 	server, err := ircd.New(ircd.Config{
 		Dir: filepath.Join(c.dir, "history"), Network: network(s), OpenTopics: true, Accounts: accounts,
-		LoginHint: "'den accounts set NAME' makes an account; this user needs none at " + listeners.here.Addr().String(),
+		LoginHint: "'den accounts set NAME' makes an account; this user needs none at " + open.here.Addr().String(),
 	})
 	if err != nil {
 		return err
 	}
-	c.place = listeners.place()
+	c.place = open.place()
 	if err := c.saveLocked(); err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -180,9 +184,9 @@ func (c *chatServer) serveLocked(s workspace.Server, listeners chatListeners) er
 	ctx, cancel := context.WithCancel(context.Background())
 	c.settings, c.server, c.accounts, c.stop = s, server, accounts, cancel
 	c.serve = func() {
-		c.serving.Go(func() { relisten(ctx, listeners.here) })
+		c.serving.Go(func() { rpc.KeepReachable(ctx, open.here) })
 		c.serving.Go(func() {
-			if err := server.Serve(ctx, listeners.all()...); err != nil {
+			if err := server.Serve(ctx, open.all()...); err != nil {
 				log.Printf("the server for channels ended: %v", err)
 			}
 		})
@@ -198,7 +202,7 @@ func network(s workspace.Server) string {
 	return "den"
 }
 
-func (c *chatServer) saveLocked() error {
+func (c *Server) saveLocked() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return fault.Errorf(fault.Storage, "keep the server's address: %w", err)
 	}
@@ -208,8 +212,8 @@ func (c *chatServer) saveLocked() error {
 	return nil
 }
 
-func (c *chatServer) load() (chatPlace, error) {
-	var p chatPlace
+func (c *Server) load() (Place, error) {
+	var p Place
 	data, err := os.ReadFile(c.file())
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -217,7 +221,7 @@ func (c *chatServer) load() (chatPlace, error) {
 	if err != nil {
 		return p, fault.Errorf(fault.Storage, "read the server's address: %w", err)
 	}
-	if err := json.Unmarshal(data, &p); err != nil || p.V > chatVersion {
+	if err := json.Unmarshal(data, &p); err != nil || p.V > version {
 		return p, fault.Errorf(fault.Storage, "read the server's address %s (version %d): %v", c.file(), p.V, err)
 	}
 	return p, nil
@@ -225,7 +229,7 @@ func (c *chatServer) load() (chatPlace, error) {
 
 // where returns the place of the channels, also to a process that is not the
 // keeper.
-func (c *chatServer) where() (chatPlace, error) {
+func (c *Server) Where() (Place, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.place.Address != "" {
@@ -235,14 +239,14 @@ func (c *chatServer) where() (chatPlace, error) {
 }
 
 // close ends the server and waits for it.
-func (c *chatServer) close() {
+func (c *Server) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.stopLocked()
 }
 
 // stopLocked is close. The server's own goroutines do not take the lock.
-func (c *chatServer) stopLocked() {
+func (c *Server) stopLocked() {
 	if c.stop != nil {
 		c.stop()
 	}
@@ -253,14 +257,14 @@ func (c *chatServer) stopLocked() {
 	c.server, c.accounts, c.stop, c.serve = nil, nil, nil, nil
 }
 
-// chatOf tells a harness where the channels are.
-func (d *daemon) chatOf(s workspace.Server, nick string) (harness.Server, error) {
-	p, err := d.chat.where()
+// For tells a harness where the channels are.
+func (c *Server) For(s workspace.Server, nick string) (harness.Server, error) {
+	p, err := c.Where()
 	if err != nil {
 		return harness.Server{}, err
 	}
 	if p.Own {
-		return harness.Server{Address: p.Socket, Own: true, PasswordFile: d.chat.secretFile(nick)}, nil
+		return harness.Server{Address: p.Socket, Own: true, PasswordFile: c.secretFile(nick)}, nil
 	}
 	if p.Socket != "" && !s.TLS && s.PasswordEnv == "" {
 		return harness.Server{Address: p.Socket}, nil

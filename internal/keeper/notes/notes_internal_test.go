@@ -1,4 +1,4 @@
-package daemon
+package notes
 
 import (
 	"os"
@@ -45,19 +45,19 @@ func TestTurnsOfAConversation(t *testing.T) {
 		"nobody can tell any more": {[]conversation.State{told(conversation.Busy), told(conversation.Ready), told(conversation.Unknown)}, attention.Done, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
+			note := &Agent{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
 			for i, s := range c.states {
 				s.Since = at(i + 1)
-				note.take(s)
+				note.Take(s)
 			}
-			got := note.attention(keeper.AgentStatus{Actual: keeper.Running})
+			got := note.Attention(keeper.AgentStatus{Actual: keeper.Running})
 			if got.State != c.want || !got.Since.Equal(at(c.since)) {
 				t.Errorf("%+v, want %s since %v", got, c.want, at(c.since))
 			}
-			if err := note.look(at(60)); err != nil {
+			if err := note.Look(at(60)); err != nil {
 				t.Fatal(err)
 			}
-			got = note.attention(keeper.AgentStatus{Actual: keeper.Running})
+			got = note.Attention(keeper.AgentStatus{Actual: keeper.Running})
 			if needs := c.want == attention.Asking; got.State.NeedsPerson() != needs {
 				t.Errorf("somebody has looked: %+v", got)
 			}
@@ -68,19 +68,19 @@ func TestTurnsOfAConversation(t *testing.T) {
 // Who asked may have the answer before the keeper is told that the turn is over.
 func TestAnswerBeforeTheStateIsNoNews(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
-	note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
-	note.take(conversation.State{Activity: conversation.Busy, Source: "harness", Since: at(1)})
-	if err := note.look(at(3)); err != nil {
+	note := &Agent{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
+	note.Take(conversation.State{Activity: conversation.Busy, Source: "harness", Since: at(1)})
+	if err := note.Look(at(3)); err != nil {
 		t.Fatal(err)
 	}
-	note.take(conversation.State{Activity: conversation.Ready, Source: "harness", Since: at(2)})
-	if got := note.attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Ready {
+	note.Take(conversation.State{Activity: conversation.Ready, Source: "harness", Since: at(2)})
+	if got := note.Attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Ready {
 		t.Errorf("%+v", got)
 	}
 	// What it does next is.
-	note.take(conversation.State{Activity: conversation.Busy, Source: "harness", Since: at(4)})
-	note.take(conversation.State{Activity: conversation.Ready, Source: "harness", Since: at(5)})
-	if got := note.attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Done {
+	note.Take(conversation.State{Activity: conversation.Busy, Source: "harness", Since: at(4)})
+	note.Take(conversation.State{Activity: conversation.Ready, Source: "harness", Since: at(5)})
+	if got := note.Attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Done {
 		t.Errorf("%+v", got)
 	}
 }
@@ -88,15 +88,15 @@ func TestAnswerBeforeTheStateIsNoNews(t *testing.T) {
 // A message makes a turn of what only looks like work.
 func TestTurnOfAMessage(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0).UTC() }
-	note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return at(2) }}
+	note := &Agent{agent: "a", session: func() string { return "" }, handed: func() time.Time { return at(2) }}
 	for i, s := range []conversation.State{
 		{Activity: conversation.Starting}, {Activity: conversation.Ready, Source: "screen"},
 		{Activity: conversation.Busy, Source: "screen", Fallback: "its server does not answer"}, {Activity: conversation.Ready, Source: "screen"},
 	} {
 		s.Since = at(i)
-		note.take(s)
+		note.Take(s)
 	}
-	if got := note.attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Done {
+	if got := note.Attention(keeper.AgentStatus{Actual: keeper.Running}); got.State != attention.Done {
 		t.Errorf("%+v", got)
 	}
 }
@@ -115,10 +115,10 @@ func TestAttentionOfAgentsThatDoNotRun(t *testing.T) {
 		"finished, badly": {keeper.AgentStatus{Actual: keeper.Finished, ExitCode: &one}, attention.Failed},
 		"starting":        {keeper.AgentStatus{Actual: keeper.Starting}, attention.Busy},
 	} {
-		note := &turns{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
-		note.take(conversation.State{Activity: conversation.Busy})
+		note := &Agent{agent: "a", session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
+		note.Take(conversation.State{Activity: conversation.Busy})
 		c.status.Since = since
-		if got := note.attention(c.status); got.State != c.want || !got.Since.Equal(since) {
+		if got := note.Attention(c.status); got.State != c.want || !got.Since.Equal(since) {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
@@ -134,11 +134,11 @@ func TestTurnsOutliveTheirKeeper(t *testing.T) {
 	if err := dir.Save(&home.Manifest{ID: dir.ID, Name: "s", Status: home.Running}); err != nil {
 		t.Fatal(err)
 	}
-	first := &turns{agent: "a", home: root, session: func() string { return dir.ID }, handed: func() time.Time { return time.Time{} }}
-	first.take(conversation.State{Activity: conversation.Busy, Source: "its server"})
-	first.take(conversation.State{Activity: conversation.Ready})
-	next := &turns{agent: "a", home: root, session: func() string { return dir.ID }, handed: func() time.Time { return time.Time{} }}
-	next.take(conversation.State{Activity: conversation.Ready})
+	first := &Agent{agent: "a", home: root, session: func() string { return dir.ID }, handed: func() time.Time { return time.Time{} }}
+	first.Take(conversation.State{Activity: conversation.Busy, Source: "its server"})
+	first.Take(conversation.State{Activity: conversation.Ready})
+	next := &Agent{agent: "a", home: root, session: func() string { return dir.ID }, handed: func() time.Time { return time.Time{} }}
+	next.Take(conversation.State{Activity: conversation.Ready})
 	if n := next.note(); n == nil || n.Over.IsZero() {
 		t.Errorf("what was news is none any more: %+v", n)
 	}

@@ -1,4 +1,4 @@
-package daemon
+package chatserver
 
 import (
 	"errors"
@@ -116,10 +116,10 @@ func TestOtherUsersDoNotReachAgents(t *testing.T) {
 		}
 	}
 	c := openChat(t, filepath.Join(t.TempDir(), "chat"), workspace.Server{})
-	if err := c.setAccount("boss", "long enough"); err != nil {
+	if err := c.SetAccount("boss", "long enough"); err != nil {
 		t.Fatal(err)
 	}
-	secret, err := c.secret("coder")
+	secret, err := c.Secret("coder")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
-package daemon
+// Package notes follows the turns of agents, and notes them beside their sessions.
+package notes
 
 import (
 	"errors"
 	"fmt"
 	"log"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -15,10 +15,10 @@ import (
 	"den/internal/session/home"
 )
 
-// turns follows the turns of one agent, as its conversation tells them, and
+// Agent follows the turns of one agent, as its conversation tells them, and
 // notes them beside its session, where those find them who ask no keeper. A
 // program that is no coding agent has none: its host notes as much.
-type turns struct {
+type Agent struct {
 	lock string // that this keeper holds
 	home home.Home
 
@@ -36,31 +36,42 @@ type turns struct {
 	looked   time.Time // of an agent without a session in the Home
 }
 
-// turnsOf returns the turns of an agent by its key: another file does not make
-// it another agent.
-func (d *daemon) turnsOf(key string) *turns {
-	d.turnsMu.Lock()
-	defer d.turnsMu.Unlock()
-	if d.turns == nil {
-		d.turns = map[string]*turns{}
-	}
-	t := d.turns[key]
-	if t == nil {
-		t = &turns{lock: filepath.Join(d.registration.Dir(), "lock"), home: d.home, session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
-		d.turns[key] = t
-	}
-	return t
+// Book has the notes of all agents that a keeper has had.
+type Book struct {
+	home home.Home
+	lock string // that this keeper holds
+
+	mu  sync.Mutex        // guards all
+	all map[string]*Agent // by key
 }
 
-// follow says whose turns they are.
-func (t *turns) follow(agent string, session func() string, handed func() time.Time) {
+// New returns an empty book of the keeper that holds a lock.
+func New(root home.Home, lock string) *Book {
+	return &Book{home: root, lock: lock, all: map[string]*Agent{}}
+}
+
+// Of returns the notes of an agent by its key: another file does not make it
+// another agent.
+func (b *Book) Of(key string) *Agent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.all[key]
+	if a == nil {
+		a = &Agent{lock: b.lock, home: b.home, session: func() string { return "" }, handed: func() time.Time { return time.Time{} }}
+		b.all[key] = a
+	}
+	return a
+}
+
+// Follow says whose turns they are.
+func (t *Agent) Follow(agent string, session func() string, handed func() time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.agent, t.session, t.handed = agent, session, handed
 }
 
-// take notes a change of the agent's state.
-func (t *turns) take(s conversation.State) {
+// Take notes a change of the agent's state.
+func (t *Agent) Take(s conversation.State) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	dir, err := t.dirLocked()
@@ -73,7 +84,7 @@ func (t *turns) take(s conversation.State) {
 	}
 	t.turn = nextTurn(t.turn, s, at.UTC(), t.atTurn())
 	t.observe(s, at)
-	t.source = sourceName(s)
+	t.source = s.SourceName()
 	t.question = questionOf(s, at.UTC())
 	if err != nil {
 		return // it has no session in the Home, or none yet
@@ -86,12 +97,12 @@ func (t *turns) take(s conversation.State) {
 // atTurn reports whether an agent that works is at a turn. One that has come up
 // may look busy on its screen for a while, until its own source tells: that is a
 // turn only if it was handed a message.
-func (t *turns) atTurn() bool {
+func (t *Agent) atTurn() bool {
 	return t.settled && (t.told || t.handed().After(t.rested))
 }
 
 // observe keeps what the next change is judged by.
-func (t *turns) observe(s conversation.State, at time.Time) {
+func (t *Agent) observe(s conversation.State, at time.Time) {
 	t.settled = t.settles(s)
 	switch s.Activity {
 	case conversation.Starting, conversation.Ready:
@@ -103,7 +114,7 @@ func (t *turns) observe(s conversation.State, at time.Time) {
 
 // settles reports whether a program that works from now on works at a turn. One
 // that comes up draws its screen, and looks busy to all but its own source.
-func (t *turns) settles(s conversation.State) bool {
+func (t *Agent) settles(s conversation.State) bool {
 	switch s.Activity {
 	case conversation.Starting:
 		return false
@@ -145,19 +156,19 @@ func questionOf(s conversation.State, at time.Time) *attention.Question {
 	if s.Activity != conversation.Asking || s.Question == nil {
 		return nil
 	}
-	q := &attention.Question{Text: oneLine(s.Question.Text), Asked: at}
+	q := &attention.Question{Text: keeper.OneLine(s.Question.Text), Asked: at}
 	for _, o := range s.Question.Options {
 		q.Options = append(q.Options, o.Label)
 	}
 	return q
 }
 
-func (t *turns) noteLocked() home.AgentNote {
+func (t *Agent) noteLocked() home.AgentNote {
 	return home.AgentNote{Agent: t.agent, Turn: t.turn, Question: t.question, Source: t.source, Lock: t.lock}
 }
 
 // note is what is known of the agent, or nil while nothing was told.
-func (t *turns) note() *home.AgentNote {
+func (t *Agent) note() *home.AgentNote {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.source == "" {
@@ -168,7 +179,7 @@ func (t *turns) note() *home.AgentNote {
 }
 
 // loadLocked takes over what a keeper before noted of the same session.
-func (t *turns) loadLocked(dir home.Dir) {
+func (t *Agent) loadLocked(dir home.Dir) {
 	t.loaded = true
 	if n, err := dir.LoadAgentNote(); err == nil && n != nil && n.Agent == t.agent {
 		t.turn, t.settled, t.told, t.rested = n.Turn, true, n.Activity == attention.Working, n.Since
@@ -178,13 +189,13 @@ func (t *turns) loadLocked(dir home.Dir) {
 var errNoSession = errors.New("the agent has no session in the Home")
 
 // dir is the directory of the agent's session.
-func (t *turns) dir() (home.Dir, error) {
+func (t *Agent) dir() (home.Dir, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.dirLocked()
 }
 
-func (t *turns) dirLocked() (home.Dir, error) {
+func (t *Agent) dirLocked() (home.Dir, error) {
 	name := t.session()
 	if name == "" {
 		return home.Dir{}, errNoSession
@@ -192,8 +203,8 @@ func (t *turns) dirLocked() (home.Dir, error) {
 	return t.home.Find(name)
 }
 
-// look notes that somebody looked at the agent, or was told what it did.
-func (t *turns) look(now time.Time) error {
+// Look notes that somebody looked at the agent, or was told what it did.
+func (t *Agent) Look(now time.Time) error {
 	dir, err := t.dir()
 	if err == nil {
 		return dir.Look(now)
@@ -207,9 +218,9 @@ func (t *turns) look(now time.Time) error {
 	return nil
 }
 
-// attention returns whether the agent needs a person. t is nil for an agent that
+// Attention returns whether the agent needs a person. t is nil for an agent that
 // is not of this workspace any more.
-func (t *turns) attention(s keeper.AgentStatus) attention.Attention {
+func (t *Agent) Attention(s keeper.AgentStatus) attention.Attention {
 	f := attention.Facts{}
 	if t != nil && s.Actual == keeper.Running {
 		f = t.running()
@@ -218,7 +229,7 @@ func (t *turns) attention(s keeper.AgentStatus) attention.Attention {
 	}
 	switch s.Actual {
 	case keeper.Quarantined:
-		f.Broken = &attention.Event{At: s.Since, What: oneLine(s.Why)}
+		f.Broken = &attention.Event{At: s.Since, What: keeper.OneLine(s.Why)}
 	case keeper.Stopped, keeper.Suspended:
 		f.Ended = &attention.Ending{At: s.Since, Known: true}
 	case keeper.Finished:
@@ -234,7 +245,7 @@ func (t *turns) attention(s keeper.AgentStatus) attention.Attention {
 }
 
 // running gathers what is known of an agent that runs.
-func (t *turns) running() attention.Facts {
+func (t *Agent) running() attention.Facts {
 	note := t.note()
 	if dir, err := t.dir(); err == nil {
 		if m, err := dir.Inspect(); err == nil && m.Status.Active() {
@@ -249,7 +260,7 @@ func (t *turns) running() attention.Facts {
 }
 
 // lastLook is when somebody last looked at the agent, or zero.
-func (t *turns) lastLook() time.Time {
+func (t *Agent) lastLook() time.Time {
 	if dir, err := t.dir(); err == nil {
 		return dir.Looked()
 	}
