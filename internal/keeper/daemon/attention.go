@@ -4,12 +4,12 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/keeper/waiting"
 	"den/internal/session"
 	"den/internal/session/cell"
 )
@@ -52,64 +52,41 @@ func (d *daemon) followAttention(ctx context.Context, file string, send func(kee
 // "".
 func (d *daemon) attention(ctx context.Context, file string) keeper.Attention {
 	reports, unreachable := d.harnessReports(ctx)
-	all := keeper.Attention{Waiting: []keeper.Waiting{}, Unreachable: unreachable}
+	all := keeper.Attention{Unreachable: unreachable}
 	ps := d.ps("")
-	c := commands{file: file, ambiguous: ambiguousIDs(reports)}
-	if ps.Problem != "" {
-		all.Waiting = append(all.Waiting, waitingConfig(ps, c))
-	}
+	var agents []waiting.Agent
 	for _, status := range ps.Agents {
-		o := observedAgent{status: status}
+		a := waiting.Agent{Status: status}
 		if m, err := d.find(status.Name); err == nil {
-			o.state, o.mind = m.LastState(), d.socketOf(m) != ""
+			a.State, a.Mind = m.LastState(), d.socketOf(m) != ""
 		}
 		if report, ok := reports[status.Name]; ok {
-			o.harness = &report
-			all.Recent = append(all.Recent, report.approvals.Recent...)
-		} else if !o.mind {
-			o.cell = d.askingCell(status)
+			a.Harness = &report
+			all.Recent = append(all.Recent, report.Approvals.Recent...)
+		} else if !a.Mind {
+			a.Cell = d.askingCell(status)
 		}
-		all.Waiting = append(all.Waiting, waitingOf(o, c)...)
+		agents = append(agents, a)
 	}
-	slices.SortStableFunc(all.Waiting, longestFirst)
+	all.Waiting = waiting.List(ps, agents, file)
 	slices.SortStableFunc(all.Recent, func(a, b keeper.Approval) int { return b.Decided.Compare(a.Decided) })
 	return all
 }
 
-// longestFirst orders what waits; what waits for an unknown time is last.
-func longestFirst(a, b keeper.Waiting) int {
-	switch {
-	case a.Since.IsZero() != b.Since.IsZero():
-		if a.Since.IsZero() {
-			return 1
-		}
-		return -1
-	case !a.Since.Equal(b.Since):
-		return a.Since.Compare(b.Since)
-	}
-	return strings.Compare(a.ID, b.ID)
-}
-
-// harnessReport is what a harness tells.
-type harnessReport struct {
-	approvals keeper.Approvals
-	status    ipc.AgentStatus
-}
-
 // harnessReports asks all harnesses, and returns the agents whose harness did
 // not answer.
-func (d *daemon) harnessReports(ctx context.Context) (reports map[string]harnessReport, unreachable []string) {
+func (d *daemon) harnessReports(ctx context.Context) (reports map[string]waiting.Report, unreachable []string) {
 	ctx, cancel := context.WithTimeout(ctx, attentionLimit)
 	defer cancel()
-	reports = map[string]harnessReport{}
+	reports = map[string]waiting.Report{}
 	var mu sync.Mutex // guards reports
 	unreachable = d.eachHarness(ctx, func(ctx context.Context, agent string, conn *ipc.Conn) error {
-		var r harnessReport
+		var r waiting.Report
 		var err error
-		if r.approvals, err = approvalsOf(ctx, conn); err != nil {
+		if r.Approvals, err = approvalsOf(ctx, conn); err != nil {
 			return err
 		}
-		if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Status}, &r.status); err != nil {
+		if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Status}, &r.Status); err != nil {
 			return err
 		}
 		mu.Lock()
@@ -118,7 +95,7 @@ func (d *daemon) harnessReports(ctx context.Context) (reports map[string]harness
 		return nil
 	})
 	for agent, told := range d.screenApprovals() {
-		reports[agent] = harnessReport{approvals: told}
+		reports[agent] = waiting.Report{Approvals: told}
 	}
 	return reports, unreachable
 }

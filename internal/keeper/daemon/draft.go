@@ -5,12 +5,9 @@ import (
 
 	"den/internal/agent/conversation/sources"
 	"den/internal/agent/harness"
-	"den/internal/agent/runner/remote/holder"
-	"den/internal/base/fault"
+	"den/internal/keeper/boxes"
 	"den/internal/place/provider"
-	"den/internal/place/provider/boxed"
 	"den/internal/place/provider/factory"
-	"den/internal/place/provider/native"
 	"den/internal/place/workspace"
 )
 
@@ -70,12 +67,7 @@ func (f *draft) boxed(kind string) (provider.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	harnesses, ok := here.(*native.Provider)
-	box, also := there.(boxed.Box)
-	if !ok || !also {
-		return nil, fault.Errorf(fault.Internal, "no harness can run beside such a place: the providers are %T and %T", here, there)
-	}
-	return boxed.New(harnesses, box, []string{boxDens[kind], holder.Verb, holder.ModePlace}), nil
+	return boxes.Provider(kind, here, there)
 }
 
 // accept makes all of it the keeper's. What harnesses read is written first:

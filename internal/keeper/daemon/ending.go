@@ -2,7 +2,11 @@ package daemon
 
 import (
 	"context"
+	"log"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"den/internal/agent/conversation"
 	"den/internal/base/fault"
@@ -74,4 +78,35 @@ func (d *daemon) goDown(ctx context.Context, begun func() error) error {
 		}
 		return fault.Errorf(fault.Timeout, "the workspace still goes down: %w", ctx.Err())
 	}
+}
+
+// boxLimit bounds the end of a container.
+const boxLimit = 30 * time.Second
+
+// endBox ends the container beside a session, if there is one.
+func (d *daemon) endBox(kind, session string) {
+	ctx, cancel := context.WithTimeout(context.Background(), boxLimit)
+	defer cancel()
+	p, err := d.providers.get(kind)
+	if err == nil {
+		err = p.Stop(ctx, session)
+	}
+	if err != nil {
+		log.Printf("end the %s of session %s: %v", kind, session, err)
+	}
+}
+
+// endBoxes ends the containers of agents that have ended: one outlives a
+// harness that ended by itself.
+func (d *daemon) endBoxes() {
+	d.mu.Lock()
+	members := slices.Collect(maps.Values(d.members))
+	d.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, m := range members {
+		if m.box != "" {
+			ending.Go(func() { d.endBox(m.box, m.SessionName()) })
+		}
+	}
+	ending.Wait()
 }

@@ -10,6 +10,7 @@ import (
 
 	"den/internal/agent"
 	"den/internal/keeper"
+	"den/internal/keeper/boxes"
 	"den/internal/keeper/trees"
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
@@ -23,7 +24,7 @@ func (f *draft) member(ag *workspace.Agent, name, key string) (member, error) {
 	d, ws := f.d, f.ws
 	kind, box := ag.SessionProvider, ""
 	p, err := f.provider(kind)
-	if err == nil && isBoxed(ag) {
+	if err == nil && boxes.Is(ag) {
 		kind, box = "native", kind
 		p, err = f.boxed(box)
 	}

@@ -14,6 +14,7 @@ import (
 	"den/internal/agent/permission"
 	"den/internal/agent/runner/drivers"
 	"den/internal/base/fault"
+	"den/internal/keeper/boxes"
 	"den/internal/keeper/chatserver"
 	"den/internal/place/sandbox"
 	"den/internal/place/workspace"
@@ -30,7 +31,7 @@ func (d *deps) mindSocket(ag *workspace.Agent, key string) (string, error) {
 	if !ag.IsMind() {
 		return "", nil
 	}
-	if isBoxed(ag) {
+	if boxes.Is(ag) {
 		return ipc.BoxSocketPath(d.mindDir(key), d.getenv)
 	}
 	return ipc.OwnSocketPath(d.mindDir(key), d.getenv)
@@ -61,11 +62,11 @@ func (f *draft) harnessed(ag *workspace.Agent, name, key, session string, policy
 			return err
 		}
 	}
-	if isBoxed(ag) {
-		if hc.Box, err = d.boxOf(ws, ag, session); err != nil {
+	if boxes.Is(ag) {
+		if hc.Box, err = boxes.Of(d.factory(), ws, ag, session); err != nil {
 			return err
 		}
-		if c.ProviderOptions, err = d.withSocket(c.ProviderOptions, key); err != nil {
+		if c.ProviderOptions, err = boxes.WithSocket(c.ProviderOptions, d.mindDir(key), d.getenv); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/agent/conversation/sources"
 	"den/internal/base/build"
+	"den/internal/keeper/boxes"
 	"den/internal/place/provider"
 	"den/internal/place/workspace"
 )
@@ -23,7 +24,7 @@ func (f *draft) source(ag *workspace.Agent, p provider.Provider, session, key st
 	if !reachesSource(ag) {
 		return nil, nil // its server is in the sandbox with it
 	}
-	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !isBoxed(ag) {
+	if !ok || ag.StateSource == "screen" || ag.SessionProvider == "container" && !boxes.Is(ag) {
 		return nil, nil // in a container, files and ports are others
 	}
 	socket, err := f.d.mindSocket(ag, key)

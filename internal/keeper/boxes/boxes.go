@@ -1,62 +1,34 @@
-package daemon
+// Package boxes describes agents whose harness runs on this machine and whose own
+// processes run in a container or in a pod.
+package boxes
 
 import (
-	"context"
-	"log"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"time"
 
 	"den/internal/agent/harness"
 	"den/internal/agent/harness/ipc"
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/boxed"
 	"den/internal/place/provider/container"
+	"den/internal/place/provider/factory"
 	"den/internal/place/provider/kubernetes"
+	"den/internal/place/provider/native"
 	"den/internal/place/workspace"
 )
 
-// boxDens are the kinds of places in which an agent can live whose harness runs
+// dens are the kinds of places in which an agent can live whose harness runs
 // here, and den's path there.
-var boxDens = map[string]string{container.Kind: container.Den, kubernetes.Kind: kubernetes.Den}
+var dens = map[string]string{container.Kind: container.Den, kubernetes.Kind: kubernetes.Den}
 
-// isBoxed reports whether an agent's harness runs on this machine and its own
+// Is reports whether an agent's harness runs on this machine and its own
 // processes in a container or in a pod.
-func isBoxed(ag *workspace.Agent) bool {
-	return ag.IsMind() && boxDens[ag.SessionProvider] != ""
-}
-
-// boxLimit bounds the end of a container.
-const boxLimit = 30 * time.Second
-
-// endBox ends the container beside a session, if there is one.
-func (d *daemon) endBox(kind, session string) {
-	ctx, cancel := context.WithTimeout(context.Background(), boxLimit)
-	defer cancel()
-	p, err := d.providers.get(kind)
-	if err == nil {
-		err = p.Stop(ctx, session)
-	}
-	if err != nil {
-		log.Printf("end the %s of session %s: %v", kind, session, err)
-	}
-}
-
-// endBoxes ends the containers of agents that have ended: one outlives a
-// harness that ended by itself.
-func (d *daemon) endBoxes() {
-	d.mu.Lock()
-	members := slices.Collect(maps.Values(d.members))
-	d.mu.Unlock()
-	var ending sync.WaitGroup
-	for _, m := range members {
-		if m.box != "" {
-			ending.Go(func() { d.endBox(m.box, m.SessionName()) })
-		}
-	}
-	ending.Wait()
+func Is(ag *workspace.Agent) bool {
+	return ag.IsMind() && dens[ag.SessionProvider] != ""
 }
 
 // engineVariables are those by which a container engine or a cluster is found, and
@@ -66,10 +38,10 @@ var engineVariables = map[string][]string{
 	kubernetes.Kind: kubernetes.Variables,
 }
 
-// boxOf is what the harness of a boxed agent has to know of its box.
-func (d *deps) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session string) (*harness.Box, error) {
+// Of is what the harness of a boxed agent has to know of its box.
+func Of(at factory.Site, ws *workspace.Workspace, ag *workspace.Agent, session string) (*harness.Box, error) {
 	b := &harness.Box{
-		Session: session, Owner: d.registration.ID, Home: d.home.Path,
+		Session: session, Owner: at.Owner, Home: at.Home.Path,
 		Env: append(slices.Concat(slices.Sorted(maps.Keys(ag.Env.Values)), slices.Sorted(maps.Keys(ag.Env.Secrets))), "DEN_AGENT", "DEN_WORKSPACE_NAME", "DEN_POOL_INDEX"),
 	}
 	table := ws.Session.Tables.Of(ag.SessionProvider)
@@ -88,7 +60,7 @@ func (d *deps) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session strin
 		return nil, problems.In(ws.Path)
 	}
 	for _, name := range engineVariables[ag.SessionProvider] {
-		if value := d.getenv(name); value != "" {
+		if value := at.Getenv(name); value != "" {
 			if b.EngineEnv == nil {
 				b.EngineEnv = map[string]string{}
 			}
@@ -98,19 +70,20 @@ func (d *deps) boxOf(ws *workspace.Workspace, ag *workspace.Agent, session strin
 	return b, nil
 }
 
-// withSocket shares the directory of the harness's socket with the box. It is
+// WithSocket shares the directory of the socket of a harness, whose state is in
+// dir, with the box. It is
 // made here: what is mounted must be there before. Nothing of this machine can be
-// shared with a pod, in which the socket is another: see place.relay.
-func (d *deps) withSocket(options any, key string) (any, error) {
+// shared with a pod, in which the socket is another: see harness.Options.Relay.
+func WithSocket(options any, dir string, getenv func(string) string) (any, error) {
 	spec, ok := options.(container.Spec)
 	if _, pod := options.(kubernetes.Spec); !ok && !pod {
 		return nil, fault.Errorf(fault.Internal, "a box is described by %T", options)
 	}
-	socket, err := ipc.BoxSocketPath(d.mindDir(key), d.getenv)
+	socket, err := ipc.BoxSocketPath(dir, getenv)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(socket)
+	dir = filepath.Dir(socket)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Errorf(fault.KindOf(err), "make the directory of the agent's socket: %w", err)
 	}
@@ -119,4 +92,15 @@ func (d *deps) withSocket(options any, key string) (any, error) {
 	}
 	spec.Mounts = append(slices.Clone(spec.Mounts), workspace.Path(dir))
 	return spec, nil
+}
+
+// Provider is the provider of boxed agents: their harnesses live here, their
+// processes there.
+func Provider(kind string, here, there provider.Provider) (provider.Provider, error) {
+	harnesses, ok := here.(*native.Provider)
+	box, also := there.(boxed.Box)
+	if !ok || !also {
+		return nil, fault.Errorf(fault.Internal, "no harness can run beside such a place: the providers are %T and %T", here, there)
+	}
+	return boxed.New(harnesses, box, []string{dens[kind], holder.Verb, holder.ModePlace}), nil
 }

@@ -1,14 +1,18 @@
-package daemon
+// Package waiting is the rule that says what of an agent waits for a person, and
+// how they decide it.
+package waiting
 
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"den/internal/agent/budget"
 	"den/internal/agent/conversation"
+	"den/internal/agent/harness/ipc"
 	"den/internal/agent/permission"
 	"den/internal/agent/runner"
 	"den/internal/agent/supervisor"
@@ -17,60 +21,95 @@ import (
 	"den/internal/session/cell"
 )
 
-// observedAgent is what is known of an agent that may wait for a person.
-type observedAgent struct {
-	status  keeper.AgentStatus
-	state   conversation.State // as it was last seen
-	mind    bool               // it has a harness
-	harness *harnessReport     // or nil: it has none, or it did not answer
-	cell    *cell.Record       // that asks something in its session, or nil
+// Agent is what is known of an agent that may wait for a person.
+type Agent struct {
+	Status  keeper.AgentStatus
+	State   conversation.State // as it was last seen
+	Mind    bool               // it has a harness
+	Harness *Report            // or nil: it has none, or it did not answer
+	Cell    *cell.Record       // that asks something in its session, or nil
 }
 
-// waitingOf is the rule: what of an agent waits for a person.
-func waitingOf(o observedAgent, c commands) []keeper.Waiting {
+// Report is what a harness tells.
+type Report struct {
+	Approvals keeper.Approvals
+	Status    ipc.AgentStatus
+}
+
+// List returns what waits for a person, the longest first. file is the workspace's
+// as the commands name it, or "".
+func List(ps keeper.Ps, agents []Agent, file string) []keeper.Waiting {
+	c := commands{file: file, ambiguous: ambiguousIDs(agents)}
+	all := []keeper.Waiting{}
+	if ps.Problem != "" {
+		all = append(all, ofConfig(ps, c))
+	}
+	for _, a := range agents {
+		all = append(all, of(a, c)...)
+	}
+	slices.SortStableFunc(all, longestFirst)
+	return all
+}
+
+// longestFirst orders what waits; what waits for an unknown time is last.
+func longestFirst(a, b keeper.Waiting) int {
+	switch {
+	case a.Since.IsZero() != b.Since.IsZero():
+		if a.Since.IsZero() {
+			return 1
+		}
+		return -1
+	case !a.Since.Equal(b.Since):
+		return a.Since.Compare(b.Since)
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// of is the rule.
+func of(o Agent, c commands) []keeper.Waiting {
 	var all []keeper.Waiting
 	add := func(w keeper.Waiting, key string) {
-		w.ID = w.Kind + ":" + o.status.Name + key
-		w.Agent, w.Session = o.status.Name, o.status.DenSession
+		w.ID = w.Kind + ":" + o.Status.Name + key
+		w.Agent, w.Session = o.Status.Name, o.Status.DenSession
 		w.What, w.State = keeper.OneLine(w.What), keeper.StateOf(w.Kind)
 		all = append(all, w)
 	}
-	if o.status.Actual == keeper.Quarantined {
-		add(waitingQuarantine(o.status, c), "")
+	if o.Status.Actual == keeper.Quarantined {
+		add(ofQuarantine(o.Status, c), "")
 	}
 	// What a mind asks is an approval.
-	if q := o.status.Question; q != nil && !o.mind {
-		add(waitingQuestion(o, c), ":"+q.ID)
+	if q := o.Status.Question; q != nil && !o.Mind {
+		add(ofQuestion(o, c), ":"+q.ID)
 	}
-	if o.cell != nil {
-		add(waitingCell(o, c), ":"+o.cell.CellID)
+	if o.Cell != nil {
+		add(ofCell(o, c), ":"+o.Cell.CellID)
 	}
-	if w, ok := waitingNews(o.status, c); ok {
+	if w, ok := ofNews(o.Status, c); ok {
 		add(w, "")
 	}
-	if o.harness == nil {
+	if o.Harness == nil {
 		return all
 	}
-	for _, a := range o.harness.approvals.Approvals {
-		add(waitingApproval(a, c), ":"+a.ID)
+	for _, a := range o.Harness.Approvals.Approvals {
+		add(ofApproval(a, c), ":"+a.ID)
 	}
-	if o.harness.status.CircuitOpen {
-		add(waitingCircuit(o, c), "")
+	if o.Harness.Status.CircuitOpen {
+		add(ofCircuit(o, c), "")
 	}
-	switch runner.Class(o.harness.status.Failure) {
+	switch runner.Class(o.Harness.Status.Failure) {
 	case runner.Auth, runner.Billing:
-		add(waitingFailure(o, c), "")
+		add(ofFailure(o, c), "")
 	}
-	if o.harness.status.Supervisor == string(supervisor.Paused) {
-		add(waitingEscalation(o, c), "")
+	if o.Harness.Status.Supervisor == string(supervisor.Paused) {
+		add(ofEscalation(o, c), "")
 	}
-	if o.harness.status.BudgetLevel == string(budget.Exceeded) {
-		add(waitingBudget(o, c), "")
+	if o.Harness.Status.BudgetLevel == string(budget.Exceeded) {
+		add(ofBudget(o, c), "")
 	}
 	return all
 }
 
-func waitingApproval(a keeper.Approval, c commands) keeper.Waiting {
+func ofApproval(a keeper.Approval, c commands) keeper.Waiting {
 	first := keeper.Action{Name: "approve", Command: c.decide("approve", a)}
 	if a.Request.Kind == string(permission.Question) {
 		first = keeper.Action{Name: "answer", Command: c.decide("answer", a) + " TEXT"}
@@ -81,17 +120,17 @@ func waitingApproval(a keeper.Approval, c commands) keeper.Waiting {
 	}
 }
 
-func waitingQuestion(o observedAgent, c commands) keeper.Waiting {
-	q := o.status.Question
-	w := keeper.Waiting{Kind: keeper.WaitingQuestion, Since: o.state.Since, What: q.Text, Evidence: "told by its " + o.state.SourceName()}
+func ofQuestion(o Agent, c commands) keeper.Waiting {
+	q := o.Status.Question
+	w := keeper.Waiting{Kind: keeper.WaitingQuestion, Since: o.State.Since, What: q.Text, Evidence: "told by its " + o.State.SourceName()}
 	for i, label := range q.Options {
-		w.Actions = append(w.Actions, keeper.Action{Name: fmt.Sprintf("%d: %s", i+1, label), Command: c.line("agent", "answer", o.status.Name, q.ID, strconv.Itoa(i+1))})
+		w.Actions = append(w.Actions, keeper.Action{Name: fmt.Sprintf("%d: %s", i+1, label), Command: c.line("agent", "answer", o.Status.Name, q.ID, strconv.Itoa(i+1))})
 	}
-	w.Actions = append(w.Actions, keeper.Action{Name: "attach", Command: c.line("agent", "attach", o.status.Name)})
+	w.Actions = append(w.Actions, keeper.Action{Name: "attach", Command: c.line("agent", "attach", o.Status.Name)})
 	return w
 }
 
-func waitingQuarantine(s keeper.AgentStatus, c commands) keeper.Waiting {
+func ofQuarantine(s keeper.AgentStatus, c commands) keeper.Waiting {
 	return keeper.Waiting{
 		Kind: keeper.WaitingQuarantine, Since: s.Since, What: s.Why, Evidence: restarted(s.Restarts),
 		Actions: []keeper.Action{{Name: "reset", Command: c.line("agent", "reset", s.Name)}, {Name: "stop", Command: c.line("agent", "stop", s.Name)}},
@@ -119,9 +158,9 @@ func toldBy(source string) string {
 	return "told by its " + source
 }
 
-// waitingNews is a turn that is over or failed, or an end, at which nobody has
+// ofNews is a turn that is over or failed, or an end, at which nobody has
 // looked yet.
-func waitingNews(s keeper.AgentStatus, c commands) (w keeper.Waiting, ok bool) {
+func ofNews(s keeper.AgentStatus, c commands) (w keeper.Waiting, ok bool) {
 	w = keeper.Waiting{
 		Since: s.Attention.Since, What: s.Attention.What, Evidence: toldBy(s.Attention.Source),
 		Actions: []keeper.Action{{Name: "look", Command: c.line("agent", "peek", s.Name)}, {Name: "seen", Command: c.line("seen", s.Name)}},
@@ -140,24 +179,24 @@ func waitingNews(s keeper.AgentStatus, c commands) (w keeper.Waiting, ok bool) {
 	return w, true
 }
 
-func waitingCircuit(o observedAgent, c commands) keeper.Waiting {
-	s := o.harness.status
+func ofCircuit(o Agent, c commands) keeper.Waiting {
+	s := o.Harness.Status
 	what := "its turns failed too often"
 	if s.Why != "" {
 		what += ": " + s.Why
 	}
 	return keeper.Waiting{
 		Kind: keeper.WaitingCircuit, Since: s.CircuitSince, What: what, Evidence: "its harness has opened the circuit",
-		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
+		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.Status.Name))}},
 	}
 }
 
-// waitingFailure is of what den tries again only from time to time.
-func waitingFailure(o observedAgent, c commands) keeper.Waiting {
-	s := o.harness.status
+// ofFailure is of what den tries again only from time to time.
+func ofFailure(o Agent, c commands) keeper.Waiting {
+	s := o.Harness.Status
 	return keeper.Waiting{
 		Kind: keeper.WaitingFailure, What: s.Why, Evidence: "its last turn failed by that; " + held(s.Pending),
-		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))}},
+		Actions: []keeper.Action{{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.Status.Name))}},
 	}
 }
 
@@ -169,18 +208,18 @@ func held(messages int) string {
 	return fmt.Sprintf("its harness holds %d messages", messages)
 }
 
-func waitingEscalation(o observedAgent, c commands) keeper.Waiting {
+func ofEscalation(o Agent, c commands) keeper.Waiting {
 	return keeper.Waiting{
 		Kind: keeper.WaitingEscalation, What: "its supervisor sees that corrections do not help", Evidence: "its supervisor has called a person and waits",
 		Actions: []keeper.Action{
-			{Name: "look", Command: c.line("agent", "peek", o.status.Name)},
-			{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.status.Name))},
+			{Name: "look", Command: c.line("agent", "peek", o.Status.Name)},
+			{Name: "resume", Command: c.bare("harness", "resume", path.Base(o.Status.Name))},
 		},
 	}
 }
 
-func waitingBudget(o observedAgent, c commands) keeper.Waiting {
-	s := o.harness.status
+func ofBudget(o Agent, c commands) keeper.Waiting {
+	s := o.Harness.Status
 	w := keeper.Waiting{
 		Kind: keeper.WaitingBudget, Expires: s.BudgetUntil, What: s.Budget, Evidence: held(s.Pending),
 		Actions: []keeper.Action{{Name: "raise its budget in the workspace file", Command: c.line("reload")}},
@@ -191,19 +230,19 @@ func waitingBudget(o observedAgent, c commands) keeper.Waiting {
 	return w
 }
 
-func waitingCell(o observedAgent, c commands) keeper.Waiting {
-	what := o.cell.Question
+func ofCell(o Agent, c commands) keeper.Waiting {
+	what := o.Cell.Question
 	if what == "" {
-		what = "the program waits for " + o.cell.WaitingFor
+		what = "the program waits for " + o.Cell.WaitingFor
 	}
 	return keeper.Waiting{
-		Kind: keeper.WaitingCell, Since: o.cell.Started, What: what, Evidence: "cell " + o.cell.CellID + " waits for " + o.cell.WaitingFor,
-		Actions: []keeper.Action{{Name: "answer", Command: c.bare("answer", o.status.DenSession) + " TEXT"}, {Name: "interrupt", Command: c.bare("int", o.status.DenSession)}},
+		Kind: keeper.WaitingCell, Since: o.Cell.Started, What: what, Evidence: "cell " + o.Cell.CellID + " waits for " + o.Cell.WaitingFor,
+		Actions: []keeper.Action{{Name: "answer", Command: c.bare("answer", o.Status.DenSession) + " TEXT"}, {Name: "interrupt", Command: c.bare("int", o.Status.DenSession)}},
 	}
 }
 
-// waitingConfig is a workspace file that is not in force.
-func waitingConfig(ps keeper.Ps, c commands) keeper.Waiting {
+// ofConfig is a workspace file that is not in force.
+func ofConfig(ps keeper.Ps, c commands) keeper.Waiting {
 	w := keeper.Waiting{
 		ID: keeper.WaitingConfig, Kind: keeper.WaitingConfig, State: attention.Failed, What: keeper.OneLine(ps.Problem), Evidence: "the keeper did not take over " + ps.Config,
 		Actions: []keeper.Action{{Name: "correct it", Command: c.line("reload")}},
@@ -215,11 +254,14 @@ func waitingConfig(ps keeper.Ps, c commands) keeper.Waiting {
 }
 
 // ambiguousIDs returns the ids of approvals that several agents have.
-func ambiguousIDs(reports map[string]harnessReport) map[string]bool {
+func ambiguousIDs(agents []Agent) map[string]bool {
 	count := map[string]int{}
-	for _, r := range reports {
-		for _, a := range r.approvals.Approvals {
-			count[a.ID]++
+	for _, a := range agents {
+		if a.Harness == nil {
+			continue
+		}
+		for _, asked := range a.Harness.Approvals.Approvals {
+			count[asked.ID]++
 		}
 	}
 	ambiguous := map[string]bool{}

@@ -1,4 +1,4 @@
-package daemon
+package waiting
 
 import (
 	"slices"
@@ -8,7 +8,6 @@ import (
 
 	"den/internal/agent/conversation"
 	"den/internal/agent/harness/ipc"
-	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/session/attention"
 	"den/internal/session/cell"
@@ -34,54 +33,54 @@ func TestWaitingOf(t *testing.T) {
 	last := float64(noon.Unix())
 	for _, test := range []struct {
 		name string
-		o    observedAgent
+		o    Agent
 		want []keeper.Waiting
 	}{
-		{"an agent that works", observedAgent{status: running, harness: &harnessReport{status: ipc.AgentStatus{BudgetLevel: "warned"}}}, nil},
-		{"a question on a screen", observedAgent{status: asking, state: conversation.State{Since: noon, Source: "claude session file"}}, []keeper.Waiting{{
+		{"an agent that works", Agent{Status: running, Harness: &Report{Status: ipc.AgentStatus{BudgetLevel: "warned"}}}, nil},
+		{"a question on a screen", Agent{Status: asking, State: conversation.State{Since: noon, Source: "claude session file"}}, []keeper.Waiting{{
 			ID: "question:crew/coder:3f9c", Kind: keeper.WaitingQuestion, Session: "w1.coder", Since: noon, What: "Do you want to proceed?", Evidence: "told by its claude session file",
 			Actions: []keeper.Action{{Name: "1: Yes", Command: "den agent answer crew/coder 3f9c 1"}, {Name: "2: No", Command: "den agent answer crew/coder 3f9c 2"}, {Name: "attach", Command: "den agent attach crew/coder"}},
 		}}},
-		{"a mind's question is an approval", observedAgent{status: asking, mind: true, harness: &harnessReport{approvals: keeper.Approvals{Approvals: []keeper.Approval{approval}}}}, []keeper.Waiting{{
+		{"a mind's question is an approval", Agent{Status: asking, Mind: true, Harness: &Report{Approvals: keeper.Approvals{Approvals: []keeper.Approval{approval}}}}, []keeper.Waiting{{
 			ID: "approval:crew/coder:k3f", Kind: keeper.WaitingApproval, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Minute), What: "Bash make install", Evidence: "its policy asks: the default asks for it", Approval: &approval,
 			Actions: []keeper.Action{{Name: "approve", Command: "den approvals approve k3f"}, {Name: "deny", Command: "den approvals deny k3f"}},
 		}}},
-		{"a mind whose harness is silent", observedAgent{status: asking, mind: true}, nil},
-		{"quarantine", observedAgent{status: quarantined}, []keeper.Waiting{{
+		{"a mind whose harness is silent", Agent{Status: asking, Mind: true}, nil},
+		{"quarantine", Agent{Status: quarantined}, []keeper.Waiting{{
 			ID: "quarantine:crew/coder", Kind: keeper.WaitingQuarantine, Since: noon, What: "it failed too often: exit 3", Evidence: "the keeper restarted it 5 times",
 			Actions: []keeper.Action{{Name: "reset", Command: "den agent reset crew/coder"}, {Name: "stop", Command: "den agent stop crew/coder"}},
 		}}},
-		{"quarantine of one that never began", observedAgent{status: never}, []keeper.Waiting{{
+		{"quarantine of one that never began", Agent{Status: never}, []keeper.Waiting{{
 			ID: "quarantine:crew/coder", Kind: keeper.WaitingQuarantine, Since: noon, What: "no such file: coder", Evidence: "the keeper could not start it",
 			Actions: []keeper.Action{{Name: "reset", Command: "den agent reset crew/coder"}, {Name: "stop", Command: "den agent stop crew/coder"}},
 		}}},
-		{"an end", observedAgent{status: finished}, []keeper.Waiting{{
+		{"an end", Agent{Status: finished}, []keeper.Waiting{{
 			ID: "done:crew/coder", Kind: keeper.WaitingDone, Since: noon, What: "it has ended", Evidence: "told by the keeper", Actions: looks,
 		}}},
-		{"a turn that is over", observedAgent{status: still}, []keeper.Waiting{{
+		{"a turn that is over", Agent{Status: still}, []keeper.Waiting{{
 			ID: "done:crew/coder", Kind: keeper.WaitingDone, Session: "w1.coder", Since: noon, What: "its turn is over", Evidence: "told by the kernel", Actions: looks,
 		}}},
-		{"a turn that failed", observedAgent{status: failed}, []keeper.Waiting{{
+		{"a turn that failed", Agent{Status: failed}, []keeper.Waiting{{
 			ID: "failed:crew/coder", Kind: keeper.WaitingFailed, Session: "w1.coder", Since: noon, What: "the turn failed: no network", Evidence: "told by its claude session file", Actions: looks,
 		}}},
-		{"an open circuit", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{CircuitOpen: true, CircuitSince: noon, Why: "exit code 1"}}}, []keeper.Waiting{{
+		{"an open circuit", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{CircuitOpen: true, CircuitSince: noon, Why: "exit code 1"}}}, []keeper.Waiting{{
 			ID: "circuit:crew/coder", Kind: keeper.WaitingCircuit, Session: "w1.coder", Since: noon, What: "its turns failed too often: exit code 1", Evidence: "its harness has opened the circuit",
 			Actions: []keeper.Action{{Name: "resume", Command: "den harness resume coder"}},
 		}}},
-		{"a lost login", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{Failure: "auth", Why: "auth: log in (log the agent in)", Pending: 2}}}, []keeper.Waiting{{
+		{"a lost login", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{Failure: "auth", Why: "auth: log in (log the agent in)", Pending: 2}}}, []keeper.Waiting{{
 			ID: "failure:crew/coder", Kind: keeper.WaitingFailure, Session: "w1.coder", What: "auth: log in (log the agent in)", Evidence: "its last turn failed by that; its harness holds 2 messages",
 			Actions: []keeper.Action{{Name: "resume", Command: "den harness resume coder"}},
 		}}},
-		{"a failure that passes", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{Failure: "overload", Supervisor: "watching"}}}, nil},
-		{"an escalation", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{Supervisor: "paused"}}}, []keeper.Waiting{{
+		{"a failure that passes", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{Failure: "overload", Supervisor: "watching"}}}, nil},
+		{"an escalation", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{Supervisor: "paused"}}}, []keeper.Waiting{{
 			ID: "escalation:crew/coder", Kind: keeper.WaitingEscalation, Session: "w1.coder", What: "its supervisor sees that corrections do not help", Evidence: "its supervisor has called a person and waits",
 			Actions: []keeper.Action{{Name: "look", Command: "den agent peek crew/coder"}, {Name: "resume", Command: "den harness resume coder"}},
 		}}},
-		{"a budget", observedAgent{status: running, mind: true, harness: &harnessReport{status: ipc.AgentStatus{BudgetLevel: "exceeded", Budget: "3 of 3 turns in the last hour", BudgetUntil: noon.Add(time.Hour), LastActivation: &last, Pending: 2}}}, []keeper.Waiting{{
+		{"a budget", Agent{Status: running, Mind: true, Harness: &Report{Status: ipc.AgentStatus{BudgetLevel: "exceeded", Budget: "3 of 3 turns in the last hour", BudgetUntil: noon.Add(time.Hour), LastActivation: &last, Pending: 2}}}, []keeper.Waiting{{
 			ID: "budget:crew/coder", Kind: keeper.WaitingBudget, Session: "w1.coder", Since: noon, Expires: noon.Add(time.Hour), What: "3 of 3 turns in the last hour", Evidence: "its harness holds 2 messages",
 			Actions: []keeper.Action{{Name: "raise its budget in the workspace file", Command: "den reload"}},
 		}}},
-		{"a cell", observedAgent{status: running, cell: &cell.Record{Result: cell.Result{CellID: "c1", Status: cell.Running, WaitingFor: cell.ForInput, Question: "Name?"}, Started: noon}}, []keeper.Waiting{{
+		{"a cell", Agent{Status: running, Cell: &cell.Record{Result: cell.Result{CellID: "c1", Status: cell.Running, WaitingFor: cell.ForInput, Question: "Name?"}, Started: noon}}, []keeper.Waiting{{
 			ID: "cell:crew/coder:c1", Kind: keeper.WaitingCell, Session: "w1.coder", Since: noon, What: "Name?", Evidence: "cell c1 waits for input",
 			Actions: []keeper.Action{{Name: "answer", Command: "den answer w1.coder TEXT"}, {Name: "interrupt", Command: "den int w1.coder"}},
 		}}},
@@ -89,7 +88,7 @@ func TestWaitingOf(t *testing.T) {
 		for i := range test.want {
 			test.want[i].Agent = "crew/coder"
 		}
-		got := waitingOf(test.o, commands{})
+		got := of(test.o, commands{})
 		if !slices.EqualFunc(got, test.want, sameWaiting) {
 			t.Errorf("%s:\n got %+v\nwant %+v", test.name, got, test.want)
 		}
@@ -121,19 +120,22 @@ func TestCommandsAreExact(t *testing.T) {
 	if got := (commands{}).bare("answer", "", "a;b"); got != `den answer '' 'a;b'` {
 		t.Errorf("%s", got)
 	}
-	both := map[string]harnessReport{
-		"a": {approvals: keeper.Approvals{Approvals: []keeper.Approval{{ID: "same"}, {ID: "one"}}}},
-		"b": {approvals: keeper.Approvals{Approvals: []keeper.Approval{{ID: "same"}}}},
+	asks := func(ids ...string) Agent {
+		var r Report
+		for _, id := range ids {
+			r.Approvals.Approvals = append(r.Approvals.Approvals, keeper.Approval{ID: id})
+		}
+		return Agent{Harness: &r}
 	}
-	if got := ambiguousIDs(both); !got["same"] || got["one"] {
+	if got := ambiguousIDs([]Agent{asks("same", "one"), asks("same"), {}}); !got["same"] || got["one"] {
 		t.Errorf("%v", got)
 	}
 }
 
 // A file that is held needs a word, another one a correction.
 func TestWaitingConfig(t *testing.T) {
-	held := waitingConfig(keeper.Ps{Config: "den.toml", Problem: "held: the workspace's file would end 2 of 2 agents"}, commands{})
-	wrong := waitingConfig(keeper.Ps{Config: "den.toml", Problem: "den.toml:3: no"}, commands{})
+	held := ofConfig(keeper.Ps{Config: "den.toml", Problem: "held: the workspace's file would end 2 of 2 agents"}, commands{})
+	wrong := ofConfig(keeper.Ps{Config: "den.toml", Problem: "den.toml:3: no"}, commands{})
 	if held.Actions[0].Command != "den reload --yes" || wrong.Actions[0].Command != "den reload" {
 		t.Errorf("%+v, %+v", held, wrong)
 	}
@@ -148,22 +150,5 @@ func TestLongestFirst(t *testing.T) {
 	}
 	if got := strings.Join(ids, " "); got != "old another new unknown" {
 		t.Error(got)
-	}
-}
-
-func TestFindOption(t *testing.T) {
-	options := []conversation.Option{{ID: "once", Label: "Yes"}, {ID: "never", Label: "No, and say why"}}
-	for wanted, want := range map[string]string{"once": "once", "2": "never", "no, and say why": "never", "yes": "once"} {
-		if got, err := findOption(options, wanted); err != nil || got.ID != want {
-			t.Errorf("%q: %+v, %v", wanted, got, err)
-		}
-	}
-	for _, wanted := range []string{"", "0", "3", "maybe"} {
-		if got, err := findOption(options, wanted); fault.KindOf(err) != fault.Usage {
-			t.Errorf("%q: %+v, %v", wanted, got, err)
-		}
-	}
-	if _, err := findOption(nil, "1"); fault.KindOf(err) != fault.Unsupported {
-		t.Errorf("no options: %v", err)
 	}
 }
