@@ -124,7 +124,7 @@ test-kubernetes: build ## agents in pods of a real one-node cluster, which is bu
 	cd deploy/charttest && $(GO) test -count 1 ./...
 	DEN_TEST_BIN=$(CURDIR)/bin sh scripts/test-kubernetes $(BIN) sh -c '\
 		$(GO) test -race -count 1 -parallel 16 -timeout 60m -v ./internal/place/provider/kubernetes/ && \
-		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/keeper/daemon/'
+		$(GO) test -count 1 -timeout 20m -v -run TestCluster ./internal/keeper/lead/'
 
 .PHONY: bench-kubernetes
 bench-kubernetes: build ## agents in pods: 10, 50 and 200 on simulated nodes, 20 real ones, latencies beside kubectl; needs root

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"den/internal/base/fault"
 )
 
 // Approvals answers what agents ask permission for.
@@ -106,3 +108,30 @@ type PermissionAnswer struct {
 
 // OneLine makes text fit on a line.
 func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// ReadApprovals reads what a harness tells of them.
+func ReadApprovals(data []byte) (Approvals, error) {
+	var told struct {
+		Approvals []json.RawMessage `json:"approvals"`
+		Recent    []Approval        `json:"recent"`
+	}
+	if err := json.Unmarshal(data, &told); err != nil {
+		return Approvals{}, fault.Errorf(fault.Protocol, "read approvals: %w", err)
+	}
+	all := Approvals{Recent: told.Recent}
+	for _, raw := range told.Approvals {
+		var a Approval
+		if err := json.Unmarshal(raw, &a); err != nil {
+			return all, fault.Errorf(fault.Protocol, "read an approval: %w", err)
+		}
+		a.Detail = raw
+		all.Approvals = append(all.Approvals, a)
+	}
+	return all, nil
+}
+
+// AnswerPermission is an answer for programs and for people.
+func AnswerPermission(object any, text string) (PermissionAnswer, error) {
+	data, err := json.Marshal(object) // den escapes what misleads when it prints
+	return PermissionAnswer{Object: data, Text: text}, err
+}

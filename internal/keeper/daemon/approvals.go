@@ -18,6 +18,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
+	"den/internal/keeper/judge"
 	"den/internal/place/provider"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
@@ -52,7 +53,7 @@ func (d *daemon) approvals(ctx context.Context) keeper.Approvals {
 
 // screenApprovals lists those of agents on screens, by agent.
 func (d *daemon) screenApprovals() map[string]keeper.Approvals {
-	all, err := d.policies.approvals()
+	all, err := d.policies.Approvals()
 	if err != nil {
 		log.Print(err) // a bug: others are told all the same
 	}
@@ -70,28 +71,7 @@ func approvalsOf(ctx context.Context, conn *ipc.Conn) (keeper.Approvals, error) 
 	if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Approvals}, &data); err != nil {
 		return keeper.Approvals{}, err
 	}
-	return readApprovals(data)
-}
-
-// readApprovals reads what a harness tells of them.
-func readApprovals(data []byte) (keeper.Approvals, error) {
-	var told struct {
-		Approvals []json.RawMessage `json:"approvals"`
-		Recent    []keeper.Approval `json:"recent"`
-	}
-	if err := json.Unmarshal(data, &told); err != nil {
-		return keeper.Approvals{}, fault.Errorf(fault.Protocol, "read approvals: %w", err)
-	}
-	all := keeper.Approvals{Recent: told.Recent}
-	for _, raw := range told.Approvals {
-		var a keeper.Approval
-		if err := json.Unmarshal(raw, &a); err != nil {
-			return all, fault.Errorf(fault.Protocol, "read an approval: %w", err)
-		}
-		a.Detail = raw
-		all.Approvals = append(all.Approvals, a)
-	}
-	return all, nil
+	return keeper.ReadApprovals(data)
 }
 
 // eachHarness connects to all harnesses at once, for a bounded time, and
@@ -138,7 +118,7 @@ func (d *daemon) decide(ctx context.Context, req keeper.Decision) (keeper.Decide
 		name = names[0]
 	}
 	socket, ok := sockets[name]
-	if b := d.policies.named(name); !ok && b != nil {
+	if b := d.policies.Named(name); !ok && b != nil {
 		return decideHere(b, req)
 	}
 	if !ok {
@@ -165,12 +145,7 @@ func decideHere(b *permission.Broker, req keeper.Decision) (keeper.Decided, erro
 		return keeper.Decided{}, fault.Errorf(fault.Usage, "option %q: it is approve or deny", req.Option)
 	}
 	a, err := b.Decide(req.ID, permission.Answer{Approve: req.Option == "approve", Always: req.Always, By: req.By, Why: req.Why})
-	return keeper.Decided{ID: a.ID, Agent: a.Agent, State: string(a.State), Always: a.Always, Note: a.Note, Request: wanted(a.Request)}, err
-}
-
-// wanted is a request as it is told.
-func wanted(r permission.Request) keeper.ApprovalRequest {
-	return keeper.ApprovalRequest{Tool: r.Tool, Kind: string(r.Kind), Command: r.Command, Dir: r.Dir, Paths: r.Paths, URL: r.URL, Text: r.Text, Choices: r.Choices}
+	return keeper.Decided{ID: a.ID, Agent: a.Agent, State: string(a.State), Always: a.Always, Note: a.Note, Request: judge.Told(a.Request)}, err
 }
 
 // decideAt has a harness decide.

@@ -100,7 +100,7 @@ func (d *daemon) ask(ctx context.Context, m member, req keeper.Agent) (any, erro
 	reply, err := m.Ask(ctx, req.NudgeID, req.Text)
 	switch {
 	case fault.KindOf(err) == fault.Timeout:
-		return nil, harness.NotAnswered(err, d.policies.named(m.Name()), req.NudgeID)
+		return nil, harness.NotAnswered(err, d.policies.Named(m.Name()), req.NudgeID)
 	case err != nil:
 		return nil, err
 	case reply.Failure != "":

@@ -6,6 +6,7 @@ import (
 
 	"den/internal/keeper"
 	"den/internal/keeper/chatserver"
+	"den/internal/keeper/judge"
 	"den/internal/keeper/notes"
 	"den/internal/keeper/trees"
 	"den/internal/place/sandbox"
@@ -21,7 +22,7 @@ type deps struct {
 	providers *providers
 	trees     *trees.Trees
 	notes     *notes.Book
-	policies  *policies
+	policies  *judge.Screens
 	queues    *queues
 	sources   *liveSources
 	support   func() sandbox.Support // what this machine can hold sandboxes with
@@ -48,7 +49,7 @@ func nobody() owner {
 func newDeps(s site, o owner) *deps {
 	d := &deps{
 		site: s, owner: o, chat: chatserver.New(s.state.Chat(), s.getenv), providers: newProviders(s.factory(), o.ended),
-		notes: notes.New(s.home, filepath.Join(s.registration.Dir(), "lock")), policies: newPolicies(), sources: newLiveSources(),
+		notes: notes.New(s.home, filepath.Join(s.registration.Dir(), "lock")), policies: judge.New(), sources: newLiveSources(),
 		support: sync.OnceValue(func() sandbox.Support { return sandbox.Probe(s.den) }),
 	}
 	d.queues = newQueues(s.state.Nudges(), d.tellNudge)

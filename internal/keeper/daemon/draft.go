@@ -6,6 +6,7 @@ import (
 	"den/internal/agent/conversation/sources"
 	"den/internal/agent/harness"
 	"den/internal/keeper/boxes"
+	"den/internal/keeper/judge"
 	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 	"den/internal/place/workspace"
@@ -20,11 +21,11 @@ type draft struct {
 	sources map[string]*sources.Live     // by the agent's name; nil for none
 	minds   map[string]harness.Config    // by state directory
 
-	policies map[string]screenPolicy // by the agent's key
+	policies map[string]judge.Policy // by the agent's key
 }
 
 func (d *deps) newDraft(ws *workspace.Workspace) *draft {
-	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, minds: map[string]harness.Config{}, policies: map[string]screenPolicy{}}
+	return &draft{d: d, ws: ws, opened: map[string]provider.Provider{}, sources: map[string]*sources.Live{}, minds: map[string]harness.Config{}, policies: map[string]judge.Policy{}}
 }
 
 // provider returns the provider of a kind: the keeper's, or one that becomes
@@ -83,7 +84,7 @@ func (f *draft) accept() error {
 			}
 		}
 	}
-	if err := f.d.policies.replace(f.policies); err != nil {
+	if err := f.d.policies.Replace(f.policies); err != nil {
 		return err
 	}
 	f.d.providers.accept(f.ws.Session, f.opened)

@@ -13,10 +13,12 @@ import (
 	"strings"
 
 	"den/internal/base/build"
+	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
 	"den/internal/keeper"
 	"den/internal/keeper/controller"
+	"den/internal/keeper/lead"
 	"den/internal/place/workspace"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
@@ -51,7 +53,10 @@ func Main(args, environ []string, stdout, stderr io.Writer) int {
 	switch {
 	case err != nil:
 	case len(o.verb) == 0 && o.lease != "":
-		err = lead(o, environ, stdout)
+		err = lead.Lead(lead.Options{File: o.file, Lease: o.lease, From: o.from}, environment.Getter(environ), func(told context.Context, id string) error {
+			o.told, o.id = told, id
+			return run(o, environ, stdout)
+		})
 	case len(o.verb) == 0, len(o.verb) == 1 && o.verb[0] == verbDown:
 		err = run(o, environ, stdout)
 	case len(o.verb) == 2 && o.verb[0] == "attach":

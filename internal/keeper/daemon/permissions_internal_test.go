@@ -142,7 +142,7 @@ func decidesFor(t *testing.T, d *daemon, ag *workspace.Agent) func(permission.Re
 	t.Helper()
 	dir := d.mindDir(ag.Name)
 	if !ag.IsMind() {
-		b, _, err := d.policies.of(ag.Name, dir)
+		b, _, err := d.policies.Of(ag.Name, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

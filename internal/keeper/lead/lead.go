@@ -1,16 +1,16 @@
-package daemon
+// Package lead lets one keeper of a cluster's pods keep the workspace: the one that
+// holds the lease.
+package lead
 
 import (
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"den/internal/base/environment"
 	"den/internal/base/fault"
 	"den/internal/keeper"
 	"den/internal/place/lease"
@@ -24,13 +24,23 @@ const envPod = "DEN_POD"
 // releaseLimit bounds how long a keeper that ends may take to let go of its lease.
 const releaseLimit = 5 * time.Second
 
-// lead keeps the workspace while this process holds the lease. The pods of one
+// Options are what the command line of a keeper with a lease says.
+type Options struct {
+	File  string // the workspace's
+	Lease string // its name
+	From  string // the directory that the workspace's files are brought from, or ""
+}
+
+// A Keep is a keeper's life. It ends when told does. id is that of a workspace that
+// was never kept.
+type Keep func(told context.Context, id string) error
+
+// Lead keeps the workspace while this process holds the lease. The pods of one
 // Deployment so have one keeper, also when one of them is cut off. A keeper that
 // does not hold the lease any more ends this very moment, whatever it is about to
 // do: files are whole at every moment, agents run on, and the next keeper finds
 // them.
-func lead(o options, environ []string, stdout io.Writer) error {
-	getenv := environment.Getter(environ)
+func Lead(o Options, getenv func(string) string, keep Keep) error {
 	pod := getenv(envPod)
 	if pod == "" {
 		return fault.Hintf(fault.Errorf(fault.Usage, "a keeper with a lease needs the name of its pod"), "set %s from metadata.name", envPod)
@@ -39,14 +49,14 @@ func lead(o options, environ []string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := lease.Open(config, namespace, o.lease)
+	l, err := lease.Open(config, namespace, o.Lease)
 	if err != nil {
 		return err
 	}
 	e := l.Election(pod)
 	ctx, stop := supervise.UntilSignalled()
 	defer stop()
-	log.Printf("%s waits for lease %s of namespace %s", pod, o.lease, namespace)
+	log.Printf("%s waits for lease %s of namespace %s", pod, o.Lease, namespace)
 	if e.Win(ctx) != nil {
 		return nil // told to end
 	}
@@ -59,26 +69,25 @@ func lead(o options, environ []string, stdout io.Writer) error {
 			os.Exit(fault.ExitCode(err))
 		}
 	})
-	o.told, o.id = ctx, keeper.DerivedID("lease", namespace, o.lease)
-	err = keepFrom(holding, &parts, o, environ, stdout)
+	err = keepFrom(holding, &parts, o, ctx, func() error { return keep(ctx, keeper.DerivedID("lease", namespace, o.Lease)) })
 	letGo()
 	parts.Wait()
 	return release(e, err)
 }
 
-// keepFrom is run, with the workspace's files brought from where they are.
-func keepFrom(ctx context.Context, parts *sync.WaitGroup, o options, environ []string, stdout io.Writer) error {
-	if o.from != "" {
-		m := mirror{from: o.from, to: filepath.Dir(o.file)}
+// keepFrom is keep, with the workspace's files brought from where they are.
+func keepFrom(ctx context.Context, parts *sync.WaitGroup, o Options, told context.Context, keep func() error) error {
+	if o.From != "" {
+		m := mirror{from: o.From, to: filepath.Dir(o.File)}
 		if err := m.copy(); err != nil {
 			return err
 		}
 		parts.Go(func() { m.follow(ctx) })
 	}
-	if err := awaitLock(o); err != nil || o.told.Err() != nil {
+	if err := awaitLock(o.File, told); err != nil || told.Err() != nil {
 		return err
 	}
-	return run(o, environ, stdout)
+	return keep()
 }
 
 // lockPause is how often it is looked whether the lock is free.
@@ -86,15 +95,15 @@ const lockPause = 500 * time.Millisecond
 
 // awaitLock waits until no other keeper has the workspace's files: one that lost
 // the lease while it was frozen still does, until it knows.
-func awaitLock(o options) error {
-	p, err := keeper.At(o.file)
+func awaitLock(file string, told context.Context) error {
+	p, err := keeper.At(file)
 	if err == nil {
 		err = p.Make()
 	}
 	if err != nil {
 		return err
 	}
-	for told := false; ; told = true {
+	for said := false; ; said = true {
 		lock, err := p.Lock()
 		if err == nil {
 			return lock.Close()
@@ -102,12 +111,12 @@ func awaitLock(o options) error {
 		if fault.KindOf(err) != fault.Busy {
 			return err
 		}
-		if !told {
+		if !said {
 			log.Printf("%v, which does not hold the lease: this one waits for its end", err)
 		}
 		select {
 		case <-time.After(lockPause):
-		case <-o.told.Done():
+		case <-told.Done():
 			return nil
 		}
 	}
