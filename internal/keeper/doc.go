@@ -2,7 +2,7 @@
 // state directory, its lock, and the messages on the keeper's socket.
 //
 // The folder is the wing of the keeper of a workspace: this API, what becomes of
-// the agents that are wanted (controller), and the program (dend). Its packages
-// import ticks and what is below. Begin with dend's main.go, then
-// controller.Controller.
+// the agents that are wanted (controller), the program (daemon), and the parts
+// that it is made of. Its packages import ticks and what is below. Begin with
+// daemon's main.go, then deps.go, plan.go and controller.Controller.
 package keeper

@@ -179,10 +179,7 @@ func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
 	if slices.ContainsFunc(pids, func(pid int) bool { return pty.HasEnv(pid, supervise.RunnerMark) || pty.HasEnv(pid, agent.NameEnv) }) {
 		return fault.Errorf(fault.Denied, "an agent does not decide what agents may do")
 	}
-	d.mu.Lock()
-	members := slices.Collect(maps.Values(d.members))
-	d.mu.Unlock()
-	for _, m := range members {
+	for _, m := range d.plan.now().members {
 		p, err := d.providers.get(m.kind)
 		if err != nil {
 			continue // it has no sessions
@@ -204,10 +201,7 @@ func (d *daemon) notOfAgents(ctx context.Context, pids []int) error {
 
 // minds lists the agents that have a harness.
 func (d *daemon) minds() []member {
-	d.mu.Lock()
-	members := slices.Collect(maps.Values(d.members))
-	d.mu.Unlock()
-	return slices.DeleteFunc(members, func(m member) bool { return d.socketOf(m) == "" })
+	return slices.DeleteFunc(slices.Collect(maps.Values(d.plan.now().members)), func(m member) bool { return d.socketOf(m) == "" })
 }
 
 // sockets returns where the harnesses listen, by agent.

@@ -185,10 +185,7 @@ func (d *daemon) statusOf(m member) (one keeper.AgentStatus) {
 
 // socketOf is the socket of an agent's harness, "" where it has none.
 func (d *daemon) socketOf(m member) string {
-	d.mu.Lock()
-	ws := d.workspace
-	d.mu.Unlock()
-	ag, err := ws.Agent(m.Name())
+	ag, err := d.plan.now().workspace.Agent(m.Name())
 	if err != nil {
 		return ""
 	}

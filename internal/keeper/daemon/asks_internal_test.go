@@ -8,7 +8,7 @@ import (
 
 // Agents may wait for each other in short chains, never in circles.
 func TestAsks(t *testing.T) {
-	var a asks
+	a := newAsks()
 	endAB, err := a.begin("a", "b")
 	if err != nil {
 		t.Fatal(err)

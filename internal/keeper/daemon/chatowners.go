@@ -25,10 +25,10 @@ func ownersByNick(ws *workspace.Workspace) []string {
 }
 
 // decidingNick returns a nick that is enough to decide, "" where there is none:
-// one that is the name of an account is for that account alone. d.mu is held.
-func (d *daemon) decidingNick() string {
+// one that is the name of an account is for that account alone.
+func (d *daemon) decidingNick(ws *workspace.Workspace) string {
 	accounts, _ := d.chat.Accounts() // none where the server is not the keeper's
-	for _, nick := range ownersByNick(d.workspace) {
+	for _, nick := range ownersByNick(ws) {
 		if !slices.ContainsFunc(accounts, func(name string) bool { return strings.EqualFold(name, nick) }) {
 			return nick
 		}

@@ -37,16 +37,9 @@ type daemon struct {
 	planning   sync.Mutex      // one plan at a time: a file's and the pools' answers never cross
 	end        ending
 	asks       asks
-
-	mu           sync.Mutex // guards the fields below
-	workspace    *workspace.Workspace
-	problem      error             // why the newest file is not in force, or nil
-	counts       map[string]int    // pools and how many of each are wanted
-	members      map[string]member // all agents, by key
-	leaving      map[string]member // those that are not wanted any more; they may still finish
-	changed      chan struct{}     // closed, and replaced, when members changes
-	warned       []string          // what was last warned of
-	poolProblems map[string]string // why each pool could not be asked, or ""
+	plan       *plan
+	warned     []string // what was last warned of; planning guards it
+	checks     poolChecks
 }
 
 // newDaemon returns a keeper without a plan. keeps says whether it keeps agents
@@ -54,9 +47,9 @@ type daemon struct {
 func newDaemon(s site, lock *os.File, c *controller.Controller, keeps bool, told context.Context) *daemon {
 	d := &daemon{
 		lock: lock, controller: c, started: time.Now(), told: told, end: newEnding(), asks: newAsks(),
-		counts: map[string]int{}, members: map[string]member{}, leaving: map[string]member{}, changed: make(chan struct{}), poolProblems: map[string]string{},
+		plan: newPlan(filepath.Base(filepath.Dir(s.state.Config))), checks: newPoolChecks(c.Event),
 	}
-	d.deps = newDeps(s, owner{keeps: keeps, tell: c.Event, ended: c.Ended, status: c.Status, nameOf: d.nameOf, paths: d.treePaths})
+	d.deps = newDeps(s, owner{keeps: keeps, tell: c.Event, ended: c.Ended, status: c.Status, nameOf: func(key string) string { return d.plan.now().nameOf(key) }, paths: d.treePaths})
 	return d
 }
 
@@ -180,32 +173,25 @@ func (d *daemon) serve(announce func(error), running map[string]listing) error {
 func (d *daemon) load(confirmed bool) error {
 	d.planning.Lock()
 	defer d.planning.Unlock()
-	d.mu.Lock()
-	before := d.workspace
-	first := before == nil
-	d.mu.Unlock()
+	before := d.plan.now()
 	ws, err := d.read()
-	if err == nil && !first && !confirmed {
+	if err == nil && before.loaded && !confirmed {
 		err = d.hold(ws)
 	}
 	var sizes map[string]int
-	if err == nil && first {
+	if err == nil && !before.loaded {
 		up, _ := d.controller.LastUp()
 		sizes = poolsLeft(ws, up)
 	}
 	if err == nil {
 		err = d.apply(ws, sizes)
 	}
-	d.mu.Lock()
-	told := fmt.Sprint(d.problem) == fmt.Sprint(err)
-	d.problem = err
-	agents := len(d.members)
-	d.mu.Unlock()
+	told := fmt.Sprint(d.plan.refuse(err)) == fmt.Sprint(err)
 	switch {
-	case first: // the keeper's first words say it
+	case !before.loaded: // the keeper's first words say it
 	case err == nil:
-		detail := map[string]any{"agents": agents}
-		if added := granted(before, ws); len(added) > 0 {
+		detail := map[string]any{"agents": len(d.plan.now().members)}
+		if added := granted(before.workspace, ws); len(added) > 0 {
 			// It may not have been a person who changed the file.
 			detail["added"] = added
 			log.Printf("the workspace's file changed: it now runs or allows %q", added)
@@ -242,30 +228,19 @@ func granted(before, after *workspace.Workspace) []string {
 // apply makes ws what is wanted, with pools of the sizes that are known or
 // that sizes says. Its caller holds planning.
 func (d *daemon) apply(ws *workspace.Workspace, sizes map[string]int) error {
-	d.mu.Lock()
-	counts := maps.Clone(d.counts)
-	d.mu.Unlock()
+	counts := map[string]int{}
+	maps.Copy(counts, d.plan.now().counts)
 	maps.Copy(counts, sizes)
-	plan, members, err := d.propose(ws, counts)
+	wanted, members, err := d.propose(ws, counts)
 	if err != nil {
 		return err
 	}
 	d.warn(ws.Warnings)
-	d.mu.Lock()
-	maps.DeleteFunc(d.leaving, func(key string, _ member) bool { return !d.controller.Keeps(key) || members[key] != member{} })
-	for key, m := range d.members {
-		if _, stays := members[key]; !stays {
-			d.leaving[key] = m
-		}
-	}
-	d.workspace, d.counts, d.members = ws, counts, members
-	close(d.changed)
-	d.changed = make(chan struct{})
-	d.mu.Unlock()
+	d.plan.replace(ws, counts, members, d.controller.Keeps)
 	if d.owner.keeps {
 		d.chat.Admit(slices.Sorted(maps.Keys(d.sockets())), ownersByNick(ws), d.notAnAgents)
 	}
-	d.controller.Apply(plan)
+	d.controller.Apply(wanted)
 	return d.note(ws, members)
 }
 
@@ -343,10 +318,8 @@ func (d *daemon) saveRegistration(name string, kinds map[string]bool) error {
 	return d.registration.Save()
 }
 
-// warn tells each warning once.
+// warn tells each warning once. Its caller holds planning.
 func (d *daemon) warn(warnings []string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, w := range warnings {
 		if !slices.Contains(d.warned, w) {
 			log.Printf("warning: %s", w)

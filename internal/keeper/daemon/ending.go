@@ -3,8 +3,6 @@ package daemon
 import (
 	"context"
 	"log"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -99,11 +97,8 @@ func (d *daemon) endBox(kind, session string) {
 // endBoxes ends the containers of agents that have ended: one outlives a
 // harness that ended by itself.
 func (d *daemon) endBoxes() {
-	d.mu.Lock()
-	members := slices.Collect(maps.Values(d.members))
-	d.mu.Unlock()
 	var ending sync.WaitGroup
-	for _, m := range members {
+	for _, m := range d.plan.now().members {
 		if m.box != "" {
 			ending.Go(func() { d.endBox(m.box, m.SessionName()) })
 		}

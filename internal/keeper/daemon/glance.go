@@ -20,13 +20,11 @@ func (d *daemon) glance(ctx context.Context) map[string]controller.Seen {
 	ctx, cancel := context.WithTimeout(ctx, glanceLimit)
 	defer cancel()
 	at := map[string][]member{} // by kind
-	d.mu.Lock()
-	for _, m := range d.members {
+	for _, m := range d.plan.now().members {
 		if m.box == "" { // else there are two places to ask
 			at[m.kind] = append(at[m.kind], m)
 		}
 	}
-	d.mu.Unlock()
 	var mu sync.Mutex // guards seen
 	seen := map[string]controller.Seen{}
 	var work sync.WaitGroup

@@ -3,9 +3,7 @@ package daemon
 import (
 	"context"
 	"os"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"den/internal/base/build"
@@ -217,7 +215,7 @@ func (h *handler) act(ctx context.Context, call *rpc.Call) (any, error) {
 	if err := h.d.notByAgent(ctx, call, act.For); err != nil {
 		return nil, err
 	}
-	m, ok := h.d.inSession(act.Session)
+	m, ok := h.d.plan.now().inSession(act.Session)
 	if !ok {
 		return keeper.Acted{}, nil
 	}
@@ -231,21 +229,6 @@ func (d *daemon) acted(m member, action, by string) {
 	if by != "" {
 		d.controller.Event(keeper.Event{Type: keeper.EventActed, Agent: m.Name(), Key: m.key, Why: action, Detail: map[string]any{"by": by}})
 	}
-}
-
-// inSession returns the agent that lives in a session, by the name that den's
-// own verbs have for it.
-func (d *daemon) inSession(session string) (m member, ok bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, known := range []map[string]member{d.members, d.leaving} {
-		for _, m := range known {
-			if session != "" && m.DenSession() == session {
-				return m, true
-			}
-		}
-	}
-	return member{}, false
 }
 
 // order is a user's word about one agent, or without a name about all. taken
@@ -278,41 +261,11 @@ func (d *daemon) order(ctx context.Context, req keeper.Agent, taken func() error
 	if key == "" {
 		return d.ps(""), nil
 	}
-	return d.ps(d.nameOf(key)), nil
+	return d.ps(d.plan.now().nameOf(key)), nil
 }
 
-// find returns an agent by its qualified name, or the only one whose last part
-// it is.
-func (d *daemon) find(name string) (member, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var short []string
-	var one member
-	for _, known := range []map[string]member{d.members, d.leaving} {
-		for _, m := range known {
-			switch full := m.Name(); {
-			case full == name:
-				return m, nil
-			case path.Base(full) == name:
-				short, one = append(short, full), m
-			}
-		}
-	}
-	slices.Sort(short)
-	switch {
-	case len(short) == 1:
-		return one, nil
-	case len(short) > 1:
-		return member{}, fault.Hintf(fault.Errorf(fault.Usage, "%d agents are called '%s'", len(short), name), "say which: %s", strings.Join(short, ", "))
-	}
-	err := fault.Errorf(fault.NotFound, "no agent '%s' in the workspace", name)
-	for i := range d.workspace.Agents {
-		if ag := &d.workspace.Agents[i]; ag.Pool != nil && (ag.Name == name || path.Base(ag.Name) == name) {
-			return member{}, fault.Hintf(err, "'%s' is a pool; its agents are called %s-1, %s-2 and so on: 'den ps' lists them", name, ag.Name, ag.Name)
-		}
-	}
-	return member{}, fault.Hintf(err, "'den ps' lists them")
-}
+// find returns an agent by its name; see inForce.find.
+func (d *daemon) find(name string) (member, error) { return d.plan.now().find(name) }
 
 // ps tells of one agent, or with an empty name of all.
 func (d *daemon) ps(name string) keeper.Ps {
@@ -332,23 +285,20 @@ func (d *daemon) ps(name string) keeper.Ps {
 // names.
 func (d *daemon) listed(name string) (ps keeper.Ps, named map[string]member) {
 	status := d.controller.Status()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	ps = keeper.Ps{Workspace: d.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
-	if place, err := d.chat.Where(); err == nil && place.Address != "" && chatserver.Needed(d.workspace) {
+	now := d.plan.now()
+	ps = keeper.Ps{Workspace: now.workspace.Name, Config: d.state.Config, Keeper: os.Getpid(), Ending: d.end.begun(), Agents: []keeper.AgentStatus{}}
+	if place, err := d.chat.Where(); err == nil && place.Address != "" && chatserver.Needed(now.workspace) {
 		ps.Server = &keeper.ChatServer{Address: place.Address, Own: place.Own, Socket: place.Socket, Listen: place.Listen}
 		if place.Socket != "" {
-			ps.Server.Nick = d.decidingNick()
+			ps.Server.Nick = d.decidingNick(now.workspace)
 		}
 	}
-	if d.problem != nil {
-		ps.Problem = d.problem.Error()
+	if now.problem != nil {
+		ps.Problem = now.problem.Error()
 	}
 	named = map[string]member{}
-	for _, known := range []map[string]member{d.leaving, d.members} {
-		for _, m := range known {
-			named[m.Name()] = m
-		}
+	for _, m := range slices.Backward(now.all()) { // one that is wanted counts
+		named[m.Name()] = m
 	}
 	for _, s := range status {
 		if name != "" && s.Name != name {

@@ -30,23 +30,22 @@ func endsMany(ended, of int, others bool) bool { return 2*ended > of && !(of == 
 
 // hold refuses a file that would end many agents.
 func (d *daemon) hold(ws *workspace.Workspace) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	now := d.plan.now()
 	stay := map[string]bool{}
-	for _, key := range d.keysOf(namesOf(ws, maps.Clone(d.counts))) {
+	for _, key := range d.keysOf(namesOf(ws, maps.Clone(now.counts))) {
 		stay[key] = true // where it was, or moved
 	}
 	var ended []string
-	for key, m := range d.members {
+	for key, m := range now.members {
 		if !stay[key] {
 			ended = append(ended, m.Name())
 		}
 	}
 	slices.Sort(ended)
-	if !endsMany(len(ended), len(d.members), len(stay) > 0) {
+	if !endsMany(len(ended), len(now.members), len(stay) > 0) {
 		return nil
 	}
-	return fault.Hintf(fault.Errorf(fault.Denied, "%w", &heldError{ended: ended, of: len(d.members)}), "'den reload --yes' lets it take effect")
+	return fault.Hintf(fault.Errorf(fault.Denied, "%w", &heldError{ended: ended, of: len(now.members)}), "'den reload --yes' lets it take effect")
 }
 
 // holdAtStart is hold for the file that a keeper begins with: of the sessions
@@ -54,21 +53,20 @@ func (d *daemon) hold(ws *workspace.Workspace) error {
 // the keeper before saw running; lost says that its memory is gone. It returns
 // what runs, nil where nobody had to be asked.
 func (d *daemon) holdAtStart(ctx context.Context, up map[string]string, lost bool) (map[string]listing, error) {
-	d.mu.Lock()
+	now := d.plan.now()
 	stay := map[string]bool{} // names of sessions
-	for key, m := range d.members {
+	for key, m := range now.members {
 		stay[m.SessionName()] = true
 		if name, ok := up[key]; ok {
-			stay[d.sessionNamed(m, name)] = true // it moved since then
+			stay[sessionNamed(now.workspace, m, name)] = true // it moved since then
 		}
 	}
-	gone, agents := 0, len(d.members)
+	gone, agents := 0, len(now.members)
 	for key := range up {
-		if _, stays := d.members[key]; !stays {
+		if _, stays := now.members[key]; !stays {
 			gone++
 		}
 	}
-	d.mu.Unlock()
 	if !lost && !endsMany(gone, len(up), agents > 0) {
 		return nil, nil
 	}
@@ -90,13 +88,13 @@ func (d *daemon) holdAtStart(ctx context.Context, up map[string]string, lost boo
 }
 
 // sessionNamed is the name of the session that an agent had under another name.
-func (d *daemon) sessionNamed(m member, name string) string {
-	template := d.workspace.SessionTemplate
-	if ag, err := d.workspace.Agent(m.Name()); err == nil && ag.SessionTemplate != "" {
+func sessionNamed(ws *workspace.Workspace, m member, name string) string {
+	template := ws.SessionTemplate
+	if ag, err := ws.Agent(m.Name()); err == nil && ag.SessionTemplate != "" {
 		template = ag.SessionTemplate
 	}
 	names, _ := agent.NewNames(template) // it was warned of
-	return names.Session(d.workspace.Name, name)
+	return names.Session(ws.Name, name)
 }
 
 // poolsLeft returns how many of each pool the keeper before had running, so

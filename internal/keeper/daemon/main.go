@@ -19,7 +19,6 @@ import (
 	"den/internal/keeper"
 	"den/internal/keeper/controller"
 	"den/internal/keeper/lead"
-	"den/internal/place/workspace"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
 )
@@ -168,7 +167,6 @@ func run(o options, environ []string, stdout io.Writer) (err error) {
 	if len(o.verb) > 0 { // down
 		if err != nil {
 			log.Printf("%v; all sessions of the workspace are ended without it", err)
-			d.workspace = &workspace.Workspace{Name: filepath.Base(filepath.Dir(s.state.Config))}
 		}
 		c.End() // before anything runs: nothing is started
 		d.end.begin()

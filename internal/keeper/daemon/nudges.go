@@ -67,18 +67,6 @@ func (d *deps) tellNudge(key string, n outbox.Message) {
 	d.owner.tell(keeper.Event{Type: keeper.EventNudged, Agent: d.owner.nameOf(key), Key: key, Why: string(n.Status), Detail: map[string]any{"id": n.ID, "note": n.Reason, "attempts": n.Attempts}})
 }
 
-// nameOf returns what the agent of that key is called now.
-func (d *daemon) nameOf(key string) string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, known := range []map[string]member{d.members, d.leaving} {
-		if m, ok := known[key]; ok {
-			return m.Name()
-		}
-	}
-	return key // it is gone
-}
-
 // nudge gives an agent a message. Once it is kept it is not lost, whoever
 // stops waiting: kept tells them.
 func (d *daemon) nudge(ctx context.Context, m member, req keeper.Agent, kept func() error) (keeper.Nudged, error) {
@@ -102,12 +90,12 @@ func (d *daemon) nudgesOf(name string) (keeper.Nudges, error) {
 		}
 		only = m.key
 	}
-	all := keeper.Nudges{Nudges: []keeper.Nudge{}}
+	all, now := keeper.Nudges{Nudges: []keeper.Nudge{}}, d.plan.now()
 	for key, messages := range d.queues.list() {
 		if only != "" && key != only {
 			continue
 		}
-		name := d.nameOf(key)
+		name := now.nameOf(key)
 		for _, n := range messages {
 			all.Nudges = append(all.Nudges, keeper.Nudge{
 				ID: n.ID, Agent: name, Status: string(n.Status), Note: n.Reason, Text: n.Text, Attempts: n.Attempts, Created: n.Created, Updated: n.Updated,
@@ -129,13 +117,10 @@ func (d *daemon) deliver(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for {
-		d.mu.Lock()
+		now := d.plan.now()
 		wanted := map[string]member{}
-		for _, some := range []map[string]member{d.leaving, d.members} {
-			maps.Copy(wanted, some)
-		}
-		changed := d.changed
-		d.mu.Unlock()
+		maps.Copy(wanted, now.leaving)
+		maps.Copy(wanted, now.members)
 		for key, r := range latest {
 			if _, ok := wanted[key]; !ok {
 				r.cancel()
@@ -154,7 +139,7 @@ func (d *daemon) deliver(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-changed:
+		case <-now.replaced:
 		}
 	}
 }

@@ -54,17 +54,16 @@ func nudged(t *testing.T, p provider.Provider, name string, queue *outbox.Queue)
 // waited for.
 func delivers(t *testing.T, members ...member) (change func(...member), end func(error)) {
 	t.Helper()
-	d := &daemon{}
+	d := &daemon{plan: newPlan("w")}
 	change = func(members ...member) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.changed != nil {
-			close(d.changed)
-		}
-		d.members, d.changed = map[string]member{}, make(chan struct{})
+		all := map[string]member{}
 		for _, m := range members {
-			d.members[m.key] = m
+			all[m.key] = m
 		}
+		d.plan.mu.Lock()
+		defer d.plan.mu.Unlock()
+		close(d.plan.at.replaced)
+		d.plan.at.members, d.plan.at.replaced = all, make(chan struct{})
 	}
 	change(members...)
 	ctx, cancel := context.WithCancelCause(context.Background())

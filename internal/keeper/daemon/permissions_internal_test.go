@@ -37,14 +37,14 @@ func TestApprovalMeansTheSameEverywhere(t *testing.T) {
 			file += fmt.Sprintf("[[agents]]\nname = 'a%d'\n%s\napproval = '%s'\npermissions = [{ outcome = 'allow', kind = 'edit', path = 'src/**' }]\n", len(file), way, approval)
 		}
 		d := planned(t, file)
-		for i := range d.workspace.Agents {
-			ag := &d.workspace.Agents[i]
+		for i := range d.plan.now().workspace.Agents {
+			ag := &d.plan.now().workspace.Agents[i]
 			policy := decidesFor(t, d, ag)
 			var got, explained []permission.Outcome
 			for _, r := range requests {
 				outcome, _ := policy(r)
 				got = append(got, outcome)
-				said, err := d.explainPermission(d.workspace, keeper.PermissionQuestion{Agent: ag.Name, Request: keeper.ApprovalRequest{Kind: string(r.Kind), Command: r.Command, Paths: r.Paths, URL: r.URL}})
+				said, err := d.explainPermission(d.plan.now().workspace, keeper.PermissionQuestion{Agent: ag.Name, Request: keeper.ApprovalRequest{Kind: string(r.Kind), Command: r.Command, Paths: r.Paths, URL: r.URL}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -76,7 +76,7 @@ func TestExplainSaysWhatIsNotTold(t *testing.T) {
 		{keeper.ApprovalRequest{Kind: "fetch", URL: "https://a.test"}, true},
 		{keeper.ApprovalRequest{Kind: "execute", Command: "rm x"}, false},
 	} {
-		said, err := d.explainPermission(d.workspace, keeper.PermissionQuestion{Agent: "a", Request: c.request})
+		said, err := d.explainPermission(d.plan.now().workspace, keeper.PermissionQuestion{Agent: "a", Request: c.request})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestExplainSaysWhoDecides(t *testing.T) {
 		case "tool":
 			r = keeper.ApprovalRequest{Tool: c.what}
 		}
-		said, err := d.explainPermission(d.workspace, keeper.PermissionQuestion{Agent: "a", Request: r})
+		said, err := d.explainPermission(d.plan.now().workspace, keeper.PermissionQuestion{Agent: "a", Request: r})
 		if err != nil {
 			t.Fatal(err)
 		}

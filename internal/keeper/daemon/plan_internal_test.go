@@ -94,7 +94,7 @@ func TestResizeTakesTheNewestFile(t *testing.T) {
 	if got := names(d); got != "p-1" {
 		t.Fatalf("at first %s", got)
 	}
-	asked := d.askPools(t.Context(), d.workspace)
+	asked := d.askPools(t.Context(), d.plan.now().workspace)
 	rewrite(t, d, pool+"[[agents]]\nname = \"new\"\nstart_command = \"cat\"\n")
 	if err := d.load(false); err != nil {
 		t.Fatal(err)
@@ -154,19 +154,19 @@ func TestFind(t *testing.T) {
 
 func TestPolicy(t *testing.T) {
 	d := planned(t, "[keeper]\nshutdown_timeout = \"9s\"\n[defaults]\nstall_timeout = \"3m\"\nstall_restart = true\ndrain_timeout = \"4m\"\n[[agents]]\nname = \"a\"\nstart_command = \"cat\"\n"+pool)
-	single, err := d.workspace.Agent("a")
+	single, err := d.plan.now().workspace.Agent("a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := policy(d.workspace, single)
+	p := policy(d.plan.now().workspace, single)
 	if !p.StallRestart || p.StallTimeout != 3*time.Minute || p.DrainTimeout != 4*time.Minute {
 		t.Errorf("%+v", p)
 	}
-	many, err := d.workspace.Agent("p-1")
+	many, err := d.plan.now().workspace.Agent("p-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := policy(d.workspace, many); p.DrainTimeout != 5*time.Minute {
+	if p := policy(d.plan.now().workspace, many); p.DrainTimeout != 5*time.Minute {
 		t.Errorf("a pool's own: %v", p.DrainTimeout)
 	}
 }
@@ -174,7 +174,7 @@ func TestPolicy(t *testing.T) {
 // An agent that comes after a pool comes after all that are wanted of it.
 func TestDependsOnPool(t *testing.T) {
 	d := planned(t, pool+"[[agents]]\nname = \"last\"\nstart_command = \"cat\"\ndepends_on = [\"p\"]\n")
-	plan, _, err := d.newDraft(d.workspace).plan(map[string]int{"p": 2}, d.keysOf)
+	plan, _, err := d.newDraft(d.plan.now().workspace).plan(map[string]int{"p": 2}, d.keysOf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestFileThatEndsManyIsHeld(t *testing.T) {
 func TestCheckFailedIsToldOnce(t *testing.T) {
 	d := planned(t, pool)
 	for _, why := range []string{"x", "x", "y", "y", "", "y", "y"} {
-		d.checkFailed("p", why)
+		d.checks.note("p", why)
 	}
 	if got := eventTypes(t, d); len(got) != 3 {
 		t.Errorf("events %v", got)
@@ -281,23 +281,19 @@ func TestPromptFileIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := planned(t, "[[agents]]\nname = \"a\"\nstart_command = \"cat\"\nprompt_mode = \"arg\"\nprompt_template = \""+prompt+"\"\n")
-	before := d.members["a"].Fingerprint().Hash
+	before := d.plan.now().members["a"].Fingerprint().Hash
 	ctx, cancel := context.WithCancel(t.Context())
 	watching := make(chan struct{})
 	done := make(chan struct{})
 	go func() { defer close(done); d.watchWith(ctx, func() { close(watching) }) }()
 	defer func() { cancel(); <-done }()
 	<-watching
-	d.mu.Lock()
-	changed := d.changed
-	d.mu.Unlock()
+	changed := d.plan.now().replaced
 	if err := os.WriteFile(prompt, []byte("two"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	<-changed
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.members["a"].Fingerprint().Hash == before {
+	if d.plan.now().members["a"].Fingerprint().Hash == before {
 		t.Error("the new prompt is not in force")
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"den/internal/keeper"
 	"den/internal/keeper/receiver"
-	"den/internal/place/workspace"
 )
 
 // tellReceivers tells the workspace's receiver of webhooks what begins to need a
@@ -15,7 +14,8 @@ import (
 // effect at once.
 func (d *daemon) tellReceivers(ctx context.Context) {
 	for ctx.Err() == nil {
-		hooks, changed := d.webhooks()
+		now := d.plan.now()
+		hooks := now.workspace.Webhooks
 		run, cancel := context.WithCancel(ctx)
 		var telling sync.WaitGroup
 		if hooks.URL != "" {
@@ -30,18 +30,11 @@ func (d *daemon) tellReceivers(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-changed:
+		case <-now.replaced:
 		}
 		cancel()
 		telling.Wait()
 	}
-}
-
-// webhooks is who is told, and a channel that is closed when that may change.
-func (d *daemon) webhooks() (workspace.Webhooks, <-chan struct{}) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.workspace.Webhooks, d.changed
 }
 
 // hasMind reports whether an agent has a harness.

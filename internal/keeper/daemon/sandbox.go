@@ -104,11 +104,8 @@ func (d *deps) lookForDenials(ctx context.Context, name, key string, p *sandbox.
 // lookAtSandboxes looks at all agents in a sandbox, for somebody who asks: one
 // that was refused something may not have changed its state by that.
 func (d *daemon) lookAtSandboxes(ctx context.Context) {
-	d.mu.Lock()
-	members := slices.Collect(maps.Values(d.members))
-	d.mu.Unlock()
 	var looking sync.WaitGroup
-	for _, m := range members {
+	for _, m := range d.plan.now().members {
 		if m.policy != nil {
 			looking.Go(func() { d.lookForDenials(ctx, m.Name(), m.key, m.policy, m.LastText, "") })
 		}

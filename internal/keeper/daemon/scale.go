@@ -16,9 +16,7 @@ const maxChecks = 8
 // scale asks the pools how many of them are wanted, on every patrol.
 func (d *daemon) scale(ctx context.Context) {
 	for {
-		d.mu.Lock()
-		ws := d.workspace
-		d.mu.Unlock()
+		ws := d.plan.now().workspace
 		sizes := d.askPools(ctx, ws)
 		if ctx.Err() != nil {
 			return
@@ -57,9 +55,9 @@ func (d *daemon) askPools(ctx context.Context, ws *workspace.Workspace) map[stri
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:
-				d.checkFailed(ag.Name, err.Error())
+				d.checks.note(ag.Name, err.Error())
 			default:
-				d.checkFailed(ag.Name, "")
+				d.checks.note(ag.Name, "")
 				mu.Lock()
 				sizes[ag.Name] = n
 				mu.Unlock()
@@ -70,15 +68,27 @@ func (d *daemon) askPools(ctx context.Context, ws *workspace.Workspace) map[stri
 	return sizes
 }
 
-// checkFailed tells once why a pool could not be asked, and again when the
-// reason is another or it worked in between. why is "" for one that worked.
-func (d *daemon) checkFailed(pool, why string) {
-	d.mu.Lock()
-	told := d.poolProblems[pool] == why
-	d.poolProblems[pool] = why
-	d.mu.Unlock()
+// poolChecks remember why pools could not be asked.
+type poolChecks struct {
+	tell func(keeper.Event)
+
+	mu       sync.Mutex        // guards problems
+	problems map[string]string // by pool; "" for one that worked
+}
+
+func newPoolChecks(tell func(keeper.Event)) poolChecks {
+	return poolChecks{tell: tell, problems: map[string]string{}}
+}
+
+// note tells once why a pool could not be asked, and again when the reason is
+// another or it worked in between. why is "" for one that worked.
+func (c *poolChecks) note(pool, why string) {
+	c.mu.Lock()
+	told := c.problems[pool] == why
+	c.problems[pool] = why
+	c.mu.Unlock()
 	if !told && why != "" {
-		d.controller.Event(keeper.Event{Type: keeper.EventScaleFailed, Agent: pool, Why: why})
+		c.tell(keeper.Event{Type: keeper.EventScaleFailed, Agent: pool, Why: why})
 	}
 }
 
@@ -87,8 +97,8 @@ func (d *daemon) checkFailed(pool, why string) {
 func (d *daemon) resize(sizes map[string]int) error {
 	d.planning.Lock()
 	defer d.planning.Unlock()
-	d.mu.Lock()
-	ws := d.workspace
+	now := d.plan.now()
+	ws := now.workspace
 	changed := map[string]int{}
 	for i := range ws.Agents {
 		ag := &ws.Agents[i]
@@ -97,12 +107,11 @@ func (d *daemon) resize(sizes map[string]int) error {
 			continue
 		}
 		n = min(max(n, ag.Pool.Min), ag.Pool.Max)
-		if before := d.counts[ag.Name]; n != before {
+		if before := now.counts[ag.Name]; n != before {
 			changed[ag.Name] = n
 			d.controller.Event(keeper.Event{Type: keeper.EventScaled, Agent: ag.Name, Detail: map[string]any{"from": before, "to": n}})
 		}
 	}
-	d.mu.Unlock()
 	if len(changed) == 0 {
 		return nil
 	}

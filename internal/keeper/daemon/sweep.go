@@ -55,10 +55,8 @@ func (d *daemon) listSessions(ctx context.Context) map[string]listing {
 
 // kindsInUse are those of the agents' providers.
 func (d *daemon) kindsInUse() map[string]bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	kinds := map[string]bool{}
-	for _, m := range d.members {
+	for _, m := range d.plan.now().members {
 		for _, kind := range m.kinds() {
 			kinds[kind] = true
 		}
@@ -73,14 +71,12 @@ func (d *daemon) kindsInUse() map[string]bool {
 func (d *daemon) sweep(ctx context.Context, running map[string]listing) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
-	d.mu.Lock()
 	claimed := map[string]bool{}
-	for _, m := range d.members {
+	for _, m := range d.plan.now().members {
 		for _, kind := range m.kinds() {
 			claimed[kind+"\x00"+m.SessionName()] = true
 		}
 	}
-	d.mu.Unlock()
 	inUse := d.kindsInUse()
 	var mu sync.Mutex // guards errs and inUse
 	var errs []error

@@ -29,14 +29,10 @@ func (h *handler) prune(ctx context.Context, call *rpc.Call) (any, error) {
 }
 
 func (d *daemon) treePaths() []string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	var paths []string
-	for _, known := range []map[string]member{d.members, d.leaving} {
-		for _, m := range known {
-			if m.tree.Path != "" {
-				paths = append(paths, m.tree.Path)
-			}
+	for _, m := range d.plan.now().all() {
+		if m.tree.Path != "" {
+			paths = append(paths, m.tree.Path)
 		}
 	}
 	return paths

@@ -41,24 +41,24 @@ func TestPlannedWorktrees(t *testing.T) {
 	t.Parallel()
 	d := inRepository(t, treePool)
 	for _, name := range []string{"worker-1", "worker-2"} {
-		m, ok := d.members[name]
+		m, ok := d.plan.now().members[name]
 		want := filepath.Join(d.registration.Dir(), "worktrees", name, "repo", "part")
 		if !ok || m.SessionConfig().WorkDir != want {
 			t.Errorf("%s works in %s, want %s", name, m.SessionConfig().WorkDir, want)
 		}
 	}
-	was, identity := d.members["worker-1"].Fingerprint().String(), d.members["worker-1"].Identity()
+	was, identity := d.plan.now().members["worker-1"].Fingerprint().String(), d.plan.now().members["worker-1"].Identity()
 	if err := d.load(false); err != nil {
 		t.Fatal(err)
 	}
-	if m := d.members["worker-1"]; m.Fingerprint().String() != was || m.Identity() != identity {
+	if m := d.plan.now().members["worker-1"]; m.Fingerprint().String() != was || m.Identity() != identity {
 		t.Error("the same file makes it another agent")
 	}
 	rewrite(t, d, treePool[:len(treePool)-1]+"\n[defaults]\nworktree_base = \"main\"\n")
 	if err := d.load(false); err != nil {
 		t.Fatal(err)
 	}
-	if d.members["worker-1"].Fingerprint().String() != was {
+	if d.plan.now().members["worker-1"].Fingerprint().String() != was {
 		t.Error("another base restarts an agent that has its tree already")
 	}
 }
@@ -68,7 +68,7 @@ func TestWorktreeOfAMind(t *testing.T) {
 	t.Parallel()
 	d := inRepository(t, "[[agents]]\nname = \"talker\"\nagent = \"script\"\nstart_command = \"cat\"\nworktree = true\n")
 	c, err := harness.Load(d.mindDir("talker"))
-	if want := d.members["talker"].tree.WorkDir; err != nil || want == "" || c.Dir != want {
+	if want := d.plan.now().members["talker"].tree.WorkDir; err != nil || want == "" || c.Dir != want {
 		t.Errorf("it works in %q, %v; want %q", c.Dir, err, want)
 	}
 }

@@ -58,14 +58,13 @@ func (d *daemon) watchWith(ctx context.Context, begun func()) {
 
 // follow watches the directories of all files that the workspace is made of.
 func (d *daemon) follow(w *fsnotify.Watcher, watched map[string]bool) []string {
-	d.mu.Lock()
-	files := slices.Clone(d.workspace.Files)
-	for i := range d.workspace.Agents {
-		if prompt := d.workspace.Agents[i].PromptTemplate; prompt != "" {
+	ws := d.plan.now().workspace
+	files := slices.Clone(ws.Files)
+	for i := range ws.Agents {
+		if prompt := ws.Agents[i].PromptTemplate; prompt != "" {
 			files = append(files, filepath.Clean(prompt)) // another prompt is another agent
 		}
 	}
-	d.mu.Unlock()
 	if !slices.Contains(files, d.state.Config) {
 		files = append(files, d.state.Config)
 	}
