@@ -510,6 +510,7 @@ var allowed = map[string][]string{
 	"acceptance":     {},
 	"scripts/attack": {},
 	"scripts/media":  {"internal/testkit/browser", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli"},
+	"scripts/wings":  {},
 }
 
 // outside maps a module that is not ours to the only packages that may use it.
