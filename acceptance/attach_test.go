@@ -154,6 +154,37 @@ func TestAttachTypeResizeDetach(t *testing.T) {
 	w.do("wait", "s", "--text", "40 120")
 }
 
+// A window that changes while 'den attach' comes up has its new size: the change
+// falls between the look at the size and what follows it.
+func TestAttachSeesEarlyResize(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.do("new", "s", "--cols", "80", "--rows", "24", "cat")
+	for i := range 20 {
+		p := w.sit(40+i, 10, w.den, "attach", "s")
+		p.isRaw()
+		p.resize(60+i, 12)
+		w.hasSize("s", 60+i, 12)
+		p.types(detach)
+		<-p.gone
+	}
+}
+
+// isRaw returns as soon as the terminal's program reads keys. It does not pause
+// between two looks.
+func (p *person) isRaw() {
+	p.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; {
+		_, lines, err := p.tty.Echo()
+		if err != nil || time.Now().After(deadline) {
+			p.t.Fatalf("the terminal does not become raw: %v", err)
+		}
+		if !lines {
+			return
+		}
+	}
+}
+
 func TestAttachTwoOfDifferentSizes(t *testing.T) {
 	w := newWorld(t)
 	w.do("new", "s", "bash", "--norc")

@@ -17,8 +17,8 @@ type Attachment struct {
 	s        *Session
 	readOnly bool
 
-	mu         sync.Mutex // guards the fields below
-	cols, rows int
+	mu         sync.Mutex   // guards the fields below
+	size, told wire.Resize  // of the terminal, and what the host knows
 	client     *Client      // or nil before the host's first frame
 	unsent     []wire.Input // what was typed meanwhile
 	unknown    []wire.Input // what was sent, and the host did not yet say that it took
@@ -37,7 +37,7 @@ const (
 // Attach returns an Attachment for a terminal of that size. One that only
 // reads sends and resizes nothing. Nothing happens before Run.
 func (s *Session) Attach(a wire.Attach) *Attachment {
-	return &Attachment{s: s, readOnly: a.ReadOnly, cols: a.Cols, rows: a.Rows}
+	return &Attachment{s: s, readOnly: a.ReadOnly, size: wire.Resize{Cols: a.Cols, Rows: a.Rows}}
 }
 
 // Run calls each with what the session shows, frame by frame, until the
@@ -69,7 +69,8 @@ func (a *Attachment) stream(ctx context.Context, each func(wire.Frame)) (last wi
 	defer c.Close() // Best effort: all that it had was read.
 	defer a.disconnect()
 	a.mu.Lock()
-	req := wire.Attach{Cols: a.cols, Rows: a.rows, ReadOnly: a.readOnly}
+	req := wire.Attach{Cols: a.size.Cols, Rows: a.size.Rows, ReadOnly: a.readOnly}
+	a.told = a.size
 	a.mu.Unlock()
 	err = c.Stream(ctx, wire.MethodAttach, req, func(raw json.RawMessage) error {
 		last = wire.Frame{}
@@ -93,6 +94,7 @@ func (a *Attachment) connected(f wire.Frame, from *Client) {
 	}
 	if a.client == nil && !f.Upgrade {
 		a.client = from
+		a.tellSizeLocked() // it may have changed since the host was asked
 		for _, in := range a.unsent {
 			a.sendLocked(in)
 		}
@@ -159,8 +161,13 @@ func sizeOf(inputs []wire.Input) (n int) {
 func (a *Attachment) Resize(cols, rows int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.cols, a.rows = cols, rows
-	if a.client != nil && !a.readOnly {
-		a.client.Send(wire.MethodResize, wire.Resize{Cols: cols, Rows: rows}) // Best effort, as above.
+	a.size = wire.Resize{Cols: cols, Rows: rows}
+	a.tellSizeLocked()
+}
+
+func (a *Attachment) tellSizeLocked() {
+	if a.client != nil && a.size != a.told && !a.readOnly {
+		a.client.Send(wire.MethodResize, a.size) // Best effort, as above.
+		a.told = a.size
 	}
 }

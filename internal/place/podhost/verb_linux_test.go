@@ -207,8 +207,10 @@ func TestVerbOnATerminal(t *testing.T) {
 	p.in <- []byte("hello\r")
 	p.sees("hello")
 	p.size <- pty.Size{Cols: 50, Rows: 12}
-	for !strings.Contains(w.do("status", "s", "-j"), `"cols":50`) {
-		time.Sleep(2 * time.Millisecond)
+	for begun := time.Now(); !strings.Contains(w.do("status", "s", "-j"), `"cols":50`); time.Sleep(2 * time.Millisecond) {
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatal("the session does not get the terminal's size")
+		}
 	}
 	p.in <- []byte("\x1c\x1c")
 	if err := <-p.ended; err != nil || p.code != 0 {

@@ -77,6 +77,7 @@ func (a *app) runAttach(ctx context.Context, s *session.Session, readOnly bool, 
 type viewer struct {
 	in, out *os.File
 	saved   *term.State
+	resized chan os.Signal // receives when the terminal's size has changed
 	session *session.Attachment
 
 	mu       sync.Mutex // guards the fields below
@@ -87,6 +88,8 @@ type viewer struct {
 }
 
 func newViewer(in, out *os.File, s *session.Session, readOnly bool) (*viewer, error) {
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH) // first, so that no change of the size is missed
 	cols, rows, err := sizeOf(out)
 	if err != nil {
 		return nil, fmt.Errorf("ask the terminal for its size: %w", err)
@@ -96,7 +99,7 @@ func newViewer(in, out *os.File, s *session.Session, readOnly bool) (*viewer, er
 		return nil, fmt.Errorf("make the terminal raw: %w", err)
 	}
 	v := &viewer{
-		in: in, out: out, saved: saved, painter: screen.NewPainter(cols, rows),
+		in: in, out: out, saved: saved, resized: resized, painter: screen.NewPainter(cols, rows),
 		session: s.Attach(wire.Attach{Cols: cols, Rows: rows, ReadOnly: readOnly}),
 	}
 	if _, err := out.Write(v.painter.Enter(nil)); err != nil {
@@ -214,14 +217,12 @@ func sizeOf(f *os.File) (cols, rows int, err error) {
 
 // followSize passes on changes of the terminal's size.
 func (v *viewer) followSize(ctx context.Context) {
-	winch := make(chan os.Signal, 1)
-	signal.Notify(winch, syscall.SIGWINCH)
-	defer signal.Stop(winch)
+	defer signal.Stop(v.resized)
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-winch:
+		case <-v.resized:
 		}
 		cols, rows, err := sizeOf(v.out)
 		if err != nil {
