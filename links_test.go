@@ -13,16 +13,19 @@ import (
 )
 
 var (
-	fencedBlock = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```")
-	inlineCode  = regexp.MustCompile("`[^`\n]*`")
-	pageLink    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
-	htmlLink    = regexp.MustCompile(`(?:src|href|srcset)="([^"]+)"`)
-	heading     = regexp.MustCompile(`(?m)^#{1,6} +(.+?)\s*$`)
-	linkText    = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	absolute    = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`) // https:, mailto:
-	namedPath   = regexp.MustCompile("`((?:(?:internal|cmd|docs|scripts|deploy|examples|acceptance|bench)/)[\\w./*-]+|[\\w/*-]+\\.go)(?::\\d+)?`")
-	placeholder = regexp.MustCompile(`VERB|NAME|^_`)
-	decision    = regexp.MustCompile(`^# (\d+)\. .+\n\nStatus: (accepted|accepted in part|superseded), \d{4}-\d\d-\d\d\.`)
+	fencedBlock  = regexp.MustCompile("(?ms)^\\s*```.*?^\\s*```")
+	inlineCode   = regexp.MustCompile("`[^`\n]*`")
+	pageLink     = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	htmlLink     = regexp.MustCompile(`(?:src|href|srcset)="([^"]+)"`)
+	heading      = regexp.MustCompile(`(?m)^#{1,6} +(.+?)\s*$`)
+	linkText     = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	absolute     = regexp.MustCompile(`^[a-z][a-z0-9+.-]*:`) // https:, mailto:
+	namedPath    = regexp.MustCompile("`((?:(?:internal|cmd|docs|scripts|deploy|examples|acceptance|bench)/)[\\w./*-]+|[\\w/*-]+\\.go)(?::\\d+)?`")
+	codeSpan     = regexp.MustCompile("`([^`\n]+)`")
+	testName     = regexp.MustCompile(`^(Test|Fuzz)\w+$`)
+	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	placeholder  = regexp.MustCompile(`VERB|NAME|^_`)
+	decision     = regexp.MustCompile(`^# (\d+)\. .+\n\nStatus: (accepted|accepted in part|superseded), \d{4}-\d\d-\d\d\.`)
 )
 
 // TestLinksPointAtSomething follows every link of a page to a file of the
@@ -93,6 +96,55 @@ func TestNamedFilesExist(t *testing.T) {
 				t.Errorf("%s names %s, which is not there", page, name)
 			}
 		}
+	}
+}
+
+// TestPromisesAreHeldByTests looks up the tests that docs/threat-model.md names
+// beside a promise: each is in the package before it, or in acceptance. Those of
+// attacks are run by make attack.
+func TestPromisesAreHeldByTests(t *testing.T) {
+	page, err := os.ReadFile("docs/threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	promises, _, _ := strings.Cut(string(page), "## Attacks")
+	folders := map[string][]string{} // of each test
+	walk(t, func(path string) {
+		if !strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunction.FindAllSubmatch(text, -1) {
+			folders[string(m[1])] = append(folders[string(m[1])], filepath.Dir(path))
+		}
+	})
+	held := 0
+	for row := range strings.Lines(promises) {
+		var packages []string // the last ones that were named
+		named := false        // a test of them was
+		for _, m := range codeSpan.FindAllStringSubmatch(row, -1) {
+			name := m[1]
+			if !testName.MatchString(name) {
+				if named {
+					packages, named = nil, false
+				}
+				packages = append(packages, name)
+				continue
+			}
+			named = true
+			held++
+			if !slices.ContainsFunc(folders[name], func(dir string) bool {
+				return slices.ContainsFunc(packages, func(p string) bool { return dir == p || strings.HasSuffix(dir, "/"+p) })
+			}) {
+				t.Errorf("docs/threat-model.md: %s is in none of the packages %v that stand before it", name, packages)
+			}
+		}
+	}
+	if held < 100 {
+		t.Errorf("%d tests found: does this test still read the table?", held)
 	}
 }
 
