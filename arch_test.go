@@ -509,6 +509,7 @@ var allowed = map[string][]string{
 	// tests and tools
 	"acceptance":     {},
 	"scripts/attack": {},
+	"scripts/reach":  {},
 	"scripts/media":  {"internal/testkit/browser", "internal/testkit/modelstub", "internal/testkit/modelstub/realcli"},
 	"scripts/wings":  {},
 }
@@ -543,6 +544,7 @@ var outside = map[string][]string{
 	"charm.land/lipgloss/v2":              {"internal/ui/dashboard/tui"},
 	"mvdan.cc/sh/v3":                      {"internal/agent/permission/commandline"},
 	"github.com/rogpeppe/go-internal":     {}, // tests only
+	"golang.org/x/tools":                  {"scripts/reach"},
 
 	"github.com/modelcontextprotocol/go-sdk": {"internal/base/mcpserver"},
 }
