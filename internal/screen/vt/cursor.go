@@ -70,15 +70,19 @@ func newCursor() cursor { return cursor{charsets: newCharsets()} }
 
 // penBits returns the cell bits of the current style.
 func (t *Terminal) penBits() cell {
-	p := &t.cur.pen
-	if p.stale {
-		p.bits = cell(t.styleID(p.style)) << styleShift
-		if p.protected {
-			p.bits |= cellProtected
-		}
-		p.stale = false
+	if t.cur.pen.stale {
+		t.freshenPen()
 	}
-	return p.bits
+	return t.cur.pen.bits
+}
+
+func (t *Terminal) freshenPen() {
+	p := &t.cur.pen
+	p.bits = cell(t.styleID(p.style)) << styleShift
+	if p.protected {
+		p.bits |= cellProtected
+	}
+	p.stale = false
 }
 
 // blank is the cell that erasing leaves: nothing, on the current background.
@@ -199,7 +203,12 @@ func (t *Terminal) lineStart() int {
 
 // lineEnd is one past the last column that text and rightward moves reach.
 func (t *Terminal) lineEnd() int {
-	if l := t.row(t.cur.y); l.size != SingleSize {
+	return t.lineEndIn(t.row(t.cur.y))
+}
+
+// lineEndIn is lineEnd for the cursor's row.
+func (t *Terminal) lineEndIn(l *line) int {
+	if l.size != SingleSize {
 		return l.room()
 	}
 	if t.cur.x <= t.margins.right {

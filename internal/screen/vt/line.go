@@ -8,11 +8,22 @@ type line struct {
 	size    LineSize
 	stamp   stamp  // of all characters in the row, or mixed
 	spans   []span // of the whole row, while stamp is mixed
+	typed   typed
 }
 
 // clear makes the row empty, in the given blank.
 func (l *line) clear(blank cell) {
-	fill(l.cells, blank)
+	switch {
+	case blank != 0:
+		fill(l.cells, blank)
+		l.untype()
+	case l.typed.on:
+		clear(l.cells[:len(l.typed.text)])
+		l.retype()
+	default:
+		clear(l.cells)
+		l.retype()
+	}
 	l.wrapped, l.prompt, l.size, l.stamp = false, 0, SingleSize, 0
 }
 
@@ -37,6 +48,7 @@ func (t *Terminal) splitAt(l *line, x int) {
 }
 
 func (t *Terminal) split(l *line, x int) {
+	l.untype()
 	l.cells[x-1] = t.blankOf(l.cells[x-1])
 	l.cells[x] = t.blankOf(l.cells[x])
 	if x == len(l.cells)-1 {

@@ -151,7 +151,11 @@ func (t *Terminal) wholeCSI(p []byte) int {
 			n++
 		}
 		q.n = n
-		t.dispatchCSI(b)
+		if b == 'm' && ps.prefix == 0 {
+			t.sgr()
+		} else {
+			t.dispatchCSI(b)
+		}
 		return i + 1
 	}
 	return 0

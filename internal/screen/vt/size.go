@@ -52,6 +52,7 @@ func (t *Terminal) setSize(size LineSize) {
 func (t *Terminal) cutHidden(l *line) {
 	n := l.room()
 	t.splitAt(l, n)
+	l.untype()
 	clear(l.cells[n:])
 }
 

@@ -108,6 +108,7 @@ func (t *Terminal) putTiles(l *line, x, n int, image uint32, first int, bg func(
 	if x+n == len(l.cells) {
 		l.endChanged()
 	}
+	l.untype()
 	var last style
 	var bits cell
 	for i := range n {
