@@ -15,6 +15,8 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 	l.erase(from, to, t.blank())
 	if to-from == l.room() {
 		l.stamp = 0
+	} else if l.stamp == mixed && to == len(l.cells) {
+		l.endStamps(from)
 	}
 }
 

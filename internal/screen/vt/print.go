@@ -96,7 +96,13 @@ func (t *Terminal) printASCII(p []byte) {
 		if x+n == len(l.cells) {
 			l.endChanged()
 		}
-		fillASCII(l.cells[x:x+n], p[:n], bits)
+		if dst := l.cells[x : x+n]; n >= 16 {
+			fillASCII(dst, p[:n], bits)
+		} else {
+			for i, b := range p[:n] {
+				dst[i] = bits | cell(b)
+			}
+		}
 		if l.typed.on {
 			l.typeASCII(x, p[:n], bits)
 		}

@@ -214,6 +214,14 @@ func (l *line) closeSpans() {
 	}
 }
 
+// endStamps extends the stamp of the column before x over the blanks from x on,
+// which need none: most rows have one stamp again then.
+func (l *line) endStamps(x int) {
+	i := l.spanAt(x - 1)
+	l.spans = l.spans[:i+1]
+	l.closeSpans()
+}
+
 // sameStamp returns the end of the columns from x on, before to, with x's stamp.
 func (l *line) sameStamp(x, to int) int {
 	if l.stamp != mixed {

@@ -35,30 +35,35 @@ func (l *line) erase(from, to int, blank cell) {
 // typeASCII notes that text was written from column x on.
 func (l *line) typeASCII(x int, text []byte, bits cell) {
 	t := &l.typed
-	n := len(t.text)
-	if n > x || bits&cellProtected != 0 {
+	if len(t.text) != x && !t.pad(x) || bits&cellProtected != 0 {
 		t.on = false
 		return
 	}
-	if cap(t.text) < len(l.cells) {
-		t.text = append(make([]byte, 0, len(l.cells)), t.text...)
-	}
-	if n < x { // the cursor was moved
-		t.text = t.text[:x]
-		clear(t.text[n:])
-		t.extend(x, 0)
+	if t.text == nil {
+		t.text = make([]byte, 0, len(l.cells))
 	}
 	t.text = append(t.text, text...)
-	t.extend(len(t.text), bits.style())
+	if n := len(t.runs); n > 0 && t.runs[n-1].style == bits.style() {
+		t.runs[n-1].end = len(t.text)
+	} else {
+		t.runs = append(t.runs, run{len(t.text), bits.style()})
+	}
 }
 
-// extend gives the cells up to end a style.
-func (t *typed) extend(end int, style uint32) {
-	if n := len(t.runs); n > 0 && t.runs[n-1].style == style {
-		t.runs[n-1].end = end
-		return
+// pad adds blanks up to column x, to where the cursor was moved. It reports
+// false where text ends behind x.
+func (t *typed) pad(x int) bool {
+	n := len(t.text)
+	if n > x {
+		return false
 	}
-	t.runs = append(t.runs, run{end, style})
+	t.text = append(t.text, make([]byte, x-n)...)
+	if n := len(t.runs); n > 0 && t.runs[n-1].style == 0 {
+		t.runs[n-1].end = x
+	} else {
+		t.runs = append(t.runs, run{x, 0})
+	}
+	return true
 }
 
 // isStyled reports whether any cell has a style.
