@@ -1,6 +1,19 @@
 package vt
 
+import _ "embed" // of the table
+
 //go:generate go -C testdata/runetable run .
+
+// The table that testdata/runetable writes: of each block of runes the number,
+// and of each rune of the numbered blocks the props.
+var (
+	//go:embed runeprops.index
+	propIndex string
+	//go:embed runeprops.data
+	propData string
+)
+
+const propBlockBits = 7 // as testdata/runetable has it
 
 // props says how wide a rune is and what it can join.
 type props uint8
