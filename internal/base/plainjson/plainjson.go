@@ -51,3 +51,16 @@ func Escape(text []byte) []byte {
 func Misleads(r rune) bool {
 	return r >= 0x7f && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r))
 }
+
+// AppendText appends a character as a terminal shows it without acting on it:
+// newlines, tabs and text as they are, other controls below 32 as ^X, and those
+// above, with the characters that change the direction of text, as \u0085.
+func AppendText(out []byte, r rune) []byte {
+	switch {
+	case r == '\n' || r == '\t' || r >= ' ' && !Misleads(r):
+		return utf8.AppendRune(out, r)
+	case r < ' ':
+		return append(out, '^', byte(r)+'@')
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
+}

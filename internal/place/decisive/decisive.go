@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -78,7 +79,7 @@ func (s Set) Ends(tail []string) (Reason, bool) {
 	}
 	names := foldAll(tail)
 	for at := range names {
-		for _, r := range rows {
+		for _, r := range table().all {
 			// A glob before the last name stands for a directory, and these have dots.
 			below := len(names)-at > len(r.names) && !strings.HasPrefix(r.name, ".") && !strings.Contains(r.name, "/")
 			if len(names)-at >= len(r.names) && meetAll(r.names, names[at:]) && !below {
@@ -102,7 +103,7 @@ func (s Set) Holds(dir, file string) (why string, found bool) {
 		file = file[len(base):]
 	}
 	names := strings.Split(file, "/")
-	for _, r := range rows {
+	for _, r := range table().all {
 		for n := 1; n < len(r.names) && n <= len(names); n++ {
 			if (row{names: r.names[:n]}).matches(names[len(names)-n:]) {
 				return "taken by " + r.reader, true
@@ -192,34 +193,41 @@ type row struct {
 	names        []string
 }
 
-// rows are all names of the table, literal those that begin with a plain name,
-// by that name, patterned the others.
-var rows, literal, patterned = func() (rows []row, literal map[string][]row, patterned []row) {
-	literal = map[string][]row{}
+// index is the names of the table: all, those that begin with a plain name, by
+// that name, and the others.
+type index struct {
+	all       []row
+	literal   map[string][]row
+	patterned []row
+}
+
+// table is made when it is first asked: most verbs need none of it.
+var table = sync.OnceValue(func() index {
+	t := index{literal: map[string][]row{}}
 	for _, g := range Groups {
 		for _, name := range g.Names {
 			r := row{name: name, reader: g.Reader, names: strings.Split(fold(name), "/")}
-			rows = append(rows, r)
+			t.all = append(t.all, r)
 			if strings.Contains(r.names[0], "*") {
-				patterned = append(patterned, r)
+				t.patterned = append(t.patterned, r)
 			} else {
-				literal[r.names[0]] = append(literal[r.names[0]], r)
+				t.literal[r.names[0]] = append(t.literal[r.names[0]], r)
 			}
 		}
 	}
-	return rows, literal, patterned
-}()
+	return t
+})
 
 func byName(file string) []row {
 	var known []row
 	names := strings.Split(file, "/")
 	for at, name := range names {
-		for _, r := range literal[name] {
+		for _, r := range table().literal[name] {
 			if r.matches(names[at:]) {
 				known = append(known, r)
 			}
 		}
-		for _, r := range patterned {
+		for _, r := range table().patterned {
 			if r.matches(names[at:]) {
 				known = append(known, r)
 			}

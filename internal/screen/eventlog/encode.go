@@ -3,6 +3,9 @@ package eventlog
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
+	"math/bits"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -69,4 +72,141 @@ func splitUTF8(p []byte) (good, bad int) {
 		bad++
 	}
 	return good, bad
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// special has the high bit set in the lowest byte of x (and perhaps in higher
+// ones, but never in a lower one) that JSON wants escaped: a control below
+// 0x20, a quote or a backslash.
+func special(x uint64) uint64 {
+	quote := x ^ (ones * '"')
+	slash := x ^ (ones * '\\')
+	return ((x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+}
+
+// plain returns how many bytes at the start of s need no escape.
+func plain(s []byte) int {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		if m := special(binary.LittleEndian.Uint64(s[i:])); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+// An escape is the representation of a byte in a JSON string, in the low bytes
+// of a word, so that it is written with one store.
+type escape struct {
+	word uint64
+	len  int
+}
+
+const hexDigits = "0123456789abcdef"
+
+var escapes = func() (t [256]escape) {
+	set := func(c byte, s string) {
+		var w [8]byte
+		copy(w[:], s)
+		t[c] = escape{binary.LittleEndian.Uint64(w[:]), len(s)}
+	}
+	for c := range byte(0x20) {
+		set(c, string([]byte{'\\', 'u', '0', '0', '0' + c>>4, hexDigits[c&15]}))
+	}
+	set('\n', `\n`)
+	set('\r', `\r`)
+	set('\t', `\t`)
+	set('"', `\"`)
+	set('\\', `\\`)
+	return t
+}()
+
+// escapeBlock is how much is escaped between two checks of the buffer's
+// capacity.
+const escapeBlock = 4 << 10
+
+// appendEscaped appends s, which must be valid UTF-8, as the content of a JSON
+// string. Only what JSON requires is escaped.
+func appendEscaped(b, s []byte) []byte {
+	for len(s) > 0 {
+		block := s[:min(len(s), escapeBlock)]
+		s = s[len(block):]
+		// A byte becomes six at most, and a store may write seven too many.
+		b = slices.Grow(b, 6*len(block)+8)
+		b = b[:len(b)+escapeInto(b[len(b):cap(b)], block)]
+	}
+	return b
+}
+
+// escapeInto escapes s into dst, eight bytes at a time and without a call for
+// the short runs that are typical of terminal output. It returns the number of
+// bytes written.
+func escapeInto(dst, s []byte) int {
+	j := 0
+	for len(s) >= 8 {
+		x := binary.LittleEndian.Uint64(s)
+		binary.LittleEndian.PutUint64(dst[j:], x)
+		m := special(x)
+		if m == 0 {
+			s = s[8:]
+			j += 8
+			continue
+		}
+		n := bits.TrailingZeros64(m) / 8
+		e := &escapes[s[n]]
+		j += n
+		binary.LittleEndian.PutUint64(dst[j:], e.word)
+		j += e.len
+		s = s[n+1:]
+	}
+	for _, c := range s {
+		if e := &escapes[c]; e.len > 0 {
+			binary.LittleEndian.PutUint64(dst[j:], e.word)
+			j += e.len
+		} else {
+			dst[j] = c
+			j++
+		}
+	}
+	return j
+}
+
+// appendSeconds appends us microseconds as seconds, without trailing zeros.
+func appendSeconds(b []byte, us int64) []byte {
+	b = appendInt(b, us/1e6)
+	frac := us % 1e6
+	if frac == 0 {
+		return append(b, ".0"...)
+	}
+	var d [7]byte
+	d[0] = '.'
+	n := 1
+	for div := int64(1e5); frac > 0; div /= 10 {
+		d[n] = byte('0' + frac/div)
+		frac %= div
+		n++
+	}
+	return append(b, d[:n]...)
+}
+
+func appendInt(b []byte, n int64) []byte {
+	if n < 10 {
+		return append(b, byte('0'+n))
+	}
+	var d [20]byte
+	i := len(d)
+	for ; n > 0; n /= 10 {
+		i--
+		d[i] = byte('0' + n%10)
+	}
+	return append(b, d[i:]...)
 }

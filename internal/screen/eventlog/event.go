@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -77,4 +78,83 @@ func parseSize(s string) (cols, rows int, ok bool) {
 		return 0, 0, false
 	}
 	return cols, rows, true
+}
+
+// An ActivityNote says what the program does, as its host found when the output
+// paused. It is logged as a Note when it changes.
+type ActivityNote struct {
+	Activity string `json:"activity"` // waiting (for input) or working
+	// Guess says that the kernel does not tell: the program is silent and reads
+	// the terminal.
+	Guess bool `json:"guess,omitempty"`
+}
+
+// activityNoteJSON is an activity note among the other notes.
+type activityNoteJSON struct {
+	Program *ActivityNote `json:"program"`
+}
+
+// Encode returns the data of the event.
+func (n ActivityNote) Encode() []byte {
+	b, _ := json.Marshal(activityNoteJSON{&n}) // a string and a bool: cannot fail
+	return b
+}
+
+// ActivityNote returns what the program does, if e says so.
+func (e Event) ActivityNote() (ActivityNote, bool) {
+	if e.Code != Note {
+		return ActivityNote{}, false
+	}
+	var n activityNoteJSON
+	if json.Unmarshal(e.Data, &n) != nil || n.Program == nil {
+		return ActivityNote{}, false
+	}
+	return *n.Program, true
+}
+
+// A TerminalNote is something that the program did to its terminal that no
+// screen shows. It is logged as a Note.
+type TerminalNote struct {
+	Kind     string        `json:"kind"`            // one of the kinds below
+	Title    string        `json:"title,omitempty"` // of a notification
+	Text     string        `json:"text,omitempty"`  // of a notification; the selection of a clipboard
+	Bytes    int           `json:"bytes,omitempty"` // written to the clipboard; what, is not logged again
+	Progress *TerminalWork `json:"progress,omitempty"`
+}
+
+// TerminalWork is how far a program says it is.
+type TerminalWork struct {
+	State   string `json:"state"` // none, normal, error, unknown, paused
+	Percent int    `json:"percent"`
+}
+
+// The kinds of terminal notes.
+const (
+	TerminalBell         = "bell"
+	TerminalNotification = "notification"
+	TerminalProgress     = "progress"
+	TerminalClipboard    = "clipboard"
+)
+
+// terminalNoteJSON is a terminal note among the other notes.
+type terminalNoteJSON struct {
+	Terminal *TerminalNote `json:"terminal"`
+}
+
+// Encode returns the data of the event.
+func (n TerminalNote) Encode() []byte {
+	b, _ := json.Marshal(terminalNoteJSON{&n}) // strings and numbers: cannot fail
+	return b
+}
+
+// TerminalNote returns the note of the terminal, if e is one.
+func (e Event) TerminalNote() (TerminalNote, bool) {
+	if e.Code != Note {
+		return TerminalNote{}, false
+	}
+	var n terminalNoteJSON
+	if json.Unmarshal(e.Data, &n) != nil || n.Terminal == nil {
+		return TerminalNote{}, false
+	}
+	return *n.Terminal, true
 }

@@ -220,3 +220,130 @@ func (l *Log) lastByReading() (p Position, err error) {
 	}
 	return p, err
 }
+
+// SyncPolicy says when the log is synced to disk. Without a sync, flushed
+// events survive a crash of the host but not of the machine.
+type SyncPolicy string
+
+const (
+	SyncRotate SyncPolicy = "rotate" // a finished segment, and Close
+	SyncAlways SyncPolicy = "always" // every Flush
+)
+
+const (
+	DefaultSegmentBytes = 16 << 20
+	DefaultLimitBytes   = 256 << 20
+
+	// maxPending bounds what Append holds in memory: at this size it writes
+	// without waiting for a Flush.
+	maxPending = 1 << 20
+	// keepPending is the buffer size that an idle Writer keeps.
+	keepPending = 512 << 10
+	// retryEvery is how often a paused Writer tries the disk again.
+	retryEvery = time.Second
+)
+
+// Options say how a log is written. Clock and Now must be given.
+type Options struct {
+	Header Header // Cols and Rows follow the resize events for later segments
+
+	// SegmentBytes is the size at which RotateIfFull begins a new segment; 0
+	// is DefaultSegmentBytes, or an eighth of the limit if that is less. A
+	// segment always holds at least as much in events as in its repaint.
+	SegmentBytes int64
+	// LimitBytes bounds the log by dropping its oldest segments; 0 is no
+	// limit. The segment being written is never dropped.
+	LimitBytes int64
+
+	Sync SyncPolicy // empty is SyncRotate
+
+	Clock func() time.Duration // monotonic, since the session's start
+	Now   func() time.Time     // the wall clock, for headers
+
+	// Repaint returns the bytes that redraw the whole terminal in a fresh
+	// emulator, or nothing. It is called by Create, Rotate, RotateIfFull,
+	// Retry, by Flush when nothing was appended since the last one, and by
+	// Close; at those points it must reflect every event appended so far. It
+	// may be nil.
+	Repaint func() []byte
+
+	// After is the position at which an earlier writer of this log stopped,
+	// zero for a new log. Numbering continues from there in a new segment.
+	After Position
+}
+
+// Stats describe a log being written.
+type Stats struct {
+	Bytes           int64  `json:"bytes"`
+	Segments        int    `json:"segments"`
+	FirstSeq        uint64 `json:"first_seq"` // the oldest event kept, should there be one
+	DroppedSegments int    `json:"dropped_segments"`
+	DroppedBytes    int64  `json:"dropped_bytes"`    // by this writer
+	Paused          string `json:"paused,omitempty"` // why nothing is recorded now
+	LostEvents      uint64 `json:"lost_events"`      // not recorded while paused
+	LostBytes       int64  `json:"lost_bytes"`
+}
+
+// Damage reports a part of a segment that cannot be read. An iterator yields
+// it once, skips the rest of the segment and continues with the next.
+type Damage struct {
+	Segment string // the file's name
+	Line    int    // counted from 1, the header
+	Seq     uint64 // the first event that could not be read, or 0 if not known
+	Err     error
+}
+
+func (d *Damage) Error() string {
+	if d.Seq == 0 {
+		return fmt.Sprintf("log segment %s is damaged at line %d: %v", d.Segment, d.Line, d.Err)
+	}
+	return fmt.Sprintf("log segment %s is damaged at line %d (event %d): %v", d.Segment, d.Line, d.Seq, d.Err)
+}
+
+func (d *Damage) Unwrap() error { return d.Err }
+
+// A Gap reports that the events From to To, inclusive, are not in the log:
+// dropped because of the size limit, or not recorded because the disk was
+// full. An iterator yields it in their place and continues.
+type Gap struct {
+	From, To uint64
+}
+
+func (g *Gap) Error() string {
+	return fmt.Sprintf("events %d to %d are not in the log", g.From, g.To)
+}
+
+// Missing reports whether err is a [*Damage] or a [*Gap]: something is
+// missing, and the iterator that yielded err continues after it.
+func Missing(err error) bool {
+	var d *Damage
+	var g *Gap
+	return errors.As(err, &d) || errors.As(err, &g)
+}
+
+// A Tail reads a log from some point to its current end, and continues when it
+// grows. It belongs to one goroutine.
+type Tail struct{ walker }
+
+// Tail returns a Tail that begins at the head of the segment with the event
+// after after, so that the terminal can be rebuilt: the first events may be
+// earlier ones. With 0 it begins at the begin of the log.
+func (l *Log) Tail(after uint64) (*Tail, error) {
+	t := &Tail{walker{log: l}}
+	return t, t.start(after)
+}
+
+// Next returns the next event, including repaints, or io.EOF if there is none
+// yet. It continues after a [*Damage] or a [*Gap] (see [Missing]); any other
+// error is final.
+func (t *Tail) Next() (Event, error) {
+	var ev Event
+	err := t.next(&ev)
+	return ev, err
+}
+
+// Segment returns the segment of the event that Next returned last.
+func (t *Tail) Segment() Segment { return t.cur.seg }
+
+// Close lets go of the log.
+func (t *Tail) Close() { t.close() }

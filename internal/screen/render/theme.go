@@ -1,10 +1,13 @@
 package render
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"den/internal/base/fault"
+	"den/internal/screen/vt"
 )
 
 // Theme is the colours in which a screen is shown.
@@ -80,4 +83,86 @@ func FindTheme(name string) (*Theme, error) {
 		return nil, fault.Hintf(fault.Errorf(fault.Usage, "no theme '%s'", name), "themes: %s", strings.Join(Themes(), ", "))
 	}
 	return &themes[i], nil
+}
+
+// Color is 0xAARRGGBB, not multiplied by its alpha.
+type Color uint32
+
+func opaque(c vt.RGB) Color {
+	return 0xff<<24 | Color(c.R)<<16 | Color(c.G)<<8 | Color(c.B)
+}
+
+// rgb makes an opaque colour of 0xRRGGBB.
+func rgb(v uint32) Color { return 0xff<<24 | Color(v) }
+
+// RGBA returns the parts of c.
+func (c Color) RGBA() (r, g, b, a uint8) {
+	return uint8(c >> 16), uint8(c >> 8), uint8(c), uint8(c >> 24)
+}
+
+func (c Color) String() string { return fmt.Sprintf("#%06x", uint32(c)&0xffffff) }
+
+// Coverage of a pixel comes in levels: sixteen are enough for the eye, and few
+// enough that most screens have a palette.
+const (
+	levels   = 16
+	full     = levels - 1
+	dimLevel = 9 // of dim text
+)
+
+// mix puts fg over bg at a level from 0 to full.
+func mix(fg, bg Color, level int) Color {
+	if level >= full {
+		return fg
+	}
+	part := func(shift uint) Color {
+		f, b := int(fg>>shift&0xff), int(bg>>shift&0xff)
+		return Color((f*level+b*(full-level)+full/2)/full) << shift
+	}
+	if bg>>24 == 0 { // over nothing: the colour stays and its alpha fades
+		return fg&0xffffff | Color(int(fg>>24)*level/full)<<24
+	}
+	return part(24) | part(16) | part(8) | part(0)
+}
+
+// luminance is that of WCAG: from 0 for black to 1 for white.
+func (c Color) luminance() float64 {
+	part := func(v uint8) float64 {
+		f := float64(v) / 255
+		if f <= 0.04045 {
+			return f / 12.92
+		}
+		return math.Pow((f+0.055)/1.055, 2.4)
+	}
+	r, g, b, _ := c.RGBA()
+	return 0.2126*part(r) + 0.7152*part(g) + 0.0722*part(b)
+}
+
+// contrast is that of WCAG: from 1 for none to 21 for black on white.
+func contrast(a, b Color) float64 {
+	la, lb := a.luminance(), b.luminance()
+	return (math.Max(la, lb) + 0.05) / (math.Min(la, lb) + 0.05)
+}
+
+// readable moves a colour towards black or white until text in it can be read
+// on bg: the way that it lies already, if that leads far enough. Text in its
+// background's colour is meant not to be read.
+func readable(fg, bg Color, least float64) Color {
+	if least <= 1 || fg == bg || contrast(fg, bg) >= least {
+		return fg
+	}
+	black, white := rgb(0), rgb(0xffffff)
+	towards, other := black, white
+	if fg.luminance() > bg.luminance() {
+		towards, other = white, black
+	}
+	if contrast(towards, bg) < least && contrast(other, bg) > contrast(towards, bg) {
+		towards = other
+	}
+	for level := 1; level < full; level++ {
+		if c := mix(towards, fg, level); contrast(c, bg) >= least {
+			return c
+		}
+	}
+	return towards
 }

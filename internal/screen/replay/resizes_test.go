@@ -34,7 +34,7 @@ func TestThousandsOfResizes(t *testing.T) {
 	if used, limit := after.TotalAlloc-before.TotalAlloc, uint64(1<<30); used > limit {
 		t.Errorf("replaying 3000 resizes took %d bytes, more than %d", used, limit)
 	}
-	if d := vt.Diff(got.Terminal, h.term); d != "" {
+	if d := dumpDiff(got.Terminal, h.term); d != "" {
 		t.Error(d)
 	}
 }

@@ -74,6 +74,7 @@ func (t *Terminal) privateBelow(args [][]byte) {
 		before = t.below[len(t.below)-1]
 	}
 	if last := &before.cells[t.cols-1]; how == runsOnPad && *last == 0 && before.size == SingleSize {
+		before.untype()
 		*last = cellPad
 		before.wrapped = true
 	} else if how == runsOn {

@@ -70,15 +70,19 @@ func newCursor() cursor { return cursor{charsets: newCharsets()} }
 
 // penBits returns the cell bits of the current style.
 func (t *Terminal) penBits() cell {
-	p := &t.cur.pen
-	if p.stale {
-		p.bits = cell(t.styleID(p.style)) << styleShift
-		if p.protected {
-			p.bits |= cellProtected
-		}
-		p.stale = false
+	if t.cur.pen.stale {
+		t.freshenPen()
 	}
-	return p.bits
+	return t.cur.pen.bits
+}
+
+func (t *Terminal) freshenPen() {
+	p := &t.cur.pen
+	p.bits = cell(t.styleID(p.style)) << styleShift
+	if p.protected {
+		p.bits |= cellProtected
+	}
+	p.stale = false
 }
 
 // blank is the cell that erasing leaves: nothing, on the current background.
@@ -199,7 +203,12 @@ func (t *Terminal) lineStart() int {
 
 // lineEnd is one past the last column that text and rightward moves reach.
 func (t *Terminal) lineEnd() int {
-	if l := t.row(t.cur.y); l.size != SingleSize {
+	return t.lineEndIn(t.row(t.cur.y))
+}
+
+// lineEndIn is lineEnd for the cursor's row.
+func (t *Terminal) lineEndIn(l *line) int {
+	if l.size != SingleSize {
 		return l.room()
 	}
 	if t.cur.x <= t.margins.right {
@@ -214,4 +223,96 @@ func (t *Terminal) carriageReturn() {
 		start = t.margins.left
 	}
 	t.cur.x, t.cur.pending = start, false
+}
+
+// charset is a national or graphic set for the codes 0x20 to 0x7e, named by
+// the final byte that designates it.
+type charset byte
+
+const (
+	charsetASCII    charset = 'B'
+	charsetUK       charset = 'A'
+	charsetGraphics charset = '0'
+)
+
+// charsets is the state of ISO 2022 switching.
+type charsets struct {
+	g      [4]charset
+	gl     uint8 // which of g printable codes mean
+	single uint8 // 2 or 3 for one character after SS2 or SS3, else 0
+}
+
+func newCharsets() charsets {
+	return charsets{g: [4]charset{charsetASCII, charsetASCII, charsetASCII, charsetASCII}}
+}
+
+// plain reports that ASCII bytes mean themselves.
+func (c *charsets) plain() bool { return c.g[c.gl] == charsetASCII && c.single == 0 }
+
+// designate sets one of G0 to G3. Sets that den does not draw are ASCII.
+func (c *charsets) designate(n int, final byte) {
+	switch charset(final) {
+	case charsetGraphics, charsetUK:
+		c.g[n] = charset(final)
+	default:
+		c.g[n] = charsetASCII
+	}
+}
+
+var graphics = [...]rune{
+	'◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼', '⎺',
+	'⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
+}
+
+// translate maps one printable ASCII byte, using up a single shift.
+func (c *charsets) translate(b byte) rune {
+	set := c.g[c.gl]
+	if c.single != 0 {
+		set, c.single = c.g[c.single], 0
+	}
+	switch {
+	case set == charsetGraphics && b >= 0x60:
+		return graphics[b-0x60]
+	case set == charsetGraphics && b == '_':
+		return ' '
+	case set == charsetUK && b == '#':
+		return '£'
+	}
+	return rune(b)
+}
+
+// tabStops is a bit for each column that has a stop. It does not depend on
+// the width, so resizing keeps the stops.
+type tabStops [(MaxCols + 63) / 64]uint64
+
+func (s *tabStops) reset() {
+	for i := range s {
+		s[i] = 0x0101010101010101 // every eighth column
+	}
+}
+
+func (s *tabStops) set(x int)      { s[x/64] |= 1 << (x % 64) }
+func (s *tabStops) clear(x int)    { s[x/64] &^= 1 << (x % 64) }
+func (s *tabStops) has(x int) bool { return s[x/64]>>(x%64)&1 != 0 }
+
+// tab moves to the n-th next stop, at most to the end of the line.
+func (t *Terminal) tab(n int) {
+	end := t.lineEnd() - 1
+	for ; n > 0 && t.cur.x < end; n-- {
+		for t.cur.x++; t.cur.x < end && !t.tabs.has(t.cur.x); t.cur.x++ {
+		}
+	}
+}
+
+// backTab moves to the n-th stop to the left.
+func (t *Terminal) backTab(n int) {
+	start := 0
+	if t.cur.origin {
+		start = t.margins.left
+	}
+	t.cur.pending = false
+	for ; n > 0 && t.cur.x > start; n-- {
+		for t.cur.x--; t.cur.x > start && !t.tabs.has(t.cur.x); t.cur.x-- {
+		}
+	}
 }

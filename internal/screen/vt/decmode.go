@@ -63,6 +63,8 @@ func (t *Terminal) setDECMode(num int, on bool) {
 			t.eraseInDisplay(2, false)
 			t.home()
 		}
+	case 25: // the most frequent
+		t.modes.set(modeCursorVisible, on)
 	case 2048:
 		t.modes.set(modeReportSize, on)
 		if on {

@@ -320,3 +320,11 @@ func (d *dumper) private() {
 		d.addf("\x1b_den;end;%x\x1b\\", t.parser.partial[:t.parser.nPartial])
 	}
 }
+
+// altRows is the alternate screen, empty where it was never used.
+func (t *Terminal) altRows() []*line {
+	if t.alt.rows == nil {
+		return newLines(t.rows, t.cols)
+	}
+	return t.alt.rows
+}

@@ -12,6 +12,7 @@ func (t *Terminal) insertCells(l *line, x, n, end int) {
 	if end == len(l.cells) {
 		l.endChanged()
 	}
+	l.untype()
 	copy(l.cells[x+n:end], l.cells[x:end-n])
 	l.moveStamps(x+n, l, x, end-n-x)
 	fill(l.cells[x:x+n], t.blank())
@@ -29,6 +30,7 @@ func (t *Terminal) deleteCells(l *line, x, n, end int) {
 	if end == len(l.cells) {
 		l.endChanged()
 	}
+	l.untype()
 	copy(l.cells[x:end-n], l.cells[x+n:end])
 	l.moveStamps(x, l, x+n, end-n-x)
 	fill(l.cells[end-n:end], t.blank())

@@ -12,9 +12,11 @@ func (t *Terminal) eraseCells(l *line, from, to int) {
 	if to == len(l.cells) {
 		l.endChanged()
 	}
-	fill(l.cells[from:to], t.blank())
+	l.erase(from, to, t.blank())
 	if to-from == l.room() {
 		l.stamp = 0
+	} else if l.stamp == mixed && to == len(l.cells) {
+		l.endStamps(from)
 	}
 }
 
@@ -33,6 +35,7 @@ func (t *Terminal) eraseUnprotected(l *line, from, to int) {
 		if x == len(l.cells)-1 {
 			l.endChanged()
 		}
+		l.untype()
 		l.cells[x] = blank
 	}
 }
@@ -119,6 +122,7 @@ func (t *Terminal) alignmentTest() {
 	for y := range t.rows {
 		l := t.row(y)
 		l.clear(0)
+		l.untype()
 		fill(l.cells, 'E')
 		l.stamp = t.stamp
 	}

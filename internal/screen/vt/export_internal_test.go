@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -66,6 +67,13 @@ func (t *Terminal) checkLine(l *line, last bool) error {
 	}
 	if l.size != SingleSize && l.wrapped {
 		return fmt.Errorf("a double row wraps")
+	}
+	if l.typed.on {
+		untyped := *l
+		untyped.untype()
+		if got, want := l.appendPacked(nil), untyped.appendPacked(nil); !bytes.Equal(got, want) {
+			return fmt.Errorf("typed %q, but %q stands there", got, want)
+		}
 	}
 	for x, c := range l.cells {
 		if x >= l.room() && c != 0 {

@@ -1,10 +1,6 @@
 package vt
 
-import (
-	"crypto/sha256"
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // named is an image that a program can show by its id, or by a number.
 type named struct {
@@ -232,22 +228,4 @@ func (t *Terminal) deleteShown(c graphicsCommand, what byte, frees bool) {
 			}
 		}
 	}
-}
-
-// view is the images that can be shown later.
-func (m *images) view() string {
-	if m == nil {
-		return ""
-	}
-	out := ""
-	for _, n := range m.named {
-		out += fmt.Sprintf("image %d, %d: %x; ", n.id, n.number, n.pic.sum)
-	}
-	for _, v := range m.virtual {
-		out += fmt.Sprintf("virtual %d, %d: %x; ", v.id, v.place, v.img.ID)
-	}
-	if u := m.upload; u != nil {
-		out += fmt.Sprintf("upload %q, %t: %x", u.control, u.long, sha256.Sum256(u.data))
-	}
-	return out
 }

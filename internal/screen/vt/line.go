@@ -8,11 +8,22 @@ type line struct {
 	size    LineSize
 	stamp   stamp  // of all characters in the row, or mixed
 	spans   []span // of the whole row, while stamp is mixed
+	typed   typed
 }
 
 // clear makes the row empty, in the given blank.
 func (l *line) clear(blank cell) {
-	fill(l.cells, blank)
+	switch {
+	case blank != 0:
+		fill(l.cells, blank)
+		l.untype()
+	case l.typed.on:
+		clear(l.cells[:len(l.typed.text)])
+		l.retype()
+	default:
+		clear(l.cells)
+		l.retype()
+	}
 	l.wrapped, l.prompt, l.size, l.stamp = false, 0, SingleSize, 0
 }
 
@@ -37,6 +48,7 @@ func (t *Terminal) splitAt(l *line, x int) {
 }
 
 func (t *Terminal) split(l *line, x int) {
+	l.untype()
 	l.cells[x-1] = t.blankOf(l.cells[x-1])
 	l.cells[x] = t.blankOf(l.cells[x])
 	if x == len(l.cells)-1 {
@@ -74,4 +86,119 @@ type buffer struct {
 	rows  []*line // nil while the alternate screen was never used
 	saved savedCursor
 	kitty kittyStack
+}
+
+// cell is one character position of a row.
+//
+//	bits  0-20  content: a rune, or a cluster number; 0 = blank
+//	bit   21    the content is a cluster number
+//	bit   22    first half of a wide character, or all of it on a screen of one column
+//	bit   23    second half of a wide character (no content)
+//	bit   24    protected from selective erase
+//	bit   25    left blank at a row's end because a wide character did not fit
+//	bits 32-63  style number
+type cell uint64
+
+const (
+	cellCluster   cell = 1 << 21
+	cellWide      cell = 1 << 22
+	cellSpacer    cell = 1 << 23
+	cellProtected cell = 1 << 24
+	cellPad       cell = 1 << 25
+
+	contentMask cell = cellCluster<<1 - 1
+	styleShift       = 32
+)
+
+// content is a cell's rune or cluster bits alone.
+func (c cell) content() cell { return c & contentMask }
+
+func (c cell) style() uint32 { return uint32(c >> styleShift) }
+
+// blank reports whether the cell has no character.
+func (c cell) blank() bool { return c&(contentMask|cellSpacer) == 0 }
+
+func (c cell) width() int {
+	switch {
+	case c&cellSpacer != 0:
+		return 0
+	case c&cellWide != 0:
+		return 2
+	}
+	return 1
+}
+
+func fill(cells []cell, with cell) {
+	if with == 0 {
+		clear(cells)
+		return
+	}
+	for i := range cells {
+		cells[i] = with
+	}
+}
+
+// LineSize is the size of a row's characters.
+type LineSize uint8
+
+const (
+	SingleSize   LineSize = 0
+	DoubleWidth  LineSize = 1 // DECDWL
+	DoubleTop    LineSize = 2 // DECDHL: the upper half of a row of double height
+	DoubleBottom LineSize = 3
+)
+
+// sizeCodes are the final bytes of ESC # for each size.
+const sizeCodes = "5634"
+
+// Size returns the size of the row's characters. A row that is not of single
+// size shows the left half of its cells; the others are empty.
+func (r Row) Size() LineSize { return r.l.size }
+
+// Shown is the number of cells that the row has room for.
+func (r Row) Shown() int { return r.l.room() }
+
+// room is the number of cells that are shown.
+func (l *line) room() int {
+	if l.size == SingleSize {
+		return len(l.cells)
+	}
+	return max(1, len(l.cells)/2)
+}
+
+// setSize is DECSWL, DECDWL and DECDHL. What stands in the right half of a row
+// that becomes double is lost, as on a VT100. With left and right margins there
+// are no double rows.
+func (t *Terminal) setSize(size LineSize) {
+	if size != SingleSize && t.modes.has(modeMargins) {
+		return
+	}
+	l := t.row(t.cur.y)
+	if size == SingleSize {
+		l.size = size
+		return
+	}
+	l.endChanged()
+	if l.size == SingleSize {
+		l.size = size
+		t.cutHidden(l)
+	}
+	l.size = size
+}
+
+// cutHidden empties the cells of a double row that are not shown.
+func (t *Terminal) cutHidden(l *line) {
+	n := l.room()
+	t.splitAt(l, n)
+	l.untype()
+	clear(l.cells[n:])
+}
+
+// singleRows makes all rows of both screens single ones.
+func (t *Terminal) singleRows() {
+	for _, rows := range [][]*line{t.main.rows, t.alt.rows} {
+		for _, l := range rows {
+			l.size = SingleSize
+		}
+	}
 }

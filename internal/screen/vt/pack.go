@@ -89,26 +89,19 @@ func (c *coldRows) at(i int) []byte {
 }
 
 func (l *line) appendPacked(dst []byte) []byte {
+	if l.typed.on {
+		return l.appendTyped(dst)
+	}
 	cells := l.cells[:l.drawnLen()]
-	all := cell(0)
-	for _, c := range cells {
-		all |= c
-	}
-	flags := byte(l.prompt) * packPrompt
-	if l.wrapped {
-		flags |= packWrapped
-	}
+	all := union(cells)
+	flags := l.packFlags()
 	if all.style() != 0 {
 		flags |= packStyled
 	}
 	if uint32(all) < utf8.RuneSelf {
 		flags |= packBytes
 	}
-	if l.stamp == mixed {
-		flags |= packMixed
-	}
-	dst = binary.AppendUvarint(append(dst, flags), uint64(len(cells))+packSize*uint64(l.size))
-	dst = l.appendPackedStamps(dst, len(cells))
+	dst = l.appendPackedHead(dst, flags, len(cells))
 	if flags&packStyled != 0 {
 		start, style := 0, cells[0].style()
 		for i, c := range cells {
@@ -122,10 +115,7 @@ func (l *line) appendPacked(dst []byte) []byte {
 	at := len(dst)
 	if flags&packBytes != 0 {
 		dst = slices.Grow(dst, len(cells))[:at+len(cells)]
-		text := dst[at:]
-		for i, c := range cells {
-			text[i] = byte(c)
-		}
+		lowBytes(dst[at:], cells)
 		return dst
 	}
 	dst = slices.Grow(dst, 4*len(cells))[:at+4*len(cells)]
@@ -136,11 +126,72 @@ func (l *line) appendPacked(dst []byte) []byte {
 	return dst
 }
 
+// appendTyped is appendPacked for a row that was typed.
+func (l *line) appendTyped(dst []byte) []byte {
+	flags := l.packFlags() | packBytes
+	styled := l.typed.isStyled()
+	if styled {
+		flags |= packStyled
+	}
+	dst = l.appendPackedHead(dst, flags, len(l.typed.text))
+	if styled {
+		start := 0
+		for _, r := range l.typed.runs {
+			dst = appendRun(dst, r.end-start, r.style)
+			start = r.end
+		}
+	}
+	return append(dst, l.typed.text...)
+}
+
+// packFlags is the flags that do not depend on the cells.
+func (l *line) packFlags() byte {
+	flags := byte(l.prompt) * packPrompt
+	if l.wrapped {
+		flags |= packWrapped
+	}
+	if l.stamp == mixed {
+		flags |= packMixed
+	}
+	return flags
+}
+
+func (l *line) appendPackedHead(dst []byte, flags byte, cells int) []byte {
+	dst = binary.AppendUvarint(append(dst, flags), uint64(cells)+packSize*uint64(l.size))
+	return l.appendPackedStamps(dst, cells)
+}
+
 func appendRun(dst []byte, n int, style uint32) []byte {
 	if n < 0x80 && style < 0x80 {
 		return append(dst, byte(n), byte(style))
 	}
 	return binary.AppendUvarint(binary.AppendUvarint(dst, uint64(n)), uint64(style))
+}
+
+// union is the bits that any of the cells has.
+func union(cells []cell) cell {
+	var a, b, c, d cell
+	for len(cells) >= 4 {
+		p := (*[4]cell)(cells)
+		a, b, c, d = a|p[0], b|p[1], c|p[2], d|p[3]
+		cells = cells[4:]
+	}
+	for _, one := range cells {
+		a |= one
+	}
+	return a | b | c | d
+}
+
+// lowBytes stores the lowest byte of each cell.
+func lowBytes(dst []byte, cells []cell) {
+	for len(cells) >= 4 && len(dst) >= 4 {
+		d, c := (*[4]byte)(dst), (*[4]cell)(cells)
+		d[0], d[1], d[2], d[3] = byte(c[0]), byte(c[1]), byte(c[2]), byte(c[3])
+		dst, cells = dst[4:], cells[4:]
+	}
+	for i, c := range cells {
+		dst[i] = byte(c)
+	}
 }
 
 // drawnLen is one past the last cell that is not empty.
@@ -170,6 +221,7 @@ func (l *line) unpack(p []byte) {
 	l.size = LineSize(n / packSize)
 	cells := l.cells[:n%packSize]
 	clear(l.cells)
+	l.untype()
 	l.stamp = 0
 	if flags&packMixed == 0 {
 		l.stamp = stamp(number())
@@ -198,3 +250,72 @@ func (l *line) unpack(p []byte) {
 		cells[i] |= cell(binary.LittleEndian.Uint32(p[4*i:]))
 	}
 }
+
+// typed is what stands in a row, in the form in which rows are packed, while it
+// was written from left to right in ASCII: as nearly all rows are that scroll
+// away. Whatever else changes a cell of the row calls untype.
+type typed struct {
+	on   bool
+	text []byte // of the cells up to the last one written
+	runs []run
+}
+
+// run is neighbouring cells of one style. It begins where the one before it ends.
+type run struct {
+	end   int
+	style uint32
+}
+
+// retype starts anew in an empty row.
+func (l *line) retype() {
+	l.typed.on, l.typed.text, l.typed.runs = true, l.typed.text[:0], l.typed.runs[:0]
+}
+
+// untype notes that cells changed in another way than by text behind their end.
+func (l *line) untype() { l.typed.on = false }
+
+// erase blanks columns [from, to).
+func (l *line) erase(from, to int, blank cell) {
+	if l.typed.on && blank == 0 && from >= len(l.typed.text) {
+		return // nothing was written there
+	}
+	l.untype()
+	fill(l.cells[from:to], blank)
+}
+
+// typeASCII notes that text was written from column x on.
+func (l *line) typeASCII(x int, text []byte, bits cell) {
+	t := &l.typed
+	if len(t.text) != x && !t.pad(x) || bits&cellProtected != 0 {
+		t.on = false
+		return
+	}
+	if t.text == nil {
+		t.text = make([]byte, 0, len(l.cells))
+	}
+	t.text = append(t.text, text...)
+	if n := len(t.runs); n > 0 && t.runs[n-1].style == bits.style() {
+		t.runs[n-1].end = len(t.text)
+	} else {
+		t.runs = append(t.runs, run{len(t.text), bits.style()})
+	}
+}
+
+// pad adds blanks up to column x, to where the cursor was moved. It reports
+// false where text ends behind x.
+func (t *typed) pad(x int) bool {
+	n := len(t.text)
+	if n > x {
+		return false
+	}
+	t.text = append(t.text, make([]byte, x-n)...)
+	if n := len(t.runs); n > 0 && t.runs[n-1].style == 0 {
+		t.runs[n-1].end = x
+	} else {
+		t.runs = append(t.runs, run{x, 0})
+	}
+	return true
+}
+
+// isStyled reports whether any cell has a style.
+func (t *typed) isStyled() bool { return len(t.runs) > 1 || len(t.runs) == 1 && t.runs[0].style != 0 }

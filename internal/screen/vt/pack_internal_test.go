@@ -34,6 +34,7 @@ func TestHistoryKeepsTheNewest(t *testing.T) {
 		row := &line{cells: make([]cell, 8)}
 		for i := range 5 * pageRows {
 			row.clear(0)
+			row.untype()
 			for x, b := range fmt.Sprint(i) {
 				row.cells[x] = cell(b)
 			}

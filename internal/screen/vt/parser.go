@@ -120,17 +120,19 @@ func (t *Terminal) wholeCSI(p []byte) int {
 		ps.prefix = b
 		i = 3
 	}
-	n, v, seen := 0, int32(0), false
-	for ; i < len(p); i++ {
-		b := p[i]
-		if d := b - '0'; d <= 9 {
-			v = v*10 + int32(d)
-			if v > maxParam {
-				v = maxParam
+	for n := 0; ; {
+		v, begin := int32(0), i
+		for ; i < len(p); i++ {
+			d := p[i] - '0'
+			if d > 9 {
+				break
 			}
-			seen = true
-			continue
+			v = min(v*10+int32(d), maxParam)
 		}
+		if i == len(p) {
+			return 0
+		}
+		b := p[i]
 		if b == ';' || b == ':' {
 			if n == maxParams-1 {
 				return 0
@@ -140,21 +142,24 @@ func (t *Terminal) wholeCSI(p []byte) int {
 			if b == ':' {
 				q.colon |= 1 << n
 			}
-			v, seen = 0, true
+			i++
 			continue
 		}
 		if b < 0x40 || b > 0x7e {
 			return 0
 		}
-		if seen {
+		if i > begin || n > 0 {
 			q.v[n] = v
 			n++
 		}
 		q.n = n
-		t.dispatchCSI(b)
+		if b == 'm' && ps.prefix == 0 {
+			t.sgr()
+		} else {
+			t.dispatchCSI(b)
+		}
 		return i + 1
 	}
-	return 0
 }
 
 // step moves the parser by one byte inside an escape or control sequence.

@@ -88,7 +88,7 @@ func (t *Terminal) printASCII(p []byte) {
 			t.wrap()
 		}
 		l := t.row(t.cur.y)
-		end := t.lineEnd()
+		end := t.lineEndIn(l)
 		x := min(t.cur.x, end-1) // a double row may be shorter than the one the cursor came from
 		n := min(len(p), end-x)
 		t.splitAt(l, x)
@@ -96,9 +96,15 @@ func (t *Terminal) printASCII(p []byte) {
 		if x+n == len(l.cells) {
 			l.endChanged()
 		}
-		dst := l.cells[x : x+n]
-		for i, b := range p[:n] {
-			dst[i] = bits | cell(b)
+		if dst := l.cells[x : x+n]; n >= 16 {
+			fillASCII(dst, p[:n], bits)
+		} else {
+			for i, b := range p[:n] {
+				dst[i] = bits | cell(b)
+			}
+		}
+		if l.typed.on {
+			l.typeASCII(x, p[:n], bits)
 		}
 		l.written(x, n, t.stamp)
 		if x += n; x == end {
@@ -107,6 +113,25 @@ func (t *Terminal) printASCII(p []byte) {
 		}
 		t.cur.x = x
 		p = p[n:]
+	}
+}
+
+// fillASCII puts text into as many cells.
+func fillASCII(dst []cell, text []byte, bits cell) {
+	for len(dst) >= 8 && len(text) >= 8 {
+		d, s := (*[8]cell)(dst), (*[8]byte)(text)
+		d[0] = bits | cell(s[0])
+		d[1] = bits | cell(s[1])
+		d[2] = bits | cell(s[2])
+		d[3] = bits | cell(s[3])
+		d[4] = bits | cell(s[4])
+		d[5] = bits | cell(s[5])
+		d[6] = bits | cell(s[6])
+		d[7] = bits | cell(s[7])
+		dst, text = dst[8:], text[8:]
+	}
+	for i, b := range text[:len(dst)] {
+		dst[i] = bits | cell(b)
 	}
 }
 
@@ -138,6 +163,9 @@ func (t *Terminal) wrap() *line {
 func (t *Terminal) printRune(r rune) {
 	p := t.propsOf(r)
 	w := p.width()
+	if p&classMask == 0 && w > 0 && t.quick && t.putQuick(cell(r), w) {
+		return
+	}
 	if w == 0 {
 		t.attach(r)
 		return
@@ -156,6 +184,26 @@ func (t *Terminal) printRune(r rune) {
 		return
 	}
 	t.last = lastChar{content: content, join: startsJoin(class)}
+}
+
+// putQuick prints a character of w cells that joins nothing, where that takes
+// no more than to store it. It reports whether it did.
+func (t *Terminal) putQuick(content cell, w int) bool {
+	l, x := t.row(t.cur.y), t.cur.x
+	if t.cur.pending || x+w >= t.lineEndIn(l) || (l.cells[x]|l.cells[x+w])&cellSpacer != 0 {
+		return false
+	}
+	bits := t.penBits()
+	if w == 2 {
+		content |= cellWide
+		l.cells[x+1] = bits | cellSpacer
+	}
+	l.untype()
+	l.cells[x] = bits | content
+	l.written(x, w, t.stamp)
+	t.cur.x = x + w
+	t.last = lastChar{content: content, join: joinPlain}
+	return true
 }
 
 // put prints one character cell: content and width, in the current style. It
@@ -196,6 +244,7 @@ func (t *Terminal) put(content cell) bool {
 	if x+w >= len(l.cells) {
 		l.endChanged()
 	}
+	l.untype()
 	l.cells[x] = bits | content
 	if w == 2 && x+1 < len(l.cells) {
 		l.cells[x+1] = bits | cellSpacer
@@ -214,6 +263,7 @@ func (t *Terminal) put(content cell) bool {
 func (t *Terminal) wrapWide() {
 	t.eraseEnd()
 	if l := t.wrap(); l != nil {
+		l.untype()
 		l.cells[len(l.cells)-1] = cellPad
 	}
 }
@@ -226,6 +276,7 @@ func (t *Terminal) eraseEnd() {
 	if x == len(l.cells)-1 {
 		l.endChanged()
 	}
+	l.untype()
 	l.cells[x] = 0
 }
 
@@ -252,6 +303,7 @@ func (t *Terminal) attach(r rune) {
 	if !ok {
 		return
 	}
+	l.untype()
 	c := &l.cells[x]
 	base := c.content()
 	if base == 0 || c.tile() {
@@ -284,6 +336,7 @@ func (t *Terminal) joinTo(r rune, next joinState) {
 		t.last.join = joinNone
 		return
 	}
+	l.untype()
 	c := &l.cells[x]
 	*c = *c&^contentMask | t.extend(c.content(), r)
 	l.written(x, 1, t.stamp)
@@ -296,6 +349,7 @@ func (t *Terminal) joinTo(r rune, next joinState) {
 func (t *Terminal) widen(l *line, x int) {
 	c := l.cells[x]
 	if t.cols == 1 {
+		l.untype()
 		l.cells[x] |= cellWide
 		t.last.content |= cellWide
 		return
@@ -322,6 +376,7 @@ func (t *Terminal) widen(l *line, x int) {
 	t.splitAt(l, x)
 	t.splitAt(l, x+2)
 	end := t.lineEnd()
+	l.untype()
 	l.cells[x] = c | cellWide
 	l.cells[x+1] = c&^contentMask | cellSpacer
 	l.written(x, 2, t.stamp)

@@ -47,6 +47,7 @@ func (t *Terminal) fillArea(r rune, top, left, bottom, right int) {
 		l := t.row(y)
 		if end := min(right+1, l.room()); left < end {
 			t.eraseCells(l, left, end)
+			l.untype()
 			fill(l.cells[left:end], c)
 			l.written(left, end-left, t.stamp)
 		}
@@ -91,6 +92,7 @@ func (t *Terminal) copyArea(top, left, bottom, right int) {
 		if toLeft+n == t.cols {
 			l.endChanged()
 		}
+		l.untype()
 		copy(l.cells[toLeft:], cells)
 		for x := toLeft; x < toLeft+n; x++ {
 			l.cells[x] &^= cellPad

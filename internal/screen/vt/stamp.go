@@ -2,7 +2,6 @@ package vt
 
 import (
 	"encoding/binary"
-	"fmt"
 	"slices"
 )
 
@@ -214,6 +213,14 @@ func (l *line) closeSpans() {
 	}
 }
 
+// endStamps extends the stamp of the column before x over the blanks from x on,
+// which need none: most rows have one stamp again then.
+func (l *line) endStamps(x int) {
+	i := l.spanAt(x - 1)
+	l.spans = l.spans[:i+1]
+	l.closeSpans()
+}
+
 // sameStamp returns the end of the columns from x on, before to, with x's stamp.
 func (l *line) sameStamp(x, to int) int {
 	if l.stamp != mixed {
@@ -258,36 +265,4 @@ func (l *line) appendPackedStamps(dst []byte, cells int) []byte {
 		x = end
 	}
 	return dst
-}
-
-// DiffSeqs returns "" when the characters of two terminals that are equal by
-// [Diff] carry the same numbers; else the first difference in words.
-func DiffSeqs(a, b *Terminal) string {
-	a.wrapDeep()
-	b.wrapDeep()
-	if a.stamp != b.stamp {
-		return differ("number of the event", a.stamp.seq(), b.stamp.seq())
-	}
-	for i := range a.hist.len() {
-		if d := diffStamps(a.histLine(i), b.histLine(i)); d != "" {
-			return fmt.Sprintf("row %d: %s", i-a.hist.len(), d)
-		}
-	}
-	for _, rows := range [][2][]*line{{a.main.rows, b.main.rows}, {a.below, b.below}, {a.altRows(), b.altRows()}} {
-		for y, l := range rows[0] {
-			if d := diffStamps(l, rows[1][y]); d != "" {
-				return fmt.Sprintf("row %d: %s", y, d)
-			}
-		}
-	}
-	return ""
-}
-
-func diffStamps(a, b *line) string {
-	for x, c := range a.cells {
-		if !c.blank() && c&cellSpacer == 0 && a.stampAt(x) != b.stampAt(x) {
-			return fmt.Sprintf("column %d: %s", x, differ("event", a.stampAt(x).seq(), b.stampAt(x).seq()))
-		}
-	}
-	return ""
 }

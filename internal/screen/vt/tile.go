@@ -108,6 +108,7 @@ func (t *Terminal) putTiles(l *line, x, n int, image uint32, first int, bg func(
 	if x+n == len(l.cells) {
 		l.endChanged()
 	}
+	l.untype()
 	var last style
 	var bits cell
 	for i := range n {
@@ -123,23 +124,3 @@ func (t *Terminal) putTiles(l *line, x, n int, image uint32, first int, bg func(
 
 // backgroundOf is the background of a cell.
 func (t *Terminal) backgroundOf(c cell) Color { return t.styles.list[c.style()].bg }
-
-// tileView is what a cell shows of an image, and on what.
-type tileView struct {
-	tile   bool
-	number int
-	image  uint64 // or 0: it was deleted
-	name   [3]int64
-	bg     Color
-}
-
-func (t *Terminal) tileView(c cell) tileView {
-	v := tileView{bg: t.backgroundOf(c), tile: c.tile()}
-	if v.tile {
-		v.number = c.tileNumber()
-	}
-	if p := t.placedAt(c); p != nil {
-		v.image, v.name = p.img.ID, [3]int64{int64(p.id), int64(p.place), int64(p.z)}
-	}
-	return v
-}

@@ -50,8 +50,7 @@ func (t *Terminal) printUTF8(p []byte) int {
 	return i
 }
 
-// decodeRune is utf8.DecodeRune, with a short way for most runes of two and
-// three bytes. The first byte is >= 0x80.
+// decodeRune is utf8.DecodeRune, with a short way for most runes. The first byte is >= 0x80.
 func decodeRune(p []byte) (rune, int) {
 	b := p[0]
 	if b >= 0xe1 && b <= 0xef && b != 0xed && len(p) >= 3 && p[1]&0xc0 == 0x80 && p[2]&0xc0 == 0x80 {
@@ -59,6 +58,12 @@ func decodeRune(p []byte) (rune, int) {
 	}
 	if b >= 0xc2 && b <= 0xdf && len(p) >= 2 && p[1]&0xc0 == 0x80 {
 		return rune(b&0x1f)<<6 | rune(p[1]&0x3f), 2
+	}
+	if b >= 0xf0 && len(p) >= 4 && p[1]&0xc0 == 0x80 && p[2]&0xc0 == 0x80 && p[3]&0xc0 == 0x80 {
+		r := rune(b&0x0f)<<18 | rune(p[1]&0x3f)<<12 | rune(p[2]&0x3f)<<6 | rune(p[3]&0x3f)
+		if b <= 0xf4 && r > 0xffff && r <= utf8.MaxRune {
+			return r, 4
+		}
 	}
 	return utf8.DecodeRune(p)
 }

@@ -17,7 +17,6 @@ import (
 
 	"den/internal/chat/irc"
 	"den/internal/chat/irc/ircd"
-	"den/internal/testkit/irctest"
 	"den/internal/testkit/need"
 
 	"github.com/creack/pty"
@@ -26,6 +25,8 @@ import (
 // room is the channel of these tests.
 const room = "#room"
 
+// patience is how long a test waits for what must come. Nothing is measured by
+// it.
 const patience = time.Minute
 
 // A meeting is our server with our client on it, which waits for another
@@ -56,7 +57,7 @@ func meet(t *testing.T) *meeting {
 	if m.host, m.port, err = net.SplitHostPort(address); err != nil {
 		t.Fatal(err)
 	}
-	cfg := irc.ClientConfig{Address: address, Nick: "alice", Channels: []irc.ChannelKey{{Name: room}}, Limits: irctest.Limits()}
+	cfg := irc.ClientConfig{Address: address, Nick: "alice", Channels: []irc.ChannelKey{{Name: room}}, Limits: Limits()}
 	if m.alice, err = irc.Dial(m.within(), cfg); err != nil {
 		t.Fatal(err)
 	}

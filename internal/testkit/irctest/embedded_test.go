@@ -7,7 +7,6 @@ import (
 
 	"den/internal/chat/irc"
 	"den/internal/chat/irc/ircd"
-	"den/internal/testkit/irctest"
 )
 
 func serve(t *testing.T, cfg ircd.Config, l ircd.Listener) string {
@@ -41,7 +40,7 @@ func TestEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := ircd.Config{Dir: t.TempDir(), Accounts: accounts, Limits: ircd.Limits{LineRate: 1e6, LineBurst: 10000}}
-	irctest.Run(t, irctest.Target{Address: serve(t, cfg, l), Login: &irc.Login{Account: "member", Password: "secret"}, History: true, Labels: true})
+	Run(t, Target{Address: serve(t, cfg, l), Login: &irc.Login{Account: "member", Password: "secret"}, History: true, Labels: true})
 }
 
 // Without history and accounts it is a plain server.
@@ -50,5 +49,5 @@ func TestEmbeddedWithoutState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	irctest.Run(t, irctest.Target{Address: serve(t, ircd.Config{Limits: ircd.Limits{LineRate: 1e6, LineBurst: 10000}}, l), Labels: true})
+	Run(t, Target{Address: serve(t, ircd.Config{Limits: ircd.Limits{LineRate: 1e6, LineBurst: 10000}}, l), Labels: true})
 }

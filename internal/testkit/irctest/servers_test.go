@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"den/internal/chat/irc"
-	"den/internal/testkit/irctest"
 	"den/internal/testkit/need"
 )
 
@@ -144,8 +143,8 @@ func TestNgircd(t *testing.T) {
 	daemon(t, exec.Command(program, "-n", "-f", conf))
 	plain, secure := fmt.Sprint("127.0.0.1:", port), fmt.Sprint("127.0.0.1:", securePort)
 	listening(t, plain)
-	t.Run("Plain", func(t *testing.T) { irctest.Run(t, irctest.Target{Address: plain}) })
-	t.Run("TLS", func(t *testing.T) { irctest.Run(t, irctest.Target{Address: secure, TLS: &tls.Config{RootCAs: pool}}) })
+	t.Run("Plain", func(t *testing.T) { Run(t, Target{Address: plain}) })
+	t.Run("TLS", func(t *testing.T) { Run(t, Target{Address: secure, TLS: &tls.Config{RootCAs: pool}}) })
 }
 
 // certificate makes a certificate for 127.0.0.1.
@@ -238,14 +237,14 @@ func TestInspircd(t *testing.T) {
 	daemon(t, exec.Command(setpriv, "--reuid=nobody", "--regid=nogroup", "--clear-groups", atheme, "-n",
 		"-c", servicesConf, "-D", dir, "-l", filepath.Join(dir, "services.log"), "-p", filepath.Join(dir, "services.pid")))
 	login := registerAccount(t, address)
-	irctest.Run(t, irctest.Target{Address: address, Login: login, Labels: true})
+	Run(t, Target{Address: address, Login: login, Labels: true})
 }
 
 // registerAccount makes an account by NickServ, as soon as that is there.
 func registerAccount(t *testing.T, address string) *irc.Login {
 	t.Helper()
 	login := &irc.Login{Account: "member", Password: "secret-1"}
-	c, err := irc.Dial(t.Context(), irc.ClientConfig{Address: address, Nick: login.Account, Limits: irctest.Limits()})
+	c, err := irc.Dial(t.Context(), irc.ClientConfig{Address: address, Nick: login.Account, Limits: Limits()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (a *app) asAgentTTY(tool k.Tool, words []string) int {
 	}
 	switch {
 	case agenttty.Knows(words):
-		ctx, stop := untilSignalled()
+		ctx, stop := untilSignalled("agent-tty")
 		defer stop()
 		status := agenttty.Tool{
 			Environ: a.environ, Getenv: a.getenv, Stdout: a.text, Stderr: a.stderr, Version: build.Version, Den: den,

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -22,6 +23,11 @@ const interruptGrace = 2 * time.Second
 // verbStack is the stack that short verbs get along with.
 const verbStack = 20 << 10
 
+// looks are the verbs that only look. They mostly take less than shortVerb.
+var looks = []string{"version", "snapshot", "status", "ls", "history"}
+
+const shortVerb = 5 * time.Millisecond
+
 // signalled is the cause of a context that a signal cancelled.
 type signalled syscall.Signal
 
@@ -31,22 +37,40 @@ func (s signalled) Error() string { return "interrupted by " + unix.SignalName(s
 func (s signalled) status() int { return 128 + int(s) }
 
 // untilSignalled returns a context that the first signal cancels, and a function
-// that ends the wait for it. The next signal has its usual effect.
-func untilSignalled() (context.Context, func()) {
+// that ends the wait for it. The next signal has its usual effect, and so has
+// one that comes within the first moments of a verb that can leave nothing behind:
+// to wait for signals takes a thread, and a tenth of the time of such a verb.
+func untilSignalled(verb string) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1) // the second has no taker, and needs none
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	var listening sync.WaitGroup
-	listening.Go(func() {
+	listen := func() {
 		select {
 		case s := <-signals:
 			signal.Stop(signals)
 			cancel(signalled(s.(syscall.Signal)))
 		case <-ctx.Done():
+			signal.Stop(signals)
 		}
-	})
+	}
+	notify := func() { signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP) }
+	if slices.Contains(looks, verb) {
+		ended := make(chan struct{})
+		start := time.AfterFunc(shortVerb, func() {
+			defer close(ended)
+			notify()
+			listen()
+		})
+		return ctx, func() {
+			cancel(nil)
+			if !start.Stop() {
+				<-ended
+			}
+		}
+	}
+	notify()
+	var listening sync.WaitGroup
+	listening.Go(listen)
 	return ctx, func() {
-		signal.Stop(signals)
 		cancel(nil)
 		listening.Wait()
 	}

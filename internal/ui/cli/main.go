@@ -59,7 +59,7 @@ func Main(args, environ []string, stdin *os.File, stdout, stderr io.Writer) int 
 		a.json = slices.ContainsFunc(args, isJSONFlag)
 		return a.report(err)
 	}
-	ctx, stop := untilSignalled()
+	ctx, stop := untilSignalled(args[min(1, len(args)-1)])
 	defer stop()
 	root := newRoot(a, args[1:])
 	root.SetArgs(args[1:])

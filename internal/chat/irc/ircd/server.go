@@ -2,6 +2,7 @@ package ircd
 
 import (
 	"context"
+	"crypto/subtle"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/chat/irc"
 	"den/internal/chat/irc/ircd/history"
 )
 
@@ -265,4 +267,119 @@ func (s *Server) Stats() Stats {
 		stats.Damaged = s.history.Damaged()
 	}
 	return stats
+}
+
+// A Listener is where clients connect.
+type Listener struct {
+	net.Listener
+	TLS *tls.Config // or nil: plain text, on loopback addresses and Unix sockets only
+	// Login has every client log in, also on a loopback address, where every
+	// user of the machine can connect. Elsewhere they always have to.
+	Login bool
+}
+
+// Listen opens a TCP address.
+func Listen(address string, config *tls.Config) (Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return Listener{}, fault.Errorf(fault.Unreachable, "listen for IRC clients on %s: %w", address, err)
+	}
+	return Listener{Listener: l, TLS: config}, nil
+}
+
+// local reports whether only processes of this machine reach the listener.
+func (l Listener) local() bool {
+	switch a := l.Addr().(type) {
+	case *net.TCPAddr:
+		return a.IP.IsLoopback()
+	case *net.UnixAddr:
+		return true
+	}
+	return false
+}
+
+// loginRequired reports whether clients have to log in there.
+func (l Listener) loginRequired() bool { return l.Login || !l.local() }
+
+// check refuses to offer the server to a network without encryption and
+// logins.
+func (s *Server) check(l Listener) error {
+	if !l.loginRequired() {
+		return nil
+	}
+	if !l.local() && (l.TLS == nil || len(l.TLS.Certificates) == 0 && l.TLS.GetCertificate == nil) {
+		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: clients from outside need TLS, and it is not configured", l.Addr()),
+			"give the server a certificate, or let it listen on 127.0.0.1")
+	}
+	if s.cfg.Accounts == nil {
+		return fault.Hintf(fault.Errorf(fault.Denied, "serve IRC on %s: clients from outside have to log in, and there are no accounts", l.Addr()),
+			"create accounts, or let it listen on 127.0.0.1")
+	}
+	return nil
+}
+
+// hostOf is how others see where a client comes from.
+func hostOf(conn net.Conn) string {
+	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return "localhost"
+	}
+	host := tcp.IP.String()
+	if host[0] == ':' {
+		host = "0" + host // no parameter begins with a colon
+	}
+	return host
+}
+
+// A resident is one who comes back when it is away, as agents do.
+type resident struct{ nick, secret string }
+
+// SetResidents names those who come back when they are away, and the secret that
+// each is known by, which it sends as PASS. Its nick is for a resident alone: who
+// has it and is not the one is disconnected. A direct message to one that is not
+// there is kept in the history, and read from there. Without a history nothing
+// is kept.
+func (s *Server) SetResidents(secrets map[string]string) {
+	residents := map[string]resident{}
+	for nick, secret := range secrets {
+		residents[fold(nick)] = resident{nick, secret}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.residents = residents
+	for nick, c := range s.nicks {
+		if s.belongsToAgentLocked(c, nick) {
+			c.out.close("Nickname belongs to an agent")
+		}
+	}
+}
+
+// belongsToAgentLocked reports whether a nick is that of a resident, and the
+// client another one. An account of that name comes before it.
+func (s *Server) belongsToAgentLocked(c *client, nick string) bool {
+	_, is := s.residents[fold(nick)]
+	return is && c.agent != fold(nick) && !s.isAccount(nick)
+}
+
+func (s *Server) isAccount(name string) bool {
+	return s.cfg.Accounts != nil && s.cfg.Accounts.Has(name)
+}
+
+// recogniseLocked finds out which resident a client is, by what PASS said. It
+// answers with an error if it is none.
+func (s *Server) recogniseLocked(c *client) bool {
+	if c.password == "" || c.account != "" {
+		return true
+	}
+	for nick, r := range s.residents {
+		if r.secret != "" && subtle.ConstantTimeCompare([]byte(r.secret), []byte(c.password)) == 1 {
+			if !s.isAccount(nick) {
+				c.agent = nick
+			}
+			return true
+		}
+	}
+	c.numericLocked(irc.ERR_PASSWDMISMATCH, "Password incorrect")
+	c.out.close("Bad password")
+	return false
 }

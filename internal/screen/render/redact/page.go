@@ -1,6 +1,14 @@
 package redact
 
-import "den/internal/screen/vt"
+import (
+	"bytes"
+	"den/internal/screen/vt"
+	"regexp"
+	"slices"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Context is how many rows above a screen are searched with it, so that a
 // secret is recognised by a part that has scrolled off. A private key fits.
@@ -134,4 +142,148 @@ func (p *Page) Hidden(row int) []bool {
 		return nil
 	}
 	return p.hidden[from : from+p.cols]
+}
+
+// A program may break a token into lines, at the width of a window or of a box
+// that it draws. The first part is known by its form. What follows is taken for
+// the rest if it is the first word of the next line, long or of letters and
+// digits, and the token is not complete.
+var nextLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t|\\\x{2500}-\x{257f}]*\r?\n[ \t|>\x{2500}-\x{257f}]*([A-Za-z0-9_+.~-][A-Za-z0-9_+/.~-]*={0,2})(?:["'` + "`" + `,;)\]}\s|\\\x{2500}-\x{257f}]|$)`)
+})
+
+// Bounds of a rest.
+const (
+	minRest  = 4 // of letters and digits
+	longRest = 8
+	maxLines = 64
+)
+
+// rest returns the parts of a secret in the lines below its first part, which
+// has had n bytes and ends at end. A secret of a known length is full bytes
+// long; 0 means that it may have any length.
+func rest(text []byte, end, n, full int) []Span {
+	var parts []Span
+	for range maxLines {
+		if full > 0 && n >= full {
+			break
+		}
+		m := nextLine().FindSubmatchIndex(text[end:])
+		if m == nil {
+			break
+		}
+		part := Span{end + m[2], end + m[3]}
+		word := text[part.From:part.To]
+		completes := full > 0 && n+len(word) == full
+		if full > 0 && n+len(word) > full || !completes && len(word) < longRest && !(len(word) >= minRest && mixed(word)) {
+			break
+		}
+		parts = append(parts, part)
+		n, end = n+len(word), part.To
+	}
+	return parts
+}
+
+// window is how much text is searched as one: a secret that is longer may be
+// missed.
+const window = 64 << 10
+
+// Lines hides secrets in lines of text that come one after the other. A secret
+// may go over many lines, so the newest are kept back.
+type Lines struct {
+	r    *Redactor
+	emit func(text []byte) error
+	text []byte
+}
+
+// NewLines calls emit with the redacted text, in order. The text belongs to
+// the callee only until emit returns.
+func NewLines(r *Redactor, emit func(text []byte) error) *Lines {
+	return &Lines{r: r, emit: emit}
+}
+
+// Add takes a line, with its end.
+func (l *Lines) Add(line []byte) error {
+	if l.text = append(l.text, line...); len(l.text) <= window {
+		return nil
+	}
+	return l.release(false)
+}
+
+// Close emits what was kept back.
+func (l *Lines) Close() error { return l.release(true) }
+
+// release emits the older half, or all.
+func (l *Lines) release(all bool) error {
+	spans := l.r.Spans(l.text)
+	cut := len(l.text)
+	if !all {
+		cut = cut / 2
+		if nl := bytes.LastIndexByte(l.text[:cut], '\n'); nl >= 0 {
+			cut = nl + 1
+		}
+		for _, sp := range slices.Backward(spans) {
+			if sp.From > 0 && sp.From < cut && cut <= sp.To+1 {
+				cut = sp.From // it may go on, also in the next line
+			}
+		}
+	}
+	n, _ := slices.BinarySearchFunc(spans, cut, func(sp Span, cut int) int { return sp.From - cut })
+	for i := range spans[:n] {
+		spans[i].To = min(spans[i].To, cut)
+	}
+	err := l.emit([]byte(masked(string(l.text[:cut]), spans[:n])))
+	l.text = append(l.text[:0], l.text[cut:]...)
+	return err
+}
+
+// visible returns a text without the characters that nobody sees, which may
+// stand between those of a secret: zero-width, soft hyphens, marks that combine,
+// changes of direction, controls. at has the place of each of its bytes in the
+// text, and is nil where the text has no such character.
+func visible(text []byte) (clean []byte, at []int32) {
+	for i := 0; i < len(text); {
+		r, n := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(text[i:])
+		}
+		switch hidden := invisible(r); {
+		case hidden && at == nil:
+			clean = append(make([]byte, 0, len(text)), text[:i]...)
+			at = make([]int32, i, len(text))
+			for j := range at {
+				at[j] = int32(j)
+			}
+		case !hidden && at != nil:
+			for j := range n {
+				clean, at = append(clean, text[i+j]), append(at, int32(i+j))
+			}
+		}
+		i += n
+	}
+	if at == nil {
+		return text, nil
+	}
+	return clean, at
+}
+
+func invisible(r rune) bool {
+	switch {
+	case r < ' ':
+		return r != '\n' && r != '\r' && r != '\t'
+	case r < 0x7f, r >= 0x2190 && r < 0x2c00, r >= 0x3400 && r < 0xa000, r >= 0xac00 && r < 0xd7a4: // all that most screens have
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Mn, unicode.Me, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// asWritten turns spans of a visible text into those of the text that it was
+// made of.
+func asWritten(spans []Span, at []int32) []Span {
+	if at != nil {
+		for i, sp := range spans {
+			spans[i] = Span{int(at[sp.From]), int(at[sp.To-1]) + 1}
+		}
+	}
+	return spans
 }

@@ -1,4 +1,4 @@
-package irctest
+package irctest_test
 
 import (
 	"fmt"

@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,14 +49,6 @@ func differ[T comparable](what string, a, b T) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: %+v and %+v", what, a, b)
-}
-
-// altRows is the alternate screen, empty where it was never used.
-func (t *Terminal) altRows() []*line {
-	if t.alt.rows == nil {
-		return newLines(t.rows, t.cols)
-	}
-	return t.alt.rows
 }
 
 func diffScreens(a, b *Terminal, x, y []*line) string {
@@ -174,4 +167,74 @@ func (t *Terminal) lastView() string {
 
 func (k *kittyStack) view() string {
 	return fmt.Sprint(k.flags, slices.Clone(k.stack))
+}
+
+// tileView is what a cell shows of an image, and on what.
+type tileView struct {
+	tile   bool
+	number int
+	image  uint64 // or 0: it was deleted
+	name   [3]int64
+	bg     Color
+}
+
+func (t *Terminal) tileView(c cell) tileView {
+	v := tileView{bg: t.backgroundOf(c), tile: c.tile()}
+	if v.tile {
+		v.number = c.tileNumber()
+	}
+	if p := t.placedAt(c); p != nil {
+		v.image, v.name = p.img.ID, [3]int64{int64(p.id), int64(p.place), int64(p.z)}
+	}
+	return v
+}
+
+// view is the images that can be shown later.
+func (m *images) view() string {
+	if m == nil {
+		return ""
+	}
+	out := ""
+	for _, n := range m.named {
+		out += fmt.Sprintf("image %d, %d: %x; ", n.id, n.number, n.pic.sum)
+	}
+	for _, v := range m.virtual {
+		out += fmt.Sprintf("virtual %d, %d: %x; ", v.id, v.place, v.img.ID)
+	}
+	if u := m.upload; u != nil {
+		out += fmt.Sprintf("upload %q, %t: %x", u.control, u.long, sha256.Sum256(u.data))
+	}
+	return out
+}
+
+// DiffSeqs returns "" when the characters of two terminals that are equal by
+// [Diff] carry the same numbers; else the first difference in words.
+func DiffSeqs(a, b *Terminal) string {
+	a.wrapDeep()
+	b.wrapDeep()
+	if a.stamp != b.stamp {
+		return differ("number of the event", a.stamp.seq(), b.stamp.seq())
+	}
+	for i := range a.hist.len() {
+		if d := diffStamps(a.histLine(i), b.histLine(i)); d != "" {
+			return fmt.Sprintf("row %d: %s", i-a.hist.len(), d)
+		}
+	}
+	for _, rows := range [][2][]*line{{a.main.rows, b.main.rows}, {a.below, b.below}, {a.altRows(), b.altRows()}} {
+		for y, l := range rows[0] {
+			if d := diffStamps(l, rows[1][y]); d != "" {
+				return fmt.Sprintf("row %d: %s", y, d)
+			}
+		}
+	}
+	return ""
+}
+
+func diffStamps(a, b *line) string {
+	for x, c := range a.cells {
+		if !c.blank() && c&cellSpacer == 0 && a.stampAt(x) != b.stampAt(x) {
+			return fmt.Sprintf("column %d: %s", x, differ("event", a.stampAt(x).seq(), b.stampAt(x).seq()))
+		}
+	}
+	return ""
 }

@@ -1,6 +1,4 @@
-// Package irctest checks a client of package irc against a chat server, ours
-// or another.
-package irctest
+package irctest_test
 
 import (
 	"context"
@@ -22,10 +20,6 @@ type Target struct {
 	History bool        // it has CHATHISTORY
 	Labels  bool        // it has labeled-response and echo-message
 }
-
-// patience is how long a test waits for what must come. Nothing is measured by
-// it.
-const patience = 30 * time.Second
 
 // Run runs the suite. Names are made for each run, so that a server can be
 // used again.
