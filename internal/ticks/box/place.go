@@ -1,13 +1,19 @@
 package box
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"den/internal/agent/runner/remote"
+	"den/internal/agent/runner/remote/holder"
 	"den/internal/base/fault"
+	"den/internal/place/provider"
+	"den/internal/place/provider/container"
+	"den/internal/process/supervise"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/ticks/datarepo"
@@ -104,4 +110,77 @@ func (e Either) Find(ctx context.Context, id string, warn func(error)) (*session
 // Remove removes it from both: an id is never in two.
 func (e Either) Remove(ctx context.Context, id string) error {
 	return errors.Join(e.Now.Remove(ctx, id), e.Before.Remove(ctx, id))
+}
+
+// discardLimit is how long a host that is of no use may take to end.
+const discardLimit = 30 * time.Second
+
+// hosts runs the hosts of terminals in the container, beside its own.
+type hosts struct{ box *Box }
+
+var _ home.Elsewhere = hosts{}
+
+// Run starts a host. The command that the engine runs ends as soon as the host
+// serves, so no process of the engine waits for a terminal.
+func (h hosts) Run(ctx context.Context, at home.Place) error {
+	var said bytes.Buffer
+	code, err := h.box.exec(ctx, provider.ExecSpec{
+		Argv: append([]string{container.Den, holder.Verb}, at.Args...), Dir: "/", Env: variables(at.Env), Stdout: &said, Stderr: &said,
+	})
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return fault.Errorf(fault.Internal, "den ended in the container with status %d: %s", code, strings.TrimSpace(said.String()))
+	}
+	<-ctx.Done() // it serves, and has told its creator, who ends this
+	return ctx.Err()
+}
+
+// Discard ends the host, wherever it is in its start.
+func (h hosts) Discard(at home.Place) error {
+	ctx, cancel := context.WithTimeout(context.Background(), discardLimit)
+	defer cancel()
+	_, err := supervise.Sweep(ctx, home.HostMark+"="+at.Dir.ID)
+	return err
+}
+
+func variables(env []string) map[string]string {
+	all := map[string]string{}
+	for _, kv := range env {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// Spawner starts hooks in the container. What it started ends with whoever
+// started it, in there too.
+type Spawner struct {
+	remote.Spawner
+	box *Box
+}
+
+// Spawner returns what starts hooks in the container.
+func (b *Box) Spawner() Spawner {
+	return Spawner{box: b, Spawner: remote.Spawner{
+		Exec: func(ctx context.Context, e provider.ExecSpec) (int, error) {
+			if _, err := b.awake(ctx); err != nil {
+				return 0, err
+			}
+			return b.exec(ctx, e)
+		},
+		Den: container.Den, Mark: b.Mark, Env: b.env(),
+	}}
+}
+
+// Clean ends what an earlier Spawner left. In a container that does not run
+// nothing is left, and it is not started for that.
+func (s Spawner) Clean(ctx context.Context) (int, error) {
+	running, err := s.box.Containers.IsRunning(ctx, boxName)
+	if err != nil || !running {
+		return 0, err
+	}
+	return s.Spawner.Clean(ctx)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -199,3 +202,207 @@ func readCommand(c *Config, v jsonobject.Value) error {
 	}
 	return nil
 }
+
+// Container says where the agent's terminals and hooks run.
+type Container struct {
+	Engine string // Auto, None, Podman or Docker
+	// Options are all keys of the object, for who starts the container; or nil.
+	Options json.RawMessage
+}
+
+// The engines. Auto is a container if the repository has a Containerfile.
+const (
+	Auto   = "auto"
+	None   = "none"
+	Podman = "podman"
+	Docker = "docker"
+)
+
+// readContainer reads an engine's name, or an object with one and more.
+func readContainer(c *Config, v jsonobject.Value) error {
+	c.Container = Container{Engine: Auto}
+	if !v.IsObject() {
+		engine, err := engineOf(v)
+		c.Container.Engine = engine
+		return err
+	}
+	object, err := v.Object()
+	if err != nil {
+		return err
+	}
+	c.Container.Options = v.Raw
+	if e, ok := object.Get("engine"); ok {
+		c.Container.Engine, err = engineOf(e)
+	}
+	return err
+}
+
+func engineOf(v jsonobject.Value) (string, error) {
+	engines := []string{Auto, None, Podman, Docker}
+	s, err := v.Text()
+	if err == nil && !slices.Contains(engines, s) {
+		err = v.Errorf("no engine is named %.40q; there are %s", s, strings.Join(engines, ", "))
+	}
+	return s, err
+}
+
+// writtenContainer is a container as it is written.
+func writtenContainer(c Container) any {
+	if c.Options == nil {
+		return c.Engine
+	}
+	object, err := jsonobject.Parse(configFile, c.Options)
+	if err != nil {
+		return c.Options // it cannot be written either, which tells the caller
+	}
+	was := Auto
+	if e, ok := object.Get("engine"); ok {
+		was, err = engineOf(e)
+	}
+	if err != nil || was != c.Engine {
+		if err := object.Set("engine", c.Engine); err != nil {
+			panic("datarepo: a string cannot be encoded: " + err.Error()) // it can
+		}
+	}
+	return object.Raw()
+}
+
+// HasContainerfile reports whether the repository describes a container.
+func (r *Repo) HasContainerfile() (bool, error) {
+	_, err := r.root.Lstat(Containerfile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, r.failed("look at", Containerfile, err)
+	}
+	return true, nil
+}
+
+// Limits bound one tick. 0 means no limit.
+type Limits struct {
+	WallTime       time.Duration
+	Turns          int     // replies of the model
+	Cost           float64 // in US dollars, where the backend tells it, and when it does
+	Rounds         int     // how often the agent is told that it cannot end yet
+	ContextTokens  int     // the model's window; 0 means what the backend tells
+	ContextPercent int     // of the window: the agent is told to wrap up
+}
+
+// limitKeys are the keys of "limits". An unknown one is an error: it may be a
+// limit that somebody relies on.
+var limitKeys = map[string]func(*Limits, jsonobject.Value) error{
+	"wall_time":       func(l *Limits, v jsonobject.Value) (err error) { l.WallTime, err = duration(v); return },
+	"turns":           func(l *Limits, v jsonobject.Value) (err error) { l.Turns, err = count(v); return },
+	"cost_usd":        func(l *Limits, v jsonobject.Value) (err error) { l.Cost, err = cost(v); return },
+	"rounds":          func(l *Limits, v jsonobject.Value) (err error) { l.Rounds, err = count(v); return },
+	"context_tokens":  func(l *Limits, v jsonobject.Value) (err error) { l.ContextTokens, err = count(v); return },
+	"context_percent": func(l *Limits, v jsonobject.Value) (err error) { l.ContextPercent, err = percent(v); return },
+}
+
+func readLimits(c *Config, v jsonobject.Value) error {
+	object, err := v.Object()
+	if err != nil {
+		return err
+	}
+	for _, key := range object.Keys() {
+		value, ok := object.Get(key)
+		if !ok {
+			continue // a null
+		}
+		read, known := limitKeys[key]
+		if !known {
+			return value.Errorf("no limit is named %q; there are context_percent, context_tokens, cost_usd, rounds, turns and wall_time", key)
+		}
+		if err := read(&c.Limits, value); err != nil {
+			return jsonobject.Key(key, err)
+		}
+	}
+	return nil
+}
+
+func cost(v jsonobject.Value) (float64, error) {
+	f, err := v.Float()
+	if err == nil && f < 0 {
+		err = v.Errorf("%g is negative", f)
+	}
+	return f, err
+}
+
+func percent(v jsonobject.Value) (int, error) {
+	n, err := count(v)
+	if err == nil && n > 100 {
+		err = v.Errorf("%d is more than 100", n)
+	}
+	return n, err
+}
+
+// duration is a string such as "45m", or a number of seconds.
+func duration(v jsonobject.Value) (time.Duration, error) {
+	if !v.IsString() {
+		seconds, err := count(v)
+		if err == nil && seconds > int(maxDuration/time.Second) {
+			err = v.Errorf("%d seconds is more than a year", seconds)
+		}
+		return time.Duration(seconds) * time.Second, err
+	}
+	s, err := v.Text()
+	if err != nil {
+		return 0, err
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || d > maxDuration {
+		return 0, v.Errorf(`%.40q is no time such as "90s", "45m" or "2h30m", of at most a year`, s)
+	}
+	return d, nil
+}
+
+const maxDuration = 366 * 24 * time.Hour
+
+// writtenLimits are limits as they are written.
+func writtenLimits(l Limits) any {
+	return struct {
+		WallTime       string  `json:"wall_time"`
+		Turns          int     `json:"turns"`
+		Cost           float64 `json:"cost_usd"`
+		Rounds         int     `json:"rounds"`
+		ContextTokens  int     `json:"context_tokens"`
+		ContextPercent int     `json:"context_percent"`
+	}{l.WallTime.String(), l.Turns, l.Cost, l.Rounds, l.ContextTokens, l.ContextPercent}
+}
+
+// placeholder is a name in the initial query, with the width of a number:
+// {tick}, {tick:03d}, {data_dir}. Doubled braces stand for one.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{|\}\}|\{tick(?::(0?)([0-9]{1,2})d?|:d)?\}|\{data_dir\}`)
+})
+
+// Query is the initial query of a tick. Braces that are no placeholder stay as
+// they are.
+func (c Config) Query(tick int, dataDir string) string {
+	return placeholder().ReplaceAllStringFunc(c.InitialQuery, func(s string) string {
+		switch {
+		case s == "{{" || s == "}}":
+			return s[:1]
+		case s == "{data_dir}":
+			return dataDir
+		}
+		parts := placeholder().FindStringSubmatch(s)
+		if parts[2] == "" {
+			return strconv.Itoa(tick)
+		}
+		return fmt.Sprintf("%"+parts[1]+parts[2]+"d", tick)
+	})
+}
+
+// Prompt is the agent's whole system prompt, "" if it has none.
+func (r *Repo) Prompt() (string, error) {
+	data, _, err := r.Read(promptFile, maxPrompt)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+}
+
+// WritePrompt replaces the system prompt.
+func (r *Repo) WritePrompt(text string) error { return r.Write(promptFile, []byte(text)) }

@@ -110,3 +110,151 @@ func (s *Set) newTTY(number int, command, label string) *tty {
 		program: filepath.Base(program), state: StateUnknown,
 	}
 }
+
+// CloseArgs are those of close.
+type CloseArgs struct {
+	Number int `json:"tty"`
+}
+
+// Closed is the answer of close.
+type Closed struct {
+	Number  int    `json:"tty"`
+	Command string `json:"command"`
+	Archive string `json:"archive,omitempty"` // below the data repository
+	// Last is what the agent had not seen of the terminal.
+	Last  Report   `json:"last"`
+	Notes []string `json:"notes,omitempty"` // what could not be done
+}
+
+// Text is the answer as the agent reads it.
+func (c Closed) Text() string {
+	text := fmt.Sprintf("Closed terminal %d (%s).", c.Number, c.Command)
+	if c.Archive != "" {
+		text = fmt.Sprintf("Closed terminal %d (%s); archived in %s.", c.Number, c.Command, c.Archive)
+	}
+	for _, note := range c.Notes {
+		text += "\n(" + note + ")"
+	}
+	if last := c.Last; last.Lines.Total > 0 || len(last.Rows) > 0 {
+		last.Exit, last.Archive = nil, ""
+		text += "\nWhat you had not seen of it:\n" + last.Text()
+	}
+	return text
+}
+
+// Close kills a terminal's program and archives its files.
+func (s *Set) Close(ctx context.Context, a CloseArgs) (Closed, error) {
+	if err := s.requireLogin(); err != nil {
+		return Closed{}, err
+	}
+	t, err := s.find(a.Number)
+	if err != nil {
+		return Closed{}, err
+	}
+	return s.close(ctx, t)
+}
+
+// close ends a terminal, alive or not. What cannot be archived is noted; the
+// terminal is closed all the same.
+func (s *Set) close(ctx context.Context, t *tty) (Closed, error) {
+	if !s.claim(t) {
+		return Closed{}, fault.Errorf(fault.NotFound, "terminal %d is being closed already", t.number)
+	}
+	if _, err := t.session.Kill(ctx, killGrace); err != nil && fault.KindOf(err) != fault.NotFound {
+		if t.isLive() {
+			s.put(t) // it may still be used, or closed later
+			return Closed{}, fmt.Errorf("close terminal %d: %w", t.number, err)
+		}
+	}
+	if err := t.drained(ctx); err != nil {
+		s.put(t)
+		return Closed{}, fmt.Errorf("close terminal %d: %w", t.number, err)
+	}
+	return s.archive(ctx, t), nil
+}
+
+// drained waits until all that the session recorded was applied.
+func (t *tty) drained(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	select {
+	case <-t.done:
+		return nil
+	case <-limited.Done():
+		t.stop() // its end is not going to come
+		<-t.done
+		return ctx.Err()
+	}
+}
+
+// archive moves a terminal's files to where they stay, and forgets it.
+func (s *Set) archive(ctx context.Context, t *tty) Closed {
+	c := Closed{Number: t.number, Command: t.command}
+	note := func(err error) {
+		if err != nil {
+			c.Notes = append(c.Notes, err.Error())
+			s.config.Warn(err)
+		}
+	}
+	var err error
+	c.Last, err = t.take(false)
+	note(err)
+	t.writing.Lock()
+	note(s.flush(t))
+	t.writing.Unlock()
+	recorded := s.files.record(t)
+	note(recorded)
+	c.Archive, err = s.files.archive(t.number, t.tick)
+	note(err)
+	if recorded == nil && err == nil {
+		note(s.config.Place.Remove(ctx, t.session.Dir.ID))
+	}
+	c.Last.Lines.Whole = s.files.moved(c.Last.Lines.Whole, t.number, c.Archive)
+	s.release(t.number)
+	s.saveRegistry()
+	r := t.record()
+	r.Closed, r.Archive, r.Notes = time.Now(), c.Archive, c.Notes
+	if recorded == nil && c.Archive != "" {
+		r.Recording = c.Archive + "/" + recordingFile
+	}
+	s.config.Record(r)
+	s.happened()
+	return c
+}
+
+// record is what is kept of a terminal, as long as it is open.
+func (t *tty) record() Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := Record{Number: t.number, Command: t.command, Label: t.label, Session: t.session.Dir.ID, Tick: t.tick, Opened: t.created}
+	if t.end != nil {
+		r.Status = t.wordLocked()
+	}
+	return r
+}
+
+// closeDead closes the terminals whose end is told by reports, and puts into
+// these where the files are. What fails becomes a note: the output that a report
+// has is told only once.
+func (s *Set) closeDead(ctx context.Context, reports []Report) {
+	for i := range reports {
+		r := &reports[i]
+		if r.Exit == nil {
+			continue
+		}
+		t, err := s.find(r.Number)
+		if err != nil {
+			continue // closed by another call
+		}
+		c, err := s.close(context.WithoutCancel(ctx), t)
+		if err != nil {
+			r.Notes = append(r.Notes, err.Error())
+			s.config.Warn(err)
+			continue
+		}
+		r.Archive = c.Archive
+		r.Lines.Whole = s.files.moved(r.Lines.Whole, r.Number, c.Archive)
+		r.Screen = s.files.moved(r.Screen, r.Number, c.Archive)
+		r.Notes = append(r.Notes, c.Notes...)
+	}
+}
