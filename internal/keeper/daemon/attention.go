@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/keeper/receiver"
 	"den/internal/keeper/waiting"
 	"den/internal/session"
 	"den/internal/session/cell"
@@ -115,4 +117,38 @@ func (d *daemon) askingCell(status keeper.AgentStatus) *cell.Record {
 		return nil // most have no cells
 	}
 	return &r
+}
+
+// tellReceivers tells the workspace's receiver of webhooks what begins to need a
+// person, until the context ends. A file that names another receiver takes
+// effect at once.
+func (d *daemon) tellReceivers(ctx context.Context) {
+	for ctx.Err() == nil {
+		now := d.plan.now()
+		hooks := now.workspace.Webhooks
+		run, cancel := context.WithCancel(ctx)
+		var telling sync.WaitGroup
+		if hooks.URL != "" {
+			telling.Go(func() {
+				receiver.Tell(run, receiver.Options{
+					Dir: filepath.Join(d.state.Path, "webhooks"), URL: hooks.URL, Secret: d.getenv(hooks.SecretEnv), Events: hooks.Events, Mind: d.hasMind,
+					Follow: func(ctx context.Context, send func(keeper.Attention) error) error {
+						return d.followAttention(ctx, d.state.Config, send)
+					},
+				})
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-now.replaced:
+		}
+		cancel()
+		telling.Wait()
+	}
+}
+
+// hasMind reports whether an agent has a harness.
+func (d *daemon) hasMind(agent string) bool {
+	m, err := d.find(agent)
+	return err == nil && d.socketOf(m) != ""
 }

@@ -2,9 +2,15 @@ package daemon
 
 import (
 	"context"
+	"den/internal/agent"
+	"den/internal/base/fault"
+	"den/internal/place/workspace"
+	"fmt"
 	"log"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -80,4 +86,109 @@ func (d *daemon) follow(w *fsnotify.Watcher, watched map[string]bool) []string {
 		watched[dir] = true
 	}
 	return files
+}
+
+// heldError is a workspace file that would end many agents at once. It may be
+// half of what somebody writes, or what a full disk left of it; what an agent
+// has in its head does not come back.
+type heldError struct {
+	ended []string
+	of    int
+}
+
+func (e *heldError) Error() string {
+	return fmt.Sprintf("held: the workspace's file would end %d of %d agents at once (%s)", len(e.ended), e.of, strings.Join(e.ended, ", "))
+}
+
+// endsMany reports whether of that many agents too many would end at once:
+// more than half, unless there is only one and another takes its place.
+func endsMany(ended, of int, others bool) bool { return 2*ended > of && !(of == 1 && others) }
+
+// hold refuses a file that would end many agents.
+func (d *daemon) hold(ws *workspace.Workspace) error {
+	now := d.plan.now()
+	stay := map[string]bool{}
+	for _, key := range d.keysOf(namesOf(ws, maps.Clone(now.counts))) {
+		stay[key] = true // where it was, or moved
+	}
+	var ended []string
+	for key, m := range now.members {
+		if !stay[key] {
+			ended = append(ended, m.Name())
+		}
+	}
+	slices.Sort(ended)
+	if !endsMany(len(ended), len(now.members), len(stay) > 0) {
+		return nil
+	}
+	return fault.Hintf(fault.Errorf(fault.Denied, "%w", &heldError{ended: ended, of: len(now.members)}), "'den reload --yes' lets it take effect")
+}
+
+// holdAtStart is hold for the file that a keeper begins with: of the sessions
+// that run, those that no agent claims would be ended. up are the agents that
+// the keeper before saw running; lost says that its memory is gone. It returns
+// what runs, nil where nobody had to be asked.
+func (d *daemon) holdAtStart(ctx context.Context, up map[string]string, lost bool) (map[string]listing, error) {
+	now := d.plan.now()
+	stay := map[string]bool{} // names of sessions
+	for key, m := range now.members {
+		stay[m.SessionName()] = true
+		if name, ok := up[key]; ok {
+			stay[sessionNamed(now.workspace, m, name)] = true // it moved since then
+		}
+	}
+	gone, agents := 0, len(now.members)
+	for key := range up {
+		if _, stays := now.members[key]; !stays {
+			gone++
+		}
+	}
+	if !lost && !endsMany(gone, len(up), agents > 0) {
+		return nil, nil
+	}
+	running := d.listSessions(ctx)
+	all, ended := map[string]bool{}, map[string]bool{}
+	for _, l := range running { // what cannot be asked is not ended, either
+		for _, name := range l.names {
+			all[name] = true
+			if !stay[name] {
+				ended[name] = true
+			}
+		}
+	}
+	if !endsMany(len(ended), len(all), agents > 0) {
+		return running, nil
+	}
+	return running, fault.Hintf(fault.Errorf(fault.Denied, "%w", &heldError{ended: slices.Sorted(maps.Keys(ended)), of: len(all)}),
+		"they run on without a keeper; 'den up --yes' lets the file take effect")
+}
+
+// sessionNamed is the name of the session that an agent had under another name.
+func sessionNamed(ws *workspace.Workspace, m member, name string) string {
+	template := ws.SessionTemplate
+	if ag, err := ws.Agent(m.Name()); err == nil && ag.SessionTemplate != "" {
+		template = ag.SessionTemplate
+	}
+	names, _ := agent.NewNames(template) // it was warned of
+	return names.Session(ws.Name, name)
+}
+
+// poolsLeft returns how many of each pool the keeper before had running, so
+// that none of them is ended before the pool is asked.
+func poolsLeft(ws *workspace.Workspace, up map[string]string) map[string]int {
+	ran := map[string]bool{}
+	for _, name := range up {
+		ran[name] = true
+	}
+	sizes := map[string]int{}
+	for i := range ws.Agents {
+		if ag := &ws.Agents[i]; ag.Pool != nil {
+			for n, name := range ag.Members(ag.Pool.Max) {
+				if ran[name] {
+					sizes[ag.Name] = n + 1
+				}
+			}
+		}
+	}
+	return sizes
 }
