@@ -1,8 +1,15 @@
 package budget
 
 import (
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -136,4 +143,170 @@ func (s Status) String() string {
 		return l.String()
 	}
 	return ""
+}
+
+const bucketSize = 5 * time.Minute
+
+// bucket is what was used within five minutes.
+type bucket struct {
+	Start time.Time `json:"start"`
+	Usage
+}
+
+// leaves is when a bucket no longer counts for a window.
+func (b bucket) leaves(window time.Duration) time.Time { return b.Start.Add(bucketSize + window) }
+
+// record adds use to the buckets, which are in the order of time, and drops
+// those that no window needs. A bucket that lies in the future, because the
+// clock was set back, is moved to now: its use is kept, and is not kept for
+// longer than a day.
+func record(buckets []bucket, now time.Time, u Usage) []bucket {
+	start := now.Truncate(bucketSize)
+	var kept []bucket
+	for _, b := range buckets {
+		switch {
+		case !b.Start.Before(start):
+			u = u.plus(b.Usage)
+		case b.leaves(day).After(now):
+			kept = append(kept, b)
+		}
+	}
+	if u == (Usage{}) {
+		return kept
+	}
+	return append(kept, bucket{Start: start, Usage: u})
+}
+
+// used sums what counts for a window.
+func used(buckets []bucket, now time.Time, window time.Duration) Usage {
+	var sum Usage
+	for _, b := range buckets {
+		if b.leaves(window).After(now) {
+			sum = sum.plus(b.Usage)
+		}
+	}
+	return sum
+}
+
+// check compares use with limits. It is the rule of this package.
+func check(buckets []bucket, limits Limits, now time.Time) Status {
+	buckets = record(buckets, now, Usage{})
+	s := Status{Level: OK}
+	for _, m := range measures {
+		limit := m.limit(limits)
+		if limit <= 0 {
+			continue
+		}
+		l := Line{Which: m.which, Level: OK, Used: m.of(used(buckets, now, m.window)), Limit: limit}
+		switch {
+		case l.Used >= limit:
+			l.Level, l.Until = Exceeded, freeAt(buckets, m, limit, now)
+		case l.Used >= warnAt*limit:
+			l.Level = Warned
+		}
+		s.Lines = append(s.Lines, l)
+		if worse(l, s) {
+			s.Level, s.Which, s.Until = l.Level, l.Which, l.Until
+		}
+	}
+	return s
+}
+
+func worse(l Line, s Status) bool {
+	order := map[Level]int{OK: 0, Warned: 1, Exceeded: 2}
+	return order[l.Level] > order[s.Level] || l.Level == Exceeded && l.Until.After(s.Until) || s.Which == ""
+}
+
+// freeAt is when enough buckets will have left the window.
+func freeAt(buckets []bucket, m measure, limit float64, now time.Time) time.Time {
+	for _, b := range buckets {
+		at := b.leaves(m.window)
+		if at.After(now) && m.of(used(buckets, at, m.window)) < limit {
+			return at
+		}
+	}
+	return now // no bucket is left: nothing is used
+}
+
+const (
+	fileVersion = 1
+	maxFile     = 1 << 20
+)
+
+// ledgerFile is what is on disk. A day has 289 buckets at most.
+type ledgerFile struct {
+	Version int      `json:"v"`
+	Buckets []bucket `json:"buckets"`
+	// Warned has the limits that were warned of, and when.
+	Warned map[Which]time.Time `json:"warned,omitempty"`
+}
+
+// A Ledger counts what one agent uses, in a file. One process at a time may
+// open it.
+type Ledger struct {
+	path string
+
+	mu     sync.Mutex // guards the fields below, and the file
+	limits Limits
+	file   ledgerFile
+}
+
+// Open reads a ledger. A file that is not there is an empty one. Where one
+// cannot be read the budget would begin anew, so that is an error.
+func Open(path string, limits Limits) (*Ledger, error) {
+	l := &Ledger{path: path, limits: limits}
+	data, err := atomicfile.Read(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &l.file)
+	}
+	if err != nil {
+		return nil, fault.Hintf(fmt.Errorf("open budget %s: %w", path, err), "remove the file to begin to count anew")
+	}
+	if l.file.Version > fileVersion {
+		return nil, fault.Errorf(fault.Protocol, "open budget %s: its version is %d, this den knows %d", path, l.file.Version, fileVersion)
+	}
+	return l, nil
+}
+
+// SetLimits replaces the limits, as after a reload. What was used stays.
+func (l *Ledger) SetLimits(limits Limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limits = limits
+}
+
+// Check tells whether a turn may begin at this time.
+func (l *Ledger) Check(now time.Time) Status {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return check(l.file.Buckets, l.limits, now)
+}
+
+// Add counts use, and returns the limits that are to be warned of now: a limit
+// is warned of once when four fifths are used, and again after less was used
+// in between. After an error the use is counted, but not on disk.
+func (l *Ledger) Add(now time.Time, u Usage) (warn []Line, err error) {
+	if u.Tokens < 0 || u.Turns < 0 || !(u.CostUSD >= 0) || math.IsInf(u.CostUSD, 1) {
+		return nil, fault.Errorf(fault.Internal, "count use: it is no amount: %+v", u)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file.Version = fileVersion
+	l.file.Buckets = record(l.file.Buckets, now, u)
+	warned := map[Which]time.Time{}
+	for _, line := range check(l.file.Buckets, l.limits, now).Lines {
+		if line.Level == OK {
+			continue
+		}
+		at, already := l.file.Warned[line.Which]
+		if !already {
+			at, warn = now, append(warn, line)
+		}
+		warned[line.Which] = at
+	}
+	l.file.Warned = warned
+	return warn, atomicfile.ReplaceJSON(l.path, l.file)
 }

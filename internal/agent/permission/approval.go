@@ -1,6 +1,18 @@
 package permission
 
 import (
+	"cmp"
+	"crypto/rand"
+	"den/internal/base/atomicfile"
+	"den/internal/base/fault"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -70,4 +82,258 @@ func (a Approval) decision() Decision {
 		return Decision{Reason: "expired: nobody decided within " + a.Expires.Sub(a.Created).String()}
 	}
 	return Decision{Reason: "withdrawn: " + a.Why}
+}
+
+// Decide answers an open approval for a person. The decision is on disk before
+// the agent hears of it. Where somebody was faster, it is fault.Busy.
+func (b *Broker) Decide(id string, answer Answer) (Approval, error) {
+	if answer.By == "" {
+		return Approval{}, fault.Errorf(fault.Usage, "decide approval '%s': it is not said who decides", id)
+	}
+	a, err := b.decide(id, answer)
+	if err != nil {
+		return Approval{}, err
+	}
+	b.options.Tell(a)
+	return a, nil
+}
+
+func (b *Broker) decide(id string, answer Answer) (Approval, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, err := b.findLocked(id)
+	if err != nil {
+		return Approval{}, err
+	}
+	a := w.approval
+	if err := answer.fits(a); err != nil {
+		return Approval{}, err
+	}
+	a.State, a.By, a.Why, a.Decided = Denied, answer.By, maskText(answer.Why), time.Now().Round(0)
+	switch {
+	case answer.Text != "":
+		a.State, a.Answer = Answered, maskText(answer.Text)
+	case answer.Approve:
+		a.State = Approved
+	}
+	var added []Rule
+	if answer.Always {
+		if added, err = b.narrowLocked(w, a); err != nil {
+			a.Note = "decided for this time only: " + maskerOf(w.request).text(err.Error())
+		} else {
+			a.Always = true
+		}
+	}
+	if err := b.recordLocked(a, added); err != nil {
+		return Approval{}, fmt.Errorf("decide approval '%s': %w", a.ID, err)
+	}
+	if a.Always {
+		if err := b.rememberLocked(added); err != nil {
+			a.Always, a.Note = false, "decided for this time only: "+err.Error()
+			// Best effort: the audit log has the decision, and the rules are
+			// not in force, whatever this file says.
+			_ = writeApproval(b.options.Dir, a)
+		}
+	}
+	w.answer = answer.Text
+	b.closeLocked(w, a)
+	return a, nil
+}
+
+// fits refuses a decision that does not fit what is asked: a question is
+// answered with text, or not at all, and everything else without.
+func (answer Answer) fits(a Approval) error {
+	isQuestion := a.Request.Kind == Question
+	switch {
+	case isQuestion && answer.Always:
+		return fault.Errorf(fault.Usage, "decide approval '%s': it is a question: there is no answer for always", a.ID)
+	case isQuestion && answer.Approve && answer.Text == "":
+		return fault.Hintf(fault.Errorf(fault.Usage, "decide approval '%s': it is a question, and needs an answer", a.ID), "den approvals answer %s TEXT", a.ID)
+	case !isQuestion && answer.Text != "":
+		return fault.Hintf(fault.Errorf(fault.Usage, "decide approval '%s': it is no question", a.ID), "approve or deny it")
+	}
+	return nil
+}
+
+func (b *Broker) findLocked(id string) (*waiting, error) {
+	id = strings.ToLower(strings.TrimPrefix(id, "#"))
+	if w := b.waiting[id]; w != nil {
+		return w, nil
+	}
+	at := slices.IndexFunc(b.closed, func(a Approval) bool { return a.ID == id })
+	if at < 0 {
+		return nil, fault.Hintf(fault.Errorf(fault.NotFound, "decide approval '%s': there is none", id), "'den approvals' lists those that are open")
+	}
+	a := b.closed[at]
+	who := ""
+	if a.By != "" {
+		who = " by " + a.By
+	}
+	err := fault.Errorf(fault.Busy, "decide approval '%s': it was %s%s at %s", id, a.State, who, a.Decided.Format(time.RFC3339))
+	return nil, fault.Hintf(err, "the agent asks again if it still wants to")
+}
+
+// narrowLocked returns the rules that a decision for always adds.
+func (b *Broker) narrowLocked(w *waiting, a Approval) ([]Rule, error) {
+	if hasSecret(w.request) {
+		return nil, fault.Errorf(fault.Usage, "remember decision: the request contains a secret")
+	}
+	outcome := Deny
+	if a.State == Approved {
+		outcome = Allow
+	}
+	added, err := b.policy.Remember(w.request, outcome)
+	if err != nil {
+		return nil, err
+	}
+	if len(b.rules)+len(added) > maxRules {
+		return nil, fault.Errorf(fault.Busy, "remember decision: there are %d remembered rules already", len(b.rules))
+	}
+	for i := range added {
+		added[i].Origin = fmt.Sprintf("approval %s, decided by %s", a.ID, a.By)
+	}
+	return added, nil
+}
+
+// rememberLocked puts rules in force, on disk first.
+func (b *Broker) rememberLocked(added []Rule) error {
+	rules := slices.Concat(b.rules, added)
+	policy, err := combined(b.settings, rules)
+	if err != nil {
+		return err
+	}
+	if err := writeRules(b.options.Dir, rules); err != nil {
+		return err
+	}
+	b.rules, b.policy = rules, policy
+	return nil
+}
+
+const (
+	approvalsDir = "approvals"
+	rulesFile    = "rules.json"
+	maxOpen      = 100 // more requests are denied
+	keptClosed   = 200 // the oldest of the rest are removed
+	maxRecord    = 1 << 20
+	maxRules     = 500 // remembered for one agent
+)
+
+// idAlphabet has no letters that people confuse, and idLen of them are few
+// enough to type.
+const (
+	idAlphabet = "23456789abcdefghjkmnpqrstvwxyz"
+	idLen      = 5
+)
+
+func newID(taken func(string) bool) string {
+	for {
+		var random [idLen]byte
+		rand.Read(random[:]) // never fails: crypto/rand crashes the program instead
+		id := make([]byte, idLen)
+		for i, r := range random {
+			id[i] = idAlphabet[int(r)%len(idAlphabet)]
+		}
+		if !taken(string(id)) {
+			return string(id)
+		}
+	}
+}
+
+// LooksLikeID reports whether a word could be the id of an approval.
+func LooksLikeID(word string) bool {
+	return len(word) == idLen && strings.Trim(word, idAlphabet) == ""
+}
+
+// List reads the approvals that are kept in dir, a Broker's, from any
+// process: first the open ones, the oldest first, then the others, the newest
+// first. A file that cannot be read is named in damaged.
+func List(dir string) (all []Approval, damaged []string, err error) {
+	entries, err := os.ReadDir(filepath.Join(dir, approvalsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("list approvals: %w", err)
+	}
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || strings.HasPrefix(id, ".") {
+			continue
+		}
+		path := filepath.Join(dir, approvalsDir, e.Name())
+		a, err := readApproval(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		case err != nil || a.ID != id:
+			damaged = append(damaged, path)
+		default:
+			all = append(all, a)
+		}
+	}
+	sortApprovals(all)
+	return all, damaged, nil
+}
+
+func sortApprovals(all []Approval) {
+	slices.SortFunc(all, func(a, b Approval) int {
+		if (a.State == Open) != (b.State == Open) {
+			if a.State == Open {
+				return -1
+			}
+			return 1
+		}
+		if a.State == Open {
+			return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+		}
+		return cmp.Or(b.Decided.Compare(a.Decided), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+func readApproval(path string) (Approval, error) {
+	var a Approval
+	err := readRecord(path, &a, func() int { return a.Version })
+	return a, err
+}
+
+// readRecord decodes a file of ours, and refuses one that a newer den wrote.
+func readRecord(path string, into any, version func() int) error {
+	data, err := atomicfile.Read(path, maxRecord)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if v := version(); v > recordVersion {
+		return fault.Errorf(fault.Protocol, "read %s: its version is %d, this den knows %d", path, v, recordVersion)
+	}
+	return nil
+}
+
+func writeApproval(dir string, a Approval) error {
+	return atomicfile.WriteJSON(filepath.Join(dir, approvalsDir, a.ID+".json"), a)
+}
+
+func removeApproval(dir, id string) error {
+	return os.Remove(filepath.Join(dir, approvalsDir, id+".json"))
+}
+
+// remembered are the rules that owners added by deciding for always.
+type remembered struct {
+	Version int    `json:"v"`
+	Rules   []Rule `json:"rules"`
+}
+
+func readRules(dir string) ([]Rule, error) {
+	var kept remembered
+	path := filepath.Join(dir, rulesFile)
+	err := readRecord(path, &kept, func() int { return kept.Version })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Hintf(err, "remove %s to be asked again for everything that it allowed", path)
+	}
+	return kept.Rules, nil
+}
+
+func writeRules(dir string, rules []Rule) error {
+	return atomicfile.WriteJSON(filepath.Join(dir, rulesFile), remembered{Version: recordVersion, Rules: rules})
 }

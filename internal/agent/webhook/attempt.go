@@ -3,12 +3,17 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"den/internal/base/fault"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -81,4 +86,113 @@ func (s *Sender) finish(r record, became reply, err error) {
 	if stored != nil {
 		s.options.Log(fmt.Sprintf("webhook %s: %v; it may be sent again after a restart", r.ID, stored))
 	}
+}
+
+// reply is what became of an attempt.
+type reply string
+
+const (
+	taken    reply = "taken"
+	tryAgain reply = "try-again"
+	rejected reply = "rejected" // trying again would bring the same
+)
+
+// judge tells what a status means. 0 stands for no response.
+func judge(status int) reply {
+	switch {
+	case status >= 200 && status < 300:
+		return taken
+	case status == 0, status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return tryAgain
+	}
+	return rejected
+}
+
+const (
+	firstDelay    = time.Second
+	maxDelay      = 5 * time.Minute
+	maxRetryAfter = time.Hour
+	maxAge        = 24 * time.Hour // then an event is given up
+)
+
+// delay is the pause after a number of failed attempts: doubled each time, up
+// to maxDelay, and shortened by up to a half at random, so that many senders
+// do not come at once. What the receiver asks for is respected, up to an hour.
+func delay(failed int, retryAfter time.Duration, random float64) time.Duration {
+	d := maxDelay
+	if failed < 10 {
+		d = min(d, firstDelay<<max(failed-1, 0))
+	}
+	d -= time.Duration(random * float64(d) / 2)
+	return max(d, min(retryAfter, maxRetryAfter))
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil {
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// The headers of a request.
+const (
+	HeaderID        = "Webhook-Id"
+	HeaderTimestamp = "Webhook-Timestamp"
+	HeaderSignature = "Webhook-Signature"
+)
+
+// Tolerance is how old a request may be for Verify: an older one may be
+// somebody's copy.
+const Tolerance = 5 * time.Minute
+
+const secretPrefix = "whsec_" // before a secret in base64
+
+// key returns the bytes of a secret.
+func key(secret string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(secret, secretPrefix)
+	if !ok {
+		return []byte(secret), nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fault.Errorf(fault.Usage, "read webhook secret: it begins with %s, but is no base64", secretPrefix)
+	}
+	return raw, nil
+}
+
+// sign signs an id, a time and a body.
+func sign(key []byte, id, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Verify checks that a request was signed with the secret, and not long
+// before now. It is for receivers.
+func Verify(secret string, header http.Header, body []byte, now time.Time) error {
+	k, err := key(secret)
+	if err != nil {
+		return err
+	}
+	timestamp := header.Get(HeaderTimestamp)
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return fault.Errorf(fault.Denied, "verify webhook: it has no time")
+	}
+	if age := now.Sub(time.Unix(seconds, 0)); age.Abs() > Tolerance {
+		return fault.Errorf(fault.Denied, "verify webhook: its time is %v away from now", age.Abs().Round(time.Second))
+	}
+	want := []byte(sign(k, header.Get(HeaderID), timestamp, body))
+	// More than one signature may be there while a secret is replaced.
+	for _, got := range strings.Fields(header.Get(HeaderSignature)) {
+		if hmac.Equal([]byte(got), want) {
+			return nil
+		}
+	}
+	return fault.Errorf(fault.Denied, "verify webhook: no signature matches")
 }
