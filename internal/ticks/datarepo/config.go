@@ -1,12 +1,11 @@
 package datarepo
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -67,30 +66,6 @@ func (r *Repo) Config() (Config, error) {
 	return c, nil
 }
 
-// EditConfig changes the configuration. Keys whose values stay the same are
-// written as they were, and those that den does not know too.
-func (r *Repo) EditConfig(ctx context.Context, change func(*Config) error) error {
-	return r.Edit(ctx, func() error {
-		old, _, err := r.Read(configFile, maxJSON)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		before, err := r.Config()
-		if err != nil {
-			return err
-		}
-		after := before
-		if err := change(&after); err != nil {
-			return err
-		}
-		data, err := encodeConfig(before, after)
-		if err != nil {
-			return err
-		}
-		return r.Swap(configFile, old, data)
-	})
-}
-
 // Extra returns a key that is not den's, and whether it is there.
 func (c Config) Extra(key string) (json.RawMessage, bool) {
 	if c.object == nil {
@@ -100,25 +75,6 @@ func (c Config) Extra(key string) (json.RawMessage, bool) {
 	return v.Raw, ok
 }
 
-// field is one of den's keys: how its value gets into a Config, and what is
-// written for one.
-type field struct {
-	key  string
-	read func(*Config, jsonobject.Value) error
-	get  func(Config) any
-}
-
-var fields = []field{
-	{"model", func(c *Config, v jsonobject.Value) (err error) { c.Model, err = v.Text(); return }, func(c Config) any { return c.Model }},
-	{"max_thinking_tokens", func(c *Config, v jsonobject.Value) (err error) { c.MaxThinkingTokens, err = count(v); return }, func(c Config) any { return c.MaxThinkingTokens }},
-	{"initial_query", func(c *Config, v jsonobject.Value) (err error) { c.InitialQuery, err = v.Text(); return }, func(c Config) any { return c.InitialQuery }},
-	{"hook_env_prefix", readPrefix, func(c Config) any { return c.HookEnvPrefix }},
-	{"runner", readRunner, func(c Config) any { return c.Runner }},
-	{"command", readCommand, func(c Config) any { return c.Command }},
-	{"limits", readLimits, func(c Config) any { return writtenLimits(c.Limits) }},
-	{"container", readContainer, func(c Config) any { return writtenContainer(c.Container) }},
-}
-
 func parseConfig(data []byte) (Config, error) {
 	object, err := jsonobject.Parse(configFile, data)
 	if err != nil {
@@ -126,30 +82,17 @@ func parseConfig(data []byte) (Config, error) {
 	}
 	c := DefaultConfig()
 	c.object = object
-	for _, f := range fields {
-		if v, ok := object.Get(f.key); ok {
-			if err := f.read(&c, v); err != nil {
-				return Config{}, jsonobject.Key(f.key, err)
-			}
-		}
-	}
-	return c, nil
-}
-
-func encodeConfig(before, after Config) ([]byte, error) {
-	object := before.object
-	for _, f := range fields {
-		if value := f.get(after); !reflect.DeepEqual(value, f.get(before)) {
-			if err := object.Set(f.key, value); err != nil {
-				return nil, err
-			}
-		}
-	}
-	data := object.File()
-	if _, err := parseConfig(data); err != nil {
-		return nil, fault.Errorf(fault.Usage, "write the agent's configuration: %w", err)
-	}
-	return data, nil
+	err = cmp.Or(
+		jsonobject.Field(object, "model", jsonobject.Value.Text, &c.Model),
+		jsonobject.Field(object, "max_thinking_tokens", count, &c.MaxThinkingTokens),
+		jsonobject.Field(object, "initial_query", jsonobject.Value.Text, &c.InitialQuery),
+		jsonobject.Field(object, "hook_env_prefix", readPrefix, &c.HookEnvPrefix),
+		jsonobject.Field(object, "runner", readRunner, &c.Runner),
+		jsonobject.Field(object, "command", readCommand, &c.Command),
+		jsonobject.Field(object, "limits", readLimits, &c.Limits),
+		jsonobject.Field(object, "container", readContainer, &c.Container),
+	)
+	return c, err
 }
 
 // count reads a number that counts something.
@@ -163,44 +106,47 @@ func count(v jsonobject.Value) (int, error) {
 
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`) })
 
-func readPrefix(c *Config, v jsonobject.Value) error {
+func readPrefix(v jsonobject.Value) (string, error) {
 	s, err := v.Text()
 	if err == nil && (!variableName().MatchString(s) || len(s) > 100) {
 		err = v.Errorf("%.40q cannot begin the name of a variable: use letters, digits and '_'", s)
 	}
-	c.HookEnvPrefix = s
-	return err
+	return s, err
 }
 
-func readRunner(c *Config, v jsonobject.Value) error {
+func readRunner(v jsonobject.Value) (string, error) {
 	s, err := v.Text()
 	if err == nil && s == "" {
 		err = v.Errorf("it is empty")
 	}
-	c.Runner = s
-	return err
+	return s, err
 }
 
-func readCommand(c *Config, v jsonobject.Value) error {
+func readCommand(v jsonobject.Value) (command []string, err error) {
 	words, err := v.List()
 	if err != nil {
-		return v.Errorf(`want a program and its arguments, such as ["./mind", "--fast"]`)
+		return nil, v.Errorf(`want a program and its arguments, such as ["./mind", "--fast"]`)
 	}
-	c.Command = nil
 	for _, w := range words {
-		s, err := w.Text()
-		if err == nil && strings.ContainsRune(s, 0) {
-			err = w.Errorf("it has a NUL character")
-		}
+		s, err := readWord(w)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c.Command = append(c.Command, s)
+		command = append(command, s)
 	}
-	if len(c.Command) > 0 && c.Command[0] == "" {
-		return v.Errorf("the program's name is empty")
+	if len(command) > 0 && command[0] == "" {
+		return nil, v.Errorf("the program's name is empty")
 	}
-	return nil
+	return command, nil
+}
+
+// readWord reads a word of a command line.
+func readWord(v jsonobject.Value) (string, error) {
+	s, err := v.Text()
+	if err == nil && strings.ContainsRune(s, 0) {
+		err = v.Errorf("it has a NUL character")
+	}
+	return s, err
 }
 
 // Container says where the agent's terminals and hooks run.
@@ -219,22 +165,17 @@ const (
 )
 
 // readContainer reads an engine's name, or an object with one and more.
-func readContainer(c *Config, v jsonobject.Value) error {
-	c.Container = Container{Engine: Auto}
+func readContainer(v jsonobject.Value) (Container, error) {
 	if !v.IsObject() {
 		engine, err := engineOf(v)
-		c.Container.Engine = engine
-		return err
+		return Container{Engine: engine}, err
 	}
+	c := Container{Engine: Auto, Options: v.Raw}
 	object, err := v.Object()
-	if err != nil {
-		return err
+	if e, ok := object.Get("engine"); ok && err == nil {
+		c.Engine, err = engineOf(e)
 	}
-	c.Container.Options = v.Raw
-	if e, ok := object.Get("engine"); ok {
-		c.Container.Engine, err = engineOf(e)
-	}
-	return err
+	return c, err
 }
 
 func engineOf(v jsonobject.Value) (string, error) {
@@ -244,27 +185,6 @@ func engineOf(v jsonobject.Value) (string, error) {
 		err = v.Errorf("no engine is named %.40q; there are %s", s, strings.Join(engines, ", "))
 	}
 	return s, err
-}
-
-// writtenContainer is a container as it is written.
-func writtenContainer(c Container) any {
-	if c.Options == nil {
-		return c.Engine
-	}
-	object, err := jsonobject.Parse(configFile, c.Options)
-	if err != nil {
-		return c.Options // it cannot be written either, which tells the caller
-	}
-	was := Auto
-	if e, ok := object.Get("engine"); ok {
-		was, err = engineOf(e)
-	}
-	if err != nil || was != c.Engine {
-		if err := object.Set("engine", c.Engine); err != nil {
-			panic("datarepo: a string cannot be encoded: " + err.Error()) // it can
-		}
-	}
-	return object.Raw()
 }
 
 // HasContainerfile reports whether the repository describes a container.
@@ -300,10 +220,11 @@ var limitKeys = map[string]func(*Limits, jsonobject.Value) error{
 	"context_percent": func(l *Limits, v jsonobject.Value) (err error) { l.ContextPercent, err = percent(v); return },
 }
 
-func readLimits(c *Config, v jsonobject.Value) error {
+func readLimits(v jsonobject.Value) (Limits, error) {
+	limits := DefaultConfig().Limits
 	object, err := v.Object()
 	if err != nil {
-		return err
+		return limits, err
 	}
 	for _, key := range object.Keys() {
 		value, ok := object.Get(key)
@@ -312,13 +233,13 @@ func readLimits(c *Config, v jsonobject.Value) error {
 		}
 		read, known := limitKeys[key]
 		if !known {
-			return value.Errorf("no limit is named %q; there are context_percent, context_tokens, cost_usd, rounds, turns and wall_time", key)
+			return limits, value.Errorf("no limit is named %q; there are context_percent, context_tokens, cost_usd, rounds, turns and wall_time", key)
 		}
-		if err := read(&c.Limits, value); err != nil {
-			return jsonobject.Key(key, err)
+		if err := read(&limits, value); err != nil {
+			return limits, jsonobject.Key(key, err)
 		}
 	}
-	return nil
+	return limits, nil
 }
 
 func cost(v jsonobject.Value) (float64, error) {
@@ -359,18 +280,6 @@ func duration(v jsonobject.Value) (time.Duration, error) {
 
 const maxDuration = 366 * 24 * time.Hour
 
-// writtenLimits are limits as they are written.
-func writtenLimits(l Limits) any {
-	return struct {
-		WallTime       string  `json:"wall_time"`
-		Turns          int     `json:"turns"`
-		Cost           float64 `json:"cost_usd"`
-		Rounds         int     `json:"rounds"`
-		ContextTokens  int     `json:"context_tokens"`
-		ContextPercent int     `json:"context_percent"`
-	}{l.WallTime.String(), l.Turns, l.Cost, l.Rounds, l.ContextTokens, l.ContextPercent}
-}
-
 // placeholder is a name in the initial query, with the width of a number:
 // {tick}, {tick:03d}, {data_dir}. Doubled braces stand for one.
 var placeholder = sync.OnceValue(func() *regexp.Regexp {
@@ -403,6 +312,3 @@ func (r *Repo) Prompt() (string, error) {
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD"), err
 }
-
-// WritePrompt replaces the system prompt.
-func (r *Repo) WritePrompt(text string) error { return r.Write(promptFile, []byte(text)) }

@@ -71,10 +71,8 @@ func parseState(data []byte) (State, error) {
 		return State{}, err
 	}
 	s := State{object: object}
-	if v, ok := object.Get("tick_count"); ok {
-		if s.TickCount, err = count(v); err != nil {
-			return State{}, jsonobject.Key("tick_count", err)
-		}
+	if err := jsonobject.Field(object, "tick_count", count, &s.TickCount); err != nil {
+		return State{}, err
 	}
 	s.LastTick = localTime(object, "last_tick")
 	s.LastTickEnd = localTime(object, "last_tick_end")
@@ -95,15 +93,8 @@ func localTime(o *jsonobject.Object, key string) time.Time {
 }
 
 // textOf is a string, "" if it is missing or none.
-func textOf(o *jsonobject.Object, key string) string {
-	v, ok := o.Get(key)
-	if !ok {
-		return ""
-	}
-	s, err := v.Text()
-	if err != nil {
-		return ""
-	}
+func textOf(o *jsonobject.Object, key string) (s string) {
+	_ = jsonobject.Field(o, key, jsonobject.Value.Text, &s) // Best effort, as above.
 	return s
 }
 
@@ -191,10 +182,8 @@ func (r *Repo) LiveStatus() (*LiveStatus, error) {
 		return nil, fmt.Errorf("data repository '%s': %w", r.path, err)
 	}
 	s := &LiveStatus{Tool: textOf(o, "tool"), Status: textOf(o, "status"), Updated: localTime(o, "updated")}
-	if v, ok := o.Get("tick"); ok {
-		if s.Tick, err = v.Int(); err != nil {
-			return nil, fmt.Errorf("data repository '%s': %w", r.path, jsonobject.Key("tick", err))
-		}
+	if err := jsonobject.Field(o, "tick", jsonobject.Value.Int, &s.Tick); err != nil {
+		return nil, fmt.Errorf("data repository '%s': %w", r.path, err)
 	}
 	return s, nil
 }

@@ -49,6 +49,20 @@ func (o *Object) Get(key string) (Value, bool) {
 	return o.members[i].value, true
 }
 
+// Field reads the value of a key with read, such as Value.Text. Where there is
+// no value, to stays as it is.
+func Field[T any](o *Object, key string, read func(Value) (T, error), to *T) error {
+	v, ok := o.Get(key)
+	if !ok {
+		return nil
+	}
+	got, err := read(v)
+	if err == nil {
+		*to = got
+	}
+	return Key(key, err)
+}
+
 // index is of the last member with the key, or -1.
 func (o *Object) index(key string) int {
 	for i := len(o.members) - 1; i >= 0; i-- {

@@ -276,10 +276,8 @@ func instance(name string, v jsonobject.Value) (Instance, error) {
 	if !filepath.IsAbs(in.Path) {
 		return in, path.Errorf("%.200q is not an absolute path", in.Path)
 	}
-	if url, ok := o.Get("remote"); ok {
-		if in.Remote, err = url.Text(); err != nil {
-			return in, jsonobject.Key("remote", err)
-		}
+	if err := jsonobject.Field(o, "remote", jsonobject.Value.Text, &in.Remote); err != nil {
+		return in, err
 	}
 	if created, ok := o.Get("created"); ok {
 		text, err := created.Text()

@@ -100,7 +100,7 @@ func parseEntry(v jsonobject.Value, modified time.Time, loc *time.Location) (ent
 		return e, err
 	}
 	e.written, e.id, e.reason = w.Spec, w.id, w.Reason
-	if e.fulfilled, err = flag(e.object, "fulfilled"); err != nil {
+	if err := jsonobject.Field(e.object, "fulfilled", jsonobject.Value.Bool, &e.fulfilled); err != nil {
 		return e, err
 	}
 	if w.fulfilledAt != "" {
@@ -129,26 +129,11 @@ func texts(o *jsonobject.Object) (text, error) {
 		{"time", &w.Time}, {"every", &w.Every}, {"cron", &w.Cron}, {"zone", &w.Zone}, {"reason", &w.Reason},
 		{"id", &w.id}, {"fulfilled_at", &w.fulfilledAt},
 	} {
-		v, ok := o.Get(field.key)
-		if !ok {
-			continue
+		if err := jsonobject.Field(o, field.key, jsonobject.Value.Text, field.to); err != nil {
+			return w, err
 		}
-		s, err := v.Text()
-		if err != nil {
-			return w, jsonobject.Key(field.key, err)
-		}
-		*field.to = s
 	}
 	return w, nil
-}
-
-func flag(o *jsonobject.Object, key string) (bool, error) {
-	v, ok := o.Get(key)
-	if !ok {
-		return false, nil
-	}
-	b, err := v.Bool()
-	return b, jsonobject.Key(key, err)
 }
 
 // when finds out when the entry is due.
