@@ -1,15 +1,8 @@
 package budget
 
 import (
-	"den/internal/base/atomicfile"
-	"den/internal/base/fault"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"math"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -50,7 +43,7 @@ type measure struct {
 	window time.Duration
 	unit   string
 	of     func(Usage) float64
-	limit  func(Limits) float64
+	limits func(Limits) Usage
 }
 
 const (
@@ -61,14 +54,16 @@ const (
 func tokens(u Usage) float64 { return float64(u.Tokens) }
 func cost(u Usage) float64   { return u.CostUSD }
 func turns(u Usage) float64  { return float64(u.Turns) }
+func perHour(l Limits) Usage { return l.Hour }
+func perDay(l Limits) Usage  { return l.Day }
 
 var measures = []measure{
-	{TokensPerHour, hour, "tokens", tokens, func(l Limits) float64 { return tokens(l.Hour) }},
-	{CostPerHour, hour, "USD", cost, func(l Limits) float64 { return cost(l.Hour) }},
-	{TurnsPerHour, hour, "turns", turns, func(l Limits) float64 { return turns(l.Hour) }},
-	{TokensPerDay, day, "tokens", tokens, func(l Limits) float64 { return tokens(l.Day) }},
-	{CostPerDay, day, "USD", cost, func(l Limits) float64 { return cost(l.Day) }},
-	{TurnsPerDay, day, "turns", turns, func(l Limits) float64 { return turns(l.Day) }},
+	{TokensPerHour, hour, "tokens", tokens, perHour},
+	{CostPerHour, hour, "USD", cost, perHour},
+	{TurnsPerHour, hour, "turns", turns, perHour},
+	{TokensPerDay, day, "tokens", tokens, perDay},
+	{CostPerDay, day, "USD", cost, perDay},
+	{TurnsPerDay, day, "turns", turns, perDay},
 }
 
 // Level is how much of a limit is used. The values are stored and sent: add,
@@ -193,7 +188,7 @@ func check(buckets []bucket, limits Limits, now time.Time) Status {
 	buckets = record(buckets, now, Usage{})
 	s := Status{Level: OK}
 	for _, m := range measures {
-		limit := m.limit(limits)
+		limit := m.of(m.limits(limits))
 		if limit <= 0 {
 			continue
 		}
@@ -226,87 +221,4 @@ func freeAt(buckets []bucket, m measure, limit float64, now time.Time) time.Time
 		}
 	}
 	return now // no bucket is left: nothing is used
-}
-
-const (
-	fileVersion = 1
-	maxFile     = 1 << 20
-)
-
-// ledgerFile is what is on disk. A day has 289 buckets at most.
-type ledgerFile struct {
-	Version int      `json:"v"`
-	Buckets []bucket `json:"buckets"`
-	// Warned has the limits that were warned of, and when.
-	Warned map[Which]time.Time `json:"warned,omitempty"`
-}
-
-// A Ledger counts what one agent uses, in a file. One process at a time may
-// open it.
-type Ledger struct {
-	path string
-
-	mu     sync.Mutex // guards the fields below, and the file
-	limits Limits
-	file   ledgerFile
-}
-
-// Open reads a ledger. A file that is not there is an empty one. Where one
-// cannot be read the budget would begin anew, so that is an error.
-func Open(path string, limits Limits) (*Ledger, error) {
-	l := &Ledger{path: path, limits: limits}
-	data, err := atomicfile.Read(path, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return l, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &l.file)
-	}
-	if err != nil {
-		return nil, fault.Hintf(fmt.Errorf("open budget %s: %w", path, err), "remove the file to begin to count anew")
-	}
-	if l.file.Version > fileVersion {
-		return nil, fault.Errorf(fault.Protocol, "open budget %s: its version is %d, this den knows %d", path, l.file.Version, fileVersion)
-	}
-	return l, nil
-}
-
-// SetLimits replaces the limits, as after a reload. What was used stays.
-func (l *Ledger) SetLimits(limits Limits) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.limits = limits
-}
-
-// Check tells whether a turn may begin at this time.
-func (l *Ledger) Check(now time.Time) Status {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return check(l.file.Buckets, l.limits, now)
-}
-
-// Add counts use, and returns the limits that are to be warned of now: a limit
-// is warned of once when four fifths are used, and again after less was used
-// in between. After an error the use is counted, but not on disk.
-func (l *Ledger) Add(now time.Time, u Usage) (warn []Line, err error) {
-	if u.Tokens < 0 || u.Turns < 0 || !(u.CostUSD >= 0) || math.IsInf(u.CostUSD, 1) {
-		return nil, fault.Errorf(fault.Internal, "count use: it is no amount: %+v", u)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.file.Version = fileVersion
-	l.file.Buckets = record(l.file.Buckets, now, u)
-	warned := map[Which]time.Time{}
-	for _, line := range check(l.file.Buckets, l.limits, now).Lines {
-		if line.Level == OK {
-			continue
-		}
-		at, already := l.file.Warned[line.Which]
-		if !already {
-			at, warn = now, append(warn, line)
-		}
-		warned[line.Which] = at
-	}
-	l.file.Warned = warned
-	return warn, atomicfile.ReplaceJSON(l.path, l.file)
 }

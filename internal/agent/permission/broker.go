@@ -174,18 +174,27 @@ func (b *Broker) Ask(ctx context.Context, r Request) Decision {
 }
 
 func (b *Broker) byPolicy(r Request, e Explanation) Decision {
-	mask := maskerOf(r)
-	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Rule: mask.rule(e.Rule), Why: mask.text(e.Why)}
-	b.mu.Lock()
-	err := b.auditLocked(entry)
-	b.mu.Unlock()
+	why, err := b.note(r, e, ByPolicy)
 	switch {
 	case err != nil:
-		return Decision{Reason: fmt.Sprintf("the decision could not be recorded: %v", err)}
+		return Decision{Reason: err.Error()}
 	case e.Outcome == Deny:
-		return Decision{Reason: "denied by policy: " + maskerOf(r).text(e.Why)}
+		return Decision{Reason: "denied by policy: " + why}
 	}
 	return Decision{Allow: true}
+}
+
+// note writes to the audit log what the policy says to a request, and returns
+// why, without secrets.
+func (b *Broker) note(r Request, e Explanation, event Event) (why string, err error) {
+	mask := maskerOf(r)
+	why = mask.text(e.Why)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.auditLocked(Entry{Event: event, Outcome: e.Outcome, Request: masked(r), Rule: mask.rule(e.Rule), Why: why}); err != nil {
+		return "", fmt.Errorf("the decision could not be recorded: %w", err)
+	}
+	return why, nil
 }
 
 // open makes an approval, on disk before anybody hears of it.
@@ -288,13 +297,6 @@ func (b *Broker) Approvals() []Approval {
 	return all
 }
 
-// Rules returns the rules that owners added by deciding for always.
-func (b *Broker) Rules() []Rule {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.rules)
-}
-
 // Judge decides a use of a tool in an agent whose program asks on its own
 // screen, and would do some things unasked. The outcome is "" where the
 // program's own judgement stands: for what only talks with its user, for tools
@@ -312,12 +314,9 @@ func (b *Broker) Judge(r Request, defaults bool) (Outcome, string) {
 		}
 		return Allow, maskerOf(r).text(e.Why)
 	}
-	mask := maskerOf(r)
-	why := mask.text(e.Why)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.auditLocked(Entry{Event: Asked, Outcome: Ask, Request: masked(r), Rule: mask.rule(e.Rule), Why: why}); err != nil {
-		return Deny, "the decision could not be recorded: " + err.Error()
+	why, err := b.note(r, e, Asked)
+	if err != nil {
+		return Deny, err.Error()
 	}
 	return Ask, why
 }
@@ -325,13 +324,12 @@ func (b *Broker) Judge(r Request, defaults bool) (Outcome, string) {
 // Decides reports whether an explanation is a decision for an agent's program, or
 // whether its own judgement stands; see Judge.
 func (e Explanation) Decides(kind Kind, defaults bool) bool {
-	byRule := func(p Part) bool { return p.Rule != nil }
 	switch {
 	case e.Outcome == Deny:
 		return true
-	case e.Outcome == Ask && slices.ContainsFunc(e.Parts, func(p Part) bool { return p.Outcome == Ask && (byRule(p) || p.Decisive) }):
+	case e.Outcome == Ask && slices.ContainsFunc(e.Parts, Part.asks):
 		return true
-	case e.Outcome == Allow && len(e.Parts) > 0 && !slices.ContainsFunc(e.Parts, func(p Part) bool { return !byRule(p) }):
+	case e.Outcome == Allow && len(e.Parts) > 0 && !slices.ContainsFunc(e.Parts, func(p Part) bool { return p.Rule == nil }):
 		return kind != Question
 	case kind == Think || kind == Question || kind == Other && e.Outcome == Ask:
 		return false
@@ -351,7 +349,7 @@ func (b *Broker) Check(r Request) (Outcome, string) {
 		return Deny, b.byPolicy(r, e).Reason
 	}
 	for _, part := range e.Parts {
-		if part.Outcome == Ask && (part.Rule != nil || part.Decisive) {
+		if part.asks() {
 			return Ask, maskerOf(r).text(part.What + ": " + part.Why)
 		}
 	}

@@ -143,16 +143,16 @@ func masked(r Request) Request {
 	}
 	r.Tool, r.Command, r.Dir = m.text(r.Tool), m.text(r.Command), m.text(r.Dir)
 	r.URL, r.Text = m.text(r.URL), m.text(r.Text)
-	var paths []string
-	for _, p := range r.Paths[:min(len(r.Paths), maxPaths)] {
-		paths = append(paths, m.text(p))
-	}
-	var choices []string
-	for _, c := range r.Choices[:min(len(r.Choices), maxPaths)] {
-		choices = append(choices, m.text(c))
-	}
-	r.Paths, r.Choices, r.Input = paths, choices, m.input(r.Input)
+	r.Paths, r.Choices, r.Input = m.texts(r.Paths), m.texts(r.Choices), m.input(r.Input)
 	return r
+}
+
+// texts hides secrets in the first of several texts.
+func (m masker) texts(all []string) (masked []string) {
+	for _, s := range all[:min(len(all), maxPaths)] {
+		masked = append(masked, m.text(s))
+	}
+	return masked
 }
 
 // input hides secrets in a tool's input: those that are known by their

@@ -83,9 +83,6 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 // Dir returns the agent's directory.
 func (p *Policy) Dir() string { return p.settings.Dir }
 
-// Rules returns the policy's rules.
-func (p *Policy) Rules() []Rule { return slices.Clone(p.settings.Rules) }
-
 // Explanation is a decision and how it came to be.
 type Explanation struct {
 	Outcome Outcome `json:"outcome"`
@@ -106,6 +103,9 @@ type Part struct {
 	// allows that.
 	Decisive bool `json:"decisive,omitempty"`
 }
+
+// asks reports that a rule, or what is at stake, has a person asked.
+func (p Part) asks() bool { return p.Outcome == Ask && (p.Rule != nil || p.Decisive) }
 
 // Decide returns what the policy says to a request, and why.
 func (p *Policy) Decide(r Request) (Outcome, string) {

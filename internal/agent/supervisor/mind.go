@@ -107,13 +107,7 @@ var secrets = sync.OnceValue(func() *redact.Redactor {
 	return r
 })
 
-func excerpt(s string, limit int) string {
-	s = secrets().Text(s)
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "") + "…"
-	}
-	return s
-}
+func excerpt(s string, limit int) string { return cut(secrets().Text(s), limit) }
 
 // prompt writes the record as JSON Lines, so that nothing in it can look like
 // a part of the instructions.

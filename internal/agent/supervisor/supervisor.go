@@ -3,15 +3,11 @@ package supervisor
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
 
-	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 )
 
@@ -381,46 +377,5 @@ func (s *Supervisor) show(to state) {
 	s.status.State, s.status.Failed = Watching, to.Failed
 	if to.Paused {
 		s.status.State = Paused
-	}
-}
-
-const (
-	fileVersion = 1
-	maxFile     = 64 << 20
-)
-
-// load reads what an earlier supervisor knew. Where that cannot be read, this
-// one begins anew: supervision must not keep an agent from working.
-func (s *Supervisor) load() memory {
-	if s.options.File == "" {
-		return memory{}
-	}
-	var m memory
-	data, err := atomicfile.Read(s.options.File, maxFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return memory{}
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
-	if err == nil && m.V > fileVersion {
-		err = fmt.Errorf("its version is %d, this den knows %d", m.V, fileVersion)
-	}
-	if err != nil {
-		s.options.Log(fmt.Sprintf("supervision begins anew: read %s: %v", s.options.File, err))
-		return memory{}
-	}
-	return m
-}
-
-// save keeps what is known.
-func (s *Supervisor) save() {
-	if s.options.File == "" {
-		return
-	}
-	m := s.known
-	m.V = fileVersion
-	if err := atomicfile.ReplaceJSON(s.options.File, m); err != nil {
-		s.options.Log(fmt.Sprintf("keep what the supervisor knows: %v", err))
 	}
 }

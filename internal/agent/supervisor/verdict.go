@@ -3,8 +3,10 @@ package supervisor
 import (
 	"bytes"
 	"context"
+	"den/internal/agent/runner"
 	"den/internal/base/fault"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -81,7 +83,7 @@ func parseVerdict(answer string) (Verdict, error) {
 	}
 	objects := findObjects(answer)
 	if len(objects) != 1 {
-		return Verdict{}, fault.Errorf(fault.Protocol, "read verdict: there are %d JSON objects in %q, want one", len(objects), shortened(answer))
+		return Verdict{}, fault.Errorf(fault.Protocol, "read verdict: there are %d JSON objects in %q, want one", len(objects), cut(answer, 200))
 	}
 	dec := json.NewDecoder(bytes.NewReader(objects[0]))
 	dec.DisallowUnknownFields()
@@ -92,13 +94,11 @@ func parseVerdict(answer string) (Verdict, error) {
 	v.Message = strings.TrimSpace(v.Message)
 	switch {
 	case !v.Action.valid():
-		return Verdict{}, fault.Errorf(fault.Protocol, "read verdict: '%s' is none", shortened(string(v.Action)))
+		return Verdict{}, fault.Errorf(fault.Protocol, "read verdict: '%s' is none", cut(string(v.Action), 200))
 	case v.Action != OK && v.Message == "":
 		return Verdict{}, fault.Errorf(fault.Protocol, "read verdict: %s without a message", v.Action)
 	}
-	if len(v.Message) > maxMessage {
-		v.Message = strings.ToValidUTF8(v.Message[:maxMessage], "") + "…"
-	}
+	v.Message = cut(v.Message, maxMessage)
 	return v, nil
 }
 
@@ -120,13 +120,6 @@ func findObjects(text string) []json.RawMessage {
 		all = append(all, object)
 		text = text[dec.InputOffset():]
 	}
-}
-
-func shortened(s string) string {
-	if len(s) > 200 {
-		return strings.ToValidUTF8(s[:200], "") + "…"
-	}
-	return s
 }
 
 // state is what the counting rule remembers.
@@ -199,4 +192,103 @@ func heard(s state) state {
 func notTold(s state) state {
 	s.Failed--
 	return heard(s)
+}
+
+// maxKept bounds what a step keeps of a text.
+const maxKept = 4 << 10
+
+// A Collector makes steps of the events of a runner's turns. It is used from
+// one goroutine.
+type Collector struct {
+	observe func(Step)
+	step    *Step          // under way, or nil
+	tools   map[string]int // the places of its tools, by id
+	open    int            // tools of it that have not finished
+	asked   bool           // the next step is the first that a person asked for
+}
+
+// NewCollector returns a collector that hands every step to observe.
+func NewCollector(observe func(Step)) *Collector { return &Collector{observe: observe} }
+
+// Begin takes the beginning of a turn, and whether a person asked for it.
+func (c *Collector) Begin(byPerson bool) { c.asked = byPerson }
+
+// Event takes an event of a turn.
+func (c *Collector) Event(e runner.Event) {
+	switch {
+	case e.Kind == runner.Spoke && e.Message != nil:
+		for _, b := range e.Message.Content {
+			c.block(b)
+		}
+	case e.Kind == runner.ToolFinished && e.Result != nil:
+		c.finished(*e.Result)
+	}
+}
+
+// End takes the end of a turn.
+func (c *Collector) End(err error) {
+	var failure *runner.Failure
+	if errors.As(err, &failure) {
+		c.current().Error = clip(failure.Error())
+	}
+	c.flush()
+}
+
+func (c *Collector) block(b runner.Block) {
+	switch b.Type {
+	case runner.BlockText:
+		if strings.TrimSpace(b.Text) == "" {
+			return
+		}
+		if c.step != nil { // text begins a step
+			c.flush()
+		}
+		c.current().Text = clip(b.Text)
+	case runner.BlockToolUse:
+		s := c.current()
+		c.tools[b.ID] = len(s.Tools)
+		c.open++
+		s.Tools = append(s.Tools, Tool{Name: b.Name, Input: clip(string(b.Input))})
+	}
+}
+
+func (c *Collector) current() *Step {
+	if c.step == nil {
+		c.step, c.tools, c.open = &Step{At: time.Now(), Asked: c.asked}, map[string]int{}, 0
+		c.asked = false
+	}
+	return c.step
+}
+
+// finished ends a tool's use, and with the last one the step.
+func (c *Collector) finished(d runner.ToolDone) {
+	if c.step == nil {
+		return
+	}
+	at, ok := c.tools[d.ID]
+	if !ok || c.step.Tools[at].Done {
+		return
+	}
+	tool := &c.step.Tools[at]
+	tool.Result, tool.Failed, tool.Done = clip(d.Output), d.Failed || d.Denied, true
+	if c.open--; c.open == 0 {
+		c.flush()
+	}
+}
+
+func (c *Collector) flush() {
+	if c.step != nil {
+		c.observe(*c.step)
+		c.step = nil
+	}
+}
+
+func clip(s string) string { return cut(s, maxKept) }
+
+// cut keeps the beginning of a text.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
 }

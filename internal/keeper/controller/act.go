@@ -121,7 +121,12 @@ func (w *worker) startFailed(err error, now, begun time.Time) {
 		m.LastOutput = lastLines(lastText(err))
 	})
 	w.event(keeper.EventStartFailed, err.Error(), map[string]any{"failures": m.Failures, "took_ms": now.Sub(begun).Milliseconds()})
-	if quarantined {
+	w.tellQuarantine(quarantined, m)
+}
+
+// tellQuarantine tells it of an agent that has just failed too often.
+func (w *worker) tellQuarantine(begun bool, m memory) {
+	if begun {
 		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
 	}
 }
@@ -171,9 +176,7 @@ func (w *worker) stop(ctx context.Context, d decision) {
 		}
 	})
 	w.event(keeper.EventStopped, d.why, nil)
-	if quarantined {
-		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
-	}
+	w.tellQuarantine(quarantined, m)
 }
 
 // stopFailed tells it. The agent may still run: the next look tells. It comes

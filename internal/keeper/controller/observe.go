@@ -146,9 +146,7 @@ func (w *worker) died(ctx context.Context, m memory, now time.Time) {
 		}
 	})
 	w.event(keeper.EventExited, "its command ended", detail)
-	if quarantined {
-		w.event(keeper.EventQuarantined, "it failed too often", map[string]any{"until": m.QuarantinedUntil})
-	}
+	w.tellQuarantine(quarantined, m)
 }
 
 // ending is a dead agent's end in short.

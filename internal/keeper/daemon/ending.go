@@ -10,6 +10,7 @@ import (
 	"den/internal/agent/conversation"
 	"den/internal/base/fault"
 	"den/internal/keeper"
+
 	"github.com/fsnotify/fsnotify"
 )
 

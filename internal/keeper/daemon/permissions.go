@@ -29,12 +29,17 @@ const verbPermissions = "permissions"
 // permissionsAlone is 'dend permissions explain|replay QUESTION'. It prints
 // one object: the answer, or an error.
 func permissionsAlone(o options, environ []string, stdout io.Writer) error {
-	var said struct {
-		Result *keeper.PermissionAnswer `json:"result,omitempty"`
-		Error  *rpc.Error               `json:"error,omitempty"`
-	}
 	answer, err := answerPermissions(o, environ)
-	if said.Result = &answer; err != nil {
+	return sayAlone(stdout, &answer, err)
+}
+
+// sayAlone prints what a verb without a keeper has found out, or its error.
+func sayAlone[T any](stdout io.Writer, result *T, err error) error {
+	var said struct {
+		Result *T         `json:"result,omitempty"`
+		Error  *rpc.Error `json:"error,omitempty"`
+	}
+	if said.Result = result; err != nil {
 		said.Result, said.Error = nil, rpc.FromError(err)
 	}
 	return json.NewEncoder(stdout).Encode(said)
@@ -266,19 +271,15 @@ func (d *site) hookDir(key string) string { return filepath.Join(d.mindDir(key),
 
 // judge decides what an agent may do, for the hook of its program. Only processes
 // of the agent's own session are answered: others would write its audit log.
-func (h *handler) judge(ctx context.Context, call *rpc.Call) (any, error) {
-	var use keeper.ToolUse
-	if err := call.Decode(&use); err != nil {
-		return nil, err
-	}
-	m, err := h.d.find(use.Agent)
+func (d *daemon) judge(ctx context.Context, call *rpc.Call, use keeper.ToolUse) (any, error) {
+	m, err := d.find(use.Agent)
 	if err == nil {
-		err = h.d.ofAgent(ctx, call, m)
+		err = d.ofAgent(ctx, call, m)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return h.d.policies.Use(ctx, m.key, h.d.mindDir(m.key), use)
+	return d.policies.Use(ctx, m.key, d.mindDir(m.key), use)
 }
 
 // ofAgent refuses callers that are no processes of an agent's session.

@@ -43,22 +43,6 @@ func New() *Screens {
 	return &Screens{wanted: map[string]Policy{}, brokers: map[string]*permission.Broker{}, passed: map[string]string{}}
 }
 
-// pass notes what a person allowed before codex asks for it.
-func (ps *Screens) pass(key string, r permission.Request) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	ps.passed[key] = r.Command
-}
-
-// passes reports whether a person has allowed this, and forgets it.
-func (ps *Screens) passes(key string, r permission.Request) bool {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	passes := r.Command != "" && ps.passed[key] == r.Command
-	delete(ps.passed, key)
-	return passes
-}
-
 // Named returns what decides for the agent of a name, or nil.
 func (ps *Screens) Named(agent string) *permission.Broker {
 	ps.mu.Lock()
@@ -156,7 +140,11 @@ func judged(outcome permission.Outcome, why string) keeper.Judged {
 // person decides, as an approval; what else is to be asked for is left to codex.
 func (ps *Screens) codex(ctx context.Context, key string, b *permission.Broker, approval, moment string, r permission.Request) keeper.Judged {
 	if moment == toolhook.OnRequest {
-		if ps.passes(key, r) {
+		ps.mu.Lock()
+		passes := r.Command != "" && ps.passed[key] == r.Command
+		delete(ps.passed, key)
+		ps.mu.Unlock()
+		if passes {
 			return keeper.Judged{Outcome: toolhook.Allow, Why: "a person has allowed it"}
 		}
 		return judged(b.Judge(r, approval != ""))
@@ -169,7 +157,9 @@ func (ps *Screens) codex(ctx context.Context, key string, b *permission.Broker, 
 	if !decision.Allow {
 		return keeper.Judged{Outcome: toolhook.Deny, Why: decision.Reason}
 	}
-	ps.pass(key, r)
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	ps.passed[key] = r.Command
 	return keeper.Judged{}
 }
 

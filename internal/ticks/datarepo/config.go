@@ -52,12 +52,12 @@ func DefaultConfig() Config {
 // Config reads the configuration. A file that is wrong is an error that says
 // where, and not the defaults: a typo must not take away a limit.
 func (r *Repo) Config() (Config, error) {
-	data, _, err := r.Read(configFile, maxJSON)
-	if errors.Is(err, fs.ErrNotExist) {
-		return parseConfig([]byte("{}"))
-	}
+	data, _, found, err := r.readIf(configFile, maxJSON)
 	if err != nil {
 		return Config{}, err
+	}
+	if !found {
+		data = []byte("{}")
 	}
 	c, err := parseConfig(data)
 	if err != nil {
@@ -189,14 +189,11 @@ func engineOf(v jsonobject.Value) (string, error) {
 
 // HasContainerfile reports whether the repository describes a container.
 func (r *Repo) HasContainerfile() (bool, error) {
-	_, err := r.root.Lstat(Containerfile)
+	_, err := r.Stat(Containerfile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, r.failed("look at", Containerfile, err)
-	}
-	return true, nil
+	return err == nil, err
 }
 
 // Limits bound one tick. 0 means no limit.
@@ -306,9 +303,6 @@ func (c Config) Query(tick int, dataDir string) string {
 
 // Prompt is the agent's whole system prompt, "" if it has none.
 func (r *Repo) Prompt() (string, error) {
-	data, _, err := r.Read(promptFile, maxPrompt)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
+	data, _, _, err := r.readIf(promptFile, maxPrompt)
 	return strings.ToValidUTF8(string(data), "\uFFFD"), err
 }

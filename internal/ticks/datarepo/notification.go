@@ -208,11 +208,8 @@ type Trigger struct {
 // Trigger returns the request for a tick, nil if there is none. While another
 // program may still write it, it returns nil and when to look again.
 func (r *Repo) Trigger(now time.Time) (t *Trigger, again time.Duration, err error) {
-	data, modified, err := r.Read(triggerFile, maxTrigger)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
-	if err != nil {
+	data, modified, found, err := r.readIf(triggerFile, maxTrigger)
+	if err != nil || !found {
 		return nil, 0, err
 	}
 	if wait := waitForWhole(modified, now); wait > 0 {

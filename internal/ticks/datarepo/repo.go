@@ -97,6 +97,15 @@ func (r *Repo) Read(name string, limit int64) ([]byte, time.Time, error) {
 	return data, fi.ModTime(), nil
 }
 
+// readIf is Read of a file that may be missing.
+func (r *Repo) readIf(name string, limit int64) (data []byte, modified time.Time, found bool, err error) {
+	data, modified, err = r.Read(name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, time.Time{}, false, nil
+	}
+	return data, modified, err == nil, err
+}
+
 // Write replaces a file, or makes it. The content is on the disk when Write
 // returns.
 func (r *Repo) Write(name string, data []byte) error { return r.write(name, data, nil) }

@@ -2,8 +2,6 @@ package datarepo
 
 import (
 	"cmp"
-	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -30,11 +28,8 @@ const defaultCommand = "bash"
 // Terminal 0 is always among them. If the file is wrong, the default comes with
 // the error: an agent must be able to log in to correct it, and to be told.
 func (r *Repo) Startup() ([]Terminal, error) {
-	data, _, err := r.Read(startupFile, maxJSON)
-	if errors.Is(err, fs.ErrNotExist) {
-		return DefaultStartup(), nil
-	}
-	if err != nil {
+	data, _, found, err := r.readIf(startupFile, maxJSON)
+	if err != nil || !found {
 		return DefaultStartup(), err
 	}
 	terminals, err := parseStartup(data)

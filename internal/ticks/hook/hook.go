@@ -74,11 +74,10 @@ func List(files Files, p Phase) (names []string, problems []error) {
 type Runner struct {
 	Files Files
 	Spawn runner.Spawner // where the agent lives; the repository has the same path there
-	Dir   string         // the working directory; "" means sandbox/ of the repository
 	Limit time.Duration  // of each; 0 means that of the phase
 	// Starting is called with a hook's name before it is started, so that it can
-	// be recorded; its error keeps the hook from being started. Or nil.
-	Starting func(name string) error
+	// be recorded. Or nil.
+	Starting func(name string)
 	Skip     []string // hooks that are not run: they were started before a kill
 }
 
@@ -122,10 +121,7 @@ func told(text string) string {
 func (r Runner) Run(ctx context.Context, e Event) (results []Result, problems []error) {
 	names, problems := List(r.Files, e.Phase)
 	env := e.Env(r.Files.Path())
-	work := r.Dir
-	if work == "" {
-		work = filepath.Join(r.Files.Path(), "sandbox")
-	}
+	work := filepath.Join(r.Files.Path(), "sandbox")
 	for _, name := range names {
 		if slices.Contains(r.Skip, name) {
 			continue
@@ -144,9 +140,7 @@ func (r Runner) one(ctx context.Context, name string, spec command.Spec) (comman
 		return command.Result{}, err
 	}
 	if r.Starting != nil {
-		if err := r.Starting(name); err != nil {
-			return command.Result{}, err
-		}
+		r.Starting(name)
 	}
 	return command.Run(ctx, r.Spawn, spec)
 }

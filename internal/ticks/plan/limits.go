@@ -69,15 +69,14 @@ func fill[T int | int64 | float64 | time.Duration](value *T, byDefault T) {
 }
 
 // pause is how long to wait before attempt n, from 1.
-func (l Limits) pause(n int) time.Duration {
-	d := l.FirstPause
-	for range min(n-1, 40) {
-		if d >= l.LongestPause {
-			break
-		}
-		d *= 2
+func (l Limits) pause(n int) time.Duration { return Doubled(l.FirstPause, n-1, l.LongestPause) }
+
+// Doubled is a pause that was doubled some times, at most the longest one.
+func Doubled(pause time.Duration, times int, longest time.Duration) time.Duration {
+	for ; times > 0 && pause < longest; times-- {
+		pause *= 2
 	}
-	return min(d, l.LongestPause)
+	return min(pause, longest)
 }
 
 // Due returns when the event Passed has to come, if nothing else comes before,

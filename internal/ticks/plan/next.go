@@ -95,7 +95,7 @@ func (p *step) afterEnd(e Event) {
 	switch {
 	case p.s.Stage == Closing && e.Kind == Closed:
 		p.s.Open = false
-		p.enter(Finishing, Action{Kind: Finish, Outcome: p.s.Outcome})
+		p.enter(Finishing, Action{Kind: Finish})
 	case p.s.Stage == Finishing && e.Kind == Finished:
 		p.enter(PostTick, Action{Kind: RunHooks, Hook: HookPostTick})
 	case p.s.Stage == PostTick && p.hooksEnded(e, HookPostTick):
@@ -189,7 +189,7 @@ func Recover(s State) (State, []Action) {
 	p.s.Turn.CostUSD = 0
 	switch p.s.Stage {
 	case Finishing:
-		p.do(Action{Kind: Finish, Outcome: p.s.Outcome})
+		p.do(Action{Kind: Finish})
 	case PostTick:
 		p.do(Action{Kind: RunHooks, Hook: HookPostTick, Skip: p.s.Hooks})
 	case Pushing:

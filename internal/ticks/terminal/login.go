@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/session"
 	"den/internal/session/home"
 )
 
@@ -167,7 +168,11 @@ func (s *Set) beginLogin() bool {
 
 // openStartup opens the startup terminals, and returns what failed.
 func (s *Set) openStartup(ctx context.Context) (failed []string) {
-	startup := slices.SortedFunc(slices.Values(withFirst(s.config.Startup)), func(a, b Startup) int { return a.Number - b.Number })
+	startup := slices.Clone(s.config.Startup)
+	if !slices.ContainsFunc(startup, func(w Startup) bool { return w.Number == 0 }) {
+		startup = append(startup, Startup{})
+	}
+	slices.SortStableFunc(startup, func(a, b Startup) int { return a.Number - b.Number })
 	for _, w := range startup {
 		if t, err := s.find(w.Number); err == nil { // adopted
 			t.setLabel(w.Label)
@@ -311,7 +316,7 @@ func (s *Set) resume(ctx context.Context, t *tty, seen uint64) error {
 	if seen == 0 {
 		return nil
 	}
-	term, err := screenOf(ctx, t.session, seen)
+	r, err := t.session.Replay(ctx, session.AtSeq(seen))
 	if fault.KindOf(err) == fault.NotFound { // the log no longer goes back so far
 		t.gap = errors.New("the recording no longer has what came before")
 		return t.resync(ctx)
@@ -319,7 +324,7 @@ func (s *Set) resume(ctx context.Context, t *tty, seen uint64) error {
 	if err != nil {
 		return fmt.Errorf("read the recording of terminal %d: %w", t.number, err)
 	}
-	t.view = viewOf(term, seen, lines)
+	t.view = viewOf(r.Terminal, seen, lines)
 	t.seq, t.output, t.seen = seen, seen, seen
 	return nil
 }

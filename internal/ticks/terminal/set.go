@@ -29,8 +29,8 @@ type Set struct {
 
 	mu       sync.Mutex // guards the fields below
 	loggedIn bool
-	ttys     map[int]*tty // by number; nil while one is being opened or closed
-	watchers map[chan struct{}]struct{}
+	ttys     map[int]*tty  // by number; nil while one is being opened or closed
+	changed  chan struct{} // closed, and replaced, when something happens
 }
 
 // New returns the terminals of a tick. Nothing is started or read before Login.
@@ -52,7 +52,7 @@ func New(c Config) (*Set, error) {
 	}
 	s := &Set{
 		config: c, files: f, known: known, left: openLefts(c.State), dirty: make(chan struct{}, 1),
-		ttys: map[int]*tty{}, watchers: map[chan struct{}]struct{}{},
+		ttys: map[int]*tty{}, changed: make(chan struct{}),
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -83,7 +83,7 @@ func (s *Set) LoggedIn() bool {
 func (s *Set) Live() []int {
 	var live []int
 	for _, t := range s.open() {
-		if t.isLive() {
+		if t.now().live {
 			live = append(live, t.number)
 		}
 	}
@@ -184,34 +184,23 @@ func (s *Set) free() int {
 	return Max - len(s.ttys)
 }
 
-// watch returns a channel that gets a token when something happens.
-func (s *Set) watch() (news chan struct{}, unwatch func()) {
-	news = make(chan struct{}, 1)
+// news returns a channel that is closed when something happens.
+func (s *Set) news() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watchers[news] = struct{}{}
-	return news, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, news)
-	}
+	return s.changed
 }
 
 // happened wakes whoever waits, and the writer of files.
 func (s *Set) happened() {
-	poke(s.dirty)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for news := range s.watchers {
-		poke(news)
-	}
-}
-
-func poke(c chan struct{}) {
 	select {
-	case c <- struct{}{}:
+	case s.dirty <- struct{}{}:
 	default: // a token lies there already
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // begin follows a terminal.
@@ -303,14 +292,4 @@ type Startup struct {
 	Number  int
 	Command string // or "": a shell
 	Label   string // or ""
-}
-
-// withFirst returns the startup terminals with terminal 0 among them.
-func withFirst(startup []Startup) []Startup {
-	for _, s := range startup {
-		if s.Number == 0 {
-			return startup
-		}
-	}
-	return append([]Startup{{}}, startup...)
 }

@@ -77,7 +77,7 @@ func (s *Set) Type(ctx context.Context, a TypeArgs) (Typed, error) {
 		return Typed{}, err
 	}
 	for _, other := range s.open() {
-		if other != t && other.isNew() {
+		if other != t && other.now().fresh {
 			r.Others = append(r.Others, other.number)
 		}
 	}
@@ -124,14 +124,15 @@ func (t *tty) send(ctx context.Context, expect string, keys strokes, anyway bool
 	if in.Program, err = t.foreground(ctx, expect); err != nil {
 		return 0, 0, err
 	}
-	seen, owed := t.mark()
+	now := t.now()
+	seen = now.seen
 	if !anyway {
 		in.After = &seen
 	}
 	t.typed(keys)
 	r, err := t.session.InputIf(ctx, in)
 	if err != nil || r.Refused != "" {
-		t.unsent(keys, owed)
+		t.unsent(keys, now.owed)
 	}
 	switch {
 	case fault.KindOf(err) == fault.NotRunning:
@@ -145,13 +146,6 @@ func (t *tty) send(ctx context.Context, expect string, keys strokes, anyway bool
 	}
 	t.sent(r.Seq)
 	return r.Seq, seen, nil
-}
-
-// mark is what the agent has seen, and whether it waits to see more.
-func (t *tty) mark() (seen uint64, owed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.seen, t.owed
 }
 
 // foreground returns the process in the foreground that is the expected one, or

@@ -123,7 +123,7 @@ func (s *Set) answer(ctx context.Context, w waiter, reason, until string) Waited
 	r.Reports = s.report(ctx, shown, false)
 	s.closeDead(ctx, r.Reports)
 	for _, t := range s.open() {
-		if !slices.Contains(shown, t) && t.isNew() {
+		if !slices.Contains(shown, t) && t.now().fresh {
 			r.Others = append(r.Others, t.number)
 		}
 	}
@@ -143,7 +143,7 @@ func (t *tty) found() string {
 func (s *Set) report(ctx context.Context, all []*tty, whole bool) []Report {
 	var asking sync.WaitGroup
 	for _, t := range all {
-		if t.isLive() && (t.isNew() || t.observe(nil).rest == working) {
+		if now := t.now(); now.live && (now.fresh || t.observe(nil).rest == working) {
 			asking.Go(func() { t.ask(ctx) })
 		}
 	}
@@ -187,8 +187,6 @@ func (w *waiter) targets() []*tty {
 
 // wait returns why it ended.
 func (w *waiter) wait(ctx context.Context) (string, error) {
-	news, unwatch := w.set.watch()
-	defer unwatch()
 	var probing probers
 	probed, stop := context.WithCancel(ctx)
 	defer func() { stop(); probing.all.Wait() }()
@@ -196,6 +194,7 @@ func (w *waiter) wait(ctx context.Context) (string, error) {
 	defer timer.Stop()
 	expecting := map[*tty]bool{}
 	for {
+		news := w.set.news() // before anything is looked at
 		targets := w.targets()
 		if len(targets) == 0 {
 			return ReasonTimeout, nil // nothing can come
@@ -236,28 +235,18 @@ func (w *waiter) wait(ctx context.Context) (string, error) {
 
 // probers watch programs that work, until they are at rest.
 type probers struct {
-	all sync.WaitGroup
-
-	mu     sync.Mutex // guards active
-	active map[*tty]bool
+	all    sync.WaitGroup
+	active sync.Map // by *tty: those that are watched
 }
 
 // start begins to watch a terminal, unless it is watched.
 func (p *probers) start(ctx context.Context, t *tty) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active[t] {
+	if _, watched := p.active.LoadOrStore(t, true); watched {
 		return
 	}
-	if p.active == nil {
-		p.active = map[*tty]bool{}
-	}
-	p.active[t] = true
 	p.all.Go(func() {
 		t.awaitRest(ctx)
-		p.mu.Lock()
-		delete(p.active, t)
-		p.mu.Unlock()
+		p.active.Delete(t)
 		t.changed()
 	})
 }
@@ -269,10 +258,10 @@ const recheck = 500 * time.Millisecond
 // tell, or the program waits for something that may never come, silence counts.
 func (t *tty) awaitRest(ctx context.Context) {
 	for ctx.Err() == nil {
-		quiet, last := t.quiet()
-		wait := max(silence-quiet, 0)
+		now := t.now()
+		wait := max(silence-now.quiet, 0)
 		if wait == 0 {
-			if t.isSilent(ctx, last) {
+			if t.isSilent(ctx, now.last) {
 				return
 			}
 			wait = recheck
@@ -317,7 +306,7 @@ func (t *tty) isSilent(ctx context.Context, last uint64) bool {
 	}
 	t.learn(f)
 	if f.Ready.State == "unknown" || f.Ready.Outside {
-		if quiet, now := t.quiet(); now == last && quiet >= silence {
+		if now := t.now(); now.last == last && now.quiet >= silence {
 			t.rests(last, silent)
 			return true
 		}

@@ -59,7 +59,7 @@ func (m *mind) open(ctx context.Context, resume string) plan.Event {
 	m.closing.Wait()
 	m.close() // one that ended by itself is collected
 	t := m.tick
-	o, driver, err := t.runnerOptions(ctx)
+	o, driver, err := t.runnerOptions()
 	if err != nil {
 		return plan.Event{Kind: plan.OpenFailed, Problem: err.Error(), Unusable: true}
 	}
@@ -351,7 +351,7 @@ func modelOf(c datarepo.Config) string {
 }
 
 // runnerOptions is how the agent's program is started.
-func (t *tick) runnerOptions(context.Context) (runner.Options, runner.Driver, error) {
+func (t *tick) runnerOptions() (runner.Options, runner.Driver, error) {
 	c := t.config
 	driver, ok := t.o.Drivers[c.Runner]
 	if !ok {

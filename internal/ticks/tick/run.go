@@ -220,7 +220,6 @@ type Spawner interface {
 type Result struct {
 	Tick    int
 	Outcome plan.Outcome
-	Began   time.Time
 	Took    time.Duration
 	Turns   int
 	CostUSD float64
@@ -230,7 +229,7 @@ type Result struct {
 
 func resultOf(s plan.State, repo *datarepo.Repo) Result {
 	return Result{
-		Tick: s.Tick, Outcome: s.Outcome, Began: s.Began, Took: s.Elapsed, Turns: s.Turns, CostUSD: s.CostUSD, Last: s.LastText,
+		Tick: s.Tick, Outcome: s.Outcome, Took: s.Elapsed, Turns: s.Turns, CostUSD: s.CostUSD, Last: s.LastText,
 		Log: repo.Path() + "/" + datarepo.TickLog(s.Tick),
 	}
 }

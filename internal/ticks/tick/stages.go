@@ -192,9 +192,8 @@ func (t *tick) clean() plan.Event {
 func (t *tick) runHooks(a plan.Action) {
 	e := t.hookEvent(hook.Phase(a.Hook), t.s)
 	do := func(ctx context.Context) plan.Event {
-		t.hooks(ctx, e, a.Skip, func(name string) error {
+		t.hooks(ctx, e, a.Skip, func(name string) { // one that cannot be recorded runs all the same
 			t.sendAndWait(plan.Event{Kind: plan.HookStarted, Hook: a.Hook, Name: name})
-			return nil // one that cannot be recorded runs all the same
 		})
 		return plan.Event{Kind: plan.HooksEnded, Hook: a.Hook}
 	}
@@ -220,7 +219,7 @@ func (t *tick) hookEvent(phase hook.Phase, s plan.State) hook.Event {
 
 // hooks runs the scripts of a phase. One that fails is told, and does not stop
 // the others. starting is called before each; or nil.
-func (t *tick) hooks(ctx context.Context, e hook.Event, skip []string, starting func(name string) error) []hook.Result {
+func (t *tick) hooks(ctx context.Context, e hook.Event, skip []string, starting func(name string)) []hook.Result {
 	results, problems := hook.Runner{Files: t.o.Repo, Spawn: t.hookSpawner(), Limit: t.o.Times.HookLimit, Skip: skip, Starting: starting}.Run(ctx, e)
 	for _, err := range problems {
 		t.hookFailed(err.Error())

@@ -142,16 +142,7 @@ func (m Memory) After(o plan.Outcome, p Policy, now time.Time) Memory {
 }
 
 // rest is how long to wait after failure n, from 1.
-func (p Policy) rest(n int) time.Duration {
-	d := p.FirstRest
-	for range min(n-1, 40) {
-		if d >= p.LongestRest {
-			break
-		}
-		d *= 2
-	}
-	return min(d, p.LongestRest)
-}
+func (p Policy) rest(n int) time.Duration { return plan.Doubled(p.FirstRest, n-1, p.LongestRest) }
 
 // left is how long no tick begins. A clock that was set back must not keep the
 // agent asleep: then the rest is over.
