@@ -185,15 +185,18 @@ func (s StateDir) registrationOf(own Identity) (r Registration, err error) {
 	return r, nil
 }
 
+// registrations lists the files of those in a Home. One whose path looks like a
+// pattern has none.
+func registrations(root string) []string {
+	files, _ := filepath.Glob(filepath.Join(root, "workspaces", "*", identityFile)) // Best effort, as above.
+	return files
+}
+
 // registeredIn looks for the workspace in a Home by its place. A zero
 // Registration means that it is not there.
 func (s StateDir) registeredIn(root string) (Registration, error) {
-	files, err := filepath.Glob(filepath.Join(root, "workspaces", "*", identityFile))
-	if err != nil {
-		return Registration{}, nil // a Home whose path looks like a pattern
-	}
 	var newest Registration
-	for _, file := range files {
+	for _, file := range registrations(root) {
 		var r Registration
 		switch err := readJSON(file, &r); {
 		case fault.KindOf(err) == fault.NotFound: // removed meanwhile
@@ -346,11 +349,7 @@ func sameFile(a, b string) bool {
 func Kept(c Caller) []StateDir {
 	var all []StateDir
 	for _, root := range c.homes() {
-		files, err := filepath.Glob(filepath.Join(root, "workspaces", "*", identityFile))
-		if err != nil {
-			continue // a Home whose path looks like a pattern
-		}
-		for _, file := range files {
+		for _, file := range registrations(root) {
 			var r Registration
 			if readJSON(file, &r) != nil || !filepath.IsAbs(r.StateDir) {
 				continue

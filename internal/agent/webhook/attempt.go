@@ -56,29 +56,10 @@ func withoutURL(err error) error {
 	return err
 }
 
-// failed notes an attempt after which another follows. People are told of the
-// first one only.
-func (s *Sender) failed(r record, attempts int, err error) {
-	s.mu.Lock()
-	s.status.LastError = err.Error()
-	s.mu.Unlock()
-	if attempts == 1 {
-		s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is tried again", r.ID, s.target, err))
-	}
-}
-
 // finish removes an event that was taken, or that is given up.
 func (s *Sender) finish(r record, became reply, err error) {
 	s.mu.Lock()
-	count := map[reply]*int{taken: &s.status.Sent, rejected: &s.status.Rejected, tryAgain: &s.status.Expired}[became]
-	*count++
-	if err != nil {
-		s.status.LastError = err.Error()
-	}
 	stored := s.outbox.finish(r)
-	if stored != nil {
-		s.status.LastError = stored.Error()
-	}
 	s.mu.Unlock()
 	if became != taken {
 		s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is given up", r.ID, s.target, err))

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -46,17 +47,6 @@ const (
 	Suppressed Outcome = "suppressed" // the like of it was kept just before
 )
 
-// Status is what is shown of a sender.
-type Status struct {
-	Pending    int    `json:"pending"`
-	Sent       int    `json:"sent"`
-	Suppressed int    `json:"suppressed,omitempty"`
-	Dropped    int    `json:"dropped,omitempty"`  // because too many waited
-	Rejected   int    `json:"rejected,omitempty"` // by the receiver, for good
-	Expired    int    `json:"expired,omitempty"`  // the receiver was away for a day
-	LastError  string `json:"last_error,omitempty"`
-}
-
 // A Sender keeps events and sends them, one after the other.
 type Sender struct {
 	options Options
@@ -71,7 +61,6 @@ type Sender struct {
 	mu     sync.Mutex // guards the fields below, and the outbox's files
 	outbox *outbox
 	topics map[topic]*recent
-	status Status
 }
 
 type topic struct{ kind, nick, topic string }
@@ -158,15 +147,12 @@ func (s *Sender) keep(e Event, now time.Time) (Outcome, error) {
 	last := s.topics[at]
 	if last != nil && now.Sub(last.at) < s.options.Window {
 		last.suppressed++
-		s.status.Suppressed++
 		return Suppressed, nil
 	}
 	if last != nil {
 		e.Suppressed = last.suppressed
 	}
-	dropped, err := s.outbox.add(e, now)
-	s.status.Dropped += dropped
-	if err != nil {
+	if _, err := s.outbox.add(e, now); err != nil {
 		return "", err
 	}
 	s.rememberLocked(at, now)
@@ -189,15 +175,6 @@ func (s *Sender) rememberLocked(at topic, now time.Time) {
 	delete(s.topics, oldest)
 }
 
-// Status returns what is known now.
-func (s *Sender) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status := s.status
-	status.Pending = len(s.outbox.pending)
-	return status
-}
-
 // Run sends events in their order until the context ends. It is called once.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.client.CloseIdleConnections()
@@ -217,7 +194,9 @@ func (s *Sender) Run(ctx context.Context) {
 		}
 		if became == tryAgain && time.Since(r.Created) < maxAge {
 			failed++
-			s.failed(r, failed, err)
+			if failed == 1 { // people are told of the first one only
+				s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is tried again", r.ID, s.target, err))
+			}
 			s.pause(ctx, delay(failed, wait, rand.Float64()))
 			continue
 		}

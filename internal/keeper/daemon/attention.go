@@ -78,23 +78,11 @@ func (d *daemon) attention(ctx context.Context, file string) keeper.Attention {
 // harnessReports asks all harnesses, and returns the agents whose harness did
 // not answer.
 func (d *daemon) harnessReports(ctx context.Context) (reports map[string]waiting.Report, unreachable []string) {
-	ctx, cancel := context.WithTimeout(ctx, attentionLimit)
-	defer cancel()
-	reports = map[string]waiting.Report{}
-	var mu sync.Mutex // guards reports
-	unreachable = d.eachHarness(ctx, func(ctx context.Context, agent string, conn *ipc.Conn) error {
-		var r waiting.Report
-		var err error
-		if r.Approvals, err = approvalsOf(ctx, conn); err != nil {
-			return err
+	reports, unreachable = askHarnesses(ctx, d.sockets(), attentionLimit, func(ctx context.Context, conn *ipc.Conn) (r waiting.Report, err error) {
+		if r.Approvals, err = approvalsOf(ctx, conn); err == nil {
+			_, err = conn.Call(ctx, ipc.Request{Type: ipc.Status}, &r.Status)
 		}
-		if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Status}, &r.Status); err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		reports[agent] = r
-		return nil
+		return r, err
 	})
 	for agent, told := range d.screenApprovals() {
 		reports[agent] = waiting.Report{Approvals: told}

@@ -15,6 +15,7 @@ import (
 	"den/internal/agent"
 	"den/internal/base/fault"
 	"den/internal/place/workspace"
+
 	"github.com/fsnotify/fsnotify"
 )
 

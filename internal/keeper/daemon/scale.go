@@ -48,33 +48,27 @@ func (d *daemon) scale(ctx context.Context) {
 // askPools runs the checks, all at the same time: one that hangs keeps no other
 // pool waiting. One that fails says nothing: a pool is not shrunk on a doubt.
 func (d *daemon) askPools(ctx context.Context, ws *workspace.Workspace) map[string]int {
-	var mu sync.Mutex // guards sizes
-	sizes := map[string]int{}
-	var checks sync.WaitGroup
-	room := make(chan struct{}, maxChecks) // further checks wait for one to end
+	pools := map[string]*workspace.Agent{}
 	for i := range ws.Agents {
-		ag := &ws.Agents[i]
-		if ag.Pool == nil || ag.Pool.Check == "" {
-			continue
+		if ag := &ws.Agents[i]; ag.Pool != nil && ag.Pool.Check != "" {
+			pools[ag.Name] = ag
 		}
-		checks.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			n, err := count(ctx, ag, d.environ)
-			switch {
-			case ctx.Err() != nil:
-			case err != nil:
-				d.checks.note(ag.Name, err.Error())
-			default:
-				d.checks.note(ag.Name, "")
-				mu.Lock()
-				sizes[ag.Name] = n
-				mu.Unlock()
-			}
-		})
 	}
-	checks.Wait()
-	return sizes
+	room := make(chan struct{}, maxChecks) // further checks wait for one to end
+	return atOnce(pools, func(name string, ag *workspace.Agent) (n int, ok bool) {
+		room <- struct{}{}
+		defer func() { <-room }()
+		n, err := count(ctx, ag, d.environ)
+		switch {
+		case ctx.Err() != nil:
+			return 0, false
+		case err != nil:
+			d.checks.note(name, err.Error())
+			return 0, false
+		}
+		d.checks.note(name, "")
+		return n, true
+	})
 }
 
 // poolChecks remember why pools could not be asked.

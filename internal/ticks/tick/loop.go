@@ -10,6 +10,7 @@ import (
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/history"
 	"den/internal/ticks/plan"
+	"den/internal/ticks/watch"
 )
 
 // maxEvents is how many events wait to be taken. Who has one more waits until
@@ -244,17 +245,8 @@ func (i *inbox) watch(ctx context.Context) {
 		changed = d.Events()
 	}
 	told := map[string]bool{} // problems
-	for {
-		wait := i.read(told)
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-changed:
-		case <-timer.C:
-		}
-		timer.Stop()
+	for ctx.Err() == nil {
+		watch.Await(ctx, changed, i.read(told))
 	}
 }
 

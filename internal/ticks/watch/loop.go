@@ -71,11 +71,16 @@ func await(ctx context.Context, o Options, again time.Time) {
 	if !again.IsZero() {
 		wait = min(wait, max(0, again.Sub(o.Clock())))
 	}
+	Await(ctx, o.Changed, wait)
+}
+
+// Await returns when something changed, after a time, or when the context ends.
+func Await(ctx context.Context, changed <-chan struct{}, wait time.Duration) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 	case <-timer.C:
-	case <-o.Changed:
+	case <-changed:
 	}
 }
