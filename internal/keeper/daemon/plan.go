@@ -32,19 +32,13 @@ type inForce struct {
 
 // all lists the agents: those that are wanted, then those that leave.
 func (p inForce) all() []member {
-	var all []member
-	for _, known := range []map[string]member{p.members, p.leaving} {
-		for _, m := range known {
-			all = append(all, m)
-		}
-	}
-	return all
+	return slices.AppendSeq(slices.Collect(maps.Values(p.members)), maps.Values(p.leaving))
 }
 
 // nameOf returns what the agent of a key is called.
 func (p inForce) nameOf(key string) string {
-	for _, known := range []map[string]member{p.members, p.leaving} {
-		if m, ok := known[key]; ok {
+	for _, m := range p.all() {
+		if m.key == key {
 			return m.Name()
 		}
 	}

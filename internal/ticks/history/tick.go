@@ -225,32 +225,18 @@ func (w *Writer) Terminal(one Terminal) error {
 	return w.edit(w.repo.Replace, func(t *Tick) { t.put(one) })
 }
 
-// End is how a tick ended.
-type End struct {
-	At      time.Time // now
-	Outcome plan.Outcome
-	Turns   int
-	CostUSD float64
-	Context plan.Context
-	Last    string
-	// Seen is zero, or when a tick whose process was killed was last known to
-	// live: then At is not its end.
-	Seen time.Time
-}
-
-// End writes how the tick ended.
-func (w *Writer) End(e End) error {
-	return w.edit(w.repo.Write, func(t *Tick) { t.end(e) })
-}
-
-func (t *Tick) end(e End) {
-	t.Outcome, t.Turns, t.CostUSD, t.Context, t.Last = e.Outcome, e.Turns, e.CostUSD, e.Context, e.Last
-	switch {
-	case e.Seen.IsZero():
-		t.Ended = e.At
-	case t.Ended.IsZero(): // else it was written down before the kill
-		t.Seen, t.Completed = e.Seen, e.At
-	}
+// End writes how the tick ended, which is now. seen is zero, or when a tick whose
+// process was killed was last known to live: then now is not its end.
+func (w *Writer) End(s plan.State, now, seen time.Time) error {
+	return w.edit(w.repo.Write, func(t *Tick) {
+		t.Outcome, t.Turns, t.CostUSD, t.Context, t.Last = s.Outcome, s.Turns, s.CostUSD, s.Context, s.LastText
+		switch {
+		case seen.IsZero():
+			t.Ended = now
+		case t.Ended.IsZero(): // else it was written down before the kill
+			t.Seen, t.Completed = seen, now
+		}
+	})
 }
 
 func (w *Writer) edit(write func(string, []byte) error, change func(*Tick)) error {

@@ -114,7 +114,7 @@ func (o *Object) Delete(key string) {
 // encode is json.Marshal that leaves '<', '>' and '&' as they are.
 func encode(v any) (json.RawMessage, error) {
 	if o, ok := v.(*Object); ok {
-		return o.compact(), nil
+		return o.Raw(), nil
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -125,7 +125,8 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-func (o *Object) compact() json.RawMessage {
+// Raw is the object's JSON, to be a part of another.
+func (o *Object) Raw() json.RawMessage {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range o.members {
@@ -140,13 +141,10 @@ func (o *Object) compact() json.RawMessage {
 	return b.Bytes()
 }
 
-// Raw is the object's JSON, to be a part of another.
-func (o *Object) Raw() json.RawMessage { return o.compact() }
-
 // File is the object as a file: indented, with a newline at the end.
 func (o *Object) File() []byte {
 	var b bytes.Buffer
-	if err := json.Indent(&b, o.compact(), "", "  "); err != nil {
+	if err := json.Indent(&b, o.Raw(), "", "  "); err != nil {
 		panic("jsonobject: an object with a value that is no JSON: " + err.Error()) // values were parsed or encoded
 	}
 	b.WriteByte('\n')

@@ -72,7 +72,7 @@ func (p *step) inStage(e Event) {
 		}
 	case PreTick:
 		if p.hooksEnded(e, HookPreTick) {
-			p.send(prompt{kind: promptQuery})
+			p.send(queryText(p.s.Query, p.s.Causes))
 		}
 	case Opening:
 		p.opening(e)
@@ -133,14 +133,14 @@ func (p *step) checked(c Check) {
 	issues := issuesOf(c, p.s.LastText)
 	switch {
 	case len(issues) == 0 && p.s.noticesWait():
-		p.send(prompt{kind: promptNotices})
+		p.send("") // nothing but the notices
 	case len(issues) == 0:
 		p.end(Outcome{Reason: Normal})
 	case p.s.Rounds >= p.s.Limits.Rounds:
 		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("after %d rounds this was still open: %s", p.s.Rounds, strings.Join(issues, " "))})
 	default:
 		p.s.Rounds++
-		p.send(prompt{kind: promptIssues, text: issuesText(issues)})
+		p.send(issuesText(issues))
 	}
 }
 

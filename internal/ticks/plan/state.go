@@ -50,7 +50,9 @@ type State struct {
 
 	Outcome Outcome `json:"outcome,omitzero"` // zero until the tick is to end
 
-	next prompt // what is sent when the session is open
+	// next is the prompt that is sent when the session is open. It is not
+	// recorded: a tick whose process was killed sends nothing more.
+	next string
 }
 
 // Turn is one prompt and what the agent does about it.

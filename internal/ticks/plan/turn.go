@@ -8,25 +8,8 @@ import (
 	"time"
 )
 
-// prompt is what is sent next. It is not recorded: a tick whose process was
-// killed sends nothing more.
-type prompt struct {
-	kind promptKind
-	text string
-}
-
-type promptKind string
-
-const (
-	promptQuery    promptKind = "query"
-	promptNotices  promptKind = "notices" // nothing but them
-	promptIssues   promptKind = "issues"
-	promptContinue promptKind = "continue"
-	promptRestart  promptKind = "restart"
-)
-
 // send gives the agent a prompt, once a session is open.
-func (p *step) send(next prompt) {
+func (p *step) send(next string) {
 	if used := max(p.s.Turns, p.s.Replies); p.s.Limits.Turns > 0 && used >= p.s.Limits.Turns {
 		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("%d turns were used", used)})
 		return
@@ -45,11 +28,7 @@ func (p *step) send(next prompt) {
 }
 
 // promptText is the prompt with the notices that wait.
-func (p *step) promptText(next prompt) string {
-	text := next.text
-	if next.kind == promptQuery {
-		text = queryText(p.s.Query, p.s.Causes)
-	}
+func (p *step) promptText(text string) string {
 	notices := p.takeNotices(p.s.Turn.Number)
 	p.heard() // whatever the model replies, it replies to these
 	switch {
@@ -165,7 +144,7 @@ func (p *step) turnEnded(e Event) {
 	switch {
 	case p.overspent():
 	case p.s.noticesWait():
-		p.send(prompt{kind: promptNotices})
+		p.send("") // nothing but them
 	default:
 		p.enter(Checking, Action{Kind: CheckEnd})
 	}
@@ -355,16 +334,16 @@ func (p *step) giveUp(f *Failure, why string) {
 
 // afterFailure is the prompt that makes a failed turn good: the same one where
 // the agent did nothing about it.
-func (p *step) afterFailure(f *Failure) prompt {
+func (p *step) afterFailure(f *Failure) string {
 	last := p.s.next
 	switch {
 	case p.s.Turns == 0: // no prompt was sent yet
 		return last
 	case !p.s.Open && p.s.Session == "": // what the agent knew is lost
 		p.forgetTold(func(Notice) bool { return false })
-		return prompt{kind: promptRestart, text: restartText(queryText(p.s.Query, p.s.Causes), f.Error())}
+		return restartText(queryText(p.s.Query, p.s.Causes), f.Error())
 	case p.s.Turn.Worked:
-		return prompt{kind: promptContinue, text: continueText(f.Error())}
+		return continueText(f.Error())
 	}
 	return last
 }

@@ -176,9 +176,6 @@ func (s *sized) rotate(now time.Time) error {
 	return s.use(now)
 }
 
-// ModuleKey is the attribute that names the part of den that logs.
-const ModuleKey = "module"
-
 // Logs are the two logs of one process: PROCESS.log for each day, and
 // PROCESS-current.log, which is never large.
 type Logs struct {
@@ -210,11 +207,11 @@ func (l *Logs) Close() {
 }
 
 // Handler returns a handler of records from Info on.
-func (l *Logs) Handler() slog.Handler { return handler{logs: l, module: "den"} }
+func (l *Logs) Handler() slog.Handler { return handler{logs: l} }
 
 // write adds a record to the files and the console.
-func (l *Logs) write(now time.Time, level slog.Level, module, text string) error {
-	line := fmt.Appendf(nil, "[%s] [%s] [%s] %s: %s\n", now.Local().Format("2006-01-02 15:04:05"), l.process, level, module, text)
+func (l *Logs) write(now time.Time, level slog.Level, text string) error {
+	line := fmt.Appendf(nil, "[%s] [%s] [%s] den: %s\n", now.Local().Format("2006-01-02 15:04:05"), l.process, level, text)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.console != nil {
@@ -233,23 +230,16 @@ func (l *Logs) write(now time.Time, level slog.Level, module, text string) error
 
 // handler turns records into lines.
 type handler struct {
-	logs   *Logs
-	module string
-	group  bool // within a group, a module is an attribute as any other
-	with   []func(slog.Handler) slog.Handler
+	logs *Logs
+	with []func(slog.Handler) slog.Handler // attributes and groups, as slog knows them
 }
 
 func (h handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
 
 func (h handler) Handle(ctx context.Context, r slog.Record) error {
-	module := h.module
 	rest := slog.NewRecord(time.Time{}, r.Level, "", 0)
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == ModuleKey && !h.group {
-			module = a.Value.String()
-		} else {
-			rest.AddAttrs(a)
-		}
+		rest.AddAttrs(a)
 		return true
 	})
 	attrs, err := h.format(ctx, rest)
@@ -259,7 +249,7 @@ func (h handler) Handle(ctx context.Context, r slog.Record) error {
 	text := strings.TrimSpace(r.Message + " " + attrs)
 	// A line that does not begin with a bracket continues the record above it.
 	text = strings.ReplaceAll(text, "\n", "\n    ")
-	return h.logs.write(r.Time, r.Level, module, text)
+	return h.logs.write(r.Time, r.Level, text)
 }
 
 // format writes attributes as slog does.
@@ -284,19 +274,10 @@ func withoutOwn(groups []string, a slog.Attr) slog.Attr {
 }
 
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	var rest []slog.Attr
-	for _, a := range attrs {
-		if a.Key == ModuleKey && !h.group {
-			h.module = a.Value.String()
-		} else {
-			rest = append(rest, a)
-		}
-	}
-	return h.and(func(to slog.Handler) slog.Handler { return to.WithAttrs(rest) })
+	return h.and(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
 }
 
 func (h handler) WithGroup(name string) slog.Handler {
-	h.group = true
 	return h.and(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
 }
 

@@ -118,7 +118,7 @@ func (t *tick) finish(s plan.State) plan.Event {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	t.transcript.end(s)
-	t.report("index the tick", t.indexEnd(s, now))
+	t.report("index the tick", t.index.End(s, now, t.seen))
 	if s.Outcome.Pauses() {
 		p := datarepo.Pause{When: now, Why: s.Outcome.Why, Tick: s.Tick, Todo: s.Outcome.Advice}
 		t.report("pause the agent", t.o.Repo.Pause(p))

@@ -172,14 +172,6 @@ func newIndex(repo *datarepo.Repo, s plan.State, c datarepo.Config) *history.Wri
 	})
 }
 
-// indexEnd writes down how the tick ended. When that was is not known of a tick
-// whose process was killed.
-func (t *tick) indexEnd(s plan.State, now time.Time) error {
-	return t.index.End(history.End{
-		At: now, Outcome: s.Outcome, Turns: s.Turns, CostUSD: s.CostUSD, Context: s.Context, Last: s.LastText, Seen: t.seen,
-	})
-}
-
 // indexTerminal notes a terminal in the index of the tick that opened it.
 func (t *tick) indexTerminal(r terminal.Record) {
 	one := history.Terminal{
