@@ -18,12 +18,13 @@ import (
 	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
+	"den/internal/ticks/datarepo"
 )
 
 // Where files are, below the data repository.
 const (
-	sessionsDir = "tmp/sessions"
-	archiveDir  = "system/logs/sessions"
+	sessionsDir = datarepo.Tmp + "/sessions"
+	archiveDir  = datarepo.SessionLogs
 )
 
 // recordingFile is the recording of a closed terminal, among its files.
@@ -251,9 +252,9 @@ func (f *files) archive(number, tick int) (string, error) {
 	if err := f.root.MkdirAll(archiveDir, 0o700); err != nil {
 		return "", fault.Errorf(fault.KindOf(err), "archive terminal %d: %w", number, err)
 	}
-	target := fmt.Sprintf("%s/tty_%d-tick-%03d", archiveDir, number, tick)
+	target := datarepo.TerminalArchive(number, tick, 0)
 	for suffix := 1; f.exists(target); suffix++ {
-		target = fmt.Sprintf("%s/tty_%d-tick-%03d-%d", archiveDir, number, tick, suffix)
+		target = datarepo.TerminalArchive(number, tick, suffix)
 	}
 	if err := f.move(dir, target); err != nil {
 		return "", fault.Errorf(fault.KindOf(err), "archive terminal %d: %w", number, err)

@@ -13,6 +13,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/ticks/history"
 )
 
 // Login is the answer of login.
@@ -240,14 +241,6 @@ func (s *Set) tickOf(m *home.Manifest) int {
 	return max(s.config.Tick-1, 0)
 }
 
-// lostRecord is what is kept of a terminal whose session is not there any more.
-func lostRecord(number int, e entry) Record {
-	return Record{
-		Number: number, Command: e.Command, Label: e.Label, Session: e.Session, Tick: e.Tick, Opened: e.Created, Closed: time.Now(), Status: "lost",
-		Notes: []string{"its session is gone, and its recording with it"},
-	}
-}
-
 // recoverOne deals with one terminal of an earlier tick.
 func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (Left, error) {
 	l := Left{Number: number, Command: e.Command, Tick: e.Tick, Became: LeftLost}
@@ -261,7 +254,10 @@ func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (
 		s.release(number)
 		if fault.KindOf(err) == fault.NotFound {
 			err = nil
-			s.config.Record(lostRecord(number, e))
+			s.config.Record(e.Tick, history.Terminal{
+				Number: number, Command: e.Command, Label: e.Label, Session: e.Session, Opened: e.Created, Closed: time.Now(), Status: "lost",
+				Note: "its session is gone, and its recording with it",
+			})
 		}
 		return l, err
 	}

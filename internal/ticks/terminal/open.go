@@ -13,6 +13,7 @@ import (
 	"den/internal/process/pty"
 	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/ticks/history"
 )
 
 // OpenArgs are those of open.
@@ -74,7 +75,7 @@ func (s *Set) start(ctx context.Context, w Startup, hold bool) (*tty, error) {
 	s.put(t)
 	s.begin(t)
 	s.saveRegistry()
-	s.config.Record(t.record())
+	s.config.Record(t.tick, t.record())
 	return t, nil
 }
 
@@ -217,20 +218,20 @@ func (s *Set) archive(ctx context.Context, t *tty) Closed {
 	s.release(t.number)
 	s.saveRegistry()
 	r := t.record()
-	r.Closed, r.Archive, r.Notes = time.Now(), c.Archive, c.Notes
+	r.Closed, r.Archive, r.Note = time.Now(), c.Archive, strings.Join(c.Notes, "; ")
 	if recorded == nil && c.Archive != "" {
 		r.Recording = c.Archive + "/" + recordingFile
 	}
-	s.config.Record(r)
+	s.config.Record(t.tick, r)
 	s.happened()
 	return c
 }
 
 // record is what is kept of a terminal, as long as it is open.
-func (t *tty) record() Record {
+func (t *tty) record() history.Terminal {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := Record{Number: t.number, Command: t.command, Label: t.label, Session: t.session.Dir.ID, Tick: t.tick, Opened: t.created}
+	r := history.Terminal{Number: t.number, Command: t.command, Label: t.label, Session: t.session.Dir.ID, Opened: t.created}
 	if t.end != nil {
 		r.Status = t.wordLocked()
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/history"
 )
 
 // A Set is the terminals of one agent during one tick.
@@ -39,7 +41,7 @@ func New(c Config) (*Set, error) {
 		c.Warn = func(error) {}
 	}
 	if c.Record == nil {
-		c.Record = func(Record) {}
+		c.Record = func(int, history.Terminal) {}
 	}
 	c.Gather = cmp.Or(c.Gather, gatherLimit)
 	f, err := openFiles(c.Data)
@@ -267,29 +269,8 @@ type Config struct {
 	Gather time.Duration
 	// Record is told when a terminal was opened, and when it was archived or
 	// found lost; or nil. It may be called by several goroutines.
-	Record func(Record)
+	Record func(tick int, t history.Terminal)
 }
 
-// Record is what is kept of a terminal.
-type Record struct {
-	Number  int
-	Command string
-	Label   string // or ""
-	Session string // den's id of it
-	Tick    int    // in which it was opened
-	Opened  time.Time
-	Closed  time.Time // zero while it is open
-	Status  string    // how its program ended, as in the status file
-	// Archive and Recording are below the data repository: "" while it is open,
-	// and where there is none.
-	Archive   string
-	Recording string
-	Notes     []string // what could not be kept
-}
-
-// Startup is a terminal that login opens.
-type Startup struct {
-	Number  int
-	Command string // or "": a shell
-	Label   string // or ""
-}
+// Startup is a terminal that login opens. Without a command it is a shell.
+type Startup = datarepo.Terminal

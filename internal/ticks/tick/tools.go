@@ -156,12 +156,8 @@ func (w *tools) newSet() (*terminal.Set, error) {
 		w.notices = append(w.notices, withHint(err)) // the agent can correct the file
 		listed = datarepo.DefaultStartup()
 	}
-	startup := make([]terminal.Startup, len(listed))
-	for i, l := range listed {
-		startup[i] = terminal.Startup(l)
-	}
 	return terminal.New(terminal.Config{
-		Name: t.o.Name, Data: t.o.Repo.Path(), State: t.o.Dir.Path, Tick: t.number, Startup: startup, Place: t.lodging.Place, Notices: w.notices,
+		Name: t.o.Name, Data: t.o.Repo.Path(), State: t.o.Dir.Path, Tick: t.number, Startup: listed, Place: t.lodging.Place, Notices: w.notices,
 		Warn: func(err error) { t.o.Log.Warn("terminals", "error", err) }, Record: t.indexTerminal,
 	})
 }

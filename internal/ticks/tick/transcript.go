@@ -15,7 +15,6 @@ import (
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/history"
 	"den/internal/ticks/plan"
-	"den/internal/ticks/terminal"
 	"den/internal/ticks/toolsocket"
 )
 
@@ -173,14 +172,10 @@ func newIndex(repo *datarepo.Repo, s plan.State, c datarepo.Config) *history.Wri
 }
 
 // indexTerminal notes a terminal in the index of the tick that opened it.
-func (t *tick) indexTerminal(r terminal.Record) {
-	one := history.Terminal{
-		Number: r.Number, Command: r.Command, Label: r.Label, Session: r.Session, Opened: r.Opened, Closed: r.Closed,
-		Status: r.Status, Archive: r.Archive, Recording: r.Recording, Note: strings.Join(r.Notes, "; "),
-	}
-	if r.Tick == t.number {
+func (t *tick) indexTerminal(number int, one history.Terminal) {
+	if number == t.number {
 		t.report("index a terminal", t.index.Terminal(one))
 		return
 	}
-	t.report("index a terminal of an earlier tick", history.Amend(t.o.Repo, r.Tick, one))
+	t.report("index a terminal of an earlier tick", history.Amend(t.o.Repo, number, one))
 }
