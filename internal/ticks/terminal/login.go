@@ -39,18 +39,15 @@ type Left struct {
 
 // What became of a terminal that an earlier tick left.
 const (
-	LeftAdopted = "adopted" // it runs, and is open under its number
-	LeftClosed  = "closed"  // it ran, and was closed
-	LeftExited  = "exited"  // it had ended by itself
-	LeftLost    = "lost"    // its host died, or nothing of it is there
+	LeftClosed = "closed" // it ran, and was closed
+	LeftExited = "exited" // it had ended by itself
+	LeftLost   = "lost"   // its host died, or nothing of it is there
 )
 
 // Text says what became of it.
 func (l Left) Text() string {
 	text := fmt.Sprintf("Terminal %d (%s), left by tick %d, ", l.Number, l.Command, l.Tick)
 	switch l.Became {
-	case LeftAdopted:
-		text += "still runs and is open."
 	case LeftClosed:
 		text += "still ran and was closed."
 	case LeftExited:
@@ -111,7 +108,7 @@ func (s *Set) Login(ctx context.Context) (Login, error) {
 	var l Login
 	if first := s.beginLogin(); first {
 		// What is not known for sure is told, too: the agent can look.
-		_, failed := s.recover(ctx, s.config.Adopt, func(one Left, _ error) error { return s.left.keep(one) })
+		_, failed := s.recover(ctx, func(one Left, _ error) error { return s.left.keep(one) })
 		if failed != nil {
 			l.Failed = append(l.Failed, failed.Error())
 		}
@@ -148,7 +145,7 @@ func (s *Set) tellLeft(l *Login) {
 // the kernel, when it ends a tick whose process was killed. The next login
 // tells what became of them.
 func (s *Set) CloseLeft(ctx context.Context) ([]Left, error) {
-	left, err := s.recover(ctx, false, func(one Left, err error) error {
+	left, err := s.recover(ctx, func(one Left, err error) error {
 		if err != nil {
 			return nil // it is found again, by the next call or at login
 		}
@@ -175,8 +172,7 @@ func (s *Set) openStartup(ctx context.Context) (failed []string) {
 	}
 	slices.SortStableFunc(startup, func(a, b Startup) int { return a.Number - b.Number })
 	for _, w := range startup {
-		if t, err := s.find(w.Number); err == nil { // adopted
-			t.setLabel(w.Label)
+		if _, err := s.find(w.Number); err == nil { // one of an earlier tick, which could not be closed
 			continue
 		}
 		_, err := s.reserve(w.Number)
@@ -191,11 +187,10 @@ func (s *Set) openStartup(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// recover closes or adopts the terminals of earlier ticks, and has keep keep
-// what became of each, with why that is not sure, or nil. The error tells what
+// recover closes the terminals of earlier ticks, and has keep keep what became of each, with why that is not sure, or nil. The error tells what
 // could not be read, closed or kept; what is known of a terminal is there all
 // the same.
-func (s *Set) recover(ctx context.Context, adopt bool, keep func(Left, error) error) (left []Left, err error) {
+func (s *Set) recover(ctx context.Context, keep func(Left, error) error) (left []Left, err error) {
 	known, err := s.known.load()
 	errs := []error{err}
 	if known == nil {
@@ -203,7 +198,7 @@ func (s *Set) recover(ctx context.Context, adopt bool, keep func(Left, error) er
 	}
 	s.addUnlisted(ctx, known)
 	for _, n := range slices.Sorted(maps.Keys(known)) {
-		l, err := s.recoverOne(ctx, n, known[n], adopt)
+		l, err := s.recoverOne(ctx, n, known[n])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("terminal %d of an earlier tick: %w", n, err))
 		}
@@ -242,7 +237,7 @@ func (s *Set) tickOf(m *home.Manifest) int {
 }
 
 // recoverOne deals with one terminal of an earlier tick.
-func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (Left, error) {
+func (s *Set) recoverOne(ctx context.Context, number int, e entry) (Left, error) {
 	l := Left{Number: number, Command: e.Command, Tick: e.Tick, Became: LeftLost}
 	if _, err := s.reserve(number); err != nil {
 		return l, err
@@ -277,10 +272,6 @@ func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (
 	}
 	s.put(t)
 	s.begin(t)
-	if home.Status(status.Status).Active() && adopt {
-		l.Became = LeftAdopted
-		return l, nil
-	}
 	return s.closeLeft(ctx, t, l, home.Status(status.Status))
 }
 

@@ -259,9 +259,6 @@ type Config struct {
 	Tick    int
 	Startup []Startup
 	Place   Place
-	// Adopt keeps the terminals that an earlier tick left. Otherwise login
-	// closes them.
-	Adopt   bool
 	Notices []string    // told at login, such as why an image was not built
 	Warn    func(error) // or nil; told what could not be written or read
 	// Gather is how long a wait listens to a program that prints and goes on; 0

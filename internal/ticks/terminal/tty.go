@@ -270,12 +270,6 @@ func (t *tty) rests(seq uint64, how rest) {
 	t.changed()
 }
 
-func (t *tty) setLabel(label string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.label = label
-}
-
 // learn keeps what was found in the foreground.
 func (t *tty) learn(f wire.Foreground) {
 	t.mu.Lock()
