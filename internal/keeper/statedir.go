@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -318,12 +319,10 @@ func isUnpacked(file string, changed time.Time) bool {
 
 // hasState reports whether there is anything that a keeper would use.
 func (s StateDir) hasState() bool {
-	for _, path := range s.stateFiles() {
-		if _, err := os.Lstat(path); err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.stateFiles(), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	})
 }
 
 // maxList bounds how much of a list is searched.

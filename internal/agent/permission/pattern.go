@@ -156,12 +156,7 @@ func (p commandPattern) match(words []commandline.Word, fold bool) certainty {
 }
 
 func allDynamic(words []commandline.Word) bool {
-	for _, w := range words {
-		if !w.Dynamic {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(words, func(w commandline.Word) bool { return !w.Dynamic })
 }
 
 const maxLinks = 64 // on the way to a file; more are a loop

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,9 +78,7 @@ func Open(o Options) (*Sender, error) {
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fault.Hintf(fault.Errorf(fault.Usage, "open webhooks: the receiver's address cannot be read"), "it begins with https:// or http://")
 	}
-	if o.Window == 0 {
-		o.Window = defaultWindow
-	}
+	o.Window = cmp.Or(o.Window, defaultWindow)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
@@ -275,9 +274,7 @@ func (e *Event) check(now time.Time, newID func() string) error {
 	if e.Time.IsZero() {
 		e.Time = now
 	}
-	if e.Severity == "" {
-		e.Severity = Info
-	}
+	e.Severity = cmp.Or(e.Severity, Info)
 	if len(e.Message) > maxMessage {
 		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
 	}

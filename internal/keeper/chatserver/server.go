@@ -3,6 +3,7 @@
 package chatserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -199,10 +200,7 @@ func (c *Server) serveLocked(s workspace.Server, open listeners) error {
 }
 
 func network(s workspace.Server) string {
-	if s.Name != "" {
-		return s.Name
-	}
-	return "den"
+	return cmp.Or(s.Name, "den")
 }
 
 func (c *Server) saveLocked() error {

@@ -2,6 +2,7 @@ package box
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -247,9 +248,7 @@ func (p place) options(warn func(error)) session.Options {
 // argv is the command line of a terminal. An agent that asks for bash in an
 // image without it gets the shell that there is.
 func argv(shell string, spec terminal.Spec) []string {
-	if shell == "" {
-		shell = "sh"
-	}
+	shell = cmp.Or(shell, "sh")
 	if strings.TrimSpace(spec.Command) == "bash" {
 		spec.Command = ""
 	}

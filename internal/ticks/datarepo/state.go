@@ -164,9 +164,7 @@ type LiveStatus struct {
 // SetLiveStatus replaces the status. It is not synced: after a loss of power
 // nothing runs any more.
 func (r *Repo) SetLiveStatus(s LiveStatus) error {
-	if s.Status == "" {
-		s.Status = fmt.Sprintf("Tick %d: %s", s.Tick, s.Tool)
-	}
+	s.Status = cmp.Or(s.Status, fmt.Sprintf("Tick %d: %s", s.Tick, s.Tool))
 	o := jsonobject.New()
 	err := errors.Join(o.Set("status", s.Status), o.Set("updated", isotime.Naive(s.Updated, time.Local)), o.Set("tick", s.Tick), o.Set("tool", s.Tool))
 	if err != nil {

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -87,10 +88,7 @@ func (l Login) Text() string {
 		if r.Archive != "" {
 			continue // it ended already
 		}
-		name := r.Label
-		if name == "" {
-			name = r.Command
-		}
+		name := cmp.Or(r.Label, r.Command)
 		names = append(names, fmt.Sprintf("%d (%s)", r.Number, name))
 	}
 	open := "none"
@@ -187,9 +185,9 @@ func (s *Set) openStartup(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// recover closes the terminals of earlier ticks, and has keep keep what became of each, with why that is not sure, or nil. The error tells what
-// could not be read, closed or kept; what is known of a terminal is there all
-// the same.
+// recover closes the terminals of earlier ticks, and has keep keep what became
+// of each, with why that is not sure, or nil. The error tells what could not be
+// read, closed or kept; what is known of a terminal is there all the same.
 func (s *Set) recover(ctx context.Context, keep func(Left, error) error) (left []Left, err error) {
 	known, err := s.known.load()
 	errs := []error{err}

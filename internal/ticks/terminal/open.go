@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -103,9 +104,7 @@ func (s *Set) create(ctx context.Context, w Startup, hold bool) (*tty, error) {
 
 // newTTY is a terminal without a session.
 func (s *Set) newTTY(number int, command, label string) *tty {
-	if command == "" {
-		command = "bash"
-	}
+	command = cmp.Or(command, "bash")
 	program, _, _ := strings.Cut(command, " ")
 	now := time.Now()
 	return &tty{

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -179,10 +180,7 @@ func (t *tty) mismatch(ctx context.Context, expect string) error {
 }
 
 func mismatch(number int, expect string, f wire.Foreground) error {
-	is := currentProgram(f)
-	if is == "" {
-		is = "something that is not known"
-	}
+	is := cmp.Or(currentProgram(f), "something that is not known")
 	err := fault.Errorf(fault.Busy, "terminal %d: you expected '%s', but '%s' is running; nothing was sent", number, expect, is)
 	return fault.Hintf(err, "call wait() to see what it shows, and expect what is running")
 }
@@ -257,9 +255,7 @@ func expected(name, command string, hold bool, f wire.Foreground) (p *wire.Progr
 // isCommand reports whether a name is that of the command that a terminal was
 // opened with: all of it, or its program.
 func isCommand(name, command string) bool {
-	if command == "" {
-		command = "bash"
-	}
+	command = cmp.Or(command, "bash")
 	program, _, _ := strings.Cut(command, " ")
 	return strings.EqualFold(name, command) || strings.EqualFold(name, filepath.Base(program))
 }

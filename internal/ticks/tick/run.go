@@ -1,6 +1,7 @@
 package tick
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -151,12 +152,8 @@ func (o Options) first(causes []plan.Cause, last plan.State) (plan.State, datare
 // limitsOf are the configured limits, in which 0 is none.
 func limitsOf(c datarepo.Limits) plan.Limits {
 	l := plan.Limits{Wall: c.WallTime, Turns: c.Turns, CostUSD: c.Cost, Rounds: c.Rounds, Window: int64(c.ContextTokens), WarnAt: float64(c.ContextPercent) / 100}
-	if l.Wall == 0 {
-		l.Wall = 100 * 365 * 24 * time.Hour
-	}
-	if l.Rounds == 0 {
-		l.Rounds = math.MaxInt
-	}
+	l.Wall = cmp.Or(l.Wall, 100*365*24*time.Hour)
+	l.Rounds = cmp.Or(l.Rounds, math.MaxInt)
 	if c.ContextPercent == 0 {
 		l.WarnAt = 1
 	}

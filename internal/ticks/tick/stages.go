@@ -1,6 +1,7 @@
 package tick
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -16,9 +17,7 @@ func (t *tick) count(ctx context.Context) plan.Event {
 	err := t.o.Repo.EditState(ctx, func(s *datarepo.State) error {
 		s.TickCount = max(s.TickCount, t.number)
 		s.LastTick = t.began
-		if s.FirstTickDate == "" {
-			s.FirstTickDate = t.began.Local().Format(time.DateOnly)
-		}
+		s.FirstTickDate = cmp.Or(s.FirstTickDate, t.began.Local().Format(time.DateOnly))
 		return nil
 	})
 	if err == nil {

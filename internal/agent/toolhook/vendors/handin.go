@@ -1,6 +1,7 @@
 package vendors
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -187,10 +188,7 @@ func plainJSON(v any) (string, error) {
 // of root. So den's rules are told to its own policy, as another file of the
 // user's. What it says holds from a start to the next.
 func (h Hook) gemini(argv []string) (Launch, error) {
-	home := h.Getenv("GEMINI_CLI_HOME")
-	if home == "" {
-		home = h.Getenv("HOME")
-	}
+	home := cmp.Or(h.Getenv("GEMINI_CLI_HOME"), h.Getenv("HOME"))
 	var args []string
 	// The user's own files are read where none are named.
 	if own := filepath.Join(home, ".gemini", "policies"); home != "" {
