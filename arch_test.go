@@ -211,6 +211,7 @@ var allowed = map[string][]string{
 		"internal/screen", "internal/screen/eventlog", "internal/screen/keys", "internal/screen/vt",
 		"internal/session", "internal/session/home", "internal/session/wire",
 		"internal/place/provider/procname",
+		"internal/ticks/datarepo", "internal/ticks/history",
 	},
 	"internal/ticks/tick": {
 		"internal/base/fault", "internal/base/poll", "internal/base/rpc",

@@ -185,15 +185,18 @@ func (s StateDir) registrationOf(own Identity) (r Registration, err error) {
 	return r, nil
 }
 
+// registrations lists the files of those in a Home. One whose path looks like a
+// pattern has none.
+func registrations(root string) []string {
+	files, _ := filepath.Glob(filepath.Join(root, "workspaces", "*", identityFile)) // Best effort, as above.
+	return files
+}
+
 // registeredIn looks for the workspace in a Home by its place. A zero
 // Registration means that it is not there.
 func (s StateDir) registeredIn(root string) (Registration, error) {
-	files, err := filepath.Glob(filepath.Join(root, "workspaces", "*", identityFile))
-	if err != nil {
-		return Registration{}, nil // a Home whose path looks like a pattern
-	}
 	var newest Registration
-	for _, file := range files {
+	for _, file := range registrations(root) {
 		var r Registration
 		switch err := readJSON(file, &r); {
 		case fault.KindOf(err) == fault.NotFound: // removed meanwhile
@@ -339,4 +342,41 @@ func sameFile(a, b string) bool {
 	fa, aerr := os.Stat(a)
 	fb, berr := os.Stat(b)
 	return aerr == nil && berr == nil && os.SameFile(fa, fb)
+}
+
+// Kept lists the workspaces of this user that have a keeper now, in all Homes.
+// What cannot be read is left out: it has no keeper that could be asked.
+func Kept(c Caller) []StateDir {
+	var all []StateDir
+	for _, root := range c.homes() {
+		for _, file := range registrations(root) {
+			var r Registration
+			if readJSON(file, &r) != nil || !filepath.IsAbs(r.StateDir) {
+				continue
+			}
+			if s, ok := keptAt(r.StateDir); ok && !slices.Contains(all, s) {
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+// keptAt returns the workspace of a state directory, if it has a keeper now.
+func keptAt(path string) (StateDir, bool) {
+	s := StateDir{Path: path}
+	if held, err := filelock.Held(s.lock()); err != nil || !held {
+		return s, false
+	}
+	r, err := s.Load()
+	if err != nil || r.File == "" || r.File != filepath.Base(r.File) {
+		return s, false // of an older den: its file is not known
+	}
+	end := strings.LastIndex(path+"/", "/.den/")
+	if end < 0 {
+		return s, false
+	}
+	s.Config = filepath.Join(path[:end], r.File)
+	at, err := At(s.Config)
+	return s, err == nil && at.Path == path
 }

@@ -1,20 +1,26 @@
 package keeper
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"syscall"
 	"time"
 
 	"den/internal/base/atomicfile"
 	"den/internal/base/fault"
 	"den/internal/base/filelock"
 	"den/internal/place/sandbox"
+	"den/internal/process/git"
 )
 
 // LeaseMark names the environment variable of a keeper's pod in a cluster, and of
@@ -183,4 +189,182 @@ func noKeeper(s StateDir) error {
 		return fault.Hintf(fault.Errorf(fault.NotRunning, "the keeper of %s is not seen here: the sandbox of agent '%s' hides it", s.Config, agent), "ask outside of the sandbox")
 	}
 	return fault.Hintf(fault.Errorf(fault.NotRunning, "no keeper runs for %s", s.Config), "'den up' starts one")
+}
+
+// checkOwn refuses a state directory that somebody else prepared: one with a
+// link in it, through which den would write elsewhere, or with another user's
+// files. A missing one is fine.
+func (s StateDir) checkOwn() error {
+	for _, dir := range []string{filepath.Join(filepath.Dir(s.Config), ".den"), s.Path} {
+		if err := checkEntry(dir, fs.ModeDir); err != nil {
+			return err
+		}
+	}
+	return checkBelow(s.Path)
+}
+
+// checkBelow checks what is in the directory.
+func checkBelow(dir string) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil // removed meanwhile, or there is no state directory
+		case err != nil:
+			return fault.Errorf(fault.KindOf(err), "check the keeper's directory: %w", err)
+		case path == dir:
+			return nil
+		}
+		return checkEntry(path, e.Type())
+	})
+}
+
+// checkEntry refuses a file that is a link, is not of the type wanted, or
+// belongs to another user.
+func checkEntry(path string, want fs.FileMode) error {
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fault.Errorf(fault.KindOf(err), "check the keeper's directory: %w", err)
+	}
+	hint := "remove it if you do not know it: 'den up' makes what it needs"
+	switch st, ok := fi.Sys().(*syscall.Stat_t); {
+	case fi.Mode().Type() == fs.ModeSymlink:
+		return fault.Hintf(fault.Errorf(fault.Denied, "%s is a symbolic link", path), "%s", hint)
+	case fi.Mode().Type() != want.Type():
+		return fault.Hintf(fault.Errorf(fault.Denied, "%s is a %s", path, fi.Mode().Type()), "%s", hint)
+	case ok && int(st.Uid) != os.Geteuid():
+		return fault.Hintf(fault.Errorf(fault.Denied, "%s belongs to user %d", path, st.Uid), "%s", hint)
+	}
+	return nil
+}
+
+// maxStateFile bounds the files that are read whole from a state directory.
+const maxStateFile = 1 << 20
+
+// readOwn reads a small file of this user. It follows no link and never blocks.
+func readOwn(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fault.Errorf(fault.Denied, "%s is a symbolic link", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // Best effort: it was only read.
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	switch me := os.Geteuid(); {
+	case !fi.Mode().IsRegular() || fi.Size() > maxStateFile:
+		return nil, fault.Errorf(fault.Storage, "%s is not a file of at most %d bytes", path, maxStateFile)
+	case ok && int(st.Uid) != me && st.Uid != 0:
+		return nil, fault.Errorf(fault.Denied, "%s belongs to user %d", path, st.Uid)
+	}
+	raw := make([]byte, fi.Size())
+	n, err := f.ReadAt(raw, 0)
+	if n < len(raw) {
+		return nil, fault.Errorf(fault.Storage, "read %s: %w", path, err)
+	}
+	return raw, nil
+}
+
+// Foreign tells why the workspace may have been made by somebody else: nobody
+// on this machine has kept it, and its file belongs to another user, came with a
+// repository or is older than its place, or its state directory came along. It
+// is empty for a file that this user wrote here.
+func (s StateDir) Foreign(c Caller) (why string, err error) {
+	if _, err := s.Identify(c); fault.KindOf(err) != fault.NotFound {
+		return "", err
+	}
+	fi, err := os.Stat(s.Config)
+	if err != nil {
+		return "", fault.Errorf(fault.KindOf(err), "check the workspace's file: %w", err)
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	switch {
+	case ok && st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		return fmt.Sprintf("%s belongs to user %d", s.Config, st.Uid), nil
+	case s.hasState():
+		return fmt.Sprintf("%s was not made on this machine", s.Path), nil
+	case isUnpacked(s.Config, fi.ModTime()):
+		return fmt.Sprintf("%s was unpacked or copied from elsewhere: it is older than its place here", s.Config), nil
+	}
+	tracked, err := git.Tracked(s.Config)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s may have come with the git repository around it: %v", s.Config, err), nil
+	case tracked:
+		return fmt.Sprintf("%s came with a git repository", s.Config), nil
+	}
+	if system := trackedByOther(s.Config); system != "" {
+		return fmt.Sprintf("%s came with a %s repository", s.Config, system), nil
+	}
+	return "", nil
+}
+
+// unpackedSlack is how much older than its place a file may be that was written
+// there: not every program and file system keeps times to the second.
+const unpackedSlack = time.Minute
+
+// isUnpacked reports whether a file was last changed before it came into being
+// where it is. Archives and copies that keep times are known by that.
+func isUnpacked(file string, changed time.Time) bool {
+	born := birth(file)
+	return !born.IsZero() && changed.Before(born.Add(-unpackedSlack))
+}
+
+// hasState reports whether there is anything that a keeper would use.
+func (s StateDir) hasState() bool {
+	return slices.ContainsFunc(s.stateFiles(), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	})
+}
+
+// maxList bounds how much of a list is searched.
+const maxList = 64 << 20
+
+// readList reads as much of a list as is searched. It never blocks.
+func readList(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // Best effort: it was only read.
+	return io.ReadAll(io.LimitReader(f, maxList))
+}
+
+// otherSystems are where other systems than git list the files of a checkout,
+// below its top.
+var otherSystems = []struct{ name, lists string }{
+	{"Mercurial", ".hg/dirstate*"},
+	{"Subversion", ".svn/wc.db*"},
+	{"Jujutsu", ".jj/working_copy/tree_state"},
+	{"Fossil", ".fslckout"},
+}
+
+// trackedByOther names the system, other than git, whose checkout around a file
+// has its path. The lists are only searched.
+func trackedByOther(file string) string {
+	for top := filepath.Dir(file); ; top = filepath.Dir(top) {
+		rel, err := filepath.Rel(top, file)
+		if err != nil {
+			return ""
+		}
+		for _, system := range otherSystems {
+			lists, _ := filepath.Glob(filepath.Join(top, system.lists)) // Best effort: a path that looks like a pattern
+			for _, list := range lists {
+				if tracked, err := readList(list); err == nil && bytes.Contains(tracked, []byte(filepath.ToSlash(rel))) {
+					return system.name
+				}
+			}
+		}
+		if top == filepath.Dir(top) {
+			return ""
+		}
+	}
 }

@@ -56,13 +56,6 @@ func Open(path string, limits Limits) (*Ledger, error) {
 	return l, nil
 }
 
-// SetLimits replaces the limits, as after a reload. What was used stays.
-func (l *Ledger) SetLimits(limits Limits) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.limits = limits
-}
-
 // Check tells whether a turn may begin at this time.
 func (l *Ledger) Check(now time.Time) Status {
 	l.mu.Lock()

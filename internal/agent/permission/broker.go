@@ -174,18 +174,27 @@ func (b *Broker) Ask(ctx context.Context, r Request) Decision {
 }
 
 func (b *Broker) byPolicy(r Request, e Explanation) Decision {
-	mask := maskerOf(r)
-	entry := Entry{Event: ByPolicy, Outcome: e.Outcome, Request: masked(r), Rule: mask.rule(e.Rule), Why: mask.text(e.Why)}
-	b.mu.Lock()
-	err := b.auditLocked(entry)
-	b.mu.Unlock()
+	why, err := b.note(r, e, ByPolicy)
 	switch {
 	case err != nil:
-		return Decision{Reason: fmt.Sprintf("the decision could not be recorded: %v", err)}
+		return Decision{Reason: err.Error()}
 	case e.Outcome == Deny:
-		return Decision{Reason: "denied by policy: " + maskerOf(r).text(e.Why)}
+		return Decision{Reason: "denied by policy: " + why}
 	}
 	return Decision{Allow: true}
+}
+
+// note writes to the audit log what the policy says to a request, and returns
+// why, without secrets.
+func (b *Broker) note(r Request, e Explanation, event Event) (why string, err error) {
+	mask := maskerOf(r)
+	why = mask.text(e.Why)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.auditLocked(Entry{Event: event, Outcome: e.Outcome, Request: masked(r), Rule: mask.rule(e.Rule), Why: why}); err != nil {
+		return "", fmt.Errorf("the decision could not be recorded: %w", err)
+	}
+	return why, nil
 }
 
 // open makes an approval, on disk before anybody hears of it.
@@ -288,9 +297,61 @@ func (b *Broker) Approvals() []Approval {
 	return all
 }
 
-// Rules returns the rules that owners added by deciding for always.
-func (b *Broker) Rules() []Rule {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.rules)
+// Judge decides a use of a tool in an agent whose program asks on its own
+// screen, and would do some things unasked. The outcome is "" where the
+// program's own judgement stands: for what only talks with its user, for tools
+// that den does not know, and, unless defaults is set, for all that no rule
+// decides. Any other outcome is in the audit log when Judge returns; where it
+// cannot be written there, it is Deny.
+func (b *Broker) Judge(r Request, defaults bool) (Outcome, string) {
+	e := b.Explain(r)
+	if !e.Decides(r.Kind, defaults) {
+		return "", ""
+	}
+	if e.Outcome != Ask {
+		if d := b.byPolicy(r, e); !d.Allow {
+			return Deny, d.Reason
+		}
+		return Allow, maskerOf(r).text(e.Why)
+	}
+	why, err := b.note(r, e, Asked)
+	if err != nil {
+		return Deny, err.Error()
+	}
+	return Ask, why
+}
+
+// Decides reports whether an explanation is a decision for an agent's program, or
+// whether its own judgement stands; see Judge.
+func (e Explanation) Decides(kind Kind, defaults bool) bool {
+	switch {
+	case e.Outcome == Deny:
+		return true
+	case e.Outcome == Ask && slices.ContainsFunc(e.Parts, Part.asks):
+		return true
+	case e.Outcome == Allow && len(e.Parts) > 0 && !slices.ContainsFunc(e.Parts, func(p Part) bool { return p.Rule == nil }):
+		return kind != Question
+	case kind == Think || kind == Question || kind == Other && e.Outcome == Ask:
+		return false
+	}
+	return defaults
+}
+
+// Check tells what the rules say to something that an agent would do without
+// asking: Deny, or Ask for what a person has to decide first, and why. Where no
+// rule forbids it, and it changes no file that decides what runs, the outcome is
+// "", and the agent's own judgement stands: the defaults are for what is asked
+// for. A denial is in the audit log when Check returns; whatever else comes of
+// it is written when the agent asks.
+func (b *Broker) Check(r Request) (Outcome, string) {
+	e := b.Explain(r)
+	if e.Outcome == Deny {
+		return Deny, b.byPolicy(r, e).Reason
+	}
+	for _, part := range e.Parts {
+		if part.asks() {
+			return Ask, maskerOf(r).text(part.What + ": " + part.Why)
+		}
+	}
+	return "", ""
 }

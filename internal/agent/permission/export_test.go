@@ -22,3 +22,13 @@ func GlobalOptions(program string) (flags, values []string) {
 	g := globalOptions[program]
 	return g.flags, g.values
 }
+
+// Rules returns the policy's rules.
+func (p *Policy) Rules() []Rule { return slices.Clone(p.settings.Rules) }
+
+// Rules returns the rules that owners added by deciding for always.
+func (b *Broker) Rules() []Rule {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.rules)
+}

@@ -83,9 +83,6 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 // Dir returns the agent's directory.
 func (p *Policy) Dir() string { return p.settings.Dir }
 
-// Rules returns the policy's rules.
-func (p *Policy) Rules() []Rule { return slices.Clone(p.settings.Rules) }
-
 // Explanation is a decision and how it came to be.
 type Explanation struct {
 	Outcome Outcome `json:"outcome"`
@@ -106,6 +103,9 @@ type Part struct {
 	// allows that.
 	Decisive bool `json:"decisive,omitempty"`
 }
+
+// asks reports that a rule, or what is at stake, has a person asked.
+func (p Part) asks() bool { return p.Outcome == Ask && (p.Rule != nil || p.Decisive) }
 
 // Decide returns what the policy says to a request, and why.
 func (p *Policy) Decide(r Request) (Outcome, string) {
@@ -286,4 +286,114 @@ func decidesApprovals(c commandline.Command) bool {
 		}
 	}
 	return false
+}
+
+// byDefault decides what no rule decides.
+func (p places) byDefault(u use) (Outcome, string) {
+	switch {
+	case u.problem != "":
+		return Ask, u.problem
+	case u.kind == Think:
+		return Allow, "it changes nothing"
+	case u.file != nil:
+		return p.fileByDefault(u)
+	case u.command != nil:
+		if why := p.risk(u); why != "" {
+			return Ask, why
+		}
+		return Allow, "the command only reads, and only in the agent's directory"
+	case u.kind == Fetch:
+		return Ask, "it reaches the network"
+	case u.kind == Question:
+		return Ask, "the agent asks a person"
+	}
+	return Ask, "den does not know what this tool does"
+}
+
+func (p places) fileByDefault(u use) (Outcome, string) {
+	if _, ok := inside(p.dir, u.file.real); !ok {
+		return Ask, fmt.Sprintf("'%s' is outside the agent's directory", u.file.given)
+	}
+	if u.kind == Read {
+		return Allow, "it reads in the agent's directory"
+	}
+	if p.askEdits {
+		return Ask, "it changes a file"
+	}
+	return Allow, "it edits in the agent's directory"
+}
+
+// Remember returns the rules with which a request that is asked for now would
+// be decided as its owner did, and nothing else: for these commands with these
+// arguments, for these files, for this host, for this tool. It is fault.Usage
+// where there are no such rules.
+func (p *Policy) Remember(r Request, outcome Outcome) ([]Rule, error) {
+	var rules []Rule
+	known := sync.OnceValues(p.decisiveFiles)
+	for _, u := range p.places.uses(r) {
+		part, decided := p.part(r.Tool, u, known)
+		if !decided || part.Outcome != Ask {
+			continue
+		}
+		if part.Rule != nil {
+			return nil, fault.Errorf(fault.Usage, "remember decision: %s asks every time", part.Why)
+		}
+		rule, err := p.narrow(r, u)
+		if err != nil {
+			return nil, err
+		}
+		rule.Outcome, rule.Exact = outcome, outcome == Deny && rule.Command != ""
+		if !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
+		}
+	}
+	if outcome == Deny && len(rules) > 1 {
+		return nil, fault.Errorf(fault.Usage, "remember decision: it is not known which of %d things was meant", len(rules))
+	}
+	with, err := p.With(rules...)
+	if err != nil {
+		return nil, err
+	}
+	if got, why := with.Decide(r); got != outcome {
+		return nil, fault.Errorf(fault.Usage, "remember decision: it would still be '%s': %s", got, why)
+	}
+	return rules, nil
+}
+
+// narrow is the rule for one use of a request.
+func (p *Policy) narrow(r Request, u use) (Rule, error) {
+	rule := Rule{Tool: r.Tool, Kind: u.kind}
+	switch {
+	case u.problem != "":
+		return rule, fault.Errorf(fault.Usage, "remember decision: %s", u.problem)
+	case u.command != nil:
+		for _, w := range u.command.Words {
+			if w.Dynamic {
+				return rule, fault.Errorf(fault.Usage, "remember decision: an argument of '%s' is not known before it runs", u.command)
+			}
+		}
+		rule.Command = quotePattern(u.command.Words)
+	case u.file != nil:
+		rule.Path = quotePath(u.file.real)
+	case u.kind == Fetch && u.host == "":
+		return rule, fault.Errorf(fault.Usage, "remember decision: the address is not known")
+	case u.kind == Fetch:
+		rule.Host = u.host
+	case r.Tool == "":
+		return rule, fault.Errorf(fault.Usage, "remember decision: the tool is not known")
+	}
+	return rule, checkLiteral(rule)
+}
+
+// checkLiteral refuses names that a rule would take for a pattern.
+func checkLiteral(r Rule) error {
+	for _, name := range []string{r.Tool, r.Host} {
+		if g := globOf(name); !g.literal() {
+			return fault.Errorf(fault.Usage, "remember decision: '%s' has a star", name)
+		}
+	}
+	if r.Tool == "" && r.Command == "" && r.Path == "" && r.Host == "" {
+		return fmt.Errorf("remember decision: the rule would have no condition")
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -65,10 +66,7 @@ func (m Mind) Judge(ctx context.Context, w Window) (Verdict, error) {
 	if result.Cancelled {
 		return Verdict{}, fault.Errorf(fault.Internal, "ask %s to judge: the turn was cancelled", m.Driver.Name())
 	}
-	answer := result.Text
-	if answer == "" {
-		answer = strings.Join(spoken, "\n")
-	}
+	answer := cmp.Or(result.Text, strings.Join(spoken, "\n"))
 	v, err := parseVerdict(answer)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("ask %s to judge: %w", m.Driver.Name(), err)
@@ -107,13 +105,7 @@ var secrets = sync.OnceValue(func() *redact.Redactor {
 	return r
 })
 
-func excerpt(s string, limit int) string {
-	s = secrets().Text(s)
-	if len(s) > limit {
-		s = strings.ToValidUTF8(s[:limit], "") + "…"
-	}
-	return s
-}
+func excerpt(s string, limit int) string { return cut(secrets().Text(s), limit) }
 
 // prompt writes the record as JSON Lines, so that nothing in it can look like
 // a part of the instructions.

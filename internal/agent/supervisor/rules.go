@@ -10,61 +10,51 @@ import (
 // Rules is a judge that knows a few patterns of an agent that is stuck. It
 // costs nothing and needs no network. Only patterns that last until the newest
 // step count: what an agent has left behind is not held against it.
-type Rules struct {
-	Repeats  int // of one tool call, or of a short cycle of calls, with the same results; 3 where it is 0
-	Errors   int // tool calls in a row that failed, or failures of one call whatever was said in between; 4 where it is 0
-	Still    int // steps in a row with the same text and nothing new from tools; 4 where it is 0
-	Hopeless int // as Repeats, Errors or Still, but a person is called; 12 where it is 0
-}
+type Rules struct{}
+
+// How often is too often.
+const (
+	repeats  = 3  // of one tool call, or of a short cycle of calls, with the same results
+	failures = 4  // tool calls in a row that failed, or failures of one call whatever was said in between
+	stills   = 4  // steps in a row with the same text and nothing new from tools
+	hopeless = 12 // as one of these, but a person is called
+)
 
 // maxCycle is the longest cycle of tool calls that is looked for.
 const maxCycle = 3
 
-func (r Rules) withDefaults() Rules {
-	for _, d := range []struct {
-		field *int
-		value int
-	}{{&r.Repeats, 3}, {&r.Errors, 4}, {&r.Still, 4}, {&r.Hopeless, 12}} {
-		if *d.field <= 0 {
-			*d.field = d.value
-		}
-	}
-	return r
-}
-
 // Judge never fails.
-func (r Rules) Judge(_ context.Context, w Window) (Verdict, error) {
-	r = r.withDefaults()
+func (Rules) Judge(_ context.Context, w Window) (Verdict, error) {
 	calls := calls(w.Steps)
-	repeats, cycle := repetition(calls)
+	rounds, cycle := repetition(calls)
 	errors := errorsInARow(w.Steps)
 	still := stepsWithoutProgress(w.Steps)
 	again, tool := failuresOfOneCall(w.Steps)
-	worst := max(repeats, errors, still, again)
+	worst := max(rounds, errors, still, again)
 	var v Verdict
 	switch {
-	case repeats >= r.Repeats && cycle == 1:
-		v = Verdict{Correction, fmt.Sprintf("You have called %s %d times with the same input and the same result. Calling it again will not help: try another way, or say what you need.", calls[len(calls)-1].Name, repeats)}
-	case repeats >= r.Repeats:
-		v = Verdict{Correction, fmt.Sprintf("You have gone through the same %d tool calls %d times with the same results. Stop the cycle: try another way, or say what you need.", cycle, repeats)}
-	case again >= r.Errors:
+	case rounds >= repeats && cycle == 1:
+		v = Verdict{Correction, fmt.Sprintf("You have called %s %d times with the same input and the same result. Calling it again will not help: try another way, or say what you need.", calls[len(calls)-1].Name, rounds)}
+	case rounds >= repeats:
+		v = Verdict{Correction, fmt.Sprintf("You have gone through the same %d tool calls %d times with the same results. Stop the cycle: try another way, or say what you need.", cycle, rounds)}
+	case again >= failures:
 		v = Verdict{Correction, fmt.Sprintf("You have called %s %d times with the same input, and it failed each time with the same result. Calling it again will not help: find out why it fails, try another way, or say what you need.", tool, again)}
-	case errors >= r.Errors:
+	case errors >= failures:
 		v = Verdict{ThinkDeeper, fmt.Sprintf("Your last %d tool calls failed. Before the next one, think about why they fail and whether the approach is right.", errors)}
-	case still >= r.Still:
+	case still >= stills:
 		v = Verdict{Correction, fmt.Sprintf("Your last %d messages say the same, and nothing new came from tools. Do something else, or say that you are done or what you need.", still)}
 	default:
 		return Verdict{Action: OK}, nil
 	}
-	if worst >= r.Hopeless {
-		return Verdict{Escalation, fmt.Sprintf("%s seems to be stuck: %s", w.Agent, asSeen(repeats, errors, still))}, nil
+	if worst >= hopeless {
+		return Verdict{Escalation, fmt.Sprintf("%s seems to be stuck: %s", w.Agent, asSeen(rounds, errors, still))}, nil
 	}
 	return v, nil
 }
 
 // asSeen tells a person what was counted.
-func asSeen(repeats, errors, still int) string {
-	return fmt.Sprintf("%d equal rounds of tool calls, %d failed calls in a row, %d equal messages in a row", repeats, errors, still)
+func asSeen(rounds, errors, still int) string {
+	return fmt.Sprintf("%d equal rounds of tool calls, %d failed calls in a row, %d equal messages in a row", rounds, errors, still)
 }
 
 // calls returns the tool calls since the agent last spoke without using one.

@@ -78,11 +78,11 @@ func TestRulesJudge(t *testing.T) {
 
 func TestRulesThresholds(t *testing.T) {
 	ls := step("", call("Bash", "ls", "a"))
-	got, err := supervisor.Rules{Repeats: 2, Hopeless: 4}.Judge(t.Context(), supervisor.Window{Steps: times(2, ls)})
+	got, err := supervisor.Rules{}.Judge(t.Context(), supervisor.Window{Steps: times(11, ls)})
 	if err != nil || got.Action != supervisor.Correction {
 		t.Errorf("%+v, %v", got, err)
 	}
-	got, err = supervisor.Rules{Repeats: 2, Hopeless: 4}.Judge(t.Context(), supervisor.Window{Steps: times(4, ls)})
+	got, err = supervisor.Rules{}.Judge(t.Context(), supervisor.Window{Steps: times(12, ls)})
 	if err != nil || got.Action != supervisor.Escalation {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -3,12 +3,17 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"den/internal/base/fault"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -51,29 +56,10 @@ func withoutURL(err error) error {
 	return err
 }
 
-// failed notes an attempt after which another follows. People are told of the
-// first one only.
-func (s *Sender) failed(r record, attempts int, err error) {
-	s.mu.Lock()
-	s.status.LastError = err.Error()
-	s.mu.Unlock()
-	if attempts == 1 {
-		s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is tried again", r.ID, s.target, err))
-	}
-}
-
 // finish removes an event that was taken, or that is given up.
 func (s *Sender) finish(r record, became reply, err error) {
 	s.mu.Lock()
-	count := map[reply]*int{taken: &s.status.Sent, rejected: &s.status.Rejected, tryAgain: &s.status.Expired}[became]
-	*count++
-	if err != nil {
-		s.status.LastError = err.Error()
-	}
 	stored := s.outbox.finish(r)
-	if stored != nil {
-		s.status.LastError = stored.Error()
-	}
 	s.mu.Unlock()
 	if became != taken {
 		s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is given up", r.ID, s.target, err))
@@ -81,4 +67,84 @@ func (s *Sender) finish(r record, became reply, err error) {
 	if stored != nil {
 		s.options.Log(fmt.Sprintf("webhook %s: %v; it may be sent again after a restart", r.ID, stored))
 	}
+}
+
+// reply is what became of an attempt.
+type reply string
+
+const (
+	taken    reply = "taken"
+	tryAgain reply = "try-again"
+	rejected reply = "rejected" // trying again would bring the same
+)
+
+// judge tells what a status means. 0 stands for no response.
+func judge(status int) reply {
+	switch {
+	case status >= 200 && status < 300:
+		return taken
+	case status == 0, status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusTooEarly:
+		return tryAgain
+	}
+	return rejected
+}
+
+const (
+	firstDelay    = time.Second
+	maxDelay      = 5 * time.Minute
+	maxRetryAfter = time.Hour
+	maxAge        = 24 * time.Hour // then an event is given up
+)
+
+// delay is the pause after a number of failed attempts: doubled each time, up
+// to maxDelay, and shortened by up to a half at random, so that many senders
+// do not come at once. What the receiver asks for is respected, up to an hour.
+func delay(failed int, retryAfter time.Duration, random float64) time.Duration {
+	d := maxDelay
+	if failed < 10 {
+		d = min(d, firstDelay<<max(failed-1, 0))
+	}
+	d -= time.Duration(random * float64(d) / 2)
+	return max(d, min(retryAfter, maxRetryAfter))
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.Atoi(header); err == nil {
+		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// The headers of a request.
+const (
+	HeaderID        = "Webhook-Id"
+	HeaderTimestamp = "Webhook-Timestamp"
+	HeaderSignature = "Webhook-Signature"
+)
+
+const secretPrefix = "whsec_" // before a secret in base64
+
+// key returns the bytes of a secret.
+func key(secret string) ([]byte, error) {
+	encoded, ok := strings.CutPrefix(secret, secretPrefix)
+	if !ok {
+		return []byte(secret), nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return nil, fault.Errorf(fault.Usage, "read webhook secret: it begins with %s, but is no base64", secretPrefix)
+	}
+	return raw, nil
+}
+
+// sign signs an id, a time and a body.
+func sign(key []byte, id, timestamp string, body []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(id + "." + timestamp + "."))
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -1,11 +1,15 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,17 +48,6 @@ const (
 	Suppressed Outcome = "suppressed" // the like of it was kept just before
 )
 
-// Status is what is shown of a sender.
-type Status struct {
-	Pending    int    `json:"pending"`
-	Sent       int    `json:"sent"`
-	Suppressed int    `json:"suppressed,omitempty"`
-	Dropped    int    `json:"dropped,omitempty"`  // because too many waited
-	Rejected   int    `json:"rejected,omitempty"` // by the receiver, for good
-	Expired    int    `json:"expired,omitempty"`  // the receiver was away for a day
-	LastError  string `json:"last_error,omitempty"`
-}
-
 // A Sender keeps events and sends them, one after the other.
 type Sender struct {
 	options Options
@@ -69,7 +62,6 @@ type Sender struct {
 	mu     sync.Mutex // guards the fields below, and the outbox's files
 	outbox *outbox
 	topics map[topic]*recent
-	status Status
 }
 
 type topic struct{ kind, nick, topic string }
@@ -86,9 +78,7 @@ func Open(o Options) (*Sender, error) {
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, fault.Hintf(fault.Errorf(fault.Usage, "open webhooks: the receiver's address cannot be read"), "it begins with https:// or http://")
 	}
-	if o.Window == 0 {
-		o.Window = defaultWindow
-	}
+	o.Window = cmp.Or(o.Window, defaultWindow)
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
@@ -156,15 +146,12 @@ func (s *Sender) keep(e Event, now time.Time) (Outcome, error) {
 	last := s.topics[at]
 	if last != nil && now.Sub(last.at) < s.options.Window {
 		last.suppressed++
-		s.status.Suppressed++
 		return Suppressed, nil
 	}
 	if last != nil {
 		e.Suppressed = last.suppressed
 	}
-	dropped, err := s.outbox.add(e, now)
-	s.status.Dropped += dropped
-	if err != nil {
+	if _, err := s.outbox.add(e, now); err != nil {
 		return "", err
 	}
 	s.rememberLocked(at, now)
@@ -187,15 +174,6 @@ func (s *Sender) rememberLocked(at topic, now time.Time) {
 	delete(s.topics, oldest)
 }
 
-// Status returns what is known now.
-func (s *Sender) Status() Status {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	status := s.status
-	status.Pending = len(s.outbox.pending)
-	return status
-}
-
 // Run sends events in their order until the context ends. It is called once.
 func (s *Sender) Run(ctx context.Context) {
 	defer s.client.CloseIdleConnections()
@@ -215,7 +193,9 @@ func (s *Sender) Run(ctx context.Context) {
 		}
 		if became == tryAgain && time.Since(r.Created) < maxAge {
 			failed++
-			s.failed(r, failed, err)
+			if failed == 1 { // people are told of the first one only
+				s.options.Log(fmt.Sprintf("webhook %s to %s: %v; it is tried again", r.ID, s.target, err))
+			}
 			s.pause(ctx, delay(failed, wait, rand.Float64()))
 			continue
 		}
@@ -231,4 +211,76 @@ func (s *Sender) oldest() (record, bool) {
 		return record{}, false
 	}
 	return s.outbox.pending[0], true
+}
+
+// Event is what a receiver is told.
+type Event struct {
+	// ID is the same however often the event is sent. Send makes one where it
+	// is "".
+	ID       string    `json:"id"`
+	Type     string    `json:"type"`
+	Nick     string    `json:"nick"` // of the agent
+	Time     time.Time `json:"time"`
+	Severity Severity  `json:"severity"`
+	Message  string    `json:"message"` // for people
+	// Data is an object with what the type of event adds, or nil.
+	Data json.RawMessage `json:"data,omitempty"`
+	// Suppressed counts events of the same type and agent that were not sent
+	// since the last one, because they came too fast.
+	Suppressed int `json:"suppressed,omitempty"`
+
+	// Topic tells events of one type and agent apart that are not to suppress
+	// each other, as two questions. It is not sent.
+	Topic string `json:"-"`
+}
+
+// The types of events. They are sent, and stand in configurations: add, never
+// rename.
+const (
+	AgentSpiraling = "agent_spiraling" // it is stuck, and a person is needed
+	AgentError     = "agent_error"
+	AgentQuestion  = "agent_question" // it asks something
+	AgentTimeout   = "agent_timeout"
+	AgentComplete  = "agent_complete"
+	AgentApproval  = "agent_approval" // it asks for permission
+	AgentBudget    = "agent_budget"   // a limit is near, or reached
+)
+
+// Severity is how soon a person should look. The values are sent: add, never
+// rename.
+type Severity string
+
+// The severities.
+const (
+	Info     Severity = "info"
+	Warning  Severity = "warning"
+	Error    Severity = "error"
+	Critical Severity = "critical"
+)
+
+const (
+	maxMessage = 4 << 10
+	maxData    = 64 << 10
+)
+
+// check completes an event and refuses one that no receiver could read.
+func (e *Event) check(now time.Time, newID func() string) error {
+	if e.Type == "" {
+		return fault.Errorf(fault.Internal, "send webhook: the event has no type")
+	}
+	if e.ID == "" {
+		e.ID = newID()
+	}
+	if e.Time.IsZero() {
+		e.Time = now
+	}
+	e.Severity = cmp.Or(e.Severity, Info)
+	if len(e.Message) > maxMessage {
+		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "…"
+	}
+	var object map[string]json.RawMessage
+	if len(e.Data) > 0 && (len(e.Data) > maxData || json.Unmarshal(e.Data, &object) != nil) {
+		return fault.Errorf(fault.Internal, "send webhook: the data of '%s' is no JSON object of at most %d bytes", e.Type, maxData)
+	}
+	return nil
 }

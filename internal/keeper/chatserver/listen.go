@@ -1,6 +1,7 @@
 package chatserver
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"log"
@@ -143,10 +144,7 @@ func address(s workspace.Server) string {
 	if host == "" || host == "localhost" {
 		host = "127.0.0.1"
 	}
-	port := s.Port
-	if port == 0 {
-		port = 6667
-	}
+	port := cmp.Or(s.Port, 6667)
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 

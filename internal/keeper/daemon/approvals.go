@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"den/internal/agent"
@@ -29,25 +28,15 @@ const harnessLimit = 5 * time.Second
 
 // approvals lists what agents ask permission for, the oldest first.
 func (d *daemon) approvals(ctx context.Context) keeper.Approvals {
-	all := keeper.Approvals{Approvals: []keeper.Approval{}}
-	var mu sync.Mutex // guards all
-	unreachable := d.eachHarness(ctx, func(ctx context.Context, _ string, conn *ipc.Conn) error {
-		one, err := approvalsOf(ctx, conn)
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		all.Approvals = append(all.Approvals, one.Approvals...)
-		all.Recent = append(all.Recent, one.Recent...)
-		return nil
-	})
-	all.Unreachable = unreachable
-	for _, one := range d.screenApprovals() {
+	told, unreachable := askHarnesses(ctx, d.sockets(), harnessLimit, approvalsOf)
+	maps.Copy(told, d.screenApprovals())
+	all := keeper.Approvals{Approvals: []keeper.Approval{}, Unreachable: unreachable}
+	for _, one := range told {
 		all.Approvals = append(all.Approvals, one.Approvals...)
 		all.Recent = append(all.Recent, one.Recent...)
 	}
-	sortApprovals(&all)
+	slices.SortFunc(all.Approvals, func(a, b keeper.Approval) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(all.Recent, func(a, b keeper.Approval) int { return b.Decided.Compare(a.Decided) })
 	return all
 }
 
@@ -60,11 +49,6 @@ func (d *daemon) screenApprovals() map[string]keeper.Approvals {
 	return all
 }
 
-func sortApprovals(all *keeper.Approvals) {
-	slices.SortFunc(all.Approvals, func(a, b keeper.Approval) int { return a.Created.Compare(b.Created) })
-	slices.SortFunc(all.Recent, func(a, b keeper.Approval) int { return b.Decided.Compare(a.Decided) })
-}
-
 // approvalsOf asks one harness.
 func approvalsOf(ctx context.Context, conn *ipc.Conn) (keeper.Approvals, error) {
 	var data json.RawMessage
@@ -74,26 +58,32 @@ func approvalsOf(ctx context.Context, conn *ipc.Conn) (keeper.Approvals, error) 
 	return keeper.ReadApprovals(data)
 }
 
-// eachHarness connects to all harnesses at once, for a bounded time, and
-// returns the agents whose harness did not answer. One that does not run is
-// none of them. ask is called concurrently.
-func (d *daemon) eachHarness(ctx context.Context, ask func(ctx context.Context, agent string, conn *ipc.Conn) error) (unreachable []string) {
-	ctx, cancel := context.WithTimeout(ctx, harnessLimit)
+// askHarnesses asks all harnesses at once, for a bounded time, and returns what
+// they tell by agent, and the agents whose harness did not answer. One that does
+// not run is none of them.
+func askHarnesses[V any](ctx context.Context, sockets map[string]string, limit time.Duration, ask func(context.Context, *ipc.Conn) (V, error)) (told map[string]V, unreachable []string) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var mu sync.Mutex // guards unreachable
-	var asked sync.WaitGroup
-	for name, socket := range d.sockets() {
-		asked.Go(func() {
-			if err := askHarness(ctx, socket, func(conn *ipc.Conn) error { return ask(ctx, name, conn) }); err != nil && fault.KindOf(err) != fault.NotRunning {
-				mu.Lock()
-				defer mu.Unlock()
-				unreachable = append(unreachable, name)
-			}
-		})
+	type answer struct {
+		told V
+		err  error
 	}
-	asked.Wait()
+	told = map[string]V{}
+	for name, a := range atOnce(sockets, func(_, socket string) (a answer, ok bool) {
+		a.err = askHarness(ctx, socket, func(conn *ipc.Conn) (err error) {
+			a.told, err = ask(ctx, conn)
+			return err
+		})
+		return a, fault.KindOf(a.err) != fault.NotRunning
+	}) {
+		if a.err != nil {
+			unreachable = append(unreachable, name)
+		} else {
+			told[name] = a.told
+		}
+	}
 	slices.Sort(unreachable)
-	return unreachable
+	return told, unreachable
 }
 
 // decide approves or denies what an agent asks for. Ids differ within an

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 
 	"den/internal/agent/harness/ipc"
 	"den/internal/keeper"
+	"den/internal/keeper/receiver"
 	"den/internal/keeper/waiting"
 	"den/internal/session"
 	"den/internal/session/cell"
@@ -76,23 +78,11 @@ func (d *daemon) attention(ctx context.Context, file string) keeper.Attention {
 // harnessReports asks all harnesses, and returns the agents whose harness did
 // not answer.
 func (d *daemon) harnessReports(ctx context.Context) (reports map[string]waiting.Report, unreachable []string) {
-	ctx, cancel := context.WithTimeout(ctx, attentionLimit)
-	defer cancel()
-	reports = map[string]waiting.Report{}
-	var mu sync.Mutex // guards reports
-	unreachable = d.eachHarness(ctx, func(ctx context.Context, agent string, conn *ipc.Conn) error {
-		var r waiting.Report
-		var err error
-		if r.Approvals, err = approvalsOf(ctx, conn); err != nil {
-			return err
+	reports, unreachable = askHarnesses(ctx, d.sockets(), attentionLimit, func(ctx context.Context, conn *ipc.Conn) (r waiting.Report, err error) {
+		if r.Approvals, err = approvalsOf(ctx, conn); err == nil {
+			_, err = conn.Call(ctx, ipc.Request{Type: ipc.Status}, &r.Status)
 		}
-		if _, err := conn.Call(ctx, ipc.Request{Type: ipc.Status}, &r.Status); err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		reports[agent] = r
-		return nil
+		return r, err
 	})
 	for agent, told := range d.screenApprovals() {
 		reports[agent] = waiting.Report{Approvals: told}
@@ -115,4 +105,38 @@ func (d *daemon) askingCell(status keeper.AgentStatus) *cell.Record {
 		return nil // most have no cells
 	}
 	return &r
+}
+
+// tellReceivers tells the workspace's receiver of webhooks what begins to need a
+// person, until the context ends. A file that names another receiver takes
+// effect at once.
+func (d *daemon) tellReceivers(ctx context.Context) {
+	for ctx.Err() == nil {
+		now := d.plan.now()
+		hooks := now.workspace.Webhooks
+		run, cancel := context.WithCancel(ctx)
+		var telling sync.WaitGroup
+		if hooks.URL != "" {
+			telling.Go(func() {
+				receiver.Tell(run, receiver.Options{
+					Dir: filepath.Join(d.state.Path, "webhooks"), URL: hooks.URL, Secret: d.getenv(hooks.SecretEnv), Events: hooks.Events, Mind: d.hasMind,
+					Follow: func(ctx context.Context, send func(keeper.Attention) error) error {
+						return d.followAttention(ctx, d.state.Config, send)
+					},
+				})
+			})
+		}
+		select {
+		case <-ctx.Done():
+		case <-now.replaced:
+		}
+		cancel()
+		telling.Wait()
+	}
+}
+
+// hasMind reports whether an agent has a harness.
+func (d *daemon) hasMind(agent string) bool {
+	m, err := d.find(agent)
+	return err == nil && d.socketOf(m) != ""
 }

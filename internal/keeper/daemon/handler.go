@@ -28,25 +28,37 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	}
 	switch call.Method {
 	case keeper.MethodEvents:
-		return h.events(ctx, call)
+		return of(call, func(from keeper.EventsFrom) (any, error) { return h.events(ctx, call, from) })
 	case keeper.MethodAttention:
-		return h.attention(ctx, call)
+		return of(call, func(from keeper.AttentionFrom) (any, error) { return h.attention(ctx, call, from) })
 	case keeper.MethodDecide:
-		return h.decide(ctx, call)
+		return of(call, func(req keeper.Decision) (any, error) {
+			if err := d.notByAgent(ctx, call, req.For); err != nil {
+				return nil, err
+			}
+			return d.decide(ctx, req)
+		})
 	case keeper.MethodAnswer:
-		return h.answer(ctx, call)
+		return of(call, func(req keeper.Answer) (any, error) {
+			if err := d.notByAgent(ctx, call, req.For); err != nil {
+				return nil, err
+			}
+			return d.answer(ctx, req)
+		})
 	case keeper.MethodJudge:
-		return h.judge(ctx, call)
+		return of(call, func(use keeper.ToolUse) (any, error) { return d.judge(ctx, call, use) })
 	case keeper.MethodAct:
-		return h.act(ctx, call)
+		return of(call, func(act keeper.Act) (any, error) { return h.act(ctx, call, act) })
 	case keeper.MethodApprovals:
 		return d.approvals(ctx), nil
 	case keeper.MethodAccounts:
 		return h.accounts()
 	case keeper.MethodSetAccount:
-		return h.setAccount(ctx, call)
+		return of(call, func(a keeper.Account) (any, error) { return h.changeAccount(ctx, call, a, "set", d.setAccount) })
 	case keeper.MethodRemoveAccount:
-		return h.removeAccount(ctx, call)
+		return of(call, func(a keeper.Account) (any, error) {
+			return h.changeAccount(ctx, call, a, "removed", func(a keeper.Account) error { return d.chat.RemoveAccount(a.Name) })
+		})
 	case keeper.MethodDown:
 		return struct{}{}, d.goDown(ctx, begun)
 	case keeper.MethodPs:
@@ -65,7 +77,7 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	case keeper.MethodWorktrees:
 		return d.trees.List(ctx)
 	case keeper.MethodPrune:
-		return h.prune(ctx, call)
+		return of(call, func(req keeper.Prune) (any, error) { return d.prune(ctx, req) })
 	case keeper.MethodPeek:
 		return h.one(call, func(m member, req keeper.Agent) (any, error) { return peek(ctx, m, req.Lines) })
 	case keeper.MethodSeen:
@@ -93,9 +105,9 @@ func (h *handler) Handle(ctx context.Context, call *rpc.Call) (any, error) {
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the keeper (den %s) does not know the method %q of den %s", build.Version, call.Method, call.Den), "'den down' and 'den up' with one den")
 }
 
-// of answers a request about one agent or about all.
-func of(call *rpc.Call, answer func(keeper.Agent) (any, error)) (any, error) {
-	var req keeper.Agent
+// of answers a request with what it says.
+func of[T any](call *rpc.Call, answer func(T) (any, error)) (any, error) {
+	var req T
 	if err := call.Decode(&req); err != nil {
 		return nil, err
 	}
@@ -154,48 +166,18 @@ func (h *handler) drained(ctx context.Context, m member) (any, error) {
 	return struct{}{}, nil
 }
 
-func (h *handler) events(ctx context.Context, call *rpc.Call) (any, error) {
-	var from keeper.EventsFrom
-	if err := call.Decode(&from); err != nil {
-		return nil, err
-	}
+func (h *handler) events(ctx context.Context, call *rpc.Call, from keeper.EventsFrom) (any, error) {
 	if m, err := h.d.find(from.Agent); err == nil {
 		from.Agent = m.Name() // what is not known may have been: its events are there
 	}
 	return struct{}{}, h.d.controller.Events(ctx, from.After, from.Agent, from.Follow, func(e keeper.Event) error { return call.Send(e) })
 }
 
-func (h *handler) attention(ctx context.Context, call *rpc.Call) (any, error) {
-	var from keeper.AttentionFrom
-	if err := call.Decode(&from); err != nil {
-		return nil, err
-	}
+func (h *handler) attention(ctx context.Context, call *rpc.Call, from keeper.AttentionFrom) (any, error) {
 	if from.Follow {
 		return struct{}{}, h.d.followAttention(ctx, from.File, func(a keeper.Attention) error { return call.Send(a) })
 	}
 	return h.d.attention(ctx, from.File), nil
-}
-
-func (h *handler) decide(ctx context.Context, call *rpc.Call) (any, error) {
-	var decision keeper.Decision
-	if err := call.Decode(&decision); err != nil {
-		return nil, err
-	}
-	if err := h.d.notByAgent(ctx, call, decision.For); err != nil {
-		return nil, err
-	}
-	return h.d.decide(ctx, decision)
-}
-
-func (h *handler) answer(ctx context.Context, call *rpc.Call) (any, error) {
-	var answer keeper.Answer
-	if err := call.Decode(&answer); err != nil {
-		return nil, err
-	}
-	if err := h.d.notByAgent(ctx, call, answer.For); err != nil {
-		return nil, err
-	}
-	return h.d.answer(ctx, answer)
 }
 
 // byPerson refuses what is done in a person's name by a process of an agent.
@@ -207,11 +189,7 @@ func (h *handler) byPerson(ctx context.Context, call *rpc.Call, req keeper.Agent
 }
 
 // act notes what somebody does with a session, unless that is an agent.
-func (h *handler) act(ctx context.Context, call *rpc.Call) (any, error) {
-	var act keeper.Act
-	if err := call.Decode(&act); err != nil {
-		return nil, err
-	}
+func (h *handler) act(ctx context.Context, call *rpc.Call, act keeper.Act) (any, error) {
 	if err := h.d.notByAgent(ctx, call, act.For); err != nil {
 		return nil, err
 	}

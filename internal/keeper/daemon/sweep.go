@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"slices"
 	"sync"
 	"time"
 
 	"den/internal/keeper"
+	"den/internal/keeper/controller"
+	"den/internal/place/provider"
 	"den/internal/place/provider/factory"
 )
 
@@ -31,22 +34,31 @@ func (d *daemon) listSessions(ctx context.Context) map[string]listing {
 	for _, kind := range d.usedBefore() {
 		kinds[kind] = true
 	}
+	return atOnce(kinds, func(kind string, _ bool) (l listing, ok bool) {
+		p, err := d.providers.get(kind)
+		if err == nil {
+			l.names, err = p.ListRunning(ctx, "")
+		}
+		if err != nil {
+			l.err = fmt.Errorf("list %s sessions: %w", kind, err)
+		}
+		return l, true
+	})
+}
+
+// atOnce asks for each key at the same time, and returns the answers. A key of
+// which ask reports false has none.
+func atOnce[K, V any](of map[string]K, ask func(key string, about K) (V, bool)) map[string]V {
 	var mu sync.Mutex // guards all
-	all := map[string]listing{}
+	all := map[string]V{}
 	var work sync.WaitGroup
-	for kind := range kinds {
+	for key, about := range of {
 		work.Go(func() {
-			var l listing
-			p, err := d.providers.get(kind)
-			if err == nil {
-				l.names, err = p.ListRunning(ctx, "")
+			if v, ok := ask(key, about); ok {
+				mu.Lock()
+				defer mu.Unlock()
+				all[key] = v
 			}
-			if l.err = err; err != nil {
-				l.err = fmt.Errorf("list %s sessions: %w", kind, err)
-			}
-			mu.Lock()
-			all[kind] = l
-			mu.Unlock()
 		})
 	}
 	work.Wait()
@@ -78,24 +90,17 @@ func (d *daemon) sweep(ctx context.Context, running map[string]listing) error {
 		}
 	}
 	inUse := d.kindsInUse()
-	var mu sync.Mutex // guards errs and inUse
 	var errs []error
-	var work sync.WaitGroup
-	for kind, l := range running {
-		work.Go(func() {
-			err := l.err
-			if err == nil {
-				err = d.sweepKind(ctx, kind, l.names, claimed)
-			}
-			if err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, err)
-				inUse[kind] = true // it may still have sessions of ours
-			}
-		})
+	for kind, err := range atOnce(running, func(kind string, l listing) (error, bool) {
+		if l.err != nil {
+			return l.err, true
+		}
+		err := d.sweepKind(ctx, kind, l.names, claimed)
+		return err, err != nil
+	}) {
+		errs = append(errs, err)
+		inUse[kind] = true // it may still have sessions of ours
 	}
-	work.Wait()
 	d.planning.Lock()
 	defer d.planning.Unlock()
 	return errors.Join(append(errs, d.saveRegistration(d.registration.Name, inUse))...)
@@ -139,4 +144,41 @@ func (d *daemon) sweepKind(ctx context.Context, kind string, running []string, c
 	}
 	work.Wait()
 	return errors.Join(errs...)
+}
+
+// glanceLimit bounds one glance at a place. Agents of one that does not answer
+// are asked alone.
+const glanceLimit = 20 * time.Second
+
+// glance asks each place once for all sessions, and tells what that says of the
+// agents there.
+func (d *daemon) glance(ctx context.Context) map[string]controller.Seen {
+	ctx, cancel := context.WithTimeout(ctx, glanceLimit)
+	defer cancel()
+	at := map[string][]member{} // by kind
+	for _, m := range d.plan.now().members {
+		if m.box == "" { // else there are two places to ask
+			at[m.kind] = append(at[m.kind], m)
+		}
+	}
+	states := atOnce(at, func(kind string, _ []member) (all map[string]provider.Observation, ok bool) {
+		p, _ := d.providers.lookup(kind)
+		o, ok := p.(provider.Observer)
+		if !ok {
+			return nil, false
+		}
+		all, err := o.Observe(ctx, "")
+		if err != nil && ctx.Err() == nil {
+			log.Printf("observe %s sessions: %v", kind, err)
+		}
+		return all, err == nil
+	})
+	seen := map[string]controller.Seen{}
+	for kind, all := range states {
+		for _, m := range at[kind] {
+			running, closer := m.Glance(all[m.SessionName()])
+			seen[m.key] = controller.Seen{Running: running, Closer: closer}
+		}
+	}
+	return seen
 }

@@ -2,27 +2,21 @@ package daemon
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 
 	"den/internal/base/fault"
-	"den/internal/base/rpc"
 	"den/internal/keeper"
 	"den/internal/place/worktree"
 	"den/internal/process/supervise"
 )
 
-func (h *handler) prune(ctx context.Context, call *rpc.Call) (any, error) {
-	var req keeper.Prune
-	if err := call.Decode(&req); err != nil {
-		return nil, err
-	}
-	done, err := h.d.trees.Prune(ctx, req)
+func (d *daemon) prune(ctx context.Context, req keeper.Prune) (any, error) {
+	done, err := d.trees.Prune(ctx, req)
 	for _, t := range done.Worktrees {
 		if t.Removed {
-			h.d.controller.Event(keeper.Event{Type: keeper.EventPruned, Agent: t.Agent, Why: t.Safe, Detail: map[string]any{"path": t.Path, "branch": t.Branch, "branch_removed": t.BranchRemoved}})
+			d.controller.Event(keeper.Event{Type: keeper.EventPruned, Agent: t.Agent, Why: t.Safe, Detail: map[string]any{"path": t.Path, "branch": t.Branch, "branch_removed": t.BranchRemoved}})
 		}
 	}
 	return done, err
@@ -66,15 +60,8 @@ const verbWorktree = "worktree"
 // worktreesAlone is 'dend worktree list' and 'dend worktree prune [--dry-run]
 // [NAME...]'. It prints one object: the answer, or an error.
 func worktreesAlone(o options, environ []string, stdout io.Writer) error {
-	var said struct {
-		Result *keeper.Worktrees `json:"result,omitempty"`
-		Error  *rpc.Error        `json:"error,omitempty"`
-	}
 	list, err := treesWithoutKeeper(o, environ)
-	if said.Result = &list; err != nil {
-		said.Result, said.Error = nil, rpc.FromError(err)
-	}
-	return json.NewEncoder(stdout).Encode(said)
+	return sayAlone(stdout, &list, err)
 }
 
 func treesWithoutKeeper(o options, environ []string) (list keeper.Worktrees, err error) {

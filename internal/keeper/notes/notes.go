@@ -2,6 +2,7 @@
 package notes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log"
@@ -135,10 +136,7 @@ func nextTurn(t attention.Turn, s conversation.State, at time.Time, atTurn bool)
 	case conversation.Busy, conversation.Asking:
 		return t.Work(at)
 	case conversation.Broken:
-		why := s.Why
-		if why == "" {
-			why = "its turn failed"
-		}
+		why := cmp.Or(s.Why, "its turn failed")
 		if t.Activity == attention.Working || t.Failure != why {
 			return t.Fail(at, why)
 		}

@@ -3,6 +3,7 @@
 package waiting
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -231,10 +232,7 @@ func ofBudget(o Agent, c commands) keeper.Waiting {
 }
 
 func ofCell(o Agent, c commands) keeper.Waiting {
-	what := o.Cell.Question
-	if what == "" {
-		what = "the program waits for " + o.Cell.WaitingFor
-	}
+	what := cmp.Or(o.Cell.Question, "the program waits for "+o.Cell.WaitingFor)
 	return keeper.Waiting{
 		Kind: keeper.WaitingCell, Since: o.Cell.Started, What: what, Evidence: "cell " + o.Cell.CellID + " waits for " + o.Cell.WaitingFor,
 		Actions: []keeper.Action{{Name: "answer", Command: c.bare("answer", o.Status.DenSession) + " TEXT"}, {Name: "interrupt", Command: c.bare("int", o.Status.DenSession)}},

@@ -52,7 +52,11 @@ func (b *Box) prepare(ctx context.Context) (warning string, err error) {
 		return b.keep(ctx, known, running, err)
 	}
 	if running && known.Made == b.digest(image) {
-		return "", b.solved(known)
+		if known.Problem == "" {
+			return "", nil
+		}
+		known.Problem = "" // it is none any more
+		return "", b.Dir.SaveBox(known)
 	}
 	if running {
 		b.Log.Info("the agent's container is made anew", "image", image, "was", known.Image)
@@ -86,15 +90,6 @@ func (b *Box) keep(ctx context.Context, known instance.Box, running bool, why er
 		return "", errors.Join(why, err)
 	}
 	return "Your container could not be made from what is in system/container and system/agent_config.json now. It is the one from before. " + problem, nil
-}
-
-// solved forgets a problem that is none any more.
-func (b *Box) solved(known instance.Box) error {
-	if known.Problem == "" {
-		return nil
-	}
-	known.Problem = ""
-	return b.Dir.SaveBox(known)
 }
 
 // start starts the container from an image, and records it.

@@ -31,8 +31,8 @@ type Spec struct {
 	Dir   string
 	Env   map[string]string // on top of what the place has
 	Limit time.Duration
-	Grace time.Duration // how long it may take to end when it is terminated; 0 means 5 s
 	Keep  int           // bytes that are kept of each output; the rest is read and dropped
+	Grace time.Duration // how long it may take to end when it is terminated; 0 means 5 s
 }
 
 // Result is how a command ended.
@@ -42,7 +42,6 @@ type Result struct {
 	TimedOut bool   // it was ended because of the limit
 	Stdout   string
 	Stderr   string
-	Cut      bool // it printed more than is kept
 	Took     time.Duration
 }
 
@@ -66,10 +65,7 @@ func Run(ctx context.Context, s runner.Spawner, spec Spec) (Result, error) {
 	r := Result{Code: exit.Code, Reason: exit.Reason, TimedOut: stopped && ctx.Err() == nil}
 	draining, stop := context.WithTimeout(context.Background(), drain)
 	defer stop()
-	var cut bool
-	r.Stdout, r.Cut = stdout.end(draining)
-	r.Stderr, cut = stderr.end(draining)
-	r.Cut = r.Cut || cut
+	r.Stdout, r.Stderr = stdout.end(draining), stderr.end(draining)
 	r.Took = time.Since(begun)
 	if stopped && ctx.Err() != nil {
 		return r, ctx.Err()
@@ -108,9 +104,8 @@ type collector struct {
 	source io.Reader
 	done   chan struct{} // closed at the end
 
-	mu   sync.Mutex // guards the fields below
+	mu   sync.Mutex // guards kept
 	kept []byte
-	cut  bool
 }
 
 // collect starts to read. The caller calls end.
@@ -135,13 +130,11 @@ func (c *collector) read(keep int) {
 func (c *collector) add(part []byte, keep int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	room := min(len(part), keep-len(c.kept))
-	c.kept = append(c.kept, part[:room]...)
-	c.cut = c.cut || room < len(part)
+	c.kept = append(c.kept, part[:min(len(part), keep-len(c.kept))]...)
 }
 
 // end waits for the end of the output, at most for the context's, and closes it.
-func (c *collector) end(ctx context.Context) (text string, cut bool) {
+func (c *collector) end(ctx context.Context) string {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
@@ -152,5 +145,5 @@ func (c *collector) end(ctx context.Context) (text string, cut bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return strings.ToValidUTF8(string(c.kept), "\uFFFD"), c.cut
+	return strings.ToValidUTF8(string(c.kept), "\uFFFD")
 }

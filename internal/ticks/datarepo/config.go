@@ -1,12 +1,14 @@
 package datarepo
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
-	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -50,42 +52,18 @@ func DefaultConfig() Config {
 // Config reads the configuration. A file that is wrong is an error that says
 // where, and not the defaults: a typo must not take away a limit.
 func (r *Repo) Config() (Config, error) {
-	data, _, err := r.Read(configFile, maxJSON)
-	if errors.Is(err, fs.ErrNotExist) {
-		return parseConfig([]byte("{}"))
-	}
+	data, _, found, err := r.readIf(configFile, maxJSON)
 	if err != nil {
 		return Config{}, err
+	}
+	if !found {
+		data = []byte("{}")
 	}
 	c, err := parseConfig(data)
 	if err != nil {
 		return Config{}, fault.Hintf(fault.Errorf(fault.Usage, "data repository '%s': %w", r.path, err), "correct the file, or restore it from git")
 	}
 	return c, nil
-}
-
-// EditConfig changes the configuration. Keys whose values stay the same are
-// written as they were, and those that den does not know too.
-func (r *Repo) EditConfig(ctx context.Context, change func(*Config) error) error {
-	return r.Edit(ctx, func() error {
-		old, _, err := r.Read(configFile, maxJSON)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		before, err := r.Config()
-		if err != nil {
-			return err
-		}
-		after := before
-		if err := change(&after); err != nil {
-			return err
-		}
-		data, err := encodeConfig(before, after)
-		if err != nil {
-			return err
-		}
-		return r.Swap(configFile, old, data)
-	})
 }
 
 // Extra returns a key that is not den's, and whether it is there.
@@ -97,25 +75,6 @@ func (c Config) Extra(key string) (json.RawMessage, bool) {
 	return v.Raw, ok
 }
 
-// field is one of den's keys: how its value gets into a Config, and what is
-// written for one.
-type field struct {
-	key  string
-	read func(*Config, jsonobject.Value) error
-	get  func(Config) any
-}
-
-var fields = []field{
-	{"model", func(c *Config, v jsonobject.Value) (err error) { c.Model, err = v.Text(); return }, func(c Config) any { return c.Model }},
-	{"max_thinking_tokens", func(c *Config, v jsonobject.Value) (err error) { c.MaxThinkingTokens, err = count(v); return }, func(c Config) any { return c.MaxThinkingTokens }},
-	{"initial_query", func(c *Config, v jsonobject.Value) (err error) { c.InitialQuery, err = v.Text(); return }, func(c Config) any { return c.InitialQuery }},
-	{"hook_env_prefix", readPrefix, func(c Config) any { return c.HookEnvPrefix }},
-	{"runner", readRunner, func(c Config) any { return c.Runner }},
-	{"command", readCommand, func(c Config) any { return c.Command }},
-	{"limits", readLimits, func(c Config) any { return writtenLimits(c.Limits) }},
-	{"container", readContainer, func(c Config) any { return writtenContainer(c.Container) }},
-}
-
 func parseConfig(data []byte) (Config, error) {
 	object, err := jsonobject.Parse(configFile, data)
 	if err != nil {
@@ -123,30 +82,17 @@ func parseConfig(data []byte) (Config, error) {
 	}
 	c := DefaultConfig()
 	c.object = object
-	for _, f := range fields {
-		if v, ok := object.Get(f.key); ok {
-			if err := f.read(&c, v); err != nil {
-				return Config{}, jsonobject.Key(f.key, err)
-			}
-		}
-	}
-	return c, nil
-}
-
-func encodeConfig(before, after Config) ([]byte, error) {
-	object := before.object
-	for _, f := range fields {
-		if value := f.get(after); !reflect.DeepEqual(value, f.get(before)) {
-			if err := object.Set(f.key, value); err != nil {
-				return nil, err
-			}
-		}
-	}
-	data := object.File()
-	if _, err := parseConfig(data); err != nil {
-		return nil, fault.Errorf(fault.Usage, "write the agent's configuration: %w", err)
-	}
-	return data, nil
+	err = cmp.Or(
+		jsonobject.Field(object, "model", jsonobject.Value.Text, &c.Model),
+		jsonobject.Field(object, "max_thinking_tokens", count, &c.MaxThinkingTokens),
+		jsonobject.Field(object, "initial_query", jsonobject.Value.Text, &c.InitialQuery),
+		jsonobject.Field(object, "hook_env_prefix", readPrefix, &c.HookEnvPrefix),
+		jsonobject.Field(object, "runner", readRunner, &c.Runner),
+		jsonobject.Field(object, "command", readCommand, &c.Command),
+		jsonobject.Field(object, "limits", readLimits, &c.Limits),
+		jsonobject.Field(object, "container", readContainer, &c.Container),
+	)
+	return c, err
 }
 
 // count reads a number that counts something.
@@ -160,42 +106,289 @@ func count(v jsonobject.Value) (int, error) {
 
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`) })
 
-func readPrefix(c *Config, v jsonobject.Value) error {
+func readPrefix(v jsonobject.Value) (string, error) {
 	s, err := v.Text()
 	if err == nil && (!variableName().MatchString(s) || len(s) > 100) {
 		err = v.Errorf("%.40q cannot begin the name of a variable: use letters, digits and '_'", s)
 	}
-	c.HookEnvPrefix = s
-	return err
+	return s, err
 }
 
-func readRunner(c *Config, v jsonobject.Value) error {
+func readRunner(v jsonobject.Value) (string, error) {
 	s, err := v.Text()
 	if err == nil && s == "" {
 		err = v.Errorf("it is empty")
 	}
-	c.Runner = s
-	return err
+	return s, err
 }
 
-func readCommand(c *Config, v jsonobject.Value) error {
+func readCommand(v jsonobject.Value) (command []string, err error) {
 	words, err := v.List()
 	if err != nil {
-		return v.Errorf(`want a program and its arguments, such as ["./mind", "--fast"]`)
+		return nil, v.Errorf(`want a program and its arguments, such as ["./mind", "--fast"]`)
 	}
-	c.Command = nil
 	for _, w := range words {
-		s, err := w.Text()
-		if err == nil && strings.ContainsRune(s, 0) {
-			err = w.Errorf("it has a NUL character")
-		}
+		s, err := readWord(w)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		c.Command = append(c.Command, s)
+		command = append(command, s)
 	}
-	if len(c.Command) > 0 && c.Command[0] == "" {
-		return v.Errorf("the program's name is empty")
+	if len(command) > 0 && command[0] == "" {
+		return nil, v.Errorf("the program's name is empty")
 	}
-	return nil
+	return command, nil
+}
+
+// readWord reads a word of a command line.
+func readWord(v jsonobject.Value) (string, error) {
+	s, err := v.Text()
+	if err == nil && strings.ContainsRune(s, 0) {
+		err = v.Errorf("it has a NUL character")
+	}
+	return s, err
+}
+
+// Container says where the agent's terminals and hooks run.
+type Container struct {
+	Engine string // Auto, None, Podman or Docker
+	// Options are all keys of the object, for who starts the container; or nil.
+	Options json.RawMessage
+}
+
+// The engines. Auto is a container if the repository has a Containerfile.
+const (
+	Auto   = "auto"
+	None   = "none"
+	Podman = "podman"
+	Docker = "docker"
+)
+
+// readContainer reads an engine's name, or an object with one and more.
+func readContainer(v jsonobject.Value) (Container, error) {
+	if !v.IsObject() {
+		engine, err := engineOf(v)
+		return Container{Engine: engine}, err
+	}
+	c := Container{Engine: Auto, Options: v.Raw}
+	object, err := v.Object()
+	if e, ok := object.Get("engine"); ok && err == nil {
+		c.Engine, err = engineOf(e)
+	}
+	return c, err
+}
+
+func engineOf(v jsonobject.Value) (string, error) {
+	engines := []string{Auto, None, Podman, Docker}
+	s, err := v.Text()
+	if err == nil && !slices.Contains(engines, s) {
+		err = v.Errorf("no engine is named %.40q; there are %s", s, strings.Join(engines, ", "))
+	}
+	return s, err
+}
+
+// HasContainerfile reports whether the repository describes a container.
+func (r *Repo) HasContainerfile() (bool, error) {
+	_, err := r.Stat(Containerfile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Limits bound one tick. 0 means no limit.
+type Limits struct {
+	WallTime       time.Duration
+	Turns          int     // replies of the model
+	Cost           float64 // in US dollars, where the backend tells it, and when it does
+	Rounds         int     // how often the agent is told that it cannot end yet
+	ContextTokens  int     // the model's window; 0 means what the backend tells
+	ContextPercent int     // of the window: the agent is told to wrap up
+}
+
+// limitKeys are the keys of "limits". An unknown one is an error: it may be a
+// limit that somebody relies on.
+var limitKeys = map[string]func(*Limits, jsonobject.Value) error{
+	"wall_time":       func(l *Limits, v jsonobject.Value) (err error) { l.WallTime, err = duration(v); return },
+	"turns":           func(l *Limits, v jsonobject.Value) (err error) { l.Turns, err = count(v); return },
+	"cost_usd":        func(l *Limits, v jsonobject.Value) (err error) { l.Cost, err = cost(v); return },
+	"rounds":          func(l *Limits, v jsonobject.Value) (err error) { l.Rounds, err = count(v); return },
+	"context_tokens":  func(l *Limits, v jsonobject.Value) (err error) { l.ContextTokens, err = count(v); return },
+	"context_percent": func(l *Limits, v jsonobject.Value) (err error) { l.ContextPercent, err = percent(v); return },
+}
+
+func readLimits(v jsonobject.Value) (Limits, error) {
+	limits := DefaultConfig().Limits
+	object, err := v.Object()
+	if err != nil {
+		return limits, err
+	}
+	for _, key := range object.Keys() {
+		value, ok := object.Get(key)
+		if !ok {
+			continue // a null
+		}
+		read, known := limitKeys[key]
+		if !known {
+			return limits, value.Errorf("no limit is named %q; there are context_percent, context_tokens, cost_usd, rounds, turns and wall_time", key)
+		}
+		if err := read(&limits, value); err != nil {
+			return limits, jsonobject.Key(key, err)
+		}
+	}
+	return limits, nil
+}
+
+func cost(v jsonobject.Value) (float64, error) {
+	f, err := v.Float()
+	if err == nil && f < 0 {
+		err = v.Errorf("%g is negative", f)
+	}
+	return f, err
+}
+
+func percent(v jsonobject.Value) (int, error) {
+	n, err := count(v)
+	if err == nil && n > 100 {
+		err = v.Errorf("%d is more than 100", n)
+	}
+	return n, err
+}
+
+// duration is a string such as "45m", or a number of seconds.
+func duration(v jsonobject.Value) (time.Duration, error) {
+	if !v.IsString() {
+		seconds, err := count(v)
+		if err == nil && seconds > int(maxDuration/time.Second) {
+			err = v.Errorf("%d seconds is more than a year", seconds)
+		}
+		return time.Duration(seconds) * time.Second, err
+	}
+	s, err := v.Text()
+	if err != nil {
+		return 0, err
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 || d > maxDuration {
+		return 0, v.Errorf(`%.40q is no time such as "90s", "45m" or "2h30m", of at most a year`, s)
+	}
+	return d, nil
+}
+
+const maxDuration = 366 * 24 * time.Hour
+
+// placeholder is a name in the initial query, with the width of a number:
+// {tick}, {tick:03d}, {data_dir}. Doubled braces stand for one.
+var placeholder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\{\{|\}\}|\{tick(?::(0?)([0-9]{1,2})d?|:d)?\}|\{data_dir\}`)
+})
+
+// Query is the initial query of a tick. Braces that are no placeholder stay as
+// they are.
+func (c Config) Query(tick int, dataDir string) string {
+	return placeholder().ReplaceAllStringFunc(c.InitialQuery, func(s string) string {
+		switch {
+		case s == "{{" || s == "}}":
+			return s[:1]
+		case s == "{data_dir}":
+			return dataDir
+		}
+		parts := placeholder().FindStringSubmatch(s)
+		if parts[2] == "" {
+			return strconv.Itoa(tick)
+		}
+		return fmt.Sprintf("%"+parts[1]+parts[2]+"d", tick)
+	})
+}
+
+// Prompt is the agent's whole system prompt, "" if it has none.
+func (r *Repo) Prompt() (string, error) {
+	data, _, _, err := r.readIf(promptFile, maxPrompt)
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+}
+
+// Terminals is how many terminals an agent can have; they are numbered from 0.
+const Terminals = 20
+
+// A Terminal is opened when the agent logs in.
+type Terminal struct {
+	Number  int
+	Command string
+	Label   string // or ""
+}
+
+// DefaultStartup is that of a repository without a file.
+func DefaultStartup() []Terminal { return []Terminal{{Command: defaultCommand}} }
+
+const defaultCommand = "bash"
+
+// Startup returns the terminals that system/startup.json lists, by number.
+// Terminal 0 is always among them. If the file is wrong, the default comes with
+// the error: an agent must be able to log in to correct it, and to be told.
+func (r *Repo) Startup() ([]Terminal, error) {
+	data, _, found, err := r.readIf(startupFile, maxJSON)
+	if err != nil || !found {
+		return DefaultStartup(), err
+	}
+	terminals, err := parseStartup(data)
+	if err != nil {
+		return DefaultStartup(), fault.Errorf(fault.Usage, "data repository '%s': %w", r.path, err)
+	}
+	return terminals, nil
+}
+
+func parseStartup(data []byte) ([]Terminal, error) {
+	object, err := jsonobject.Parse(startupFile, data)
+	if err != nil {
+		return nil, err
+	}
+	var values []jsonobject.Value
+	if err := jsonobject.Field(object, "ttys", jsonobject.Value.List, &values); err != nil {
+		return nil, err
+	}
+	var terminals []Terminal
+	for _, v := range values {
+		t, err := parseTerminal(v)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(terminals, func(other Terminal) bool { return other.Number == t.Number }) {
+			return nil, v.Errorf("terminal %d is there twice", t.Number)
+		}
+		terminals = append(terminals, t)
+	}
+	if !slices.ContainsFunc(terminals, func(t Terminal) bool { return t.Number == 0 }) {
+		terminals = append(terminals, DefaultStartup()...)
+	}
+	slices.SortFunc(terminals, func(a, b Terminal) int { return a.Number - b.Number })
+	return terminals, nil
+}
+
+func parseTerminal(v jsonobject.Value) (Terminal, error) {
+	t := Terminal{}
+	o, err := v.Object()
+	if err != nil {
+		return t, jsonobject.Key("ttys", err)
+	}
+	if _, ok := o.Get("tty"); !ok {
+		return t, v.Errorf(`"tty" is missing: the number of a terminal`)
+	}
+	err = cmp.Or(
+		jsonobject.Field(o, "tty", readNumber, &t.Number),
+		jsonobject.Field(o, "command", readWord, &t.Command),
+		jsonobject.Field(o, "label", jsonobject.Value.Text, &t.Label),
+	)
+	if strings.TrimSpace(t.Command) == "" {
+		t.Command = defaultCommand
+	}
+	return t, err
+}
+
+// readNumber reads the number of a terminal.
+func readNumber(v jsonobject.Value) (int, error) {
+	n, err := v.Int()
+	if err == nil && (n < 0 || n >= Terminals) {
+		err = v.Errorf("%d, want 0 to %d", n, Terminals-1)
+	}
+	return n, err
 }

@@ -21,7 +21,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Unmount(mnt, syscall.MNT_DETACH) })
 	r := openIn(t, mnt)
-	if err := errors.Join(r.SaveState(datarepo.State{TickCount: 7}), r.WritePrompt("prompt")); err != nil {
+	if err := errors.Join(r.SaveState(datarepo.State{TickCount: 7}), r.Write("system/prompt.md", []byte("prompt"))); err != nil {
 		t.Fatal(err)
 	}
 	write(t, r, "system/notifications/a.txt", "hello")

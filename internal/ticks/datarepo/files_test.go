@@ -62,37 +62,6 @@ func TestConfigErrorsSayWhere(t *testing.T) {
 	}
 }
 
-func TestEditConfig(t *testing.T) {
-	r := open(t)
-	if err := r.EditConfig(t.Context(), func(c *datarepo.Config) error { c.Model = "m"; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, r, "system/agent_config.json"); got != "{\n  \"model\": \"m\"\n}\n" {
-		t.Errorf("%s", got)
-	}
-	write(t, r, "system/agent_config.json", `{"z": 1.0, "model": "m", "container": {"memory": "2g"}, "a": "<é>"}`)
-	if err := r.EditConfig(t.Context(), func(c *datarepo.Config) error {
-		c.Container.Engine = datarepo.None
-		c.Limits.Turns = 3
-		c.Command = []string{"x"}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{`"z": 1.0`, `"a": "<é>"`, `"memory": "2g",` + "\n    " + `"engine": "none"`, `"turns": 3`, `"wall_time": "4h0m0s"`} {
-		if got := read(t, r, "system/agent_config.json"); !strings.Contains(got, part) {
-			t.Errorf("%s is missing in %s", part, got)
-		}
-	}
-	before := read(t, r, "system/agent_config.json")
-	if err := r.EditConfig(t.Context(), func(c *datarepo.Config) error { c.HookEnvPrefix = "A B"; return nil }); err == nil {
-		t.Error("a wrong value was written")
-	}
-	if got := read(t, r, "system/agent_config.json"); got != before {
-		t.Errorf("%s", got)
-	}
-}
-
 func TestQuery(t *testing.T) {
 	for query, want := range map[string]string{
 		"Tick {tick} starting in {data_dir}.": "Tick 7 starting in /d.",
@@ -130,24 +99,6 @@ func TestStartup(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "system/startup.json: line 1") || !slices.Equal(got, datarepo.DefaultStartup()) {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
-	}
-}
-
-func TestWriteStartupKeepsKeys(t *testing.T) {
-	r := open(t)
-	write(t, r, "system/startup.json", `{"x": 1, "ttys": [{"colour": "red", "tty": 2, "command": "htop"}, {"tty": 5}]}`)
-	want := []datarepo.Terminal{{Number: 0, Command: "bash"}, {Number: 2, Command: "top", Label: "l"}}
-	if err := r.WriteStartup(t.Context(), want); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := r.Startup(); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v", got, err)
-	}
-	if got := read(t, r, "system/startup.json"); !strings.Contains(got, `"x": 1`) || !strings.Contains(got, `"colour": "red"`) || strings.Contains(got, `5`) {
-		t.Errorf("%s", got)
-	}
-	if err := r.WriteStartup(t.Context(), []datarepo.Terminal{{Number: 99}}); err == nil {
-		t.Error("a wrong number was written")
 	}
 }
 

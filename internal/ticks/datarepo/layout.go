@@ -22,7 +22,6 @@ const (
 	Tmp           = "tmp"
 	Logs          = "system/logs"
 	SessionLogs   = "system/logs/sessions"
-	HooksDir      = "system/hooks"
 	ContainerDir  = "system/container"
 	Containerfile = "system/container/Containerfile"
 

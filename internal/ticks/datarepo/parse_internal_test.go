@@ -38,19 +38,6 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		c.Query(7, "/d")
-		written, err := encodeConfig(c, c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := parseConfig(written)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.object, again.object = nil, nil
-		c.Container.Options, again.Container.Options = nil, nil // it is indented
-		if !reflect.DeepEqual(c, again) {
-			t.Errorf("%+v, then %+v", c, again)
-		}
 	})
 }
 
@@ -73,13 +60,6 @@ func FuzzStartup(f *testing.F) {
 		}
 		if !seen[0] {
 			t.Error("terminal 0 is missing")
-		}
-		written, err := encodeStartup(data, terminals)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := parseStartup(written); err != nil || !reflect.DeepEqual(again, terminals) {
-			t.Errorf("%+v, then %+v, %v", terminals, again, err)
 		}
 	})
 }
@@ -145,7 +125,7 @@ func FuzzTickNames(f *testing.F) {
 // Whatever keys a file has besides den's, writing den's keeps them, their order
 // and their values.
 func TestUnknownKeysStay(t *testing.T) {
-	law := func(extras map[string]string, tick uint16, model string) bool {
+	law := func(extras map[string]string, tick uint16) bool {
 		object := jsonobject.New()
 		rng := rand.New(rand.NewPCG(uint64(tick), 1))
 		put := func(key string, value any) {
@@ -157,7 +137,6 @@ func TestUnknownKeysStay(t *testing.T) {
 			put("x "+key, value)
 			if rng.IntN(3) == 0 {
 				put("tick_count", 1)
-				put("model", "old")
 			}
 		}
 		before := object.File()
@@ -170,17 +149,7 @@ func TestUnknownKeysStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := parseConfig(before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		changed := c
-		changed.Model, changed.Limits.Turns = strings.ToValidUTF8(model, "?"), int(tick)
-		config, err := encodeConfig(c, changed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return same(t, before, state) && same(t, before, config)
+		return same(t, before, state)
 	}
 	if err := quick.Check(law, nil); err != nil {
 		t.Error(err)

@@ -97,6 +97,15 @@ func (r *Repo) Read(name string, limit int64) ([]byte, time.Time, error) {
 	return data, fi.ModTime(), nil
 }
 
+// readIf is Read of a file that may be missing.
+func (r *Repo) readIf(name string, limit int64) (data []byte, modified time.Time, found bool, err error) {
+	data, modified, err = r.Read(name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, time.Time{}, false, nil
+	}
+	return data, modified, err == nil, err
+}
+
 // Write replaces a file, or makes it. The content is on the disk when Write
 // returns.
 func (r *Repo) Write(name string, data []byte) error { return r.write(name, data, nil) }
@@ -127,10 +136,11 @@ func (r *Repo) Swap(name string, old, data []byte) error {
 }
 
 func (r *Repo) write(name string, data []byte, ready func() error) error {
-	if err := r.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return r.failed("write", name, err)
+	err := r.root.MkdirAll(path.Dir(name), 0o755)
+	if err == nil {
+		err = atomicfile.WriteIn(r.root, name, data, filePerm, ready)
 	}
-	if err := atomicfile.WriteIn(r.root, name, data, filePerm, ready); err != nil {
+	if err != nil {
 		return r.failed("write", name, err)
 	}
 	return nil
@@ -157,10 +167,11 @@ func (r *Repo) Stat(name string) (fs.FileInfo, error) {
 // Replace is Write without the wait for the disk: for what survives a crash of
 // programs, and need not survive one of the machine.
 func (r *Repo) Replace(name string, data []byte) error {
-	if err := r.root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return r.failed("write", name, err)
+	err := r.root.MkdirAll(path.Dir(name), 0o755)
+	if err == nil {
+		err = atomicfile.ReplaceIn(r.root, name, data)
 	}
-	if err := atomicfile.ReplaceIn(r.root, name, data); err != nil {
+	if err != nil {
 		return r.failed("write", name, err)
 	}
 	return nil

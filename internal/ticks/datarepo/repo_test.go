@@ -159,7 +159,7 @@ func TestWritesStayInside(t *testing.T) {
 		"state":   r.SaveState(datarepo.State{TickCount: 1}),
 		"pause":   r.Pause(datarepo.Pause{Why: "x"}),
 		"trigger": r.RequestTick("x"),
-		"prompt":  r.WritePrompt("x"),
+		"prompt":  r.Write("system/prompt.md", []byte("x")),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", what)
@@ -176,7 +176,7 @@ func TestPermissionsStay(t *testing.T) {
 	if err := os.Chmod(filepath.Join(r.Path(), "system/state.json"), 0o664); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(r.SaveState(datarepo.State{TickCount: 2}), r.WritePrompt("x")); err != nil {
+	if err := errors.Join(r.SaveState(datarepo.State{TickCount: 2}), r.Write("system/prompt.md", []byte("x"))); err != nil {
 		t.Fatal(err)
 	}
 	umask := syscall.Umask(0)

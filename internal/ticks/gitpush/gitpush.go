@@ -9,6 +9,7 @@
 package gitpush
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func (p Pusher) Push(ctx context.Context) Result {
 	if err != nil {
 		return Result{Failed, err.Error()}
 	}
-	if p.Limit == 0 {
-		p.Limit = defaultLimit
-	}
+	p.Limit = cmp.Or(p.Limit, defaultLimit)
 	ctx, cancel := context.WithTimeout(ctx, p.Limit)
 	defer cancel()
 	if p.Confined {

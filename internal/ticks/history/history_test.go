@@ -82,7 +82,7 @@ func TestIndexOfATick(t *testing.T) {
 	must(t, w.Terminal(closed(zero, 4*time.Second, "system/logs/sessions/tty_0-tick-007")))
 	again := opened(0, "s0b", 5*time.Second)
 	must(t, w.Terminal(again), w.Terminal(closed(again, 6*time.Second, "system/logs/sessions/tty_0-tick-007-1")))
-	must(t, w.End(history.End{At: after(9 * time.Second), Outcome: plan.Outcome{Reason: plan.Normal}, Turns: 3, CostUSD: 0.5, Context: plan.Context{Tokens: 10, Window: 100}, Last: "done"}))
+	must(t, w.End(plan.State{Outcome: plan.Outcome{Reason: plan.Normal}, Turns: 3, CostUSD: 0.5, Context: plan.Context{Tokens: 10, Window: 100}, LastText: "done"}, after(9*time.Second), time.Time{}))
 
 	got := read(t, r, 7)
 	until, known := got.Until()
@@ -117,7 +117,7 @@ func TestEndOfATickThatWasKilled(t *testing.T) {
 		"before it was indexed": {func(*history.Writer) error { return nil }, time.Time{}, after(time.Minute), plan.Crashed},
 		"while it ran":          {(*history.Writer).Begin, time.Time{}, after(time.Minute), plan.Crashed},
 		"after its end was written": {func(w *history.Writer) error {
-			return w.End(history.End{At: after(30 * time.Second), Outcome: plan.Outcome{Reason: plan.Normal}})
+			return w.End(plan.State{Outcome: plan.Outcome{Reason: plan.Normal}}, after(30*time.Second), time.Time{})
 		}, after(30 * time.Second), time.Time{}, plan.Normal},
 	} {
 		r := newRepo(t)
@@ -129,7 +129,7 @@ func TestEndOfATickThatWasKilled(t *testing.T) {
 		// Another process, hours later, and with another configuration.
 		late := first(1)
 		late.Runner = "codex"
-		must(t, history.NewWriter(r, late).End(history.End{At: after(9 * time.Hour), Outcome: outcome, Seen: after(time.Minute)}))
+		must(t, history.NewWriter(r, late).End(plan.State{Outcome: outcome}, after(9*time.Hour), after(time.Minute)))
 		got := read(t, r, 1)
 		if !got.Ended.Equal(test.ended) || !got.Seen.Equal(test.seen) || got.Outcome.Reason != test.outcome || got.Completed.IsZero() != (test.outcome == plan.Normal) {
 			t.Errorf("killed %s: %+v", name, got)
@@ -238,7 +238,7 @@ func TestAmend(t *testing.T) {
 		t.Errorf("it was made: %v", err)
 	}
 	w := history.NewWriter(r, first(5))
-	must(t, w.Terminal(opened(0, "s", 0)), w.End(history.End{At: after(time.Minute), Outcome: plan.Outcome{Reason: plan.Normal}}))
+	must(t, w.Terminal(opened(0, "s", 0)), w.End(plan.State{Outcome: plan.Outcome{Reason: plan.Normal}}, after(time.Minute), time.Time{}))
 	must(t, history.Amend(r, 5, closed(opened(0, "s", 0), time.Hour, "system/logs/sessions/tty_0-tick-005")))
 	if got := read(t, r, 5); len(got.Terminals) != 1 || got.Terminals[0].Status != "exited (0)" || !got.Ended.Equal(after(time.Minute)) {
 		t.Errorf("%+v", got)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,11 +32,9 @@ func Read(repo *datarepo.Repo, number int) (Tick, error) {
 	if t.Ended.IsZero() && t.Seen.IsZero() {
 		t.Seen = LastSign(repo, number, t.Began)
 	}
-	for _, one := range t.Terminals {
-		if one.Archive == "" { // it is open, or its process was killed while it was archived
-			t.adoptArchives(archives(repo, number))
-			break
-		}
+	// One without an archive is open, or its process was killed while it was archived.
+	if slices.ContainsFunc(t.Terminals, func(one Terminal) bool { return one.Archive == "" }) {
+		t.adoptArchives(archives(repo, number))
 	}
 	return t, nil
 }

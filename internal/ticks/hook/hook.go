@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,11 +74,10 @@ func List(files Files, p Phase) (names []string, problems []error) {
 type Runner struct {
 	Files Files
 	Spawn runner.Spawner // where the agent lives; the repository has the same path there
-	Dir   string         // the working directory; "" means sandbox/ of the repository
 	Limit time.Duration  // of each; 0 means that of the phase
 	// Starting is called with a hook's name before it is started, so that it can
-	// be recorded; its error keeps the hook from being started. Or nil.
-	Starting func(name string) error
+	// be recorded. Or nil.
+	Starting func(name string)
 	Skip     []string // hooks that are not run: they were started before a kill
 }
 
@@ -121,10 +121,7 @@ func told(text string) string {
 func (r Runner) Run(ctx context.Context, e Event) (results []Result, problems []error) {
 	names, problems := List(r.Files, e.Phase)
 	env := e.Env(r.Files.Path())
-	work := r.Dir
-	if work == "" {
-		work = filepath.Join(r.Files.Path(), "sandbox")
-	}
+	work := filepath.Join(r.Files.Path(), "sandbox")
 	for _, name := range names {
 		if slices.Contains(r.Skip, name) {
 			continue
@@ -143,9 +140,7 @@ func (r Runner) one(ctx context.Context, name string, spec command.Spec) (comman
 		return command.Result{}, err
 	}
 	if r.Starting != nil {
-		if err := r.Starting(name); err != nil {
-			return command.Result{}, err
-		}
+		r.Starting(name)
 	}
 	return command.Run(ctx, r.Spawn, spec)
 }
@@ -175,4 +170,56 @@ func Issues(results []Result) []string {
 		issues = append(issues[:maxIssues], fmt.Sprintf("(%d more)", more))
 	}
 	return issues
+}
+
+// An Event is what hooks are told, in their environment.
+type Event struct {
+	Phase  Phase
+	Prefix string // begins the names of the variables
+	Tick   int
+
+	LastMessage string // of the agent; not before a tick
+	SessionID   string // not before a tick
+
+	Duration time.Duration // after a tick, as are all below
+	Log      string        // the path of the transcript
+	Normal   bool          // the agent ended its tick itself
+	Reason   string        // why the tick ended, in den's words
+}
+
+// maxLastMessage is how many characters of the last message hooks get.
+const maxLastMessage = 2000
+
+// Env returns the variables of an event.
+func (e Event) Env(dataDir string) map[string]string {
+	env := map[string]string{"DATA_DIR": dataDir}
+	set := func(name, value string) {
+		// No variable can have a NUL, and a hook that does not run is worse.
+		env[e.Prefix+"_"+name] = strings.ReplaceAll(value, "\x00", "")
+	}
+	set("TICK", strconv.Itoa(e.Tick))
+	if e.Phase == PreTick {
+		return env
+	}
+	set("LAST_MESSAGE", first(e.LastMessage, maxLastMessage))
+	set("SESSION_ID", e.SessionID)
+	if e.Phase == PreStop {
+		return env
+	}
+	set("TICK_DURATION", fmt.Sprintf("%.1f", e.Duration.Seconds()))
+	set("TICK_LOG", e.Log)
+	set("TICK_STATUS", map[bool]string{true: "normal", false: "abnormal"}[e.Normal])
+	set("TICK_REASON", e.Reason)
+	return env
+}
+
+// first returns the first n characters of a text.
+func first(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
 }

@@ -22,6 +22,8 @@ import (
 	"den/internal/base/filelock"
 	"den/internal/ticks/datarepo"
 	"den/internal/ticks/plan"
+	"den/internal/ticks/registry"
+	"den/internal/ticks/wake"
 	"den/internal/ticks/watch"
 )
 
@@ -257,3 +259,32 @@ func (d Dir) putAside(path string, why error, now time.Time) error {
 	}
 	return fault.Errorf(fault.Storage, "%w; it is kept as %s", why, aside)
 }
+
+// Instance is an open one.
+type Instance struct {
+	Name   string
+	Remote string // that the repository was cloned from, or ""
+	Dir    Dir
+	Repo   *datarepo.Repo
+	Wakes  *wake.Store
+}
+
+// Open opens an instance that is registered. Its caller closes it.
+func Open(known registry.Instance, getenv func(string) string) (*Instance, error) {
+	dir, err := At(known.Path, getenv)
+	if err == nil {
+		err = dir.Make()
+	}
+	if err != nil {
+		return nil, err
+	}
+	repo, err := datarepo.Open(known.Path, dir.Path)
+	if err != nil {
+		return nil, err
+	}
+	wakes := wake.New(repo, filepath.Join(dir.Path, "wakes.json"), time.Local)
+	return &Instance{Name: known.Name, Remote: known.Remote, Dir: dir, Repo: repo, Wakes: wakes}, nil
+}
+
+// Close releases what is open.
+func (i *Instance) Close() error { return i.Repo.Close() }

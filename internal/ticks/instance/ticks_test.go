@@ -35,7 +35,7 @@ func index(t *testing.T, in *instance.Instance, number int, reason plan.Reason) 
 	w := history.NewWriter(in.Repo, history.Tick{Number: number, Began: now.Add(time.Duration(number) * time.Minute), Transcript: datarepo.TickLog(number)})
 	err := w.Begin()
 	if reason != "" {
-		err = errors.Join(err, w.End(history.End{At: now.Add(time.Duration(number)*time.Minute + time.Second), Outcome: plan.Outcome{Reason: reason}}))
+		err = errors.Join(err, w.End(plan.State{Outcome: plan.Outcome{Reason: reason}}, now.Add(time.Duration(number)*time.Minute+time.Second), time.Time{}))
 	}
 	if err != nil {
 		t.Fatal(err)

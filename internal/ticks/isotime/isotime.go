@@ -64,16 +64,3 @@ func Naive(t time.Time, loc *time.Location) string {
 	}
 	return t.Format("2006-01-02T15:04:05.000000")
 }
-
-// Exact writes t as Naive does where that reads as t again, else with its zone:
-// an hour of local time comes twice when summer time ends.
-func Exact(t time.Time, loc *time.Location) string {
-	text := Naive(t, loc)
-	if read, err := Parse(text, loc); err == nil && read.Equal(t.Truncate(time.Microsecond)) {
-		return text
-	}
-	if _, offset := t.In(loc).Zone(); offset%60 != 0 { // as before there were time zones
-		return t.In(loc).Format("2006-01-02T15:04:05.000000-07:00:00")
-	}
-	return t.In(loc).Format("2006-01-02T15:04:05.000000-07:00")
-}

@@ -72,7 +72,7 @@ func (p *step) inStage(e Event) {
 		}
 	case PreTick:
 		if p.hooksEnded(e, HookPreTick) {
-			p.send(prompt{kind: promptQuery})
+			p.send(queryText(p.s.Query, p.s.Causes))
 		}
 	case Opening:
 		p.opening(e)
@@ -95,7 +95,7 @@ func (p *step) afterEnd(e Event) {
 	switch {
 	case p.s.Stage == Closing && e.Kind == Closed:
 		p.s.Open = false
-		p.enter(Finishing, Action{Kind: Finish, Outcome: p.s.Outcome})
+		p.enter(Finishing, Action{Kind: Finish})
 	case p.s.Stage == Finishing && e.Kind == Finished:
 		p.enter(PostTick, Action{Kind: RunHooks, Hook: HookPostTick})
 	case p.s.Stage == PostTick && p.hooksEnded(e, HookPostTick):
@@ -133,14 +133,14 @@ func (p *step) checked(c Check) {
 	issues := issuesOf(c, p.s.LastText)
 	switch {
 	case len(issues) == 0 && p.s.noticesWait():
-		p.send(prompt{kind: promptNotices})
+		p.send("") // nothing but the notices
 	case len(issues) == 0:
 		p.end(Outcome{Reason: Normal})
 	case p.s.Rounds >= p.s.Limits.Rounds:
 		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("after %d rounds this was still open: %s", p.s.Rounds, strings.Join(issues, " "))})
 	default:
 		p.s.Rounds++
-		p.send(prompt{kind: promptIssues, text: issuesText(issues)})
+		p.send(issuesText(issues))
 	}
 }
 
@@ -164,3 +164,51 @@ func (p *step) end(o Outcome) {
 }
 
 func (p *step) close() { p.enter(Closing, Action{Kind: Close}) }
+
+// Recover returns what is left of a tick whose process was killed: the state to
+// record, and what is to be done then. Its events are given to Next as ever.
+//
+// The agent is not started again. What it ran is ended, the transcript is
+// closed, and the hooks after the tick run, each once: one that had been
+// started when the process was killed is not started again.
+func Recover(s State) (State, []Action) {
+	p := &step{s: s.clone()}
+	if p.s.Stage == New {
+		p.s.Stage = Done
+	}
+	if p.s.Stage == Done {
+		return p.s, nil
+	}
+	if p.s.Acknowledged && len(p.s.Causes) > 0 {
+		p.do(Action{Kind: AckCauses, Causes: p.s.Causes}) // again: it may not have been done
+	}
+	if !p.s.ending() {
+		p.s.Outcome = Outcome{Reason: Crashed, Why: "its process was killed " + when[p.s.Stage]}
+	}
+	p.s.CostUSD += p.s.Turn.CostUSD
+	p.s.Turn.CostUSD = 0
+	switch p.s.Stage {
+	case Finishing:
+		p.do(Action{Kind: Finish})
+	case PostTick:
+		p.do(Action{Kind: RunHooks, Hook: HookPostTick, Skip: p.s.Hooks})
+	case Pushing:
+		p.do(Action{Kind: Push})
+	case Cleaning:
+		p.do(Action{Kind: Clean})
+	default:
+		p.enter(Closing, Action{Kind: Close})
+	}
+	return p.s, p.actions
+}
+
+// when says what was going on, for the reason of a tick that was killed.
+var when = map[Stage]string{
+	Beginning: "before it began",
+	Preparing: "while its container was prepared",
+	PreTick:   "while its first hooks ran",
+	Opening:   "while the agent was started",
+	Turning:   "while the agent worked",
+	Waiting:   "before another attempt",
+	Checking:  "while its end was checked",
+}

@@ -1,30 +1,15 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
-)
-
-// prompt is what is sent next. It is not recorded: a tick whose process was
-// killed sends nothing more.
-type prompt struct {
-	kind promptKind
-	text string
-}
-
-type promptKind string
-
-const (
-	promptQuery    promptKind = "query"
-	promptNotices  promptKind = "notices" // nothing but them
-	promptIssues   promptKind = "issues"
-	promptContinue promptKind = "continue"
-	promptRestart  promptKind = "restart"
+	"time"
 )
 
 // send gives the agent a prompt, once a session is open.
-func (p *step) send(next prompt) {
+func (p *step) send(next string) {
 	if used := max(p.s.Turns, p.s.Replies); p.s.Limits.Turns > 0 && used >= p.s.Limits.Turns {
 		p.end(Outcome{Reason: Limit, Why: fmt.Sprintf("%d turns were used", used)})
 		return
@@ -43,11 +28,7 @@ func (p *step) send(next prompt) {
 }
 
 // promptText is the prompt with the notices that wait.
-func (p *step) promptText(next prompt) string {
-	text := next.text
-	if next.kind == promptQuery {
-		text = queryText(p.s.Query, p.s.Causes)
-	}
+func (p *step) promptText(text string) string {
 	notices := p.takeNotices(p.s.Turn.Number)
 	p.heard() // whatever the model replies, it replies to these
 	switch {
@@ -163,7 +144,7 @@ func (p *step) turnEnded(e Event) {
 	switch {
 	case p.overspent():
 	case p.s.noticesWait():
-		p.send(prompt{kind: promptNotices})
+		p.send("") // nothing but them
 	default:
 		p.enter(Checking, Action{Kind: CheckEnd})
 	}
@@ -236,4 +217,133 @@ func (p *step) overspent() bool {
 
 func tooExpensive(usd, limit float64) Outcome {
 	return Outcome{Reason: Limit, Why: fmt.Sprintf("it has cost %.2f USD, and %.2f are allowed", usd, limit)}
+}
+
+// A Failure is why a session or a turn could not be, as the runner tells it.
+type Failure struct {
+	Class      Class
+	Message    string
+	RetryAfter time.Duration // as the vendor said; else 0
+	Advice     string        // what a person can do, or ""
+}
+
+func (f *Failure) Error() string {
+	if f.Message == "" {
+		return string(f.Class)
+	}
+	return fmt.Sprintf("%s: %s", f.Class, f.Message)
+}
+
+// Class groups failures by what helps. The values are those of the runner; one
+// that is not known is taken for a bug.
+type Class string
+
+// The classes.
+const (
+	AuthClass      Class = "auth"
+	BillingClass   Class = "billing"
+	QuotaClass     Class = "quota"
+	OverloadClass  Class = "overload"
+	ContextClass   Class = "context"
+	NoSessionClass Class = "no_session"
+	BugClass       Class = "bug"
+	GoneClass      Class = "gone"
+	SilentClass    Class = "silent"
+)
+
+// bugRetries bounds attempts after failures of which nothing is known: they
+// seldom go away by themselves.
+const bugRetries = 2
+
+// failed decides what follows from a failure of the runner, by its class alone:
+// words are never looked at.
+func (p *step) failed(f *Failure) {
+	if f == nil {
+		f = &Failure{Class: BugClass, Message: "it did not say why"}
+	}
+	switch f.Class {
+	case AuthClass, BillingClass:
+		p.end(Outcome{Reason: Fatal, Why: f.Error(), Advice: cmp.Or(f.Advice, "see to the agent's account")})
+	case ContextClass:
+		p.contextFull(f)
+	case NoSessionClass:
+		p.s.Session, p.s.Open = "", false
+		p.retry(f, 0)
+	case GoneClass, SilentClass:
+		p.dropSession()
+		p.retry(f, p.s.Limits.pause(p.s.Retries+1))
+	default:
+		// The vendor's trouble after work is another than that before it. What
+		// the agent itself fails by may come after work each time.
+		if p.s.Turn.Worked && (f.Class == QuotaClass || f.Class == OverloadClass) {
+			p.s.Retries = 0
+		}
+		wait := p.s.Limits.pause(p.s.Retries + 1)
+		if f.RetryAfter > 0 {
+			wait = f.RetryAfter
+		}
+		p.retry(f, wait)
+	}
+}
+
+// contextFull ends the tick. Where the agent has done nothing yet, the prompt
+// itself is too long: no other tick would do better.
+func (p *step) contextFull(f *Failure) {
+	if p.s.Turns <= 1 && !p.s.Turn.Worked {
+		p.end(Outcome{Reason: Fatal, Why: f.Error(), Advice: "shorten the system prompt or the initial query, or use a model with a larger context"})
+		return
+	}
+	p.end(Outcome{Reason: ContextFull, Why: f.Error()})
+}
+
+func (p *step) dropSession() {
+	if p.s.Open {
+		p.do(Action{Kind: DropSession})
+	}
+	p.s.Open = false
+}
+
+// retry waits and tries again, or gives up. Another tick may try later; how
+// much later, the vendor may have said.
+func (p *step) retry(f *Failure, wait time.Duration) {
+	limit := p.s.Limits.Retries
+	switch f.Class {
+	case QuotaClass, OverloadClass, NoSessionClass, GoneClass, SilentClass:
+	default:
+		limit = min(limit, bugRetries)
+	}
+	switch {
+	case p.s.Retries >= limit:
+		p.giveUp(f, fmt.Sprintf("it failed %d times in a row, at last with %s", p.s.Retries+1, f.Error()))
+		return
+	case wait >= p.s.Limits.Wall-p.s.Elapsed:
+		p.giveUp(f, fmt.Sprintf("another attempt made sense after %s, when the tick's time is over: %s", wait.Round(time.Second), f.Error()))
+		return
+	}
+	p.s.Retries++
+	p.s.next = p.afterFailure(f)
+	p.s.Stage, p.s.Hooks, p.s.Until = Waiting, nil, p.s.Elapsed+wait
+	if wait == 0 {
+		p.send(p.s.next)
+	}
+}
+
+func (p *step) giveUp(f *Failure, why string) {
+	p.end(Outcome{Reason: Exhausted, Why: why, Rest: f.RetryAfter})
+}
+
+// afterFailure is the prompt that makes a failed turn good: the same one where
+// the agent did nothing about it.
+func (p *step) afterFailure(f *Failure) string {
+	last := p.s.next
+	switch {
+	case p.s.Turns == 0: // no prompt was sent yet
+		return last
+	case !p.s.Open && p.s.Session == "": // what the agent knew is lost
+		p.forgetTold(func(Notice) bool { return false })
+		return restartText(queryText(p.s.Query, p.s.Causes), f.Error())
+	case p.s.Turn.Worked:
+		return continueText(f.Error())
+	}
+	return last
 }

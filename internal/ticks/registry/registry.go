@@ -5,7 +5,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,18 +110,17 @@ func directory(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fault.Errorf(fault.Usage, "register data repository '%s': the path is not absolute", path)
 	}
+	var fi fs.FileInfo
 	resolved, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err == nil {
+		fi, err = os.Stat(resolved)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", fault.Errorf(fault.NotFound, "register data repository '%s': %w", path, err)
-	}
-	if err != nil {
+	case err != nil:
 		return "", fmt.Errorf("register data repository '%s': %w", path, err)
-	}
-	fi, err := os.Stat(resolved)
-	if err != nil {
-		return "", fmt.Errorf("register data repository '%s': %w", path, err)
-	}
-	if !fi.IsDir() {
+	case !fi.IsDir():
 		return "", fault.Errorf(fault.Usage, "register data repository '%s': it is not a directory", path)
 	}
 	return resolved, nil
@@ -179,23 +177,15 @@ func (f *file) find(name string) int {
 }
 
 func (f *file) add(in Instance) error {
+	var remote *string // null where there is none
+	if in.Remote != "" {
+		remote = &in.Remote
+	}
 	return f.entries.Set(in.Name, struct {
-		Path    string          `json:"path"`
-		Remote  json.RawMessage `json:"remote"`
-		Created string          `json:"created"`
-	}{in.Path, remote(in.Remote), in.Created.Format(time.RFC3339)})
-}
-
-// remote is a URL, or null.
-func remote(url string) json.RawMessage {
-	if url == "" {
-		return json.RawMessage("null")
-	}
-	raw, err := json.Marshal(url)
-	if err != nil {
-		panic("registry: a string cannot be encoded: " + err.Error()) // it can
-	}
-	return raw
+		Path    string  `json:"path"`
+		Remote  *string `json:"remote"`
+		Created string  `json:"created"`
+	}{in.Path, remote, in.Created.Format(time.RFC3339)})
 }
 
 func (r Registry) read() (*file, error) {
@@ -276,10 +266,8 @@ func instance(name string, v jsonobject.Value) (Instance, error) {
 	if !filepath.IsAbs(in.Path) {
 		return in, path.Errorf("%.200q is not an absolute path", in.Path)
 	}
-	if url, ok := o.Get("remote"); ok {
-		if in.Remote, err = url.Text(); err != nil {
-			return in, jsonobject.Key("remote", err)
-		}
+	if err := jsonobject.Field(o, "remote", jsonobject.Value.Text, &in.Remote); err != nil {
+		return in, err
 	}
 	if created, ok := o.Get("created"); ok {
 		text, err := created.Text()

@@ -3,13 +3,18 @@
 package rotate
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -169,4 +174,114 @@ func (s *sized) rotate(now time.Time) error {
 		}
 	}
 	return s.use(now)
+}
+
+// Logs are the two logs of one process: PROCESS.log for each day, and
+// PROCESS-current.log, which is never large.
+type Logs struct {
+	process string
+	console io.Writer // or nil
+
+	mu      sync.Mutex // guards the fields below; held while files are written
+	daily   daily
+	current sized
+	failed  bool // the last record could not be written
+}
+
+// Open returns the logs of a process in a directory. Every record also goes to
+// console, unless it is nil. Files are opened when something is logged.
+func Open(dir *os.Root, process string, console io.Writer) *Logs {
+	return &Logs{
+		process: process, console: console,
+		daily:   daily{file{root: dir, name: process + ".log"}},
+		current: sized{file{root: dir, name: process + "-current.log"}},
+	}
+}
+
+// Close closes the files.
+func (l *Logs) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.daily.close()
+	l.current.close()
+}
+
+// Handler returns a handler of records from Info on.
+func (l *Logs) Handler() slog.Handler { return handler{logs: l} }
+
+// write adds a record to the files and the console.
+func (l *Logs) write(now time.Time, level slog.Level, text string) error {
+	line := fmt.Appendf(nil, "[%s] [%s] [%s] den: %s\n", now.Local().Format("2006-01-02 15:04:05"), l.process, level, text)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.console != nil {
+		fmt.Fprintf(l.console, "[%s] %s\n", now.Local().Format("15:04:05"), text) // Best effort: it may be closed.
+	}
+	err := l.daily.log(line, now)
+	if cerr := l.current.log(line, now); err == nil {
+		err = cerr
+	}
+	if err != nil && !l.failed && l.console != nil {
+		fmt.Fprintf(l.console, "[%s] cannot write the log: %v\n", now.Local().Format("15:04:05"), err) // Best effort, as above.
+	}
+	l.failed = err != nil
+	return err
+}
+
+// handler turns records into lines.
+type handler struct {
+	logs *Logs
+	with []func(slog.Handler) slog.Handler // attributes and groups, as slog knows them
+}
+
+func (h handler) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+
+func (h handler) Handle(ctx context.Context, r slog.Record) error {
+	rest := slog.NewRecord(time.Time{}, r.Level, "", 0)
+	r.Attrs(func(a slog.Attr) bool {
+		rest.AddAttrs(a)
+		return true
+	})
+	attrs, err := h.format(ctx, rest)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimSpace(r.Message + " " + attrs)
+	// A line that does not begin with a bracket continues the record above it.
+	text = strings.ReplaceAll(text, "\n", "\n    ")
+	return h.logs.write(r.Time, r.Level, text)
+}
+
+// format writes attributes as slog does.
+func (h handler) format(ctx context.Context, r slog.Record) (string, error) {
+	var b bytes.Buffer
+	var text slog.Handler = slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: withoutOwn})
+	for _, with := range h.with {
+		text = with(text)
+	}
+	err := text.Handle(ctx, r)
+	return strings.TrimSpace(b.String()), err
+}
+
+// withoutOwn removes the record's own level and message, which are written
+// elsewhere, and leaves attributes of the same names.
+func withoutOwn(groups []string, a slog.Attr) slog.Attr {
+	_, level := a.Value.Any().(slog.Level)
+	if len(groups) == 0 && (a.Key == slog.LevelKey && level || a.Key == slog.MessageKey && a.Value.String() == "") {
+		return slog.Attr{}
+	}
+	return a
+}
+
+func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.and(func(to slog.Handler) slog.Handler { return to.WithAttrs(attrs) })
+}
+
+func (h handler) WithGroup(name string) slog.Handler {
+	return h.and(func(to slog.Handler) slog.Handler { return to.WithGroup(name) })
+}
+
+func (h handler) and(with func(slog.Handler) slog.Handler) slog.Handler {
+	h.with = append(h.with[:len(h.with):len(h.with)], with)
+	return h
 }

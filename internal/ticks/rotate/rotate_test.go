@@ -81,12 +81,12 @@ func TestFormat(t *testing.T) {
 		}
 	}
 	at(slog.LevelInfo, logger, "started")
-	at(slog.LevelWarn, logger.With(rotate.ModuleKey, "kernel/wake", "tick", 7), "two\nlines", "why", "a b")
-	at(slog.LevelError, logger.WithGroup("g").With("x", 1), "grouped", rotate.ModuleKey, "not one", "level", 2)
+	at(slog.LevelWarn, logger.With("tick", 7), "two\nlines", "why", "a b")
+	at(slog.LevelError, logger.WithGroup("g").With("x", 1), "grouped", "level", 2)
 	want := `[2026-02-01 12:00:00] [watcher] [INFO] den: started
-[2026-02-01 12:00:00] [watcher] [WARN] kernel/wake: two
+[2026-02-01 12:00:00] [watcher] [WARN] den: two
     lines tick=7 why="a b"
-[2026-02-01 12:00:00] [watcher] [ERROR] den: grouped g.x=1 g.module="not one" g.level=2
+[2026-02-01 12:00:00] [watcher] [ERROR] den: grouped g.x=1 g.level=2
 `
 	for _, name := range []string{"watcher.log", "watcher-current.log"} {
 		if got := read(t, dir, name); got != want {

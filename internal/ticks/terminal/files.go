@@ -18,12 +18,13 @@ import (
 	"den/internal/base/fault"
 	"den/internal/screen"
 	"den/internal/screen/eventlog"
+	"den/internal/ticks/datarepo"
 )
 
 // Where files are, below the data repository.
 const (
-	sessionsDir = "tmp/sessions"
-	archiveDir  = "system/logs/sessions"
+	sessionsDir = datarepo.Tmp + "/sessions"
+	archiveDir  = datarepo.SessionLogs
 )
 
 // recordingFile is the recording of a closed terminal, among its files.
@@ -188,14 +189,11 @@ func (f *files) append(name string, data []byte) (n int, err error) {
 
 // tail reads the end of a regular file.
 func (f *files) tail(name string, limit int64) ([]byte, error) {
-	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := atomicfile.OpenIn(f.root, name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close() // Best effort: it was only read.
-	if err := isRegular(file); err != nil {
-		return nil, err
-	}
 	fi, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -254,9 +252,9 @@ func (f *files) archive(number, tick int) (string, error) {
 	if err := f.root.MkdirAll(archiveDir, 0o700); err != nil {
 		return "", fault.Errorf(fault.KindOf(err), "archive terminal %d: %w", number, err)
 	}
-	target := fmt.Sprintf("%s/tty_%d-tick-%03d", archiveDir, number, tick)
+	target := datarepo.TerminalArchive(number, tick, 0)
 	for suffix := 1; f.exists(target); suffix++ {
-		target = fmt.Sprintf("%s/tty_%d-tick-%03d-%d", archiveDir, number, tick, suffix)
+		target = datarepo.TerminalArchive(number, tick, suffix)
 	}
 	if err := f.move(dir, target); err != nil {
 		return "", fault.Errorf(fault.KindOf(err), "archive terminal %d: %w", number, err)
@@ -380,7 +378,7 @@ func (t *tty) wordLocked() string {
 func (s *Set) flushStale(t *tty) error {
 	t.writing.Lock()
 	defer t.writing.Unlock()
-	if !t.isStale() {
+	if !t.now().stale {
 		return nil
 	}
 	return s.flush(t)
@@ -416,12 +414,6 @@ func (s *Set) flushAll() {
 	}
 }
 
-func (t *tty) isStale() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.stale
-}
-
 // How often files are written while output comes: at most every flushPause, and
 // so seldom that writing takes one part in flushShare of the time.
 const (
@@ -447,7 +439,7 @@ func (s *Set) writeFiles() {
 		}
 		begun := time.Now()
 		for _, t := range s.open() {
-			if t.isStale() && t.isLive() {
+			if now := t.now(); now.stale && now.live {
 				t.ask(s.running)
 			}
 		}
@@ -459,4 +451,6 @@ func (s *Set) writeFiles() {
 	}
 }
 
-func (s *Set) anyStale() bool { return slices.ContainsFunc(s.open(), (*tty).isStale) }
+func (s *Set) anyStale() bool {
+	return slices.ContainsFunc(s.open(), func(t *tty) bool { return t.now().stale })
+}

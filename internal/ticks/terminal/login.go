@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/session"
 	"den/internal/session/home"
+	"den/internal/ticks/history"
 )
 
 // Login is the answer of login.
@@ -37,18 +40,15 @@ type Left struct {
 
 // What became of a terminal that an earlier tick left.
 const (
-	LeftAdopted = "adopted" // it runs, and is open under its number
-	LeftClosed  = "closed"  // it ran, and was closed
-	LeftExited  = "exited"  // it had ended by itself
-	LeftLost    = "lost"    // its host died, or nothing of it is there
+	LeftClosed = "closed" // it ran, and was closed
+	LeftExited = "exited" // it had ended by itself
+	LeftLost   = "lost"   // its host died, or nothing of it is there
 )
 
 // Text says what became of it.
 func (l Left) Text() string {
 	text := fmt.Sprintf("Terminal %d (%s), left by tick %d, ", l.Number, l.Command, l.Tick)
 	switch l.Became {
-	case LeftAdopted:
-		text += "still runs and is open."
 	case LeftClosed:
 		text += "still ran and was closed."
 	case LeftExited:
@@ -88,10 +88,7 @@ func (l Login) Text() string {
 		if r.Archive != "" {
 			continue // it ended already
 		}
-		name := r.Label
-		if name == "" {
-			name = r.Command
-		}
+		name := cmp.Or(r.Label, r.Command)
 		names = append(names, fmt.Sprintf("%d (%s)", r.Number, name))
 	}
 	open := "none"
@@ -109,7 +106,7 @@ func (s *Set) Login(ctx context.Context) (Login, error) {
 	var l Login
 	if first := s.beginLogin(); first {
 		// What is not known for sure is told, too: the agent can look.
-		_, failed := s.recover(ctx, s.config.Adopt, func(one Left, _ error) error { return s.left.keep(one) })
+		_, failed := s.recover(ctx, func(one Left, _ error) error { return s.left.keep(one) })
 		if failed != nil {
 			l.Failed = append(l.Failed, failed.Error())
 		}
@@ -146,7 +143,7 @@ func (s *Set) tellLeft(l *Login) {
 // the kernel, when it ends a tick whose process was killed. The next login
 // tells what became of them.
 func (s *Set) CloseLeft(ctx context.Context) ([]Left, error) {
-	left, err := s.recover(ctx, false, func(one Left, err error) error {
+	left, err := s.recover(ctx, func(one Left, err error) error {
 		if err != nil {
 			return nil // it is found again, by the next call or at login
 		}
@@ -167,10 +164,13 @@ func (s *Set) beginLogin() bool {
 
 // openStartup opens the startup terminals, and returns what failed.
 func (s *Set) openStartup(ctx context.Context) (failed []string) {
-	startup := slices.SortedFunc(slices.Values(withFirst(s.config.Startup)), func(a, b Startup) int { return a.Number - b.Number })
+	startup := slices.Clone(s.config.Startup)
+	if !slices.ContainsFunc(startup, func(w Startup) bool { return w.Number == 0 }) {
+		startup = append(startup, Startup{})
+	}
+	slices.SortStableFunc(startup, func(a, b Startup) int { return a.Number - b.Number })
 	for _, w := range startup {
-		if t, err := s.find(w.Number); err == nil { // adopted
-			t.setLabel(w.Label)
+		if _, err := s.find(w.Number); err == nil { // one of an earlier tick, which could not be closed
 			continue
 		}
 		_, err := s.reserve(w.Number)
@@ -185,11 +185,10 @@ func (s *Set) openStartup(ctx context.Context) (failed []string) {
 	return failed
 }
 
-// recover closes or adopts the terminals of earlier ticks, and has keep keep
-// what became of each, with why that is not sure, or nil. The error tells what
-// could not be read, closed or kept; what is known of a terminal is there all
-// the same.
-func (s *Set) recover(ctx context.Context, adopt bool, keep func(Left, error) error) (left []Left, err error) {
+// recover closes the terminals of earlier ticks, and has keep keep what became
+// of each, with why that is not sure, or nil. The error tells what could not be
+// read, closed or kept; what is known of a terminal is there all the same.
+func (s *Set) recover(ctx context.Context, keep func(Left, error) error) (left []Left, err error) {
 	known, err := s.known.load()
 	errs := []error{err}
 	if known == nil {
@@ -197,7 +196,7 @@ func (s *Set) recover(ctx context.Context, adopt bool, keep func(Left, error) er
 	}
 	s.addUnlisted(ctx, known)
 	for _, n := range slices.Sorted(maps.Keys(known)) {
-		l, err := s.recoverOne(ctx, n, known[n], adopt)
+		l, err := s.recoverOne(ctx, n, known[n])
 		if err != nil {
 			errs = append(errs, fmt.Errorf("terminal %d of an earlier tick: %w", n, err))
 		}
@@ -235,16 +234,8 @@ func (s *Set) tickOf(m *home.Manifest) int {
 	return max(s.config.Tick-1, 0)
 }
 
-// lostRecord is what is kept of a terminal whose session is not there any more.
-func lostRecord(number int, e entry) Record {
-	return Record{
-		Number: number, Command: e.Command, Label: e.Label, Session: e.Session, Tick: e.Tick, Opened: e.Created, Closed: time.Now(), Status: "lost",
-		Notes: []string{"its session is gone, and its recording with it"},
-	}
-}
-
 // recoverOne deals with one terminal of an earlier tick.
-func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (Left, error) {
+func (s *Set) recoverOne(ctx context.Context, number int, e entry) (Left, error) {
 	l := Left{Number: number, Command: e.Command, Tick: e.Tick, Became: LeftLost}
 	if _, err := s.reserve(number); err != nil {
 		return l, err
@@ -256,7 +247,10 @@ func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (
 		s.release(number)
 		if fault.KindOf(err) == fault.NotFound {
 			err = nil
-			s.config.Record(lostRecord(number, e))
+			s.config.Record(e.Tick, history.Terminal{
+				Number: number, Command: e.Command, Label: e.Label, Session: e.Session, Opened: e.Created, Closed: time.Now(), Status: "lost",
+				Note: "its session is gone, and its recording with it",
+			})
 		}
 		return l, err
 	}
@@ -276,10 +270,6 @@ func (s *Set) recoverOne(ctx context.Context, number int, e entry, adopt bool) (
 	}
 	s.put(t)
 	s.begin(t)
-	if home.Status(status.Status).Active() && adopt {
-		l.Became = LeftAdopted
-		return l, nil
-	}
 	return s.closeLeft(ctx, t, l, home.Status(status.Status))
 }
 
@@ -311,7 +301,7 @@ func (s *Set) resume(ctx context.Context, t *tty, seen uint64) error {
 	if seen == 0 {
 		return nil
 	}
-	term, err := screenOf(ctx, t.session, seen)
+	r, err := t.session.Replay(ctx, session.AtSeq(seen))
 	if fault.KindOf(err) == fault.NotFound { // the log no longer goes back so far
 		t.gap = errors.New("the recording no longer has what came before")
 		return t.resync(ctx)
@@ -319,7 +309,7 @@ func (s *Set) resume(ctx context.Context, t *tty, seen uint64) error {
 	if err != nil {
 		return fmt.Errorf("read the recording of terminal %d: %w", t.number, err)
 	}
-	t.view = viewOf(term, seen, lines)
+	t.view = viewOf(r.Terminal, seen, lines)
 	t.seq, t.output, t.seen = seen, seen, seen
 	return nil
 }

@@ -8,19 +8,25 @@ import (
 	"sync"
 	"testing"
 
+	"den/internal/ticks/history"
 	"den/internal/ticks/terminal"
 )
 
 // records keeps what is told of terminals.
 type records struct {
 	mu  sync.Mutex // guards all
-	all []terminal.Record
+	all []recorded
 }
 
-func (r *records) add(one terminal.Record) {
+type recorded struct {
+	tick int
+	history.Terminal
+}
+
+func (r *records) add(tick int, one history.Terminal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = append(r.all, one)
+	r.all = append(r.all, recorded{tick, one})
 }
 
 // told is what was told since the last time, one line each.
@@ -33,7 +39,7 @@ func (r *records) told() []string {
 		if !one.Closed.IsZero() {
 			state = "closed " + one.Recording
 		}
-		lines = append(lines, fmt.Sprintf("tick %d terminal %d %s %s", one.Tick, one.Number, one.Command, state))
+		lines = append(lines, fmt.Sprintf("tick %d terminal %d %s %s", one.tick, one.Number, one.Command, state))
 	}
 	r.all = nil
 	return lines

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -59,10 +60,7 @@ func (r *Report) IsNews() bool {
 
 // title is how a terminal is called in answers.
 func (r *Report) title() string {
-	name := r.Program
-	if name == "" {
-		name = r.Command
-	}
+	name := cmp.Or(r.Program, r.Command)
 	if r.Label != "" {
 		name = r.Label + ": " + name
 	}

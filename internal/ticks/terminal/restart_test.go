@@ -62,36 +62,6 @@ func TestLeftTerminalsAreClosed(t *testing.T) {
 	a.enter(0, "bash", "true")
 }
 
-// What an earlier tick left is adopted where that is wanted: it goes on, and
-// what the agent has not seen is shown.
-func TestLeftTerminalsAreAdopted(t *testing.T) {
-	t.Parallel()
-	a := newAgent(t)
-	a.login()
-	pipe := fifo(t)
-	n := a.openReady("")
-	a.enter(n, "bash", "echo seen; cat "+pipe)
-	a.wait(terminal.WaitArgs{Until: "^seen$"})
-	a.config.Adopt = true
-	a.crash()
-	defer a.end()
-	send(t, pipe, "while you were away\n")
-	l := a.login()
-	if len(l.Left) != 2 || l.Left[1].Became != terminal.LeftAdopted || len(l.Reports) != 2 || !strings.Contains(l.Text(), "still runs and is open") {
-		t.Fatalf("%+v", l)
-	}
-	if got := lines(l.Reports[1]); got != "while you were away|$" {
-		t.Error(got)
-	}
-	a.enter(n, "bash", "echo on")
-	if got := lines(a.look(n)); got != "=$ echo on|on|$" {
-		t.Error(got)
-	}
-	if got := a.read("tmp/sessions/tty_1/scrollback"); !strings.Contains(got, "\nseen\nwhile you were away\n") {
-		t.Errorf("%q", got)
-	}
-}
-
 // A terminal whose host died is told of as lost, and what it printed is
 // archived.
 func TestLostTerminals(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"den/internal/base/fault"
+	"den/internal/ticks/datarepo"
+	"den/internal/ticks/history"
 )
 
 // A Set is the terminals of one agent during one tick.
@@ -29,8 +31,8 @@ type Set struct {
 
 	mu       sync.Mutex // guards the fields below
 	loggedIn bool
-	ttys     map[int]*tty // by number; nil while one is being opened or closed
-	watchers map[chan struct{}]struct{}
+	ttys     map[int]*tty  // by number; nil while one is being opened or closed
+	changed  chan struct{} // closed, and replaced, when something happens
 }
 
 // New returns the terminals of a tick. Nothing is started or read before Login.
@@ -39,7 +41,7 @@ func New(c Config) (*Set, error) {
 		c.Warn = func(error) {}
 	}
 	if c.Record == nil {
-		c.Record = func(Record) {}
+		c.Record = func(int, history.Terminal) {}
 	}
 	c.Gather = cmp.Or(c.Gather, gatherLimit)
 	f, err := openFiles(c.Data)
@@ -52,7 +54,7 @@ func New(c Config) (*Set, error) {
 	}
 	s := &Set{
 		config: c, files: f, known: known, left: openLefts(c.State), dirty: make(chan struct{}, 1),
-		ttys: map[int]*tty{}, watchers: map[chan struct{}]struct{}{},
+		ttys: map[int]*tty{}, changed: make(chan struct{}),
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
 	return s, nil
@@ -83,7 +85,7 @@ func (s *Set) LoggedIn() bool {
 func (s *Set) Live() []int {
 	var live []int
 	for _, t := range s.open() {
-		if t.isLive() {
+		if t.now().live {
 			live = append(live, t.number)
 		}
 	}
@@ -184,34 +186,23 @@ func (s *Set) free() int {
 	return Max - len(s.ttys)
 }
 
-// watch returns a channel that gets a token when something happens.
-func (s *Set) watch() (news chan struct{}, unwatch func()) {
-	news = make(chan struct{}, 1)
+// news returns a channel that is closed when something happens.
+func (s *Set) news() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.watchers[news] = struct{}{}
-	return news, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, news)
-	}
+	return s.changed
 }
 
 // happened wakes whoever waits, and the writer of files.
 func (s *Set) happened() {
-	poke(s.dirty)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for news := range s.watchers {
-		poke(news)
-	}
-}
-
-func poke(c chan struct{}) {
 	select {
-	case c <- struct{}{}:
+	case s.dirty <- struct{}{}:
 	default: // a token lies there already
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // begin follows a terminal.
@@ -233,3 +224,50 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// What terminals are like.
+const (
+	Max  = 20 // terminals, numbered from 0
+	Cols = 120
+	Rows = 40
+)
+
+// Limits of tools.
+const (
+	defaultWait = 30 * time.Second
+	maxWait     = 60 * time.Second
+	// loginWait is how long login waits for the output of startup commands.
+	loginWait = 15 * time.Second
+	// openWait is how long open waits for a program that is going to wait for
+	// input, to show how it begins.
+	openWait = 500 * time.Millisecond
+	// maxText bounds what one call types.
+	maxText = 256 << 10
+	// callLimit bounds a question to a host.
+	callLimit = 10 * time.Second
+	// killGrace is how long a program may take to end before it is killed.
+	killGrace = 2 * time.Second
+)
+
+// Config is what a Set needs to know.
+type Config struct {
+	Name string // of the agent's instance; begins the sessions' names
+	Data string // the data repository, absolute
+	// State is a directory outside of the data repository that is not wiped
+	// between ticks, absolute. It keeps what login must know of earlier ticks.
+	State   string
+	Tick    int
+	Startup []Startup
+	Place   Place
+	Notices []string    // told at login, such as why an image was not built
+	Warn    func(error) // or nil; told what could not be written or read
+	// Gather is how long a wait listens to a program that prints and goes on; 0
+	// means ten seconds.
+	Gather time.Duration
+	// Record is told when a terminal was opened, and when it was archived or
+	// found lost; or nil. It may be called by several goroutines.
+	Record func(tick int, t history.Terminal)
+}
+
+// Startup is a terminal that login opens. Without a command it is a shell.
+type Startup = datarepo.Terminal

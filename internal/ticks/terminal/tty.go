@@ -10,7 +10,6 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/screen/eventlog"
-	"den/internal/screen/vt"
 	"den/internal/session"
 	"den/internal/session/home"
 	"den/internal/session/wire"
@@ -82,11 +81,11 @@ var errGap = errors.New("the log lacks events")
 func (t *tty) follow(ctx context.Context) {
 	defer close(t.done)
 	for {
-		err := t.session.Follow(ctx, t.applied(), t.apply)
+		err := t.session.Follow(ctx, t.now().applied, t.apply)
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, errGap) || err == nil && t.lacks() {
+		if errors.Is(err, errGap) || err == nil && t.now().lacks {
 			err = t.resync(ctx)
 			if err == nil {
 				continue
@@ -106,18 +105,6 @@ func (t *tty) warn(err error) {
 		return
 	}
 	t.notes = append(t.notes, err.Error())
-}
-
-func (t *tty) lacks() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.gap != nil
-}
-
-func (t *tty) applied() uint64 {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.seq
 }
 
 // apply takes the next event.
@@ -147,6 +134,28 @@ func (t *tty) apply(ev eventlog.Event) error {
 	t.mu.Unlock()
 	t.changed()
 	return nil
+}
+
+// facts are what others want to know of a terminal, at one moment.
+type facts struct {
+	applied uint64        // the last event
+	lacks   bool          // the log does
+	live    bool          // its program runs
+	fresh   bool          // there is something that the agent has not seen
+	stale   bool          // the files do not show all of it
+	seen    uint64        // the agent knows what was printed up to this event
+	owed    bool          // it has not seen what became of its keystrokes
+	quiet   time.Duration // nothing has happened for so long
+	last    uint64        // the last event that did
+}
+
+func (t *tty) now() facts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return facts{
+		applied: t.seq, lacks: t.gap != nil, live: t.end == nil, fresh: t.owed || t.output > t.seen || t.end != nil && !t.told, stale: t.stale,
+		seen: t.seen, owed: t.owed, quiet: time.Since(t.active), last: t.lastActivity(),
+	}
 }
 
 func isInput(code string) bool {
@@ -259,33 +268,6 @@ func (t *tty) rests(seq uint64, how rest) {
 	t.rested, t.resting = seq, how
 	t.mu.Unlock()
 	t.changed()
-}
-
-// quiet returns for how long nothing has happened, and the last event that did.
-func (t *tty) quiet() (time.Duration, uint64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return time.Since(t.active), t.lastActivity()
-}
-
-// isNew reports whether there is something that the agent has not seen.
-func (t *tty) isNew() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.owed || t.output > t.seen || t.end != nil && !t.told
-}
-
-// isLive reports whether the program runs.
-func (t *tty) isLive() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.end == nil
-}
-
-func (t *tty) setLabel(label string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.label = label
 }
 
 // learn keeps what was found in the foreground.
@@ -402,14 +384,4 @@ func (t *tty) unsent(s strokes, owed bool) {
 	lines.echo = lines.typed
 	t.mu.Unlock()
 	t.changed()
-}
-
-// screenOf is the emulator of a session at an event, for a terminal that is
-// adopted.
-func screenOf(ctx context.Context, s *session.Session, seq uint64) (*vt.Terminal, error) {
-	r, err := s.Replay(ctx, session.AtSeq(seq))
-	if err != nil {
-		return nil, err
-	}
-	return r.Terminal, nil
 }

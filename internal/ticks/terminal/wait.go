@@ -123,7 +123,7 @@ func (s *Set) answer(ctx context.Context, w waiter, reason, until string) Waited
 	r.Reports = s.report(ctx, shown, false)
 	s.closeDead(ctx, r.Reports)
 	for _, t := range s.open() {
-		if !slices.Contains(shown, t) && t.isNew() {
+		if !slices.Contains(shown, t) && t.now().fresh {
 			r.Others = append(r.Others, t.number)
 		}
 	}
@@ -143,7 +143,7 @@ func (t *tty) found() string {
 func (s *Set) report(ctx context.Context, all []*tty, whole bool) []Report {
 	var asking sync.WaitGroup
 	for _, t := range all {
-		if t.isLive() && (t.isNew() || t.observe(nil).rest == working) {
+		if now := t.now(); now.live && (now.fresh || t.observe(nil).rest == working) {
 			asking.Go(func() { t.ask(ctx) })
 		}
 	}
@@ -187,8 +187,6 @@ func (w *waiter) targets() []*tty {
 
 // wait returns why it ended.
 func (w *waiter) wait(ctx context.Context) (string, error) {
-	news, unwatch := w.set.watch()
-	defer unwatch()
 	var probing probers
 	probed, stop := context.WithCancel(ctx)
 	defer func() { stop(); probing.all.Wait() }()
@@ -196,6 +194,7 @@ func (w *waiter) wait(ctx context.Context) (string, error) {
 	defer timer.Stop()
 	expecting := map[*tty]bool{}
 	for {
+		news := w.set.news() // before anything is looked at
 		targets := w.targets()
 		if len(targets) == 0 {
 			return ReasonTimeout, nil // nothing can come
@@ -236,28 +235,18 @@ func (w *waiter) wait(ctx context.Context) (string, error) {
 
 // probers watch programs that work, until they are at rest.
 type probers struct {
-	all sync.WaitGroup
-
-	mu     sync.Mutex // guards active
-	active map[*tty]bool
+	all    sync.WaitGroup
+	active sync.Map // by *tty: those that are watched
 }
 
 // start begins to watch a terminal, unless it is watched.
 func (p *probers) start(ctx context.Context, t *tty) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.active[t] {
+	if _, watched := p.active.LoadOrStore(t, true); watched {
 		return
 	}
-	if p.active == nil {
-		p.active = map[*tty]bool{}
-	}
-	p.active[t] = true
 	p.all.Go(func() {
 		t.awaitRest(ctx)
-		p.mu.Lock()
-		delete(p.active, t)
-		p.mu.Unlock()
+		p.active.Delete(t)
 		t.changed()
 	})
 }
@@ -269,10 +258,10 @@ const recheck = 500 * time.Millisecond
 // tell, or the program waits for something that may never come, silence counts.
 func (t *tty) awaitRest(ctx context.Context) {
 	for ctx.Err() == nil {
-		quiet, last := t.quiet()
-		wait := max(silence-quiet, 0)
+		now := t.now()
+		wait := max(silence-now.quiet, 0)
 		if wait == 0 {
-			if t.isSilent(ctx, last) {
+			if t.isSilent(ctx, now.last) {
 				return
 			}
 			wait = recheck
@@ -317,10 +306,102 @@ func (t *tty) isSilent(ctx context.Context, last uint64) bool {
 	}
 	t.learn(f)
 	if f.Ready.State == "unknown" || f.Ready.Outside {
-		if quiet, now := t.quiet(); now == last && quiet >= silence {
+		if now := t.now(); now.last == last && now.quiet >= silence {
 			t.rests(last, silent)
 			return true
 		}
 	}
 	return false
+}
+
+// Times of wait. What the kernel tells comes first; they are for what it does
+// not tell.
+const (
+	// silence ends a wait for a program of which nobody knows whether it waits
+	// for input.
+	silence = 1500 * time.Millisecond
+	// gatherLimit is how long a program that prints and goes on is listened to,
+	// where nothing else is said.
+	gatherLimit = 10 * time.Second
+	// headStart is the same for output that the agent could have been told
+	// before: it is told at once, but a program that is about to be done may end.
+	headStart = 300 * time.Millisecond
+	// youth is how long output counts as one that the wait was called for: an
+	// agent that types and waits in one go misses the first of it.
+	youth = time.Second
+)
+
+// observed is what a wait knows of one terminal.
+type observed struct {
+	ended   bool          // and the agent was not told
+	matched bool          // what the agent waits for was printed
+	due     bool          // there is output that the agent has not seen, or keystrokes whose effect it has not
+	more    bool          // there is such output, besides the echo of keystrokes
+	age     time.Duration // since there is
+	rest    rest
+}
+
+// Why a wait ended.
+const (
+	ReasonExit        = "exit"        // a program ended
+	ReasonMatch       = "match"       // what was waited for was printed
+	ReasonReady       = "ready"       // a program waits for input
+	ReasonSilence     = "silence"     // a program prints nothing more, and nobody knows whether it waits
+	ReasonOutput      = "output"      // there is output, and its program goes on
+	ReasonTimeout     = "timeout"     // time is up
+	ReasonInterrupted = "interrupted" // a notification came
+)
+
+// waitRule decides when a wait ends. It is a pure function of what is observed
+// and of time, but for when it first observed output.
+type waitRule struct {
+	until  bool // something is waited for
+	all    bool // all terminals must be at rest, as at login
+	begun  time.Time
+	limit  time.Duration
+	gather time.Duration // how long a program that prints and goes on is listened to
+
+	begins bool      // nothing was observed yet
+	early  bool      // there was output at the beginning, and not only just
+	since  time.Time // when there was output first; or zero
+}
+
+// decide returns why the wait ends, or "" and the time after which it must
+// look again if nothing happens before.
+func (r *waitRule) decide(now time.Time, terminals []observed) (why string, again time.Duration) {
+	has := func(f func(observed) bool) bool { return slices.ContainsFunc(terminals, f) }
+	if r.since.IsZero() && has(func(o observed) bool { return o.more }) {
+		r.since = now
+		r.early = r.begins && has(func(o observed) bool { return o.more && o.age >= youth })
+	}
+	r.begins = false
+	switch {
+	case r.all:
+		if !has(func(o observed) bool { return o.due && !o.ended && o.rest == working }) {
+			return ReasonReady, 0
+		}
+	case has(func(o observed) bool { return o.ended }):
+		return ReasonExit, 0
+	case has(func(o observed) bool { return o.matched }):
+		return ReasonMatch, 0
+	case has(func(o observed) bool { return o.due && o.rest == waiting }):
+		return ReasonReady, 0
+	case !r.until && has(func(o observed) bool { return o.due && o.rest == silent }):
+		return ReasonSilence, 0
+	}
+	end, late := r.begun.Add(r.limit), ReasonTimeout
+	if gathered := r.since.Add(r.listens()); !r.until && !r.all && !r.since.IsZero() && gathered.Before(end) {
+		end, late = gathered, ReasonOutput
+	}
+	if left := end.Sub(now); left > 0 {
+		return "", left
+	}
+	return late, 0
+}
+
+func (r *waitRule) listens() time.Duration {
+	if r.early {
+		return headStart
+	}
+	return r.gather
 }

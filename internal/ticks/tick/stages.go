@@ -1,12 +1,14 @@
 package tick
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
 	"time"
 
 	"den/internal/ticks/datarepo"
+	"den/internal/ticks/hook"
 	"den/internal/ticks/plan"
 )
 
@@ -15,9 +17,7 @@ func (t *tick) count(ctx context.Context) plan.Event {
 	err := t.o.Repo.EditState(ctx, func(s *datarepo.State) error {
 		s.TickCount = max(s.TickCount, t.number)
 		s.LastTick = t.began
-		if s.FirstTickDate == "" {
-			s.FirstTickDate = t.began.Local().Format(time.DateOnly)
-		}
+		s.FirstTickDate = cmp.Or(s.FirstTickDate, t.began.Local().Format(time.DateOnly))
 		return nil
 	})
 	if err == nil {
@@ -117,7 +117,7 @@ func (t *tick) finish(s plan.State) plan.Event {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	t.transcript.end(s)
-	t.report("index the tick", t.indexEnd(s, now))
+	t.report("index the tick", t.index.End(s, now, t.seen))
 	if s.Outcome.Pauses() {
 		p := datarepo.Pause{When: now, Why: s.Outcome.Why, Tick: s.Tick, Todo: s.Outcome.Advice}
 		t.report("pause the agent", t.o.Repo.Pause(p))
@@ -185,4 +185,63 @@ func (t *tick) push() plan.Event {
 func (t *tick) clean() plan.Event {
 	t.report("empty tmp", t.o.Repo.ClearTmp())
 	return plan.Event{Kind: plan.Cleaned}
+}
+
+// runHooks runs the scripts before or after the tick.
+func (t *tick) runHooks(a plan.Action) {
+	e := t.hookEvent(hook.Phase(a.Hook), t.s)
+	do := func(ctx context.Context) plan.Event {
+		t.hooks(ctx, e, a.Skip, func(name string) { // one that cannot be recorded runs all the same
+			t.sendAndWait(plan.Event{Kind: plan.HookStarted, Hook: a.Hook, Name: name})
+		})
+		return plan.Event{Kind: plan.HooksEnded, Hook: a.Hook}
+	}
+	if a.Hook == plan.HookPostTick {
+		t.conclude(func() plan.Event { return do(context.Background()) })
+		return
+	}
+	t.begin(do)
+}
+
+// issues are what the hooks before the end print.
+func (t *tick) issues(ctx context.Context, s plan.State) []string {
+	return hook.Issues(t.hooks(ctx, t.hookEvent(hook.PreStop, s), nil, nil))
+}
+
+func (t *tick) hookEvent(phase hook.Phase, s plan.State) hook.Event {
+	return hook.Event{
+		Phase: phase, Prefix: t.config.HookEnvPrefix, Tick: s.Tick, LastMessage: s.LastText, SessionID: s.Session,
+		Duration: t.elapsed(), Log: t.o.Repo.Path() + "/" + datarepo.TickLog(s.Tick),
+		Normal: s.Outcome.Status() == plan.StatusNormal, Reason: string(s.Outcome.Reason),
+	}
+}
+
+// hooks runs the scripts of a phase. One that fails is told, and does not stop
+// the others. starting is called before each; or nil.
+func (t *tick) hooks(ctx context.Context, e hook.Event, skip []string, starting func(name string)) []hook.Result {
+	results, problems := hook.Runner{Files: t.o.Repo, Spawn: t.hookSpawner(), Limit: t.o.Times.HookLimit, Skip: skip, Starting: starting}.Run(ctx, e)
+	for _, err := range problems {
+		t.hookFailed(err.Error())
+	}
+	for _, r := range results {
+		if failure := r.Failure(); failure != "" && ctx.Err() == nil {
+			t.hookFailed(failure)
+		}
+	}
+	return results
+}
+
+// hookSpawner starts hooks where the agent lives.
+func (t *tick) hookSpawner() Spawner {
+	if t.lodging.Hooks != nil {
+		return t.lodging.Hooks
+	}
+	return t.o.Spawn
+}
+
+// hookFailed tells people, and the agent's own tools.
+func (t *tick) hookFailed(why string) {
+	t.o.Log.Warn("a hook failed", "why", why)
+	_, err := t.o.Repo.NotifyCrash(context.Background(), t.o.Clock(), datarepo.Crash{Text: why, Beside: true})
+	t.report("leave a note of a hook that failed", err)
 }

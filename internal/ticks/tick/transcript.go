@@ -13,6 +13,7 @@ import (
 
 	"den/internal/agent/runner"
 	"den/internal/ticks/datarepo"
+	"den/internal/ticks/history"
 	"den/internal/ticks/plan"
 	"den/internal/ticks/toolsocket"
 )
@@ -161,4 +162,20 @@ func (t *transcript) complain(err error) {
 		t.failed = true
 		t.log.Error("the transcript has gaps", "tick", t.tick, "error", err)
 	}
+}
+
+// newIndex is the index of a tick, with what is known when it begins.
+func newIndex(repo *datarepo.Repo, s plan.State, c datarepo.Config) *history.Writer {
+	return history.NewWriter(repo, history.Tick{
+		Number: s.Tick, Began: s.Began, Runner: c.Runner, Model: modelOf(c), Causes: s.Causes, Transcript: datarepo.TickLog(s.Tick),
+	})
+}
+
+// indexTerminal notes a terminal in the index of the tick that opened it.
+func (t *tick) indexTerminal(number int, one history.Terminal) {
+	if number == t.number {
+		t.report("index a terminal", t.index.Terminal(one))
+		return
+	}
+	t.report("index a terminal of an earlier tick", history.Amend(t.o.Repo, number, one))
 }

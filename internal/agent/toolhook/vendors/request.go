@@ -3,6 +3,7 @@
 package vendors
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
 	"slices"
@@ -37,9 +38,7 @@ func RequestOf(vendor string, data []byte) (permission.Request, error) {
 		return permission.Request{}, fault.Errorf(fault.Protocol, "read what %s tells its hook: no tool is named", vendor)
 	}
 	r := UseOf(vendor, t.Tool, t.Input)
-	if r.Dir == "" {
-		r.Dir = t.Dir
-	}
+	r.Dir = cmp.Or(r.Dir, t.Dir)
 	return r, nil
 }
 
@@ -145,10 +144,8 @@ func inputOf(raw json.RawMessage) input {
 // command runs a command, whatever the tool is called.
 func requestOf(kind permission.Kind, tool string, raw json.RawMessage) permission.Request {
 	in := inputOf(raw)
-	if kind == "" {
-		kind = permission.Other
-	}
-	r := permission.Request{Tool: tool, Kind: kind, Input: raw, Text: firstOf(in.Description, in.Question, in.Query, in.Pattern)}
+	kind = cmp.Or(kind, permission.Other)
+	r := permission.Request{Tool: tool, Kind: kind, Input: raw, Text: string(cmp.Or(in.Description, in.Question, in.Query, in.Pattern))}
 	add := func(names ...string) {
 		for _, name := range names {
 			if name != "" && !slices.Contains(r.Paths, name) {
@@ -173,15 +170,6 @@ func requestOf(kind permission.Kind, tool string, raw json.RawMessage) permissio
 		r.URL = string(in.URL)
 	}
 	return r
-}
-
-func firstOf(all ...text) string {
-	for _, s := range all {
-		if s != "" {
-			return string(s)
-		}
-	}
-	return ""
 }
 
 // outsideOf returns a pattern of files that may lead out of the directory in

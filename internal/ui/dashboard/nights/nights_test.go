@@ -73,7 +73,7 @@ func (w *world) tick(number int, reason plan.Reason) {
 	i := history.NewWriter(w.in.Repo, history.Tick{Number: number, Began: began, Runner: "script", Transcript: datarepo.TickLog(number)})
 	err := i.Terminal(history.Terminal{Number: 0, Command: "bash", Session: fmt.Sprint("s", number), Opened: began, Closed: began.Add(time.Second), Status: "exited (0)", Archive: archive, Recording: archive + "/recording.cast"})
 	if reason != "" {
-		err = errors.Join(err, i.End(history.End{At: began.Add(time.Second), Outcome: plan.Outcome{Reason: reason, Why: strings.Repeat("x", 1000)}, Turns: 1}))
+		err = errors.Join(err, i.End(plan.State{Outcome: plan.Outcome{Reason: reason, Why: strings.Repeat("x", 1000)}, Turns: 1}, began.Add(time.Second), time.Time{}))
 	}
 	if err == nil {
 		err = w.in.Repo.Write("system/state.json", fmt.Appendf(nil, `{"tick_count": %d}`, number))

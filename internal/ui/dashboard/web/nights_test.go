@@ -37,7 +37,7 @@ func (w *world) past(name string, ticks int) {
 		i := history.NewWriter(repo, history.Tick{Number: n, Began: began, Runner: "script", Causes: []plan.Cause{{Kind: plan.ByWake, Reason: "look around"}}, Transcript: datarepo.TickLog(n)})
 		err := i.Begin()
 		if reason := reasons[n%len(reasons)]; reason != "" && err == nil {
-			err = i.End(history.End{At: began.Add(time.Duration(10+n*7%50) * time.Second), Outcome: plan.Outcome{Reason: reason}, Turns: 2, CostUSD: 0.01, Last: "I have looked."})
+			err = i.End(plan.State{Outcome: plan.Outcome{Reason: reason}, Turns: 2, CostUSD: 0.01, LastText: "I have looked."}, began.Add(time.Duration(10+n*7%50)*time.Second), time.Time{})
 		}
 		if err != nil {
 			w.T.Fatal(err)

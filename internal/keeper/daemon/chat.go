@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"log"
 	"net"
 	"runtime"
 	"slices"
@@ -9,8 +10,38 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/keeper"
+	"den/internal/keeper/chatserver"
 	"den/internal/place/workspace"
 )
+
+// setAccount makes an account of the keeper's own chat server, or changes it.
+func (d *daemon) setAccount(a keeper.Account) error {
+	for _, m := range d.minds() {
+		if strings.EqualFold(chatserver.NickOf(m.Name()), a.Name) {
+			return fault.Hintf(fault.Errorf(fault.Usage, "'%s' is the nick of an agent", a.Name), "an account has its name for itself: choose another")
+		}
+	}
+	return d.chat.SetAccount(a.Name, a.Password)
+}
+
+// changeAccount answers a request for an account. Agents make none: it may be
+// the one that decides what they may do.
+func (h *handler) changeAccount(ctx context.Context, call *rpc.Call, a keeper.Account, what string, change func(keeper.Account) error) (any, error) {
+	if err := h.d.notByAgent(ctx, call, nil); err != nil {
+		return nil, err
+	}
+	if err := change(a); err != nil {
+		return nil, err
+	}
+	log.Printf("the account '%s' of the chat server was %s", a.Name, what)
+	return keeper.Account{Name: a.Name}, nil
+}
+
+func (h *handler) accounts() (any, error) {
+	names, err := h.d.chat.Accounts()
+	return keeper.Accounts{Accounts: names}, err
+}
 
 // ownersByNick returns the nicks that are enough to decide for an agent of the
 // workspace.

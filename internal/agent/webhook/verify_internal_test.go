@@ -2,8 +2,6 @@ package webhook
 
 import (
 	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,42 +10,12 @@ import (
 	"den/internal/base/fault"
 )
 
-// The headers of a request.
-const (
-	HeaderID        = "Webhook-Id"
-	HeaderTimestamp = "Webhook-Timestamp"
-	HeaderSignature = "Webhook-Signature"
-)
-
 // Tolerance is how old a request may be for Verify: an older one may be
 // somebody's copy.
 const Tolerance = 5 * time.Minute
 
-const secretPrefix = "whsec_" // before a secret in base64
-
-// key returns the bytes of a secret.
-func key(secret string) ([]byte, error) {
-	encoded, ok := strings.CutPrefix(secret, secretPrefix)
-	if !ok {
-		return []byte(secret), nil
-	}
-	raw, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return nil, fault.Errorf(fault.Usage, "read webhook secret: it begins with %s, but is no base64", secretPrefix)
-	}
-	return raw, nil
-}
-
-// sign signs an id, a time and a body.
-func sign(key []byte, id, timestamp string, body []byte) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id + "." + timestamp + "."))
-	mac.Write(body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-}
-
 // Verify checks that a request was signed with the secret, and not long
-// before now. It is for receivers.
+// before now, as a receiver does.
 func Verify(secret string, header http.Header, body []byte, now time.Time) error {
 	k, err := key(secret)
 	if err != nil {
