@@ -11,6 +11,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/place/provider/procname"
 	"den/internal/process/pty"
 	"den/internal/process/supervise"
 	"den/internal/session"
@@ -270,4 +271,18 @@ func (f *first) alive(names []string) (bool, error) {
 		return false, nil
 	}
 	return bearsOne(pty.Marked(home.ProgramMark+"="+now.Session.ID), names)
+}
+
+// bearsOne reports whether one of the processes bears one of the names.
+func bearsOne(pids []int, names []string) (bool, error) {
+	for _, pid := range pids {
+		comm, argv, err := procname.Describe(pid)
+		if err != nil {
+			return false, err
+		}
+		if procname.Bears(comm, argv, names) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

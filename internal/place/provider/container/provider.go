@@ -4,15 +4,21 @@ import (
 	"context"
 	"debug/elf"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/native"
+	"den/internal/place/workspace"
 	"den/internal/session/home"
+	api "github.com/moby/moby/api/types/container"
 )
 
 // Kind is the name of this provider in a workspace file.
@@ -129,4 +135,111 @@ func (p *Provider) Observe(ctx context.Context, prefix string) (map[string]provi
 		knownExit(o.Exit)
 	}
 	return all, err
+}
+
+// Spec is what one session's container is made of. It is the `container` table
+// of an agent in the workspace file, and the Options of a provider.Config.
+type Spec struct {
+	Image   string           `key:"image"`   // a reference, or "" where Context builds one
+	Context workspace.Path   `key:"context"` // a directory with a Containerfile, or ""
+	Memory  string           `key:"memory"`  // such as "512m", or "" for no limit
+	PIDs    int              `key:"pids"`    // 0 means no limit
+	CPUs    float64          `key:"cpus"`    // 0 means no limit
+	Network string           `key:"network"` // "none", "host", "default" or ""
+	Mounts  []workspace.Path `key:"mounts"`  // host directories that appear at the same path
+}
+
+// specOf returns the container's part of a session's configuration.
+func specOf(c provider.Config) (Spec, error) {
+	s, ok := c.Options.(Spec)
+	if !ok {
+		return Spec{}, fault.Errorf(fault.Usage, "no container is described: the session's options are %T", c.Options)
+	}
+	return s, nil
+}
+
+// DecodeSpec reads an agent's `container` table.
+func DecodeSpec(a *workspace.Agent) (Spec, workspace.Problems) {
+	var s Spec
+	t := a.Tables.Container
+	problems := t.Decode(&s)
+	problems = append(problems, t.OneOf("network", s.Network, "", "none", "host", "default")...)
+	if _, err := parseMemory(s.Memory); err != nil {
+		problems = append(problems, t.Problem("memory", "agent '%s': 'memory' is such as \"512m\" or \"2g\", not \"%s\"", a.Name, s.Memory))
+	}
+	for key, negative := range map[string]bool{"pids": s.PIDs < 0, "cpus": s.CPUs < 0} {
+		if negative {
+			problems = append(problems, t.Problem(key, "agent '%s': '%s' is negative", a.Name, key))
+		}
+	}
+	switch inContainer := a.SessionProvider == Kind; {
+	case inContainer && s.Image == "" && s.Context == "":
+		problems = append(problems, a.Problem("session_provider", "agent '%s' lives in a container: [agents.container] needs an 'image' or a 'context'", a.Name))
+	case s.Image != "" && s.Context != "":
+		problems = append(problems, t.Problem("context", "agent '%s': 'image' and 'context' exclude each other", a.Name))
+	}
+	return s, problems
+}
+
+// EngineOptions is the `container` table of the file's [session] section.
+type EngineOptions struct {
+	Engine string `key:"engine"` // Podman, Docker, or "" for what is there
+	Socket string `key:"socket"` // of the engine, or ""
+}
+
+// DecodeEngine reads the session section's `container` table.
+func DecodeEngine(t workspace.Table) (EngineOptions, workspace.Problems) {
+	var o EngineOptions
+	problems := t.Decode(&o)
+	return o, append(problems, t.OneOf("engine", o.Engine, "", Podman, Docker)...)
+}
+
+// resources are the limits of a container.
+func resources(c Spec) (api.Resources, error) {
+	var r api.Resources
+	memory, err := parseMemory(c.Memory)
+	if err != nil {
+		return r, err
+	}
+	if c.PIDs < 0 {
+		return r, fault.Errorf(fault.Usage, "limit of processes %d is below zero", c.PIDs)
+	}
+	if c.CPUs < 0 || math.IsNaN(c.CPUs) || c.CPUs > 1<<20 {
+		return r, fault.Errorf(fault.Usage, "%v is no number of processors", c.CPUs)
+	}
+	pids := int64(c.PIDs)
+	if pids == 0 {
+		pids = -1 // engines have a default of their own, which is a limit
+	}
+	r.Memory, r.PidsLimit, r.NanoCPUs = memory, &pids, int64(c.CPUs*1e9)
+	return r, nil
+}
+
+var memoryPattern = regexp.MustCompile(`^([0-9]+)([kmg]?)(i?b)?$`)
+
+// parseMemory reads "512m" and the like: k, m and g stand for powers of 1024.
+// "" is 0, no limit.
+func parseMemory(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if parts := memoryPattern.FindStringSubmatch(strings.ToLower(s)); parts != nil {
+		shift := map[string]int{"": 0, "k": 10, "m": 20, "g": 30}[parts[2]]
+		n, err := strconv.ParseInt(parts[1], 10, 64)
+		if err == nil && n > 0 && n <= math.MaxInt64>>shift {
+			return n << shift, nil
+		}
+	}
+	return 0, fault.Hintf(fault.Errorf(fault.Usage, "memory limit %q is not understood", s), "for example 512m or 2g")
+}
+
+// networkMode checks the network that a container gets.
+func networkMode(network string) (api.NetworkMode, error) {
+	switch network {
+	case "none", "host", "default":
+		return api.NetworkMode(network), nil
+	case "":
+		return "default", nil
+	}
+	return "", fault.Errorf(fault.Usage, "network is none, host or default, not %q", network)
 }

@@ -11,6 +11,7 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/inherit"
+	"den/internal/place/provider/workdir"
 	"den/internal/session"
 	"den/internal/session/home"
 )
@@ -179,4 +180,13 @@ func (p *Provider) Stop(ctx context.Context, name string) error {
 // Interrupt presses Ctrl-C.
 func (p *Provider) Interrupt(ctx context.Context, name string) error {
 	return p.SendKeys(ctx, name, "C-c")
+}
+
+// CopyTo copies into the directory that the session was started in.
+func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
+	_, m, err := p.find(name)
+	if err != nil {
+		return err
+	}
+	return workdir.Copy(ctx, name, m.Cwd, src, rel)
 }

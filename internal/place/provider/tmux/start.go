@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +16,7 @@ import (
 
 	"den/internal/base/fault"
 	"den/internal/place/provider"
+	"den/internal/place/provider/inherit"
 )
 
 // Where the caller does not say.
@@ -164,4 +168,82 @@ func orDefault(n, otherwise int) int {
 		return otherwise
 	}
 	return n
+}
+
+// gate is the script that becomes the command. It asks the server something
+// first: when that has answered, the turn in which it made the pane is over.
+// Before that tmux 3.3 may collect a child without reading its last words, and
+// of a command that ends at once nothing would be seen. The mark comes last,
+// so who bears it is the command itself; until then the script bears another,
+// so that what would become a session's command when its server has gone is
+// found too.
+const gate = `"$1" -N -S "$2" has-session -t "=` + keeper + `" </dev/null >/dev/null 2>&1; unset ` + gateKey + `; export ` + markKey + `="$3"; shift 3; exec "$@"`
+
+// A shell does not hand on variables that it could not have named.
+var shellName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// launch is what comes after new-session's options so far: the command behind
+// the gate, or as it is where its environment has variables that the gate
+// would lose. It is never one word: tmux would give that to a shell.
+func (p *Provider) launch(argv, variables []string, mark string) ([]string, error) {
+	if !slices.ContainsFunc(variables, func(k string) bool { return !shellName.MatchString(k) }) {
+		return append([]string{"-e", gateKey + "=" + mark, "--", "/bin/sh", "-c", gate, "den-start", p.binary, p.socket, mark}, argv...), nil
+	}
+	mark = markKey + "=" + mark
+	switch {
+	case len(argv) > 1:
+		return append([]string{"-e", mark, "--"}, argv...), nil
+	case strings.Contains(argv[0], "="): // env would take it for a variable
+		return []string{"-e", mark, "--", "/bin/sh", "-c", `exec "$0"`, argv[0]}, nil
+	}
+	env, err := exec.LookPath("env")
+	return []string{"--", env, mark, argv[0]}, err
+}
+
+// defaultPath is where a command without a PATH is looked for.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// inherited is what a session has of this process's environment.
+func inherited(environ []string) map[string]string {
+	env := inherit.Vars(environ)
+	if _, ok := env["PATH"]; !ok {
+		env["PATH"] = defaultPath
+	}
+	return env
+}
+
+// serverEnv is the server's environment. Sessions get it too, so it is no more
+// than what is the same whoever starts the server.
+func serverEnv(environ []string) []string {
+	var env []string
+	for _, k := range []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ"} {
+		if v, ok := inherited(environ)[k]; ok {
+			env = append(env, k+"="+v)
+		}
+	}
+	return env
+}
+
+// sessionEnv is what a session's command gets on top of the server's.
+func sessionEnv(environ []string, c provider.Config) map[string]string {
+	env := inherited(environ)
+	env["COLORTERM"] = "truecolor"
+	env["PWD"] = c.WorkDir
+	for k, v := range c.Env {
+		env[k] = v
+	}
+	return env
+}
+
+// defaultTerminal is the best description of tmux's terminal that programs
+// will find here.
+func defaultTerminal() string {
+	for _, term := range []string{"tmux-256color", "screen-256color"} {
+		for _, dir := range []string{"/etc/terminfo", "/lib/terminfo", "/usr/lib/terminfo", "/usr/share/terminfo"} {
+			if _, err := os.Stat(filepath.Join(dir, term[:1], term)); err == nil {
+				return term
+			}
+		}
+	}
+	return "screen"
 }

@@ -2,9 +2,12 @@ package shim
 
 import (
 	"context"
+	"runtime"
+	"time"
 
 	"den/internal/base/fault"
 	"den/internal/base/rpc"
+	"den/internal/place/provider/procname"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,4 +53,82 @@ func (s *shim) handle(_ context.Context, req *rpc.Call) (any, error) {
 	}
 	return nil, fault.Hintf(fault.Errorf(fault.Protocol, "the shim (den %s) does not know the method %q", s.version, req.Method),
 		"it was started by an older den: start the session anew")
+}
+
+// Protocol is the version of the messages below, in the hello of each side.
+// It changes when an old peer would misunderstand a new one; added fields and
+// methods do not change it.
+const Protocol = 1
+
+// The methods of a shim's socket.
+const (
+	MethodPeek      = "peek"
+	MethodNudge     = "nudge"
+	MethodInterrupt = "interrupt"
+	MethodStop      = "stop"
+	MethodClear     = "clear"
+	MethodActivity  = "activity"
+	MethodAlive     = "alive"
+	MethodUnread    = "unread"
+)
+
+// Peek asks for the last lines of the output; 0 means all that is kept.
+type Peek struct {
+	Lines int `json:"lines"`
+}
+
+// Peeked is its answer.
+type Peeked struct {
+	Text string `json:"text"`
+}
+
+// Nudge is a line for the command. It is bytes, not a string: JSON would
+// mend what is not UTF-8.
+type Nudge struct {
+	Text []byte `json:"text"`
+}
+
+// Unread tells how many bytes the command has been given and has not read.
+type Unread struct {
+	Bytes int `json:"bytes"`
+}
+
+// Stop ends the session.
+type Stop struct {
+	Grace time.Duration `json:"grace_ns"` // before what does not end is killed
+}
+
+// Activity tells when the command last wrote something: when it was started
+// where it never did.
+type Activity struct {
+	Last time.Time `json:"last"`
+}
+
+// Alive asks whether a process bears one of the names.
+type Alive struct {
+	Names []string `json:"names"`
+}
+
+// AliveAnswer is its answer.
+type AliveAnswer struct {
+	Alive bool `json:"alive"`
+}
+
+// anyNamed reports whether one of the processes bears one of the names: as
+// its command name, as the base of its first argument, or as the script that
+// an interpreter runs.
+func anyNamed(pids []int, names []string) (bool, error) {
+	if runtime.GOOS != "linux" {
+		return false, fault.Hintf(fault.Errorf(fault.Unsupported, "the names of processes are not known on %s", runtime.GOOS), "ask without names")
+	}
+	for _, pid := range pids {
+		comm, argv, err := procname.Describe(pid)
+		if err != nil {
+			return false, err
+		}
+		if procname.Bears(comm, argv, names) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -1,13 +1,16 @@
 package shim
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"den/internal/base/atomicfile"
 	"den/internal/process/supervise"
@@ -141,4 +144,88 @@ func (o *output) clear(lines int) error {
 // finish writes the last text for those who look later.
 func (o *output) finish() error {
 	return atomicfile.Replace(o.dir.LastFile(), []byte(o.peek(0)))
+}
+
+// Kept is how much output a shim keeps in memory, and of which it leaves the
+// text behind.
+const Kept = 1 << 20
+
+// ring keeps the last Kept bytes. It grows as they come: most sessions
+// never fill it.
+type ring struct {
+	buf  []byte
+	head int  // where the oldest byte is, once buf is full
+	cut  bool // bytes were dropped
+}
+
+func (r *ring) write(p []byte) {
+	if over := len(p) - Kept; over > 0 {
+		p = p[over:]
+		r.cut = true
+	}
+	if room := Kept - len(r.buf); room > 0 {
+		n := min(room, len(p))
+		r.buf = append(r.buf, p[:n]...)
+		p = p[n:]
+	}
+	for len(p) > 0 {
+		n := copy(r.buf[r.head:], p)
+		r.head = (r.head + n) % Kept
+		p = p[n:]
+		r.cut = true
+	}
+}
+
+// bytes returns a copy of what is kept, the oldest first.
+func (r *ring) bytes() []byte {
+	out := make([]byte, 0, len(r.buf))
+	out = append(out, r.buf[r.head:]...)
+	return append(out, r.buf[:r.head]...)
+}
+
+// LastLines returns the last n lines of output, all of them when n is 0,
+// without blank ones at the end. cut says that the beginning is missing: then
+// the first line is a part of one and is left out, unless it is all there is.
+func LastLines(output []byte, cut bool, n int) string {
+	if cut {
+		output = wholeLines(output)
+	}
+	text := strings.ToValidUTF8(string(output), "\uFFFD")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	lines := strings.Split(text, "\n")
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	if n > 0 && len(lines) > n {
+		lines = lines[len(lines)-n:]
+	}
+	return strings.Join(lines, "\n")
+}
+
+// wholeLines drops a first line that has lost its beginning. Where there is
+// only that line, it drops what is left of a character.
+func wholeLines(output []byte) []byte {
+	if i := bytes.IndexByte(output, '\n'); i >= 0 && i+1 < len(output) {
+		return output[i+1:]
+	}
+	for i := range min(utf8.UTFMax, len(output)) {
+		if utf8.RuneStart(output[i]) {
+			return output[i:]
+		}
+	}
+	return output
+}
+
+// lastBytes returns the last n lines, and the one that is not complete, as
+// they are.
+func lastBytes(output []byte, n int) []byte {
+	at := len(output)
+	for range n + 1 {
+		i := bytes.LastIndexByte(output[:at], '\n')
+		if i < 0 {
+			return output
+		}
+		at = i
+	}
+	return output[at+1:]
 }

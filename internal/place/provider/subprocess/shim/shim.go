@@ -2,15 +2,25 @@ package shim
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
+	"den/internal/base/fault"
 	"den/internal/base/filelock"
+	"den/internal/base/rpc"
+	"den/internal/process/pty"
 	"den/internal/process/supervise"
+	"golang.org/x/sys/unix"
 )
 
 // drainLimit is how long to wait at the end for output that somebody outside
@@ -132,5 +142,154 @@ func (s *shim) endOnSignal(stop <-chan struct{}) {
 		if err := s.stop(grace); err != nil {
 			log.Print(err)
 		}
+	})
+}
+
+// Main is the shim process: it reads its bootstrap from stdin, starts the
+// command, says on stdout that it runs, and serves until the end.
+func Main(ctx context.Context, version string, stdin io.Reader, stdout io.WriteCloser) error {
+	prepareProcess()
+	s, err := boot(version, stdin)
+	ready := Ready{}
+	if err != nil {
+		ready.Error = rpc.FromError(err)
+	}
+	if werr := json.NewEncoder(stdout).Encode(ready); werr != nil && err == nil {
+		log.Printf("tell the starter: %v", werr) // it went away; the session lives on
+	}
+	if err != nil {
+		return err
+	}
+	supervise.LetGo(stdout)
+	return s.serve(ctx)
+}
+
+// prepareProcess makes this process what a shim must be: small, and its files
+// private.
+func prepareProcess() {
+	log.SetFlags(log.LstdFlags | log.LUTC | log.Lmsgprefix)
+	log.SetPrefix("shim: ")
+	debug.SetGCPercent(50)
+	runtime.GOMAXPROCS(1)
+	unix.Umask(0o077)
+}
+
+// boot takes the session over from its starter and starts the command last,
+// when little can go wrong any more.
+func boot(version string, stdin io.Reader) (*shim, error) {
+	var b Bootstrap
+	if err := json.NewDecoder(stdin).Decode(&b); err != nil {
+		return nil, fault.Errorf(fault.Protocol, "read bootstrap: %w", err)
+	}
+	if b.V != BootstrapVersion {
+		return nil, fault.Errorf(fault.Protocol, "bootstrap has version %d, this den knows %d", b.V, BootstrapVersion)
+	}
+	unix.CloseOnExec(LockFD)
+	s := &shim{version: version, boot: &b, dir: Dir(b.Dir), lock: os.NewFile(LockFD, "lock"), activity: supervise.NewActivity(), closed: make(chan struct{})}
+	// From now on, not when serve gets to it: one that comes early waits.
+	s.asked = supervise.CatchSignals()
+	if err := supervise.BecomeSubreaper(); err != nil {
+		return nil, err // without it, not all processes could be ended
+	}
+	var err error
+	if s.output, err = openOutput(s.dir, s.activity); err != nil {
+		return nil, err
+	}
+	if s.listener, err = rpc.Listen(b.Socket); err != nil {
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.listener.Close())
+	}
+	return s, nil
+}
+
+// begin starts the command and writes the record that makes it a session.
+func (s *shim) begin() error {
+	c, err := start(s.boot)
+	if err != nil {
+		return err
+	}
+	s.tree, s.out, s.input = supervise.Adopt(c.pid, s.boot.cgroup()), c.output, newInput(c.input)
+	b := s.boot
+	// The record first: who watches the lock takes the session for started.
+	err = errors.Join(s.dir.saveRecord(&Record{
+		ID: b.ID, Name: b.Name, Owner: b.Owner, Starts: b.Starts, Argv: b.Argv, WorkDir: b.WorkDir,
+		Socket: b.Socket, Rows: b.Rows, PID: c.pid, Cgroup: b.Cgroup, Shim: s.version, Started: time.Now().UTC().Round(0),
+	}), WriteLock(s.lock, b.Starts, b.Name))
+	if err != nil {
+		// The starter is told, and ends what has begun.
+		return fault.Errorf(fault.Storage, "record session '%s': %w", b.Name, err)
+	}
+	return nil
+}
+
+// command is a started program and the shim's ends of its pipes.
+type command struct {
+	pid    int
+	input  *os.File
+	output *os.File
+}
+
+// start runs the program on two pipes, output and errors on the same: what it
+// wrote first is read first. It leads a session of its own, so that no signal
+// to its group reaches the shim, and it does not outlive the shim.
+func start(b *Bootstrap) (_ *command, err error) {
+	path, err := pty.LookPath(pty.Command{Argv: b.Argv, Dir: b.WorkDir, Env: b.Env})
+	if err != nil {
+		return nil, err
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %q: %w", b.Argv[0], err)
+	}
+	defer inR.Close()
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inW.Close()
+		return nil, fmt.Errorf("start %q: %w", b.Argv[0], err)
+	}
+	defer outW.Close()
+	if err := pty.CloseOnExec(); err != nil {
+		return nil, fmt.Errorf("start %q: close descriptors: %w", b.Argv[0], err)
+	}
+	attr := &syscall.ProcAttr{
+		Dir: b.WorkDir, Env: b.Env,
+		Files: []uintptr{inR.Fd(), outW.Fd(), outW.Fd()}, // Fd makes them block, as programs expect
+		Sys:   childAttr(),
+	}
+	pid, err := forkExec(path, b, attr)
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return nil, fault.Hintf(fault.Errorf(fault.Usage, "start %q: %w", b.Argv[0], err),
+			"check that it can be executed, and the interpreter that it names")
+	}
+	return &command{pid: pid, input: inW, output: outR}, nil
+}
+
+// forkExec starts the program in the session's cgroup.
+func forkExec(path string, b *Bootstrap, attr *syscall.ProcAttr) (pid int, err error) {
+	cgroup, err := b.cgroup().Open()
+	if err != nil {
+		log.Print(err) // its processes are found by scanning then
+	}
+	if cgroup != nil {
+		defer cgroup.Close() // Best effort: it was only read.
+	}
+	return pty.ForkExec(path, b.Argv, attr, cgroup)
+}
+
+// maxClients bounds the connections of a shim.
+const maxClients = 64
+
+// newServer answers clients on the session's socket.
+func newServer(s *shim) *rpc.Server {
+	return rpc.NewServer(rpc.Config{
+		Version: Protocol, Den: s.version, ID: s.boot.ID,
+		Kind: "shim", Name: fmt.Sprintf("session '%s'", s.boot.Name),
+		Handler: s.handle,
+		Urgent:  func(method string) bool { return method == MethodStop },
+		Limits:  rpc.Limits{Clients: maxClients},
 	})
 }
