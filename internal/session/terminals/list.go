@@ -2,6 +2,7 @@ package terminals
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"den/internal/session"
@@ -79,4 +80,65 @@ func (c *Client) warn(err error) {
 	if c.o.Session.Warn != nil {
 		c.o.Session.Warn(err)
 	}
+}
+
+// shown is the output of unfinished code as a client has read it.
+type shown struct {
+	cell   string // or "": none
+	output string
+}
+
+// skipShown leaves out the output that the client has read already. Output that
+// was elided, or that its program has changed since, is told whole.
+func (c *Client) skipShown(t *terminal, r *Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := t.shown
+	t.shown = shown{}
+	if !r.Final() && !r.Truncated {
+		t.shown = shown{r.CellID, r.Output}
+	}
+	if before.cell != r.CellID || before.output == "" || r.Truncated {
+		return
+	}
+	if rest, ok := strings.CutPrefix(r.Output, before.output); ok {
+		r.Output, r.Continued = rest, true
+	}
+}
+
+// report tells, now and then, the last line of a terminal's screen, until the
+// returned func is called. That returns when nothing is told any more.
+func (c *Client) report(ctx context.Context, t *terminal, tell func(string)) (stop func()) {
+	if tell == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(c.o.ReportEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				tell(lastLine(ctx, t))
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
+// lastLine is the last line of a terminal's screen that is not blank, or "".
+func lastLine(ctx context.Context, t *terminal) string {
+	shot, err := t.s.PlainSnapshot(ctx, session.Now())
+	if err != nil {
+		return "" // Best effort: the call itself tells what is wrong.
+	}
+	text := strings.TrimRight(shot.Screen.Text, "\n ")
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }
