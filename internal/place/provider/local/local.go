@@ -37,26 +37,34 @@ func (Place) Stage(ctx context.Context, name string, c provider.Config, files io
 	if err := os.MkdirAll(c.WorkDir, 0o755); err != nil {
 		return fault.Errorf(fault.Storage, "stage files for session '%s': %w", name, err)
 	}
-	root, err := os.OpenRoot(c.WorkDir)
+	if err := unpack(ctx, c.WorkDir, files, o); err != nil {
+		return fmt.Errorf("stage files for session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// unpack unpacks files below a directory.
+func unpack(ctx context.Context, dir string, files io.Reader, o provider.StageOptions) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fault.Errorf(fault.Storage, "stage files for session '%s': %w", name, err)
+		return fault.Errorf(fault.Storage, "%w", err)
 	}
 	defer root.Close() // Best effort: a directory that was only opened.
 	u := unpacker{root: root, options: o}
 	archive := tar.NewReader(files)
 	for {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stage files for session '%s': %w", name, err)
+			return err
 		}
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
-			return fault.Errorf(fault.Usage, "stage files for session '%s': read archive: %w", name, err)
+			return fault.Errorf(fault.Usage, "read archive: %w", err)
 		}
 		if err := u.entry(h, archive); err != nil {
-			return fmt.Errorf("stage files for session '%s': %w", name, err)
+			return err
 		}
 	}
 }
@@ -171,4 +179,90 @@ func exitCode(e *exec.ExitError) int {
 		return 128 + int(status.Signal())
 	}
 	return e.ExitCode()
+}
+
+// Copy puts the file or directory src at rel under dir, a session's working
+// directory, and never out of it. What is there is replaced.
+func (Place) Copy(ctx context.Context, name, dir, src, rel string) error {
+	return Copy(ctx, name, src, rel, func(files io.Reader) error { return unpack(ctx, dir, files, provider.StageOptions{}) })
+}
+
+// Copy has take unpack the file or directory src, which comes as an archive in
+// which it stands at rel, below the working directory of a session.
+func Copy(ctx context.Context, name, src, rel string, take func(files io.Reader) error) error {
+	if !filepath.IsLocal(rel) {
+		return fault.Errorf(fault.Usage, "copy to session '%s': '%s' is not below its working directory", name, rel)
+	}
+	if _, err := os.Stat(src); errors.Is(err, fs.ErrNotExist) {
+		return fault.Errorf(fault.NotFound, "copy to session '%s': %w", name, err)
+	} else if err != nil {
+		return fmt.Errorf("copy to session '%s': %w", name, err)
+	}
+	r, w := io.Pipe()
+	packed := make(chan error, 1) // room for its only value
+	go func() {
+		err := pack(ctx, w, src, rel)
+		w.CloseWithError(err)
+		packed <- err
+	}()
+	err := take(r)
+	r.Close() // Best effort: it ends the writer.
+	if perr := <-packed; perr != nil && !errors.Is(perr, io.ErrClosedPipe) {
+		err = perr // which is why the archive could not be read
+	}
+	if err != nil {
+		return fmt.Errorf("copy to session '%s': %w", name, err)
+	}
+	return nil
+}
+
+// pack writes a file or a directory as an archive, in which it stands at rel.
+func pack(ctx context.Context, to io.Writer, src, rel string) error {
+	src, err := filepath.EvalSymlinks(src) // it may be named by a link
+	if err != nil {
+		return err
+	}
+	out := tar.NewWriter(to)
+	err = filepath.WalkDir(src, func(path string, e fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(src, path)
+		if err != nil {
+			return err
+		}
+		return packEntry(out, path, filepath.Join(rel, below), e)
+	})
+	return errors.Join(err, out.Close())
+}
+
+func packEntry(out *tar.Writer, path, name string, e fs.DirEntry) error {
+	fi, err := e.Info()
+	if err != nil {
+		return err
+	}
+	var link string
+	if fi.Mode()&fs.ModeSymlink != 0 {
+		if link, err = os.Readlink(path); err != nil {
+			return err
+		}
+	}
+	h, err := tar.FileInfoHeader(fi, link)
+	if err != nil {
+		return err
+	}
+	h.Name = filepath.ToSlash(name)
+	if err := out.WriteHeader(h); err != nil || !fi.Mode().IsRegular() {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // Best effort: it was only read.
+	_, err = io.CopyN(out, file, fi.Size())
+	return err
 }

@@ -11,7 +11,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/inherit"
-	"den/internal/place/provider/workdir"
 	"den/internal/session"
 	"den/internal/session/home"
 )
@@ -188,5 +187,5 @@ func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
 	if err != nil {
 		return err
 	}
-	return workdir.Copy(ctx, name, m.Cwd, src, rel)
+	return p.Copy(ctx, name, m.Cwd, src, rel)
 }

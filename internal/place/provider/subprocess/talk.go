@@ -14,7 +14,6 @@ import (
 	"den/internal/base/rpc"
 	"den/internal/place/provider"
 	"den/internal/place/provider/subprocess/shim"
-	"den/internal/place/provider/workdir"
 	"den/internal/process/supervise"
 	"den/internal/session/home"
 )
@@ -262,5 +261,5 @@ func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
 	if err != nil {
 		return err
 	}
-	return workdir.Copy(ctx, name, s.record.WorkDir, src, rel)
+	return p.Copy(ctx, name, s.record.WorkDir, src, rel)
 }

@@ -13,7 +13,6 @@ import (
 	"den/internal/base/fault"
 	"den/internal/place/provider"
 	"den/internal/place/provider/tmux/idle"
-	"den/internal/place/provider/workdir"
 	"den/internal/process/pty"
 	"den/internal/screen/keys"
 	"den/internal/screen/vt"
@@ -468,5 +467,5 @@ func (p *Provider) CopyTo(ctx context.Context, name, src, rel string) error {
 	if err != nil {
 		return err
 	}
-	return workdir.Copy(ctx, name, one.dir, src, rel)
+	return p.Copy(ctx, name, one.dir, src, rel)
 }

@@ -1,4 +1,4 @@
-package workdir_test
+package local_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"den/internal/base/fault"
-	"den/internal/place/provider/workdir"
+	"den/internal/place/provider/local"
 )
 
 func write(t *testing.T, path, text string, mode os.FileMode) {
@@ -31,7 +31,7 @@ func TestCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "to", "a", "run"), "old and longer than the new one", 0o600)
-	if err := workdir.Copy(t.Context(), "s", dir, filepath.Join(src, "named"), "to"); err != nil {
+	if err := (local.Place{}).Copy(t.Context(), "s", dir, filepath.Join(src, "named"), "to"); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "to", "link")); err != nil || string(text) != "#!/bin/sh\n" {
@@ -50,14 +50,14 @@ func TestCopyStaysInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for rel, want := range map[string]fault.Kind{"../f": fault.Usage, "/f": fault.Usage, "out/f": fault.Internal} {
-		if err := workdir.Copy(t.Context(), "s", dir, src, rel); err == nil || want == fault.Usage && fault.KindOf(err) != want {
+		if err := (local.Place{}).Copy(t.Context(), "s", dir, src, rel); err == nil || want == fault.Usage && fault.KindOf(err) != want {
 			t.Errorf("%s: %v", rel, err)
 		}
 	}
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) != 0 {
 		t.Errorf("outside there is %v, %v", entries, err)
 	}
-	if err := workdir.Copy(t.Context(), "s", dir, src+"no", "f"); fault.KindOf(err) != fault.NotFound {
+	if err := (local.Place{}).Copy(t.Context(), "s", dir, src+"no", "f"); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("no source: %v", err)
 	}
 }
